@@ -1,0 +1,45 @@
+// Composing the message that is published again: as it was, with exactly the exceptions that retryd promises.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/carried.h"
+#include "core/death.h"
+#include "core/decide.h"
+#include "core/message.h"
+
+namespace retryd::core {
+
+/// What goes to the broker: always mandatory, always awaiting a confirm.
+struct Publication {
+    std::string_view exchange;
+    std::string_view routing_key;
+    Message message;
+};
+
+/// Scratch space for composed header tables, kept between messages so that composing allocates nothing once warm.
+struct ComposeScratch {
+    std::vector<Field> fields;
+    std::string text;
+};
+
+/// The parts of a message's story that go into headers of ours.
+struct Story {
+    std::optional<Death> death;
+    Carried carried;
+    std::string_view connection_user;  // a user-id other than this one would be refused (406), so it is set aside
+};
+
+/// For a rung. Takes off: x-death, x-first-death-*, x-last-death-* (a kept x-death makes 3.10 drop the message on
+/// its way home as a cycle), x-delivery-count, x-acquired-count. Sets aside: CC, BCC, a foreign user-id, expiration.
+/// delivery-mode is 2. The result holds views into `message`, `story` and `scratch`.
+Message compose_retry(const Message& message, const Story& story, const Retry& retry, ComposeScratch& scratch);
+
+/// For a parking queue: the same, but x-death stays, and why and when it was parked is added.
+Message compose_parked(const Message& message, const Story& story, const Park& park, WallTime now,
+                       ComposeScratch& scratch);
+
+}  // namespace retryd::core

@@ -1,0 +1,81 @@
+#include "core/death.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/names.h"
+
+namespace retryd::core {
+namespace {
+
+constexpr std::string_view x_death = "x-death";
+
+struct Place {
+    std::string_view queue;
+    std::string_view reason;
+};
+
+std::optional<Place> read_place(const Table& entry) {
+    const auto queue = text_of(find(entry, "queue"));
+    const auto reason = text_of(find(entry, "reason"));
+    if (!queue || !reason || reason->empty() || !usable_queue_name(*queue)) return std::nullopt;
+    return Place{*queue, *reason};
+}
+
+/// A rung's expiry and a death in the error queue are hops of ours on the message's way.
+bool is_own_hop(const Place& place, std::string_view error_queue) {
+    return place.queue == error_queue || (place.reason == "expired" && looks_like_rung(place.queue));
+}
+
+/// At least 1: a death happened, whatever the number says.
+std::int64_t count_of(const Table& entry) {
+    return std::max<std::int64_t>(1, integer_of(find(entry, "count")).value_or(1));
+}
+
+/// Over all the reasons for which a message died in this queue; stops at the largest number.
+std::int64_t deaths_in(const Array& entries, std::string_view queue) {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    std::int64_t sum = 0;
+    for (const Value& value : entries) {
+        const auto entry = table_of(&value);
+        if (!entry || text_of(find(*entry, "queue")) != queue) continue;
+        const std::int64_t count = count_of(*entry);
+        sum = count > most - sum ? most : sum + count;
+    }
+    return sum;
+}
+
+std::string_view first_text(const std::optional<Array>& texts) {
+    return texts && !texts->empty() ? text_of(texts->begin()).value_or("") : "";
+}
+
+Death make_death(const Array& entries, const Table& entry, const Place& place) {
+    Death death;
+    death.queue = place.queue;
+    death.reason = place.reason;
+    death.count = deaths_in(entries, place.queue);
+    if (const auto time = integer_of(find(entry, "time")); time && *time >= 0) {
+        death.time = static_cast<std::uint64_t>(*time);
+    }
+    death.exchange = text_of(find(entry, "exchange")).value_or("");
+    death.routing_key = first_text(array_of(find(entry, "routing-keys")));
+    death.original_expiration = text_of(find(entry, "original-expiration"));
+    return death;
+}
+
+}  // namespace
+
+std::optional<Death> read_death(const Table& headers, std::string_view error_queue) {
+    const auto entries = array_of(find(headers, x_death));
+    if (!entries) return std::nullopt;
+    for (const Value& value : *entries) {
+        const auto entry = table_of(&value);
+        if (!entry) return std::nullopt;
+        const auto place = read_place(*entry);
+        if (!place) return std::nullopt;
+        if (!is_own_hop(*place, error_queue)) return make_death(*entries, *entry, *place);
+    }
+    return std::nullopt;
+}
+
+}  // namespace retryd::core

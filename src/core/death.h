@@ -1,0 +1,31 @@
+// Why, where and how often: what `x-death` tells about a message from the error queue.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+#include "core/value.h"
+
+namespace retryd::core {
+
+/// The newest death of a message in a work queue. Views into the header table it was read from.
+struct Death {
+    std::string_view queue;   // the work queue: usable_queue_name() holds
+    std::string_view reason;  // rejected, expired, maxlen, delivery_limit, or what a later broker adds
+    /// Deaths in that queue, over all reasons, that the broker remembers: since the last republish on RabbitMQ
+    /// 3.13.0–2 and 4.x, which forget a republished x-death. At least 1, whatever a forged header says.
+    std::int64_t count = 1;
+    std::optional<std::uint64_t> time;  // seconds; the first death for this queue and reason, never updated
+    std::string_view exchange;          // what the message was published to before it died; may be empty
+    std::string_view routing_key;       // the first of `routing-keys`
+    std::optional<std::string_view> original_expiration;  // removed from the message by the broker on its death
+};
+
+/// Reads element 0 of `x-death`, the most recent on every version (the order of the rest varies: 3.8–3.12 reverse
+/// it at every death), leaving out entries of rungs and of the error queue itself, which are hops of ours.
+/// Nothing when there is no x-death, when it is not an array of tables, or when its newest entry names no usable
+/// queue or no reason: such a message is parked, never guessed at.
+std::optional<Death> read_death(const Table& headers, std::string_view error_queue);
+
+}  // namespace retryd::core

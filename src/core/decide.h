@@ -1,0 +1,54 @@
+// The decision: what becomes of a dead message. Pure.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "core/carried.h"
+#include "core/death.h"
+#include "core/policy.h"
+
+namespace retryd::core {
+
+/// Wait `delay` on a rung, then go home.
+struct Retry {
+    std::int64_t attempt = 1;
+    Milliseconds delay{};
+    bool operator==(const Retry&) const = default;
+};
+
+enum class ParkReason {
+    attempts_exhausted,
+    death_reason,  // written as `reason-<reason>`
+    no_entry,
+    no_death,
+    queue_gone,
+    unpublishable,
+};
+
+/// Set aside for a person.
+struct Park {
+    ParkReason reason = ParkReason::no_death;
+    std::int64_t attempt = 0;  // 0 where it cannot be known
+    bool operator==(const Park&) const = default;
+};
+
+using Decision = std::variant<Retry, Park>;
+
+/// attempt = what the message carries from earlier rounds + what x-death counts for this one. Each half alone fails:
+/// x-death starts at 1 after every republish on 4.x, and the carried number knows nothing of deaths without us.
+/// It grows by at least 1 with every round, whatever the headers claim, so no message loops for ever.
+std::int64_t attempt_of(const Death& death, const Carried& carried);
+
+/// `death` absent: no readable x-death. `entry` null: no item of `queues:` matches.
+/// Deaths of rejected and delivery_limit are retried; expired, maxlen and unknown reasons are parked.
+Decision decide(const std::optional<Death>& death, const Carried& carried, const Entry* entry);
+
+/// The text of the header `retryd-parked-reason`, without an allocation for the fixed ones.
+/// `buffer` must outlive the result.
+std::string_view reason_text(ParkReason reason, std::string_view death_reason, std::string& buffer);
+
+}  // namespace retryd::core

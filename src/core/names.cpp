@@ -1,0 +1,107 @@
+#include "core/names.h"
+
+#include <cstdint>
+
+#include "core/duration.h"
+
+namespace retryd::core {
+namespace {
+
+constexpr std::string_view placeholder = "{queue}";
+constexpr std::string_view rung_infix = ".retry.";
+constexpr std::string_view high_suffix = ".high";
+
+/// FNV-1a, 64 bits: stable over versions and machines, which std::hash is not, and the name must be.
+std::uint64_t fnv1a(std::string_view text) {
+    std::uint64_t hash = 0xcbf29ce484222325ULL;
+    for (const char c : text) {
+        hash ^= static_cast<unsigned char>(c);
+        hash *= 0x100000001b3ULL;
+    }
+    return hash;
+}
+
+std::string hex(std::uint64_t number) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string text(16, '0');
+    for (auto at = text.rbegin(); at != text.rend(); ++at, number >>= 4U)
+        *at = digits[number & 0xfU];
+    return text;
+}
+
+/// The first `length` bytes at most, cut between two UTF-8 characters.
+std::string_view cut(std::string_view text, std::size_t length) {
+    if (text.size() <= length) return text;
+    while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xc0U) == 0x80U)
+        --length;
+    return text.substr(0, length);
+}
+
+/// before + queue + after, the queue shortened so that the whole is a possible queue name.
+std::string fit(std::string_view before, std::string_view queue, std::string_view after) {
+    const std::size_t around = before.size() + after.size();
+    std::string name{before};
+    if (around + queue.size() <= longest_queue_name) {
+        name.append(queue);
+    } else {
+        const std::string hash = '~' + hex(fnv1a(queue));
+        const std::size_t taken = around + hash.size();
+        name.append(cut(queue, taken < longest_queue_name ? longest_queue_name - taken : 0)).append(hash);
+    }
+    return name.append(after);
+}
+
+}  // namespace
+
+std::string rung_name(std::string_view work_queue, Milliseconds delay, bool high_priority) {
+    std::string after{rung_infix};
+    after.append(format_duration(delay));
+    if (high_priority) after.append(high_suffix);
+    return fit("", work_queue, after);
+}
+
+std::string expand_queue(std::string_view pattern, std::string_view work_queue) {
+    const std::size_t at = pattern.find(placeholder);
+    if (at == std::string_view::npos) return std::string{pattern};
+    return fit(pattern.substr(0, at), work_queue, pattern.substr(at + placeholder.size()));
+}
+
+bool looks_like_rung(std::string_view name) {
+    if (name.ends_with(high_suffix)) name.remove_suffix(high_suffix.size());
+    const std::size_t at = name.rfind(rung_infix);
+    if (at == std::string_view::npos || at == 0) return false;
+    return parse_duration(name.substr(at + rung_infix.size())).has_value();
+}
+
+bool usable_queue_name(std::string_view name) {
+    return !name.empty() && name.size() <= longest_queue_name && name.find_first_of("\r\n") == std::string_view::npos;
+}
+
+bool is_glob(std::string_view pattern) {
+    return pattern.find_first_of("*?") != std::string_view::npos;
+}
+
+// Walks both once and goes back to the last star only: linear for practical patterns, never exponential.
+bool glob_matches(std::string_view glob, std::string_view name) {
+    std::size_t g = 0;
+    std::size_t n = 0;
+    std::size_t star = std::string_view::npos;
+    std::size_t resume = 0;
+    while (n < name.size()) {
+        if (g < glob.size() && glob[g] == '*') {
+            star = g++;
+            resume = n;
+        } else if (g < glob.size() && (glob[g] == '?' || glob[g] == name[n])) {
+            ++g;
+            ++n;
+        } else if (star != std::string_view::npos) {
+            g = star + 1;
+            n = ++resume;
+        } else {
+            return false;
+        }
+    }
+    return glob.find_first_not_of('*', g) == std::string_view::npos;
+}
+
+}  // namespace retryd::core

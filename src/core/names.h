@@ -1,0 +1,49 @@
+// Names that users see: queues of ours and headers of ours.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include "core/time.h"
+
+namespace retryd::core {
+
+/// A queue name is an AMQP short string: at most this many bytes.
+inline constexpr std::size_t longest_queue_name = 255;
+
+namespace header {
+inline constexpr std::string_view queue = "retryd-queue";
+inline constexpr std::string_view attempt = "retryd-attempt";
+inline constexpr std::string_view reason = "retryd-reason";
+inline constexpr std::string_view first_death = "retryd-first-death";
+inline constexpr std::string_view exchange = "retryd-exchange";
+inline constexpr std::string_view routing_key = "retryd-routing-key";
+inline constexpr std::string_view user_id = "retryd-user-id";
+inline constexpr std::string_view cc = "retryd-cc";
+inline constexpr std::string_view bcc = "retryd-bcc";
+inline constexpr std::string_view expiration = "retryd-expiration";
+inline constexpr std::string_view parked_reason = "retryd-parked-reason";
+inline constexpr std::string_view parked_at = "retryd-parked-at";
+}  // namespace header
+
+/// `{queue}.retry.{delay}`, with `.high` at the end for the rung of messages with a priority above 4.
+/// Where that is longer than a queue name may be, the work queue's part is cut and a hash of the whole takes the
+/// place of the rest, so that two work queues never share a rung.
+std::string rung_name(std::string_view work_queue, Milliseconds delay, bool high_priority);
+
+/// The template with `{queue}` replaced, shortened as above where it gets too long.
+std::string expand_queue(std::string_view pattern, std::string_view work_queue);
+
+/// Whether a name has the shape that rung_name gives.
+bool looks_like_rung(std::string_view name);
+
+/// What may be a queue's name at all: 1 to 255 bytes, no CR or LF (the broker strips those from a declare, and a
+/// publish to the unstripped name would never arrive).
+bool usable_queue_name(std::string_view name);
+
+/// `*` stands for any run of characters, `?` for one; everything else for itself.
+bool glob_matches(std::string_view glob, std::string_view name);
+bool is_glob(std::string_view pattern);
+
+}  // namespace retryd::core

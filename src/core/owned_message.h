@@ -1,0 +1,23 @@
+// A message that owns all it refers to, for what has to wait before it can be published.
+#pragma once
+
+#include <memory>
+#include <memory_resource>
+
+#include "core/message.h"
+
+namespace retryd::core {
+
+/// A deep copy in one arena. Moving it keeps the views valid.
+class OwnedDelivery {
+  public:
+    explicit OwnedDelivery(const Delivery& source);
+
+    const Delivery& get() const { return delivery_; }
+
+  private:
+    std::unique_ptr<std::pmr::monotonic_buffer_resource> arena_;
+    Delivery delivery_;
+};
+
+}  // namespace retryd::core

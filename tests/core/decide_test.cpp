@@ -1,0 +1,139 @@
+#include "core/decide.h"
+
+#include <limits>
+
+#include "core/duration.h"
+#include "support/catch.h"
+
+namespace retryd::core {
+namespace {
+
+constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+
+/// A ladder of 1 s, 2 s, 3 s …: the delay tells the step.
+Entry entry_of(std::size_t steps) {
+    Entry entry{"email", {"standard", {}}, "{queue}.parked"};
+    for (std::size_t i = 1; i <= steps; ++i)
+        entry.ladder.steps.push_back(std::chrono::seconds{i});
+    return entry;
+}
+
+Death death_of(std::string_view reason, std::int64_t count = 1) {
+    Death death;
+    death.queue = "email";
+    death.reason = reason;
+    death.count = count;
+    return death;
+}
+
+Carried carried_of(std::int64_t attempt) {
+    Carried carried;
+    carried.attempt = attempt;
+    return carried;
+}
+
+std::string describe(const Decision& decision) {
+    if (const auto* retry = std::get_if<Retry>(&decision)) {
+        return "attempt " + std::to_string(retry->attempt) + ": wait " + format_duration(retry->delay);
+    }
+    const auto& park = std::get<Park>(decision);
+    std::string buffer;
+    return "attempt " + std::to_string(park.attempt) + ": park " + std::string{reason_text(park.reason, "…", buffer)};
+}
+
+}  // namespace
+
+TEST_CASE("the attempt is what the message carries and what the broker counts, together") {
+    for (std::int64_t carried = 0; carried <= 4; ++carried) {
+        for (std::int64_t counted = 1; counted <= 4; ++counted)
+            CHECK(attempt_of(death_of("rejected", counted), carried_of(carried)) == carried + counted);
+    }
+}
+
+TEST_CASE("an attempt past the largest number is the largest number") {
+    CHECK(attempt_of(death_of("rejected", 1), carried_of(most - 2)) == most - 1);
+    CHECK(attempt_of(death_of("rejected", 1), carried_of(most - 1)) == most);
+    CHECK(attempt_of(death_of("rejected", 1), carried_of(most)) == most);
+    CHECK(attempt_of(death_of("rejected", most), carried_of(0)) == most);
+    CHECK(attempt_of(death_of("rejected", most), carried_of(1)) == most);
+    CHECK(attempt_of(death_of("rejected", most), carried_of(most)) == most);
+}
+
+TEST_CASE("attempt n takes the n-th step of the ladder, and past the last one the message is parked") {
+    for (std::size_t steps = 0; steps <= 5; ++steps) {
+        const Entry entry = entry_of(steps);
+        for (std::int64_t attempt = 1; attempt <= 7; ++attempt) {
+            for (std::int64_t carried = 0; carried < attempt; ++carried) {
+                const auto decision = decide(death_of("rejected", attempt - carried), carried_of(carried), &entry);
+                const std::string number = std::to_string(attempt);
+                const bool climbs = attempt <= static_cast<std::int64_t>(steps);
+                CAPTURE(steps, attempt, carried);
+                CHECK(describe(decision) ==
+                      "attempt " + number + (climbs ? ": wait " + number + "s" : ": park attempts-exhausted"));
+            }
+        }
+    }
+}
+
+TEST_CASE("rejected and delivery_limit are retried, every other reason is parked") {
+    const Entry entry = entry_of(3);
+    const auto outcome = [&](std::string_view reason) { return describe(decide(death_of(reason, 2), {}, &entry)); };
+    CHECK(outcome("rejected") == "attempt 2: wait 2s");
+    CHECK(outcome("delivery_limit") == "attempt 2: wait 2s");
+    for (const std::string_view reason : {"expired", "maxlen", "something_new", "Rejected", "rejected ", ""}) {
+        CAPTURE(reason);
+        CHECK(outcome(reason) == "attempt 2: park reason-…");
+    }
+}
+
+TEST_CASE("a message without a readable death is parked, its attempt unknown") {
+    const Entry entry = entry_of(3);
+    CHECK(describe(decide(std::nullopt, {}, &entry)) == "attempt 0: park no-death");
+    CHECK(describe(decide(std::nullopt, carried_of(2), nullptr)) == "attempt 0: park no-death");
+}
+
+TEST_CASE("a death in a queue that no entry matches is parked, whatever the reason") {
+    for (const std::string_view reason : {"rejected", "delivery_limit", "expired", "maxlen"})
+        CHECK(describe(decide(death_of(reason, 2), carried_of(3), nullptr)) == "attempt 5: park no-entry");
+}
+
+TEST_CASE("a reason that parks wins over a ladder that is used up") {
+    const Entry entry = entry_of(1);
+    CHECK(describe(decide(death_of("expired", 9), {}, &entry)) == "attempt 9: park reason-…");
+}
+
+TEST_CASE("forged numbers park a message, they never make it loop") {
+    const Entry entry = entry_of(5);
+    const std::string parked = "attempt " + std::to_string(most) + ": park attempts-exhausted";
+    CHECK(describe(decide(death_of("rejected", most), carried_of(most), &entry)) == parked);
+    CHECK(describe(decide(death_of("rejected", 1), carried_of(most), &entry)) == parked);
+}
+
+TEST_CASE("round after round the same message climbs to the end of its ladder and is parked once") {
+    const Entry entry = entry_of(4);
+    Carried carried;
+    std::string way;
+    for (int round = 0; round < 5; ++round) {
+        const Decision decision = decide(death_of("rejected"), carried, &entry);
+        way += describe(decision) + "; ";
+        if (const auto* retry = std::get_if<Retry>(&decision)) carried.attempt = retry->attempt;
+    }
+    CHECK(way ==
+          "attempt 1: wait 1s; attempt 2: wait 2s; attempt 3: wait 3s; attempt 4: wait 4s; "
+          "attempt 5: park attempts-exhausted; ");
+}
+
+TEST_CASE("a parked message says why in the words of the contract") {
+    std::string buffer;
+    CHECK(reason_text(ParkReason::attempts_exhausted, "rejected", buffer) == "attempts-exhausted");
+    CHECK(reason_text(ParkReason::no_entry, "rejected", buffer) == "no-entry");
+    CHECK(reason_text(ParkReason::no_death, "", buffer) == "no-death");
+    CHECK(reason_text(ParkReason::queue_gone, "rejected", buffer) == "queue-gone");
+    CHECK(reason_text(ParkReason::unpublishable, "rejected", buffer) == "unpublishable");
+    CHECK(buffer.empty());
+    CHECK(reason_text(ParkReason::death_reason, "expired", buffer) == "reason-expired");
+    CHECK(reason_text(ParkReason::death_reason, "maxlen", buffer) == "reason-maxlen");
+    CHECK(reason_text(ParkReason::death_reason, "", buffer) == "reason-");
+}
+
+}  // namespace retryd::core
