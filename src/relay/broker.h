@@ -1,0 +1,55 @@
+// The seam between the flow and the broker: commands go out through it, events come back as calls on Relay.
+// Two implementations: amqp's, and the tests' fake with a clock and faults.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "core/compose.h"
+#include "core/message.h"
+#include "core/topology.h"
+
+namespace retryd::relay {
+
+/// Publications are numbered from 1 on each channel in confirm mode, in the order of publish() calls.
+using PublishSeq = std::uint64_t;
+
+enum class PublishResult {
+    sent,              // the broker will confirm it under the next sequence number
+    would_block,       // nothing was sent: the socket is full. Relay::resume says when to go on
+    header_too_large,  // nothing was sent: properties and headers do not fit a frame
+};
+
+/// Commands. None waits for an answer: answers come as events, never from within the command. Connection failures are
+/// thrown by the implementation and end the session that owns both sides.
+class Broker {
+  public:
+    virtual ~Broker() = default;
+
+    /// Mandatory. The views need to live only until the call returns.
+    virtual PublishResult publish(const core::Publication& publication) = 0;
+
+    /// `multiple` settles every delivery up to and including `tag`.
+    virtual void ack(core::DeliveryTag tag, bool multiple) = 0;
+
+    /// The broker gives the message again. Sent as basic.nack: on 4.3 basic.reject would count towards a delivery
+    /// limit.
+    virtual void requeue(core::DeliveryTag tag) = 0;
+
+    /// The broker moves the message to the catch-all itself, through the error queue's dead-letter exchange: the way
+    /// for what cannot be published again.
+    virtual void dead_letter(core::DeliveryTag tag) = 0;
+
+    /// Answered by Relay::on_declared under the queue's name.
+    virtual void declare(const core::QueueSpec& queue) = 0;
+
+    /// Asks whether a queue that is not ours exists, without touching it. Answered by Relay::on_checked.
+    virtual void check(std::string_view queue) = 0;
+};
+
+enum class DeclareOutcome { ready, refused };
+
+/// `unknown`: the broker would not say (no permission, another fault); treated as if it were there.
+enum class CheckOutcome { exists, missing, unknown };
+
+}  // namespace retryd::relay

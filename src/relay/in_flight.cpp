@@ -1,0 +1,35 @@
+#include "relay/in_flight.h"
+
+namespace retryd::relay {
+
+PublishSeq InFlight::add(Pending pending) {
+    pending_.push_back(std::move(pending));
+    ++unsettled_;
+    return first_ + pending_.size() - 1;
+}
+
+void InFlight::settle(Pending& pending, std::vector<Pending>& settled) {
+    if (pending.settled) return;
+    settled.push_back(std::move(pending));
+    pending.settled = true;
+    --unsettled_;
+}
+
+void InFlight::confirm(PublishSeq seq, bool multiple, std::vector<Pending>& settled) {
+    if (seq < first_ || seq >= first_ + pending_.size()) return;
+    const auto last = static_cast<std::size_t>(seq - first_);
+    for (std::size_t i = multiple ? 0 : last; i <= last; ++i)
+        settle(pending_[i], settled);
+    while (!pending_.empty() && pending_.front().settled) {
+        pending_.pop_front();
+        ++first_;
+    }
+}
+
+void InFlight::mark_returned(const Target& target) {
+    for (Pending& pending : pending_) {
+        if (pending.target.get() == &target) pending.returned = true;
+    }
+}
+
+}  // namespace retryd::relay

@@ -1,0 +1,58 @@
+// Which confirm settles which delivery.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string_view>
+#include <vector>
+
+#include "core/message.h"
+#include "core/time.h"
+#include "relay/broker.h"
+
+namespace retryd::relay {
+
+struct Route;
+struct Target;
+
+/// One publication that the broker has not confirmed yet.
+struct Pending {
+    core::DeliveryTag tag = 0;           // the delivery to settle once this is confirmed
+    std::shared_ptr<Target> target;      // the queue it was sent to
+    std::shared_ptr<const Route> route;  // of its work queue; null where that is not known
+    bool parked = false;                 // else it went to a rung
+    std::string_view reason;             // of its death, or why it was parked; a literal
+    core::SteadyTime sent_at;
+    bool returned = false;  // the broker may have handed it back: its confirm must not lead to an ack
+    bool settled = false;   // confirmed; stays only until those before it are
+};
+
+/// Publications in the order of their sequence numbers. Confirms come out of order and coalesced (`multiple`); every
+/// publication is settled once, numbers that are unknown or settled are ignored.
+class InFlight {
+  public:
+    /// Returns the number that the broker will confirm it under.
+    PublishSeq add(Pending pending);
+
+    /// Appends to `settled`, in order, what this confirm settles.
+    void confirm(PublishSeq seq, bool multiple, std::vector<Pending>& settled);
+
+    /// A basic.return carries no sequence number, so every unconfirmed publication to that queue is under suspicion.
+    /// (The broker writes the return before the confirm of the same publication, so none is missed: read in
+    /// rabbit_channel.erl of 3.8 to 4.3.)
+    void mark_returned(const Target& target);
+
+    std::size_t size() const { return unsettled_; }
+    bool empty() const { return unsettled_ == 0; }
+
+  private:
+    void settle(Pending& pending, std::vector<Pending>& settled);
+
+    std::deque<Pending> pending_;  // pending_[i] has the number first_ + i
+    PublishSeq first_ = 1;
+    std::size_t unsettled_ = 0;
+};
+
+}  // namespace retryd::relay

@@ -1,0 +1,42 @@
+// The deliveries of one channel and what became of them, so that one ack settles many.
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <vector>
+
+#include "core/message.h"
+#include "relay/broker.h"
+
+namespace retryd::relay {
+
+/// Tags are those of one channel: 1, 2, 3 … without a gap, in the order of delivery.
+class Settlements {
+  public:
+    void delivered(core::DeliveryTag tag);
+
+    /// To be acked with the next flush. A tag is settled once; settling it again is ignored (the broker closes the
+    /// channel with 406 on an ack for a tag that it does not know).
+    void ack(core::DeliveryTag tag);
+
+    /// The broker has been told something else about it: requeue or dead-letter.
+    void settled(core::DeliveryTag tag);
+
+    /// One ack with `multiple` for the oldest deliveries up to the first open one, single acks for those behind it.
+    void flush(Broker& broker);
+
+    std::size_t open() const { return open_; }
+
+  private:
+    enum class State : unsigned char { open, to_ack, done };
+
+    State* find(core::DeliveryTag tag);
+    void close(core::DeliveryTag tag, State state);
+
+    std::deque<State> states_;  // states_[i] belongs to tag first_ + i
+    core::DeliveryTag first_ = 1;
+    std::size_t open_ = 0;
+    std::vector<core::DeliveryTag> to_ack_;  // since the last flush
+};
+
+}  // namespace retryd::relay

@@ -1,0 +1,124 @@
+// A relay between a fake broker and a reporter that writes down, with a clock that the test moves.
+#pragma once
+
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "relay/fake_broker.h"
+
+namespace retryd::relay {
+
+/// Lines such as `retried email email.retry.5s rejected`.
+class LineReporter : public Reporter {
+  public:
+    std::vector<std::string> lines;
+
+    void settled(const Settled& m) override {
+        add({m.parked ? "parked" : "retried", m.work_queue, m.target, m.reason});
+    }
+    void dead_lettered(std::string_view work_queue, std::string_view why) override {
+        add({"dead-lettered", work_queue, why});
+    }
+    void requeued(std::string_view target, RequeueCause cause, core::Milliseconds delay) override {
+        add({"requeued", target, cause == RequeueCause::nacked ? "nacked" : "returned", std::to_string(delay.count())});
+    }
+    void target_refused(std::string_view queue, std::string_view why) override { add({"refused", queue, why}); }
+    void target_healed(std::string_view queue) override { add({"healed", queue}); }
+
+  private:
+    void add(std::initializer_list<std::string_view> words) {
+        std::string line;
+        for (const std::string_view word : words)
+            line.append(line.empty() ? "" : " ").append(word);
+        lines.push_back(line);
+    }
+};
+
+/// A message as the broker dead-letters it: one death, and the headers that earlier rounds left.
+struct DeadMessage {
+    std::string queue = "email";
+    std::string reason = "rejected";
+    std::string carried_queue = {};
+    std::int64_t carried_attempt = 0;
+    std::string body = "body";
+    std::uint8_t priority = 0;
+};
+
+class Fixture {
+  public:
+    explicit Fixture(core::BrokerFeatures features = {}) : relay(policy(), features, "retryd", broker, reporter) {
+        broker.queues["retryd.parked"];
+        relay.start();
+    }
+
+    /// `email` by name on 5s, 30s; `web.*` by glob on 1s; nothing for the rest.
+    static const core::Policy& policy() {
+        static const core::Policy made = [] {
+            core::Policy p;
+            p.entries.push_back(
+                {"email", {"standard", {seconds(5), seconds(30)}, core::QueueType::quorum}, "{queue}.parked"});
+            p.entries.push_back({"web.*", {"short", {seconds(1)}, core::QueueType::quorum}, "{queue}.parked"});
+            return p;
+        }();
+        return made;
+    }
+
+    static core::Milliseconds seconds(int count) { return core::Milliseconds{count * 1000}; }
+
+    void answer_declares() { broker.answer_declares(relay, now); }
+
+    core::DeliveryTag deliver(const DeadMessage& dead = {}) {
+        const core::Field entry[] = {{"queue", core::Value::of_longstr(dead.queue)},
+                                     {"reason", core::Value::of_longstr(dead.reason)},
+                                     {"count", core::Value::of_long(1)}};
+        const core::Value entries[] = {{core::Kind::table, core::Table{entry, 3}}};
+        const core::Field headers[] = {{"x-death", {core::Kind::array, core::Array{entries, 1}}},
+                                       {"retryd-queue", core::Value::of_longstr(dead.carried_queue)},
+                                       {"retryd-attempt", core::Value::of_long(dead.carried_attempt)}};
+        core::Message message;
+        message.properties.headers = core::Table{headers, dead.carried_queue.empty() ? 1U : 3U};
+        if (dead.priority != 0) message.properties.priority = dead.priority;
+        message.body = dead.body;
+        return broker.deliver(relay, message, now);
+    }
+
+    core::DeliveryTag deliver_without_death() {
+        core::Message message;
+        message.body = "straight";
+        return broker.deliver(relay, message, now);
+    }
+
+    void confirm_all(bool acked = true) {
+        broker.confirm_all(relay, now, acked);
+        relay.flush();
+    }
+
+    void pass(core::Milliseconds time) {
+        now.steady += time;
+        now.wall += time;
+        relay.on_tick(now);
+    }
+
+    std::size_t lying_in(const std::string& queue) const {
+        const auto found = broker.queues.find(queue);
+        return found == broker.queues.end() ? 0 : found->second.size();
+    }
+
+    /// A header of the last message in a queue, as text or number.
+    std::string header(const std::string& queue, std::string_view name) const {
+        const core::Table headers = broker.queues.at(queue).back().get().message.properties.header_table();
+        const core::Value* value = core::find(headers, name);
+        if (const auto text = core::text_of(value)) return std::string{*text};
+        if (const auto number = core::integer_of(value)) return std::to_string(*number);
+        return "(none)";
+    }
+
+    core::Now now{core::WallTime{core::Milliseconds{1'800'000'000'000}},
+                  core::SteadyTime{core::Milliseconds{1'000'000}}};
+    FakeBroker broker;
+    LineReporter reporter;
+    Relay relay;
+};
+
+}  // namespace retryd::relay

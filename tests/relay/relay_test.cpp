@@ -1,0 +1,312 @@
+// The way of a message, and what happens when a step of it fails.
+#include "relay/relay.h"
+
+#include "relay/relay_fixture.h"
+#include "support/catch.h"
+
+namespace retryd::relay {
+
+using Tags = std::vector<core::DeliveryTag>;
+using Lines = std::vector<std::string>;
+
+TEST_CASE("entries with an exact name are declared at start: each delay once, and the parking queue") {
+    Fixture f;
+    std::vector<std::string> names;
+    for (const core::QueueSpec& spec : f.broker.declares)
+        names.push_back(spec.name);
+    CHECK(names == std::vector<std::string>{"email.retry.5s", "email.retry.30s", "email.parked"});
+}
+
+TEST_CASE("a rejected message goes to the rung of its attempt and is acked only when confirmed") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver();
+    f.relay.flush();
+    CHECK(f.lying_in("email.retry.5s") == 1);
+    CHECK(f.broker.acked.empty());
+    CHECK(f.relay.in_flight() == 1);
+    f.confirm_all();
+    CHECK(f.broker.acked == Tags{1});
+    CHECK(f.relay.in_flight() == 0);
+    CHECK(f.reporter.lines == Lines{"retried email email.retry.5s rejected"});
+    CHECK(f.header("email.retry.5s", "retryd-attempt") == "1");
+}
+
+TEST_CASE("the second attempt takes the second rung, the one past the ladder is parked with its reason") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver({"email", "rejected", "email", 1});
+    CHECK(f.lying_in("email.retry.30s") == 1);
+    f.deliver({"email", "rejected", "email", 2});
+    CHECK(f.lying_in("email.parked") == 1);
+    CHECK(f.header("email.parked", "retryd-parked-reason") == "attempts-exhausted");
+    CHECK(f.header("email.parked", "retryd-attempt") == "3");
+    CHECK(f.header("email.parked", "retryd-parked-at") == "1800000000");
+    f.confirm_all();
+    CHECK(f.reporter.lines[1] == "parked email email.parked attempts-exhausted");
+}
+
+TEST_CASE("many deliveries in flight cost one ack when the broker confirms them together") {
+    Fixture f;
+    f.answer_declares();
+    for (int i = 0; i < 100; ++i)
+        f.deliver();
+    CHECK(f.relay.in_flight() == 100);
+    f.confirm_all();
+    CHECK(f.broker.ack_commands == 1);
+    CHECK(f.broker.acked.size() == 100);
+}
+
+TEST_CASE("a delivery whose queues are being declared waits, keeps its content, and goes when they are there") {
+    Fixture f;
+    f.deliver();
+    CHECK(f.relay.in_flight() == 0);
+    CHECK(f.relay.held_bytes() == 4);
+    f.answer_declares();
+    CHECK(f.relay.held_bytes() == 0);
+    REQUIRE(f.lying_in("email.retry.5s") == 1);
+    CHECK(f.broker.queues["email.retry.5s"][0].get().message.body == "body");
+    f.confirm_all();
+    CHECK(f.broker.acked == Tags{1});
+}
+
+TEST_CASE("a work queue that only a glob names is looked for before its first rung is declared") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver({"web.shop"});
+    f.deliver({"web.shop"});
+    CHECK(f.broker.checks == std::vector<std::string>{"web.shop"});
+    CHECK(f.broker.declares.empty());
+    f.broker.answer_checks(f.relay, f.now);
+    f.answer_declares();
+    CHECK(f.lying_in("web.shop.retry.1s") == 2);
+    f.deliver({"web.shop"});
+    CHECK(f.broker.checks.empty());
+}
+
+TEST_CASE("a work queue that does not exist gets no rungs: its messages are parked as queue-gone") {
+    Fixture f;
+    f.answer_declares();
+    f.broker.missing.insert("web.forged");
+    f.deliver({"web.forged"});
+    f.broker.answer_checks(f.relay, f.now);
+    CHECK(f.broker.declares.empty());
+    CHECK(f.lying_in("retryd.parked") == 1);
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "queue-gone");
+    CHECK(f.header("retryd.parked", "retryd-queue") == "web.forged");
+    f.broker.missing.clear();
+    f.deliver({"web.forged"});
+    f.broker.answer_checks(f.relay, f.now);
+    f.answer_declares();
+    CHECK(f.lying_in("web.forged.retry.1s") == 1);
+}
+
+TEST_CASE("a broker that will not say whether a queue exists is not taken for a no") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver({"web.secret"});
+    f.relay.on_checked("web.secret", CheckOutcome::unknown, f.now);
+    f.answer_declares();
+    CHECK(f.lying_in("web.secret.retry.1s") == 1);
+}
+
+TEST_CASE("what no entry names, and what has no x-death, goes to the catch-all") {
+    Fixture f;
+    f.deliver({"unknown"});
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-entry");
+    f.deliver_without_death();
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-death");
+    f.confirm_all();
+    CHECK(f.broker.acked.size() == 2);
+    CHECK(f.reporter.lines == Lines{"parked  retryd.parked no-entry", "parked  retryd.parked no-death"});
+}
+
+TEST_CASE("a high priority takes a rung of its own only where it would hold back the others") {
+    core::BrokerFeatures features;
+    SECTION("RabbitMQ 4.0 to 4.2") {
+        features.priority_blocks_expiry = true;
+        Fixture f(features);
+        f.answer_declares();
+        f.deliver({"email", "rejected", "", 0, "low", 4});
+        CHECK(f.broker.declares.empty());
+        f.deliver({"email", "rejected", "", 0, "high", 5});
+        f.answer_declares();
+        CHECK(f.lying_in("email.retry.5s") == 1);
+        CHECK(f.lying_in("email.retry.5s.high") == 1);
+    }
+    SECTION("others") {
+        Fixture f(features);
+        f.answer_declares();
+        f.deliver({"email", "rejected", "", 0, "high", 9});
+        CHECK(f.lying_in("email.retry.5s") == 1);
+    }
+}
+
+TEST_CASE("a nacked publication is never acked: it goes back to the error queue after a growing pause") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver();
+    f.confirm_all(false);
+    CHECK(f.broker.unacked.contains(1));
+    REQUIRE(f.relay.next_tick());
+    CHECK(*f.relay.next_tick() == f.now.steady + core::Milliseconds{1000});
+    f.pass(core::Milliseconds{999});
+    CHECK(f.broker.requeued.empty());
+    f.pass(core::Milliseconds{1});
+    CHECK(f.broker.requeued == Tags{1});
+    CHECK_FALSE(f.relay.next_tick());
+    for (int i = 0; i < 7; ++i) {
+        f.deliver();
+        f.confirm_all(false);
+    }
+    CHECK(f.reporter.lines.front() == "requeued email.retry.5s nacked 1000");
+    CHECK(f.reporter.lines[1] == "requeued email.retry.5s nacked 2000");
+    CHECK(f.reporter.lines.back() == "requeued email.retry.5s nacked 30000");
+    f.deliver();
+    f.confirm_all();
+    f.deliver();
+    f.confirm_all(false);
+    CHECK(f.reporter.lines.back() == "requeued email.retry.5s nacked 1000");
+    CHECK(f.broker.acked == Tags{9});
+}
+
+TEST_CASE("what comes back as unroutable is not acked, and its queue is declared again") {
+    Fixture f;
+    f.answer_declares();
+    f.broker.queues.erase("email.retry.5s");
+    f.deliver();
+    f.confirm_all();
+    CHECK(f.broker.acked.empty());
+    CHECK(f.reporter.lines == Lines{"requeued email.retry.5s returned 1000"});
+    f.pass(core::Milliseconds{1000});
+    CHECK(f.broker.requeued == Tags{1});
+    f.deliver();
+    REQUIRE(f.broker.declares.size() == 1);
+    f.answer_declares();
+    f.confirm_all();
+    CHECK(f.lying_in("email.retry.5s") == 1);
+    CHECK(f.broker.acked == Tags{2});
+}
+
+TEST_CASE("a refused rung parks its messages as unpublishable, says so once, and does not stop the others") {
+    Fixture f;
+    f.broker.refused.insert("email.retry.5s");
+    f.answer_declares();
+    f.deliver();
+    f.deliver({"email", "rejected", "email", 1});
+    f.confirm_all();
+    CHECK(f.header("email.parked", "retryd-parked-reason") == "unpublishable");
+    CHECK(f.lying_in("email.retry.30s") == 1);
+    CHECK(f.broker.acked == Tags{1, 2});
+    CHECK(f.reporter.lines.front() == "refused email.retry.5s 406 in the broker's words");
+
+    f.pass(core::Milliseconds{59'999});
+    f.deliver();
+    CHECK(f.broker.declares.empty());
+    f.pass(core::Milliseconds{1});
+    f.deliver();
+    CHECK(f.broker.declares.size() == 1);
+    f.answer_declares();
+    CHECK(std::count(f.reporter.lines.begin(), f.reporter.lines.end(), f.reporter.lines.front()) == 1);
+
+    f.pass(core::Milliseconds{60'000});
+    f.broker.refused.clear();
+    f.deliver();
+    f.answer_declares();
+    CHECK(f.reporter.lines.back() == "healed email.retry.5s");
+    CHECK(f.lying_in("email.retry.5s") == 1);
+}
+
+TEST_CASE("where the parking queue is refused too, the catch-all takes the message") {
+    Fixture f;
+    f.broker.refused = {"email.retry.5s", "email.parked"};
+    f.answer_declares();
+    f.deliver();
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "unpublishable");
+}
+
+TEST_CASE("without a catch-all deliveries wait unacked, and are tried again by themselves") {
+    Fixture f;
+    f.broker.queues.erase("retryd.parked");
+    f.broker.refused.insert("retryd.parked");
+    f.answer_declares();
+    f.deliver_without_death();
+    f.confirm_all();
+    f.pass(core::Milliseconds{1000});
+    f.deliver_without_death();
+    f.answer_declares();
+    CHECK(f.relay.in_flight() == 0);
+    CHECK(f.relay.held_bytes() == 8);
+    f.broker.refused.clear();
+    f.pass(core::Milliseconds{59'999});
+    CHECK(f.broker.declares.empty());
+    f.pass(core::Milliseconds{1});
+    f.answer_declares();
+    f.confirm_all();
+    CHECK(f.lying_in("retryd.parked") == 1);
+    CHECK(f.broker.acked == Tags{2});
+}
+
+TEST_CASE("headers too large for a frame, or too deep to be read, go the broker's own way to the catch-all") {
+    Fixture f;
+    f.answer_declares();
+    f.broker.largest_header_count = 0;
+    f.deliver();
+    f.broker.unacked.insert(2);
+    f.relay.on_unreadable_delivery(2);
+    CHECK(f.broker.dead_lettered == Tags{1, 2});
+    CHECK(f.relay.in_flight() == 0);
+    f.relay.flush();
+    CHECK(f.broker.acked.empty());
+}
+
+TEST_CASE("while the broker blocks publishing, deliveries are held and go in order when it ends") {
+    Fixture f;
+    f.answer_declares();
+    f.relay.pause();
+    f.deliver({"email", "rejected", "", 0, "first"});
+    f.deliver({"email", "rejected", "", 0, "second"});
+    CHECK(f.relay.in_flight() == 0);
+    CHECK(f.relay.held_bytes() == 11);
+    f.relay.resume(f.now);
+    REQUIRE(f.lying_in("email.retry.5s") == 2);
+    CHECK(f.broker.queues["email.retry.5s"][0].get().message.body == "first");
+    CHECK(f.relay.held_bytes() == 0);
+}
+
+TEST_CASE("a full socket pauses by itself, before anything of the message was sent") {
+    Fixture f;
+    f.answer_declares();
+    f.broker.socket_full = true;
+    f.deliver();
+    f.deliver();
+    CHECK(f.relay.paused());
+    CHECK(f.relay.in_flight() == 0);
+    f.relay.resume(f.now);
+    CHECK(f.relay.paused());
+    f.broker.socket_full = false;
+    f.relay.resume(f.now);
+    CHECK_FALSE(f.relay.paused());
+    CHECK(f.relay.in_flight() == 2);
+}
+
+TEST_CASE("after stop nothing new is taken, and what is in flight is still settled") {
+    Fixture f;
+    f.deliver();  // held: its queues are not declared yet
+    f.relay.stop();
+    f.answer_declares();
+    CHECK(f.relay.in_flight() == 0);
+    f.deliver();
+    CHECK(f.relay.in_flight() == 0);
+    CHECK(f.broker.unacked.size() == 2);
+
+    Fixture g;
+    g.answer_declares();
+    g.deliver();
+    g.relay.stop();
+    CHECK(g.relay.in_flight() == 1);
+    g.confirm_all();
+    CHECK(g.broker.acked == Tags{1});
+}
+
+}  // namespace retryd::relay
