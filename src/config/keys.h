@@ -1,0 +1,29 @@
+// Every key of the configuration, described in one place.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "config/section.h"
+#include "config/written.h"
+
+namespace retryd::config {
+
+/// The keys with their types, defaults and meanings, bound to `written`. To add a key: a member there, a line here.
+void describe(Section& file, Written& written);
+
+/// One key as the reference and a schema show it.
+struct KeyInfo {
+    std::string path;  // broker.heartbeat, ladders.*.delays, queues[].match
+    Type type = Type::text;
+    Type each = Type::text;  // of a list: the type of its items
+    std::string expected;
+    std::string fallback;  // empty: none
+    bool required = false;
+    std::string meaning;  // one sentence, for an operator
+};
+
+/// All of them, sections before what they hold, in the order of the reference.
+std::vector<KeyInfo> all_keys();
+
+}  // namespace retryd::config

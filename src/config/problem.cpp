@@ -1,0 +1,53 @@
+#include "config/problem.h"
+
+#include <utility>
+
+#include "config/utf8.h"
+
+namespace retryd::config {
+namespace {
+
+constexpr std::size_t longest_shown = 60;
+
+void append_escaped(std::string& to, char c) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(c);
+    if (byte >= 0x20 && byte != 0x7f) {
+        to.push_back(c);
+    } else if (c == '\n') {
+        to.append("\\n");
+    } else {
+        to.append("\\x").append({digits[byte >> 4U], digits[byte & 0xfU]});
+    }
+}
+
+}  // namespace
+
+std::string format(const Problem& problem, std::string_view file) {
+    std::string text{file};
+    if (problem.line > 0) {
+        text.append(":").append(std::to_string(problem.line)).append(":").append(std::to_string(problem.column));
+    }
+    text.append(": ");
+    if (!problem.key.empty()) text.append(problem.key).append(": ");
+    return text.append(problem.message);
+}
+
+void add(Problems& problems, Position at, std::string message) {
+    add(problems, Place{at, ""}, std::move(message));
+}
+
+void add(Problems& problems, const Place& place, std::string message) {
+    problems.push_back({place.at.line, place.at.column, place.path, std::move(message)});
+}
+
+std::string quoted(std::string_view text) {
+    std::string shown{"\""};
+    const std::string_view start = utf8_prefix(text, longest_shown);
+    for (const char c : start)
+        append_escaped(shown, c);
+    if (start.size() < text.size()) shown.append("…");
+    return shown.append("\"");
+}
+
+}  // namespace retryd::config

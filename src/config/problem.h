@@ -1,0 +1,32 @@
+// What is wrong with a configuration: the one kind of error that an operator mends with an editor.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/position.h"
+
+namespace retryd::config {
+
+/// One thing that is wrong, where, and what would be right. Never holds a secret.
+struct Problem {
+    int line = 0;  // 0: the file as a whole
+    int column = 0;
+    std::string key;      // ladders.standard.delays[2]; empty for the file as a whole
+    std::string message;  // "what is wrong; what was expected", with the nearest right name where there is one
+};
+
+using Problems = std::vector<Problem>;
+
+/// `FILE:LINE:COLUMN: KEY.PATH: what is wrong; what was expected`; without LINE:COLUMN or KEY.PATH where there is none.
+std::string format(const Problem& problem, std::string_view file);
+
+/// Of the file as such, not of a key.
+void add(Problems& problems, Position at, std::string message);
+void add(Problems& problems, const Place& place, std::string message);
+
+/// A piece of the file made fit to stand in a message: in double quotes, control characters escaped, long ones cut.
+std::string quoted(std::string_view text);
+
+}  // namespace retryd::config

@@ -1,0 +1,179 @@
+#include "config/reader.h"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+#include "config/keys.h"
+#include "config/suggest.h"
+
+namespace retryd::config {
+namespace {
+
+std::string_view kind_words(NodeKind kind) {
+    switch (kind) {
+        case NodeKind::null:
+            return "has no value";
+        case NodeKind::text:
+            return "is a single value";
+        case NodeKind::list:
+            return "is a list";
+        case NodeKind::map:
+            return "is a map";
+    }
+    return "";
+}
+
+/// A key as part of a path, which may hold anything.
+std::string shown_key(const std::string& key) {
+    const bool plain =
+        key.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == std::string::npos;
+    return plain && key.size() <= 60 ? key : quoted(key);
+}
+
+/// Keys of that name elsewhere: somebody put it into the wrong section.
+std::vector<std::string> same_name_elsewhere(const std::string& name) {
+    std::vector<std::string> paths;
+    for (const KeyInfo& key : all_keys()) {
+        const std::size_t dot = key.path.rfind('.');
+        if ((dot == std::string::npos ? key.path : key.path.substr(dot + 1)) == name) paths.push_back(key.path);
+    }
+    return paths;
+}
+
+}  // namespace
+
+Reader::Reader(const Child& map, Place place, const Environment& environment, Problems& problems)
+    : place_(std::move(place)), environment_(environment), problems_(problems) {
+    if (map.node == nullptr || map.node->kind == NodeKind::null) return;
+    broken_ = !is_kind(*map.node, NodeKind::map, {map.at, place_.path}, "a map of keys and values");
+    if (!broken_) map_ = map.node;
+}
+
+std::string Reader::path_to(std::string_view name) const {
+    return place_.path.empty() ? std::string{name} : place_.path + "." + std::string{name};
+}
+
+bool Reader::is_kind(const Node& node, NodeKind kind, const Place& place, const std::string& expected) {
+    if (node.kind == kind) return true;
+    add(problems_, place, std::string{kind_words(node.kind)} + "; expected " + expected);
+    return false;
+}
+
+const std::vector<Child>& Reader::children() const {
+    static const std::vector<Child> none;
+    return map_ == nullptr ? none : map_->children;
+}
+
+const Child* Reader::find(std::string_view name, bool required, const std::string& expected) {
+    known_.emplace_back(name);
+    if (broken_) return nullptr;
+    const Child* first = nullptr;
+    for (const Child& child : children()) {
+        if (child.key != name) continue;
+        if (first == nullptr) {
+            first = &child;
+        } else {
+            refuse_again(child, *first, path_to(name));
+        }
+    }
+    if (first == nullptr && required) add(problems_, {place_.at, path_to(name)}, "is missing; expected " + expected);
+    return first;
+}
+
+void Reader::refuse_again(const Child& again, const Child& first, const std::string& path) {
+    add(problems_, {again.key_at, path},
+        "is already on line " + std::to_string(first.key_at.line) + "; expected each key once");
+}
+
+void Reader::take(const Node& node, const Scalar& as, const Place& place) {
+    if (node.kind == NodeKind::null && as.may_be_null) return;
+    if (!is_kind(node, NodeKind::text, place, as.expected)) return;
+    const Expansion value = expand(node.text, environment_);
+    if (!value.complaint.empty()) return add(problems_, place, value.complaint);
+    const auto complaint = as.take(value.text, place);
+    if (!complaint) return;
+    // Of what the environment holds only the variable is shown: it may have been put into the wrong place.
+    std::string message = as.secret ? "the value" : quoted(node.text);
+    if (value.used_environment) message.append(", taken from the environment,");
+    add(problems_, place, message + " " + *complaint + "; expected " + as.expected);
+}
+
+void Reader::key(std::string_view name, const Scalar& value, std::string_view /*meaning*/) {
+    const Child* child = find(name, value.required, value.expected);
+    if (child != nullptr) take(*child->node, value, {child->at, path_to(name)});
+}
+
+const std::vector<Child>* Reader::items(std::string_view name, bool required, const std::string& expected) {
+    const Child* child = find(name, required, expected);
+    if (child == nullptr) return nullptr;
+    const Place place{child->at, path_to(name)};
+    if (!is_kind(*child->node, NodeKind::list, place, expected)) return nullptr;
+    if (child->node->children.empty()) add(problems_, place, "is empty; expected " + expected);
+    return &child->node->children;
+}
+
+void Reader::list(std::string_view name, const Scalar& each, std::string_view /*meaning*/) {
+    const auto* list = items(name, each.required, "a list, each item " + each.expected);
+    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i)
+        take(*(*list)[i].node, each, {(*list)[i].at, path_to(name) + "[" + std::to_string(i) + "]"});
+}
+
+void Reader::section(std::string_view name, const std::function<void(Section&)>& keys, std::string_view /*meaning*/) {
+    const Child* child = find(name, false, "");
+    if (child == nullptr) return;
+    Reader inner{*child, {child->at, path_to(name)}, environment_, problems_};
+    keys(inner);
+    inner.refuse_the_rest();
+}
+
+void Reader::named_sections(std::string_view name, const DescribeNamed& keys, std::string_view /*meaning*/) {
+    const Child* child = find(name, false, "");
+    if (child == nullptr || child->node->kind == NodeKind::null) return;
+    const Place place{child->at, path_to(name)};
+    if (!is_kind(*child->node, NodeKind::map, place, "a map of names, each with a map of keys and values")) return;
+    std::map<std::string, const Child*> first;
+    for (const Child& named : child->node->children) {
+        if (named.key.empty()) continue;
+        const Place at{named.key_at, place.path + "." + shown_key(named.key)};
+        if (const auto [same, is_new] = first.emplace(named.key, &named); !is_new) {
+            refuse_again(named, *same->second, at.path);
+            continue;
+        }
+        Reader inner{named, at, environment_, problems_};
+        keys(inner, at, named.key);
+        inner.refuse_the_rest();
+    }
+}
+
+void Reader::sections(std::string_view name, const Describe& keys, std::string_view /*meaning*/) {
+    const auto* list = items(name, true, "a list of at least one entry");
+    for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
+        const Place place{(*list)[i].at, path_to(name) + "[" + std::to_string(i) + "]"};
+        Reader inner{(*list)[i], place, environment_, problems_};
+        keys(inner, place);
+        inner.refuse_the_rest();
+    }
+}
+
+void Reader::refuse_the_rest() {
+    for (const Child& child : children()) {
+        const bool known = std::find(known_.begin(), known_.end(), child.key) != known_.end();
+        if (!known && !child.key.empty()) refuse_unknown(child);
+    }
+}
+
+void Reader::refuse_unknown(const Child& child) {
+    if (map_->flow && child.node->kind == NodeKind::null) {
+        // {password: half,of} has a key `of`: not to be shown.
+        return add(problems_, {child.key_at, place_.path},
+                   "an unknown key without a value; expected quotes around a value that holds a comma");
+    }
+    const auto elsewhere = same_name_elsewhere(child.key);
+    const auto near = nearest(child.key, known_);
+    std::string remedy = expected_one_of(child.key, known_);
+    if (!near && !elsewhere.empty()) remedy = "did you mean " + elsewhere.front() + "?";
+    add(problems_, {child.key_at, path_to(shown_key(child.key))}, "unknown key; " + remedy);
+}
+
+}  // namespace retryd::config

@@ -1,0 +1,74 @@
+// The types a single value can have. Each function binds a target, whose present value is the default.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "config/section.h"
+#include "core/policy.h"
+#include "core/time.h"
+
+namespace retryd::config {
+
+/// A value from one of a few words: the word and what it stands for.
+template <class T>
+using Choices = std::initializer_list<std::pair<std::string_view, T>>;
+
+/// Any text but an empty one.
+Scalar text(Given<std::string>& target, std::string expected);
+/// Any text, an empty one included.
+Scalar any_text(Given<std::string>& target, std::string expected);
+/// Appends to a list.
+Scalar each_text(std::vector<Given<std::string>>& target, std::string expected);
+
+Scalar boolean(bool& target);
+/// Decimal, without sign, leading zeros or a prefix.
+Scalar integer(std::uint16_t& target, std::uint16_t least);
+Scalar duration(core::Milliseconds& target, core::Milliseconds least, core::Milliseconds most);
+Scalar duration(Given<core::Milliseconds>& target, core::Milliseconds least, core::Milliseconds most);
+/// Whole seconds only.
+Scalar seconds(std::chrono::seconds& target, std::chrono::seconds least, std::chrono::seconds most);
+Scalar size(std::uint64_t& target);
+/// A ladder's delays, `30s x3` unrolled; takes one item at a time.
+Scalar each_step(std::vector<core::Milliseconds>& target);
+
+/// Names that retryd declares.
+Scalar exchange_name(Given<std::string>& target);
+Scalar queue_name(Given<std::string>& target);
+/// A queue's name in which `{queue}` may stand for the work queue.
+Scalar queue_template(Given<std::string>& target);
+/// A queue's name or a glob.
+Scalar queue_pattern(Given<std::string>& target);
+
+namespace detail {
+/// The place of `text` in `words`.
+std::optional<std::size_t> find_word(const std::vector<std::string>& words, const std::string& text);
+std::string join_words(const std::vector<std::string>& words);
+}  // namespace detail
+
+template <class T>
+Scalar choice(T& target, Choices<T> choices) {
+    std::vector<std::string> words;
+    std::vector<T> values;
+    Scalar scalar;
+    scalar.type = Type::choice;
+    for (const auto& [word, value] : choices) {
+        words.emplace_back(word);
+        values.push_back(value);
+        if (value == target) scalar.fallback = word;
+    }
+    scalar.expected = detail::join_words(words);
+    scalar.take = [&target, words, values](const std::string& text, const Place&) -> std::optional<std::string> {
+        const auto found = detail::find_word(words, text);
+        if (!found) return "is not one of the choices";
+        target = values[*found];
+        return std::nullopt;
+    };
+    return scalar;
+}
+
+}  // namespace retryd::config

@@ -1,0 +1,71 @@
+// The configuration as plain data: everything checked, every default in one place, units in the types.
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/policy.h"
+#include "core/time.h"
+
+namespace retryd::config {
+
+/// Where an entry parks that says nothing else.
+inline constexpr std::string_view default_parking_queue = "{queue}.parked";
+
+/// One broker to try. Credentials are already resolved (settings win over the URI's).
+struct Endpoint {
+    std::string host = "127.0.0.1";
+    std::uint16_t port = 5672;  // 5671 with TLS
+    bool tls = false;
+    std::string vhost = "/";
+    std::string username = "guest";
+    std::string password = "guest";
+};
+
+struct Tls {
+    std::string ca_file;  // empty: the system's
+    std::string cert_file;
+    std::string key_file;
+    bool verify_peer = true;
+    bool verify_hostname = true;
+};
+
+struct Reconnect {
+    core::Milliseconds first{500};
+    core::Milliseconds max{30'000};
+};
+
+struct Broker {
+    std::vector<Endpoint> endpoints{Endpoint{}};  // at least one, tried in turn
+    std::chrono::seconds heartbeat{20};
+    core::Milliseconds connect_timeout{10'000};
+    Reconnect reconnect;
+    Tls tls;
+};
+
+struct Prefetch {
+    std::uint16_t messages = 500;
+    std::uint64_t body_bytes = 64ULL * 1024 * 1024;
+};
+
+enum class LogLevel { debug, info, warning, error };
+enum class LogFormat { text, json };
+
+struct Log {
+    LogLevel level = LogLevel::info;
+    LogFormat format = LogFormat::text;
+};
+
+struct Settings {
+    Broker broker;
+    Prefetch prefetch;
+    core::Policy policy;
+    Log log;
+    core::Milliseconds shutdown_timeout{10'000};
+};
+
+}  // namespace retryd::config

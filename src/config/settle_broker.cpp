@@ -1,0 +1,135 @@
+#include <algorithm>
+#include <utility>
+
+#include "config/settle.h"
+#include "config/uri.h"
+#include "core/duration.h"
+
+namespace retryd::config {
+namespace {
+
+/// Two keys of which only one may be given.
+void exclude(const Place& one, const Place& other, Problems& problems) {
+    add(problems, one,
+        "is given besides " + other.path + " on line " + std::to_string(other.at.line) + "; expected one of the two");
+}
+
+/// The contents of a file that a key names; nothing, and a problem, where it cannot be read.
+std::optional<std::string> read(const Given<std::string>& file, const Surroundings& surroundings, Problems& problems) {
+    std::string error;
+    auto contents = surroundings.read_file(file.value, error);
+    if (!contents) {
+        add(problems, file.place,
+            "the file " + quoted(file.value) + " cannot be read (" + error + "); expected one that retryd may read");
+    }
+    return contents;
+}
+
+/// Who logs in, as far as the keys say it; they win over a URI.
+struct Credentials {
+    Given<std::string> username;
+    std::optional<std::string> password;
+};
+
+std::optional<std::string> password(const WrittenBroker& broker, const Surroundings& surroundings, Problems& problems) {
+    const auto& file = broker.password_file;
+    if (broker.password.given && file.given) exclude(file.place, broker.password.place, problems);
+    if (broker.password.given) return broker.password.value;
+    if (!file.given) return std::nullopt;
+    auto contents = read(file, surroundings, problems);
+    if (!contents) return "";  // the problem is told; no other shall follow from it
+    if (contents->ends_with('\n')) contents->pop_back();
+    if (contents->ends_with('\r')) contents->pop_back();
+    if (contents->empty()) {
+        add(problems, file.place, "the file " + quoted(file.value) + " is empty; expected the password in it");
+    }
+    return contents;
+}
+
+std::optional<Endpoint> endpoint(const Given<std::string>& uri, const Credentials& winning, Problems& problems) {
+    auto parsed = parse_uri(uri.value);
+    if (const auto* complaint = std::get_if<UriComplaint>(&parsed)) {
+        add(problems, uri.place, complaint->text);
+        return std::nullopt;
+    }
+    Uri& parts = std::get<Uri>(parsed);
+    const Endpoint defaults;
+    const auto username = winning.username.given ? std::optional{winning.username.value} : parts.username;
+    const auto& secret = winning.password ? winning.password : parts.password;
+    if (username && *username != defaults.username && !secret) {
+        add(problems, winning.username.given ? winning.username.place : uri.place,
+            "a user has no password; expected one in the URI, or broker.password or broker.password_file");
+    }
+    Endpoint endpoint{std::move(parts.host), parts.port, parts.tls, std::move(parts.vhost), "", ""};
+    endpoint.username = username.value_or(defaults.username);
+    endpoint.password = secret.value_or(defaults.password);
+    return endpoint;
+}
+
+/// Whether a problem with the URIs has been told already: where they lead is not known then.
+bool uris_are_wrong(const Problems& problems) {
+    return std::any_of(problems.begin(), problems.end(),
+                       [](const Problem& problem) { return problem.key.starts_with("broker.uri"); });
+}
+
+std::vector<Endpoint> endpoints(const WrittenBroker& broker, const Credentials& winning, Problems& problems) {
+    std::vector<Given<std::string>> uris = broker.uris;
+    if (broker.uri.given) {
+        if (!uris.empty()) exclude(broker.uri.place, uris.front().place, problems);
+        uris.push_back(broker.uri);
+    }
+    if (uris.empty() && !uris_are_wrong(problems)) uris.push_back({"amqp://" + Endpoint{}.host, {}, false});
+    std::vector<Endpoint> found;
+    for (const auto& uri : uris) {
+        if (auto one = endpoint(uri, winning, problems)) found.push_back(std::move(*one));
+    }
+    return found;
+}
+
+void settle_tls(const WrittenBroker& broker, const Surroundings& surroundings, bool any_tls, Tls& tls,
+                Problems& problems) {
+    const auto settle = [&](const Given<std::string>& file, std::string& to) {
+        if (!file.given) return;
+        read(file, surroundings, problems);
+        to = file.value;
+        // Without this, the password would go over the wire in clear while the file speaks of certificates.
+        if (!any_tls) add(problems, file.place, "has no effect; expected a broker URI that begins with amqps://");
+    };
+    settle(broker.ca_file, tls.ca_file);
+    settle(broker.cert_file, tls.cert_file);
+    settle(broker.key_file, tls.key_file);
+    if (broker.cert_file.given && !broker.key_file.given) {
+        add(problems, broker.cert_file.place, "is given alone; expected broker.tls.key_file too");
+    }
+    if (broker.key_file.given && !broker.cert_file.given) {
+        add(problems, broker.key_file.place, "is given alone; expected broker.tls.cert_file too");
+    }
+}
+
+void settle_reconnect(const WrittenBroker& broker, Reconnect& reconnect, Problems& problems) {
+    reconnect.first = broker.reconnect_first.value;
+    reconnect.max = broker.reconnect_max.value;
+    if (reconnect.first <= reconnect.max) return;
+    if (broker.reconnect_max.given) {
+        add(problems, broker.reconnect_max.place,
+            "is shorter than broker.reconnect.first; expected at least " + core::format_duration(reconnect.first));
+    } else {
+        add(problems, broker.reconnect_first.place,
+            "is longer than broker.reconnect.max; expected at most its default, " +
+                core::format_duration(reconnect.max));
+    }
+}
+
+}  // namespace
+
+void settle_broker(const Written& written, const Surroundings& surroundings, Broker& settings, Problems& problems) {
+    const WrittenBroker& broker = written.broker;
+    const Credentials winning{broker.username, password(broker, surroundings, problems)};
+    settings.endpoints = endpoints(broker, winning, problems);
+    const bool any_tls = std::any_of(settings.endpoints.begin(), settings.endpoints.end(),
+                                     [](const Endpoint& endpoint) { return endpoint.tls; });
+    settle_tls(broker, surroundings, any_tls || uris_are_wrong(problems), settings.tls, problems);
+    settle_reconnect(broker, settings.reconnect, problems);
+}
+
+}  // namespace retryd::config

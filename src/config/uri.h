@@ -1,0 +1,31 @@
+// amqp:// and amqps:// URIs → where to connect, and as whom.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+namespace retryd::config {
+
+struct Uri {
+    bool tls = false;
+    std::string host;  // an IPv6 address without its brackets
+    std::uint16_t port = 0;
+    std::string vhost = "/";
+    std::optional<std::string> username;
+    std::optional<std::string> password;
+};
+
+/// What is wrong with a URI; names the part, never what stands in it, since any part may hold a piece of a password.
+struct UriComplaint {
+    std::string text;  // "what is wrong; what was expected"
+};
+
+/// https://www.rabbitmq.com/docs/uri-spec, with percent-decoding, strictly: no query, no fragment. The path is the
+/// vhost; none, or a lone `/`, is the default vhost `/` (the specification makes the latter an empty name, which
+/// nobody has), as is `/%2F`. The port is 5672, with TLS 5671, where none is given.
+std::variant<Uri, UriComplaint> parse_uri(std::string_view text);
+
+}  // namespace retryd::config
