@@ -1,0 +1,22 @@
+// Opening a connection: name to socket to TLS to login, every refusal in an operator's words.
+#pragma once
+
+#include <string>
+
+#include "amqp/wire.h"
+#include "config/settings.h"
+
+namespace retryd::amqp {
+
+/// Logged in to the endpoint's vhost. Throws Error: unreachable or refused_login. The connect timeout covers
+/// everything except the look-up of the host's name, which the C library cannot be kept from taking its time for.
+State connect(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name);
+
+/// host:port, as errors name it.
+std::string peer_of(const config::Endpoint& endpoint);
+
+/// Why a TCP connection does not come about, found by trying: "Connection refused", "Name or service not known".
+/// rabbitmq-c only says that there was a socket error. Empty if it does come about now.
+std::string why_unreachable(const std::string& host, std::uint16_t port);
+
+}  // namespace retryd::amqp

@@ -1,0 +1,87 @@
+// Declares, binds and checks, one step at a time, on a channel of its own: the broker answers a refusal by closing the
+// channel, and with one step under way it is clear which one it means.
+//
+// A state machine without IO: commands go out through TopologyCommands, answers come in as calls.
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <variant>
+
+#include "amqp/topology_commands.h"
+#include "core/topology.h"
+
+namespace retryd::amqp {
+
+class Declarer {
+  public:
+    struct DeclareExchange {
+        std::string exchange;  // a durable fanout
+    };
+    struct DeclareQueue {
+        core::QueueSpec queue;
+    };
+    struct Bind {
+        std::string queue;
+        std::string exchange;
+    };
+    /// Is that queue there? Nothing of it is changed or compared.
+    struct CheckQueue {
+        std::string queue;
+    };
+    using Step = std::variant<DeclareExchange, DeclareQueue, Bind, CheckQueue>;
+
+    enum class Result {
+        done,
+        refused,
+        missing  // a CheckQueue found no such queue
+    };
+    struct Outcome {
+        Result result = Result::done;
+        /// The broker's, where refused or missing: 403, 404, 406 …
+        int code = 0;
+        /// For the operator, one line. Done: empty, or which optional arguments the queue lacks, what follows from it
+        /// and what mends it. Otherwise: what was refused, why, and the way out.
+        std::string text;
+    };
+    /// Called once for each step, in the order of submitting, unless the connection ends before. May submit.
+    using Sink = std::function<void(const Outcome&)>;
+
+    /// `commands` must outlive it. The channel is opened with the first step.
+    Declarer(TopologyCommands& commands, Channel channel) : commands_(commands), channel_(channel) {}
+
+    void submit(Step step, Sink sink);
+
+    /// The events of its connection; those of other channels are ignored.
+    void on_channel_open(Channel channel);
+    void on_declared(Channel channel);
+    void on_channel_closed(const ChannelClosed& closed);
+
+    /// No step is waiting or under way.
+    bool idle() const { return waiting_.empty(); }
+
+  private:
+    enum class State { closed, opening, ready, asked };
+
+    struct Waiting {
+        Step step;
+        Sink sink;
+        /// Of the attempt with the optional arguments, when this is the one without; empty before.
+        std::string first_refusal;
+    };
+
+    void advance();
+    void ask(const Step& step);
+    bool try_without_optional(int code, std::string_view text);
+    Outcome refusal(int code, std::string_view text) const;
+    void finish(const Outcome& outcome);
+
+    TopologyCommands& commands_;
+    Channel channel_;
+    State state_ = State::closed;
+    std::deque<Waiting> waiting_;  // the first is under way when asked
+};
+
+}  // namespace retryd::amqp

@@ -1,0 +1,172 @@
+#include "amqp/dispatcher.h"
+
+#include "amqp/error.h"
+#include "amqp/tables.h"
+
+namespace retryd::amqp {
+namespace {
+
+template <typename Method>
+const Method& as(const amqp_method_t& method) {
+    return *static_cast<const Method*>(method.decoded);
+}
+
+}  // namespace
+
+bool Dispatcher::drain(Events& events, std::size_t limit) {
+    if (limit == 0) wire_.send_heartbeat_if_due();
+    std::size_t delivered = 0;
+    while (delivered < limit) {
+        amqp_frame_t frame{};
+        switch (wire_.receive(frame)) {
+            case Wire::Received::nothing:
+                return false;
+            case Wire::Received::unreadable:
+                give_up_unreadable(events);
+            case Wire::Received::frame:
+                if (handle(frame, events)) ++delivered;
+        }
+    }
+    return true;
+}
+
+bool Dispatcher::handle(const amqp_frame_t& frame, Events& events) {
+    bool delivered = false;
+    if (frame.frame_type == AMQP_FRAME_METHOD) {
+        on_method(frame, events);
+    } else if (frame.frame_type == AMQP_FRAME_HEADER || frame.frame_type == AMQP_FRAME_BODY) {
+        Content& content = contents_[frame.channel];
+        const bool whole = frame.frame_type == AMQP_FRAME_HEADER ? content.add_header(frame)
+                                                                 : content.add_body(frame.payload.body_fragment);
+        delivered = whole && content.kind() == Content::Kind::delivery;
+        if (delivered) deliver(content, events);
+        if (whole) content.finish();
+        if (content.holds_frames()) return false;
+    }
+    wire_.release(frame.channel);
+    return delivered;
+}
+
+void Dispatcher::deliver(Content& content, Events& events) {
+    arena_.reset();
+    const auto* const decoded = content.properties();
+    const auto properties = decoded == nullptr ? std::nullopt : read_properties(*decoded, arena_);
+    if (properties) {
+        events.on_delivery({content.tag(), content.redelivered(), {*properties, content.body()}});
+    } else {
+        events.on_unreadable_delivery(content.tag());
+    }
+}
+
+// rabbitmq-c cannot decode a header that nests deeper than its limit (0.14 and later) or is larger than a frame may be,
+// and what dead-lettering adds to a header may make it so: the broker sends it all the same. From then on it reads
+// nothing, but it still sends, so the message can be settled before the connection is given up. Else the broker would
+// give the same message again on every connection to come.
+void Dispatcher::give_up_unreadable(Events& events) {
+    std::string consequence;
+    for (const auto& [channel, content] : contents_) {
+        if (content.kind() != Content::Kind::delivery || !content.awaits_header()) continue;
+        events.on_unreadable_delivery(content.tag());
+        consequence = "; the message was settled without reading it";
+    }
+    wire_.hang_up();
+    throw Error(Error::Kind::protocol, "the broker at " + wire_.peer() +
+                                           " sent a frame that cannot be decoded: a header nested too deeply or larger "
+                                           "than a frame may be" +
+                                           consequence + "; the connection cannot go on and is opened anew");
+}
+
+void Dispatcher::on_method(const amqp_frame_t& frame, Events& events) {
+    if (frame.channel == 0) {
+        on_connection_method(frame.payload.method, events);
+    } else {
+        on_channel_method(frame.channel, frame.payload.method, events);
+    }
+}
+
+void Dispatcher::on_connection_method(const amqp_method_t& method, Events& events) {
+    switch (method.id) {
+        case AMQP_CONNECTION_CLOSE_METHOD:
+            accept_close(wire_.state(), as<amqp_connection_close_t>(method), wire_.peer());
+        case AMQP_CONNECTION_BLOCKED_METHOD:
+            return events.on_blocked(view_of(as<amqp_connection_blocked_t>(method).reason));
+        case AMQP_CONNECTION_UNBLOCKED_METHOD:
+            return events.on_unblocked();
+        default:
+            return;
+    }
+}
+
+void Dispatcher::on_channel_method(Channel channel, const amqp_method_t& method, Events& events) {
+    switch (method.id) {
+        case AMQP_BASIC_DELIVER_METHOD:
+        case AMQP_BASIC_CONSUME_OK_METHOD:
+        case AMQP_BASIC_CANCEL_METHOD:
+        case AMQP_BASIC_CANCEL_OK_METHOD:
+            return on_consumer_method(channel, method, events);
+        case AMQP_BASIC_RETURN_METHOD:
+        case AMQP_BASIC_ACK_METHOD:
+        case AMQP_BASIC_NACK_METHOD:
+            if (method.id == AMQP_BASIC_RETURN_METHOD) contents_[channel].begin_returned();
+            return on_confirm_method(method, events);
+        case AMQP_CHANNEL_OPEN_OK_METHOD:
+            return events.on_channel_open(channel);
+        case AMQP_CHANNEL_CLOSE_METHOD:
+            return close_channel(channel, as<amqp_channel_close_t>(method), events);
+        case AMQP_EXCHANGE_DECLARE_OK_METHOD:
+        case AMQP_QUEUE_DECLARE_OK_METHOD:
+        case AMQP_QUEUE_BIND_OK_METHOD:
+            return events.on_declared(channel);
+        default:  // confirm.select-ok, basic.qos-ok: had they failed, the channel would have been closed
+            return;
+    }
+}
+
+void Dispatcher::on_consumer_method(Channel channel, const amqp_method_t& method, Events& events) {
+    switch (method.id) {
+        case AMQP_BASIC_DELIVER_METHOD: {
+            const auto& delivery = as<amqp_basic_deliver_t>(method);
+            return contents_[channel].begin_delivery(delivery.delivery_tag, delivery.redelivered != 0);
+        }
+        case AMQP_BASIC_CONSUME_OK_METHOD:
+            return events.on_consume_ok();
+        case AMQP_BASIC_CANCEL_METHOD:
+            return cancel_consumer(channel, as<amqp_basic_cancel_t>(method), events);
+        default:
+            return events.on_cancel_ok();
+    }
+}
+
+void Dispatcher::on_confirm_method(const amqp_method_t& method, Events& events) {
+    switch (method.id) {
+        case AMQP_BASIC_ACK_METHOD: {
+            const auto& ack = as<amqp_basic_ack_t>(method);
+            return events.on_confirm(ack.delivery_tag, ack.multiple != 0, true);
+        }
+        case AMQP_BASIC_NACK_METHOD: {
+            const auto& nack = as<amqp_basic_nack_t>(method);
+            return events.on_confirm(nack.delivery_tag, nack.multiple != 0, false);
+        }
+        default: {
+            const auto& returned = as<amqp_basic_return_t>(method);
+            return events.on_returned({returned.reply_code, view_of(returned.exchange), view_of(returned.routing_key)});
+        }
+    }
+}
+
+void Dispatcher::close_channel(Channel channel, const amqp_channel_close_t& close, Events& events) {
+    const ChannelClosed closed{channel, close.reply_code, std::string{view_of(close.reply_text)},
+                               std::uint32_t{close.class_id} << 16 | close.method_id};
+    contents_[channel].finish();
+    wire_.send(channel, AMQP_CHANNEL_CLOSE_OK_METHOD, amqp_channel_close_ok_t{});
+    events.on_channel_closed(closed);
+}
+
+void Dispatcher::cancel_consumer(Channel channel, const amqp_basic_cancel_t& cancel, Events& events) {
+    if (cancel.nowait == 0) {
+        wire_.send(channel, AMQP_BASIC_CANCEL_OK_METHOD, amqp_basic_cancel_ok_t{cancel.consumer_tag});
+    }
+    events.on_consumer_cancelled();
+}
+
+}  // namespace retryd::amqp

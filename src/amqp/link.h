@@ -1,0 +1,86 @@
+// The two connections of one session, behind relay::Broker: deliveries come in on one, publications go out on the
+// other.
+//
+// Apart, because a broker under a memory or disk alarm stops reading from a connection that publishes: acks on the
+// same connection would stall with it (read in rabbit_reader.erl of 3.8 to 4.3).
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "amqp/connection.h"
+#include "amqp/declarer.h"
+#include "config/settings.h"
+#include "core/time.h"
+#include "relay/broker.h"
+#include "relay/relay.h"
+
+namespace retryd::amqp {
+
+/// What a session wants to tell its operator.
+class LinkObserver {
+  public:
+    virtual ~LinkObserver() = default;
+    /// The consumer is there: from now on rejected messages are dealt with.
+    virtual void consuming() = 0;
+    /// A queue that was there already is used although it lacks an argument; `note` says which and how to mend it.
+    virtual void accepted(std::string_view note) = 0;
+    /// The broker has stopped taking messages (memory or disk alarm), in its own words.
+    virtual void blocked(std::string_view reason) = 0;
+    virtual void unblocked() = 0;
+};
+
+class Link : public relay::Broker {
+  public:
+    /// Opens both connections; throws Error. `settings` and `observer` must outlive it.
+    Link(const config::Settings& settings, const config::Endpoint& endpoint, LinkObserver& observer);
+
+    core::BrokerVersion version() const { return outlet_->version(); }
+
+    /// Declares the error exchange, the error queue and the catch-all, then consumes. `relay` gets the events from
+    /// now on and must outlive the calls to turn(). All further calls throw Error when the session is over.
+    void start(relay::Relay& relay, const core::BrokerFeatures& features);
+
+    /// Takes in what is there, without waiting. True if there may be more already.
+    bool turn(const core::Now& now);
+
+    /// Waits until a connection or `wake_fd` has something, or the time is over.
+    void wait(int wake_fd, core::Milliseconds time);
+
+    void stop_consuming();
+
+    /// Ends both connections so that the broker has read what was sent. Never throws.
+    void close() noexcept;
+
+    relay::PublishResult publish(const core::Publication& publication) override;
+    void ack(core::DeliveryTag tag, bool multiple) override;
+    void requeue(core::DeliveryTag tag) override;
+    void dead_letter(core::DeliveryTag tag) override;
+    void declare(const core::QueueSpec& queue) override;
+    void check(std::string_view queue) override;
+
+  private:
+    class Intake;
+    class Outlet;
+    friend class Intake;
+    friend class Outlet;
+
+    void declare_base(const core::BrokerFeatures& features);
+    void require(Declarer::Step step, std::function<void()> then);
+    bool saturated() const;
+
+    const config::Settings& settings_;
+    LinkObserver& observer_;
+    std::unique_ptr<Connection> intake_;
+    std::unique_ptr<Connection> outlet_;
+    Declarer declarer_;
+    relay::Relay* relay_ = nullptr;
+    core::Now now_{};
+    std::size_t sent_unchecked_ = 0;  // bytes since the socket was last asked for room
+    bool blocked_ = false;
+};
+
+}  // namespace retryd::amqp

@@ -1,0 +1,48 @@
+// Connection over a Wire: every command is one method frame, except publish.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "amqp/arena.h"
+#include "amqp/connection.h"
+#include "amqp/dispatcher.h"
+#include "amqp/wire.h"
+
+namespace retryd::amqp {
+
+class RabbitConnection : public Connection {
+  public:
+    RabbitConnection(State state, std::string peer);
+
+    core::BrokerVersion version() const override { return version_; }
+    int fd() const override { return wire_.fd(); }
+    bool drain(Events& events, std::size_t limit) override { return dispatcher_.drain(events, limit); }
+    bool writable() override { return wire_.writable(); }
+
+    void open_channel(Channel channel) override;
+    void confirm_select(Channel channel) override;
+    void qos(Channel channel, std::uint16_t prefetch) override;
+    void consume(Channel channel, const std::string& queue, const std::string& consumer_tag) override;
+    void cancel(Channel channel, const std::string& consumer_tag) override;
+    void ack(Channel channel, core::DeliveryTag tag, bool multiple) override;
+    void nack_requeue(Channel channel, core::DeliveryTag tag) override;
+    void reject(Channel channel, core::DeliveryTag tag) override;
+
+    void declare_fanout(Channel channel, const std::string& exchange) override;
+    void declare_queue(Channel channel, const core::QueueSpec& queue) override;
+    void check_queue(Channel channel, const std::string& queue) override;
+    void bind(Channel channel, const std::string& queue, const std::string& exchange) override;
+
+    relay::PublishResult publish(Channel channel, const core::Publication& publication) override;
+    void close() noexcept override;
+
+  private:
+    Wire wire_;
+    Dispatcher dispatcher_;
+    core::BrokerVersion version_;
+    Arena arena_;                    // the publication's tables
+    std::vector<char> header_room_;  // as much as a header frame has for its properties
+};
+
+}  // namespace retryd::amqp

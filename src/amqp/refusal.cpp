@@ -1,0 +1,143 @@
+#include "amqp/refusal.h"
+
+#include <algorithm>
+
+namespace retryd::amqp {
+namespace {
+
+constexpr int access_refused = 403;
+
+std::string quoted(std::string_view text) {
+    return '\'' + std::string{text} + '\'';
+}
+
+/// As one word of a shell command.
+std::string shell_word(std::string_view text) {
+    std::string word = "'";
+    for (const char c : text) {
+        if (c == '\'') {
+            word += "'\\''";
+        } else {
+            word += c;
+        }
+    }
+    return word + '\'';
+}
+
+std::string vhost_option(const std::string& vhost) {
+    return vhost.empty() || vhost == "/" ? "" : " --vhost " + shell_word(vhost);
+}
+
+/// A regular expression for that name alone.
+std::string pattern_of(std::string_view name) {
+    std::string pattern = "^";
+    for (const char c : name) {
+        if (std::string_view{R"(\.+*?()[]{}|^$)"}.find(c) != std::string_view::npos) pattern += '\\';
+        pattern += c;
+    }
+    return pattern + '$';
+}
+
+/// `none`, `'5000'`, `the value '5000' of type 'long'`.
+std::string value_in(std::string_view text) {
+    const auto begin = text.find('\'');
+    if (begin == std::string_view::npos) return std::string{text};
+    const auto typed = text.rfind("' of type '");
+    const auto end = typed == std::string_view::npos ? text.rfind('\'') : typed;
+    return std::string{text.substr(begin + 1, end > begin ? end - begin - 1 : 0)};
+}
+
+std::string argument_text(const core::QueueSpec& queue, std::string_view name) {
+    for (const auto& [argument, value] : queue.arguments) {
+        if (argument != name) continue;
+        const auto* number = std::get_if<std::int64_t>(&value);
+        return number != nullptr ? std::to_string(*number) : std::get<std::string>(value);
+    }
+    return "none";
+}
+
+std::string plain(std::string_view what, int code, std::string_view text) {
+    std::string line = "the broker refused to " + std::string{what} + ": " + std::to_string(code) + ' ';
+    line += text;
+    if (code == access_refused && text.find("access to") != std::string_view::npos) {
+        line += "; give the user the permission (rabbitmqctl set_permissions)";
+    }
+    return line;
+}
+
+}  // namespace
+
+std::optional<Inequivalent> parse_inequivalent(std::string_view text) {
+    constexpr std::string_view opening = "inequivalent arg '";
+    constexpr std::string_view in_vhost = "' in vhost '";
+    constexpr std::string_view received = "': received ";
+    constexpr std::string_view current = " but current is ";
+    constexpr auto none = std::string_view::npos;
+
+    const auto start = text.find(opening);
+    if (start == none) return std::nullopt;
+    text.remove_prefix(start + opening.size());
+    const auto argument_end = text.find("' for ");
+    if (argument_end == none) return std::nullopt;
+    Inequivalent found;
+    found.argument = text.substr(0, argument_end);
+
+    // A name may contain anything, also these very words: their last occurrence is the broker's.
+    const auto values = text.rfind(received);
+    const auto vhost = text.substr(0, values).rfind(in_vhost);
+    const auto name = text.find('\'', argument_end + 1);
+    const auto middle = text.rfind(current);
+    if (values == none || vhost == none || name == none || middle == none || middle < values || name >= vhost) {
+        return found;
+    }
+    found.name = text.substr(name + 1, vhost - name - 1);
+    found.vhost = text.substr(vhost + in_vhost.size(), values - vhost - in_vhost.size());
+    found.received = value_in(text.substr(values + received.size(), middle - values - received.size()));
+    found.current = value_in(text.substr(middle + current.size()));
+    return found;
+}
+
+std::string explain_queue_refusal(const core::QueueSpec& queue, int code, std::string_view text) {
+    const auto difference = parse_inequivalent(text);
+    if (!difference) return plain("declare queue " + quoted(queue.name), code, text);
+    const std::string& argument = difference->argument;
+    const std::string wanted = difference->received.empty() ? argument_text(queue, argument) : difference->received;
+    const std::string there = difference->current.empty() ? "something else" : difference->current;
+    return "queue " + quoted(queue.name) + " is there already with another " + argument + ": " + there +
+           " instead of " + wanted + ". Delete it once it is empty (rabbitmqctl delete_queue" +
+           vhost_option(difference->vhost) + " --if-empty " + shell_word(queue.name) +
+           ") and it is made anew, or configure what it has";
+}
+
+std::string explain_exchange_refusal(std::string_view exchange, int code, std::string_view text) {
+    const auto difference = parse_inequivalent(text);
+    if (!difference || difference->current.empty()) return plain("declare exchange " + quoted(exchange), code, text);
+    return "exchange " + quoted(exchange) + " is there already with another " + difference->argument + ": " +
+           difference->current + " instead of " + difference->received +
+           ". Configure a name that is not taken, or delete the exchange if nobody uses it";
+}
+
+std::string explain_binding_refusal(std::string_view queue, std::string_view exchange, int code,
+                                    std::string_view text) {
+    return plain("bind queue " + quoted(queue) + " to exchange " + quoted(exchange), code, text);
+}
+
+std::string explain_check_refusal(std::string_view queue, int code, std::string_view text) {
+    return plain("say whether queue " + quoted(queue) + " exists", code, text);
+}
+
+std::string explain_lack(const core::QueueSpec& queue, std::string_view text) {
+    const std::string vhost = vhost_option(parse_inequivalent(text).value_or(Inequivalent{}).vhost);
+    std::string line = "queue " + quoted(queue.name) + " was made without";
+    for (const std::string& argument : queue.optional_arguments)
+        line += (&argument == &queue.optional_arguments.front() ? " " : ", ") + argument;
+    const auto& lacking = queue.optional_arguments;
+    if (std::find(lacking.begin(), lacking.end(), "x-delivery-limit") == lacking.end()) return line;
+    return line +
+           ": RabbitMQ 4 takes a message out of it that was given to a consumer 21 times. A policy mends it (only one "
+           "applies to a queue): rabbitmqctl set_policy" +
+           vhost + ' ' + shell_word("delivery-limit-" + queue.name) + ' ' + shell_word(pattern_of(queue.name)) +
+           " '{\"delivery-limit\": -1}' --apply-to queues";
+}
+
+}  // namespace retryd::amqp

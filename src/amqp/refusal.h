@@ -1,0 +1,33 @@
+// What the broker says when it refuses a declaration, turned into one line with the way out.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "core/topology.h"
+
+namespace retryd::amqp {
+
+/// A queue or exchange that is there already, with something different about it.
+struct Inequivalent {
+    std::string argument;  // x-message-ttl, type, durable …
+    /// What follows is empty where the answer was cut: it is a short string, 255 bytes at most.
+    std::string name;
+    std::string vhost;
+    std::string received;  // a value as text, or "none"
+    std::string current;
+};
+
+/// From the text of a 406, the same on 3.8 to 4.3; nothing for any other refusal.
+std::optional<Inequivalent> parse_inequivalent(std::string_view text);
+
+std::string explain_queue_refusal(const core::QueueSpec& queue, int code, std::string_view text);
+std::string explain_exchange_refusal(std::string_view exchange, int code, std::string_view text);
+std::string explain_binding_refusal(std::string_view queue, std::string_view exchange, int code, std::string_view text);
+std::string explain_check_refusal(std::string_view queue, int code, std::string_view text);
+
+/// For a queue that does without its optional arguments; `text` is the refusal of the attempt with them.
+std::string explain_lack(const core::QueueSpec& queue, std::string_view text);
+
+}  // namespace retryd::amqp

@@ -1,0 +1,251 @@
+#include "amqp/declarer.h"
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "support/catch.h"
+
+using namespace retryd;
+using amqp::Declarer;
+using Lines = std::vector<std::string>;
+using Result = Declarer::Result;
+
+namespace {
+
+constexpr amqp::Channel channel = 2;
+
+/// Writes the commands down; the test is the broker that answers them.
+class Commands : public amqp::TopologyCommands {
+  public:
+    Lines lines;
+
+    void open_channel(amqp::Channel on) override { lines.push_back("open " + std::to_string(on)); }
+    void declare_fanout(amqp::Channel, const std::string& exchange) override { lines.push_back("fanout " + exchange); }
+    void declare_queue(amqp::Channel, const core::QueueSpec& queue) override {
+        std::string line = "queue " + queue.name;
+        for (const auto& argument : queue.arguments)
+            line += ' ' + argument.first;
+        lines.push_back(line);
+    }
+    void check_queue(amqp::Channel, const std::string& queue) override { lines.push_back("check " + queue); }
+    void bind(amqp::Channel, const std::string& queue, const std::string& exchange) override {
+        lines.push_back("bind " + queue + " to " + exchange);
+    }
+};
+
+struct Fixture {
+    Commands commands;
+    Declarer declarer{commands, channel};
+    std::vector<Declarer::Outcome> outcomes;
+
+    void submit(Declarer::Step step) {
+        declarer.submit(std::move(step), [this](const Declarer::Outcome& outcome) { outcomes.push_back(outcome); });
+    }
+    void open() { declarer.on_channel_open(channel); }
+    void answer() { declarer.on_declared(channel); }
+    void refuse(int code, const std::string& text) { declarer.on_channel_closed({channel, code, text, 0}); }
+    /// The commands since the last call.
+    Lines sent() { return std::exchange(commands.lines, {}); }
+};
+
+Declarer::DeclareQueue plain(const std::string& name) {
+    return {core::QueueSpec{name, {{"x-queue-type", "quorum"}}, {}}};
+}
+
+Declarer::DeclareQueue with_limit(const std::string& name) {
+    return {core::QueueSpec{
+        name, {{"x-queue-type", "quorum"}, {"x-delivery-limit", std::int64_t{-1}}}, {"x-delivery-limit"}}};
+}
+
+const std::string no_limit_there =
+    "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'q' in vhost '/': received the value '-1' of "
+    "type 'long' but current is none";
+const std::string other_limit_there =
+    "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'q' in vhost '/': received none but current "
+    "is "
+    "the value '50' of type 'long'";
+const std::string other_type_there =
+    "PRECONDITION_FAILED - inequivalent arg 'x-queue-type' for queue 'q' in vhost '/': received 'quorum' but current "
+    "is "
+    "'classic'";
+
+}  // namespace
+
+TEST_CASE("declarer: opens its channel with the first step, and asks one thing at a time, in order") {
+    Fixture f;
+    CHECK(f.sent().empty());
+    f.submit(Declarer::DeclareExchange{"errors"});
+    f.submit(plain("q"));
+    f.submit(Declarer::Bind{"q", "errors"});
+    f.submit(Declarer::CheckQueue{"work"});
+    CHECK(f.sent() == Lines{"open 2"});
+    f.open();
+    CHECK(f.sent() == Lines{"fanout errors"});
+    f.answer();
+    CHECK(f.sent() == Lines{"queue q x-queue-type"});
+    f.answer();
+    CHECK(f.sent() == Lines{"bind q to errors"});
+    f.answer();
+    CHECK(f.sent() == Lines{"check work"});
+    CHECK_FALSE(f.declarer.idle());
+    f.answer();
+    CHECK(f.sent().empty());
+    CHECK(f.declarer.idle());
+    REQUIRE(f.outcomes.size() == 4);
+    for (const auto& outcome : f.outcomes) {
+        CHECK(outcome.result == Result::done);
+        CHECK(outcome.text.empty());
+    }
+}
+
+TEST_CASE("declarer: a refusal is told, and the next step goes on over a new channel") {
+    Fixture f;
+    f.submit(plain("q"));
+    f.submit(plain("r"));
+    f.open();
+    f.sent();
+    f.refuse(406, other_type_there);
+    REQUIRE(f.outcomes.size() == 1);
+    CHECK(f.outcomes[0].result == Result::refused);
+    CHECK(f.outcomes[0].code == 406);
+    CHECK(f.outcomes[0].text.find("queue 'q' is there already with another x-queue-type: classic instead of quorum") ==
+          0);
+    CHECK(f.sent() == Lines{"open 2"});
+    f.open();
+    CHECK(f.sent() == Lines{"queue r x-queue-type"});
+    f.answer();
+    REQUIRE(f.outcomes.size() == 2);
+    CHECK(f.outcomes[1].result == Result::done);
+}
+
+TEST_CASE("declarer: after a refusal with nothing left to do the channel is opened by the next step only") {
+    Fixture f;
+    f.submit(plain("q"));
+    f.open();
+    f.refuse(403, "ACCESS_REFUSED - access to queue 'q' in vhost '/' refused for user 'retryd'");
+    CHECK(f.outcomes[0].code == 403);
+    f.sent();
+    f.submit(plain("q"));
+    CHECK(f.sent() == Lines{"open 2"});
+}
+
+TEST_CASE("declarer: a check that finds nothing is no refusal, one that is not allowed is") {
+    Fixture f;
+    f.submit(Declarer::CheckQueue{"work"});
+    f.submit(Declarer::CheckQueue{"secret"});
+    f.open();
+    f.refuse(404, "NOT_FOUND - no queue 'work' in vhost '/'");
+    f.open();
+    f.refuse(403, "ACCESS_REFUSED - access to queue 'secret' in vhost '/' refused for user 'retryd'");
+    REQUIRE(f.outcomes.size() == 2);
+    CHECK(f.outcomes[0].result == Result::missing);
+    CHECK(f.outcomes[0].text == "queue 'work' does not exist");
+    CHECK(f.outcomes[1].result == Result::refused);
+}
+
+TEST_CASE("declarer: a binding that finds nothing to bind to is refused") {
+    Fixture f;
+    f.submit(Declarer::Bind{"q", "nope"});
+    f.open();
+    f.refuse(404, "NOT_FOUND - no exchange 'nope' in vhost '/'");
+    REQUIRE(f.outcomes.size() == 1);
+    CHECK(f.outcomes[0].result == Result::refused);
+    CHECK(f.outcomes[0].text ==
+          "the broker refused to bind queue 'q' to exchange 'nope': 404 NOT_FOUND - no exchange 'nope' in vhost '/'");
+}
+
+TEST_CASE("declarer: a queue without an optional argument is accepted, and the outcome says what it lacks") {
+    Fixture f;
+    f.submit(with_limit("q"));
+    f.submit(with_limit("r"));
+    f.sent();
+    f.open();
+    CHECK(f.sent() == Lines{"queue q x-queue-type x-delivery-limit"});
+    f.refuse(406, no_limit_there);
+    CHECK(f.outcomes.empty());
+    CHECK(f.sent() == Lines{"open 2"});
+    f.open();
+    CHECK(f.sent() == Lines{"queue q x-queue-type"});
+    f.answer();
+    REQUIRE(f.outcomes.size() == 1);
+    CHECK(f.outcomes[0].result == Result::done);
+    CHECK(f.outcomes[0].text.find("queue 'q' was made without x-delivery-limit") == 0);
+    CHECK(f.sent() == Lines{"queue r x-queue-type x-delivery-limit"});
+    f.answer();
+    CHECK(f.outcomes[1].text.empty());
+}
+
+TEST_CASE("declarer: where the queue differs in something else too, that is what is told") {
+    Fixture f;
+    f.submit(with_limit("q"));
+    f.open();
+    f.refuse(406, no_limit_there);
+    f.open();
+    f.refuse(406, other_type_there);
+    REQUIRE(f.outcomes.size() == 1);
+    CHECK(f.outcomes[0].result == Result::refused);
+    CHECK(f.outcomes[0].text.find("x-queue-type: classic instead of quorum") != std::string::npos);
+}
+
+TEST_CASE("declarer: where the optional argument has another value, the wanted one is told, not that it was left out") {
+    Fixture f;
+    f.submit(with_limit("q"));
+    f.open();
+    f.refuse(406,
+             "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'q' in vhost '/': received '-1' but "
+             "current is '50'");
+    f.open();
+    f.refuse(406, other_limit_there);
+    REQUIRE(f.outcomes.size() == 1);
+    CHECK(f.outcomes[0].text.find("x-delivery-limit: 50 instead of -1") != std::string::npos);
+}
+
+TEST_CASE("declarer: only a difference leads to a second attempt") {
+    Fixture f;
+    f.submit(with_limit("q"));
+    f.open();
+    f.sent();
+    f.refuse(403, "ACCESS_REFUSED - access to queue 'q' in vhost '/' refused for user 'retryd'");
+    REQUIRE(f.outcomes.size() == 1);
+    CHECK(f.outcomes[0].code == 403);
+    CHECK(f.sent().empty());
+}
+
+TEST_CASE("declarer: a step submitted from within an outcome is carried out after those that wait") {
+    Fixture f;
+    f.declarer.submit(plain("a"), [&](const Declarer::Outcome&) { f.submit(plain("c")); });
+    f.submit(plain("b"));
+    f.open();
+    f.answer();
+    f.answer();
+    f.answer();
+    CHECK(f.sent() == Lines{"open 2", "queue a x-queue-type", "queue b x-queue-type", "queue c x-queue-type"});
+    CHECK(f.outcomes.size() == 2);
+}
+
+TEST_CASE("declarer: what happens on other channels is none of its business") {
+    Fixture f;
+    f.submit(plain("q"));
+    f.declarer.on_channel_open(1);
+    f.open();
+    f.declarer.on_declared(1);
+    f.declarer.on_channel_closed({1, 406, "PRECONDITION_FAILED", 0});
+    CHECK(f.outcomes.empty());
+    f.answer();
+    CHECK(f.outcomes.size() == 1);
+}
+
+TEST_CASE("declarer: a channel closed while nothing was asked is opened again for the next step") {
+    Fixture f;
+    f.submit(plain("q"));
+    f.open();
+    f.answer();
+    f.sent();
+    f.refuse(541, "INTERNAL_ERROR");
+    CHECK(f.sent().empty());
+    f.submit(plain("r"));
+    CHECK(f.sent() == Lines{"open 2"});
+    f.open();
+    CHECK(f.sent() == Lines{"queue r x-queue-type"});
+}

@@ -1,0 +1,125 @@
+#include "amqp/rabbit_connection.h"
+
+#include <string>
+
+#include "amqp/peer.h"
+#include "support/catch.h"
+
+using namespace retryd;
+using relay::PublishResult;
+
+namespace {
+
+constexpr std::size_t frame_overhead = 8;
+const std::string heartbeat("\x08\0\0\0\0\0\0\xce", 8);
+
+struct Fixture {
+    test::Peer peer;
+    amqp::RabbitConnection connection{peer.take_state(), "broker"};
+
+    /// Sends one header field of that many bytes.
+    PublishResult publish_with_header_of(std::size_t size) {
+        const std::string text(size, 't');
+        const core::Field field{"", core::Value::of_longstr(text)};
+        core::Publication publication{"", "q", {}};
+        publication.message.properties.headers = core::Table{&field, 1};
+        return connection.publish(1, publication);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("connection: a publication is mandatory and goes where it should") {
+    Fixture f;
+    CHECK(f.connection.publish(3, {"errors", "key", {{}, ""}}) == PublishResult::sent);
+    const auto received = f.peer.received();
+    REQUIRE(received);
+    CHECK(received->channel == 3);
+    REQUIRE(received->id == AMQP_BASIC_PUBLISH_METHOD);
+    const auto& publish = received->as<amqp_basic_publish_t>();
+    CHECK(amqp::view_of(publish.exchange) == "errors");
+    CHECK(amqp::view_of(publish.routing_key) == "key");
+    CHECK(publish.mandatory == 1);
+    CHECK(publish.immediate == 0);
+}
+
+TEST_CASE("connection: headers may fill a frame to the last byte; one more, and nothing at all is sent") {
+    Fixture f;
+    // frame: 8; class, weight and body size: 12; flags: 2; table: 4; a field without a name: 1 + 1 + 4
+    const std::size_t most = f.peer.frame_max() - 8 - 12 - 2 - 4 - 6;
+    CHECK(f.publish_with_header_of(most + 1) == PublishResult::header_too_large);
+    CHECK(f.peer.received_raw().empty());
+    CHECK(f.publish_with_header_of(most) == PublishResult::sent);
+    CHECK_FALSE(f.peer.received_raw().empty());
+}
+
+TEST_CASE("connection: a last body frame that is full is pushed out by a heartbeat") {
+    Fixture f;
+    const std::string full(f.peer.frame_max() - frame_overhead, 'b');
+    const auto ends_with_heartbeat = [&](std::string_view body) {
+        f.connection.publish(1, {"", "q", {{}, body}});
+        std::string all;
+        for (std::string part = f.peer.received_raw(); !part.empty(); part = f.peer.received_raw())
+            all += part;
+        return std::string_view(all).ends_with(heartbeat);
+    };
+    CHECK(ends_with_heartbeat(full));
+    CHECK_FALSE(ends_with_heartbeat(std::string_view(full).substr(1)));
+    CHECK_FALSE(ends_with_heartbeat(""));
+}
+
+TEST_CASE("connection: settling a delivery") {
+    Fixture f;
+    f.connection.ack(1, 4, true);
+    f.connection.nack_requeue(1, 5);
+    f.connection.reject(1, 6);
+    const auto ack = f.peer.received();
+    REQUIRE(ack);
+    REQUIRE(ack->id == AMQP_BASIC_ACK_METHOD);
+    CHECK(ack->as<amqp_basic_ack_t>().delivery_tag == 4);
+    CHECK(ack->as<amqp_basic_ack_t>().multiple == 1);
+    const auto nack = f.peer.received();
+    REQUIRE(nack);
+    REQUIRE(nack->id == AMQP_BASIC_NACK_METHOD);
+    CHECK(nack->as<amqp_basic_nack_t>().delivery_tag == 5);
+    CHECK(nack->as<amqp_basic_nack_t>().requeue == 1);
+    CHECK(nack->as<amqp_basic_nack_t>().multiple == 0);
+    const auto reject = f.peer.received();
+    REQUIRE(reject);
+    REQUIRE(reject->id == AMQP_BASIC_REJECT_METHOD);
+    CHECK(reject->as<amqp_basic_reject_t>().delivery_tag == 6);
+    CHECK(reject->as<amqp_basic_reject_t>().requeue == 0);
+}
+
+TEST_CASE("connection: a queue is declared durable with its arguments, and a check only looks") {
+    Fixture f;
+    f.connection.declare_queue(2, {"q", {{"x-queue-type", "quorum"}, {"x-message-ttl", std::int64_t{5000}}}, {}});
+    f.connection.check_queue(2, "q");
+    const auto declared = f.peer.received();
+    REQUIRE(declared);
+    REQUIRE(declared->id == AMQP_QUEUE_DECLARE_METHOD);
+    const auto& declare = declared->as<amqp_queue_declare_t>();
+    CHECK(amqp::view_of(declare.queue) == "q");
+    CHECK(declare.durable == 1);
+    CHECK((declare.passive | declare.exclusive | declare.auto_delete | declare.nowait) == 0);
+    REQUIRE(declare.arguments.num_entries == 2);
+    const auto& type = declare.arguments.entries[0];
+    CHECK(type.value.kind == AMQP_FIELD_KIND_UTF8);
+    CHECK(amqp::view_of(type.value.value.bytes) == "quorum");
+    const auto& ttl = declare.arguments.entries[1];
+    CHECK(amqp::view_of(ttl.key) == "x-message-ttl");
+    CHECK(ttl.value.kind == AMQP_FIELD_KIND_I64);
+    CHECK(ttl.value.value.i64 == 5000);
+    const auto checked = f.peer.received();
+    REQUIRE(checked);
+    CHECK(checked->as<amqp_queue_declare_t>().passive == 1);
+}
+
+TEST_CASE("connection: a close that nobody answers ends when the other side does") {
+    Fixture f;
+    f.peer.end();
+    f.connection.close();
+    const auto received = f.peer.received();
+    REQUIRE(received);
+    CHECK(received->id == AMQP_CONNECTION_CLOSE_METHOD);
+}

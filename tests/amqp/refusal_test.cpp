@@ -1,0 +1,130 @@
+// The texts are those of RabbitMQ 3.10.8, 4.0.5 and 4.3.6, which do not differ.
+#include "amqp/refusal.h"
+
+#include "support/catch.h"
+
+using namespace retryd;
+using amqp::parse_inequivalent;
+
+namespace {
+
+void check_parsed(std::string_view text, const std::string& argument, const std::string& name, const std::string& vhost,
+                  const std::string& received, const std::string& current) {
+    INFO(text);
+    const auto parsed = parse_inequivalent(text);
+    REQUIRE(parsed);
+    CHECK(parsed->argument == argument);
+    CHECK(parsed->name == name);
+    CHECK(parsed->vhost == vhost);
+    CHECK(parsed->received == received);
+    CHECK(parsed->current == current);
+}
+
+const core::QueueSpec rung{"a.retry.6s", {{"x-queue-type", "quorum"}, {"x-message-ttl", std::int64_t{6000}}}, {}};
+
+}  // namespace
+
+TEST_CASE("refusal: two values") {
+    check_parsed(
+        "PRECONDITION_FAILED - inequivalent arg 'x-message-ttl' for queue 'a' in vhost '/': received '6000' but "
+        "current is '5000'",
+        "x-message-ttl", "a", "/", "6000", "5000");
+}
+
+TEST_CASE("refusal: a value where none was, and none where a value was") {
+    check_parsed(
+        "PRECONDITION_FAILED - inequivalent arg 'x-message-ttl' for queue 'a' in vhost '/': received none but "
+        "current is the value '5000' of type 'long'",
+        "x-message-ttl", "a", "/", "none", "5000");
+    check_parsed(
+        "PRECONDITION_FAILED - inequivalent arg 'x-dead-letter-exchange' for queue 'a' in vhost 'shop': received "
+        "the value '' of type 'longstr' but current is none",
+        "x-dead-letter-exchange", "a", "shop", "", "none");
+}
+
+TEST_CASE("refusal: an exchange of another type") {
+    check_parsed(
+        "PRECONDITION_FAILED - inequivalent arg 'type' for exchange 'amq.direct' in vhost '/': received 'fanout' "
+        "but current is 'direct'",
+        "type", "amq.direct", "/", "fanout", "direct");
+}
+
+TEST_CASE("refusal: a queue name that looks like the rest of the sentence") {
+    check_parsed(
+        "PRECONDITION_FAILED - inequivalent arg 'x-message-ttl' for queue 'it's 'odd' in vhost 'x'' in vhost "
+        "'/': received the value '5000' of type 'long' but current is none",
+        "x-message-ttl", "it's 'odd' in vhost 'x'", "/", "5000", "none");
+}
+
+TEST_CASE("refusal: an answer cut at 255 bytes still names the argument") {
+    const std::string text =
+        "PRECONDITION_FAILED - inequivalent arg 'x-message-ttl' for queue '" + std::string(186, 'n') + "...";
+    check_parsed(text, "x-message-ttl", "", "", "", "");
+    CHECK(
+        amqp::explain_queue_refusal(rung, 406, text) ==
+        "queue 'a.retry.6s' is there already with another x-message-ttl: something else instead of 6000. Delete it "
+        "once it is empty (rabbitmqctl delete_queue --if-empty 'a.retry.6s') and it is made anew, or configure what it "
+        "has");
+}
+
+TEST_CASE("refusal: other refusals are not taken for a difference") {
+    CHECK_FALSE(parse_inequivalent(""));
+    CHECK_FALSE(parse_inequivalent("NOT_FOUND - no queue 'nope' in vhost '/'"));
+    CHECK_FALSE(
+        parse_inequivalent("PRECONDITION_FAILED - invalid arg 'x-queue-type' for queue 'c' in vhost '/': "
+                           "\"unsupported queue type 'nonsense'\""));
+    CHECK_FALSE(parse_inequivalent("PRECONDITION_FAILED - inequivalent arg 'x-mess"));
+}
+
+TEST_CASE("refusal: a different queue is explained with both values and the way out") {
+    CHECK(
+        amqp::explain_queue_refusal(rung, 406,
+                                    "PRECONDITION_FAILED - inequivalent arg 'x-message-ttl' for queue 'a.retry.6s' in "
+                                    "vhost 'shop': received '6000' but current is '5000'") ==
+        "queue 'a.retry.6s' is there already with another x-message-ttl: 5000 instead of 6000. Delete it once it is "
+        "empty (rabbitmqctl delete_queue --vhost 'shop' --if-empty 'a.retry.6s') and it is made anew, or configure "
+        "what it has");
+}
+
+TEST_CASE("refusal: a quote in a queue name does not break the command") {
+    const core::QueueSpec queue{"it's", {}, {}};
+    const auto line = amqp::explain_queue_refusal(queue, 406,
+                                                  "PRECONDITION_FAILED - inequivalent arg 'durable' for queue 'it's' "
+                                                  "in vhost '/': received 'true' but current is "
+                                                  "'false'");
+    CHECK(line.find(R"(--if-empty 'it'\''s')") != std::string::npos);
+    CHECK(line.find("durable: false instead of true") != std::string::npos);
+}
+
+TEST_CASE("refusal: a missing permission names the remedy, a reserved name does not") {
+    CHECK(
+        amqp::explain_queue_refusal(
+            rung, 403, "ACCESS_REFUSED - access to queue 'a.retry.6s' in vhost '/' refused for user 'retryd'") ==
+        "the broker refused to declare queue 'a.retry.6s': 403 ACCESS_REFUSED - access to queue 'a.retry.6s' in vhost "
+        "'/' refused for user 'retryd'; give the user the permission (rabbitmqctl set_permissions)");
+    CHECK(
+        amqp::explain_exchange_refusal("amq.x", 403,
+                                       "ACCESS_REFUSED - exchange name 'amq.x' contains reserved prefix 'amq.*'") ==
+        "the broker refused to declare exchange 'amq.x': 403 ACCESS_REFUSED - exchange name 'amq.x' contains reserved "
+        "prefix 'amq.*'");
+}
+
+TEST_CASE("refusal: an exchange of another type is explained") {
+    CHECK(
+        amqp::explain_exchange_refusal("errors", 406,
+                                       "PRECONDITION_FAILED - inequivalent arg 'type' for exchange 'errors' in vhost "
+                                       "'/': received 'fanout' but current is 'direct'") ==
+        "exchange 'errors' is there already with another type: direct instead of fanout. Configure a name that is not "
+        "taken, or delete the exchange if nobody uses it");
+}
+
+TEST_CASE("refusal: a queue without its limit is explained with the policy that mends it") {
+    const core::QueueSpec queue{"retryd.errors", {{"x-delivery-limit", std::int64_t{-1}}}, {"x-delivery-limit"}};
+    CHECK(
+        amqp::explain_lack(queue,
+                           "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'retryd.errors' in "
+                           "vhost 'shop': received the value '-1' of type 'long' but current is none") ==
+        "queue 'retryd.errors' was made without x-delivery-limit: RabbitMQ 4 takes a message out of it that was given "
+        "to a consumer 21 times. A policy mends it (only one applies to a queue): rabbitmqctl set_policy --vhost "
+        "'shop' 'delivery-limit-retryd.errors' '^retryd\\.errors$' '{\"delivery-limit\": -1}' --apply-to queues");
+}
