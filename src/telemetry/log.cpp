@@ -1,0 +1,136 @@
+#include "telemetry/log.h"
+
+#include <spdlog/logger.h>
+#include <spdlog/pattern_formatter.h>
+#include <spdlog/sinks/stdout_sinks.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cstdlib>
+#include <nlohmann/json.hpp>
+
+namespace retryd::telemetry {
+namespace {
+
+spdlog::level::level_enum to_spdlog(config::LogLevel level) {
+    switch (level) {
+        case config::LogLevel::debug:
+            return spdlog::level::debug;
+        case config::LogLevel::info:
+            return spdlog::level::info;
+        case config::LogLevel::warning:
+            return spdlog::level::warn;
+        case config::LogLevel::error:
+            break;
+    }
+    return spdlog::level::err;
+}
+
+std::string_view name_of(config::LogLevel level) {
+    switch (level) {
+        case config::LogLevel::debug:
+            return "debug";
+        case config::LogLevel::info:
+            return "info";
+        case config::LogLevel::warning:
+            return "warning";
+        case config::LogLevel::error:
+            break;
+    }
+    return "error";
+}
+
+/// `<7>` … `<3>`: syslog's priorities, see sd-daemon(3).
+class JournalPriority : public spdlog::custom_flag_formatter {
+  public:
+    void format(const spdlog::details::log_msg& message, const std::tm&, spdlog::memory_buf_t& out) override {
+        const std::string_view priority = message.level >= spdlog::level::err    ? "<3>"
+                                          : message.level == spdlog::level::warn ? "<4>"
+                                          : message.level == spdlog::level::info ? "<6>"
+                                                                                 : "<7>";
+        out.append(priority.data(), priority.data() + priority.size());
+    }
+    std::unique_ptr<custom_flag_formatter> clone() const override { return std::make_unique<JournalPriority>(); }
+};
+
+std::unique_ptr<spdlog::formatter> formatter(config::LogFormat format, Log::Sink sink) {
+    auto formatter = std::make_unique<spdlog::pattern_formatter>();
+    formatter->add_flag<JournalPriority>('*');
+    const bool journal = sink == Log::Sink::journal;
+    if (format == config::LogFormat::json) {
+        // The line is an object already; its time is put in as the first member.
+        formatter->set_pattern(journal ? R"(%*{"time":"%Y-%m-%dT%H:%M:%S.%e%z",%v)"
+                                       : R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z",%v)");
+    } else {
+        formatter->set_pattern(journal ? "%*%v" : "%Y-%m-%dT%H:%M:%S.%e%z %-7l %v");
+    }
+    return formatter;
+}
+
+std::string escaped(std::string_view text) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    std::string out;
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (byte >= 0x20U && byte != 0x7fU) {
+            out.push_back(c);
+        } else {
+            out.append("\\x").push_back(digits[byte >> 4U]);
+            out.push_back(digits[byte & 0xfU]);
+        }
+    }
+    return out;
+}
+
+std::string json_line(config::LogLevel level, std::string_view event, std::string_view message,
+                      std::initializer_list<LogField> fields) {
+    nlohmann::ordered_json line{{"level", name_of(level)}, {"event", event}, {"message", message}};
+    for (const LogField& field : fields)
+        line[std::string{field.name}] = field.value;
+    // Names on a broker need not be UTF-8; a line must be all the same.
+    return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string format_line(config::LogFormat format, config::LogLevel level, std::string_view event,
+                        std::string_view message, std::initializer_list<LogField> fields) {
+    return format == config::LogFormat::json ? json_line(level, event, message, fields) : escaped(message);
+}
+
+struct Log::Writer {
+    config::LogFormat format;
+    spdlog::logger logger;
+};
+
+Log::Log(const config::Log& settings, Sink sink)
+    : writer_(std::make_unique<Writer>(
+          Writer{settings.format, spdlog::logger("retryd", std::make_shared<spdlog::sinks::stderr_sink_mt>())})) {
+    writer_->logger.set_formatter(formatter(settings.format, sink));
+    writer_->logger.set_level(to_spdlog(settings.level));
+}
+
+Log::~Log() = default;
+
+bool Log::enabled(config::LogLevel level) const {
+    return writer_->logger.should_log(to_spdlog(level));
+}
+
+void Log::write(config::LogLevel level, std::string_view event, std::string_view message,
+                std::initializer_list<LogField> fields) {
+    if (!enabled(level)) return;
+    std::string line = format_line(writer_->format, level, event, message, fields);
+    if (writer_->format == config::LogFormat::json) line.erase(0, 1);  // the pattern opens the object
+    writer_->logger.log(to_spdlog(level), line);
+}
+
+Log::Sink sink_of_standard_error() {
+    const char* stream = std::getenv("JOURNAL_STREAM");
+    struct stat status {};
+    if (stream == nullptr || fstat(STDERR_FILENO, &status) != 0) return Log::Sink::plain;
+    // A child may inherit the variable with another standard error: the device and inode tell.
+    const std::string mine = std::to_string(status.st_dev) + ':' + std::to_string(status.st_ino);
+    return mine == stream ? Log::Sink::journal : Log::Sink::plain;
+}
+
+}  // namespace retryd::telemetry
