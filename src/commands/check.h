@@ -1,0 +1,20 @@
+// `retryd check`: reads the configuration and prints what it means, or every problem in it. Talks to no broker.
+#pragma once
+
+#include <iosfwd>
+#include <string>
+
+namespace retryd::commands {
+
+struct CheckOptions {
+    std::string config_path;
+    bool json = false;
+    bool colour = false;
+};
+
+/// Returns 0, or 78 where the configuration is wrong: then its problems are on `err`, one a line and their number
+/// last. With `json`, `out` has one object in either case, with `ok` and, of a wrong configuration, `problems`.
+/// No credentials are printed.
+int check(const CheckOptions& options, std::ostream& out, std::ostream& err);
+
+}  // namespace retryd::commands

@@ -1,0 +1,10 @@
+// What a command's exit code tells a script (sysexits.h where there is a number for it).
+#pragma once
+
+namespace retryd::commands::exit_code {
+
+inline constexpr int fine = 0;
+inline constexpr int wrong_usage = 64;
+inline constexpr int wrong_configuration = 78;
+
+}  // namespace retryd::commands::exit_code
