@@ -1,0 +1,6 @@
+#include "commands/cli.h"
+#include "daemon/run.h"
+
+int main(int argc, char* argv[]) {
+    return retryd::commands::run_command_line(argc, argv, {.version = RETRYD_VERSION, .run = retryd::daemon::run});
+}

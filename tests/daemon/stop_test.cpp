@@ -1,0 +1,32 @@
+#include "daemon/stop.h"
+
+#include <thread>
+
+#include "support/catch.h"
+
+namespace retryd::daemon {
+
+using core::Milliseconds;
+
+TEST_CASE("a stop that nobody asked for is not there, and waiting for it ends with its time") {
+    const Stop stop;
+    CHECK_FALSE(stop.requested());
+    CHECK_FALSE(stop.wait(Milliseconds{1}));
+}
+
+TEST_CASE("a requested stop stays requested") {
+    Stop stop;
+    stop.request();
+    stop.request();
+    CHECK(stop.requested());
+    CHECK(stop.requested());
+}
+
+TEST_CASE("a request from another thread wakes the one that waits") {
+    Stop stop;
+    std::thread other([&] { stop.request(); });
+    CHECK(stop.wait(Milliseconds{60'000}));
+    other.join();
+}
+
+}  // namespace retryd::daemon
