@@ -5,6 +5,7 @@
 #include <memory>
 #include <memory_resource>
 #include <type_traits>
+#include <vector>
 
 namespace retryd::amqp {
 
@@ -26,8 +27,8 @@ class Arena {
 
   private:
     static constexpr std::size_t warm_bytes = std::size_t{64} * 1024;
-    std::unique_ptr<std::byte[]> warm_ = std::make_unique<std::byte[]>(warm_bytes);
-    std::pmr::monotonic_buffer_resource resource_{warm_.get(), warm_bytes};
+    std::vector<std::byte> warm_ = std::vector<std::byte>(warm_bytes);
+    std::pmr::monotonic_buffer_resource resource_{warm_.data(), warm_.size()};
 };
 
 }  // namespace retryd::amqp

@@ -84,8 +84,8 @@ class Connection : public TopologyCommands {
     /// Mandatory. The body is sent from where it lies. Nothing is sent when the properties do not fit a frame.
     virtual relay::PublishResult publish(Channel channel, const core::Publication& publication) = 0;
 
-    /// connection.close, then at most a second for the answer. Never throws.
-    virtual void close() noexcept = 0;
+    /// connection.close, then at most so long for the answer. Never throws.
+    virtual void close(core::Milliseconds patience) noexcept = 0;
 };
 
 }  // namespace retryd::amqp

@@ -95,7 +95,7 @@ void Content::finish() {
     only_fragment_ = {};
     recycle_amqp_pool(&pool_);
     if (gathered_.capacity() > kept_capacity) {
-        gathered_ = {};
+        std::vector<char>().swap(gathered_);  // assigning {} would keep the memory
     } else {
         gathered_.clear();
     }

@@ -11,6 +11,23 @@ const Method& as(const amqp_method_t& method) {
     return *static_cast<const Method*>(method.decoded);
 }
 
+void tell_confirm(const amqp_method_t& method, Events& events) {
+    switch (method.id) {
+        case AMQP_BASIC_ACK_METHOD: {
+            const auto& ack = as<amqp_basic_ack_t>(method);
+            return events.on_confirm(ack.delivery_tag, ack.multiple != 0, true);
+        }
+        case AMQP_BASIC_NACK_METHOD: {
+            const auto& nack = as<amqp_basic_nack_t>(method);
+            return events.on_confirm(nack.delivery_tag, nack.multiple != 0, false);
+        }
+        default: {
+            const auto& returned = as<amqp_basic_return_t>(method);
+            return events.on_returned({returned.reply_code, view_of(returned.exchange), view_of(returned.routing_key)});
+        }
+    }
+}
+
 }  // namespace
 
 bool Dispatcher::drain(Events& events, std::size_t limit) {
@@ -108,7 +125,7 @@ void Dispatcher::on_channel_method(Channel channel, const amqp_method_t& method,
         case AMQP_BASIC_ACK_METHOD:
         case AMQP_BASIC_NACK_METHOD:
             if (method.id == AMQP_BASIC_RETURN_METHOD) contents_[channel].begin_returned();
-            return on_confirm_method(method, events);
+            return tell_confirm(method, events);
         case AMQP_CHANNEL_OPEN_OK_METHOD:
             return events.on_channel_open(channel);
         case AMQP_CHANNEL_CLOSE_METHOD:
@@ -134,23 +151,6 @@ void Dispatcher::on_consumer_method(Channel channel, const amqp_method_t& method
             return cancel_consumer(channel, as<amqp_basic_cancel_t>(method), events);
         default:
             return events.on_cancel_ok();
-    }
-}
-
-void Dispatcher::on_confirm_method(const amqp_method_t& method, Events& events) {
-    switch (method.id) {
-        case AMQP_BASIC_ACK_METHOD: {
-            const auto& ack = as<amqp_basic_ack_t>(method);
-            return events.on_confirm(ack.delivery_tag, ack.multiple != 0, true);
-        }
-        case AMQP_BASIC_NACK_METHOD: {
-            const auto& nack = as<amqp_basic_nack_t>(method);
-            return events.on_confirm(nack.delivery_tag, nack.multiple != 0, false);
-        }
-        default: {
-            const auto& returned = as<amqp_basic_return_t>(method);
-            return events.on_returned({returned.reply_code, view_of(returned.exchange), view_of(returned.routing_key)});
-        }
     }
 }
 

@@ -25,7 +25,6 @@ class Dispatcher {
     void on_connection_method(const amqp_method_t& method, Events& events);
     void on_channel_method(Channel channel, const amqp_method_t& method, Events& events);
     void on_consumer_method(Channel channel, const amqp_method_t& method, Events& events);
-    void on_confirm_method(const amqp_method_t& method, Events& events);
     void close_channel(Channel channel, const amqp_channel_close_t& close, Events& events);
     void cancel_consumer(Channel channel, const amqp_basic_cancel_t& cancel, Events& events);
     void deliver(Content& content, Events& events);

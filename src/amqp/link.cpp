@@ -167,9 +167,9 @@ void Link::stop_consuming() {
     intake_->cancel(relay_channel, consumer_tag);
 }
 
-void Link::close() noexcept {
-    intake_->close();
-    outlet_->close();
+void Link::close(core::Milliseconds patience) noexcept {
+    intake_->close(patience / 2);
+    outlet_->close(patience / 2);
 }
 
 relay::PublishResult Link::publish(const core::Publication& publication) {

@@ -52,8 +52,9 @@ class Link : public relay::Broker {
 
     void stop_consuming();
 
-    /// Ends both connections so that the broker has read what was sent. Never throws.
-    void close() noexcept;
+    /// Ends both connections so that the broker has read what was sent; waits at most so long for its answers. Never
+    /// throws.
+    void close(core::Milliseconds patience) noexcept;
 
     relay::PublishResult publish(const core::Publication& publication) override;
     void ack(core::DeliveryTag tag, bool multiple) override;

@@ -36,44 +36,44 @@ constexpr amqp_flags_t timestamp_flag = AMQP_BASIC_TIMESTAMP_FLAG;
 
 }  // namespace
 
-std::optional<core::Properties> read_properties(const amqp_basic_properties_t& from, Arena& arena) {
+std::optional<core::Properties> read_properties(const amqp_basic_properties_t& properties, Arena& arena) {
     core::Properties to;
     for (const Text& text : texts) {
-        if ((from._flags & text.flag) != 0) to.*text.ours = view_of(from.*text.theirs);
+        if ((properties._flags & text.flag) != 0) to.*text.ours = view_of(properties.*text.theirs);
     }
-    if ((from._flags & headers_flag) != 0) {
-        to.headers = read_table(from.headers, arena);
+    if ((properties._flags & headers_flag) != 0) {
+        to.headers = read_table(properties.headers, arena);
         if (!to.headers) return std::nullopt;
     }
-    if ((from._flags & delivery_mode_flag) != 0) to.delivery_mode = from.delivery_mode;
-    if ((from._flags & priority_flag) != 0) to.priority = from.priority;
-    if ((from._flags & timestamp_flag) != 0) to.timestamp = from.timestamp;
+    if ((properties._flags & delivery_mode_flag) != 0) to.delivery_mode = properties.delivery_mode;
+    if ((properties._flags & priority_flag) != 0) to.priority = properties.priority;
+    if ((properties._flags & timestamp_flag) != 0) to.timestamp = properties.timestamp;
     return to;
 }
 
-amqp_basic_properties_t write_properties(const core::Properties& from, Arena& arena) {
+amqp_basic_properties_t write_properties(const core::Properties& properties, Arena& arena) {
     amqp_basic_properties_t to{};
     for (const Text& text : texts) {
-        const auto& value = from.*text.ours;
+        const auto& value = properties.*text.ours;
         if (!value) continue;
         to._flags |= text.flag;
         to.*text.theirs = bytes_of(*value);
     }
-    if (from.headers) {
+    if (properties.headers) {
         to._flags |= headers_flag;
-        to.headers = write_table(*from.headers, arena);
+        to.headers = write_table(*properties.headers, arena);
     }
-    if (from.delivery_mode) {
+    if (properties.delivery_mode) {
         to._flags |= delivery_mode_flag;
-        to.delivery_mode = *from.delivery_mode;
+        to.delivery_mode = *properties.delivery_mode;
     }
-    if (from.priority) {
+    if (properties.priority) {
         to._flags |= priority_flag;
-        to.priority = *from.priority;
+        to.priority = *properties.priority;
     }
-    if (from.timestamp) {
+    if (properties.timestamp) {
         to._flags |= timestamp_flag;
-        to.timestamp = *from.timestamp;
+        to.timestamp = *properties.timestamp;
     }
     return to;
 }

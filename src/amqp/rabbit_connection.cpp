@@ -9,9 +9,8 @@
 namespace retryd::amqp {
 namespace {
 
-constexpr std::size_t frame_overhead = 8;            // type, channel, size; end
-constexpr std::size_t header_overhead = 12;          // class, weight, body size
-constexpr std::chrono::milliseconds farewell{1000};  // for the answer to connection.close
+constexpr std::size_t frame_overhead = 8;    // type, channel, size; end
+constexpr std::size_t header_overhead = 12;  // class, weight, body size
 
 core::BrokerVersion version_of(amqp_connection_state_t state) {
     Arena arena;
@@ -127,13 +126,13 @@ relay::PublishResult RabbitConnection::publish(Channel channel, const core::Publ
     return relay::PublishResult::sent;
 }
 
-void RabbitConnection::close() noexcept {
+void RabbitConnection::close(core::Milliseconds patience) noexcept {
     using Clock = std::chrono::steady_clock;
     amqp_connection_state_t state = wire_.state();
     amqp_connection_close_t close{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0};
     if (fd() < 0 || !writable()) return;
     if (amqp_send_method(state, 0, AMQP_CONNECTION_CLOSE_METHOD, &close) != AMQP_STATUS_OK) return;
-    const auto deadline = Clock::now() + farewell;
+    const auto deadline = Clock::now() + patience;
     for (auto now = Clock::now(); now < deadline; now = Clock::now()) {
         const auto left = std::chrono::duration_cast<std::chrono::microseconds>(deadline - now);
         const timeval timeout{left.count() / 1'000'000, left.count() % 1'000'000};

@@ -35,7 +35,7 @@ class RabbitConnection : public Connection {
     void bind(Channel channel, const std::string& queue, const std::string& exchange) override;
 
     relay::PublishResult publish(Channel channel, const core::Publication& publication) override;
-    void close() noexcept override;
+    void close(core::Milliseconds patience) noexcept override;
 
   private:
     Wire wire_;

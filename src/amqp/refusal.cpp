@@ -7,7 +7,7 @@ namespace {
 
 constexpr int access_refused = 403;
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     return '\'' + std::string{text} + '\'';
 }
 
@@ -99,11 +99,11 @@ std::optional<Inequivalent> parse_inequivalent(std::string_view text) {
 
 std::string explain_queue_refusal(const core::QueueSpec& queue, int code, std::string_view text) {
     const auto difference = parse_inequivalent(text);
-    if (!difference) return plain("declare queue " + quoted(queue.name), code, text);
+    if (!difference) return plain("declare queue " + in_quotes(queue.name), code, text);
     const std::string& argument = difference->argument;
     const std::string wanted = difference->received.empty() ? argument_text(queue, argument) : difference->received;
     const std::string there = difference->current.empty() ? "something else" : difference->current;
-    return "queue " + quoted(queue.name) + " is there already with another " + argument + ": " + there +
+    return "queue " + in_quotes(queue.name) + " is there already with another " + argument + ": " + there +
            " instead of " + wanted + ". Delete it once it is empty (rabbitmqctl delete_queue" +
            vhost_option(difference->vhost) + " --if-empty " + shell_word(queue.name) +
            ") and it is made anew, or configure what it has";
@@ -111,24 +111,24 @@ std::string explain_queue_refusal(const core::QueueSpec& queue, int code, std::s
 
 std::string explain_exchange_refusal(std::string_view exchange, int code, std::string_view text) {
     const auto difference = parse_inequivalent(text);
-    if (!difference || difference->current.empty()) return plain("declare exchange " + quoted(exchange), code, text);
-    return "exchange " + quoted(exchange) + " is there already with another " + difference->argument + ": " +
+    if (!difference || difference->current.empty()) return plain("declare exchange " + in_quotes(exchange), code, text);
+    return "exchange " + in_quotes(exchange) + " is there already with another " + difference->argument + ": " +
            difference->current + " instead of " + difference->received +
            ". Configure a name that is not taken, or delete the exchange if nobody uses it";
 }
 
 std::string explain_binding_refusal(std::string_view queue, std::string_view exchange, int code,
                                     std::string_view text) {
-    return plain("bind queue " + quoted(queue) + " to exchange " + quoted(exchange), code, text);
+    return plain("bind queue " + in_quotes(queue) + " to exchange " + in_quotes(exchange), code, text);
 }
 
 std::string explain_check_refusal(std::string_view queue, int code, std::string_view text) {
-    return plain("say whether queue " + quoted(queue) + " exists", code, text);
+    return plain("say whether queue " + in_quotes(queue) + " exists", code, text);
 }
 
 std::string explain_lack(const core::QueueSpec& queue, std::string_view text) {
     const std::string vhost = vhost_option(parse_inequivalent(text).value_or(Inequivalent{}).vhost);
-    std::string line = "queue " + quoted(queue.name) + " was made without";
+    std::string line = "queue " + in_quotes(queue.name) + " was made without";
     for (const std::string& argument : queue.optional_arguments)
         line += (&argument == &queue.optional_arguments.front() ? " " : ", ") + argument;
     const auto& lacking = queue.optional_arguments;

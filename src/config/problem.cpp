@@ -41,13 +41,13 @@ void add(Problems& problems, const Place& place, std::string message) {
     problems.push_back({place.at.line, place.at.column, place.path, std::move(message)});
 }
 
-std::string quoted(std::string_view text) {
-    std::string shown{"\""};
+std::string shown(std::string_view text) {
+    std::string line{"\""};
     const std::string_view start = utf8_prefix(text, longest_shown);
     for (const char c : start)
-        append_escaped(shown, c);
-    if (start.size() < text.size()) shown.append("…");
-    return shown.append("\"");
+        append_escaped(line, c);
+    if (start.size() < text.size()) line.append("…");
+    return line.append("\"");
 }
 
 }  // namespace retryd::config

@@ -27,6 +27,6 @@ void add(Problems& problems, Position at, std::string message);
 void add(Problems& problems, const Place& place, std::string message);
 
 /// A piece of the file made fit to stand in a message: in double quotes, control characters escaped, long ones cut.
-std::string quoted(std::string_view text);
+std::string shown(std::string_view text);
 
 }  // namespace retryd::config

@@ -28,7 +28,7 @@ std::string_view kind_words(NodeKind kind) {
 std::string shown_key(const std::string& key) {
     const bool plain =
         key.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == std::string::npos;
-    return plain && key.size() <= 60 ? key : quoted(key);
+    return plain && key.size() <= 60 ? key : shown(key);
 }
 
 /// Keys of that name elsewhere: somebody put it into the wrong section.
@@ -94,7 +94,7 @@ void Reader::take(const Node& node, const Scalar& as, const Place& place) {
     const auto complaint = as.take(value.text, place);
     if (!complaint) return;
     // Of what the environment holds only the variable is shown: it may have been put into the wrong place.
-    std::string message = as.secret ? "the value" : quoted(node.text);
+    std::string message = as.secret ? "the value" : shown(node.text);
     if (value.used_environment) message.append(", taken from the environment,");
     add(problems_, place, message + " " + *complaint + "; expected " + as.expected);
 }

@@ -20,7 +20,7 @@ std::optional<std::string> read(const Given<std::string>& file, const Surroundin
     auto contents = surroundings.read_file(file.value, error);
     if (!contents) {
         add(problems, file.place,
-            "the file " + quoted(file.value) + " cannot be read (" + error + "); expected one that retryd may read");
+            "the file " + shown(file.value) + " cannot be read (" + error + "); expected one that retryd may read");
     }
     return contents;
 }
@@ -41,7 +41,7 @@ std::optional<std::string> password(const WrittenBroker& broker, const Surroundi
     if (contents->ends_with('\n')) contents->pop_back();
     if (contents->ends_with('\r')) contents->pop_back();
     if (contents->empty()) {
-        add(problems, file.place, "the file " + quoted(file.value) + " is empty; expected the password in it");
+        add(problems, file.place, "the file " + shown(file.value) + " is empty; expected the password in it");
     }
     return contents;
 }

@@ -37,8 +37,8 @@ void check_reachable(const std::vector<WrittenEntry>& entries, Problems& problem
         });
         if (earlier == later) continue;
         add(problems, later->match.place,
-            quoted(later->match.value) + " can never match: " + earlier->place.path + " on line " +
-                std::to_string(earlier->match.place.at.line) + " (" + quoted(earlier->match.value) +
+            shown(later->match.value) + " can never match: " + earlier->place.path + " on line " +
+                std::to_string(earlier->match.place.at.line) + " (" + shown(earlier->match.value) +
                 ") takes it first; expected the narrower entry first");
     }
 }
@@ -59,7 +59,7 @@ void settle_entries(const Written& written, core::Policy& policy, Problems& prob
             policy.entries.push_back({entry.match.value, ladder, parked_of(entry, written).value});
             continue;
         }
-        const std::string what = quoted(entry.ladder.value) + " is not one of the ladders; ";
+        const std::string what = shown(entry.ladder.value) + " is not one of the ladders; ";
         add(problems, entry.ladder.place,
             what + (names.empty() ? "expected it under ladders:" : expected_one_of(entry.ladder.value, names)));
     }
@@ -86,7 +86,7 @@ void check_own_queues(const Written& written, Problems& problems) {
         const auto found = entry.match.given ? own.find(entry.match.value) : own.end();
         if (found == own.end()) continue;
         add(problems, entry.match.place,
-            quoted(entry.match.value) + " is a queue of retryd's own, " + found->second + "; expected a work queue");
+            shown(entry.match.value) + " is a queue of retryd's own, " + found->second + "; expected a work queue");
     }
 }
 
@@ -95,7 +95,7 @@ void check_error_queue(const Written& written, Problems& problems) {
     const std::string consequence = ", and retryd would take out again what it parks there; expected another queue";
     // Told where the operator has written one of the two names; the other may be a default.
     const auto report = [&](const Given<std::string>& parks, const std::string& role) {
-        const std::string name = quoted(written.queue.value) + " is ";
+        const std::string name = shown(written.queue.value) + " is ";
         if (parks.given) {
             add(problems, parks.place, name + "errors.queue" + consequence);
         } else {

@@ -69,7 +69,9 @@ Tree parse_tree(const std::string& text, Problems& problems) {
     std::istringstream stream{body};
     try {
         YAML::Parser parser{stream};
-        while (parser.HandleNextDocument(builder)) {
+        // Not to the end: behind a token that nothing can begin with, the parser finds document after document for
+        // ever.
+        while (builder.documents() < 2 && parser.HandleNextDocument(builder)) {
         }
         check_weight(tree, problems);
     } catch (const YAML::Exception& error) {

@@ -65,11 +65,12 @@ Position TreeBuilder::place_of_null(const YAML::Mark& mark) const {
 }
 
 void TreeBuilder::OnDocumentStart(const YAML::Mark& mark) {
-    second_document_ = seen_document_;
-    seen_document_ = true;
-    if (second_document_) {
-        add(problems_, position(mark), "a second document begins here; expected one document in the file");
-    }
+    if (++documents_ == 1) return;
+    const bool marked = text_.substr(std::min(static_cast<std::size_t>(mark.pos), text_.size())).starts_with("---");
+    tree_.readable = tree_.readable && marked;
+    add(problems_, position(mark),
+        marked ? "a second document begins here; expected one document in the file"
+               : "what begins here belongs to nothing above it; expected a key of the outermost map");
 }
 
 void TreeBuilder::OnNull(const YAML::Mark& mark, YAML::anchor_t anchor) {
@@ -127,7 +128,7 @@ void TreeBuilder::close() {
 
 void TreeBuilder::hang(const Node* node, Position at) {
     if (open_.empty()) {
-        if (!second_document_) tree_.root = {"", {}, node, at};
+        if (documents_ == 1) tree_.root = {"", {}, node, at};
         return;
     }
     Open& parent = open_.back();

@@ -31,6 +31,9 @@ class TreeBuilder : public YAML::EventHandler {
                     YAML::EmitterStyle::value style) override;
     void OnMapEnd() override { close(); }
 
+    /// How many documents have begun.
+    int documents() const { return documents_; }
+
     /// In characters, where yaml-cpp counts bytes.
     Position position(const YAML::Mark& mark) const;
 
@@ -62,8 +65,7 @@ class TreeBuilder : public YAML::EventHandler {
     Problems& problems_;
     std::vector<Open> open_;
     std::map<YAML::anchor_t, const Node*> anchors_;
-    bool seen_document_ = false;
-    bool second_document_ = false;
+    int documents_ = 0;
 };
 
 }  // namespace retryd::config

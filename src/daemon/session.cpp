@@ -42,7 +42,8 @@ void Session::run() {
         if (stop_.requested() && may_leave(now)) break;
         if (!more) link_.wait(leaving_until_ ? -1 : stop_.fd(), time_to_wait(now));
     }
-    link_.close();
+    constexpr Milliseconds longest_farewell{2'000};
+    link_.close(std::clamp(*leaving_until_ - read_clocks().steady, Milliseconds::zero(), longest_farewell));
 }
 
 /// Begins to leave when first asked; true once nothing is in flight any more, or the time is over.

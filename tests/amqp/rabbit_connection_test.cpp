@@ -118,7 +118,7 @@ TEST_CASE("connection: a queue is declared durable with its arguments, and a che
 TEST_CASE("connection: a close that nobody answers ends when the other side does") {
     Fixture f;
     f.peer.end();
-    f.connection.close();
+    f.connection.close(core::Milliseconds{1000});
     const auto received = f.peer.received();
     REQUIRE(received);
     CHECK(received->id == AMQP_CONNECTION_CLOSE_METHOD);

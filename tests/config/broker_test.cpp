@@ -127,7 +127,7 @@ TEST_CASE("every wrong URI is told, and a list of none") {
 TEST_CASE("keys that exclude each other are told") {
     CHECK(problems_of("broker:\n  uri: amqp://h/\n  uris: [amqp://h/]\n  password: x\n  password_file: p\n" + smallest,
                       {{}, {{"p", "y"}}}) ==
-          "f:2:8: broker.uri: is given besides broker.uris on line 3; expected one of the two\n"
+          "f:2:8: broker.uri: is given besides broker.uris[0] on line 3; expected one of the two\n"
           "f:5:18: broker.password_file: is given besides broker.password on line 4; expected one of the two\n");
 }
 

@@ -43,6 +43,12 @@ TEST_CASE("a second document, a tag and a key that is no word are told") {
           "f:6:1: a second document begins here; expected one document in the file\n");
 }
 
+TEST_CASE("a token behind the end of the file's map is told once, and reading ends there") {
+    CHECK(problems_of("    : x\n, y\n") ==
+          "f:1:5: a key is missing or is not a plain word; expected `name: value`\n"
+          "f:2:1: what begins here belongs to nothing above it; expected a key of the outermost map\n");
+}
+
 TEST_CASE("bytes that are not UTF-8 are told where they stand") {
     CHECK(problems_of("# ä\nbroker: {username: \"b\xff\"}\n") ==
           "f:2:22: a byte here is not UTF-8 text; expected the whole file in UTF-8\n");

@@ -1,0 +1,66 @@
+// No message holds back another: neither a long rung a short one, nor a priority those without.
+#include <algorithm>
+
+#include "support/catch.h"
+#include "support/scenario.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+TEST_CASE("messages that wait on a long first rung never delay one on a shorter rung") {
+    Scenario s;
+    const std::string work = s.work_queue("work");
+    s.retry(work, {"30s", "100ms"});
+    s.start();
+    Worker worker(work);
+    for (int i = 0; i < 200; ++i)
+        s.client.send("", work, {.body = "long"});
+    s.client.await_confirms();
+    for (int i = 0; i < 200; ++i)
+        worker.reject(worker.receive());
+    REQUIRE(s.await_depth(s.rung(work, "30s"), 200));
+
+    const Table second_attempt{{"retryd-queue", longstr(work)}, {"retryd-attempt", int64(1)}};
+    s.client.publish("", work, {.body = "short", .headers = second_attempt});
+    const Received message = worker.receive();
+    const Clock::time_point rejected = Clock::now();
+    worker.reject(message);
+    const Received back = worker.receive();
+    CHECK(back.body == "short");
+    CHECK(since(rejected) < milliseconds(350));
+    CHECK(s.depth(s.rung(work, "30s")) == 200);
+}
+
+TEST_CASE("a stream of failures with priority 9 never holds back those without priority") {
+    constexpr int normals = 200;
+    Scenario s;
+    const std::string work = s.work_queue("work");
+    s.retry(work, {"300ms"});
+    s.start();
+    Worker worker(work, 500);
+    for (int i = 0; i < normals; ++i)
+        s.client.send("", work, {.body = "normal"});
+    s.client.await_confirms();
+
+    const Clock::time_point start = Clock::now();
+    milliseconds slowest(0);
+    int home = 0;
+    while (since(start) < milliseconds(2500)) {
+        s.client.publish("", work, {.body = "urgent", .properties = {.priority = 9}});
+        while (const auto message = worker.client.next(milliseconds(20))) {
+            const bool back = find(message->headers, "retryd-attempt") != nullptr;
+            if (message->body == "normal" && back) {
+                slowest = since(start);
+                ++home;
+                worker.ack(*message);
+            } else {
+                worker.reject(*message);
+            }
+        }
+    }
+    CHECK(home == normals);
+    CHECK(slowest < milliseconds(300 + 900));
+    const Version version = version_of(s.client);
+    const bool needs_its_own = version >= Version{4, 0} && version < Version{4, 3};
+    CHECK(s.exists(s.rung(work, "300ms") + ".high") == needs_its_own);
+}

@@ -1,0 +1,97 @@
+// The ladder on a real broker: how long each attempt waits, and where it ends.
+#include "support/catch.h"
+#include "support/scenario.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+namespace {
+
+struct Step {
+    std::string delay;
+    milliseconds wait;
+};
+
+/// Rejects until the ladder is used up; every return must come when its rung says.
+void climb(const std::string& work_type, const std::string& rung_type) {
+    INFO("work queue: " << work_type << ", rungs: " << rung_type);
+    const std::vector<Step> ladder{
+        {"150ms", milliseconds(150)}, {"300ms", milliseconds(300)}, {"80ms", milliseconds(80)}};
+    Scenario s;
+    const std::string work = s.work_queue("work", {{"x-queue-type", longstr(work_type)}});
+    s.retry(work, {ladder[0].delay, ladder[1].delay, ladder[2].delay}, rung_type);
+    s.start();
+    Worker worker(work);
+    s.client.publish("", work, {.body = "payload"});
+
+    Received message = worker.receive();
+    for (std::size_t attempt = 1; attempt <= ladder.size(); ++attempt) {
+        CAPTURE(attempt);
+        const Clock::time_point rejected = Clock::now();
+        worker.reject(message);
+        message = worker.receive();
+        const milliseconds waited = since(rejected);
+        CHECK(waited >= ladder[attempt - 1].wait);
+        CHECK(waited < ladder[attempt - 1].wait + milliseconds(250));
+        CHECK(long_header(message, "retryd-attempt") == static_cast<std::int64_t>(attempt));
+        CHECK(message.body == "payload");
+    }
+    worker.reject(message);
+    const Received parked = s.take(s.parking_of(work));
+    CHECK(text_header(parked, "retryd-parked-reason") == "attempts-exhausted");
+    CHECK(long_header(parked, "retryd-attempt") == 4);
+    CHECK(parked.body == "payload");
+    CHECK(worker.stays_idle(milliseconds(200)));
+    s.stop();
+}
+
+}  // namespace
+
+TEST_CASE("attempt n waits on the n-th rung, then the message is parked: classic work queue, quorum rungs") {
+    climb("classic", "quorum");
+}
+
+TEST_CASE("attempt n waits on the n-th rung, then the message is parked: quorum work queue, quorum rungs") {
+    climb("quorum", "quorum");
+}
+
+TEST_CASE("attempt n waits on the n-th rung, then the message is parked: classic work queue, classic rungs") {
+    climb("classic", "classic");
+}
+
+TEST_CASE("attempt n waits on the n-th rung, then the message is parked: quorum work queue, classic rungs") {
+    climb("quorum", "classic");
+}
+
+TEST_CASE("a delay that stands in the ladder several times is one rung and several attempts") {
+    Scenario s;
+    const std::string work = s.work_queue("work");
+    s.retry(work, {"100ms x3"});
+    s.start();
+    Worker worker(work);
+    s.client.publish("", work, {.body = "x"});
+    Received message = worker.receive();
+    for (std::int64_t attempt = 1; attempt <= 3; ++attempt) {
+        worker.reject(message);
+        message = worker.receive();
+        CHECK(long_header(message, "retryd-attempt") == attempt);
+    }
+    worker.reject(message);
+    CHECK(text_header(s.take(s.parking_of(work)), "retryd-parked-reason") == "attempts-exhausted");
+    CHECK(s.exists(s.rung(work, "100ms")));
+    s.client.delete_queue(s.rung(work, "100ms"));
+}
+
+TEST_CASE("a work queue that a policy connects to the error exchange is retried like any other") {
+    Scenario s;
+    const std::string work = s.plain_queue("by-policy");  // no argument of ours on it
+    s.retry(work, {"100ms"});
+    s.start();
+    rabbitmqctl("set_policy --apply-to queues " + work + " '^" + work + "$' '{\"dead-letter-exchange\":\"" +
+                s.config.error_exchange + "\"}'");
+    Worker worker(work);
+    s.client.publish("", work, {.body = "x"});
+    worker.reject(worker.receive());
+    CHECK(long_header(worker.receive(), "retryd-attempt") == 1);
+    rabbitmqctl("clear_policy " + work);
+}

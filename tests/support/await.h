@@ -1,0 +1,30 @@
+// Waiting for what must become true, instead of sleeping for as long as it might take.
+#pragma once
+
+#include <chrono>
+#include <thread>
+
+namespace retryd::test {
+
+using Clock = std::chrono::steady_clock;
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+inline constexpr milliseconds patience{10'000};  // for what takes milliseconds, on a machine that is busy
+
+/// Asks until the condition holds (true at once) or the time is over (false).
+template <typename Condition>
+bool await(Condition condition, milliseconds within = patience, milliseconds pause = milliseconds(10)) {
+    const Clock::time_point deadline = Clock::now() + within;
+    while (!condition()) {
+        if (Clock::now() >= deadline) return false;
+        std::this_thread::sleep_for(pause);
+    }
+    return true;
+}
+
+inline milliseconds since(Clock::time_point start) {
+    return std::chrono::duration_cast<milliseconds>(Clock::now() - start);
+}
+
+}  // namespace retryd::test

@@ -1,0 +1,230 @@
+#include "support/client.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cstdio>
+#include <utility>
+
+#include "support/properties.h"
+
+namespace retryd::test {
+
+namespace {
+
+constexpr amqp_channel_t content = 1;  // publishes, consumes, gets, settles
+
+[[noreturn]] void lost(const std::string& what) {
+    throw std::runtime_error("test client: " + what);
+}
+
+timeval timeval_of(milliseconds duration) {
+    const auto count = std::max<milliseconds::rep>(duration.count(), 0);
+    return {static_cast<time_t>(count / 1000), static_cast<suseconds_t>(count % 1000 * 1000)};
+}
+
+std::string version_in(const amqp_table_t* server_properties) {
+    const Table properties = decode(*server_properties);
+    const Value* version = find(properties, "version");
+    return version == nullptr ? "" : std::get<std::string>(version->data);
+}
+
+}  // namespace
+
+Address parse_address(const std::string& uri) {
+    char user[128];
+    char password[128];
+    char host[256];
+    char vhost[256] = "";
+    unsigned short port = 0;
+    const int parts = std::sscanf(uri.c_str(), "amqp://%127[^:@/]:%127[^@/]@%255[^:/]:%hu/%255[^/]", user, password,
+                                  host, &port, vhost);
+    if (parts < 4) lost("not a URI that tests understand; expected amqp://USER:PASSWORD@HOST:PORT/");
+    return {host, port, user, password, *vhost == '\0' ? "/" : vhost};
+}
+
+std::string uri_of(const Address& address) {
+    return "amqp://" + address.user + ":" + address.password + "@" + address.host + ":" + std::to_string(address.port) +
+           "/" + (address.vhost == "/" ? "" : address.vhost);
+}
+
+Client::Client(const Address& address) : user_(address.user) {
+    connection_ = amqp_new_connection();
+    amqp_socket_t* socket = amqp_tcp_socket_new(connection_);
+    timeval timeout = timeval_of(patience);
+    try {
+        check(amqp_socket_open_noblock(socket, address.host.c_str(), address.port, &timeout), "connect");
+        const timeval rpc_timeout = timeval_of(seconds(30));
+        check(amqp_set_rpc_timeout(connection_, &rpc_timeout), "set a time-out");
+        // No heartbeat: nothing serves it while a test is busy elsewhere.
+        const amqp_rpc_reply_t reply =
+            amqp_login(connection_, address.vhost.c_str(), 0, 131072, 0, AMQP_SASL_METHOD_PLAIN, address.user.c_str(),
+                       address.password.c_str());
+        if (reply.reply_type != AMQP_RESPONSE_NORMAL) lost("login refused");
+        broker_version_ = version_in(amqp_get_server_properties(connection_));
+        if (amqp_channel_open(connection_, content) == nullptr) lost("no channel");
+    } catch (...) {
+        amqp_destroy_connection(connection_);
+        throw;
+    }
+}
+
+Client::~Client() {
+    if (!cut_) {
+        const timeval brief = timeval_of(seconds(2));
+        amqp_set_rpc_timeout(connection_, &brief);
+        amqp_connection_close(connection_, AMQP_REPLY_SUCCESS);
+    }
+    amqp_destroy_connection(connection_);
+}
+
+void Client::cut() {
+    cut_ = true;
+    ::shutdown(amqp_get_sockfd(connection_), SHUT_RDWR);
+}
+
+void Client::check(int status, const char* what) {
+    if (status == AMQP_STATUS_OK) return;
+    cut_ = true;  // rabbitmq-c must not be given a broken connection to go on with
+    lost(std::string(what) + ": " + amqp_error_string2(status));
+}
+
+void Client::send(const std::string& exchange, const std::string& key, const Message& message) {
+    if (!confirming_) {
+        if (amqp_confirm_select(connection_, content) == nullptr) lost("no confirms");
+        confirming_ = true;
+    }
+    TableEncoder encoder;
+    const amqp_basic_properties_t properties = encode_properties(message, encoder);
+    check(amqp_basic_publish(connection_, content, bytes_of(exchange), bytes_of(key), 1, 0, &properties,
+                             bytes_of(message.body)),
+          "publish");
+    unconfirmed_[++published_] = true;
+    while (published_ % 64 == 0 && pump(milliseconds(0))) {
+    }
+}
+
+void Client::publish(const std::string& exchange, const std::string& key, const Message& message) {
+    send(exchange, key, message);
+    await_confirms();
+}
+
+void Client::await_confirms(milliseconds within) {
+    const Clock::time_point deadline = Clock::now() + within;
+    while (!unconfirmed_.empty()) {
+        if (Clock::now() > deadline) lost(std::to_string(unconfirmed_.size()) + " publications without a confirm");
+        pump(milliseconds(50));
+    }
+    if (!trouble_.empty()) lost(std::exchange(trouble_, ""));
+}
+
+void Client::confirmed(std::uint64_t seq, bool multiple, bool acked) {
+    if (!acked) trouble_ = "the broker refused a publication (basic.nack)";
+    if (multiple)
+        unconfirmed_.erase(unconfirmed_.begin(), unconfirmed_.upper_bound(seq));
+    else
+        unconfirmed_.erase(seq);
+}
+
+std::optional<Received> Client::get(const std::string& queue) {
+    const amqp_rpc_reply_t reply = amqp_basic_get(connection_, content, bytes_of(queue), 0);
+    check(reply.reply_type == AMQP_RESPONSE_NORMAL ? 0 : AMQP_STATUS_SOCKET_ERROR, "get a message");
+    if (reply.reply.id != AMQP_BASIC_GET_OK_METHOD) return std::nullopt;
+    const auto* ok = static_cast<const amqp_basic_get_ok_t*>(reply.reply.decoded);
+    const std::uint64_t tag = ok->delivery_tag;
+    const bool redelivered = ok->redelivered != 0;
+    std::string exchange = text_of(ok->exchange);
+    std::string key = text_of(ok->routing_key);
+    Received received = read_content(content);
+    received.tag = tag;
+    received.redelivered = redelivered;
+    received.exchange = std::move(exchange);
+    received.routing_key = std::move(key);
+    return received;
+}
+
+Received Client::read_content(std::uint16_t channel) {
+    amqp_message_t message;
+    const amqp_rpc_reply_t reply = amqp_read_message(connection_, channel, &message, 0);
+    check(reply.reply_type == AMQP_RESPONSE_NORMAL ? 0 : reply.library_error, "read a message's content");
+    Received received;
+    received.body = text_of(message.body);
+    decode_properties(message.properties, received);
+    amqp_destroy_message(&message);
+    amqp_maybe_release_buffers_on_channel(connection_, channel);
+    return received;
+}
+
+void Client::consume(const std::string& queue, std::uint16_t prefetch) {
+    if (amqp_basic_qos(connection_, content, 0, prefetch, 0) == nullptr) lost("no prefetch");
+    if (amqp_basic_consume(connection_, content, bytes_of(queue), amqp_empty_bytes, 0, 0, 0, amqp_empty_table) ==
+        nullptr)
+        lost("consuming " + queue + " failed");
+}
+
+std::optional<Received> Client::next(milliseconds within) {
+    const Clock::time_point deadline = Clock::now() + within;
+    while (deliveries_.empty()) {
+        const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+        if (!pump(std::max(left, milliseconds(0))) && Clock::now() >= deadline) return std::nullopt;
+    }
+    Received received = std::move(deliveries_.front());
+    deliveries_.pop_front();
+    return received;
+}
+
+void Client::ack(std::uint64_t tag) {
+    check(amqp_basic_ack(connection_, content, tag, 0), "ack");
+}
+
+void Client::reject(std::uint64_t tag, bool requeue) {
+    check(amqp_basic_reject(connection_, content, tag, requeue ? 1 : 0), "reject");
+}
+
+void Client::nack(std::uint64_t tag, bool requeue) {
+    check(amqp_basic_nack(connection_, content, tag, 0, requeue ? 1 : 0), "nack");
+}
+
+bool Client::pump(milliseconds within) {
+    amqp_frame_t frame;
+    const timeval timeout = timeval_of(within);
+    const int status = amqp_simple_wait_frame_noblock(connection_, &frame, &timeout);
+    if (status == AMQP_STATUS_TIMEOUT) return false;
+    check(status, "read");
+    if (frame.frame_type == AMQP_FRAME_METHOD) handle_method(frame.payload.method.id, frame.payload.method.decoded);
+    amqp_maybe_release_buffers(connection_);
+    return true;
+}
+
+void Client::handle_method(std::uint32_t id, void* decoded) {
+    if (id == AMQP_BASIC_ACK_METHOD) {
+        const auto* ack = static_cast<const amqp_basic_ack_t*>(decoded);
+        confirmed(ack->delivery_tag, ack->multiple != 0, true);
+    } else if (id == AMQP_BASIC_NACK_METHOD) {
+        const auto* nack = static_cast<const amqp_basic_nack_t*>(decoded);
+        confirmed(nack->delivery_tag, nack->multiple != 0, false);
+    } else if (id == AMQP_BASIC_RETURN_METHOD) {
+        const auto* returned = static_cast<const amqp_basic_return_t*>(decoded);
+        trouble_ = "returned: " + text_of(returned->reply_text) + " for '" + text_of(returned->routing_key) + "'";
+        read_content(content);
+    } else if (id == AMQP_BASIC_DELIVER_METHOD) {
+        const auto* deliver = static_cast<const amqp_basic_deliver_t*>(decoded);
+        Received received;
+        received.tag = deliver->delivery_tag;
+        received.redelivered = deliver->redelivered != 0;
+        received.exchange = text_of(deliver->exchange);
+        received.routing_key = text_of(deliver->routing_key);
+        static_cast<Message&>(received) = read_content(content);
+        deliveries_.push_back(std::move(received));
+    } else if (id == AMQP_CHANNEL_CLOSE_METHOD) {
+        const auto* close = static_cast<const amqp_channel_close_t*>(decoded);
+        cut_ = true;  // what was in flight on it is gone: a test must not go on as if nothing had happened
+        throw Refused(close->reply_code, text_of(close->reply_text));
+    } else if (id == AMQP_CONNECTION_CLOSE_METHOD) {
+        const auto* close = static_cast<const amqp_connection_close_t*>(decoded);
+        cut_ = true;
+        throw Refused(close->reply_code, text_of(close->reply_text));
+    }
+}
+
+}  // namespace retryd::test

@@ -1,0 +1,56 @@
+#include "support/daemon.h"
+
+#include <signal.h>
+#include <stdlib.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <stdexcept>
+
+#include "support/failure_log.h"
+
+namespace retryd::test {
+
+Daemon::Daemon() {
+    std::string folder = (std::filesystem::temp_directory_path() / "retryd-test-XXXXXX").string();
+    if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
+    folder_ = folder;
+}
+
+Daemon::~Daemon() {
+    process_.reset();
+    keep_for_failure("retryd's log", log());
+    std::error_code ignored;
+    std::filesystem::remove_all(folder_, ignored);
+}
+
+void Daemon::start(const std::string& yaml) {
+    const std::string config = folder_ + "/retryd.yaml";
+    std::ofstream(config) << yaml;
+    process_.reset();
+    process_ =
+        std::make_unique<Process>(std::vector<std::string>{RETRYD_BINARY, "run", "-c", config}, folder_ + "/log");
+}
+
+std::optional<int> Daemon::terminate(milliseconds within) {
+    process_->signal(SIGTERM);
+    return process_->wait(within);
+}
+
+void Daemon::kill() {
+    process_->signal(SIGKILL);
+    process_->wait(patience);
+}
+
+std::string Daemon::log() const {
+    std::ostringstream text;
+    text << std::ifstream(folder_ + "/log").rdbuf();
+    return text.str();
+}
+
+bool Daemon::await_log(const std::string& text, milliseconds within) const {
+    return await([&] { return log().find(text) != std::string::npos; }, within);
+}
+
+}  // namespace retryd::test

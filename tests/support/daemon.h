@@ -1,0 +1,36 @@
+// The real `retryd run` as a child process.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "support/process.h"
+
+namespace retryd::test {
+
+/// Several runs of one daemon over one configuration file, their output in one log. What it wrote is shown when the
+/// test case fails.
+class Daemon {
+  public:
+    Daemon();
+    ~Daemon();  // kills it
+
+    void start(const std::string& yaml);
+    /// SIGTERM; the exit code, or nothing if it has not ended within the time.
+    std::optional<int> terminate(milliseconds within = patience);
+    void kill();  // SIGKILL, and gone when this returns
+    bool running() { return process_ != nullptr && process_->running(); }
+    /// The exit code of a run that ends by itself.
+    std::optional<int> wait(milliseconds within) { return process_->wait(within); }
+    void signal(int number) { process_->signal(number); }
+
+    std::string log() const;
+    bool await_log(const std::string& text, milliseconds within = patience) const;
+
+  private:
+    std::string folder_;
+    std::unique_ptr<Process> process_;
+};
+
+}  // namespace retryd::test

@@ -1,0 +1,53 @@
+#include "support/environment.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <stdexcept>
+
+namespace retryd::test {
+
+namespace {
+
+std::string variable(const char* name) {
+    const char* value = std::getenv(name);
+    if (value == nullptr || *value == '\0')
+        throw std::runtime_error(std::string(name) +
+                                 " is not set: these tests need a RabbitMQ; run them with ./test --broker 4.3, "
+                                 "or source the env file of scripts/broker first");
+    return value;
+}
+
+std::string run(const std::string& command) {
+    std::FILE* pipe = ::popen((command + " 2>&1 </dev/null").c_str(), "r");
+    if (pipe == nullptr) throw std::runtime_error("cannot run: " + command);
+    std::string output;
+    char buffer[4096];
+    while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, pipe))
+        output.append(buffer, count);
+    if (::pclose(pipe) != 0) throw std::runtime_error(command + " failed:\n" + output);
+    return output;
+}
+
+}  // namespace
+
+const Address& broker_address() {
+    static const Address address = parse_address(variable("RETRYD_TEST_AMQP_URI"));
+    return address;
+}
+
+std::string rabbitmqctl(const std::string& arguments) {
+    return run(variable("RETRYD_TEST_CTL") + " " + arguments);
+}
+
+void control_broker(const std::string& action) {
+    run(variable("RETRYD_TEST_BROKER") + " " + action + " " + variable("RETRYD_TEST_BROKER_DIR"));
+}
+
+Version version_of(const Client& client) {
+    Version version;
+    if (std::sscanf(client.broker_version().c_str(), "%d.%d", &version.major, &version.minor) != 2)
+        throw std::runtime_error("no version from the broker: " + client.broker_version());
+    return version;
+}
+
+}  // namespace retryd::test

@@ -1,0 +1,27 @@
+// The broker that the environment gives to the tests.
+#pragma once
+
+#include <string>
+
+#include "support/client.h"
+
+namespace retryd::test {
+
+/// RETRYD_TEST_AMQP_URI; throws with a remedy when it is not set.
+const Address& broker_address();
+
+/// Runs `$RETRYD_TEST_CTL ARGUMENTS` (rabbitmqctl on that broker); what it printed. Throws with that when it fails.
+std::string rabbitmqctl(const std::string& arguments);
+
+/// Runs `$RETRYD_TEST_BROKER ACTION $RETRYD_TEST_BROKER_DIR`: restart, stop, kill … Throws when it fails.
+void control_broker(const std::string& action);
+
+/// The broker as a version to compare: {4, 0, 5}.
+struct Version {
+    int major = 0;
+    int minor = 0;
+    auto operator<=>(const Version&) const = default;
+};
+Version version_of(const Client& client);
+
+}  // namespace retryd::test

@@ -1,0 +1,11 @@
+// Texts that explain a failed test case (logs of child processes) and would only be noise after a green one.
+#pragma once
+
+#include <string>
+
+namespace retryd::test {
+
+/// Printed to stderr when the running test case ends with a failed assertion; forgotten otherwise.
+void keep_for_failure(const std::string& title, const std::string& text);
+
+}  // namespace retryd::test

@@ -1,0 +1,132 @@
+#include "support/scenario.h"
+
+#include <unistd.h>
+
+#include "support/catch.h"
+#include "support/failure_log.h"
+
+namespace retryd::test {
+
+namespace {
+
+std::string unique_prefix() {
+    static int number = 0;
+    return "t" + std::to_string(::getpid()) + "-" + std::to_string(++number) + ".";
+}
+
+}  // namespace
+
+Scenario::Scenario() : client(broker_address()), prefix_(unique_prefix()) {
+    config.uris = {uri_of(broker_address())};
+    config.error_exchange = exchange_name("errors");
+    config.error_queue = queue_name("errors");
+    config.catch_all = queue_name("catch-all");
+}
+
+Scenario::~Scenario() {
+    if (daemon.running()) daemon.kill();
+    try {
+        Client fresh(broker_address());  // the scenario's own may have been broken by its test
+        delete_everything(fresh);
+    } catch (const std::exception& error) {
+        keep_for_failure("queues left behind", std::string(error.what()) + "\n");
+    }
+}
+
+void Scenario::delete_everything(Client& with) const {
+    for (const std::string& queue : queues_) {
+        with.delete_queue(queue);
+        if (queue == config.error_queue || queue == config.catch_all) continue;
+        if (parking_of(queue).size() <= 255) with.delete_queue(parking_of(queue));
+        for (const LadderSpec& ladder : config.ladders) {
+            for (const std::string& delay : ladder.delays) {
+                const std::string name = rung(queue, delay);
+                if (name.size() > 250) continue;
+                with.delete_queue(name);
+                with.delete_queue(name + ".high");
+            }
+        }
+    }
+    for (const std::string& exchange : exchanges_)
+        with.delete_exchange(exchange);
+}
+
+std::string Scenario::queue_name(const std::string& name) {
+    return *queues_.insert(prefix_ + name).first;
+}
+
+std::string Scenario::exchange_name(const std::string& name) {
+    return *exchanges_.insert(prefix_ + name).first;
+}
+
+std::string Scenario::plain_queue(const std::string& name, const Table& arguments) {
+    const std::string queue = queue_name(name);
+    client.declare_queue(queue, arguments);
+    return queue;
+}
+
+std::string Scenario::work_queue(const std::string& name, const Table& more_arguments) {
+    Table arguments = more_arguments;
+    arguments.push_back({"x-dead-letter-exchange", longstr(config.error_exchange)});
+    return plain_queue(name, arguments);
+}
+
+std::string Scenario::quorum_work_queue(const std::string& name, const Table& more_arguments) {
+    Table arguments = more_arguments;
+    arguments.push_back({"x-queue-type", longstr("quorum")});
+    return work_queue(name, arguments);
+}
+
+void Scenario::retry(const std::string& match, const std::vector<std::string>& delays, const std::string& queue_type) {
+    const std::string ladder = "ladder" + std::to_string(config.ladders.size());
+    config.ladders.push_back({ladder, delays, queue_type});
+    config.entries.push_back({match, ladder, std::nullopt});
+}
+
+bool Scenario::consuming() {
+    const auto state = client.look_at(config.error_queue);
+    return state && state->consumers > 0;
+}
+
+void Scenario::start() {
+    daemon.start(config.yaml());
+    const bool ready = await([&] { return consuming() || !daemon.running(); }, seconds(20)) && daemon.running();
+    INFO("the daemon must consume the error queue");
+    REQUIRE(ready);
+}
+
+void Scenario::stop() {
+    const std::optional<int> code = daemon.terminate();
+    INFO("SIGTERM must end the daemon within " << patience.count() << " ms with exit code 0");
+    REQUIRE(code.has_value());
+    REQUIRE(*code == 0);
+}
+
+std::string Scenario::rung(const std::string& work_queue, const std::string& delay) const {
+    return work_queue + ".retry." + delay;
+}
+
+Received Scenario::take(const std::string& queue, milliseconds within) {
+    std::optional<Received> received;
+    await(
+        [&] {
+            if (client.look_at(queue)) received = client.get(queue);
+            return received.has_value();
+        },
+        within);
+    INFO("a message must come to " << queue << " within " << within.count() << " ms");
+    REQUIRE(received.has_value());
+    client.ack(received->tag);
+    return *received;
+}
+
+std::uint32_t Scenario::depth(const std::string& queue) {
+    const auto state = client.look_at(queue);
+    return state ? state->messages : 0;
+}
+
+bool Scenario::await_depth(const std::string& queue, std::uint32_t messages, milliseconds within) {
+    return await([&] { return depth(queue) == messages; }, within);
+}
+
+}  // namespace retryd::test

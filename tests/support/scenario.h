@@ -1,0 +1,65 @@
+// One test's own little world on the broker: names nobody else uses, a configuration, the daemon, and an end that
+// leaves nothing behind.
+#pragma once
+
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/client.h"
+#include "support/config_file.h"
+#include "support/daemon.h"
+#include "support/environment.h"
+
+namespace retryd::test {
+
+class Scenario {
+  public:
+    /// Connects; every name of the configuration is this scenario's own. No ladder, no entry yet.
+    Scenario();
+    ~Scenario();
+    Scenario(const Scenario&) = delete;
+    Scenario& operator=(const Scenario&) = delete;
+
+    /// `name` with this scenario's prefix; deleted at the end, with everything that belongs to it as a work queue.
+    std::string queue_name(const std::string& name);
+    std::string exchange_name(const std::string& name);
+    /// A queue like a team's own: durable, dead-lettering to the error exchange by argument.
+    std::string work_queue(const std::string& name, const Table& more_arguments = {});
+    std::string quorum_work_queue(const std::string& name, const Table& more_arguments = {});
+    std::string plain_queue(const std::string& name, const Table& arguments = {});
+
+    /// A ladder and an entry for one queue or glob that climbs it.
+    void retry(const std::string& match, const std::vector<std::string>& delays,
+               const std::string& queue_type = "quorum");
+
+    /// Starts the daemon and waits until it consumes the error queue.
+    void start();
+    /// Whether the daemon consumes the error queue at this moment.
+    bool consuming();
+    /// SIGTERM, and it must end by itself with 0. For the end of a test: finds what sanitizers report at exit.
+    void stop();
+
+    std::string rung(const std::string& work_queue, const std::string& delay) const;
+    std::string parking_of(const std::string& work_queue) const { return work_queue + ".parked"; }
+
+    /// Waits for a message in the queue and takes it out. Fails the test when none comes.
+    Received take(const std::string& queue, milliseconds within = patience);
+    /// The number of ready messages; 0 where there is no queue.
+    std::uint32_t depth(const std::string& queue);
+    bool await_depth(const std::string& queue, std::uint32_t messages, milliseconds within = patience);
+    bool exists(const std::string& queue) { return client.look_at(queue).has_value(); }
+
+    Client client;
+    ConfigFile config;
+    Daemon daemon;
+
+  private:
+    void delete_everything(Client& with) const;
+
+    std::string prefix_;
+    std::set<std::string> queues_;
+    std::set<std::string> exchanges_;
+};
+
+}  // namespace retryd::test

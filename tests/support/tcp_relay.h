@@ -1,0 +1,50 @@
+// A TCP relay in front of the broker: the network that a test can cut, close and hold.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <thread>
+
+#include "support/client.h"
+
+namespace retryd::test {
+
+/// Listens on a port of its own on 127.0.0.1, for as long as it lives on the same one. Starts closed.
+class TcpRelay {
+  public:
+    explicit TcpRelay(const Address& target);
+    ~TcpRelay();
+    TcpRelay(const TcpRelay&) = delete;
+    TcpRelay& operator=(const TcpRelay&) = delete;
+
+    /// The target's address with the relay's port.
+    const Address& address() const { return address_; }
+
+    void open();   // connections are accepted and relayed
+    void close();  // the port refuses; every connection is reset
+    void cut();    // every connection is reset; new ones are accepted
+    void hold();   // nothing is relayed any more, nothing is closed: a network that swallows packets
+    void resume();
+    int connections() const { return connections_; }
+
+  private:
+    void serve();
+    void accept_one();
+    bool forward(int from, int to);
+    void drop(int socket);
+
+    Address target_;
+    Address address_;
+    int listener_ = -1;
+    int reserved_ = -1;  // bound, never listening: keeps the port ours while closed
+    std::map<int, int> peers_;
+    std::recursive_mutex mutex_;
+    std::atomic<bool> held_{false};
+    std::atomic<bool> ending_{false};
+    std::atomic<int> connections_{0};
+    std::thread thread_;
+};
+
+}  // namespace retryd::test
