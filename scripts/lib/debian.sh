@@ -1,0 +1,62 @@
+# shellcheck shell=bash
+# What is Debian about it: which RabbitMQ comes with which suite, from which mirror, and the rights that mounting needs.
+# Sourced after say.sh.
+
+debian_mirror=http://deb.debian.org/debian
+
+# suite_of VERSION - the Debian suite whose package is that RabbitMQ.
+suite_of() {
+    case $1 in
+        3.10) echo bookworm ;;
+        4.0) echo trixie ;;
+        4.3) echo forky ;;
+        *) fail "no RabbitMQ '$1' here" "nothing was started" "name one of 3.10, 4.0, 4.3" ;;
+    esac
+}
+
+# "debian 12", or what else /etc/os-release calls this system.
+debian_system() {
+    # shellcheck source=/dev/null
+    (. /etc/os-release 2>/dev/null && echo "${ID:-unknown} ${VERSION_ID:-without a number}") || echo unknown
+}
+
+# The mirror that this host's own apt uses for Debian; where it names none, Debian's front door.
+host_mirror() {
+    local codename='' uri=''
+    # shellcheck source=/dev/null
+    codename=$(. /etc/os-release 2>/dev/null && echo "${VERSION_CODENAME:-}")
+    if [[ -n $codename ]]; then
+        # shellcheck disable=SC2016  # apt expands it
+        uri=$(apt-get indextargets --format '$(REPO_URI)' \
+            'Created-By: Packages' "Release: $codename" 'Component: main' 2>/dev/null |
+            grep -m 1 -E '^https?://' || true)
+    fi
+    echo "${uri:-$debian_mirror}"
+}
+
+# as_root ARGUMENTS... - runs the calling script again through sudo when it was not started by root.
+as_root() {
+    if ((EUID == 0)); then return; fi
+    if ! command -v sudo >/dev/null; then
+        fail "this needs root, and there is no sudo here" "nothing was done" "run it as root"
+    fi
+    exec sudo --preserve-env=RETRYD_CACHE,TMPDIR,http_proxy,https_proxy -- "$0" "$@"
+}
+
+# Puts into the array `private` the command prefix that gives a process mounts of its own. In a plain chroot "/" is no
+# mount point and its propagation cannot be changed: there `private_tree` is what keeps mounts from leaking out.
+need_private_mounts() {
+    private=(unshare --mount --propagation private)
+    if "${private[@]}" true 2>/dev/null; then return; fi
+    private=(unshare --mount --propagation unchanged)
+    if "${private[@]}" true 2>/dev/null; then return; fi
+    fail "this machine does not permit mounting (unshare --mount was refused)" \
+        "no private RabbitMQ can be made or started here: it lives in a root file system of its own" \
+        "as root, outside of a restricted container; in Docker: docker run --privileged; or ./test --unit"
+}
+
+# private_tree FOLDER - from here on, what is mounted below FOLDER is seen in this mount namespace only.
+private_tree() {
+    mount --bind "$1" "$1"
+    mount --make-rprivate "$1"
+}

@@ -1,0 +1,89 @@
+# shellcheck shell=bash disable=SC2154
+# What is written for a private RabbitMQ before it starts: its ports, its configuration, its environment for tests. What
+# lies where in DIR stands at the head of node.sh. Sourced after say.sh and root.sh.
+
+ports_fd= # holds the lock on the ports until the node holds it
+
+port_is_free() { ! (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
+
+# claim_ports BASE - four ports from BASE on belong to this process and its children as long as one of them lives.
+claim_ports() {
+    local port
+    mkdir -p "$cache/ports"
+    exec {ports_fd}>"$cache/ports/$1"
+    if ! flock --nonblock "$ports_fd"; then return 1; fi
+    for port in "$1" $(($1 + 1)) $(($1 + 2)) $(($1 + 3)); do
+        if ! port_is_free "$port"; then return 1; fi
+    done
+}
+
+# Sets $base to four free ports, below those that Linux gives to outgoing connections.
+choose_ports() {
+    local try
+    for try in {1..100}; do
+        base=$((20000 + (RANDOM % 3000) * 4))
+        if claim_ports "$base"; then return; fi
+        exec {ports_fd}>&-
+    done
+    fail "no four free ports in $try tries" "no broker was started" "see what listens between 20000 and 32000: ss -ltn"
+}
+
+# write_node DIR VERSION ROOT PORT MANAGEMENT - PORT empty: a free one.
+write_node() {
+    local dir=$1 version=$2 root=$3 port=$4 management=$5 base owner
+    choose_ports
+    port=${port:-$base}
+    mkdir -p "$dir/root" "$dir/node/data" "$dir/node/log"
+    cat >"$dir/settings" <<SETTINGS
+version=$version
+exact_version=$(rabbitmq_version "$root")
+base=$base
+amqp_port=$port
+dist_port=$((base + 1))
+epmd_port=$((base + 2))
+management_port=$( ((management)) && echo $((base + 3)))
+node_name=retryd-$base@localhost
+SETTINGS
+    write_rabbitmq_conf "$dir/node" "$port" $((base + 3)) "$management"
+    echo '127.0.0.1 localhost' >"$dir/node/hosts"
+    (umask 077 && od -An -N16 -tx1 /dev/urandom | tr -d ' \n' >"$dir/node/.erlang.cookie")
+    owner=$(awk -F: '$1 == "rabbitmq" {print $3 ":" $4}' "$root/etc/passwd")
+    chown -R "$owner" "$dir/node"
+}
+
+# write_rabbitmq_conf FOLDER AMQP_PORT MANAGEMENT_PORT MANAGEMENT - for a small machine that is busy with other things:
+# alarms late, a write-ahead log of 64 MiB instead of 512.
+write_rabbitmq_conf() {
+    cat >"$1/rabbitmq.conf" <<CONF
+listeners.tcp.1 = 127.0.0.1:$2
+disk_free_limit.absolute = 32MB
+vm_memory_high_watermark.relative = 0.8
+raft.wal_max_size_bytes = 67108864
+log.file = rabbit.log
+log.file.level = info
+CONF
+    echo '[].' >"$1/enabled_plugins"
+    if (($4)); then
+        printf 'management.tcp.ip = 127.0.0.1\nmanagement.tcp.port = %s\n' "$3" >>"$1/rabbitmq.conf"
+        echo '[rabbitmq_management].' >"$1/enabled_plugins"
+    fi
+}
+
+# write_env DIR - what the tests and the demo are told; every value quoted for `. env`, the commands once more for sh -c.
+write_env() {
+    local broker dir
+    # shellcheck source=/dev/null
+    . "$1/settings"
+    broker=$(printf '%q' "$here/broker")
+    dir=$(printf '%q' "$1")
+    {
+        printf 'export RETRYD_TEST_AMQP_URI=%q\n' "amqp://guest:guest@127.0.0.1:$amqp_port/"
+        printf 'export RETRYD_TEST_BROKER_VERSION=%q\n' "$exact_version"
+        printf 'export RETRYD_TEST_BROKER_DIR=%q\n' "$1"
+        printf 'export RETRYD_TEST_BROKER=%q\n' "$broker"
+        printf 'export RETRYD_TEST_CTL=%q\n' "$broker ctl $dir"
+        if [[ -n $management_port ]]; then
+            printf 'export RETRYD_TEST_MANAGEMENT_URL=%q\n' "http://127.0.0.1:$management_port"
+        fi
+    } >"$1/env"
+}
