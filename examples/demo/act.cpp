@@ -1,0 +1,63 @@
+#include "act.h"
+
+#include <poll.h>
+
+#include <algorithm>
+
+#include "interrupt.h"
+
+namespace retryd::demo {
+namespace {
+
+using std::chrono::milliseconds;
+using std::chrono::seconds;
+
+constexpr milliseconds between_mails{600};      // so that the eye can follow
+constexpr milliseconds patience = seconds{60};  // far more than the ladder, for a machine that is busy
+constexpr milliseconds a_moment{100};
+
+}  // namespace
+
+Act::Act(const Setting& setting, Stage& stage, Chronicle& chronicle)
+    : stage_(stage),
+      chronicle_(chronicle),
+      consumer_(setting.broker, chronicle),
+      person_(setting.broker, chronicle),
+      producer_(setting.broker, chronicle) {}
+
+bool Act::send_and_climb() {
+    for (const Mail& mail : all_mails()) {
+        producer_.send(mail);
+        await([] { return false; }, between_mails);
+    }
+    const auto all_confirmed = [this] { return producer_.confirmed() == all_mails().size(); };
+    return await([&] { return all_confirmed() && chronicle_.settled(); }, patience);
+}
+
+bool Act::mend_and_replay() {
+    consumer_.mend();
+    person_.replay_all();
+    return await([this] { return chronicle_.all_done() && person_.all_moved(); }, patience);
+}
+
+bool Act::await(const Condition& condition, milliseconds time) {
+    const auto deadline = Clock::now() + time;
+    while (!condition()) {
+        const auto left = std::chrono::ceil<milliseconds>(deadline - Clock::now());
+        if (left <= milliseconds::zero()) return false;
+        turn(std::min(left, a_moment));
+    }
+    return true;
+}
+
+void Act::turn(milliseconds longest_wait) {
+    stop_if_interrupted();
+    stage_.require_retryd();
+    pollfd sockets[] = {{consumer_.fd(), POLLIN, 0}, {person_.fd(), POLLIN, 0}, {producer_.fd(), POLLIN, 0}};
+    poll(sockets, 3, static_cast<int>(longest_wait.count()));
+    consumer_.turn();
+    person_.turn();
+    producer_.turn();
+}
+
+}  // namespace retryd::demo
