@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <array>
 
 #include "interrupt.h"
 
@@ -53,8 +54,9 @@ bool Act::await(const Condition& condition, milliseconds time) {
 void Act::turn(milliseconds longest_wait) {
     stop_if_interrupted();
     stage_.require_retryd();
-    pollfd sockets[] = {{consumer_.fd(), POLLIN, 0}, {person_.fd(), POLLIN, 0}, {producer_.fd(), POLLIN, 0}};
-    poll(sockets, 3, static_cast<int>(longest_wait.count()));
+    std::array sockets{pollfd{consumer_.fd(), POLLIN, 0}, pollfd{person_.fd(), POLLIN, 0},
+                       pollfd{producer_.fd(), POLLIN, 0}};
+    poll(sockets.data(), sockets.size(), static_cast<int>(longest_wait.count()));
     consumer_.turn();
     person_.turn();
     producer_.turn();

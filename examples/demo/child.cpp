@@ -38,6 +38,7 @@ int open_file(const std::string& path, int flags) {
 
 Child::Child(const std::vector<std::string>& command, const std::string& output, const std::string& input) {
     std::vector<char*> arguments;
+    arguments.reserve(command.size() + 1);
     for (const std::string& argument : command)
         arguments.push_back(const_cast<char*>(argument.c_str()));  // execv does not write to them
     arguments.push_back(nullptr);
@@ -74,6 +75,18 @@ std::optional<int> Child::wait(std::chrono::milliseconds time) {
     while (!exit_code() && std::chrono::steady_clock::now() < deadline)
         rest(std::chrono::milliseconds{10});
     return exit_code();
+}
+
+std::string run(const std::vector<std::string>& command, const std::string& output, const std::string& input) {
+    write_file(output, "");
+    Child child(command, output, input);
+    const auto code = child.wait(std::chrono::minutes{1});
+    if (code == 0) return read_file(output);
+    std::string line;
+    for (const std::string& word : command)
+        line += word + ' ';
+    throw std::runtime_error(line + (code ? "failed with code " + std::to_string(*code) : "takes too long") + ": " +
+                             read_file(output));
 }
 
 std::string read_file(const std::string& path) {

@@ -33,6 +33,11 @@ class Child {
     std::optional<int> exit_code_;
 };
 
+/// Runs a command to its end and returns what it has written, which is in the file `output` too. Throws
+/// std::runtime_error where it fails or takes more than a minute; Interrupted.
+std::string run(const std::vector<std::string>& command, const std::string& output,
+                const std::string& input = "/dev/null");
+
 std::string read_file(const std::string& path);
 void write_file(const std::string& path, const std::string& text);
 

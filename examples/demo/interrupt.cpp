@@ -20,7 +20,8 @@ void watch_for_interrupt() {
     action.sa_handler = remember;  // without SA_RESTART: waiting ends when a signal comes
     for (const int signal : {SIGINT, SIGTERM, SIGHUP})
         sigaction(signal, &action, nullptr);
-    std::signal(SIGPIPE, SIG_IGN);
+    action.sa_handler = SIG_IGN;  // a connection that broke is told by what the call returns
+    sigaction(SIGPIPE, &action, nullptr);
 }
 
 void stop_if_interrupted() {

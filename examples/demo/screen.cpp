@@ -4,9 +4,10 @@
 
 #include <algorithm>
 #include <array>
-#include <cstdio>
 #include <cstdlib>
+#include <iomanip>
 #include <iostream>
+#include <sstream>
 #include <vector>
 
 #include "interrupt.h"
@@ -111,9 +112,9 @@ void Screen::let_read() const {
 }
 
 std::string seconds_text(std::chrono::microseconds time) {
-    std::array<char, 32> text{};
-    std::snprintf(text.data(), text.size(), "%.3f s", std::chrono::duration<double>(time).count());
-    return text.data();
+    std::ostringstream text;
+    text << std::fixed << std::setprecision(3) << std::chrono::duration<double>(time).count() << " s";
+    return text.str();
 }
 
 std::string padded(std::string_view text, std::size_t width) {

@@ -1,6 +1,7 @@
 #include "setting.h"
 
 #include <cstdlib>
+#include <filesystem>
 #include <stdexcept>
 
 #include "config/uri.h"
@@ -34,8 +35,8 @@ config::Endpoint endpoint_of(const std::string& text) {
 }  // namespace
 
 Setting read_setting() {
-    return {endpoint_of(variable("RETRYD_DEMO_URI")), variable("RETRYD_DEMO_BINARY"), variable("RETRYD_CTL"),
-            variable("RETRYD_DEMO_DIR")};
+    return {endpoint_of(variable("RETRYD_DEMO_URI")), std::filesystem::absolute(variable("RETRYD_DEMO_BINARY")),
+            variable("RETRYD_CTL"), std::filesystem::absolute(variable("RETRYD_DEMO_DIR"))};
 }
 
 }  // namespace retryd::demo

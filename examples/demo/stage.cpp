@@ -3,41 +3,18 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <filesystem>
 #include <sstream>
 #include <stdexcept>
 
 #include "amqp/connection.h"
 #include "interrupt.h"
+#include "scenery.h"
 
 namespace retryd::demo {
 namespace {
 
 using std::chrono::seconds;
-
-const std::string application = R"({
-  "exchanges": [{"name": "mail", "vhost": "/", "type": "topic", "durable": true,
-                 "auto_delete": false, "internal": false, "arguments": {}}],
-  "queues": [{"name": "email", "vhost": "/", "durable": true, "auto_delete": false,
-              "arguments": {"x-queue-type": "quorum"}}],
-  "bindings": [{"source": "mail", "vhost": "/", "destination": "email", "destination_type": "queue",
-                "routing_key": "email.#", "arguments": {}}]
-}
-)";
-
-// The address is taken from the environment, so that no password stands in the file.
-const std::string configuration = R"(broker:
-  uri: ${RETRYD_DEMO_URI}
-ladders:
-  quick:
-    delays: [1s, 2s, 4s]
-queues:
-  - match: email
-    ladder: quick
-)";
-
-const std::string policy =
-    R"(set_policy retryd '^email$' '{"dead-letter-exchange": "retryd.errors",
-    "dead-letter-strategy": "at-least-once", "overflow": "reject-publish"}' --apply-to queues)";
 
 constexpr seconds patience{30};
 /// RabbitMQ counts the messages of quorum queues anew every 5 seconds: until then a list shows what was there before.
@@ -67,7 +44,8 @@ void Stage::set_up_application() {
     connection->close(core::Milliseconds{1000});
     const std::string file = setting_.folder + "/application.json";
     write_file(file, application);
-    // Not by rabbitmqctl's own reading of standard input: in 4.0.5 that never ends.
+    // Not by rabbitmqctl's own reading of standard input: in 4.0.5 that never ends. So RabbitMQ's user opens the file.
+    std::filesystem::permissions(file, std::filesystem::perms::others_read, std::filesystem::perm_options::add);
     ctl("import_definitions /dev/stdin", file);
     // The import goes on after the command has ended.
     await("the application's binding", [this] { return has(ctl("--silent list_bindings routing_key"), "email.#"); });
@@ -88,7 +66,7 @@ void Stage::connect_retryd() {
     screen_.blank();
     screen_.command("retryd check -c retryd.yaml");
     if (chdir(setting_.folder.c_str()) != 0) throw std::runtime_error("cannot enter " + setting_.folder);
-    screen_.quote(run({setting_.retryd, "check", "-c", "retryd.yaml"}, "/dev/null"));
+    screen_.quote(run({setting_.retryd, "check", "-c", "retryd.yaml"}, setting_.folder + "/output"));
     screen_.let_read();
     start_retryd();
     screen_.blank();
@@ -156,20 +134,7 @@ int Stage::dismiss_retryd() {
 }
 
 std::string Stage::ctl(const std::string& arguments, const std::string& input) {
-    return run({"/bin/sh", "-c", setting_.ctl + " " + arguments}, input);
-}
-
-std::string Stage::run(const std::vector<std::string>& command, const std::string& input) {
-    const std::string output = setting_.folder + "/output";
-    unlink(output.c_str());
-    Child child(command, output, input);
-    const auto code = child.wait(seconds{60});
-    if (code == 0) return read_file(output);
-    std::string line;
-    for (const std::string& word : command)
-        line += word + ' ';
-    throw std::runtime_error(line + (code ? "failed with code " + std::to_string(*code) : "takes too long") + ": " +
-                             read_file(output));
+    return run({"/bin/sh", "-c", setting_.ctl + " " + arguments}, setting_.folder + "/output", input);
 }
 
 }  // namespace retryd::demo

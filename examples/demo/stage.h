@@ -35,7 +35,6 @@ class Stage {
     void await(const std::string& what, const std::function<bool()>& condition);
     bool comes_true(const std::function<bool()>& condition);
     std::string ctl(const std::string& arguments, const std::string& input = "/dev/null");
-    std::string run(const std::vector<std::string>& command, const std::string& input);
     std::string log_path() const { return setting_.folder + "/retryd.log"; }
 
     const Setting& setting_;

@@ -10,7 +10,7 @@ namespace retryd::config {
 namespace {
 
 /// No configuration, password or certificate is larger; /dev/zero is.
-constexpr std::size_t largest_file = 4 * 1024 * 1024;
+constexpr std::size_t largest_file = std::size_t{4} * 1024 * 1024;
 
 std::optional<std::string> environment(const std::string& name) {
     const char* value = std::getenv(name.c_str());

@@ -42,7 +42,7 @@ bool looks_like_rung(std::string_view name);
 /// publish to the unstripped name would never arrive).
 bool usable_queue_name(std::string_view name);
 
-/// `*` stands for any run of characters, `?` for one; everything else for itself.
+/// `*` stands for any run of bytes, `?` for one (a character beyond ASCII has several); everything else for itself.
 bool glob_matches(std::string_view glob, std::string_view name);
 bool is_glob(std::string_view pattern);
 

@@ -268,6 +268,12 @@ TEST_CASE("dispatcher: frames that do not belong together are an error, not a me
         f.peer.send_header(1, {}, 1);
         f.peer.send_body(1, "bb");
     }
+    SECTION("more body in the second frame than the header says") {
+        f.peer.begin_delivery(1, 1);
+        f.peer.send_header(1, {}, 3);
+        f.peer.send_body(1, "bb");
+        f.peer.send_body(1, "bb");
+    }
     SECTION("a delivery within a delivery") {
         f.peer.begin_delivery(1, 1);
         f.peer.begin_delivery(1, 2);

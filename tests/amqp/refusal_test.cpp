@@ -56,6 +56,13 @@ TEST_CASE("refusal: a queue name that looks like the rest of the sentence") {
         "x-message-ttl", "it's 'odd' in vhost 'x'", "/", "5000", "none");
 }
 
+TEST_CASE("refusal: a queue name that looks like the values") {
+    check_parsed(
+        "PRECONDITION_FAILED - inequivalent arg 'durable' for queue 'a': received 'b' but current is 'c' in vhost '/': "
+        "received 'true' but current is 'false'",
+        "durable", "a': received 'b' but current is 'c", "/", "true", "false");
+}
+
 TEST_CASE("refusal: an answer cut at 255 bytes still names the argument") {
     const std::string text =
         "PRECONDITION_FAILED - inequivalent arg 'x-message-ttl' for queue '" + std::string(186, 'n') + "...";

@@ -124,6 +124,15 @@ TEST_CASE("every wrong URI is told, and a list of none") {
           "for TLS\n");
 }
 
+TEST_CASE("from a wrong URI no other problem follows") {
+    CHECK(
+        problems_of("broker: {uri: \"\", username: bob}\n" + smallest) ==
+        "f:1:15: broker.uri: the value is empty; expected amqp://USER:PASSWORD@HOST:PORT/VHOST, or amqps:// for TLS\n");
+    CHECK(problems_of("broker: {uri: \"amqps:/h\", tls: {ca_file: ca}}\n" + smallest, {{}, {{"ca", "x"}}}) ==
+          "f:1:15: broker.uri: the URI does not begin with amqp:// or amqps://; expected "
+          "amqp://USER:PASSWORD@HOST:PORT/VHOST\n");
+}
+
 TEST_CASE("keys that exclude each other are told") {
     CHECK(problems_of("broker:\n  uri: amqp://h/\n  uris: [amqp://h/]\n  password: x\n  password_file: p\n" + smallest,
                       {{}, {{"p", "y"}}}) ==

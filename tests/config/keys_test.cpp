@@ -92,6 +92,13 @@ TEST_CASE("durations need a unit and have bounds") {
           "such as 20s\n");
 }
 
+TEST_CASE("the bounds themselves are taken") {
+    CHECK(problems_of("broker: {heartbeat: 65535s, connect_timeout: 1h}\nerrors: {prefetch: 1, prefetch_bytes: 1B}\n" +
+                      smallest) == "");
+    CHECK(problems_of("broker: {heartbeat: 1s, connect_timeout: 1ms}\nerrors: {prefetch_bytes: 1024GiB}\n" +
+                      smallest) == "");
+}
+
 TEST_CASE("a choice lists what can be chosen") {
     CHECK(problems_of("errors: {queue_type: stream}\nlog: {level: warn, format: logfmt}\n" + smallest) ==
           "f:1:22: errors.queue_type: \"stream\" is not one of the choices; expected quorum or classic\n"

@@ -48,6 +48,17 @@ TEST_CASE("the longest delay and the shortest are taken") {
               .ladder.steps == Steps{1ms, 24h * 3650});
 }
 
+TEST_CASE("a ladder may have a thousand attempts, and a name of 64 characters") {
+    const auto problem = [](const std::string& name) {
+        return problems_of("ladders: {" + name + ": {delays: [1s x999, 2s]}}\nqueues: [{match: a, ladder: " + name +
+                           "}]\n");
+    };
+    CHECK(problem(std::string(64, 'n')) == "");
+    CHECK(problem(std::string(65, 'n')) ==
+          "f:1:11: ladders.\"" + std::string(60, 'n') +
+              "…\": this is no name for a ladder; expected 1 to 64 letters, digits, _ and -\n");
+}
+
 TEST_CASE("a ladder without delays, and one whose name cannot be, are told") {
     CHECK(
         problems_of("ladders:\n  none:\n  empty: {delays: []}\n  \"two words\": {delays: [1s]}\n"

@@ -87,6 +87,17 @@ TEST_CASE("aliases that double again and again are refused without being followe
           "f: the file unfolds to more than 50000 values; expected fewer (look at its aliases, `*name`)\n");
 }
 
+TEST_CASE("a file may have fifty thousand values") {
+    const auto problem = [](std::size_t items) {
+        std::string text = "a: [";
+        for (std::size_t i = 0; i < items; ++i)
+            text += "x,";
+        return problems_of(text + "]\n");
+    };
+    CHECK(problem(49'998).find("unfolds") == std::string::npos);  // with the list and the map
+    CHECK(problem(49'999).find("unfolds") != std::string::npos);
+}
+
 TEST_CASE("an alias inside its own anchor is refused") {
     CHECK(problems_of("ladders: &l {s: *l}\nqueues: [{match: a, ladder: s}]\n") ==
           "f:1:14: ladders.s.delays: is missing; expected a list, each item a delay from 1ms to 3650d, such as 30s, or "

@@ -50,13 +50,15 @@ TEST_CASE("a star stands for any run of characters, the empty one and dots inclu
     CHECK(glob_matches("a***", "a"));
 }
 
-TEST_CASE("a question mark stands for one character, never for none") {
+TEST_CASE("a question mark stands for one byte, never for none") {
     CHECK(glob_matches("shard-?", "shard-7"));
     CHECK_FALSE(glob_matches("shard-?", "shard-"));
     CHECK_FALSE(glob_matches("shard-?", "shard-77"));
     CHECK(glob_matches("?*", "x"));
     CHECK_FALSE(glob_matches("?*", ""));
     CHECK(glob_matches("*?", "xyz"));
+    CHECK(glob_matches("caf??", "café"));
+    CHECK_FALSE(glob_matches("caf?", "café"));
 }
 
 TEST_CASE("only the pattern given is read, whatever stands behind it") {
