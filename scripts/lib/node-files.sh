@@ -6,26 +6,26 @@ ports_fd= # holds the lock on the ports until the node holds it
 
 port_is_free() { ! (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# claim_ports BASE - four ports from BASE on belong to this process and its children as long as one of them lives.
+# claim_ports BASE - five ports from BASE on belong to this process and its children as long as one of them lives.
 claim_ports() {
     local port
     mkdir -p "$cache/ports"
     exec {ports_fd}>"$cache/ports/$1"
     if ! flock --nonblock "$ports_fd"; then return 1; fi
-    for port in "$1" $(($1 + 1)) $(($1 + 2)) $(($1 + 3)); do
+    for port in "$1" $(($1 + 1)) $(($1 + 2)) $(($1 + 3)) $(($1 + 4)); do
         if ! port_is_free "$port"; then return 1; fi
     done
 }
 
-# Sets $base to four free ports, below those that Linux gives to outgoing connections.
+# Sets $base to five free ports, below those that Linux gives to outgoing connections.
 choose_ports() {
     local try
     for try in {1..100}; do
-        base=$((20000 + (RANDOM % 3000) * 4))
+        base=$((20000 + (RANDOM % 2400) * 5))
         if claim_ports "$base"; then return; fi
         exec {ports_fd}>&-
     done
-    fail "no four free ports in $try tries" "no broker was started" "see what listens between 20000 and 32000: ss -ltn"
+    fail "no five free ports in $try tries" "no broker was started" "see what listens between 20000 and 32000: ss -ltn"
 }
 
 # write_node DIR VERSION ROOT PORT MANAGEMENT - PORT empty: a free one.
@@ -42,16 +42,36 @@ amqp_port=$port
 dist_port=$((base + 1))
 epmd_port=$((base + 2))
 management_port=$( ((management)) && echo $((base + 3)))
+tls_port=$((base + 4))
 node_name=retryd-$base@localhost
 SETTINGS
-    write_rabbitmq_conf "$dir/node" "$port" $((base + 3)) "$management"
+    write_certificates "$dir/node/tls"
+    write_rabbitmq_conf "$dir/node" "$port" $((base + 3)) "$management" $((base + 4))
     echo '127.0.0.1 localhost' >"$dir/node/hosts"
     (umask 077 && od -An -N16 -tx1 /dev/urandom | tr -d ' \n' >"$dir/node/.erlang.cookie")
     owner=$(awk -F: '$1 == "rabbitmq" {print $3 ":" $4}' "$root/etc/passwd")
     chown -R "$owner" "$dir/node"
 }
 
-# write_rabbitmq_conf FOLDER AMQP_PORT MANAGEMENT_PORT MANAGEMENT - for a small machine that is busy with other things:
+# certificate NAME SUBJECT EXTENSION - NAME.pem and NAME.key, signed by ca; fast keys, since each node has its own.
+certificate() {
+    openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=$2" -keyout "$1.key" -out "$1.csr"
+    openssl x509 -req -in "$1.csr" -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile <(echo "$3") -out "$1.pem"
+}
+
+# write_certificates FOLDER - an authority; with its word for them a broker called localhost, and a client.
+write_certificates() {
+    mkdir -p "$1"
+    (
+        cd "$1"
+        openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=tests of retryd" \
+            -keyout ca.key -out ca.pem
+        certificate server localhost subjectAltName=DNS:localhost
+        certificate client retryd extendedKeyUsage=clientAuth
+    ) &>"$1/openssl.log" || fail "openssl made no certificates" "no broker was started" "read $1/openssl.log"
+}
+
+# write_rabbitmq_conf FOLDER AMQP_PORT MANAGEMENT_PORT MANAGEMENT TLS_PORT - for a small machine that is busy with other things:
 # alarms late, a write-ahead log of 64 MiB instead of 512.
 write_rabbitmq_conf() {
     cat >"$1/rabbitmq.conf" <<CONF
@@ -60,6 +80,12 @@ disk_free_limit.absolute = 32MB
 vm_memory_high_watermark.relative = 0.8
 raft.wal_max_size_bytes = 67108864
 log.file = rabbit.log
+listeners.ssl.1 = 127.0.0.1:$5
+ssl_options.cacertfile = /mnt/tls/ca.pem
+ssl_options.certfile = /mnt/tls/server.pem
+ssl_options.keyfile = /mnt/tls/server.key
+ssl_options.verify = verify_peer
+ssl_options.fail_if_no_peer_cert = true
 log.file.level = info
 CONF
     echo '[].' >"$1/enabled_plugins"
@@ -78,6 +104,8 @@ write_env() {
     dir=$(printf '%q' "$1")
     {
         printf 'export RETRYD_TEST_AMQP_URI=%q\n' "amqp://guest:guest@127.0.0.1:$amqp_port/"
+        printf 'export RETRYD_TEST_AMQPS_URI=%q\n' "amqps://guest:guest@localhost:$tls_port/"
+        printf 'export RETRYD_TEST_CERTIFICATES=%q\n' "$1/node/tls"
         printf 'export RETRYD_TEST_BROKER_VERSION=%q\n' "$exact_version"
         printf 'export RETRYD_TEST_BROKER_DIR=%q\n' "$1"
         printf 'export RETRYD_TEST_BROKER=%q\n' "$broker"

@@ -39,15 +39,20 @@ std::size_t skip_properties(std::string_view text, std::size_t at) {
 TreeBuilder::TreeBuilder(std::string_view text, Tree& tree, Problems& problems)
     : text_(text), tree_(tree), problems_(problems) {}
 
-Position TreeBuilder::position(const YAML::Mark& mark) const {
+Position TreeBuilder::position(const YAML::Mark& mark) {
     if (mark.is_null()) return {};
     const auto column = static_cast<std::size_t>(mark.column);
     const std::size_t at = std::min(static_cast<std::size_t>(mark.pos), text_.size());
-    const std::size_t start = at >= column ? at - column : 0;
-    return {mark.line + 1, static_cast<int>(characters(text_.substr(start, at - start))) + 1};
+    // From the last one on where it is on the same line: else a file in one line would be counted again and again.
+    const bool further = counted_.at.line == mark.line + 1 && counted_.pos <= at;
+    const std::size_t from = further ? counted_.pos : at - std::min(at, column);
+    const int before = further ? counted_.at.column : 1;
+    const Position found{mark.line + 1, before + static_cast<int>(characters(text_.substr(from, at - from)))};
+    counted_ = {found, at};
+    return found;
 }
 
-Position TreeBuilder::place_of_null(const YAML::Mark& mark) const {
+Position TreeBuilder::place_of_null(const YAML::Mark& mark) {
     if (open_.empty()) return position(mark);
     const Open& parent = open_.back();
     if (parent.node->kind == NodeKind::map) return parent.has_key ? parent.key_at : position(mark);

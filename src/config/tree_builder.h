@@ -35,7 +35,7 @@ class TreeBuilder : public YAML::EventHandler {
     int documents() const { return documents_; }
 
     /// In characters, where yaml-cpp counts bytes.
-    Position position(const YAML::Mark& mark) const;
+    Position position(const YAML::Mark& mark);
 
   private:
     /// A list or map that is not closed yet; of a map, the key whose value comes next.
@@ -54,7 +54,7 @@ class TreeBuilder : public YAML::EventHandler {
     void hang(const Node* node, Position at);
     void take_key(Open& map, const Node* node, Position at);
     /// An empty value's mark is at whatever comes next; what shows where it is missing is its key, or its `-`.
-    Position place_of_null(const YAML::Mark& mark) const;
+    Position place_of_null(const YAML::Mark& mark);
     void refuse_tag(Position at, const std::string& tag);
     void refuse_open_quote(const YAML::Mark& mark, Position at);
     Node& make(NodeKind kind);
@@ -66,6 +66,11 @@ class TreeBuilder : public YAML::EventHandler {
     std::vector<Open> open_;
     std::map<YAML::anchor_t, const Node*> anchors_;
     int documents_ = 0;
+    /// The position found last, and its byte.
+    struct {
+        Position at;
+        std::size_t pos = 0;
+    } counted_;
 };
 
 }  // namespace retryd::config

@@ -213,7 +213,8 @@ TEST_CASE("a work queue with a name of 255 bytes gets rungs and a parking queue 
         if (line.starts_with(work.substr(0, 100)) && line != work) made.push_back(line);
     }
     CHECK(made.size() == 2);  // the rung and the parking queue
-    CHECK(await([&] { return std::any_of(made.begin(), made.end(), [&](auto& queue) { return s.depth(queue) == 1; }); }));
+    CHECK(
+        await([&] { return std::any_of(made.begin(), made.end(), [&](auto& queue) { return s.depth(queue) == 1; }); }));
     for (const std::string& queue : made) {
         CHECK(queue.size() <= 255);
         s.client.delete_queue(queue);

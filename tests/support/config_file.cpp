@@ -23,10 +23,11 @@ std::string list(const std::vector<std::string>& items) {
 }  // namespace
 
 std::string ConfigFile::yaml() const {
-    std::string text = "broker:\n  uris: " + list(uris) + "\n  heartbeat: " + heartbeat +
+    std::string text = "broker:\n  uris: " + list(uris) + "\n  heartbeat: " + heartbeat + "\n  tls: " + tls +
                        "\n  connect_timeout: 3s\n  reconnect: {first: 50ms, max: 300ms}\n";
     text += "errors:\n  exchange: " + in_quotes(error_exchange) + "\n  queue: " + in_quotes(error_queue) +
-            "\n  queue_type: " + error_queue_type + "\n  prefetch: " + std::to_string(prefetch) + "\n";
+            "\n  queue_type: " + error_queue_type + "\n  prefetch: " + std::to_string(prefetch) +
+            "\n  prefetch_bytes: " + prefetch_bytes + "\n";
     text += "ladders:\n";
     for (const LadderSpec& ladder : ladders)
         text += "  " + ladder.name + ":\n    delays: " + list(ladder.delays) +

@@ -32,6 +32,8 @@ struct ConfigFile {
     std::string catch_all;
     std::string shutdown_timeout = "10s";
     std::string heartbeat = "5s";
+    std::string prefetch_bytes = "64MiB";
+    std::string tls = "{}";  // YAML
 
     std::string yaml() const;
 };

@@ -35,6 +35,14 @@ const Address& broker_address() {
     return address;
 }
 
+std::string tls_broker_uri() {
+    return variable("RETRYD_TEST_AMQPS_URI");
+}
+
+std::string certificate(const std::string& file) {
+    return variable("RETRYD_TEST_CERTIFICATES") + "/" + file;
+}
+
 std::string rabbitmqctl(const std::string& arguments) {
     return run(variable("RETRYD_TEST_CTL") + " " + arguments);
 }

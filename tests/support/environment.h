@@ -10,6 +10,12 @@ namespace retryd::test {
 /// RETRYD_TEST_AMQP_URI; throws with a remedy when it is not set.
 const Address& broker_address();
 
+/// RETRYD_TEST_AMQPS_URI: the same broker over TLS. It calls itself localhost and asks for a client's certificate.
+std::string tls_broker_uri();
+
+/// A file of RETRYD_TEST_CERTIFICATES: ca.pem, client.pem, client.key, server.pem.
+std::string certificate(const std::string& file);
+
 /// Runs `$RETRYD_TEST_CTL ARGUMENTS` (rabbitmqctl on that broker); what it printed. Throws with that when it fails.
 std::string rabbitmqctl(const std::string& arguments);
 
