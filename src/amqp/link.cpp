@@ -2,6 +2,7 @@
 
 #include <poll.h>
 
+#include <array>
 #include <utility>
 
 #include "amqp/error.h"
@@ -155,12 +156,12 @@ bool Link::saturated() const {
 
 void Link::wait(int wake_fd, core::Milliseconds time) {
     const bool room_wanted = relay_->paused() && !blocked_;
-    pollfd fds[] = {
-        {saturated() ? -1 : intake_->fd(), POLLIN, 0},
-        {outlet_->fd(), static_cast<short>(room_wanted ? POLLIN | POLLOUT : POLLIN), 0},
-        {wake_fd, POLLIN, 0},
+    std::array fds{
+        pollfd{saturated() ? -1 : intake_->fd(), POLLIN, 0},
+        pollfd{outlet_->fd(), static_cast<short>(room_wanted ? POLLIN | POLLOUT : POLLIN), 0},
+        pollfd{wake_fd, POLLIN, 0},
     };
-    poll(fds, 3, static_cast<int>(time.count()));
+    poll(fds.data(), fds.size(), static_cast<int>(time.count()));
 }
 
 void Link::stop_consuming() {

@@ -1,6 +1,7 @@
 #include "core/compose.h"
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "core/names.h"
@@ -19,8 +20,8 @@ bool belongs_to_broker(std::string_view name) {
 
 bool is_ours(std::string_view name) {
     using namespace header;
-    constexpr std::string_view all[] = {queue,   attempt, reason, first_death, exchange,      routing_key,
-                                        user_id, cc,      bcc,    expiration,  parked_reason, parked_at};
+    constexpr std::array all{queue,   attempt, reason, first_death, exchange,      routing_key,
+                             user_id, cc,      bcc,    expiration,  parked_reason, parked_at};
     return name.starts_with("retryd-") && std::find(std::begin(all), std::end(all), name) != std::end(all);
 }
 

@@ -5,6 +5,7 @@
 #include <sys/signalfd.h>
 #include <unistd.h>
 
+#include <array>
 #include <csignal>
 #include <iostream>
 #include <random>
@@ -41,8 +42,8 @@ class StopSignals {
 
     /// Waits for one of them, or for `other` to be requested.
     void wait(const Stop& other) const {
-        pollfd fds[] = {{fd_, POLLIN, 0}, {other.fd(), POLLIN, 0}};
-        while (poll(fds, 2, -1) < 0) {
+        std::array fds{pollfd{fd_, POLLIN, 0}, pollfd{other.fd(), POLLIN, 0}};
+        while (poll(fds.data(), fds.size(), -1) < 0) {
         }
     }
 

@@ -1,7 +1,6 @@
 #include "relay/relay.h"
 
 #include <algorithm>
-#include <array>
 
 #include "core/names.h"
 
@@ -20,23 +19,6 @@ constexpr std::uint8_t highest_normal_priority = 4;
 Milliseconds backoff(int failures) {
     const int doublings = std::min(failures - 1, 10);
     return std::min(first_backoff * (1 << doublings), longest_backoff);
-}
-
-/// The text as a literal that lives as long as the program, for reports; what is not known has one name for all.
-std::string_view literal(std::string_view reason) {
-    constexpr std::array<std::string_view, 4> known{"rejected", "expired", "maxlen", "delivery_limit"};
-    const auto* found = std::find(known.begin(), known.end(), reason);
-    return found == known.end() ? "other" : *found;
-}
-
-std::string_view literal_parked(core::ParkReason reason, std::string_view death_reason) {
-    constexpr std::array<std::string_view, 4> known{"reason-rejected", "reason-expired", "reason-maxlen",
-                                                    "reason-delivery_limit"};
-    std::string text;
-    const std::string_view full = core::reason_text(reason, death_reason, text);
-    if (reason != core::ParkReason::death_reason) return full;
-    const auto* found = std::find(known.begin(), known.end(), full);
-    return found == known.end() ? "reason-other" : *found;
 }
 
 }  // namespace
@@ -105,7 +87,8 @@ Relay::Step Relay::retry(const core::Delivery& delivery, const core::Story& stor
             return Step::wait;
     }
     const core::Message composed = core::compose_retry(delivery.message, story, retry, scratch_);
-    return publish(delivery, composed, {delivery.tag, rung, route, false, literal(story.death->reason), now.steady});
+    return publish(delivery, composed,
+                   {delivery.tag, rung, route, false, reported_reason(story.death->reason), now.steady});
 }
 
 Relay::Step Relay::park(const core::Delivery& delivery, const core::Story& story, const std::shared_ptr<Route>& route,
@@ -115,7 +98,7 @@ Relay::Step Relay::park(const core::Delivery& delivery, const core::Story& story
     if (usable(*target, now) == Target::State::refused) target = routes_.catch_all();
     if (usable(*target, now) != Target::State::ready) return Step::wait;
     const core::Message composed = core::compose_parked(delivery.message, story, park, now.wall, scratch_);
-    const std::string_view reason = literal_parked(park.reason, story.death ? story.death->reason : "");
+    const std::string_view reason = reported_reason(park.reason, story.death ? story.death->reason : "");
     return publish(delivery, composed, {delivery.tag, target, route, true, reason, now.steady});
 }
 

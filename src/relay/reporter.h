@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "core/decide.h"
 #include "core/time.h"
 
 namespace retryd::relay {
@@ -15,11 +16,15 @@ struct Settled {
     std::string_view work_queue;  // empty where it is not known
     std::string_view target;      // the rung or the parking queue
     bool parked = false;
-    std::string_view reason;  // of the death; for a parked one the text of retryd-parked-reason (`reason-other` for
-                              // a reason that this version does not know)
+    std::string_view reason;  // as reported_reason() says it
     core::Milliseconds delay{};
     core::Milliseconds confirm_time{};
 };
+
+/// A reason as a literal that lives as long as the program: of a death, or the text of `retryd-parked-reason`. All that
+/// this version does not know are one (`other`, `reason-other`), so that forged ones cannot multiply.
+std::string_view reported_reason(std::string_view death_reason);
+std::string_view reported_reason(core::ParkReason reason, std::string_view death_reason);
 
 /// Called from within Relay; the views live only until the call returns.
 class Reporter {

@@ -160,6 +160,10 @@ TEST_CASE("a work queue that is one of retryd's own queues is told") {
           "f:7:13: queues[4].match: \"b\" is a queue of retryd's own, where queues[4] parks; expected a work queue\n");
 }
 
+TEST_CASE("a glob that looks like a glob's parking queues is none of retryd's own") {
+    CHECK(problems_of(entries("  - {match: \"web.*.parked\", ladder: s}\n  - {match: \"web.*\", ladder: s}\n")) == "");
+}
+
 TEST_CASE("parking in the error queue is told") {
     const std::string loop = ", and retryd would take out again what it parks there; expected another queue\n";
     CHECK(problems_of("errors: {queue: retryd.parked}\n" + smallest) ==

@@ -121,6 +121,18 @@ TEST_CASE("what no entry names, and what has no x-death, goes to the catch-all")
     CHECK(f.reporter.lines == Lines{"parked  retryd.parked no-entry", "parked  retryd.parked no-death"});
 }
 
+TEST_CASE("a reason that this version does not know is reported under one name, and told in full in the header") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver({"email", "made-up"});
+    f.deliver({"email", "maxlen"});
+    f.confirm_all();
+    CHECK(f.reporter.lines ==
+          Lines{"parked email email.parked reason-other", "parked email email.parked reason-maxlen"});
+    const core::Table headers = f.broker.queues["email.parked"].front().get().message.properties.header_table();
+    CHECK(core::text_of(core::find(headers, "retryd-parked-reason")) == "reason-made-up");
+}
+
 TEST_CASE("a high priority takes a rung of its own only where it would hold back the others") {
     core::BrokerFeatures features;
     SECTION("RabbitMQ 4.0 to 4.2") {
