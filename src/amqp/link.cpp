@@ -140,14 +140,21 @@ bool Link::turn(const core::Now& now) {
     now_ = now;
     Outlet outlet(*this);
     Intake intake(*this);
-    bool more = outlet_->drain(outlet, deliveries_a_turn);
+    const bool more = outlet_->drain(outlet, deliveries_a_turn);
     if (relay_->paused() && !blocked_ && outlet_->writable()) {
         sent_unchecked_ = 0;
         relay_->resume(now);
     }
-    // With too much held already nothing more is taken in; what the broker sends then waits in the socket.
-    more |= intake_->drain(intake, saturated() ? 0 : deliveries_a_turn) && !saturated();
-    return more;
+    return take_deliveries(intake) || more;
+}
+
+/// With too much held nothing more is taken in: what the broker sends then waits in the socket.
+bool Link::take_deliveries(Events& events) {
+    for (std::size_t taken = 0; taken < deliveries_a_turn; ++taken) {
+        const bool full = saturated();
+        if (!intake_->drain(events, full ? 0 : 1) || full) return false;
+    }
+    return true;
 }
 
 bool Link::saturated() const {

@@ -71,6 +71,7 @@ class Link : public relay::Broker {
 
     void declare_base(const core::BrokerFeatures& features);
     void require(Declarer::Step step, std::function<void()> then);
+    bool take_deliveries(Events& events);
     bool saturated() const;
 
     const config::Settings& settings_;

@@ -22,12 +22,12 @@ class MemoryAlarm {
 };
 
 struct Backlog : Scenario {
-    explicit Backlog(int messages) : work(work_queue("work")) {
+    explicit Backlog(int messages, std::size_t bytes = 0) : work(work_queue("work")) {
         retry(work, {"200ms"});
         start();
         stop();
         for (int i = 0; i < messages; ++i)
-            client.send("", work, {.body = std::to_string(i)});
+            client.send("", work, {.body = std::to_string(i) + std::string(bytes, '.')});
         client.await_confirms();
         Worker worker(work);
         for (int i = 0; i < messages; ++i)
@@ -52,18 +52,6 @@ struct Backlog : Scenario {
 
 }  // namespace
 
-TEST_CASE("while the broker takes no messages the daemon says so, holds them, and goes on by itself afterwards") {
-    Backlog s(20);
-    MemoryAlarm alarm;
-    s.start();
-    CHECK(s.daemon.await_log("the broker takes no messages"));
-    CHECK(s.depth(s.work) == 0);
-    alarm.end();
-    CHECK(s.daemon.await_log("the broker takes messages again"));
-    s.check_all_come_home(20);
-    s.stop();
-}
-
 TEST_CASE("SIGTERM ends a daemon whose broker takes no messages, and nothing is lost") {
     Backlog s(20);
     s.config.shutdown_timeout = "1s";
@@ -74,5 +62,24 @@ TEST_CASE("SIGTERM ends a daemon whose broker takes no messages, and nothing is 
     alarm.end();
     s.start();
     s.check_all_come_home(20);
+    s.stop();
+}
+
+TEST_CASE("a broker that takes no messages: said, no more bodies held than prefetch_bytes, and it goes on by itself") {
+    constexpr std::size_t mebibyte = std::size_t{1} << 20;
+    Backlog s(64, mebibyte);
+    s.config.prefetch_bytes = "2MiB";
+    MemoryAlarm alarm;
+    s.start();
+    const long before = s.daemon.resident_kib();
+    CHECK(s.daemon.await_log("the broker takes no messages"));
+    CHECK(s.await_depth(s.config.error_queue, 0));  // the broker has sent all of them
+    long most = 0;
+    CHECK_FALSE(await([&] { return (most = s.daemon.resident_kib() - before) > 16 * 1024; }, milliseconds(1000)));
+    CAPTURE(most);
+    CHECK(s.depth(s.work) == 0);
+    alarm.end();
+    CHECK(s.daemon.await_log("the broker takes messages again"));
+    s.check_all_come_home(64);
     s.stop();
 }

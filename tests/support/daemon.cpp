@@ -43,6 +43,15 @@ void Daemon::kill() {
     process_->wait(patience);
 }
 
+long Daemon::resident_kib() const {
+    std::ifstream status("/proc/" + std::to_string(process_->pid()) + "/status");
+    const std::string name = "VmRSS:";
+    for (std::string line; std::getline(status, line);) {
+        if (line.rfind(name, 0) == 0) return std::stol(line.substr(name.size()));
+    }
+    throw std::runtime_error("the daemon is not running");
+}
+
 std::string Daemon::log() const {
     std::ostringstream text;
     text << std::ifstream(folder_ + "/log").rdbuf();

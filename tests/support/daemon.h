@@ -25,6 +25,9 @@ class Daemon {
     std::optional<int> wait(milliseconds within) { return process_->wait(within); }
     void signal(int number) { process_->signal(number); }
 
+    /// Its memory at this moment, in KiB.
+    long resident_kib() const;
+
     std::string log() const;
     bool await_log(const std::string& text, milliseconds within = patience) const;
 
