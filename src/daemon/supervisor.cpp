@@ -5,6 +5,7 @@
 #include "amqp/error.h"
 #include "core/duration.h"
 #include "daemon/backoff.h"
+#include "daemon/faults.h"
 #include "daemon/session.h"
 
 namespace retryd::daemon {
@@ -28,27 +29,15 @@ std::string remedy(amqp::Error::Kind kind) {
     return "the broker's log around this time says more";
 }
 
-/// Says a lasting fault once, and again when it changes.
-class FaultLog {
-  public:
-    explicit FaultLog(telemetry::Log& log) : log_(log) {}
-
-    void failed(const std::string& endpoint, const amqp::Error& error, core::Milliseconds wait) {
-        const std::string fault = endpoint + ": " + error.what();
-        const bool said = fault == last_;
-        last_ = fault;
-        log_.write(said ? LogLevel::debug : LogLevel::error, "disconnected",
-                   fault + ". Rejected messages wait in the error queue meanwhile, none is lost; trying again in " +
-                       core::format_duration(wait) + "; " + remedy(error.kind()),
-                   {{"broker", endpoint}, {"cause", error.what()}, {"retry_in_ms", std::to_string(wait.count())}});
-    }
-
-    void healed() { last_.clear(); }
-
-  private:
-    telemetry::Log& log_;
-    std::string last_;
-};
+void say(telemetry::Log& log, LogLevel level, const std::string& broker, const amqp::Error& error,
+         core::Milliseconds wait) {
+    const bool next_at_once = wait == core::Milliseconds::zero();
+    const std::string next = next_at_once ? "trying the next broker" : "trying again in " + core::format_duration(wait);
+    log.write(level, "disconnected",
+              broker + ": " + error.what() + ". Rejected messages wait in the error queue meanwhile, none is lost; " +
+                  next + "; " + remedy(error.kind()),
+              {{"broker", broker}, {"cause", error.what()}, {"retry_in_ms", std::to_string(wait.count())}});
+}
 
 std::string name_of(const config::Endpoint& endpoint) {
     const bool ipv6 = endpoint.host.find(':') != std::string::npos;
@@ -60,7 +49,7 @@ std::string name_of(const config::Endpoint& endpoint) {
 
 void supervise(const config::Settings& settings, telemetry::Log& log, const Stop& stop, const Dice& dice) {
     Backoff backoff(settings.broker.reconnect);
-    FaultLog faults(log);
+    Faults faults;
     const auto& endpoints = settings.broker.endpoints;
     for (std::size_t turn = 0; !stop.requested(); ++turn) {
         const config::Endpoint& endpoint = endpoints[turn % endpoints.size()];
@@ -74,7 +63,8 @@ void supervise(const config::Settings& settings, telemetry::Log& log, const Stop
             // Another broker of the list is tried at once; only a whole round without success costs a wait.
             const bool round_over = turn % endpoints.size() == endpoints.size() - 1;
             const core::Milliseconds wait = round_over ? backoff.next(dice()) : core::Milliseconds::zero();
-            faults.failed(name_of(endpoint), error, wait);
+            const std::string broker = name_of(endpoint);
+            say(log, faults.is_news(broker, error.what()) ? LogLevel::error : LogLevel::debug, broker, error, wait);
             stop.wait(wait);
         }
     }
