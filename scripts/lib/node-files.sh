@@ -59,14 +59,15 @@ certificate() {
     openssl x509 -req -in "$1.csr" -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile <(echo "$3") -out "$1.pem"
 }
 
-# write_certificates FOLDER - an authority; with its word for them a broker called localhost, and a client.
+# write_certificates FOLDER - an authority; with its word for them a broker, and a client. The broker's name looks like an
+# address, since not every bare system can resolve localhost; as a DNS name, for that is what clients compare.
 write_certificates() {
     mkdir -p "$1"
     (
         cd "$1"
         openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=tests of retryd" \
             -keyout ca.key -out ca.pem
-        certificate server localhost subjectAltName=DNS:localhost
+        certificate server 127.0.0.1 subjectAltName=DNS:127.0.0.1
         certificate client retryd extendedKeyUsage=clientAuth
     ) &>"$1/openssl.log" || fail "openssl made no certificates" "no broker was started" "read $1/openssl.log"
 }
@@ -81,6 +82,7 @@ vm_memory_high_watermark.relative = 0.8
 raft.wal_max_size_bytes = 67108864
 log.file = rabbit.log
 listeners.ssl.1 = 127.0.0.1:$5
+listeners.ssl.2 = 127.0.0.2:$5
 ssl_options.cacertfile = /mnt/tls/ca.pem
 ssl_options.certfile = /mnt/tls/server.pem
 ssl_options.keyfile = /mnt/tls/server.key
@@ -104,7 +106,7 @@ write_env() {
     dir=$(printf '%q' "$1")
     {
         printf 'export RETRYD_TEST_AMQP_URI=%q\n' "amqp://guest:guest@127.0.0.1:$amqp_port/"
-        printf 'export RETRYD_TEST_AMQPS_URI=%q\n' "amqps://guest:guest@localhost:$tls_port/"
+        printf 'export RETRYD_TEST_AMQPS_URI=%q\n' "amqps://guest:guest@127.0.0.1:$tls_port/"
         printf 'export RETRYD_TEST_CERTIFICATES=%q\n' "$1/node/tls"
         printf 'export RETRYD_TEST_BROKER_VERSION=%q\n' "$exact_version"
         printf 'export RETRYD_TEST_BROKER_DIR=%q\n' "$1"

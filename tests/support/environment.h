@@ -10,7 +10,8 @@ namespace retryd::test {
 /// RETRYD_TEST_AMQP_URI; throws with a remedy when it is not set.
 const Address& broker_address();
 
-/// RETRYD_TEST_AMQPS_URI: the same broker over TLS. It calls itself localhost and asks for a client's certificate.
+/// RETRYD_TEST_AMQPS_URI: the same broker over TLS. It calls itself 127.0.0.1, answers on 127.0.0.2
+/// too, and asks for a client's certificate.
 std::string tls_broker_uri();
 
 /// A file of RETRYD_TEST_CERTIFICATES: ca.pem, client.pem, client.key, server.pem.
