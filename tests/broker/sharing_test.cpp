@@ -1,0 +1,69 @@
+// Several daemons on one error queue.
+#include <map>
+
+#include "support/catch.h"
+#include "support/scenario.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+namespace {
+
+constexpr int messages = 400;
+
+/// Two daemons, and messages that each fail twice.
+struct Shared : Scenario {
+    Shared() : work(work_queue("work")) {
+        retry(work, {"100ms", "200ms"});
+        config.prefetch = 10;
+        start();
+        second.start(config.yaml());
+        REQUIRE(await([&] { return client.look_at(config.error_queue)->consumers == 2; }));
+        for (int i = 0; i < messages; ++i)
+            client.send("", work, {.body = std::to_string(i)});
+        client.await_confirms();
+    }
+
+    /// The next delivery: rejected until its second attempt, then done.
+    void work_one(Worker& worker) {
+        const Received message = worker.receive();
+        const bool fresh = find(message.headers, "retryd-attempt") == nullptr;
+        if (!fresh && long_header(message, "retryd-attempt") == 2) {
+            ++done[message.body];
+            return worker.ack(message);
+        }
+        worker.reject(message);
+    }
+
+    std::string work;
+    Daemon second;
+    std::map<std::string, int> done;
+};
+
+}  // namespace
+
+TEST_CASE("two daemons on one error queue share the work, and attempts do not multiply") {
+    Shared s;
+    Worker worker(s.work);
+    for (int deliveries = 0; deliveries < 3 * messages; ++deliveries)
+        s.work_one(worker);
+    CHECK(s.done.size() == messages);
+    CHECK(worker.stays_idle(milliseconds(300)));
+    const std::string retrying = "retrying a message";
+    CHECK(s.daemon.log().find(retrying) != std::string::npos);
+    CHECK(s.second.log().find(retrying) != std::string::npos);
+    CHECK(s.second.terminate() == 0);
+    s.stop();
+}
+
+TEST_CASE("of two daemons one is killed: the other goes on, and nothing is lost") {
+    Shared s;
+    Worker worker(s.work);
+    for (int deliveries = 0; deliveries < messages + messages / 2; ++deliveries)
+        s.work_one(worker);
+    s.second.kill();
+    while (s.done.size() < messages)
+        s.work_one(worker);
+    CHECK(s.await_depth(s.config.error_queue, 0));
+    s.stop();
+}
