@@ -2,8 +2,6 @@
 # What is Debian about it: which RabbitMQ comes with which suite, from which mirror, and the rights that mounting needs.
 # Sourced after say.sh.
 
-debian_mirror=http://deb.debian.org/debian
-
 # suite_of VERSION - the Debian suite whose package is that RabbitMQ.
 suite_of() {
     case $1 in
@@ -20,7 +18,7 @@ debian_system() {
     (. /etc/os-release 2>/dev/null && echo "${ID:-unknown} ${VERSION_ID:-without a number}") || echo unknown
 }
 
-# The mirror that this host's own apt uses for Debian; where it names none, Debian's front door.
+# The mirror that this host's own apt uses for Debian; nothing where it names none: debootstrap has a default.
 host_mirror() {
     local codename='' uri=''
     # shellcheck source=/dev/null
@@ -31,7 +29,7 @@ host_mirror() {
             'Created-By: Packages' "Release: $codename" 'Component: main' 2>/dev/null |
             grep -m 1 -E '^https?://' || true)
     fi
-    echo "${uri:-$debian_mirror}"
+    echo "$uri"
 }
 
 # as_root ARGUMENTS... - runs the calling script again through sudo when it was not started by root.

@@ -16,14 +16,14 @@ rabbitmq_version() {
     echo "${version%%[-+~]*}"
 }
 
-# bootstrap SUITE FOLDER MIRROR KEYRING - all scripts of debootstrap for today's Debian are the one of sid, which an
-# older debootstrap has even if it has not heard of the suite.
+# bootstrap SUITE FOLDER MIRROR KEYRING - MIRROR empty: debootstrap's default. All scripts of debootstrap for today's
+# Debian are the one of sid, which an older debootstrap has even if it has not heard of the suite.
 bootstrap() {
     local suite=$1 folder=$2 mirror=$3 keyring=$4
     rm -rf --one-file-system "$folder"
     mkdir -p "$folder"
     # shellcheck disable=SC2016  # the inner shell expands these
-    step "making the root of Debian $suite from $mirror" "$cache/roots/.$suite.log" \
+    step "making the root of Debian $suite from ${mirror:-the default mirror}" "$cache/roots/.$suite.log" \
         "${private[@]}" bash -c '
             . "$1" && private_tree "$2" &&
             debootstrap --variant=minbase --include=rabbitmq-server --keyring="$5" "$3" "$2" "$4" \
@@ -33,7 +33,7 @@ bootstrap() {
         ' bash "$here/lib/debian.sh" "$folder" "$suite" "$mirror" "$keyring"
 }
 
-# make_root SUITE FOLDER - first from the host's own mirror, then from Debian's front door; the second time with the
+# make_root SUITE FOLDER - first from the host's own mirror, then from debootstrap's default; the second time with the
 # keys of the newest Debian at hand, which may know a suite that the host's keyring has not heard of.
 make_root() {
     local suite=$1 folder=$2 mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg newest
@@ -41,9 +41,9 @@ make_root() {
     if bootstrap "$suite" "$folder" "$mirror" "$keyring"; then return; fi
     newest=$cache/roots/trixie$keyring
     if [[ -r $newest ]]; then keyring=$newest; fi
-    if [[ ${mirror%/} == "$debian_mirror" && $keyring != "$newest" ]]; then return 1; fi
-    say "trying once more, from $debian_mirror with the keys in $keyring"
-    bootstrap "$suite" "$folder" "$debian_mirror" "$keyring"
+    if [[ -z $mirror && $keyring != "$newest" ]]; then return 1; fi
+    say "trying once more, from debootstrap's default mirror with the keys in $keyring"
+    bootstrap "$suite" "$folder" '' "$keyring"
 }
 
 need_debootstrap() {
