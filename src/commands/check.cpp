@@ -8,21 +8,11 @@
 #include "config/load.h"
 
 namespace retryd::commands {
-namespace {
-
-void print(const config::Problems& problems, const std::string& file, std::ostream& err) {
-    for (const config::Problem& problem : problems)
-        err << config::format(problem, file) << '\n';
-    err << problems.size() << (problems.size() == 1 ? " problem" : " problems") << " in " << file << '\n';
-}
-
-}  // namespace
-
 int check(const CheckOptions& options, std::ostream& out, std::ostream& err) {
     const auto loaded = config::load_file(options.config_path, config::real_surroundings());
     if (const auto* problems = std::get_if<config::Problems>(&loaded)) {
         if (options.json) print_problems_json(*problems, options.config_path, out);
-        print(*problems, options.config_path, err);
+        err << config::format(*problems, options.config_path);
         return exit_code::wrong_configuration;
     }
     const auto& settings = std::get<config::Settings>(loaded);

@@ -33,6 +33,14 @@ std::string format(const Problem& problem, std::string_view file) {
     return text.append(problem.message);
 }
 
+std::string format(const Problems& problems, std::string_view file) {
+    std::string text;
+    for (const Problem& problem : problems)
+        text.append(format(problem, file)).append("\n");
+    text.append(std::to_string(problems.size())).append(problems.size() == 1 ? " problem in " : " problems in ");
+    return text.append(file).append("\n");
+}
+
 void add(Problems& problems, Position at, std::string message) {
     add(problems, Place{at, ""}, std::move(message));
 }

@@ -22,6 +22,9 @@ using Problems = std::vector<Problem>;
 /// `FILE:LINE:COLUMN: KEY.PATH: what is wrong; what was expected`; without LINE:COLUMN or KEY.PATH where there is none.
 std::string format(const Problem& problem, std::string_view file);
 
+/// All of them, a line each, and a last line that counts them.
+std::string format(const Problems& problems, std::string_view file);
+
 /// Of the file as such, not of a key.
 void add(Problems& problems, Position at, std::string message);
 void add(Problems& problems, const Place& place, std::string message);

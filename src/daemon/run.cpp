@@ -88,9 +88,8 @@ void run_with(const config::Settings& settings) {
 int run(const std::string& config_path) {
     const auto loaded = config::load_file(config_path, config::real_surroundings());
     if (const auto* problems = std::get_if<config::Problems>(&loaded)) {
-        for (const config::Problem& problem : *problems) {
-            std::cerr << config::format(problem, config_path) << '\n';
-        }
+        std::cerr << config::format(*problems, config_path)
+                  << "retryd does not start; nothing on the broker was touched\n";
         return wrong_configuration;
     }
     run_with(std::get<config::Settings>(loaded));
