@@ -191,6 +191,7 @@ relay::PublishResult Link::publish(const core::Publication& publication) {
 }
 
 void Link::ack(core::DeliveryTag tag, bool multiple) {
+    last_ack_ = now_.steady;
     intake_->ack(relay_channel, tag, multiple);
 }
 

@@ -52,6 +52,9 @@ class Link : public relay::Broker {
 
     void stop_consuming();
 
+    /// When the last ack was sent.
+    core::SteadyTime last_ack() const { return last_ack_; }
+
     /// Ends both connections so that the broker has read what was sent; waits at most so long for its answers. Never
     /// throws.
     void close(core::Milliseconds patience) noexcept;
@@ -81,6 +84,7 @@ class Link : public relay::Broker {
     Declarer declarer_;
     relay::Relay* relay_ = nullptr;
     core::Now now_{};
+    core::SteadyTime last_ack_{};
     std::size_t sent_unchecked_ = 0;  // bytes since the socket was last asked for room
     bool blocked_ = false;
 };

@@ -13,6 +13,8 @@ constexpr Milliseconds first_backoff{1'000};
 constexpr Milliseconds longest_backoff{30'000};
 /// A refused queue is asked for again after this: somebody may have mended it.
 constexpr Milliseconds refused_for{60'000};
+/// So long an ack waits for an older delivery to be settled too.
+constexpr Milliseconds late_acks_after{100};
 /// Messages above this priority need a rung of their own where they would hold back the others.
 constexpr std::uint8_t highest_normal_priority = 4;
 
@@ -134,8 +136,21 @@ void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
     settlements_.ack(pending.tag);
 }
 
-void Relay::flush() {
+void Relay::flush(const core::Now& now) {
     settlements_.flush(broker_);
+    if (settlements_.behind() == 0) {
+        late_acks_due_.reset();
+    } else if (!late_acks_due_) {
+        late_acks_due_ = now.steady + late_acks_after;
+    } else if (*late_acks_due_ <= now.steady) {
+        flush_all();
+    }
+}
+
+void Relay::flush_all() {
+    settlements_.flush(broker_);
+    settlements_.flush_behind(broker_);
+    late_acks_due_.reset();
 }
 
 // ── Faults ──────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -186,14 +201,10 @@ std::optional<core::SteadyTime> Relay::catch_all_due() const {
 }
 
 std::optional<core::SteadyTime> Relay::next_tick() const {
-    const auto held = catch_all_due();
-    if (requeues_.empty()) return held;
-    const core::SteadyTime requeue = requeues_.front().due;
-    return held ? std::min(*held, requeue) : requeue;
-}
-
-void Relay::pause() {
-    paused_ = true;
+    std::optional<core::SteadyTime> next = catch_all_due();
+    if (late_acks_due_) next = std::min(next.value_or(*late_acks_due_), *late_acks_due_);
+    if (!requeues_.empty()) next = std::min(next.value_or(requeues_.front().due), requeues_.front().due);
+    return next;
 }
 
 void Relay::resume(const core::Now& now) {

@@ -46,7 +46,7 @@ class Relay {
     void on_checked(std::string_view queue, CheckOutcome outcome, const core::Now& now);
 
     /// No publishing while the broker has blocked us or the socket is full; deliveries are held meanwhile.
-    void pause();
+    void pause() { paused_ = true; }
     void resume(const core::Now& now);
     bool paused() const { return paused_; }
 
@@ -55,8 +55,11 @@ class Relay {
     /// When on_tick has something to do next.
     std::optional<core::SteadyTime> next_tick() const;
 
-    /// Sends the acks that have gathered. Call once per turn of the loop.
-    void flush();
+    /// Sends the acks that have gathered; those behind a delivery that is not settled yet wait a little, in the hope of
+    /// going with it. Call once per turn of the loop.
+    void flush(const core::Now& now);
+    /// Sends them all. For the end.
+    void flush_all();
 
     /// Takes no more deliveries; what is held or comes now stays unacked and is given again by the broker.
     void stop();
@@ -103,6 +106,7 @@ class Relay {
     Settlements settlements_;
     std::deque<core::OwnedDelivery> held_;  // waiting for a declare, a check or the end of a pause
     std::size_t held_bytes_ = 0;
+    std::optional<core::SteadyTime> late_acks_due_;
     std::vector<Requeue> requeues_;   // a heap, the next due first
     std::vector<Pending> confirmed_;  // scratch
     core::ComposeScratch scratch_;

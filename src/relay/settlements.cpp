@@ -8,17 +8,13 @@ void Settlements::delivered(core::DeliveryTag tag) {
     ++open_;
 }
 
-Settlements::State* Settlements::find(core::DeliveryTag tag) {
-    if (tag < first_ || tag >= first_ + states_.size()) return nullptr;
-    return &states_[static_cast<std::size_t>(tag - first_)];
-}
-
 void Settlements::close(core::DeliveryTag tag, State state) {
-    State* found = find(tag);
-    if (found == nullptr || *found != State::open) return;
-    *found = state;
+    if (tag < first_ || tag >= first_ + states_.size()) return;
+    State& found = states_[static_cast<std::size_t>(tag - first_)];
+    if (found != State::open) return;
+    found = state;
     --open_;
-    if (state == State::to_ack) to_ack_.push_back(tag);
+    if (state == State::to_ack) ++to_ack_;
 }
 
 void Settlements::ack(core::DeliveryTag tag) {
@@ -32,18 +28,23 @@ void Settlements::settled(core::DeliveryTag tag) {
 void Settlements::flush(Broker& broker) {
     core::DeliveryTag up_to = 0;
     while (!states_.empty() && states_.front() != State::open) {
-        if (states_.front() == State::to_ack) up_to = first_;
+        if (states_.front() == State::to_ack) {
+            up_to = first_;
+            --to_ack_;
+        }
         states_.pop_front();
         ++first_;
     }
     if (up_to != 0) broker.ack(up_to, true);
-    for (const core::DeliveryTag tag : to_ack_) {
-        State* state = find(tag);
-        if (state == nullptr) continue;  // settled by the ack above
-        broker.ack(tag, false);
-        *state = State::done;
+}
+
+void Settlements::flush_behind(Broker& broker) {
+    for (std::size_t i = 0; to_ack_ > 0; ++i) {
+        if (states_[i] != State::to_ack) continue;
+        broker.ack(first_ + i, false);
+        states_[i] = State::done;
+        --to_ack_;
     }
-    to_ack_.clear();
 }
 
 }  // namespace retryd::relay

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <deque>
-#include <vector>
 
 #include "core/message.h"
 #include "relay/broker.h"
@@ -15,28 +14,34 @@ class Settlements {
   public:
     void delivered(core::DeliveryTag tag);
 
-    /// To be acked with the next flush. A tag is settled once; settling it again is ignored (the broker closes the
-    /// channel with 406 on an ack for a tag that it does not know).
+    /// To be acked with a flush. A tag is settled once; settling it again is ignored (the broker closes the channel
+    /// with 406 on an ack for a tag that it does not know).
     void ack(core::DeliveryTag tag);
 
     /// The broker has been told something else about it: requeue or dead-letter.
     void settled(core::DeliveryTag tag);
 
-    /// One ack with `multiple` for the oldest deliveries up to the first open one, single acks for those behind it.
+    /// One ack with `multiple` for the oldest deliveries, up to the first open one.
     void flush(Broker& broker);
+
+    /// Acks to send that lie behind an open delivery.
+    std::size_t behind() const { return to_ack_; }
+
+    /// Acks those one by one. Not more often than needed: each is a command to a quorum queue, and those that queue up
+    /// on their way are forgotten by the broker when the channel ends, so that their messages come again.
+    void flush_behind(Broker& broker);
 
     std::size_t open() const { return open_; }
 
   private:
     enum class State : unsigned char { open, to_ack, done };
 
-    State* find(core::DeliveryTag tag);
     void close(core::DeliveryTag tag, State state);
 
     std::deque<State> states_;  // states_[i] belongs to tag first_ + i
     core::DeliveryTag first_ = 1;
     std::size_t open_ = 0;
-    std::vector<core::DeliveryTag> to_ack_;  // since the last flush
+    std::size_t to_ack_ = 0;
 };
 
 }  // namespace retryd::relay

@@ -91,7 +91,7 @@ class Fixture {
 
     void confirm_all(bool acked = true) {
         broker.confirm_all(relay, now, acked);
-        relay.flush();
+        relay.flush(now);
     }
 
     void pass(core::Milliseconds time) {

@@ -21,7 +21,7 @@ TEST_CASE("a rejected message goes to the rung of its attempt and is acked only 
     Fixture f;
     f.answer_declares();
     f.deliver();
-    f.relay.flush();
+    f.relay.flush(f.now);
     CHECK(f.lying_in("email.retry.5s") == 1);
     CHECK(f.broker.acked.empty());
     CHECK(f.relay.in_flight() == 1);
@@ -55,6 +55,31 @@ TEST_CASE("many deliveries in flight cost one ack when the broker confirms them 
     f.confirm_all();
     CHECK(f.broker.ack_commands == 1);
     CHECK(f.broker.acked.size() == 100);
+}
+
+TEST_CASE("an ack behind an open delivery waits for it a little, then goes alone") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver();
+    f.deliver({"email", "rejected", "email", 1});
+    f.broker.confirm(f.relay, 2, f.now);
+    f.relay.flush(f.now);
+    CHECK(f.broker.acked.empty());
+    CHECK(f.relay.next_tick() == f.now.steady + core::Milliseconds{100});
+    f.pass(core::Milliseconds{99});
+    f.relay.flush(f.now);
+    CHECK(f.broker.acked.empty());
+    f.pass(core::Milliseconds{1});
+    f.relay.flush(f.now);
+    CHECK(f.broker.acked == Tags{2});
+    CHECK_FALSE(f.relay.next_tick());
+    f.broker.confirm(f.relay, 1, f.now);
+    f.deliver();
+    f.deliver();
+    f.broker.confirm(f.relay, 4, f.now);
+    f.relay.flush_all();
+    CHECK(f.broker.acked == Tags{2, 1, 4});
+    CHECK(f.relay.in_flight() == 1);
 }
 
 TEST_CASE("a delivery whose queues are being declared waits, keeps its content, and goes when they are there") {
@@ -179,6 +204,7 @@ TEST_CASE("a nacked publication is never acked: it goes back to the error queue 
     f.deliver();
     f.confirm_all(false);
     CHECK(f.reporter.lines.back() == "requeued email.retry.5s nacked 1000");
+    f.relay.flush_all();
     CHECK(f.broker.acked == Tags{9});
 }
 
@@ -268,7 +294,7 @@ TEST_CASE("headers too large for a frame, or too deep to be read, go the broker'
     f.relay.on_unreadable_delivery(2);
     CHECK(f.broker.dead_lettered == Tags{1, 2});
     CHECK(f.relay.in_flight() == 0);
-    f.relay.flush();
+    f.relay.flush(f.now);
     CHECK(f.broker.acked.empty());
 }
 

@@ -35,6 +35,12 @@ std::string flush(Settlements& settlements) {
     return log.text;
 }
 
+std::string flush_behind(Settlements& settlements) {
+    AckLog log;
+    settlements.flush_behind(log);
+    return log.text;
+}
+
 }  // namespace
 
 TEST_CASE("a settled row from the oldest on costs one ack") {
@@ -48,12 +54,15 @@ TEST_CASE("a settled row from the oldest on costs one ack") {
     CHECK(settlements.open() == 0);
 }
 
-TEST_CASE("behind an open delivery each is acked alone, and not again later") {
+TEST_CASE("behind an open delivery each is acked alone, only when asked to, and not again later") {
     Settlements settlements = with_deliveries(4);
     settlements.ack(2);
     settlements.ack(4);
-    CHECK(flush(settlements) == "2 4");
     CHECK(flush(settlements).empty());
+    CHECK(settlements.behind() == 2);
+    CHECK(flush_behind(settlements) == "2 4");
+    CHECK(settlements.behind() == 0);
+    CHECK(flush_behind(settlements).empty());
     settlements.ack(1);
     settlements.ack(3);
     CHECK(flush(settlements) == "3*");
