@@ -58,8 +58,9 @@ void LogReporter::requeued(std::string_view target, relay::RequeueCause cause, c
 
 void LogReporter::target_refused(std::string_view queue, std::string_view why) {
     log_.write(LogLevel::error, "queue_refused",
-               std::string{why} + ". Until then messages that should go to " + in_quotes(queue) +
-                   " are parked as unpublishable; asked for again every minute",
+               std::string{why} + ". Until then messages for " + in_quotes(queue) +
+                   " are parked: those of a rung as unpublishable, those of a parking queue in the catch-all. It is "
+                   "asked for again every minute",
                {{"queue", std::string{queue}}, {"cause", std::string{why}}});
 }
 
