@@ -1,5 +1,6 @@
 #include "core/broker_features.h"
 
+#include <array>
 #include <charconv>
 
 namespace retryd::core {
@@ -14,6 +15,51 @@ std::optional<int> take_part(std::string_view& text) {
     if (text.starts_with('.')) text.remove_prefix(1);
     return number;
 }
+
+/// From `since` on, and before `until`.
+struct Gate {
+    BrokerVersion since;
+    BrokerVersion until;
+    Remark remark;
+};
+
+constexpr BrokerVersion first{0, 0, 0};
+constexpr BrokerVersion open_end{1'000'000, 0, 0};
+
+constexpr BrokerVersion quorum_ttl{3, 10, 0};             // release notes of 3.10.0
+constexpr BrokerVersion stream_queue_required{3, 12, 0};  // release notes of 3.12.0
+constexpr BrokerVersion default_delivery_limit{4, 0, 0};  // release notes of 4.0.1; tried on 4.0.5
+constexpr BrokerVersion priority_expiry_mended{4, 3, 0};  // tried on 4.0.5 and 4.3.6
+constexpr BrokerVersion native_delayed_retry{4, 3, 0};    // release notes of 4.3.0
+
+constexpr std::array gates{
+    Gate{first,
+         quorum_ttl,
+         {true,
+          "before 3.10 quorum queues have no TTL: every rung is a classic queue, whatever queue_type says, and its way "
+          "home is the broker's at-most-once. A message can be lost there if its work queue is deleted or full, or "
+          "its node stops; an upgrade of the broker mends it"}},
+    Gate{quorum_ttl,
+         stream_queue_required,
+         {false,
+          "on 3.10 and 3.11 rungs keep a message until its work queue has taken it only with the feature flag "
+          "stream_queue; AMQP does not show it: rabbitmqctl enable_feature_flag stream_queue"}},
+    Gate{default_delivery_limit,
+         open_end,
+         {false,
+          "from 4.0 on a quorum queue deletes what was looked at 21 times: error queue, parking queues and catch-all "
+          "are declared with x-delivery-limit -1"}},
+    Gate{default_delivery_limit,
+         priority_expiry_mended,
+         {false,
+          "on 4.0 to 4.2 messages with a priority above 4 would hold back the others on a quorum rung: they get "
+          "rungs of their own, whose names end in .high, when the first one comes"}},
+    Gate{native_delayed_retry,
+         open_end,
+         {false,
+          "from 4.3 on quorum queues can delay by themselves what a consumer requeues (delayed-retry); what it rejects "
+          "without requeue still comes to retryd"}},
+};
 
 }  // namespace
 
@@ -31,10 +77,18 @@ std::string to_string(const BrokerVersion& version) {
 
 BrokerFeatures features_of(const BrokerVersion& version) {
     BrokerFeatures features;
-    features.quorum_ttl = version >= BrokerVersion{3, 10, 0};
-    features.unlimited_delivery_limit = version >= BrokerVersion{4, 0, 0};
-    features.priority_blocks_expiry = version >= BrokerVersion{4, 0, 0} && version < BrokerVersion{4, 3, 0};
+    features.quorum_ttl = version >= quorum_ttl;
+    features.unlimited_delivery_limit = version >= default_delivery_limit;
+    features.priority_blocks_expiry = version >= default_delivery_limit && version < priority_expiry_mended;
     return features;
+}
+
+std::vector<Remark> remarks(const BrokerVersion& version) {
+    std::vector<Remark> found;
+    for (const Gate& gate : gates) {
+        if (version >= gate.since && version < gate.until) found.push_back(gate.remark);
+    }
+    return found;
 }
 
 }  // namespace retryd::core

@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace retryd::core {
 
@@ -31,5 +32,13 @@ struct BrokerFeatures {
 };
 
 BrokerFeatures features_of(const BrokerVersion& version);
+
+/// What that version means for retryd's queues, for an operator: the consequence and, where there is one, the remedy.
+struct Remark {
+    bool warning = false;  // else it is only good to know
+    std::string_view text;
+    bool operator==(const Remark&) const = default;
+};
+std::vector<Remark> remarks(const BrokerVersion& version);
 
 }  // namespace retryd::core

@@ -114,6 +114,17 @@ Message compose_retry(const Message& message, const Story& story, const Retry& r
     return with_fields(message, story, scratch.fields);
 }
 
+Message compose_home(const Message& message, const Story& story, ComposeScratch& scratch) {
+    add_common(message, story, story.carried.attempt, false, scratch.fields);
+    return with_fields(message, story, scratch.fields);
+}
+
+std::string_view producer_routing_key(const Story& story) {
+    constexpr std::size_t longest_routing_key = 255;  // an AMQP short string
+    const auto key = story.carried.routing_key.value_or(story.death ? story.death->routing_key : "");
+    return key.size() <= longest_routing_key ? key : "";
+}
+
 Message compose_parked(const Message& message, const Story& story, const Park& park, WallTime now,
                        ComposeScratch& scratch) {
     add_common(message, story, park.attempt, true, scratch.fields);

@@ -38,6 +38,12 @@ struct Story {
 /// delivery-mode is 2. The result holds views into `message`, `story` and `scratch`.
 Message compose_retry(const Message& message, const Story& story, const Retry& retry, ComposeScratch& scratch);
 
+/// For the way home of what a shared rung could not deliver: as it is, without what the broker added on the way.
+Message compose_home(const Message& message, const Story& story, ComposeScratch& scratch);
+
+/// The key that the producer published with; empty where nobody knows, or where it cannot be one.
+std::string_view producer_routing_key(const Story& story);
+
 /// For a parking queue: the same, but x-death stays, and why and when it was parked is added.
 Message compose_parked(const Message& message, const Story& story, const Park& park, WallTime now,
                        ComposeScratch& scratch);

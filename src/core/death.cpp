@@ -24,7 +24,8 @@ std::optional<Place> read_place(const Table& entry) {
 
 /// A rung's expiry and a death in the error queue are hops of ours on the message's way.
 bool is_own_hop(const Place& place, std::string_view error_queue) {
-    return place.queue == error_queue || (place.reason == "expired" && looks_like_rung(place.queue));
+    if (place.queue == error_queue) return true;
+    return place.reason == "expired" && (looks_like_rung(place.queue) || looks_like_shared_rung(place.queue));
 }
 
 /// At least 1: a death happened, whatever the number says.
@@ -76,6 +77,16 @@ std::optional<Death> read_death(const Table& headers, std::string_view error_que
         if (!is_own_hop(*place, error_queue)) return make_death(*entries, *entry, *place);
     }
     return std::nullopt;
+}
+
+std::optional<std::string_view> read_undelivered(const Table& headers) {
+    const auto entries = array_of(find(headers, x_death));
+    if (!entries || entries->empty()) return std::nullopt;
+    const auto newest = table_of(entries->begin());
+    const auto place = newest ? read_place(*newest) : std::nullopt;
+    if (!place || place->reason != "expired" || !looks_like_shared_rung(place->queue)) return std::nullopt;
+    const auto queue = text_of(find(headers, header::queue));
+    return queue && usable_queue_name(*queue) ? queue : std::nullopt;
 }
 
 }  // namespace retryd::core

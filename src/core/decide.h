@@ -13,7 +13,7 @@
 
 namespace retryd::core {
 
-/// Wait `delay` on a rung, then go home.
+/// Wait `delay` on a rung, then go home. With jitter it is the delay of one of the step's lanes.
 struct Retry {
     std::int64_t attempt = 1;
     Milliseconds delay{};
@@ -22,6 +22,7 @@ struct Retry {
 
 enum class ParkReason {
     attempts_exhausted,
+    too_old,
     death_reason,  // written as `reason-<reason>`
     no_entry,
     no_death,
@@ -36,16 +37,28 @@ struct Park {
     bool operator==(const Park&) const = default;
 };
 
-using Decision = std::variant<Retry, Park>;
+/// Acked and forgotten, because the operator says so for that reason.
+struct Drop {
+    std::int64_t attempt = 1;
+    bool operator==(const Drop&) const = default;
+};
+
+using Decision = std::variant<Retry, Park, Drop>;
 
 /// attempt = what the message carries from earlier rounds + what x-death counts for this one. Each half alone fails:
 /// x-death starts at 1 after every republish on 4.x, and the carried number knows nothing of deaths without us.
 /// It grows by at least 1 with every round, whatever the headers claim, so no message loops for ever.
 std::int64_t attempt_of(const Death& death, const Carried& carried);
 
+/// What was decided without the message: the calendar, and one throw of the dice, uniform in [0, 1).
+struct Chance {
+    WallTime now;
+    double roll = 0.0;  // takes the lane of a ladder with jitter
+};
+
 /// `death` absent: no readable x-death. `entry` null: no item of `queues:` matches.
-/// Deaths of rejected and delivery_limit are retried; expired, maxlen and unknown reasons are parked.
-Decision decide(const std::optional<Death>& death, const Carried& carried, const Entry* entry);
+/// The first death is the carried one where there is one: the broker's own stamp starts anew with every republish.
+Decision decide(const std::optional<Death>& death, const Carried& carried, const Entry* entry, const Chance& chance);
 
 /// The text of the header `retryd-parked-reason`, without an allocation for the fixed ones.
 /// `buffer` must outlive the result.

@@ -1,8 +1,7 @@
 #include "core/names.h"
 
-#include <cstdint>
-
 #include "core/duration.h"
+#include "core/hash.h"
 
 namespace retryd::core {
 namespace {
@@ -10,24 +9,7 @@ namespace {
 constexpr std::string_view placeholder = "{queue}";
 constexpr std::string_view rung_infix = ".retry.";
 constexpr std::string_view high_suffix = ".high";
-
-/// FNV-1a, 64 bits: stable over versions and machines, which std::hash is not, and the name must be.
-std::uint64_t fnv1a(std::string_view text) {
-    std::uint64_t hash = 0xcbf29ce484222325ULL;
-    for (const char c : text) {
-        hash ^= static_cast<unsigned char>(c);
-        hash *= 0x100000001b3ULL;
-    }
-    return hash;
-}
-
-std::string hex(std::uint64_t number) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string text(16, '0');
-    for (auto at = text.rbegin(); at != text.rend(); ++at, number >>= 4U)
-        *at = digits[number & 0xfU];
-    return text;
-}
+constexpr std::string_view shared_prefix = "retryd.";
 
 /// The first `length` bytes at most, cut between two UTF-8 characters.
 std::string_view cut(std::string_view text, std::size_t length) {
@@ -60,6 +42,13 @@ std::string rung_name(std::string_view work_queue, Milliseconds delay, bool high
     return fit("", work_queue, after);
 }
 
+std::string shared_rung_name(std::string_view ladder, Milliseconds delay, bool high_priority) {
+    std::string name{shared_prefix};
+    name.append(ladder).append(".").append(format_duration(delay));
+    if (high_priority) name.append(high_suffix);
+    return name;
+}
+
 std::string expand_queue(std::string_view pattern, std::string_view work_queue) {
     const std::size_t at = pattern.find(placeholder);
     if (at == std::string_view::npos) return std::string{pattern};
@@ -71,6 +60,14 @@ bool looks_like_rung(std::string_view name) {
     const std::size_t at = name.rfind(rung_infix);
     if (at == std::string_view::npos || at == 0) return false;
     return parse_duration(name.substr(at + rung_infix.size())).has_value();
+}
+
+bool looks_like_shared_rung(std::string_view name) {
+    if (name.ends_with(high_suffix)) name.remove_suffix(high_suffix.size());
+    if (!name.starts_with(shared_prefix)) return false;
+    name.remove_prefix(shared_prefix.size());
+    const std::size_t dot = name.find('.');  // a ladder's name has none
+    return dot != std::string_view::npos && dot > 0 && parse_duration(name.substr(dot + 1)).has_value();
 }
 
 bool usable_queue_name(std::string_view name) {

@@ -32,11 +32,19 @@ inline constexpr std::string_view parked_at = "retryd-parked-at";
 /// place of the rest, so that two work queues never share a rung.
 std::string rung_name(std::string_view work_queue, Milliseconds delay, bool high_priority);
 
+/// `retryd.{ladder}.{delay}`: the rung that all work queues of a ladder share, and the fanout exchange before it.
+std::string shared_rung_name(std::string_view ladder, Milliseconds delay, bool high_priority);
+
+/// The headers exchange through which shared rungs send home.
+inline constexpr std::string_view return_exchange = "retryd.return";
+
 /// The template with `{queue}` replaced, shortened as above where it gets too long.
 std::string expand_queue(std::string_view pattern, std::string_view work_queue);
 
 /// Whether a name has the shape that rung_name gives.
 bool looks_like_rung(std::string_view name);
+/// Whether a name has the shape that shared_rung_name gives.
+bool looks_like_shared_rung(std::string_view name);
 
 /// What may be a queue's name at all: 1 to 255 bytes, no CR or LF (the broker strips those from a declare, and a
 /// publish to the unstripped name would never arrive).

@@ -1,6 +1,7 @@
 // What the operator configured, checked: ladders and which queues climb them.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -12,26 +13,81 @@ namespace retryd::core {
 enum class QueueType { quorum, classic };
 std::string_view to_string(QueueType type);
 
+/// How a message comes home from a rung.
+enum class ReturnPath {
+    queue,    // each work queue has rungs of its own, which dead-letter straight to it
+    headers,  // all work queues share the rungs; the exchange retryd.return tells them apart by a header of ours
+};
+std::string_view to_string(ReturnPath path);
+
+/// Spreads what failed at one moment: a step becomes that many lanes, whose delays lie evenly between the delay less
+/// the width and the delay.
+struct Jitter {
+    int width_percent = 0;  // 1 to 99 where there are several lanes
+    int lanes = 1;          // 1: none; at most 16
+    bool operator==(const Jitter&) const = default;
+};
+
 /// A fixed list of delays; attempt n takes steps[n-1]. The same delay may stand there several times: one rung.
 struct Ladder {
     std::string name;
-    std::vector<Milliseconds> steps;  // at least one; each at least 1 ms, at most longest_ttl
+    std::vector<Milliseconds> steps = {};  // at least one; each at least 1 ms, at most longest_ttl
     QueueType queue_type = QueueType::quorum;
+    ReturnPath return_path = ReturnPath::queue;
+    Jitter jitter = {};
+    bool operator==(const Ladder&) const = default;
+};
+
+/// What a death leads to.
+enum class Action { retry, park, drop };
+std::string_view to_string(Action action);
+
+struct OnDeath {
+    Action rejected = Action::retry;
+    Action delivery_limit = Action::retry;
+    Action expired = Action::park;
+    Action maxlen = Action::park;
+    bool operator==(const OnDeath&) const = default;
+};
+
+/// A reason that this version does not know leads to parking.
+Action action_for(const OnDeath& on, std::string_view reason);
+
+/// Where an entry parks: a queue of ours, or an exchange of somebody else's.
+struct Parking {
+    std::string queue = {};     // `{queue}` in it stands for the work queue; empty where there is an exchange
+    std::string exchange = {};  // has to be there, is never declared
+    /// For the exchange: `{queue}` in it stands for the work queue. Absent: the key that the producer used, as with the
+    /// broker's own dead-lettering.
+    std::optional<std::string> routing_key = {};
+    bool operator==(const Parking&) const = default;
 };
 
 /// One item of `queues:`.
 struct Entry {
     std::string match;  // a queue name or a glob
-    Ladder ladder;
-    std::string parked;  // a queue name; `{queue}` in it stands for the work queue
+    Ladder ladder = {};
+    Parking parked = {};
+    OnDeath on = {};
+    std::optional<Milliseconds> max_age = {};  // parked when its first death is longer ago than this
+    bool operator==(const Entry&) const = default;
+};
+
+/// A dead-letter exchange of somebody else's that leads to the error queue too.
+struct ErrorBinding {
+    std::string exchange;
+    std::string routing_key = "#";
+    bool operator==(const ErrorBinding&) const = default;
 };
 
 struct Policy {
     std::string error_exchange = "retryd.errors";
     std::string error_queue = "retryd.errors";
     QueueType error_queue_type = QueueType::quorum;
+    std::vector<ErrorBinding> error_bindings;
     std::vector<Entry> entries;  // the first that matches wins
     std::string catch_all = "retryd.parked";
+    bool operator==(const Policy&) const = default;
 };
 
 /// The entry for a work queue, or null. Valid as long as the policy.

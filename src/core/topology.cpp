@@ -1,6 +1,7 @@
 #include "core/topology.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "core/names.h"
 
@@ -14,10 +15,16 @@ void add_type(Arguments& arguments, QueueType type) {
     arguments.emplace_back("x-queue-type", std::string{to_string(type)});
 }
 
-/// Through the default exchange, and kept until the target has confirmed where the broker can do that.
-void add_dead_letter_to(Arguments& arguments, std::string_view queue, QueueType type, const BrokerFeatures& features) {
-    arguments.emplace_back("x-dead-letter-exchange", std::string{});
-    arguments.emplace_back("x-dead-letter-routing-key", std::string{queue});
+/// Where dead letters go; without a routing key they keep their own.
+struct DeadLetters {
+    std::string_view exchange;
+    std::optional<std::string_view> routing_key;
+};
+
+/// Kept until the target has confirmed, where the broker can do that.
+void add_dead_letters(Arguments& arguments, const DeadLetters& to, QueueType type, const BrokerFeatures& features) {
+    arguments.emplace_back("x-dead-letter-exchange", std::string{to.exchange});
+    if (to.routing_key) arguments.emplace_back("x-dead-letter-routing-key", std::string{*to.routing_key});
     if (type == QueueType::quorum && features.quorum_ttl) {
         arguments.emplace_back("x-dead-letter-strategy", "at-least-once");
         arguments.emplace_back("x-overflow", "reject-publish");
@@ -31,12 +38,29 @@ void add_unlimited_deliveries(QueueSpec& spec, QueueType type, const BrokerFeatu
     spec.optional_arguments.emplace_back(delivery_limit);
 }
 
+QueueSpec rung_queue(std::string name, QueueType wanted, Milliseconds delay, const DeadLetters& to,
+                     const BrokerFeatures& features) {
+    const QueueType type = features.quorum_ttl ? wanted : QueueType::classic;
+    QueueSpec spec{std::move(name), {}, {}};
+    add_type(spec.arguments, type);
+    spec.arguments.emplace_back("x-message-ttl", std::int64_t{delay.count()});
+    add_dead_letters(spec.arguments, to, type, features);
+    return spec;
+}
+
+Milliseconds lane_delay(Milliseconds step, const Jitter& jitter, int lane) {
+    if (jitter.lanes <= 1) return step;
+    const double width = static_cast<double>(step.count()) * jitter.width_percent / 100.0;
+    const double less = width * (jitter.lanes - 1 - lane) / (jitter.lanes - 1);
+    return std::max(step - Milliseconds{std::llround(less)}, Milliseconds{1});
+}
+
 }  // namespace
 
 QueueSpec error_queue_spec(const Policy& policy, const BrokerFeatures& features) {
     QueueSpec spec{policy.error_queue, {}, {}};
     add_type(spec.arguments, policy.error_queue_type);
-    add_dead_letter_to(spec.arguments, policy.catch_all, policy.error_queue_type, features);
+    add_dead_letters(spec.arguments, {"", policy.catch_all}, policy.error_queue_type, features);
     add_unlimited_deliveries(spec, policy.error_queue_type, features);
     return spec;
 }
@@ -48,20 +72,64 @@ QueueSpec parking_queue_spec(std::string name, const BrokerFeatures& features) {
     return spec;
 }
 
-QueueSpec rung_spec(const Ladder& ladder, std::string_view work_queue, Milliseconds delay, bool high_priority,
-                    const BrokerFeatures& features) {
-    const QueueType type = features.quorum_ttl ? ladder.queue_type : QueueType::classic;
-    QueueSpec spec{rung_name(work_queue, delay, high_priority), {}, {}};
-    add_type(spec.arguments, type);
-    spec.arguments.emplace_back("x-message-ttl", std::int64_t{delay.count()});
-    add_dead_letter_to(spec.arguments, work_queue, type, features);
-    return spec;
+Topology base_topology(const Policy& policy, const BrokerFeatures& features) {
+    return {ExchangeSpec{policy.error_exchange, "fanout", {}}, parking_queue_spec(policy.catch_all, features),
+            error_queue_spec(policy, features), BindingSpec{policy.error_queue, policy.error_exchange, "", {}}};
+}
+
+ExchangeSpec return_exchange_spec(const Policy& policy) {
+    return {std::string{return_exchange}, "headers", {{"alternate-exchange", policy.error_exchange}}};
+}
+
+BindingSpec home_binding(std::string_view work_queue) {
+    return {std::string{work_queue},
+            std::string{return_exchange},
+            "",
+            {{"x-match", "all"}, {std::string{header::queue}, std::string{work_queue}}}};
+}
+
+std::string rung_name_of(const Ladder& ladder, std::string_view work_queue, Milliseconds delay, bool high_priority) {
+    return ladder.return_path == ReturnPath::headers ? shared_rung_name(ladder.name, delay, high_priority)
+                                                     : rung_name(work_queue, delay, high_priority);
+}
+
+Topology rung_topology(const Policy& policy, const Ladder& ladder, std::string_view work_queue, Milliseconds delay,
+                       bool high_priority, const BrokerFeatures& features) {
+    std::string name = rung_name_of(ladder, work_queue, delay, high_priority);
+    if (ladder.return_path == ReturnPath::queue) {
+        return {rung_queue(std::move(name), ladder.queue_type, delay, {"", work_queue}, features)};
+    }
+    ExchangeSpec entrance{name, "fanout", {}};
+    BindingSpec binding{name, name, "", {}};
+    // The return exchange first: without it the broker would throw away what leaves a classic rung.
+    return {return_exchange_spec(policy), std::move(entrance),
+            rung_queue(std::move(name), ladder.queue_type, delay, {return_exchange, std::nullopt}, features),
+            std::move(binding)};
+}
+
+Topology parking_topology(const Parking& parking, std::string_view work_queue, const BrokerFeatures& features) {
+    if (!parking.exchange.empty()) return {ForeignExchange{parking.exchange}};
+    return {parking_queue_spec(expand_queue(parking.queue, work_queue), features)};
+}
+
+std::vector<Milliseconds> lanes_of(Milliseconds step, const Jitter& jitter) {
+    std::vector<Milliseconds> lanes;
+    for (int lane = 0; lane < jitter.lanes; ++lane)
+        lanes.push_back(lane_delay(step, jitter, lane));
+    return lanes;
+}
+
+Milliseconds lane_of(Milliseconds step, const Jitter& jitter, double roll) {
+    const int lane = static_cast<int>(roll * jitter.lanes);
+    return lane_delay(step, jitter, std::clamp(lane, 0, jitter.lanes - 1));
 }
 
 std::vector<Milliseconds> distinct_delays(const Ladder& ladder) {
     std::vector<Milliseconds> delays;
-    for (const Milliseconds delay : ladder.steps) {
-        if (std::find(delays.begin(), delays.end(), delay) == delays.end()) delays.push_back(delay);
+    for (const Milliseconds step : ladder.steps) {
+        for (const Milliseconds delay : lanes_of(step, ladder.jitter)) {
+            if (std::find(delays.begin(), delays.end(), delay) == delays.end()) delays.push_back(delay);
+        }
     }
     return delays;
 }

@@ -16,6 +16,14 @@ namespace retryd::core {
 using Argument = std::variant<std::int64_t, std::string>;
 using Arguments = std::vector<std::pair<std::string, Argument>>;
 
+/// A durable exchange, not auto-deleted.
+struct ExchangeSpec {
+    std::string name;
+    std::string type;  // fanout, headers
+    Arguments arguments;
+    bool operator==(const ExchangeSpec&) const = default;
+};
+
 /// A durable queue, neither exclusive nor auto-deleted.
 struct QueueSpec {
     std::string name;
@@ -26,14 +34,54 @@ struct QueueSpec {
     bool operator==(const QueueSpec&) const = default;
 };
 
+struct BindingSpec {
+    std::string queue;
+    std::string exchange;
+    std::string routing_key;
+    Arguments arguments;
+    bool operator==(const BindingSpec&) const = default;
+};
+
+/// An exchange of somebody else's: it has to be there, whatever its type.
+struct ForeignExchange {
+    std::string name;
+    bool operator==(const ForeignExchange&) const = default;
+};
+
+using TopologyItem = std::variant<ExchangeSpec, QueueSpec, BindingSpec, ForeignExchange>;
+/// In the order of declaring.
+using Topology = std::vector<TopologyItem>;
+
 QueueSpec error_queue_spec(const Policy& policy, const BrokerFeatures& features);
 /// A parking queue, the catch-all included: quorum, no TTL, never a limit on looks.
 QueueSpec parking_queue_spec(std::string name, const BrokerFeatures& features);
-/// The rung of one delay for one work queue; after the TTL the message goes home through the default exchange.
-QueueSpec rung_spec(const Ladder& ladder, std::string_view work_queue, Milliseconds delay, bool high_priority,
-                    const BrokerFeatures& features);
 
-/// A ladder's delays without repetition, in the order of their first use.
+/// Without these nothing can be consumed: error exchange, catch-all, error queue and the binding between them.
+Topology base_topology(const Policy& policy, const BrokerFeatures& features);
+
+/// The headers exchange through which shared rungs send home. What it can route to no work queue goes to the error
+/// exchange, its alternate-exchange, and so comes back to us at once.
+ExchangeSpec return_exchange_spec(const Policy& policy);
+/// What makes the return exchange find a work queue.
+BindingSpec home_binding(std::string_view work_queue);
+
+/// The rung of one delay. With ReturnPath::queue: a queue of this work queue's own, from which the broker sends home
+/// through the default exchange. With ReturnPath::headers: one queue for all work queues, behind a fanout exchange of
+/// the same name; the routing key that it is published with is the one that the consumer will see.
+Topology rung_topology(const Policy& policy, const Ladder& ladder, std::string_view work_queue, Milliseconds delay,
+                       bool high_priority, const BrokerFeatures& features);
+/// The name of that rung: of its queue, and of its exchange where it has one.
+std::string rung_name_of(const Ladder& ladder, std::string_view work_queue, Milliseconds delay, bool high_priority);
+
+/// The queue to park in, or the exchange that has to be there.
+Topology parking_topology(const Parking& parking, std::string_view work_queue, const BrokerFeatures& features);
+
+/// The lanes of one step, the shortest first and the step's own delay last; that alone where there is no jitter.
+std::vector<Milliseconds> lanes_of(Milliseconds step, const Jitter& jitter);
+/// One of them; `roll` is uniform in [0, 1).
+Milliseconds lane_of(Milliseconds step, const Jitter& jitter, double roll);
+
+/// A ladder's rungs: the delays of all lanes of all steps without repetition, in the order of their first use.
 std::vector<Milliseconds> distinct_delays(const Ladder& ladder);
 
 }  // namespace retryd::core

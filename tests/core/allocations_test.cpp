@@ -39,7 +39,7 @@ std::size_t allocations_of_one_way(const Message& message, const Entry* entry, C
     const Table table = message.properties.header_table();
     const auto death = read_death(table, "retryd.errors");
     const Story story{death, death ? read_carried(table, death->queue) : Carried{}, connection_user};
-    const Decision decision = decide(story.death, story.carried, entry);
+    const Decision decision = decide(story.death, story.carried, entry, {WallTime{}, 0.5});
     if (const auto* retry = std::get_if<Retry>(&decision)) {
         compose_retry(message, story, *retry, scratch);
     } else {

@@ -32,10 +32,13 @@ Carried carried_of(std::int64_t attempt) {
     return carried;
 }
 
+constexpr Chance chance{WallTime{std::chrono::seconds{1'800'000'000}}, 0.0};
+
 std::string describe(const Decision& decision) {
     if (const auto* retry = std::get_if<Retry>(&decision)) {
         return "attempt " + std::to_string(retry->attempt) + ": wait " + format_duration(retry->delay);
     }
+    if (const auto* drop = std::get_if<Drop>(&decision)) return "attempt " + std::to_string(drop->attempt) + ": drop";
     const auto& park = std::get<Park>(decision);
     std::string buffer;
     return "attempt " + std::to_string(park.attempt) + ": park " + std::string{reason_text(park.reason, "…", buffer)};
@@ -64,7 +67,8 @@ TEST_CASE("attempt n takes the n-th step of the ladder, and past the last one th
         const Entry entry = entry_of(steps);
         for (std::int64_t attempt = 1; attempt <= 7; ++attempt) {
             for (std::int64_t carried = 0; carried < attempt; ++carried) {
-                const auto decision = decide(death_of("rejected", attempt - carried), carried_of(carried), &entry);
+                const auto decision =
+                    decide(death_of("rejected", attempt - carried), carried_of(carried), &entry, chance);
                 const std::string number = std::to_string(attempt);
                 const bool climbs = attempt <= static_cast<std::int64_t>(steps);
                 CAPTURE(steps, attempt, carried);
@@ -77,7 +81,9 @@ TEST_CASE("attempt n takes the n-th step of the ladder, and past the last one th
 
 TEST_CASE("rejected and delivery_limit are retried, every other reason is parked") {
     const Entry entry = entry_of(3);
-    const auto outcome = [&](std::string_view reason) { return describe(decide(death_of(reason, 2), {}, &entry)); };
+    const auto outcome = [&](std::string_view reason) {
+        return describe(decide(death_of(reason, 2), {}, &entry, chance));
+    };
     CHECK(outcome("rejected") == "attempt 2: wait 2s");
     CHECK(outcome("delivery_limit") == "attempt 2: wait 2s");
     for (const std::string_view reason : {"expired", "maxlen", "something_new", "Rejected", "rejected ", ""}) {
@@ -88,25 +94,25 @@ TEST_CASE("rejected and delivery_limit are retried, every other reason is parked
 
 TEST_CASE("a message without a readable death is parked, its attempt unknown") {
     const Entry entry = entry_of(3);
-    CHECK(describe(decide(std::nullopt, {}, &entry)) == "attempt 0: park no-death");
-    CHECK(describe(decide(std::nullopt, carried_of(2), nullptr)) == "attempt 0: park no-death");
+    CHECK(describe(decide(std::nullopt, {}, &entry, chance)) == "attempt 0: park no-death");
+    CHECK(describe(decide(std::nullopt, carried_of(2), nullptr, chance)) == "attempt 0: park no-death");
 }
 
 TEST_CASE("a death in a queue that no entry matches is parked, whatever the reason") {
     for (const std::string_view reason : {"rejected", "delivery_limit", "expired", "maxlen"})
-        CHECK(describe(decide(death_of(reason, 2), carried_of(3), nullptr)) == "attempt 5: park no-entry");
+        CHECK(describe(decide(death_of(reason, 2), carried_of(3), nullptr, chance)) == "attempt 5: park no-entry");
 }
 
 TEST_CASE("a reason that parks wins over a ladder that is used up") {
     const Entry entry = entry_of(1);
-    CHECK(describe(decide(death_of("expired", 9), {}, &entry)) == "attempt 9: park reason-…");
+    CHECK(describe(decide(death_of("expired", 9), {}, &entry, chance)) == "attempt 9: park reason-…");
 }
 
 TEST_CASE("forged numbers park a message, they never make it loop") {
     const Entry entry = entry_of(5);
     const std::string parked = "attempt " + std::to_string(most) + ": park attempts-exhausted";
-    CHECK(describe(decide(death_of("rejected", most), carried_of(most), &entry)) == parked);
-    CHECK(describe(decide(death_of("rejected", 1), carried_of(most), &entry)) == parked);
+    CHECK(describe(decide(death_of("rejected", most), carried_of(most), &entry, chance)) == parked);
+    CHECK(describe(decide(death_of("rejected", 1), carried_of(most), &entry, chance)) == parked);
 }
 
 TEST_CASE("round after round the same message climbs to the end of its ladder and is parked once") {
@@ -114,7 +120,7 @@ TEST_CASE("round after round the same message climbs to the end of its ladder an
     Carried carried;
     std::string way;
     for (int round = 0; round < 5; ++round) {
-        const Decision decision = decide(death_of("rejected"), carried, &entry);
+        const Decision decision = decide(death_of("rejected"), carried, &entry, chance);
         way += describe(decision) + "; ";
         if (const auto* retry = std::get_if<Retry>(&decision)) carried.attempt = retry->attempt;
     }
@@ -123,9 +129,83 @@ TEST_CASE("round after round the same message climbs to the end of its ladder an
           "attempt 5: park attempts-exhausted; ");
 }
 
+TEST_CASE("what a death of each reason leads to is the entry's to say") {
+    Entry entry = entry_of(2);
+    const auto outcome = [&](std::string_view reason) {
+        return describe(decide(death_of(reason), {}, &entry, chance));
+    };
+    entry.on = {Action::drop, Action::park, Action::retry, Action::drop};
+    CHECK(outcome("rejected") == "attempt 1: drop");
+    CHECK(outcome("delivery_limit") == "attempt 1: park reason-…");
+    CHECK(outcome("expired") == "attempt 1: wait 1s");
+    CHECK(outcome("maxlen") == "attempt 1: drop");
+    entry.on = {Action::drop, Action::drop, Action::drop, Action::drop};
+    CHECK(outcome("tomorrow's reason") == "attempt 1: park reason-…");
+}
+
+TEST_CASE("a message whose first death is longer ago than max_age is parked as too old") {
+    Entry entry = entry_of(2);
+    entry.max_age = std::chrono::hours{24};
+    constexpr std::uint64_t today = 1'800'000'000;
+    constexpr std::uint64_t day = 24 * 3600;
+    const auto outcome = [&](std::uint64_t carried_age, std::optional<std::uint64_t> broker_age) {
+        Carried carried;
+        carried.first_death = today - carried_age;
+        Death death = death_of("rejected");
+        if (broker_age) death.time = today - *broker_age;
+        return describe(decide(death, carried, &entry, chance));
+    };
+    CHECK(outcome(day, std::nullopt) == "attempt 1: wait 1s");
+    CHECK(outcome(day + 1, std::nullopt) == "attempt 1: park too-old");
+    CHECK(outcome(day + 3600, 0) == "attempt 1: park too-old");
+    CHECK(outcome(0, day + 3600) == "attempt 1: wait 1s");
+    Death death = death_of("rejected");
+    CHECK(describe(decide(death, {}, &entry, chance)) == "attempt 1: wait 1s");
+    death.time = today - day - 1;
+    CHECK(describe(decide(death, {}, &entry, chance)) == "attempt 1: park too-old");
+    entry.max_age.reset();
+    CHECK(describe(decide(death, {}, &entry, chance)) == "attempt 1: wait 1s");
+}
+
+TEST_CASE("a forged first death harms nobody: the far future is young, the year 0 is old") {
+    Entry entry = entry_of(1);
+    entry.max_age = std::chrono::hours{1};
+    Carried carried;
+    carried.first_death = std::numeric_limits<std::uint64_t>::max();
+    CHECK(describe(decide(death_of("rejected"), carried, &entry, chance)) == "attempt 1: wait 1s");
+    carried.first_death = 0;
+    CHECK(describe(decide(death_of("rejected"), carried, &entry, chance)) == "attempt 1: park too-old");
+}
+
+TEST_CASE("the used up ladder is the reason, and what the operator says of a death comes first, whatever its age") {
+    Entry entry = entry_of(1);
+    entry.max_age = std::chrono::hours{1};
+    Carried carried;
+    carried.first_death = 1;
+    CHECK(describe(decide(death_of("rejected", 2), carried, &entry, chance)) == "attempt 2: park attempts-exhausted");
+    entry.on.rejected = Action::drop;
+    CHECK(describe(decide(death_of("rejected", 2), carried, &entry, chance)) == "attempt 2: drop");
+}
+
+TEST_CASE("the dice takes the lane, and a ladder without lanes takes no notice of them") {
+    Entry entry = entry_of(1);
+    const auto delay = [&](double roll) {
+        return std::get<Retry>(decide(death_of("rejected"), {}, &entry, {chance.now, roll})).delay.count();
+    };
+    CHECK(delay(0.0) == 1000);
+    CHECK(delay(0.99) == 1000);
+    entry.ladder.jitter = {20, 3};
+    CHECK(delay(0.0) == 800);
+    CHECK(delay(0.33) == 800);
+    CHECK(delay(0.34) == 900);
+    CHECK(delay(0.67) == 1000);
+    CHECK(delay(0.999999) == 1000);
+}
+
 TEST_CASE("a parked message says why in the words of the contract") {
     std::string buffer;
     CHECK(reason_text(ParkReason::attempts_exhausted, "rejected", buffer) == "attempts-exhausted");
+    CHECK(reason_text(ParkReason::too_old, "rejected", buffer) == "too-old");
     CHECK(reason_text(ParkReason::no_entry, "rejected", buffer) == "no-entry");
     CHECK(reason_text(ParkReason::no_death, "", buffer) == "no-death");
     CHECK(reason_text(ParkReason::queue_gone, "rejected", buffer) == "queue-gone");

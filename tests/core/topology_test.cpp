@@ -36,9 +36,17 @@ Policy policy_with(QueueType type) {
     return policy;
 }
 
+/// The one queue of a rung with a queue of its own.
+QueueSpec queue_of(const Ladder& ladder, std::string_view work_queue, Milliseconds delay, bool high,
+                   const BrokerFeatures& features) {
+    const Topology topology = rung_topology({}, ladder, work_queue, delay, high, features);
+    REQUIRE(topology.size() == 1);
+    return std::get<QueueSpec>(topology.front());
+}
+
 QueueSpec rung_of(QueueType type, const BrokerFeatures& features, bool high = false) {
     const Ladder ladder{"standard", {90s}, type};
-    return rung_spec(ladder, "email", 90s, high, features);
+    return queue_of(ladder, "email", 90s, high, features);
 }
 
 }  // namespace
@@ -115,14 +123,14 @@ TEST_CASE("the rung of high priorities differs in its name alone") {
 
 TEST_CASE("a rung with a shortened name still sends home to the whole name of its work queue") {
     const std::string queue(255, 'q');
-    const QueueSpec rung = rung_spec(Ladder{"standard", {5s}, QueueType::quorum}, queue, 5s, false, rabbit_4_0);
+    const QueueSpec rung = queue_of(Ladder{"standard", {5s}, QueueType::quorum}, queue, 5s, false, rabbit_4_0);
     CHECK(rung.name.size() == 255);
     CHECK(rung.name != queue);
     CHECK(describe(rung).find("x-dead-letter-routing-key = \"" + queue + '"') != std::string::npos);
 }
 
 TEST_CASE("the longest delay is written whole") {
-    const QueueSpec rung = rung_spec(Ladder{}, "email", 24h * 3650, false, rabbit_4_0);
+    const QueueSpec rung = queue_of(Ladder{}, "email", 24h * 3650, false, rabbit_4_0);
     CHECK(describe(rung).find("x-message-ttl = 315360000000\n") != std::string::npos);
 }
 

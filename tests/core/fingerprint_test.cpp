@@ -1,0 +1,55 @@
+#include "core/fingerprint.h"
+
+#include <functional>
+#include <set>
+
+#include "support/catch.h"
+
+namespace retryd::core {
+
+using namespace std::chrono_literals;
+
+TEST_CASE("two policies that lead a message to another place have another fingerprint") {
+    const std::vector<std::function<void(Policy&)>> changes{
+        [](Policy&) {},
+        [](Policy& p) { p.error_exchange = "other"; },
+        [](Policy& p) { p.error_queue = "other"; },
+        [](Policy& p) { p.catch_all = "other"; },
+        [](Policy& p) { p.entries.pop_back(); },
+        [](Policy& p) { p.entries[0].match = "other"; },
+        [](Policy& p) { p.entries[0].ladder.name = "other"; },
+        [](Policy& p) { p.entries[0].ladder.steps = {1s}; },
+        [](Policy& p) {
+            p.entries[0].ladder.steps = {2s, 1s};
+        },
+        [](Policy& p) { p.entries[0].ladder.queue_type = QueueType::classic; },
+        [](Policy& p) { p.entries[0].ladder.return_path = ReturnPath::headers; },
+        [](Policy& p) { p.entries[0].ladder.jitter.width_percent = 10; },
+        [](Policy& p) { p.entries[0].ladder.jitter.lanes = 2; },
+        [](Policy& p) { p.entries[0].parked.queue = "other"; },
+        [](Policy& p) { p.entries[0].parked.exchange = "other"; },
+        [](Policy& p) { p.entries[0].parked.routing_key = ""; },
+        [](Policy& p) { p.entries[0].on.rejected = Action::drop; },
+        [](Policy& p) { p.entries[0].on.delivery_limit = Action::drop; },
+        [](Policy& p) { p.entries[0].on.expired = Action::drop; },
+        [](Policy& p) { p.entries[0].on.maxlen = Action::drop; },
+        [](Policy& p) { p.entries[0].max_age = 1h; },
+        [](Policy& p) { std::swap(p.entries[0], p.entries[1]); },
+    };
+    std::set<std::string> seen;
+    for (const auto& change : changes) {
+        Policy policy;
+        policy.entries = {{"email", {"l", {1s, 2s}}, {"parked"}}, {"web.*", {"l", {1s}}, {"parked"}}};
+        change(policy);
+        CHECK(fingerprint(policy).size() == 16);
+        seen.insert(fingerprint(policy));
+    }
+    CHECK(seen.size() == changes.size());
+}
+
+TEST_CASE("a fingerprint is the same on every machine and with every version") {
+    CHECK(consumer_tag({}) == "retryd-" + fingerprint({}));
+    CHECK(fingerprint({}) == "6c0c0ae770e0c58e");
+}
+
+}  // namespace retryd::core
