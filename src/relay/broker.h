@@ -40,16 +40,20 @@ class Broker {
     /// for what cannot be published again.
     virtual void dead_letter(core::DeliveryTag tag) = 0;
 
-    /// Answered by Relay::on_declared under the queue's name.
-    virtual void declare(const core::QueueSpec& queue) = 0;
+    /// Declares one item after the other until one is refused. Answered once by Relay::on_declared under the same key.
+    virtual void declare(std::string_view key, const core::Topology& topology) = 0;
 
     /// Asks whether a queue that is not ours exists, without touching it. Answered by Relay::on_checked.
     virtual void check(std::string_view queue) = 0;
+
+    /// Makes the return exchange find a work queue, if there is such a queue. Answered by Relay::on_checked too.
+    virtual void bind_home(std::string_view queue) = 0;
 };
 
 enum class DeclareOutcome { ready, refused };
 
-/// `unknown`: the broker would not say (no permission, another fault); treated as if it were there.
-enum class CheckOutcome { exists, missing, unknown };
+/// Of a check: `refused` means that the broker would not say (no permission, another fault). Of a binding: that it is
+/// not there.
+enum class CheckOutcome { exists, missing, refused };
 
 }  // namespace retryd::relay

@@ -5,25 +5,26 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/message.h"
 #include "core/time.h"
 #include "relay/broker.h"
+#include "relay/reporter.h"
 
 namespace retryd::relay {
 
-struct Route;
 struct Target;
 
 /// One publication that the broker has not confirmed yet.
 struct Pending {
-    core::DeliveryTag tag = 0;           // the delivery to settle once this is confirmed
-    std::shared_ptr<Target> target;      // the queue it was sent to
-    std::shared_ptr<const Route> route;  // of its work queue; null where that is not known
-    bool parked = false;                 // else it went to a rung
-    std::string_view reason;             // of its death, or why it was parked; a literal
+    core::DeliveryTag tag = 0;                      // the delivery to settle once this is confirmed
+    std::shared_ptr<Target> target;                 // what it was sent to
+    std::shared_ptr<const std::string> work_queue;  // null where it is not known
+    Outcome outcome = Outcome::retried;
+    std::string_view reason;  // of its death, or why it was parked; a literal
     core::SteadyTime sent_at;
     bool returned = false;  // the broker may have handed it back: its confirm must not lead to an ack
     bool settled = false;   // confirmed; stays only until those before it are
@@ -39,7 +40,7 @@ class InFlight {
     /// Appends to `settled`, in order, what this confirm settles.
     void confirm(PublishSeq seq, bool multiple, std::vector<Pending>& settled);
 
-    /// A basic.return carries no sequence number, so every unconfirmed publication to that queue is under suspicion.
+    /// A basic.return carries no sequence number, so every unconfirmed publication to that target is under suspicion.
     /// (The broker writes the return before the confirm of the same publication, so none is missed: read in
     /// rabbit_channel.erl of 3.8 to 4.3.)
     void mark_returned(const Target& target);

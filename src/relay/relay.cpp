@@ -1,3 +1,4 @@
+// What a message goes through, from its delivery to its ack. What has to be there on the broker: needs.cpp.
 #include "relay/relay.h"
 
 #include <algorithm>
@@ -9,105 +10,118 @@ namespace {
 
 using core::Milliseconds;
 
-constexpr Milliseconds first_backoff{1'000};
-constexpr Milliseconds longest_backoff{30'000};
-/// A refused queue is asked for again after this: somebody may have mended it.
-constexpr Milliseconds refused_for{60'000};
 /// So long an ack waits for an older delivery to be settled too.
 constexpr Milliseconds late_acks_after{100};
 /// Messages above this priority need a rung of their own where they would hold back the others.
 constexpr std::uint8_t highest_normal_priority = 4;
 
-Milliseconds backoff(int failures) {
-    const int doublings = std::min(failures - 1, 10);
-    return std::min(first_backoff * (1 << doublings), longest_backoff);
+/// Lives as long as the route, without a copy.
+std::shared_ptr<const std::string> name_of(const std::shared_ptr<Route>& route) {
+    return route ? std::shared_ptr<const std::string>{route, &route->work_queue} : nullptr;
 }
 
 }  // namespace
 
-Relay::Relay(const core::Policy& policy, const core::BrokerFeatures& features, std::string connection_user,
-             Broker& broker, Reporter& reporter)
+Relay::Relay(std::shared_ptr<const core::Policy> policy, Surroundings surroundings, Broker& broker, Reporter& reporter)
     : policy_(policy),
-      connection_user_(std::move(connection_user)),
+      surroundings_(std::move(surroundings)),
       broker_(broker),
       reporter_(reporter),
-      routes_(policy, features) {}
-
-void Relay::start() {
-    for (const core::Entry& entry : policy_.entries) {
-        if (!core::is_glob(entry.match)) declare_all(*routes_.of(entry.match));
-    }
-}
+      routes_(std::move(policy), surroundings_.features) {}
 
 // ── The way of a message ────────────────────────────────────────────────────────────────────────────────────────
 
 void Relay::on_delivery(const core::Delivery& delivery, const core::Now& now) {
     settlements_.delivered(delivery.tag);
     if (stopping_) return;
-    if (paused_ || carry(delivery, now) == Step::wait) hold(delivery);
+    if (paused_ || adopting_ || carry(delivery, now) == Step::wait) hold(delivery);
 }
 
 Relay::Step Relay::carry(const core::Delivery& delivery, const core::Now& now) {
     const core::Table headers = delivery.message.properties.header_table();
-    core::Story story{core::read_death(headers, policy_.error_queue), {}, connection_user_};
+    if (const auto queue = core::read_undelivered(headers)) return bring_home(delivery, *queue, now);
+
+    core::Story story{core::read_death(headers, policy_->error_queue), {}, surroundings_.connection_user};
     std::shared_ptr<Route> route;
     if (story.death) {
         story.carried = core::read_carried(headers, story.death->queue);
         route = routes_.of(story.death->queue);
-        if (route && !work_queue_known(*route)) return Step::wait;
     }
-    const core::Decision decision = decide(story, route.get());
+    const core::Decision decision =
+        core::decide(story.death, story.carried, route ? route->entry : nullptr, {now.wall, surroundings_.dice()});
+    if (std::holds_alternative<core::Drop>(decision)) return drop(delivery, story, *route);
+    if (route && !work_queue_known(*route, now)) return Step::wait;
+    if (route && route->existence == Existence::missing) {
+        const auto attempt = core::attempt_of(*story.death, story.carried);
+        return park(delivery, story, route, {core::ParkReason::queue_gone, attempt}, now);
+    }
     if (const auto* again = std::get_if<core::Retry>(&decision)) return retry(delivery, story, route, *again, now);
     return park(delivery, story, route, std::get<core::Park>(decision), now);
-}
-
-bool Relay::work_queue_known(Route& route) {
-    if (route.existence == Existence::unasked) {
-        route.existence = Existence::asking;
-        broker_.check(route.work_queue);
-    }
-    return route.existence != Existence::asking;
-}
-
-core::Decision Relay::decide(const core::Story& story, const Route* route) const {
-    if (route != nullptr && route->existence == Existence::missing) {
-        return core::Park{core::ParkReason::queue_gone, core::attempt_of(*story.death, story.carried)};
-    }
-    return core::decide(story.death, story.carried, route != nullptr ? route->entry : nullptr);
 }
 
 Relay::Step Relay::retry(const core::Delivery& delivery, const core::Story& story, const std::shared_ptr<Route>& route,
                          const core::Retry& retry, const core::Now& now) {
     const bool high = delivery.message.properties.priority.value_or(0) > highest_normal_priority;
     const std::shared_ptr<Target> rung = routes_.rung(*route, retry.delay, high);
-    switch (usable(*rung, now)) {
-        case Target::State::ready:
-            break;
-        case Target::State::refused:
-            return park(delivery, story, route, {core::ParkReason::unpublishable, retry.attempt}, now);
-        default:
-            return Step::wait;
-    }
+    const bool refused = route->existence == Existence::refused || usable(*rung, now) == Target::State::refused;
+    if (refused) return park(delivery, story, route, {core::ParkReason::unpublishable, retry.attempt}, now);
+    if (rung->state != Target::State::ready) return Step::wait;
     const core::Message composed = core::compose_retry(delivery.message, story, retry, scratch_);
-    return publish(delivery, composed,
-                   {delivery.tag, rung, route, false, reported_reason(story.death->reason), now.steady});
+    return publish(
+        delivery, composed, story,
+        {delivery.tag, rung, name_of(route), Outcome::retried, reported_reason(story.death->reason), now.steady});
 }
 
 Relay::Step Relay::park(const core::Delivery& delivery, const core::Story& story, const std::shared_ptr<Route>& route,
                         const core::Park& park, const core::Now& now) {
-    const bool own = route && park.reason != core::ParkReason::queue_gone;
-    std::shared_ptr<Target> target = own ? routes_.parked(*route) : routes_.catch_all();
+    std::shared_ptr<Target> target = route && route->proven() ? routes_.parked(*route) : routes_.catch_all();
     if (usable(*target, now) == Target::State::refused) target = routes_.catch_all();
     if (usable(*target, now) != Target::State::ready) return Step::wait;
     const core::Message composed = core::compose_parked(delivery.message, story, park, now.wall, scratch_);
     const std::string_view reason = reported_reason(park.reason, story.death ? story.death->reason : "");
-    return publish(delivery, composed, {delivery.tag, target, route, true, reason, now.steady});
+    return publish(delivery, composed, story,
+                   {delivery.tag, target, name_of(route), Outcome::parked, reason, now.steady});
 }
 
-Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& composed, Pending pending) {
-    // Through the default exchange, where the routing key is the queue's name.
-    const core::Publication publication{"", pending.target->name(), composed};
-    switch (broker_.publish(publication)) {
+Relay::Step Relay::drop(const core::Delivery& delivery, const core::Story& story, const Route& route) {
+    settlements_.ack(delivery.tag);
+    reporter_.settled({Outcome::dropped, route.work_queue, "", reported_reason(story.death->reason), {}, {}});
+    if (route.existence == Existence::unasked) routes_.forget(route);  // forged names must not fill the memory
+    return Step::done;
+}
+
+/// Its delay is over, but the return exchange did not know its work queue: bound again, it goes home at once.
+Relay::Step Relay::bring_home(const core::Delivery& delivery, std::string_view work_queue, const core::Now& now) {
+    const core::Story story{
+        {}, core::read_carried(delivery.message.properties.header_table(), work_queue), surroundings_.connection_user};
+    if (!surroundings_.declare) {
+        return park(delivery, story, nullptr, {core::ParkReason::unpublishable, story.carried.attempt}, now);
+    }
+    const auto [known, is_new] = undelivered_.try_emplace(std::string{work_queue}, Existence::asking);
+    if (is_new) broker_.bind_home(work_queue);
+    switch (known->second) {
+        case Existence::exists:
+            break;
+        case Existence::missing:
+            return park(delivery, story, nullptr, {core::ParkReason::queue_gone, story.carried.attempt}, now);
+        case Existence::refused:
+            return park(delivery, story, nullptr, {core::ParkReason::unpublishable, story.carried.attempt}, now);
+        default:
+            return Step::wait;
+    }
+    const std::shared_ptr<Target>& home = routes_.return_exchange();
+    if (usable(*home, now) != Target::State::ready) return Step::wait;
+    const core::Message composed = core::compose_home(delivery.message, story, scratch_);
+    return publish(delivery, composed, story,
+                   {delivery.tag, home, std::make_shared<const std::string>(work_queue), Outcome::sent_home,
+                    "undelivered", now.steady});
+}
+
+Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& composed, const core::Story& story,
+                           Pending pending) {
+    const Target& to = *pending.target;
+    const std::string_view key = to.routing_key ? *to.routing_key : core::producer_routing_key(story);
+    switch (broker_.publish({to.exchange, key, composed})) {
         case PublishResult::sent:
             in_flight_.add(std::move(pending));
             return Step::done;
@@ -117,7 +131,7 @@ Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& 
         case PublishResult::header_too_large:
             break;
     }
-    dead_letter(delivery.tag, pending.route ? pending.route->work_queue : "", "its headers do not fit an AMQP frame");
+    dead_letter(delivery.tag, pending.work_queue ? *pending.work_queue : "", "its headers do not fit an AMQP frame");
     return Step::done;
 }
 
@@ -131,8 +145,10 @@ void Relay::on_confirm(PublishSeq seq, bool multiple, bool acked, const core::No
 void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
     if (!acked) return requeue_later(pending, RequeueCause::nacked, now);
     if (pending.returned) return requeue_later(pending, RequeueCause::returned, now);
-    pending.target->failures = 0;
-    report_settled(pending, now);
+    Target& target = *pending.target;
+    target.failures = 0;
+    reporter_.settled({pending.outcome, pending.work_queue ? std::string_view{*pending.work_queue} : "", target.name,
+                       pending.reason, target.delay, now.steady - pending.sent_at});
     settlements_.ack(pending.tag);
 }
 
@@ -153,7 +169,7 @@ void Relay::flush_all() {
     late_acks_due_.reset();
 }
 
-// ── Faults ──────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── What cannot go on now ───────────────────────────────────────────────────────────────────────────────────────
 
 void Relay::on_unreadable_delivery(core::DeliveryTag tag) {
     settlements_.delivered(tag);
@@ -167,29 +183,20 @@ void Relay::dead_letter(core::DeliveryTag tag, std::string_view work_queue, std:
     reporter_.dead_lettered(work_queue, why);
 }
 
-void Relay::on_returned(std::string_view queue) {
-    const std::shared_ptr<Target> target = routes_.target(queue);
-    if (!target) return;
-    in_flight_.mark_returned(*target);
-    if (target->state == Target::State::ready) target->state = Target::State::unknown;  // declared again when needed
-}
-
 /// The delivery stays unacked for a while and is then given back: the broker redelivers it with its content.
 void Relay::requeue_later(const Pending& pending, RequeueCause cause, const core::Now& now) {
     const Milliseconds delay = backoff(++pending.target->failures);
-    requeues_.push_back({now.steady + delay, pending.tag});
-    std::push_heap(requeues_.begin(), requeues_.end(), std::greater<>{});
-    reporter_.requeued(pending.target->name(), cause, delay);
+    requeues_.add(now.steady + delay, pending.tag);
+    reporter_.requeued(pending.target->role, pending.target->name, cause, delay);
 }
 
 void Relay::on_tick(const core::Now& now) {
-    while (!requeues_.empty() && requeues_.front().due <= now.steady) {
-        const core::DeliveryTag tag = requeues_.front().tag;
-        std::pop_heap(requeues_.begin(), requeues_.end(), std::greater<>{});
-        requeues_.pop_back();
-        broker_.requeue(tag);
-        settlements_.settled(tag);
+    while (const auto tag = requeues_.take_due(now.steady)) {
+        broker_.requeue(*tag);
+        settlements_.settled(*tag);
     }
+    for (const auto& binding : routes_.error_bindings())
+        usable(*binding, now);
     if (const auto due = catch_all_due(); due && *due <= now.steady) carry_held(now);
 }
 
@@ -202,9 +209,20 @@ std::optional<core::SteadyTime> Relay::catch_all_due() const {
 
 std::optional<core::SteadyTime> Relay::next_tick() const {
     std::optional<core::SteadyTime> next = catch_all_due();
-    if (late_acks_due_) next = std::min(next.value_or(*late_acks_due_), *late_acks_due_);
-    if (!requeues_.empty()) next = std::min(next.value_or(requeues_.front().due), requeues_.front().due);
+    const auto consider = [&](std::optional<core::SteadyTime> due) {
+        if (due) next = std::min(next.value_or(*due), *due);
+    };
+    consider(late_acks_due_);
+    consider(requeues_.next());
+    for (const auto& binding : routes_.error_bindings()) {
+        if (binding->state == Target::State::refused) consider(binding->refused_until);
+    }
     return next;
+}
+
+void Relay::carry_held(const core::Now& now) {
+    if (paused_ || adopting_ || stopping_) return;
+    held_.carry([&](const core::Delivery& delivery) { return !paused_ && carry(delivery, now) == Step::done; });
 }
 
 void Relay::resume(const core::Now& now) {
@@ -215,85 +233,6 @@ void Relay::resume(const core::Now& now) {
 void Relay::stop() {
     stopping_ = true;
     held_.clear();
-    held_bytes_ = 0;
-}
-
-// ── Queues of ours ──────────────────────────────────────────────────────────────────────────────────────────────
-
-/// ready, refused, or declaring (asked for now if it was not yet).
-Target::State Relay::usable(Target& target, const core::Now& now) {
-    const bool ask_again = target.state == Target::State::refused && now.steady >= target.refused_until;
-    if (target.state == Target::State::unknown || ask_again) declare(target);
-    return target.state;
-}
-
-void Relay::declare(Target& target) {
-    target.state = Target::State::declaring;
-    broker_.declare(target.spec);
-}
-
-void Relay::declare_all(Route& route) {
-    for (const Milliseconds delay : core::distinct_delays(route.entry->ladder)) {
-        const auto rung = routes_.rung(route, delay, false);
-        if (rung->state == Target::State::unknown) declare(*rung);
-    }
-    const auto parked = routes_.parked(route);
-    if (parked->state == Target::State::unknown) declare(*parked);
-}
-
-void Relay::on_declared(std::string_view queue, DeclareOutcome outcome, std::string_view why, const core::Now& now) {
-    const std::shared_ptr<Target> target = routes_.target(queue);
-    if (!target) return;
-    if (outcome == DeclareOutcome::ready) {
-        target->state = Target::State::ready;
-        if (target->reported) reporter_.target_healed(queue);
-        target->reported = false;
-    } else {
-        target->state = Target::State::refused;
-        target->refused_until = now.steady + refused_for;
-        if (!target->reported) reporter_.target_refused(queue, why);
-        target->reported = true;
-    }
-    carry_held(now);
-}
-
-void Relay::on_checked(std::string_view queue, CheckOutcome outcome, const core::Now& now) {
-    const std::shared_ptr<Route> route = routes_.of(queue);
-    if (!route || route->existence != Existence::asking) return;
-    if (outcome == CheckOutcome::missing) {
-        route->existence = Existence::missing;
-        carry_held(now);         // parks those that wait for this answer
-        routes_.forget(*route);  // not remembered: forged names must not fill the memory, and the queue may come yet
-        return;
-    }
-    route->existence = Existence::exists;
-    declare_all(*route);
-    carry_held(now);
-}
-
-// ── Waiting deliveries ──────────────────────────────────────────────────────────────────────────────────────────
-
-void Relay::hold(const core::Delivery& delivery) {
-    held_.emplace_back(delivery);
-    held_bytes_ += delivery.message.body.size();
-}
-
-void Relay::carry_held(const core::Now& now) {
-    if (paused_ || stopping_) return;
-    std::deque<core::OwnedDelivery> waiting;
-    waiting.swap(held_);
-    for (core::OwnedDelivery& owned : waiting) {
-        if (!paused_ && carry(owned.get(), now) == Step::done) {
-            held_bytes_ -= owned.get().message.body.size();
-        } else {
-            held_.push_back(std::move(owned));
-        }
-    }
-}
-
-void Relay::report_settled(const Pending& pending, const core::Now& now) {
-    reporter_.settled({pending.route ? std::string_view{pending.route->work_queue} : "", pending.target->name(),
-                       pending.parked, pending.reason, pending.target->delay, now.steady - pending.sent_at});
 }
 
 }  // namespace retryd::relay

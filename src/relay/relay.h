@@ -1,49 +1,68 @@
 // The way of a message: delivery → read the death → decide → compose → publish → confirm → ack.
 //
-// Sans-IO: the broker's events come in as calls, commands go out through relay::Broker, time is an argument. One Relay
-// serves one session: delivery tags and publish numbers mean nothing on the next connection, where the broker gives
-// again what was not acked.
+// Sans-IO: the broker's events come in as calls, commands go out through relay::Broker, time and dice are arguments.
+// One Relay serves one session: delivery tags and publish numbers mean nothing on the next connection, where the broker
+// gives again what was not acked.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "core/compose.h"
-#include "core/owned_message.h"
+#include "core/dice.h"
 #include "core/policy.h"
 #include "core/time.h"
 #include "relay/broker.h"
+#include "relay/held.h"
 #include "relay/in_flight.h"
 #include "relay/reporter.h"
+#include "relay/requeues.h"
 #include "relay/routes.h"
 #include "relay/settlements.h"
 
 namespace retryd::relay {
 
+/// What a session finds: what that broker can do, who we are there, and the dice.
+struct Surroundings {
+    core::BrokerFeatures features;
+    std::string connection_user;
+    core::Dice dice;
+    bool declare = true;  // false: everything has to be there, the bindings of work queues included
+};
+
 class Relay {
   public:
-    /// All references must outlive the Relay. `connection_user` is who we are logged in as.
-    Relay(const core::Policy& policy, const core::BrokerFeatures& features, std::string connection_user, Broker& broker,
-          Reporter& reporter);
+    /// `broker` and `reporter` must outlive the Relay.
+    Relay(std::shared_ptr<const core::Policy> policy, Surroundings surroundings, Broker& broker, Reporter& reporter);
 
-    /// Declares what the entries with an exact name need.
+    /// Declares what is known to be needed before any message comes: for entries with an exact name, for shared
+    /// ladders, for the dead-letter exchanges of others.
     void start();
+
+    /// From now on another policy is in force: held deliveries are decided anew, whole. No connection is touched.
+    void adopt(std::shared_ptr<const core::Policy> policy, const core::Now& now);
+    /// Publishes nothing more until adopt(): what comes is held, so that no publication of the old policy is under way
+    /// when the new one begins.
+    void prepare_to_adopt() { adopting_ = true; }
 
     void on_delivery(const core::Delivery& delivery, const core::Now& now);
     /// Its headers nest too deep to be read: the broker moves it to the catch-all.
     void on_unreadable_delivery(core::DeliveryTag tag);
-    /// The broker handed a publication back as unroutable: its queue is gone.
-    void on_returned(std::string_view queue);
+    /// The broker handed a publication back as unroutable.
+    void on_returned(std::string_view exchange, std::string_view routing_key, const core::Now& now);
     void on_confirm(PublishSeq seq, bool multiple, bool acked, const core::Now& now);
     /// `why` is empty when ready.
-    void on_declared(std::string_view queue, DeclareOutcome outcome, std::string_view why, const core::Now& now);
+    void on_declared(std::string_view key, DeclareOutcome outcome, std::string_view why, const core::Now& now);
     void on_checked(std::string_view queue, CheckOutcome outcome, const core::Now& now);
+    /// `why` is empty unless refused.
+    void on_bound(std::string_view queue, CheckOutcome outcome, std::string_view why, const core::Now& now);
 
     /// No publishing while the broker has blocked us or the socket is full; deliveries are held meanwhile.
     void pause() { paused_ = true; }
@@ -66,51 +85,58 @@ class Relay {
 
     /// Published and not confirmed yet.
     std::size_t in_flight() const { return in_flight_.size(); }
-    std::size_t held_bytes() const { return held_bytes_; }
+    std::size_t held_bytes() const { return held_.bytes(); }
 
   private:
     enum class Step { done, wait };
-    struct Requeue {
-        core::SteadyTime due;
-        core::DeliveryTag tag;
-        bool operator>(const Requeue& other) const { return due > other.due; }
-    };
 
     // The way, in order.
     Step carry(const core::Delivery& delivery, const core::Now& now);
-    bool work_queue_known(Route& route);
-    core::Decision decide(const core::Story& story, const Route* route) const;
     Step retry(const core::Delivery& delivery, const core::Story& story, const std::shared_ptr<Route>& route,
                const core::Retry& retry, const core::Now& now);
     Step park(const core::Delivery& delivery, const core::Story& story, const std::shared_ptr<Route>& route,
               const core::Park& park, const core::Now& now);
-    Step publish(const core::Delivery& delivery, const core::Message& composed, Pending pending);
+    Step drop(const core::Delivery& delivery, const core::Story& story, const Route& route);
+    Step bring_home(const core::Delivery& delivery, std::string_view work_queue, const core::Now& now);
+    Step publish(const core::Delivery& delivery, const core::Message& composed, const core::Story& story,
+                 Pending pending);
     void settle(const Pending& pending, bool acked, const core::Now& now);
-    void dead_letter(core::DeliveryTag tag, std::string_view work_queue, std::string_view why);
 
+    // What the broker refuses, loses or cannot take.
+    void dead_letter(core::DeliveryTag tag, std::string_view work_queue, std::string_view why);
+    void requeue_later(const Pending& pending, RequeueCause cause, const core::Now& now);
+    void refuse(Target& target, std::string_view why, const core::Now& now);
+    void hold(const core::Delivery& delivery) { held_.add(delivery); }
+    void carry_held(const core::Now& now);
+    std::optional<core::SteadyTime> catch_all_due() const;
+
+    // What has to be there.
+    bool work_queue_known(Route& route, const core::Now& now);
+    void learn(Route& route, Existence answer, const core::Now& now);
+    void report_binding(std::string_view work_queue, bool refused, std::string_view why);
     Target::State usable(Target& target, const core::Now& now);
     void declare(Target& target);
+    void declare_rungs(Route& route);
     void declare_all(Route& route);
-    std::optional<core::SteadyTime> catch_all_due() const;
-    void hold(const core::Delivery& delivery);
-    void carry_held(const core::Now& now);
-    void requeue_later(const Pending& pending, RequeueCause cause, const core::Now& now);
-    void report_settled(const Pending& pending, const core::Now& now);
 
-    const core::Policy& policy_;
-    std::string connection_user_;
+    std::shared_ptr<const core::Policy> policy_;
+    Surroundings surroundings_;
     Broker& broker_;
     Reporter& reporter_;
     Routes routes_;
     InFlight in_flight_;
     Settlements settlements_;
-    std::deque<core::OwnedDelivery> held_;  // waiting for a declare, a check or the end of a pause
-    std::size_t held_bytes_ = 0;
+    Held held_;
+    Requeues requeues_;
+    /// Work queues that a shared rung did not find, being bound again: the answer holds for the messages that wait for
+    /// it, not for later ones, which would go round and round if the queue were deleted again.
+    std::map<std::string, Existence, std::less<>> undelivered_;
+    std::set<std::string, std::less<>> unbound_;  // bindings whose refusal has been reported
     std::optional<core::SteadyTime> late_acks_due_;
-    std::vector<Requeue> requeues_;   // a heap, the next due first
     std::vector<Pending> confirmed_;  // scratch
     core::ComposeScratch scratch_;
     bool paused_ = false;
+    bool adopting_ = false;
     bool stopping_ = false;
 };
 

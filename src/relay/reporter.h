@@ -11,12 +11,19 @@ namespace retryd::relay {
 
 enum class RequeueCause { nacked, returned };
 
-/// One message that has arrived where it was sent: confirmed by the broker, about to be acked.
+enum class Outcome {
+    retried,
+    parked,
+    dropped,
+    sent_home,  // what a shared rung could not deliver, its work queue bound again
+};
+
+/// One message that has arrived where it was sent: confirmed by the broker, about to be acked. Or one that was dropped.
 struct Settled {
+    Outcome outcome = Outcome::retried;
     std::string_view work_queue;  // empty where it is not known
-    std::string_view target;      // the rung or the parking queue
-    bool parked = false;
-    std::string_view reason;  // as reported_reason() says it
+    std::string_view target;      // the rung, or the queue or exchange that it is parked in; empty when dropped
+    std::string_view reason;      // as reported_reason() says it
     core::Milliseconds delay{};
     core::Milliseconds confirm_time{};
 };
@@ -25,6 +32,16 @@ struct Settled {
 /// this version does not know are one (`other`, `reason-other`), so that forged ones cannot multiply.
 std::string_view reported_reason(std::string_view death_reason);
 std::string_view reported_reason(core::ParkReason reason, std::string_view death_reason);
+
+/// What something is for that the flow needs on the broker.
+enum class Role {
+    rung,
+    parking,           // a queue of ours
+    parking_exchange,  // somebody else's
+    return_exchange,
+    home_binding,   // of a work queue to the return exchange
+    error_binding,  // of the error queue to somebody else's dead-letter exchange
+};
 
 /// Called from within Relay; the views live only until the call returns.
 class Reporter {
@@ -37,11 +54,11 @@ class Reporter {
     virtual void dead_lettered(std::string_view work_queue, std::string_view why) = 0;
 
     /// Goes back to the error queue after `delay`.
-    virtual void requeued(std::string_view target, RequeueCause cause, core::Milliseconds delay) = 0;
+    virtual void requeued(Role role, std::string_view target, RequeueCause cause, core::Milliseconds delay) = 0;
 
-    /// A queue of ours cannot be had as it must be; what should go there is parked until it heals.
-    virtual void target_refused(std::string_view queue, std::string_view why) = 0;
-    virtual void target_healed(std::string_view queue) = 0;
+    /// Something cannot be had as it must be; what needs it is parked until it heals.
+    virtual void refused(Role role, std::string_view name, std::string_view why) = 0;
+    virtual void healed(Role role, std::string_view name) = 0;
 };
 
 }  // namespace retryd::relay

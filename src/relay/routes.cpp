@@ -5,30 +5,98 @@
 #include "core/names.h"
 
 namespace retryd::relay {
+namespace {
 
-Routes::Routes(const core::Policy& policy, const core::BrokerFeatures& features)
-    : policy_(policy), features_(features) {
-    catch_all_ = intern(core::parking_queue_spec(policy.catch_all, features), {});
-    catch_all_->state = Target::State::ready;  // declared before the first message is asked for
+// No name has a line break in it.
+std::string key_of(std::string_view exchange, std::string_view routing_key) {
+    return std::string{exchange}.append("\n").append(routing_key);
 }
 
-std::shared_ptr<Target> Routes::intern(core::QueueSpec spec, core::Milliseconds delay) {
-    auto& target = targets_[spec.name];
-    if (!target) target = std::make_shared<Target>(Target{std::move(spec), delay});
-    return target;
+std::string key_of(std::string_view exchange) {
+    return std::string{exchange};
+}
+
+/// A queue of ours, published to through the default exchange.
+Target queue_target(Role role, std::string name, core::Topology topology) {
+    std::string routing_key = name;
+    return {role, std::move(name), "", std::move(routing_key), std::move(topology)};
+}
+
+Target parking_target(const core::Parking& parked, std::string_view work_queue, const core::BrokerFeatures& features) {
+    core::Topology topology = core::parking_topology(parked, work_queue, features);
+    if (parked.exchange.empty()) {
+        return queue_target(Role::parking, core::expand_queue(parked.queue, work_queue), std::move(topology));
+    }
+    std::optional<std::string> routing_key;
+    if (parked.routing_key) routing_key = core::expand_queue(*parked.routing_key, work_queue);
+    return {Role::parking_exchange, parked.exchange, parked.exchange, std::move(routing_key), std::move(topology)};
+}
+
+}  // namespace
+
+std::string Target::key() const {
+    if (role == Role::error_binding) return key_of("\n" + exchange, *routing_key);
+    return routing_key ? key_of(exchange, *routing_key) : key_of(exchange);
+}
+
+bool Route::proven() const {
+    return existence == Existence::exists || !core::is_glob(entry->match);
+}
+
+Routes::Routes(std::shared_ptr<const core::Policy> policy, const core::BrokerFeatures& features)
+    : policy_(std::move(policy)), features_(features) {
+    make_fixed_targets();
+}
+
+void Routes::make_fixed_targets() {
+    catch_all_ = intern(
+        queue_target(Role::parking, policy_->catch_all, {core::parking_queue_spec(policy_->catch_all, features_)}));
+    // Declared before the first message is asked for.
+    if (catch_all_->state == Target::State::unknown) catch_all_->state = Target::State::ready;
+    const core::ExchangeSpec home = core::return_exchange_spec(*policy_);
+    return_exchange_ = intern({Role::return_exchange, home.name, home.name, std::nullopt, {home}});
+    error_bindings_.clear();
+    for (const core::ErrorBinding& from : policy_->error_bindings) {
+        const core::BindingSpec binding{policy_->error_queue, from.exchange, from.routing_key, {}};
+        error_bindings_.push_back(
+            intern({Role::error_binding, from.exchange, from.exchange, from.routing_key, {binding}}));
+    }
+}
+
+void Routes::adopt(std::shared_ptr<const core::Policy> policy) {
+    policy_ = std::move(policy);
+    routes_.clear();
+    make_fixed_targets();
+}
+
+/// The same target for the same key, as long as the same is to be declared for it.
+std::shared_ptr<Target> Routes::intern(Target target) {
+    auto& known = targets_[target.key()];
+    if (known && known->topology == target.topology) return known;
+    if (known) {
+        target.stale_answers = known->stale_answers + (known->state == Target::State::declaring ? 1 : 0);
+        target.reported = known->reported;
+    }
+    known = std::make_shared<Target>(std::move(target));
+    return known;
 }
 
 std::shared_ptr<Route> Routes::make(std::string_view work_queue, const core::Entry& entry) {
     auto route = std::make_shared<Route>();
     route->work_queue = work_queue;
     route->entry = &entry;
-    if (!core::is_glob(entry.match)) route->existence = Existence::exists;  // the operator says so
+    if (!core::is_glob(entry.match)) route->existence = Existence::exists;
     return route;
 }
 
+std::shared_ptr<Route> Routes::find(std::string_view work_queue) const {
+    const auto found = routes_.find(work_queue);
+    return found == routes_.end() ? nullptr : found->second;
+}
+
 std::shared_ptr<Route> Routes::of(std::string_view work_queue) {
-    if (const auto found = routes_.find(work_queue); found != routes_.end()) return found->second;
-    const core::Entry* entry = core::match(policy_, work_queue);
+    if (auto known = find(work_queue)) return known;
+    const core::Entry* entry = core::match(*policy_, work_queue);
     if (entry == nullptr) return nullptr;
     return routes_.emplace(work_queue, make(work_queue, *entry)).first->second;
 }
@@ -40,21 +108,29 @@ std::shared_ptr<Target> Routes::rung(Route& route, core::Milliseconds delay, boo
     const bool apart =
         high_priority && features_.priority_blocks_expiry && ladder.queue_type == core::QueueType::quorum;
     auto& target = apart ? rung->high : rung->normal;
-    if (!target) target = intern(core::rung_spec(ladder, route.work_queue, delay, apart, features_), delay);
+    if (target) return target;
+    core::Topology topology = core::rung_topology(*policy_, ladder, route.work_queue, delay, apart, features_);
+    std::string name = core::rung_name_of(ladder, route.work_queue, delay, apart);
+    Target made = route.shared() ? Target{Role::rung, name, name, std::nullopt, std::move(topology)}
+                                 : queue_target(Role::rung, std::move(name), std::move(topology));
+    made.delay = delay;
+    target = intern(std::move(made));
     return target;
 }
 
-std::shared_ptr<Target> Routes::target(std::string_view queue) const {
-    const auto found = targets_.find(queue);
+std::shared_ptr<Target> Routes::parked(Route& route) {
+    if (!route.parked) route.parked = intern(parking_target(route.entry->parked, route.work_queue, features_));
+    return route.parked;
+}
+
+std::shared_ptr<Target> Routes::declared_as(std::string_view key) const {
+    const auto found = targets_.find(key);
     return found == targets_.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<Target> Routes::parked(Route& route) {
-    if (!route.parked) {
-        route.parked =
-            intern(core::parking_queue_spec(core::expand_queue(route.entry->parked, route.work_queue), features_), {});
-    }
-    return route.parked;
+std::shared_ptr<Target> Routes::published_to(std::string_view exchange, std::string_view routing_key) const {
+    if (auto target = declared_as(key_of(exchange, routing_key))) return target;
+    return declared_as(key_of(exchange));
 }
 
 void Routes::forget(const Route& route) {

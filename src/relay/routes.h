@@ -1,8 +1,9 @@
-// Where messages of each work queue can go: its rungs and its parking queue, and what is known of them on the broker.
+// Where messages of each work queue can go: its rungs and where it parks, and what is known of them on the broker.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -11,26 +12,33 @@
 #include "core/policy.h"
 #include "core/time.h"
 #include "core/topology.h"
+#include "relay/reporter.h"
 
 namespace retryd::relay {
 
-/// A queue of ours that messages are published to.
+/// Something that has to be on the broker, most of all what messages are published to.
 struct Target {
     enum class State { unknown, declaring, ready, refused };
 
-    core::QueueSpec spec;
-    core::Milliseconds delay{};  // of a rung; zero for a parking queue
+    Role role = Role::rung;
+    std::string name;                        // of the queue or the exchange, for reports
+    std::string exchange;                    // empty: the default exchange
+    std::optional<std::string> routing_key;  // absent: the one that the producer used
+    core::Topology topology;
+    core::Milliseconds delay{};  // of a rung; else zero
     State state = State::unknown;
     core::SteadyTime refused_until{};  // when refused: not asked for again before
     bool reported = false;             // its refusal has been reported and not yet its healing
     int failures = 0;                  // nacks and returns since the last success, for the backoff
+    int stale_answers = 0;             // to declares of a former policy, still to come
 
-    const std::string& name() const { return spec.name; }
+    /// Under which it is declared: no two have the same.
+    std::string key() const;
 };
 
-/// What is known of a work queue that only a glob names: x-death may be forged, and rungs for a queue that does not
-/// exist would hold their messages for ever.
-enum class Existence { unasked, asking, exists, missing };
+/// What is known of a work queue. A glob names many: x-death may be forged, and rungs for a queue that does not exist
+/// would hold their messages for ever. Of an exact name the operator says that it exists.
+enum class Existence { unasked, asking, exists, missing, refused };
 
 struct Route {
     struct Rung {
@@ -40,29 +48,39 @@ struct Route {
     };
 
     std::string work_queue;
-    const core::Entry* entry = nullptr;
+    const core::Entry* entry = nullptr;  // of the policy that the routes were made for
     std::vector<Rung> rungs;
     std::shared_ptr<Target> parked;
     Existence existence = Existence::unasked;
+    core::SteadyTime refused_until{};
+
+    /// Surely there: what is declared for it serves somebody.
+    bool proven() const;
+    bool shared() const { return entry->ladder.return_path == core::ReturnPath::headers; }
 };
 
 class Routes {
   public:
-    /// `policy` must outlive this.
-    Routes(const core::Policy& policy, const core::BrokerFeatures& features);
+    Routes(std::shared_ptr<const core::Policy> policy, const core::BrokerFeatures& features);
+
+    /// From now on routes are those of another policy. What is known of the broker is kept.
+    void adopt(std::shared_ptr<const core::Policy> policy);
 
     /// Null where no entry matches.
     std::shared_ptr<Route> of(std::string_view work_queue);
+    /// Null where it has none yet.
+    std::shared_ptr<Route> find(std::string_view work_queue) const;
 
     /// The rung of that delay, which must be one of the route's ladder.
     std::shared_ptr<Target> rung(Route& route, core::Milliseconds delay, bool high_priority);
-
     std::shared_ptr<Target> parked(Route& route);
-
-    /// Null where no queue of ours has that name.
-    std::shared_ptr<Target> target(std::string_view queue) const;
-
     const std::shared_ptr<Target>& catch_all() const { return catch_all_; }
+    const std::shared_ptr<Target>& return_exchange() const { return return_exchange_; }
+    const std::vector<std::shared_ptr<Target>>& error_bindings() const { return error_bindings_; }
+
+    /// What was published so; null where that is nothing of ours.
+    std::shared_ptr<Target> published_to(std::string_view exchange, std::string_view routing_key) const;
+    std::shared_ptr<Target> declared_as(std::string_view key) const;
 
     void forget(const Route& route);
 
@@ -73,14 +91,17 @@ class Routes {
     template <typename T>
     using ByName = std::unordered_map<std::string, std::shared_ptr<T>, Hash, std::equal_to<>>;
 
-    std::shared_ptr<Target> intern(core::QueueSpec spec, core::Milliseconds delay);
+    std::shared_ptr<Target> intern(Target target);
     std::shared_ptr<Route> make(std::string_view work_queue, const core::Entry& entry);
+    void make_fixed_targets();
 
-    const core::Policy& policy_;
+    std::shared_ptr<const core::Policy> policy_;
     core::BrokerFeatures features_;
     ByName<Route> routes_;
     ByName<Target> targets_;
     std::shared_ptr<Target> catch_all_;
+    std::shared_ptr<Target> return_exchange_;
+    std::vector<std::shared_ptr<Target>> error_bindings_;
 };
 
 }  // namespace retryd::relay

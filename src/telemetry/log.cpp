@@ -6,6 +6,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
 
@@ -99,14 +100,19 @@ std::string format_line(config::LogFormat format, config::LogLevel level, std::s
 }
 
 struct Log::Writer {
-    config::LogFormat format;
+    Sink sink;
+    std::atomic<config::LogFormat> format;
     spdlog::logger logger;
 };
 
 Log::Log(const config::Log& settings, Sink sink)
-    : writer_(std::make_unique<Writer>(
-          Writer{settings.format, spdlog::logger("retryd", std::make_shared<spdlog::sinks::stderr_sink_mt>())})) {
-    writer_->logger.set_formatter(formatter(settings.format, sink));
+    : writer_(new Writer{sink, settings.format, {"retryd", std::make_shared<spdlog::sinks::stderr_sink_mt>()}}) {
+    configure(settings);
+}
+
+void Log::configure(const config::Log& settings) {
+    writer_->logger.set_formatter(formatter(settings.format, writer_->sink));
+    writer_->format = settings.format;
     writer_->logger.set_level(to_spdlog(settings.level));
 }
 
@@ -119,8 +125,9 @@ bool Log::enabled(config::LogLevel level) const {
 void Log::write(config::LogLevel level, std::string_view event, std::string_view message,
                 std::initializer_list<LogField> fields) {
     if (!enabled(level)) return;
-    std::string line = format_line(writer_->format, level, event, message, fields);
-    if (writer_->format == config::LogFormat::json) line.erase(0, 1);  // the pattern opens the object
+    const config::LogFormat format = writer_->format;
+    std::string line = format_line(format, level, event, message, fields);
+    if (format == config::LogFormat::json) line.erase(0, 1);  // the pattern opens the object
     writer_->logger.log(to_spdlog(level), line);
 }
 

@@ -36,6 +36,9 @@ class Log {
     void write(config::LogLevel level, std::string_view event, std::string_view message,
                std::initializer_list<LogField> fields = {});
 
+    /// Level and format from now on. Thread-safe, like write().
+    void configure(const config::Log& settings);
+
     bool enabled(config::LogLevel level) const;
 
   private:

@@ -16,23 +16,77 @@ std::string from(std::string_view work_queue) {
     return work_queue.empty() ? std::string{"of no known queue"} : "from " + in_quotes(work_queue);
 }
 
+bool is_exchange(relay::Role role) {
+    return role == relay::Role::parking_exchange || role == relay::Role::return_exchange;
+}
+
+std::string named(relay::Role role, std::string_view name) {
+    return (is_exchange(role) ? "exchange " : "queue ") + in_quotes(name);
+}
+
+std::string_view event_of(relay::Outcome outcome) {
+    switch (outcome) {
+        case relay::Outcome::retried:
+            return "retried";
+        case relay::Outcome::parked:
+            return "parked";
+        case relay::Outcome::dropped:
+            return "dropped";
+        case relay::Outcome::sent_home:
+            break;
+    }
+    return "sent_home";
+}
+
+/// "parked a message from 'email' in 'email.parked': attempts-exhausted"
+std::string story_of(const relay::Settled& message) {
+    const std::string whose = "a message " + from(message.work_queue);
+    switch (message.outcome) {
+        case relay::Outcome::retried:
+            return "retrying " + whose + " in " + in_quotes(message.target) + ": " + std::string{message.reason};
+        case relay::Outcome::parked:
+            return "parked " + whose + " in " + in_quotes(message.target) + ": " + std::string{message.reason};
+        case relay::Outcome::dropped:
+            return "dropped " + whose + ", as configured: " + std::string{message.reason};
+        case relay::Outcome::sent_home:
+            break;
+    }
+    return "sent home " + whose + ", which its rung had not found: the queue is bound again";
+}
+
+/// What a refusal means for messages.
+std::string consequence_of(relay::Role role, std::string_view name) {
+    switch (role) {
+        case relay::Role::rung:
+            return "Until then messages for " + in_quotes(name) + " are parked as unpublishable";
+        case relay::Role::parking:
+        case relay::Role::parking_exchange:
+            return "Until then messages that should be parked in " + in_quotes(name) +
+                   " are parked in the catch-all queue";
+        case relay::Role::return_exchange:
+            return "Until then messages that a shared rung could not deliver are held in the error queue";
+        case relay::Role::home_binding:
+            return "Without it no shared rung finds the queue: its messages are parked as unpublishable until then";
+        case relay::Role::error_binding:
+            break;
+    }
+    return "Until then messages that work queues dead-letter to " + in_quotes(name) + " do not reach retryd";
+}
+
 }  // namespace
 
 void LogReporter::settled(const relay::Settled& message) {
     if (const auto failing = failing_.find(message.target); failing != failing_.end()) {
         failing_.erase(failing);
-        log_.write(LogLevel::info, "target_recovered", "queue " + in_quotes(message.target) + " takes messages again",
-                   {{"queue", std::string{message.target}}});
+        log_.write(LogLevel::info, "target_recovered", in_quotes(message.target) + " takes messages again",
+                   {{"target", std::string{message.target}}});
     }
     if (!log_.enabled(LogLevel::debug)) return;
-    const std::string what = message.parked ? "parked a message " : "retrying a message ";
-    log_.write(
-        LogLevel::debug, message.parked ? "parked" : "retried",
-        what + from(message.work_queue) + " in " + in_quotes(message.target) + ": " + std::string{message.reason},
-        {{"work_queue", std::string{message.work_queue}},
-         {"queue", std::string{message.target}},
-         {"reason", std::string{message.reason}},
-         {"confirm_ms", std::to_string(message.confirm_time.count())}});
+    log_.write(LogLevel::debug, event_of(message.outcome), story_of(message),
+               {{"work_queue", std::string{message.work_queue}},
+                {"target", std::string{message.target}},
+                {"reason", std::string{message.reason}},
+                {"confirm_ms", std::to_string(message.confirm_time.count())}});
 }
 
 void LogReporter::dead_lettered(std::string_view work_queue, std::string_view why) {
@@ -42,31 +96,34 @@ void LogReporter::dead_lettered(std::string_view work_queue, std::string_view wh
                {{"work_queue", std::string{work_queue}}, {"cause", std::string{why}}});
 }
 
-void LogReporter::requeued(std::string_view target, relay::RequeueCause cause, core::Milliseconds delay) {
+void LogReporter::requeued(relay::Role role, std::string_view target, relay::RequeueCause cause,
+                           core::Milliseconds delay) {
     const bool nacked = cause == relay::RequeueCause::nacked;
-    const std::string why = nacked ? "the broker refused (nacked) a message for queue " + in_quotes(target) +
-                                         "; is it full (max-length with reject-publish), or without a leader?"
-                                   : "queue " + in_quotes(target) + " is not there; it will be declared again";
+    std::string why = named(role, target) + " is not there; it will be declared again.";
+    if (role == relay::Role::parking_exchange) why = named(role, target) + " leads to no queue.";
+    if (nacked) {
+        why = "the broker refused (nacked) a message for " + named(role, target) +
+              "; is a queue full (max-length with reject-publish), or without a leader?";
+    }
     const bool said = !failing_.try_emplace(std::string{target}, cause).second;
     log_.write(said ? LogLevel::debug : LogLevel::warning, "requeued",
                why + " Messages for it go back to the error queue and are tried again, with growing pauses (now " +
                    core::format_duration(delay) + ")",
-               {{"queue", std::string{target}},
+               {{"target", std::string{target}},
                 {"cause", nacked ? "nacked" : "returned"},
                 {"delay_ms", std::to_string(delay.count())}});
 }
 
-void LogReporter::target_refused(std::string_view queue, std::string_view why) {
-    log_.write(LogLevel::error, "queue_refused",
-               std::string{why} + ". Until then messages for " + in_quotes(queue) +
-                   " are parked: those of a rung as unpublishable, those of a parking queue in the catch-all. It is "
-                   "asked for again every minute",
-               {{"queue", std::string{queue}}, {"cause", std::string{why}}});
+void LogReporter::refused(relay::Role role, std::string_view name, std::string_view why) {
+    log_.write(LogLevel::error, "refused",
+               std::string{why} + ". " + consequence_of(role, name) + ". It is tried again every minute",
+               {{"name", std::string{name}}, {"cause", std::string{why}}});
 }
 
-void LogReporter::target_healed(std::string_view queue) {
-    log_.write(LogLevel::info, "queue_healed", "queue " + in_quotes(queue) + " is as it must be again",
-               {{"queue", std::string{queue}}});
+void LogReporter::healed(relay::Role role, std::string_view name) {
+    const bool binding = role == relay::Role::home_binding || role == relay::Role::error_binding;
+    const std::string what = binding ? "the binding of " + in_quotes(name) : named(role, name);
+    log_.write(LogLevel::info, "healed", what + " is as it must be again", {{"name", std::string{name}}});
 }
 
 }  // namespace retryd::telemetry

@@ -16,13 +16,14 @@ class LogReporter : public relay::Reporter {
 
     void settled(const relay::Settled& message) override;
     void dead_lettered(std::string_view work_queue, std::string_view why) override;
-    void requeued(std::string_view target, relay::RequeueCause cause, core::Milliseconds delay) override;
-    void target_refused(std::string_view queue, std::string_view why) override;
-    void target_healed(std::string_view queue) override;
+    void requeued(relay::Role role, std::string_view target, relay::RequeueCause cause,
+                  core::Milliseconds delay) override;
+    void refused(relay::Role role, std::string_view name, std::string_view why) override;
+    void healed(relay::Role role, std::string_view name) override;
 
   private:
     Log& log_;
-    /// Queues that do not take messages at the moment, said already.
+    /// Queues and exchanges that do not take messages at the moment, said already.
     std::map<std::string, relay::RequeueCause, std::less<>> failing_;
 };
 

@@ -1,18 +1,44 @@
 #include "relay/fake_broker.h"
 
+#include <algorithm>
 #include <stdexcept>
 
+#include "core/names.h"
+
 namespace retryd::relay {
+
+namespace {
+
+std::string name_of(const core::TopologyItem& item) {
+    if (const auto* queue = std::get_if<core::QueueSpec>(&item)) return queue->name;
+    if (const auto* exchange = std::get_if<core::ExchangeSpec>(&item)) return exchange->name;
+    if (const auto* foreign = std::get_if<core::ForeignExchange>(&item)) return foreign->name;
+    return std::get<core::BindingSpec>(item).exchange;
+}
+
+}  // namespace
+
+/// Empty: nowhere.
+std::string FakeBroker::queue_of(const core::Publication& publication) const {
+    const std::string exchange{publication.exchange};
+    if (exchange == core::return_exchange) {
+        const auto home = core::text_of(core::find(publication.message.properties.header_table(), "retryd-queue"));
+        return home && bound_home.contains(std::string{*home}) ? std::string{*home} : "retryd.errors";
+    }
+    if (const auto leads = exchanges.find(exchange); leads != exchanges.end()) return leads->second;
+    return exchange.empty() ? std::string{publication.routing_key} : exchange;
+}
 
 PublishResult FakeBroker::publish(const core::Publication& publication) {
     if (publication.message.properties.header_table().size() > largest_header_count) {
         return PublishResult::header_too_large;
     }
     if (socket_full) return PublishResult::would_block;
-    const std::string queue{publication.routing_key};
-    const auto found = queues.find(queue);
+    const auto found = queues.find(queue_of(publication));
     if (found != queues.end()) found->second.emplace_back(core::Delivery{0, false, publication.message});
-    unconfirmed_[next_seq_++] = {queue, found == queues.end()};
+    routing_keys.emplace_back(publication.routing_key);
+    unconfirmed_[next_seq_++] = {std::string{publication.exchange}, std::string{publication.routing_key},
+                                 found == queues.end()};
     return PublishResult::sent;
 }
 
@@ -46,14 +72,30 @@ core::DeliveryTag FakeBroker::deliver(Relay& relay, const core::Message& message
 
 void FakeBroker::answer_declares(Relay& relay, core::Now now) {
     while (!declares.empty()) {
-        const core::QueueSpec spec = declares.front();
+        const Declared declared = declares.front();
         declares.erase(declares.begin());
         ++declare_answers;
-        if (refused.contains(spec.name)) {
-            relay.on_declared(spec.name, DeclareOutcome::refused, "406 in the broker's words", now);
+        const bool bad = std::any_of(declared.topology.begin(), declared.topology.end(),
+                                     [&](const core::TopologyItem& item) { return refused.contains(name_of(item)); });
+        for (const core::TopologyItem& item : declared.topology) {
+            if (!bad && std::holds_alternative<core::QueueSpec>(item)) queues[name_of(item)];
+        }
+        relay.on_declared(declared.key, bad ? DeclareOutcome::refused : DeclareOutcome::ready,
+                          bad ? "406 in the broker's words" : "", now);
+    }
+}
+
+void FakeBroker::answer_binds(Relay& relay, core::Now now) {
+    while (!binds.empty()) {
+        const std::string queue = binds.front();
+        binds.erase(binds.begin());
+        if (refused.contains(queue)) {
+            relay.on_bound(queue, CheckOutcome::refused, "403 in the broker's words", now);
+        } else if (missing.contains(queue)) {
+            relay.on_bound(queue, CheckOutcome::missing, "", now);
         } else {
-            queues[spec.name];
-            relay.on_declared(spec.name, DeclareOutcome::ready, "", now);
+            bound_home.insert(queue);
+            relay.on_bound(queue, CheckOutcome::exists, "", now);
         }
     }
 }
@@ -69,7 +111,8 @@ void FakeBroker::answer_checks(Relay& relay, core::Now now) {
 void FakeBroker::confirm(Relay& relay, PublishSeq seq, core::Now now, bool accepted) {
     const auto found = unconfirmed_.find(seq);
     if (found == unconfirmed_.end()) throw std::logic_error("no such publication");
-    if (found->second.returned) relay.on_returned(found->second.queue);
+    const Unconfirmed& sent = found->second;
+    if (sent.returned) relay.on_returned(sent.exchange, sent.routing_key, now);
     unconfirmed_.erase(found);
     relay.on_confirm(seq, false, accepted, now);
 }
@@ -78,7 +121,7 @@ void FakeBroker::confirm_all(Relay& relay, core::Now now, bool accepted) {
     if (unconfirmed_.empty()) return;
     const PublishSeq last = unconfirmed_.rbegin()->first;
     for (const auto& [seq, publication] : unconfirmed_) {
-        if (publication.returned) relay.on_returned(publication.queue);
+        if (publication.returned) relay.on_returned(publication.exchange, publication.routing_key, now);
     }
     unconfirmed_.clear();
     relay.on_confirm(last, true, accepted, now);

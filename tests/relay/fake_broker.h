@@ -22,42 +22,60 @@ class FakeBroker : public Broker {
     void ack(core::DeliveryTag tag, bool multiple) override;
     void requeue(core::DeliveryTag tag) override;
     void dead_letter(core::DeliveryTag tag) override;
-    void declare(const core::QueueSpec& queue) override { declares.push_back(queue); }
+    void declare(std::string_view key, const core::Topology& topology) override {
+        declares.push_back({std::string{key}, topology});
+    }
     void check(std::string_view queue) override { checks.emplace_back(queue); }
+    void bind_home(std::string_view queue) override { binds.emplace_back(queue); }
 
     // ── what the test does ──
     /// Puts a message into the error queue and hands it to the relay.
     core::DeliveryTag deliver(Relay& relay, const core::Message& message, core::Now now);
-    /// Answers all the declares and checks that are open: `refused` ones are refused, others become queues.
+    /// Answers all that is open: `refused` ones are refused, others become queues and exchanges.
     void answer_declares(Relay& relay, core::Now now);
     void answer_checks(Relay& relay, core::Now now);
+    void answer_binds(Relay& relay, core::Now now);
     /// Hands back what went to a queue that is not there, then confirms everything published so far.
     void confirm_all(Relay& relay, core::Now now, bool accepted = true);
     /// Confirms one.
     void confirm(Relay& relay, PublishSeq seq, core::Now now, bool accepted = true);
 
     // ── state ──
+    /// Where an exchange leads, besides the fanouts of shared rungs and the return exchange.
+    std::map<std::string, std::string> exchanges;
+    std::set<std::string> bound_home;
     std::map<std::string, std::vector<core::OwnedDelivery>> queues;  // what lies where
     std::set<core::DeliveryTag> unacked;
     std::vector<core::DeliveryTag> acked;
     std::vector<core::DeliveryTag> requeued;
     std::vector<core::DeliveryTag> dead_lettered;
-    std::vector<core::QueueSpec> declares;  // not answered yet
-    std::vector<std::string> checks;        // not answered yet
+    std::vector<std::string> routing_keys;  // of what was published, in order
+
+    // ── commands not answered yet ──
+    struct Declared {
+        std::string key;
+        core::Topology topology;
+    };
+    std::vector<Declared> declares;
+    std::vector<std::string> checks;
+    std::vector<std::string> binds;
     int ack_commands = 0;
     int declare_answers = 0;
 
     // ── faults ──
-    std::set<std::string> refused;  // declares of these are refused
-    std::set<std::string> missing;  // checks of these find nothing
+    std::set<std::string> refused;  // declares and bindings of these are refused
+    std::set<std::string> missing;  // checks and bindings of these find nothing
     bool socket_full = false;
     std::size_t largest_header_count = 1000;
 
   private:
     struct Unconfirmed {
-        std::string queue;
+        std::string exchange;
+        std::string routing_key;
         bool returned = false;
     };
+    std::string queue_of(const core::Publication& publication) const;
+
     core::DeliveryTag next_tag_ = 1;
     PublishSeq next_seq_ = 1;
     std::map<PublishSeq, Unconfirmed> unconfirmed_;

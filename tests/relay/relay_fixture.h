@@ -15,16 +15,17 @@ class LineReporter : public Reporter {
     std::vector<std::string> lines;
 
     void settled(const Settled& m) override {
-        add({m.parked ? "parked" : "retried", m.work_queue, m.target, m.reason});
+        constexpr std::string_view words[] = {"retried", "parked", "dropped", "sent-home"};
+        add({words[static_cast<int>(m.outcome)], m.work_queue, m.target, m.reason});
     }
     void dead_lettered(std::string_view work_queue, std::string_view why) override {
         add({"dead-lettered", work_queue, why});
     }
-    void requeued(std::string_view target, RequeueCause cause, core::Milliseconds delay) override {
+    void requeued(Role, std::string_view target, RequeueCause cause, core::Milliseconds delay) override {
         add({"requeued", target, cause == RequeueCause::nacked ? "nacked" : "returned", std::to_string(delay.count())});
     }
-    void target_refused(std::string_view queue, std::string_view why) override { add({"refused", queue, why}); }
-    void target_healed(std::string_view queue) override { add({"healed", queue}); }
+    void refused(Role, std::string_view name, std::string_view why) override { add({"refused", name, why}); }
+    void healed(Role, std::string_view name) override { add({"healed", name}); }
 
   private:
     void add(std::initializer_list<std::string_view> words) {
@@ -43,43 +44,65 @@ struct DeadMessage {
     std::int64_t carried_attempt = 0;
     std::string body = "body";
     std::uint8_t priority = 0;
+    std::string routing_key = {};
+    std::uint64_t first_death = 0;
 };
 
 class Fixture {
   public:
-    explicit Fixture(core::BrokerFeatures features = {}) : relay(policy(), features, "retryd", broker, reporter) {
+    explicit Fixture(core::BrokerFeatures features = {}) : Fixture(policy(), features) {}
+    explicit Fixture(core::Policy policy, core::BrokerFeatures features = {}, bool declare = true)
+        : relay(std::make_shared<const core::Policy>(std::move(policy)),
+                {features, "retryd", [this] { return roll; }, declare}, broker, reporter) {
         broker.queues["retryd.parked"];
         relay.start();
     }
 
     /// `email` by name on 5s, 30s; `web.*` by glob on 1s; nothing for the rest.
-    static const core::Policy& policy() {
-        static const core::Policy made = [] {
-            core::Policy p;
-            p.entries.push_back(
-                {"email", {"standard", {seconds(5), seconds(30)}, core::QueueType::quorum}, "{queue}.parked"});
-            p.entries.push_back({"web.*", {"short", {seconds(1)}, core::QueueType::quorum}, "{queue}.parked"});
-            return p;
-        }();
-        return made;
+    static core::Policy policy() {
+        core::Policy p;
+        p.entries.push_back({"email", {"standard", {seconds(5), seconds(30)}}, {"{queue}.parked"}});
+        p.entries.push_back({"web.*", {"short", {seconds(1)}}, {"{queue}.parked"}});
+        return p;
     }
 
     static core::Milliseconds seconds(int count) { return core::Milliseconds{count * 1000}; }
 
+    void adopt(core::Policy policy) { relay.adopt(std::make_shared<const core::Policy>(std::move(policy)), now); }
+
     void answer_declares() { broker.answer_declares(relay, now); }
 
     core::DeliveryTag deliver(const DeadMessage& dead = {}) {
+        const core::Value keys[] = {core::Value::of_longstr(dead.routing_key)};
         const core::Field entry[] = {{"queue", core::Value::of_longstr(dead.queue)},
                                      {"reason", core::Value::of_longstr(dead.reason)},
-                                     {"count", core::Value::of_long(1)}};
-        const core::Value entries[] = {{core::Kind::table, core::Table{entry, 3}}};
+                                     {"count", core::Value::of_long(1)},
+                                     {"routing-keys", {core::Kind::array, core::Array{keys, 1}}}};
+        const core::Value entries[] = {{core::Kind::table, core::Table{entry, 4}}};
         const core::Field headers[] = {{"x-death", {core::Kind::array, core::Array{entries, 1}}},
                                        {"retryd-queue", core::Value::of_longstr(dead.carried_queue)},
-                                       {"retryd-attempt", core::Value::of_long(dead.carried_attempt)}};
+                                       {"retryd-attempt", core::Value::of_long(dead.carried_attempt)},
+                                       {"retryd-first-death", core::Value::of_timestamp(dead.first_death)}};
         core::Message message;
-        message.properties.headers = core::Table{headers, dead.carried_queue.empty() ? 1U : 3U};
+        const std::size_t carried = dead.first_death == 0 ? 3U : 4U;
+        message.properties.headers = core::Table{headers, dead.carried_queue.empty() ? 1U : carried};
         if (dead.priority != 0) message.properties.priority = dead.priority;
         message.body = dead.body;
+        return broker.deliver(relay, message, now);
+    }
+
+    /// What left a shared rung and found no way home.
+    core::DeliveryTag deliver_undelivered(const std::string& work_queue) {
+        const core::Field entry[] = {{"queue", core::Value::of_longstr("retryd.shared.1s")},
+                                     {"reason", core::Value::of_longstr("expired")}};
+        const core::Value entries[] = {{core::Kind::table, core::Table{entry, 2}}};
+        const core::Field headers[] = {{"x-death", {core::Kind::array, core::Array{entries, 1}}},
+                                       {"retryd-queue", core::Value::of_longstr(work_queue)},
+                                       {"retryd-attempt", core::Value::of_long(2)},
+                                       {"retryd-routing-key", core::Value::of_longstr("order.paid")}};
+        core::Message message;
+        message.properties.headers = core::Table{headers, 4};
+        message.body = "home";
         return broker.deliver(relay, message, now);
     }
 
@@ -88,6 +111,8 @@ class Fixture {
         message.body = "straight";
         return broker.deliver(relay, message, now);
     }
+
+    void answer_binds() { broker.answer_binds(relay, now); }
 
     void confirm_all(bool acked = true) {
         broker.confirm_all(relay, now, acked);
@@ -116,6 +141,7 @@ class Fixture {
 
     core::Now now{core::WallTime{core::Milliseconds{1'800'000'000'000}},
                   core::SteadyTime{core::Milliseconds{1'000'000}}};
+    double roll = 0.0;
     FakeBroker broker;
     LineReporter reporter;
     Relay relay;

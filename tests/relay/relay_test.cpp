@@ -12,8 +12,8 @@ using Lines = std::vector<std::string>;
 TEST_CASE("entries with an exact name are declared at start: each delay once, and the parking queue") {
     Fixture f;
     std::vector<std::string> names;
-    for (const core::QueueSpec& spec : f.broker.declares)
-        names.push_back(spec.name);
+    for (const auto& declared : f.broker.declares)
+        names.push_back(std::get<core::QueueSpec>(declared.topology.front()).name);
     CHECK(names == std::vector<std::string>{"email.retry.5s", "email.retry.30s", "email.parked"});
 }
 
@@ -130,7 +130,7 @@ TEST_CASE("a broker that will not say whether a queue exists is not taken for a 
     Fixture f;
     f.answer_declares();
     f.deliver({"web.secret"});
-    f.relay.on_checked("web.secret", CheckOutcome::unknown, f.now);
+    f.relay.on_checked("web.secret", CheckOutcome::refused, f.now);
     f.answer_declares();
     CHECK(f.lying_in("web.secret.retry.1s") == 1);
 }

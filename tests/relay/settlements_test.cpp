@@ -18,7 +18,8 @@ class AckLog : public Broker {
     PublishResult publish(const core::Publication&) override { return PublishResult::sent; }
     void requeue(core::DeliveryTag) override {}
     void dead_letter(core::DeliveryTag) override {}
-    void declare(const core::QueueSpec&) override {}
+    void declare(std::string_view, const core::Topology&) override {}
+    void bind_home(std::string_view) override {}
     void check(std::string_view) override {}
 };
 

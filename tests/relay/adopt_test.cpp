@@ -1,0 +1,98 @@
+// Another policy under way: whole for each message, and without asking again for what is known.
+#include "relay/relay_fixture.h"
+#include "support/catch.h"
+
+namespace retryd::relay {
+namespace {
+
+using Tags = std::vector<core::DeliveryTag>;
+using Lines = std::vector<std::string>;
+
+core::Policy other_policy() {
+    core::Policy policy;
+    policy.entries.push_back(
+        {"email", {"new", {core::Milliseconds{5000}, core::Milliseconds{7000}}}, {"{queue}.parked"}});
+    return policy;
+}
+
+}  // namespace
+
+TEST_CASE("while a new policy is awaited nothing is published; then it decides all that was held") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver();
+    f.relay.prepare_to_adopt();
+    f.deliver({"email", "rejected", "email", 1});
+    f.relay.resume(f.now);
+    CHECK(f.relay.in_flight() == 1);
+    f.confirm_all();
+    CHECK(f.relay.in_flight() == 0);
+    f.adopt(other_policy());
+    f.answer_declares();
+    CHECK(f.lying_in("email.retry.7s") == 1);
+    CHECK(f.lying_in("email.retry.30s") == 0);
+    f.confirm_all();
+    CHECK(f.broker.acked == Tags{1, 2});
+}
+
+TEST_CASE("what both policies have is not declared again, what is new is declared at once") {
+    Fixture f;
+    f.answer_declares();
+    f.adopt(other_policy());
+    Lines keys;
+    for (const auto& declared : f.broker.declares)
+        keys.push_back(declared.key);
+    CHECK(keys == Lines{"\nemail.retry.7s"});
+    f.deliver();
+    CHECK(f.lying_in("email.retry.5s") == 1);
+}
+
+TEST_CASE("a queue that must be another now is declared anew; the answer to the former declare is not taken for its") {
+    Fixture f;
+    core::Policy policy = other_policy();
+    policy.entries[0].ladder.queue_type = core::QueueType::classic;
+    f.adopt(policy);
+    // Six answers are to come: three of the former policy, three of this one.
+    f.relay.on_declared("\nemail.retry.5s", DeclareOutcome::ready, "", f.now);
+    f.deliver();
+    CHECK(f.lying_in("email.retry.5s") == 0);
+    f.relay.on_declared("\nemail.retry.5s", DeclareOutcome::refused, "it is a quorum queue", f.now);
+    f.relay.on_declared("\nemail.parked", DeclareOutcome::ready, "", f.now);
+    f.broker.queues["email.parked"];
+    f.broker.declares.clear();
+    f.deliver();
+    CHECK(f.reporter.lines == Lines{"refused email.retry.5s it is a quorum queue"});
+    CHECK(f.relay.in_flight() == 2);
+    CHECK(f.header("email.parked", "retryd-parked-reason") == "unpublishable");
+}
+
+TEST_CASE("a queue that the new policy no longer names goes to the catch-all") {
+    Fixture f;
+    f.answer_declares();
+    f.adopt(other_policy());
+    f.deliver({"web.shop"});
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-entry");
+}
+
+TEST_CASE("an answer about a work queue that comes after the change is taken by the new policy's route") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver({"web.shop"});
+    f.adopt(Fixture::policy());
+    CHECK(f.broker.checks == Lines{"web.shop", "web.shop"});
+    f.broker.answer_checks(f.relay, f.now);
+    f.answer_declares();
+    CHECK(f.lying_in("web.shop.retry.1s") == 1);
+}
+
+TEST_CASE("confirms of the former policy still settle what they belong to") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver();
+    f.adopt(other_policy());
+    f.confirm_all();
+    CHECK(f.broker.acked == Tags{1});
+    CHECK(f.reporter.lines == Lines{"retried email email.retry.5s rejected"});
+}
+
+}  // namespace retryd::relay

@@ -1,0 +1,161 @@
+// What an entry says beyond its ladder: drop, max_age, jitter, parking exchanges, the dead-letter exchanges of others.
+#include "relay/relay_fixture.h"
+#include "support/catch.h"
+
+namespace retryd::relay {
+namespace {
+
+using Tags = std::vector<core::DeliveryTag>;
+using Lines = std::vector<std::string>;
+
+core::Policy with(const core::Parking& parked) {
+    core::Policy policy;
+    policy.entries.push_back({"email", {"l", {core::Milliseconds{1000}}}, parked});
+    return policy;
+}
+
+DeadMessage used_up(const std::string& routing_key = "order.paid") {
+    DeadMessage dead{"email", "rejected", "email", 1};
+    dead.routing_key = routing_key;
+    return dead;
+}
+
+}  // namespace
+
+TEST_CASE("a dropped message is acked without being published anywhere, and reported with its reason") {
+    core::Policy policy = Fixture::policy();
+    policy.entries[0].on.rejected = core::Action::drop;
+    Fixture f(policy);
+    f.answer_declares();
+    f.deliver();
+    f.relay.flush(f.now);
+    CHECK(f.relay.in_flight() == 0);
+    CHECK(f.broker.acked == Tags{1});
+    CHECK(f.reporter.lines == Lines{"dropped email  rejected"});
+}
+
+TEST_CASE("a dropped message asks nothing of the broker, however many names are forged") {
+    core::Policy policy = Fixture::policy();
+    policy.entries[1].on.rejected = core::Action::drop;
+    Fixture f(policy);
+    f.answer_declares();
+    f.deliver({"web.a"});
+    f.deliver({"web.b"});
+    CHECK(f.broker.checks.empty());
+    CHECK(f.broker.declares.empty());
+}
+
+TEST_CASE("the age of a message is told by the clock that comes in") {
+    core::Policy policy = Fixture::policy();
+    policy.entries[0].max_age = std::chrono::hours{24};
+    Fixture f(policy);
+    f.answer_declares();
+    DeadMessage dead{"email", "rejected", "email", 1};
+    dead.first_death = 1'800'000'000 - 25 * 3600;
+    f.deliver(dead);
+    CHECK(f.header("email.parked", "retryd-parked-reason") == "too-old");
+    dead.first_death = 1'800'000'000 - 23 * 3600;
+    f.deliver(dead);
+    CHECK(f.lying_in("email.retry.30s") == 1);
+    f.pass(std::chrono::hours{2});
+    f.deliver(dead);
+    CHECK(f.lying_in("email.parked") == 2);
+}
+
+TEST_CASE("the dice say which lane a message takes") {
+    core::Policy policy = with({"{queue}.parked"});
+    policy.entries[0].ladder.jitter = {20, 3};
+    Fixture f(policy);
+    f.answer_declares();
+    for (const double roll : {0.0, 0.5, 0.9, 0.95}) {
+        f.roll = roll;
+        f.deliver();
+    }
+    CHECK(f.lying_in("email.retry.800ms") == 1);
+    CHECK(f.lying_in("email.retry.900ms") == 1);
+    CHECK(f.lying_in("email.retry.1s") == 2);
+}
+
+TEST_CASE("parked to an exchange: with the configured key, with the queue's name in it, or with the producer's") {
+    for (const auto& [configured, used] : std::vector<std::pair<std::optional<std::string>, std::string>>{
+             {"dead", "dead"}, {"dead.{queue}", "dead.email"}, {"", ""}, {std::nullopt, "order.paid"}}) {
+        CAPTURE(used);
+        Fixture f(with({"", "team.dlx", configured}));
+        f.broker.exchanges["team.dlx"] = "graveyard";
+        f.broker.queues["graveyard"];
+        f.answer_declares();
+        f.deliver(used_up());
+        CHECK(f.lying_in("graveyard") == 1);
+        CHECK(f.broker.routing_keys == Lines{used});
+        f.confirm_all();
+        CHECK(f.broker.acked == Tags{1});
+        CHECK(f.reporter.lines == Lines{"parked email team.dlx attempts-exhausted"});
+    }
+}
+
+TEST_CASE("a parking exchange is looked for, never declared; where it is missing the catch-all takes its messages") {
+    Fixture f(with({"", "team.dlx", "dead"}));
+    CHECK(f.broker.declares.back().topology == core::Topology{core::ForeignExchange{"team.dlx"}});
+    f.broker.refused.insert("team.dlx");
+    f.answer_declares();
+    f.deliver(used_up());
+    CHECK(f.lying_in("retryd.parked") == 1);
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "attempts-exhausted");
+    CHECK(f.reporter.lines == Lines{"refused team.dlx 406 in the broker's words"});
+}
+
+TEST_CASE("a parking exchange that leads nowhere: nothing is acked, and the catch-all takes it the next time") {
+    Fixture f(with({"", "team.dlx", "dead"}));
+    f.broker.exchanges["team.dlx"] = "not there";
+    f.answer_declares();
+    f.deliver(used_up());
+    f.confirm_all();
+    CHECK(f.broker.acked.empty());
+    CHECK(f.reporter.lines ==
+          Lines{"refused team.dlx exchange 'team.dlx' leads to no queue", "requeued team.dlx returned 1000"});
+    f.pass(core::Milliseconds{1000});
+    CHECK(f.broker.requeued == Tags{1});
+    f.deliver(used_up());
+    f.confirm_all();
+    CHECK(f.lying_in("retryd.parked") == 1);
+    CHECK(f.broker.acked == Tags{2});
+    f.pass(core::Milliseconds{60'000});
+    f.broker.exchanges["team.dlx"] = "graveyard";
+    f.broker.queues["graveyard"];
+    f.deliver(used_up());
+    f.answer_declares();
+    CHECK(f.lying_in("graveyard") == 1);
+    CHECK(f.reporter.lines.back() == "healed team.dlx");
+}
+
+TEST_CASE("two keys of one exchange are two targets: what one loses does not stop the other") {
+    core::Policy policy = with({"", "team.dlx", "a"});
+    policy.entries.push_back({"sms", {"l", {core::Milliseconds{1000}}}, {"", "team.dlx", "b"}});
+    Fixture f(policy);
+    f.answer_declares();
+    f.relay.on_returned("team.dlx", "a", f.now);
+    f.broker.exchanges["team.dlx"] = "graveyard";
+    f.broker.queues["graveyard"];
+    f.deliver({"sms", "rejected", "sms", 1});
+    CHECK(f.lying_in("graveyard") == 1);
+}
+
+TEST_CASE("other dead-letter exchanges are bound at start; a refused one is reported and tried again every minute") {
+    core::Policy policy = Fixture::policy();
+    policy.error_bindings = {{"legacy.dlx", "#"}, {"other.dlx", "a.#"}};
+    Fixture f(policy);
+    CHECK(f.broker.declares[0].topology == core::Topology{core::BindingSpec{"retryd.errors", "legacy.dlx", "#", {}}});
+    CHECK(f.broker.declares[1].topology == core::Topology{core::BindingSpec{"retryd.errors", "other.dlx", "a.#", {}}});
+    f.broker.refused.insert("legacy.dlx");
+    f.answer_declares();
+    CHECK(f.reporter.lines == Lines{"refused legacy.dlx 406 in the broker's words"});
+    CHECK(f.relay.next_tick() == f.now.steady + core::Milliseconds{60'000});
+    f.pass(core::Milliseconds{60'000});
+    REQUIRE(f.broker.declares.size() == 1);
+    f.broker.refused.clear();
+    f.answer_declares();
+    CHECK(f.reporter.lines.back() == "healed legacy.dlx");
+    CHECK_FALSE(f.relay.next_tick());
+}
+
+}  // namespace retryd::relay

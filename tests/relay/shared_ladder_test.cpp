@@ -1,0 +1,186 @@
+// One set of rungs for many work queues: bound to the return exchange, brought home when their rung missed them.
+#include "relay/relay_fixture.h"
+#include "support/catch.h"
+
+namespace retryd::relay {
+namespace {
+
+using Tags = std::vector<core::DeliveryTag>;
+using Lines = std::vector<std::string>;
+
+core::Policy shared_policy() {
+    core::Ladder ladder{"shared", {core::Milliseconds{1000}, core::Milliseconds{2000}}};
+    ladder.return_path = core::ReturnPath::headers;
+    core::Policy policy;
+    policy.entries.push_back({"email", ladder, {"{queue}.parked"}});
+    policy.entries.push_back({"web.*", ladder, {"{queue}.parked"}});
+    return policy;
+}
+
+struct SharedFixture : Fixture {
+    SharedFixture() : Fixture(shared_policy()) {
+        answer_declares();
+        answer_binds();
+        broker.queues["email"];
+        broker.queues["retryd.errors"];
+    }
+};
+
+}  // namespace
+
+TEST_CASE("at start each shared rung is declared once for all entries, and queues known by name are bound") {
+    Fixture f(shared_policy());
+    Lines keys;
+    for (const auto& declared : f.broker.declares)
+        keys.push_back(declared.key);
+    CHECK(keys == Lines{"retryd.shared.1s", "retryd.shared.2s", "\nemail.parked"});
+    CHECK(f.broker.binds == Lines{"email"});
+}
+
+TEST_CASE("a message goes onto a shared rung with the producer's routing key") {
+    SharedFixture f;
+    DeadMessage dead;
+    dead.routing_key = "order.paid";
+    f.deliver(dead);
+    CHECK(f.lying_in("retryd.shared.1s") == 1);
+    CHECK(f.broker.routing_keys == Lines{"order.paid"});
+    f.confirm_all();
+    CHECK(f.broker.acked == Tags{1});
+    CHECK(f.reporter.lines == Lines{"retried email retryd.shared.1s rejected"});
+}
+
+TEST_CASE("a work queue that only a glob names is bound before its first message is published") {
+    SharedFixture f;
+    f.deliver({"web.shop"});
+    f.deliver({"web.shop"});
+    CHECK(f.broker.binds == Lines{"web.shop"});
+    CHECK(f.lying_in("retryd.shared.1s") == 0);
+    f.answer_binds();
+    f.answer_declares();
+    CHECK(f.lying_in("retryd.shared.1s") == 2);
+    f.deliver({"web.shop"});
+    CHECK(f.broker.binds.empty());
+}
+
+TEST_CASE("a queue of a glob that cannot be bound because it is not there: parked as queue-gone, and not remembered") {
+    SharedFixture f;
+    f.broker.missing.insert("web.forged");
+    f.deliver({"web.forged"});
+    f.answer_binds();
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "queue-gone");
+    f.deliver({"web.forged"});
+    CHECK(f.broker.binds == Lines{"web.forged"});
+    CHECK(f.broker.declares.empty());
+}
+
+TEST_CASE("a queue known by name that is not there yet: its messages wait on their rung") {
+    SharedFixture f;
+    f.broker.missing.insert("email");
+    f.relay.on_bound("email", CheckOutcome::missing, "", f.now);
+    f.deliver();
+    CHECK(f.lying_in("retryd.shared.1s") == 1);
+}
+
+TEST_CASE("a binding that is refused parks as unpublishable, is reported once, tried again after a minute, and heals") {
+    Fixture f(shared_policy());
+    f.broker.refused.insert("email");
+    f.answer_declares();
+    f.answer_binds();
+    f.deliver();
+    CHECK(f.header("email.parked", "retryd-parked-reason") == "unpublishable");
+    CHECK(f.reporter.lines == Lines{"refused email 403 in the broker's words"});
+    f.pass(core::Milliseconds{59'999});
+    f.deliver();
+    CHECK(f.broker.binds.empty());
+    CHECK(f.lying_in("email.parked") == 2);
+    f.pass(core::Milliseconds{1});
+    f.broker.refused.clear();
+    f.deliver();
+    f.answer_binds();
+    CHECK(f.lying_in("retryd.shared.1s") == 1);
+    CHECK(f.reporter.lines.back() == "healed email");
+}
+
+TEST_CASE("what its rung could not deliver is bound again and goes home at once, with the producer's key") {
+    SharedFixture f;
+    f.deliver_undelivered("email");
+    f.deliver_undelivered("email");
+    CHECK(f.broker.binds == Lines{"email"});
+    CHECK(f.lying_in("email") == 0);
+    f.answer_binds();
+    f.answer_declares();  // the return exchange itself
+    f.answer_binds();
+    REQUIRE(f.lying_in("email") == 2);
+    CHECK(f.header("email", "retryd-attempt") == "2");
+    CHECK(f.header("email", "x-death") == "(none)");
+    CHECK(f.broker.routing_keys == Lines{"order.paid", "order.paid"});
+    f.confirm_all();
+    CHECK(f.broker.acked == Tags{1, 2});
+    CHECK(f.reporter.lines.back() == "sent-home email retryd.return undelivered");
+}
+
+TEST_CASE("what its rung could not deliver is parked as queue-gone when its queue is gone, with its whole story") {
+    SharedFixture f;
+    f.broker.missing.insert("email");
+    f.deliver_undelivered("email");
+    f.answer_binds();
+    REQUIRE(f.lying_in("retryd.parked") == 1);
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "queue-gone");
+    CHECK(f.header("retryd.parked", "retryd-queue") == "email");
+    CHECK(f.header("retryd.parked", "retryd-attempt") == "2");
+    f.confirm_all();
+    CHECK(f.broker.acked == Tags{1});
+}
+
+TEST_CASE("what its rung could not deliver is parked as unpublishable when its queue may not be bound") {
+    SharedFixture f;
+    f.broker.refused.insert("email");
+    f.deliver_undelivered("email");
+    f.answer_binds();
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "unpublishable");
+}
+
+TEST_CASE("an answer holds for those that waited for it: a queue that comes and goes makes no message run round") {
+    SharedFixture f;
+    f.deliver_undelivered("email");
+    f.answer_binds();
+    f.answer_declares();
+    f.answer_binds();
+    CHECK(f.lying_in("email") == 1);
+    f.broker.missing.insert("email");
+    f.deliver_undelivered("email");
+    CHECK(f.broker.binds == Lines{"email"});
+    f.answer_binds();
+    CHECK(f.lying_in("email") == 1);
+    CHECK(f.lying_in("retryd.parked") == 1);
+}
+
+TEST_CASE("where nothing may be declared nothing is bound: a missing binding parks what it should have brought home") {
+    Fixture f(shared_policy(), {}, false);
+    CHECK(f.broker.binds.empty());
+    f.answer_declares();
+    f.deliver();
+    CHECK(f.lying_in("retryd.shared.1s") == 1);
+    f.deliver({"web.shop"});
+    CHECK(f.broker.checks == Lines{"web.shop"});
+    f.broker.answer_checks(f.relay, f.now);
+    f.answer_declares();
+    CHECK(f.lying_in("retryd.shared.1s") == 2);
+    f.deliver_undelivered("email");
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "unpublishable");
+    CHECK(f.broker.binds.empty());
+}
+
+TEST_CASE("on a broker where priorities hold others back a shared rung has its twin for them") {
+    core::BrokerFeatures features;
+    features.priority_blocks_expiry = true;
+    Fixture f(shared_policy(), features);
+    f.answer_declares();
+    DeadMessage dead;
+    dead.priority = 5;
+    f.deliver(dead);
+    f.answer_declares();
+    CHECK(f.lying_in("retryd.shared.1s.high") == 1);
+}
+
+}  // namespace retryd::relay

@@ -1,0 +1,118 @@
+// What the operator reads of the flow: whole lines, since they are all there is at 3 a.m.
+#include "telemetry/log_reporter.h"
+
+#include <unistd.h>
+
+#include <cstdio>
+#include <functional>
+#include <string>
+
+#include "support/catch.h"
+
+namespace retryd::telemetry {
+namespace {
+
+using core::Milliseconds;
+using relay::Outcome;
+using relay::RequeueCause;
+using relay::Role;
+
+/// What is written to standard error meanwhile, without the time at the beginning of each line.
+std::string said(const std::function<void(LogReporter&)>& what, config::LogLevel level = config::LogLevel::info) {
+    std::FILE* file = std::tmpfile();
+    REQUIRE(file != nullptr);
+    const int standard_error = dup(STDERR_FILENO);
+    dup2(fileno(file), STDERR_FILENO);
+    {
+        Log log({level, config::LogFormat::text}, Log::Sink::journal);
+        LogReporter reporter(log);
+        what(reporter);
+    }
+    std::fflush(stderr);
+    dup2(standard_error, STDERR_FILENO);
+    close(standard_error);
+    std::rewind(file);
+    std::string text;
+    for (int c = std::fgetc(file); c != EOF; c = std::fgetc(file))
+        text.push_back(static_cast<char>(c));
+    std::fclose(file);
+    return text;
+}
+
+}  // namespace
+
+TEST_CASE("single messages are said at debug only, each outcome in its own words") {
+    const auto all = [](LogReporter& reporter) {
+        reporter.settled({Outcome::retried, "email", "email.retry.5s", "rejected", {}, {}});
+        reporter.settled({Outcome::parked, "email", "email.parked", "too-old", {}, {}});
+        reporter.settled({Outcome::parked, "", "retryd.parked", "no-death", {}, {}});
+        reporter.settled({Outcome::dropped, "email", "", "expired", {}, {}});
+        reporter.settled({Outcome::sent_home, "email", "retryd.return", "undelivered", {}, {}});
+    };
+    CHECK(said(all).empty());
+    CHECK(said(all, config::LogLevel::debug) ==
+          "<7>retrying a message from 'email' in 'email.retry.5s': rejected\n"
+          "<7>parked a message from 'email' in 'email.parked': too-old\n"
+          "<7>parked a message of no known queue in 'retryd.parked': no-death\n"
+          "<7>dropped a message from 'email', as configured: expired\n"
+          "<7>sent home a message from 'email', which its rung had not found: the queue is bound again\n");
+}
+
+TEST_CASE("a refusal says what it means for messages, by what was refused") {
+    const auto line = [](Role role) {
+        return said([&](LogReporter& reporter) { reporter.refused(role, "x", "because"); });
+    };
+    const std::string again = ". It is tried again every minute\n";
+    CHECK(line(Role::rung) == "<3>because. Until then messages for 'x' are parked as unpublishable" + again);
+    const std::string parking =
+        "<3>because. Until then messages that should be parked in 'x' are parked in the catch-all queue" + again;
+    CHECK(line(Role::parking) == parking);
+    CHECK(line(Role::parking_exchange) == parking);
+    CHECK(line(Role::home_binding) ==
+          "<3>because. Without it no shared rung finds the queue: its messages are parked as unpublishable until then" +
+              again);
+    CHECK(line(Role::error_binding) ==
+          "<3>because. Until then messages that work queues dead-letter to 'x' do not reach retryd" + again);
+    CHECK(line(Role::return_exchange) ==
+          "<3>because. Until then messages that a shared rung could not deliver are held in the error queue" + again);
+}
+
+TEST_CASE("a queue that does not take messages is said once, and once when it does again") {
+    const std::string lines = said([](LogReporter& reporter) {
+        reporter.requeued(Role::rung, "r", RequeueCause::nacked, Milliseconds{1000});
+        reporter.requeued(Role::rung, "r", RequeueCause::nacked, Milliseconds{2000});
+        reporter.settled({Outcome::retried, "email", "r", "rejected", {}, {}});
+        reporter.settled({Outcome::retried, "email", "r", "rejected", {}, {}});
+    });
+    CHECK(lines ==
+          "<4>the broker refused (nacked) a message for queue 'r'; is a queue full (max-length with reject-publish), "
+          "or without a leader? Messages for it go back to the error queue and are tried again, with growing pauses "
+          "(now 1s)\n"
+          "<6>'r' takes messages again\n");
+}
+
+TEST_CASE("a returned message says of a queue that it will be declared, of an exchange that it leads nowhere") {
+    const auto line = [](Role role) {
+        return said([&](LogReporter& r) { r.requeued(role, "x", RequeueCause::returned, Milliseconds{1000}); });
+    };
+    CHECK(line(Role::rung).starts_with("<4>queue 'x' is not there; it will be declared again. Messages for it"));
+    CHECK(line(Role::parking_exchange).starts_with("<4>exchange 'x' leads to no queue. Messages for it"));
+}
+
+TEST_CASE("what has healed is named for what it is") {
+    const auto line = [](Role role) { return said([&](LogReporter& reporter) { reporter.healed(role, "x"); }); };
+    CHECK(line(Role::rung) == "<6>queue 'x' is as it must be again\n");
+    CHECK(line(Role::parking_exchange) == "<6>exchange 'x' is as it must be again\n");
+    CHECK(line(Role::error_binding) == "<6>the binding of 'x' is as it must be again\n");
+}
+
+TEST_CASE("level and format can change under way") {
+    const std::string lines = said([](LogReporter& reporter) { reporter.healed(Role::rung, "a"); });
+    CHECK(lines == "<6>queue 'a' is as it must be again\n");
+    Log log({config::LogLevel::error, config::LogFormat::text}, Log::Sink::plain);
+    CHECK_FALSE(log.enabled(config::LogLevel::info));
+    log.configure({config::LogLevel::debug, config::LogFormat::json});
+    CHECK(log.enabled(config::LogLevel::debug));
+}
+
+}  // namespace retryd::telemetry
