@@ -3,34 +3,55 @@
 #include <numeric>
 
 #include "core/names.h"
+#include "core/topology.h"
 
 namespace retryd::commands {
 namespace {
 
 constexpr const char* any_queue = "{queue}";
 
+std::string work_queue(const core::Entry& entry) {
+    return core::is_glob(entry.match) ? any_queue : entry.match;
+}
+
+std::vector<Lane> lanes(const core::Entry& entry, core::Milliseconds step) {
+    std::vector<Lane> found;
+    for (const core::Milliseconds delay : core::lanes_of(step, entry.ladder.jitter)) {
+        // Very short steps have lanes of the same length: one queue.
+        if (!found.empty() && found.back().delay == delay) continue;
+        found.push_back({delay, core::rung_name_of(entry.ladder, work_queue(entry), delay, false)});
+    }
+    return found;
+}
+
 }  // namespace
 
 std::vector<Climb> climbs(const core::Entry& entry) {
-    const std::string work_queue = core::is_glob(entry.match) ? any_queue : entry.match;
     std::vector<Climb> found;
     for (const core::Milliseconds delay : entry.ladder.steps) {
         const std::size_t failure = found.empty() ? 1 : found.back().last + 1;
         if (!found.empty() && found.back().delay == delay) {
             found.back().last = failure;
         } else {
-            found.push_back({failure, failure, delay, core::rung_name(work_queue, delay, false)});
+            found.push_back({failure, failure, delay, lanes(entry, delay)});
         }
     }
     return found;
 }
 
-std::string parked(const core::Entry& entry) {
-    return core::expand_queue(entry.parked, core::is_glob(entry.match) ? any_queue : entry.match);
+std::string parking_queue(const core::Entry& entry) {
+    return core::expand_queue(entry.parked.queue, work_queue(entry));
 }
 
 core::Milliseconds total_wait(const core::Ladder& ladder) {
     return std::accumulate(ladder.steps.begin(), ladder.steps.end(), core::Milliseconds::zero());
+}
+
+core::Milliseconds least_wait(const core::Ladder& ladder) {
+    core::Milliseconds total{};
+    for (const core::Milliseconds step : ladder.steps)
+        total += core::lanes_of(step, ladder.jitter).front();
+    return total;
 }
 
 }  // namespace retryd::commands

@@ -8,20 +8,27 @@
 
 namespace retryd::commands {
 
+/// One of the queues of a step.
+struct Lane {
+    core::Milliseconds delay{};
+    std::string queue;  // the rung; with {queue} in it where the entry is a glob and its rungs are not shared
+};
+
 /// Consecutive failures that wait on the same rung.
 struct Climb {
     std::size_t first = 1;  // the number of the failure; the first is 1
     std::size_t last = 1;
     core::Milliseconds delay{};
-    std::string queue;  // the rung; with {queue} in it where the entry is a glob
+    std::vector<Lane> lanes;  // the shortest first, the step's own delay last; that alone without jitter
 };
 
 std::vector<Climb> climbs(const core::Entry& entry);
 
-/// Where its messages are parked; with {queue} in it where only the message tells.
-std::string parked(const core::Entry& entry);
+/// The queue where its messages are parked, with {queue} in it where only the message tells; empty for an exchange.
+std::string parking_queue(const core::Entry& entry);
 
-/// The waits of one message that climbs all of it.
+/// The waits of one message that climbs all of it: at the longest, and with the luck of every shortest lane.
 core::Milliseconds total_wait(const core::Ladder& ladder);
+core::Milliseconds least_wait(const core::Ladder& ladder);
 
 }  // namespace retryd::commands

@@ -3,28 +3,15 @@
 #include <algorithm>
 #include <ostream>
 
-#include "commands/climb.h"
+#include "commands/counted.h"
+#include "commands/heading.h"
+#include "commands/meaning_entry.h"
+#include "commands/queue_count.h"
 #include "commands/table.h"
 #include "config/size.h"
-#include "core/duration.h"
-#include "core/names.h"
 
 namespace retryd::commands {
 namespace {
-
-class Heading {
-  public:
-    explicit Heading(bool colour) : on_(colour ? "\x1b[1m" : ""), off_(colour ? "\x1b[0m" : "") {}
-    std::string operator()(const std::string& text) const { return on_ + text + off_; }
-
-  private:
-    std::string on_;
-    std::string off_;
-};
-
-std::string counted(std::size_t number, const std::string& singular, const std::string& plural) {
-    return std::to_string(number) + " " + (number == 1 ? singular : plural);
-}
 
 std::string address(const config::Endpoint& endpoint) {
     const bool ipv6 = endpoint.host.find(':') != std::string::npos;
@@ -49,55 +36,72 @@ void print_brokers(const config::Broker& broker, const Heading& heading, std::os
     print_table(rows, "  ", out);
 }
 
+void print_management(const config::Management& management, const Heading& heading, std::ostream& out) {
+    out << '\n' << heading("Management API") << '\n';
+    print_table({{management.url, "user " + management.username}}, "  ", out);
+}
+
 void print_errors(const config::Settings& settings, const Heading& heading, std::ostream& out) {
     const core::Policy& policy = settings.policy;
     out << '\n' << heading("Failures arrive through") << '\n';
-    print_table({{"exchange", policy.error_exchange, "fanout"},
-                 {"queue", policy.error_queue,
-                  std::string{core::to_string(policy.error_queue_type)} + ", at most " +
-                      counted(settings.prefetch.messages, "message", "messages") + " or " +
-                      config::format_size(settings.prefetch.body_bytes) + " in hand"}},
-                "  ", out);
-}
-
-void print_entry(const core::Entry& entry, const Heading& heading, std::ostream& out) {
-    const core::Ladder& ladder = entry.ladder;
-    const std::size_t retries = ladder.steps.size();
-    out << "\n  " << heading(entry.match) << "  ladder " << ladder.name << ": " << counted(retries, "retry", "retries")
-        << " on " << core::to_string(ladder.queue_type) << " queues, " << core::format_duration(total_wait(ladder))
-        << " of waiting in all\n";
-    Rows rows{{"failure", "waits", "in"}};
-    for (const Climb& climb : climbs(entry)) {
-        const std::string last = climb.last == climb.first ? "" : "-" + std::to_string(climb.last);
-        rows.push_back({std::to_string(climb.first) + last, core::format_duration(climb.delay), climb.queue});
+    Rows rows{{"exchange", policy.error_exchange, "fanout"}};
+    for (const core::ErrorBinding& binding : policy.error_bindings) {
+        rows.push_back(
+            {"exchange", binding.exchange, "bound with routing key \"" + binding.routing_key + "\"; has to be there"});
     }
-    rows.push_back({std::to_string(retries + 1), "parked", parked(entry)});
-    print_table(rows, "    ", out);
+    rows.push_back({"queue", policy.error_queue,
+                    std::string{core::to_string(policy.error_queue_type)} + ", at most " +
+                        counted(settings.prefetch.messages, "message", "messages") + " or " +
+                        config::format_size(settings.prefetch.body_bytes) + " in hand"});
+    print_table(rows, "  ", out);
 }
 
-}  // namespace
-
-void print_meaning(const config::Settings& settings, const std::string& file, bool colour, std::ostream& out) {
-    const Heading heading{colour};
-    const auto& entries = settings.policy.entries;
-    out << file << " is fine: " << counted(entries.size(), "queue entry", "queue entries") << ".\n\n";
-    print_brokers(settings.broker, heading, out);
-    print_errors(settings, heading, out);
+void print_entries(const std::vector<core::Entry>& entries, const Heading& heading, std::ostream& out) {
+    const bool differs = std::any_of(entries.begin(), entries.end(),
+                                     [](const core::Entry& entry) { return entry.on != core::OnDeath{}; });
     out << '\n'
         << heading("Work queues, the first entry that matches wins") << '\n'
         << "  What was rejected, or reached its delivery limit, is retried; what expired, or was too much for its "
            "queue,\n"
-        << "  is parked at once.\n";
+        << "  is parked at once" << (differs ? ", unless the entry says otherwise" : "") << ".\n";
     for (const core::Entry& entry : entries)
-        print_entry(entry, heading, out);
-    const bool all_match = std::any_of(entries.begin(), entries.end(), [](const core::Entry& entry) {
+        print_entry(entry, heading(entry.match), out);
+}
+
+void print_everything_else(const core::Policy& policy, const Heading& heading, std::ostream& out) {
+    const bool all_match = std::any_of(policy.entries.begin(), policy.entries.end(), [](const core::Entry& entry) {
         return entry.match.find_first_not_of('*') == std::string::npos;
     });
     out << '\n' << heading("Everything else") << '\n';
     out << "  "
         << (all_match ? "Messages without a readable death are"
                       : "Messages of other queues, and those without a readable death, are")
-        << " parked in " << settings.policy.catch_all << ".\n";
+        << " parked in " << policy.catch_all << ".\n";
+}
+
+void print_queue_count(const config::Settings& settings, const Heading& heading, std::ostream& out) {
+    const QueueCount count = count_queues(settings.policy);
+    out << '\n' << heading("Queues on the broker") << '\n';
+    if (!settings.declare) out << "  retryd declares none of them (declare: false); they have to be there.\n";
+    Rows rows{{std::to_string(count.fixed), "in any case"}};
+    for (const QueueCount::PerMatch& one : count.per_match)
+        rows.push_back({std::to_string(one.queues), "per queue that matches " + one.match});
+    print_table(rows, "  ", out);
+    out << "  RabbitMQ 4.0 to 4.2: one more for each rung that gets to carry a priority above 4.\n";
+}
+
+}  // namespace
+
+void print_meaning(const config::Settings& settings, const std::string& file, bool colour, std::ostream& out) {
+    const Heading heading{colour};
+    const core::Policy& policy = settings.policy;
+    out << file << " is fine: " << counted(policy.entries.size(), "queue entry", "queue entries") << ".\n\n";
+    print_brokers(settings.broker, heading, out);
+    if (settings.management) print_management(*settings.management, heading, out);
+    print_errors(settings, heading, out);
+    print_entries(policy.entries, heading, out);
+    print_everything_else(policy, heading, out);
+    print_queue_count(settings, heading, out);
 }
 
 }  // namespace retryd::commands

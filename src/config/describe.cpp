@@ -24,15 +24,21 @@ class Recorder : public Section {
         keys(inner);
     }
 
+    void text_or_section(std::string_view name, const Scalar& text, const std::function<void(Section&)>& keys,
+                         std::string_view meaning) override {
+        add(name, Type::text_or_section, text, meaning);
+        Recorder inner{path(name) + ".", keys_};
+        keys(inner);
+    }
+
     void named_sections(std::string_view name, const DescribeNamed& keys, std::string_view meaning) override {
         add(name, Type::named_sections, {}, meaning);
         Recorder inner{path(name) + ".*.", keys_};
         keys(inner, {{}, path(name) + ".*"}, "*");
     }
 
-    void sections(std::string_view name, const Describe& keys, std::string_view meaning) override {
-        Scalar scalar;
-        add(name, Type::sections, required(std::move(scalar)), meaning);
+    void sections(std::string_view name, Presence presence, const Describe& keys, std::string_view meaning) override {
+        add(name, Type::sections, presence_of(presence), meaning);
         Recorder inner{path(name) + "[].", keys_};
         keys(inner, {{}, path(name) + "[]"});
     }
@@ -41,8 +47,8 @@ class Recorder : public Section {
     std::string path(std::string_view name) const { return prefix_ + std::string{name}; }
 
     void add(std::string_view name, Type type, const Scalar& value, std::string_view meaning) {
-        keys_.push_back(
-            {path(name), type, value.type, value.expected, value.fallback, value.required, std::string{meaning}});
+        keys_.push_back({path(name), type, value.type, value.expected, value.fallback, value.required,
+                         value.may_be_null, value.pattern, value.choices, value.range, std::string{meaning}});
     }
 
     std::string prefix_;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "config/keys_policy.h"
 #include "config/scalars.h"
 
 namespace retryd::config {
@@ -14,8 +15,6 @@ using std::chrono::seconds;
 constexpr milliseconds least{1};
 constexpr hours longest_wait{1};
 constexpr seconds longest_heartbeat{65535};  // AMQP carries it as a short
-
-const Choices<core::QueueType> queue_types{{"quorum", core::QueueType::quorum}, {"classic", core::QueueType::classic}};
 
 void tls(Section& s, WrittenBroker& broker, Tls& settings) {
     s.key("ca_file", text(broker.ca_file, "the path of a PEM file"),
@@ -56,35 +55,14 @@ void broker(Section& s, Written& written) {
         "tls", [&](Section& in) { tls(in, broker, settings.tls); }, "TLS, for URIs that begin with amqps://.");
 }
 
-void errors(Section& s, Written& written) {
-    s.key("exchange", exchange_name(written.exchange),
-          "The fanout exchange to which the work queues' policy dead-letters.");
-    s.key("queue", queue_name(written.queue), "The one queue that retryd consumes.");
-    s.key("queue_type", choice(written.settings.policy.error_queue_type, queue_types), "The error queue's type.");
-    s.key("prefetch", integer(written.settings.prefetch.messages, 1), "How many messages are in hand at once.");
-    s.key("prefetch_bytes", size(written.settings.prefetch.body_bytes),
-          "How many bytes of bodies are in hand at once; whichever limit is reached first.");
-}
-
-void ladder(Section& s, core::Ladder& ladder) {
-    Scalar delays = required(each_step(ladder.steps));
-    s.list("delays", delays, "The wait after the first failure, the second, …; past the last one a message is parked.");
-    s.key("queue_type", choice(ladder.queue_type, queue_types), "The type of the ladder's delay queues.");
-}
-
-void entry(Section& s, WrittenEntry& entry) {
-    s.key("match", required(queue_pattern(entry.match)),
-          "A work queue, or a glob: * stands for any run of characters, ? for one.");
-    s.key("ladder", required(text(entry.ladder, "the name of a ladder")), "The ladder that its messages climb.");
-    s.key("parked", queue_template(entry.parked),
-          "Where its messages are parked; without it, parking.queue. {queue} stands for the work queue.");
-}
-
-void parking(Section& s, Written& written) {
-    s.key("queue", queue_template(written.parking_queue),
-          "Where messages are parked that have used up their ladder. {queue} stands for the work queue.");
-    s.key("catch_all", queue_name(written.catch_all),
-          "Where messages are parked that belong to no work queue, or to none that an entry matches.");
+void management(Section& s, WrittenManagement& management) {
+    s.key("url", required(management_url(management.url)), "Where RabbitMQ's management API is.");
+    s.key("username", text(management.username, "a user name"),
+          "The user to log in as, with the tag `management` at least; without it, the broker's.");
+    s.key("password", secret(any_text(management.password, "a password, best as ${RETRYD_PASSWORD}")),
+          "The user's password; without it, the broker's.");
+    s.key("password_file", text(management.password_file, "the path of a file"),
+          "Instead of password: a file that holds it; a line break at its end is not part of it.");
 }
 
 void log(Section& s, Log& settings) {
@@ -103,26 +81,17 @@ void log(Section& s, Log& settings) {
 void describe(Section& file, Written& written) {
     file.section(
         "broker", [&](Section& s) { broker(s, written); }, "How to reach RabbitMQ.");
-    file.section(
-        "errors", [&](Section& s) { errors(s, written); }, "Where failed messages arrive.");
-    file.named_sections(
-        "ladders",
-        [&](Section& s, const Place& place, const std::string& name) {
-            written.ladders.push_back({name, place, {name, {}, core::QueueType::quorum}});
-            ladder(s, written.ladders.back().ladder);
-        },
-        "The ladders, by name.");
-    file.sections(
-        "queues",
-        [&](Section& s, const Place& place) {
-            written.entries.push_back({place, {}, {}, {}});
-            entry(s, written.entries.back());
-        },
-        "The work queues and their ladders; the first entry that matches wins.");
-    file.section(
-        "parking", [&](Section& s) { parking(s, written); }, "Where messages wait for a person.");
+    describe_errors(file, written);
+    describe_ladders(file, written);
+    describe_queues(file, written);
+    describe_parking(file, written);
     file.section(
         "log", [&](Section& s) { log(s, written.settings.log); }, "The log, on standard error.");
+    file.section(
+        "management", [&](Section& s) { management(s, written.management); },
+        "RabbitMQ's management API, for what AMQP cannot tell; without it, `plan` sees less.");
+    file.key("declare", boolean(written.settings.declare),
+             "Whether retryd declares its exchanges and queues; false: it only checks that they are there.");
     file.key("shutdown_timeout", duration(written.settings.shutdown_timeout, milliseconds{0}, longest_wait),
              "How long messages in hand may take to be settled when retryd is told to stop.");
 }

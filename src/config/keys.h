@@ -1,6 +1,7 @@
 // Every key of the configuration, described in one place.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,6 +21,10 @@ struct KeyInfo {
     std::string expected;
     std::string fallback;  // empty: none
     bool required = false;
+    bool may_be_null = false;
+    std::string pattern;  // these three as in Scalar; of a list: of its items
+    std::vector<std::string> choices;
+    std::optional<Range> range;
     std::string meaning;  // one sentence, for an operator
 };
 

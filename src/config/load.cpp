@@ -38,6 +38,7 @@ std::variant<Settings, Problems> load(const std::string& text, const Surrounding
 
     Settings& settings = written.settings;
     settle_broker(written, surroundings, settings.broker, problems);
+    settings.management = settle_management(written.management, surroundings, settings.broker, problems);
     settle_policy(written, settings.policy, problems);
     if (!problems.empty()) return in_order(std::move(problems));
     return std::move(settings);

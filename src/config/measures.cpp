@@ -1,5 +1,6 @@
 // The types of values that have a unit: durations, delays, sizes.
 #include <string>
+#include <utility>
 
 #include "config/scalars.h"
 #include "config/size.h"
@@ -10,6 +11,9 @@ namespace retryd::config {
 namespace {
 
 using Complaint = std::optional<std::string>;
+
+/// At least one unit, larger before smaller; core::parse_duration as a regular expression.
+const std::string duration_pattern = "(?=[0-9])([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?";
 
 /// The commonest slip.
 bool lacks_unit(const std::string& text) {
@@ -32,12 +36,18 @@ std::string range_words(core::Milliseconds least, core::Milliseconds most, core:
            core::format_duration(example);
 }
 
+Scalar any_duration(std::string expected) {
+    Scalar scalar;
+    scalar.type = Type::duration;
+    scalar.expected = std::move(expected);
+    scalar.pattern = "^" + duration_pattern + "$";
+    return scalar;
+}
+
 }  // namespace
 
 Scalar duration(core::Milliseconds& target, core::Milliseconds least, core::Milliseconds most) {
-    Scalar scalar;
-    scalar.type = Type::duration;
-    scalar.expected = "a duration" + range_words(least, most, target);
+    Scalar scalar = any_duration("a duration" + range_words(least, most, target));
     scalar.fallback = core::format_duration(target);
     scalar.take = [&target, least, most](const std::string& text, const Place&) {
         return read_duration(text, least, most, target);
@@ -46,22 +56,24 @@ Scalar duration(core::Milliseconds& target, core::Milliseconds least, core::Mill
 }
 
 Scalar duration(Given<core::Milliseconds>& target, core::Milliseconds least, core::Milliseconds most) {
-    Scalar scalar = duration(target.value, least, most);
+    Scalar scalar = duration(target, least, most, target.value);
+    scalar.fallback = core::format_duration(target.value);
+    return scalar;
+}
+
+Scalar duration(Given<core::Milliseconds>& target, core::Milliseconds least, core::Milliseconds most,
+                core::Milliseconds example) {
+    Scalar scalar = any_duration("a duration" + range_words(least, most, example));
     scalar.take = [&target, least, most](const std::string& text, const Place& place) {
         Complaint complaint = read_duration(text, least, most, target.value);
-        if (!complaint) {
-            target.place = place;
-            target.given = true;
-        }
+        if (!complaint) target = {target.value, place, true};
         return complaint;
     };
     return scalar;
 }
 
 Scalar seconds(std::chrono::seconds& target, std::chrono::seconds least, std::chrono::seconds most) {
-    Scalar scalar;
-    scalar.type = Type::duration;
-    scalar.expected = "a duration in whole seconds" + range_words(least, most, target);
+    Scalar scalar = any_duration("a duration in whole seconds" + range_words(least, most, target));
     scalar.fallback = core::format_duration(target);
     scalar.take = [&target, least, most](const std::string& text, const Place&) -> Complaint {
         core::Milliseconds value{};
@@ -78,6 +90,7 @@ Scalar size(std::uint64_t& target) {
     scalar.type = Type::size;
     scalar.expected = "a size in bytes from 1B to 1024GiB, such as " + format_size(target);
     scalar.fallback = format_size(target);
+    scalar.pattern = "^[0-9]+([kKMG]?B|[KMG]iB)$";
     scalar.take = [&target](const std::string& text, const Place&) -> Complaint {
         const auto value = parse_size(text);
         if (!value) return lacks_unit(text) ? "has no unit" : "is not a size";
@@ -88,20 +101,21 @@ Scalar size(std::uint64_t& target) {
     return scalar;
 }
 
-Scalar each_step(std::vector<core::Milliseconds>& target) {
-    Scalar scalar;
-    scalar.type = Type::duration;
-    scalar.expected = "a delay from 1ms to " + core::format_duration(core::longest_ttl) +
-                      ", such as 30s, or 30s x3 for three attempts";
-    scalar.take = [&target](const std::string& text, const Place&) -> Complaint {
+Scalar each_step(Given<std::vector<core::Milliseconds>>& target) {
+    Scalar scalar = any_duration("a delay from 1ms to " + core::format_duration(core::longest_ttl) +
+                                 ", such as 30s, or 30s x3 for three attempts");
+    scalar.pattern = "^" + duration_pattern + "( +x[1-9][0-9]*)?$";
+    scalar.take = [&target](const std::string& text, const Place& place) -> Complaint {
         const auto steps = parse_steps(text);
         if (!steps) return lacks_unit(text) ? "has no unit" : "is not a delay";
         if (steps->delay == core::Milliseconds::zero()) return "is too short";
         const auto times = static_cast<std::size_t>(steps->times);
-        if (target.size() + times > static_cast<std::size_t>(longest_ladder)) {
+        if (target.value.size() + times > static_cast<std::size_t>(longest_ladder)) {
             return "makes the ladder longer than " + std::to_string(longest_ladder) + " attempts";
         }
-        target.insert(target.end(), times, steps->delay);
+        if (!target.given) target.place = place;
+        target.given = true;
+        target.value.insert(target.value.end(), times, steps->delay);
         return std::nullopt;
     };
     return scalar;

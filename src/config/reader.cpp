@@ -104,25 +104,42 @@ void Reader::key(std::string_view name, const Scalar& value, std::string_view /*
     if (child != nullptr) take(*child->node, value, {child->at, path_to(name)});
 }
 
-const std::vector<Child>* Reader::items(std::string_view name, bool required, const std::string& expected) {
-    const Child* child = find(name, required, expected);
-    if (child == nullptr) return nullptr;
+const std::vector<Child>* Reader::items(std::string_view name, const Scalar& each, const std::string& expected) {
+    const Child* child = find(name, each.required, expected);
+    if (child == nullptr || (child->node->kind == NodeKind::null && each.may_be_null)) return nullptr;
     const Place place{child->at, path_to(name)};
     if (!is_kind(*child->node, NodeKind::list, place, expected)) return nullptr;
-    if (child->node->children.empty()) add(problems_, place, "is empty; expected " + expected);
+    if (child->node->children.empty() && !each.may_be_null) add(problems_, place, "is empty; expected " + expected);
     return &child->node->children;
 }
 
 void Reader::list(std::string_view name, const Scalar& each, std::string_view /*meaning*/) {
-    const auto* list = items(name, each.required, "a list, each item " + each.expected);
+    const auto* list = items(name, each, "a list, each item " + each.expected);
     for (std::size_t i = 0; list != nullptr && i < list->size(); ++i)
         take(*(*list)[i].node, each, {(*list)[i].at, path_to(name) + "[" + std::to_string(i) + "]"});
 }
 
 void Reader::section(std::string_view name, const std::function<void(Section&)>& keys, std::string_view /*meaning*/) {
     const Child* child = find(name, false, "");
+    // Without a value it is as good as none, whatever key it would need.
+    if (child == nullptr || child->node->kind == NodeKind::null) return;
+    read_map(*child, {child->at, path_to(name)}, keys);
+}
+
+void Reader::text_or_section(std::string_view name, const Scalar& text, const std::function<void(Section&)>& keys,
+                             std::string_view /*meaning*/) {
+    const Child* child = find(name, text.required, text.expected);
     if (child == nullptr) return;
-    Reader inner{*child, {child->at, path_to(name)}, environment_, problems_};
+    const Place place{child->at, path_to(name)};
+    if (child->node->kind == NodeKind::map) {
+        read_map(*child, place, keys);
+    } else {
+        take(*child->node, text, place);
+    }
+}
+
+void Reader::read_map(const Child& map, const Place& place, const std::function<void(Section&)>& keys) {
+    Reader inner{map, place, environment_, problems_};
     keys(inner);
     inner.refuse_the_rest();
 }
@@ -140,19 +157,16 @@ void Reader::named_sections(std::string_view name, const DescribeNamed& keys, st
             refuse_again(named, *same->second, at.path);
             continue;
         }
-        Reader inner{named, at, environment_, problems_};
-        keys(inner, at, named.key);
-        inner.refuse_the_rest();
+        read_map(named, at, [&](Section& inner) { keys(inner, at, named.key); });
     }
 }
 
-void Reader::sections(std::string_view name, const Describe& keys, std::string_view /*meaning*/) {
-    const auto* list = items(name, true, "a list of at least one entry");
+void Reader::sections(std::string_view name, Presence presence, const Describe& keys, std::string_view /*meaning*/) {
+    const Scalar each = presence_of(presence);
+    const auto* list = items(name, each, each.expected);
     for (std::size_t i = 0; list != nullptr && i < list->size(); ++i) {
         const Place place{(*list)[i].at, path_to(name) + "[" + std::to_string(i) + "]"};
-        Reader inner{(*list)[i], place, environment_, problems_};
-        keys(inner, place);
-        inner.refuse_the_rest();
+        read_map((*list)[i], place, [&](Section& inner) { keys(inner, place); });
     }
 }
 

@@ -20,8 +20,10 @@ class Reader : public Section {
     void key(std::string_view name, const Scalar& value, std::string_view meaning) override;
     void list(std::string_view name, const Scalar& each, std::string_view meaning) override;
     void section(std::string_view name, const std::function<void(Section&)>& keys, std::string_view meaning) override;
+    void text_or_section(std::string_view name, const Scalar& text, const std::function<void(Section&)>& keys,
+                         std::string_view meaning) override;
     void named_sections(std::string_view name, const DescribeNamed& keys, std::string_view meaning) override;
-    void sections(std::string_view name, const Describe& keys, std::string_view meaning) override;
+    void sections(std::string_view name, Presence presence, const Describe& keys, std::string_view meaning) override;
 
     /// To be called when all keys have been described: what is left in the map is unknown.
     void refuse_the_rest();
@@ -32,10 +34,11 @@ class Reader : public Section {
     /// Notes that the key exists; its first occurrence in the file, or null. Later ones are problems.
     const Child* find(std::string_view name, bool required, const std::string& expected);
     bool is_kind(const Node& node, NodeKind kind, const Place& place, const std::string& expected);
+    void read_map(const Child& map, const Place& place, const std::function<void(Section&)>& keys);
     void take(const Node& node, const Scalar& as, const Place& place);
     void refuse_unknown(const Child& child);
-    /// The items of a list, an empty one being a problem; null where there is none.
-    const std::vector<Child>* items(std::string_view name, bool required, const std::string& expected);
+    /// The items of a list; null where there is none. An empty one is a problem, unless the key needs no value at all.
+    const std::vector<Child>* items(std::string_view name, const Scalar& each, const std::string& expected);
     void refuse_again(const Child& again, const Child& first, const std::string& path);
     const std::vector<Child>& children() const;
 

@@ -1,17 +1,12 @@
 #include "config/scalars.h"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 namespace retryd::config {
 namespace {
 
 using Complaint = std::optional<std::string>;
-
-bool is_number(const std::string& text) {
-    return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-}
 
 }  // namespace
 
@@ -22,6 +17,14 @@ Scalar secret(Scalar scalar) {
 
 Scalar required(Scalar scalar) {
     scalar.required = true;
+    return scalar;
+}
+
+Scalar presence_of(Presence presence) {
+    Scalar scalar;
+    scalar.required = presence == Presence::required;
+    scalar.may_be_null = !scalar.required;
+    scalar.expected = scalar.required ? "a list of at least one entry" : "a list of maps of keys and values";
     return scalar;
 }
 
@@ -39,6 +42,7 @@ Scalar any_text(Given<std::string>& target, std::string expected) {
 
 Scalar text(Given<std::string>& target, std::string expected) {
     Scalar scalar = any_text(target, std::move(expected));
+    scalar.pattern = detail::something;
     scalar.take = [&target](const std::string& text, const Place& place) -> Complaint {
         if (text.empty()) return "is empty";
         target = {text, place, true};
@@ -50,40 +54,10 @@ Scalar text(Given<std::string>& target, std::string expected) {
 Scalar each_text(std::vector<Given<std::string>>& target, std::string expected) {
     Scalar scalar;
     scalar.expected = std::move(expected);
+    scalar.pattern = detail::something;
     scalar.take = [&target](const std::string& text, const Place& place) -> Complaint {
         if (text.empty()) return "is empty";
         target.push_back({text, place, true});
-        return std::nullopt;
-    };
-    return scalar;
-}
-
-Scalar boolean(bool& target) {
-    Scalar scalar;
-    scalar.type = Type::boolean;
-    scalar.expected = "true or false";
-    scalar.fallback = target ? "true" : "false";
-    scalar.take = [&target](const std::string& text, const Place&) -> Complaint {
-        if (text != "true" && text != "false") return "is not a boolean";
-        target = text == "true";
-        return std::nullopt;
-    };
-    return scalar;
-}
-
-Scalar integer(std::uint16_t& target, std::uint16_t least) {
-    Scalar scalar;
-    scalar.type = Type::integer;
-    scalar.expected = "a whole number from " + std::to_string(least) + " to 65535";
-    scalar.fallback = std::to_string(target);
-    scalar.take = [&target, least](const std::string& text, const Place&) -> Complaint {
-        if (!is_number(text)) return "is not a whole number";
-        if (text.size() > 1 && text.front() == '0') return "begins with a 0";
-        std::uint16_t value = 0;
-        const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-        if (error != std::errc{}) return "is too large";
-        if (value < least) return "is too small";
-        target = value;
         return std::nullopt;
     };
     return scalar;

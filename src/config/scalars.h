@@ -28,13 +28,24 @@ Scalar each_text(std::vector<Given<std::string>>& target, std::string expected);
 Scalar boolean(bool& target);
 /// Decimal, without sign, leading zeros or a prefix.
 Scalar integer(std::uint16_t& target, std::uint16_t least);
+/// Without a default.
+Scalar integer(Given<int>& target, Range range);
+/// Digits, and maybe a point and digits.
+Scalar decimal(Given<double>& target, Range range);
+/// A whole number and a %; without a default.
+Scalar percent(Given<int>& target, Range range);
 Scalar duration(core::Milliseconds& target, core::Milliseconds least, core::Milliseconds most);
 Scalar duration(Given<core::Milliseconds>& target, core::Milliseconds least, core::Milliseconds most);
+/// Without a default; `example` is one that an operator may well mean.
+Scalar duration(Given<core::Milliseconds>& target, core::Milliseconds least, core::Milliseconds most,
+                core::Milliseconds example);
 /// Whole seconds only.
 Scalar seconds(std::chrono::seconds& target, std::chrono::seconds least, std::chrono::seconds most);
 Scalar size(std::uint64_t& target);
 /// A ladder's delays, `30s x3` unrolled; takes one item at a time.
-Scalar each_step(std::vector<core::Milliseconds>& target);
+Scalar each_step(Given<std::vector<core::Milliseconds>>& target);
+/// Where RabbitMQ's management API is; stored without a / at its end.
+Scalar management_url(Given<std::string>& target);
 
 /// Names that retryd declares.
 Scalar exchange_name(Given<std::string>& target);
@@ -43,8 +54,15 @@ Scalar queue_name(Given<std::string>& target);
 Scalar queue_template(Given<std::string>& target);
 /// A queue's name or a glob.
 Scalar queue_pattern(Given<std::string>& target);
+/// An exchange of somebody else's.
+Scalar foreign_exchange(Given<std::string>& target);
+Scalar routing_key(Given<std::string>& target);
+/// A routing key in which `{queue}` may stand for the work queue.
+Scalar routing_key_template(Given<std::string>& target);
 
 namespace detail {
+/// The pattern of a text that is not empty.
+inline constexpr std::string_view something = "[\\s\\S]";
 /// The place of `text` in `words`.
 std::optional<std::size_t> find_word(const std::vector<std::string>& words, const std::string& text);
 std::string join_words(const std::vector<std::string>& words);
@@ -62,6 +80,7 @@ Scalar choice(T& target, Choices<T> choices) {
         if (value == target) scalar.fallback = word;
     }
     scalar.expected = detail::join_words(words);
+    scalar.choices = words;
     scalar.take = [&target, words, values](const std::string& text, const Place&) -> std::optional<std::string> {
         const auto found = detail::find_word(words, text);
         if (!found) return "is not one of the choices";

@@ -24,6 +24,7 @@ struct Endpoint {
     std::string vhost = "/";
     std::string username = "guest";
     std::string password = "guest";
+    bool operator==(const Endpoint&) const = default;
 };
 
 struct Tls {
@@ -32,11 +33,13 @@ struct Tls {
     std::string key_file;
     bool verify_peer = true;
     bool verify_hostname = true;
+    bool operator==(const Tls&) const = default;
 };
 
 struct Reconnect {
     core::Milliseconds first{500};
     core::Milliseconds max{30'000};
+    bool operator==(const Reconnect&) const = default;
 };
 
 struct Broker {
@@ -45,11 +48,13 @@ struct Broker {
     core::Milliseconds connect_timeout{10'000};
     Reconnect reconnect;
     Tls tls;
+    bool operator==(const Broker&) const = default;
 };
 
 struct Prefetch {
     std::uint16_t messages = 500;
     std::uint64_t body_bytes = 64ULL * 1024 * 1024;
+    bool operator==(const Prefetch&) const = default;
 };
 
 enum class LogLevel { debug, info, warning, error };
@@ -58,6 +63,15 @@ enum class LogFormat { text, json };
 struct Log {
     LogLevel level = LogLevel::info;
     LogFormat format = LogFormat::text;
+    bool operator==(const Log&) const = default;
+};
+
+/// RabbitMQ's management API: for what AMQP cannot tell.
+struct Management {
+    std::string url;  // http or https, host, maybe port and path; no / at its end
+    std::string username;
+    std::string password;
+    bool operator==(const Management&) const = default;
 };
 
 struct Settings {
@@ -65,7 +79,10 @@ struct Settings {
     Prefetch prefetch;
     core::Policy policy;
     Log log;
+    std::optional<Management> management;
+    bool declare = true;  // false: nothing is declared, all of it has to be there
     core::Milliseconds shutdown_timeout{10'000};
+    bool operator==(const Settings&) const = default;
 };
 
 }  // namespace retryd::config

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "config/password.h"
 #include "config/settle.h"
 #include "config/uri.h"
 #include "core/duration.h"
@@ -8,43 +9,11 @@
 namespace retryd::config {
 namespace {
 
-/// Two keys of which only one may be given.
-void exclude(const Place& one, const Place& other, Problems& problems) {
-    add(problems, one,
-        "is given besides " + other.path + " on line " + std::to_string(other.at.line) + "; expected one of the two");
-}
-
-/// The contents of a file that a key names; nothing, and a problem, where it cannot be read.
-std::optional<std::string> read(const Given<std::string>& file, const Surroundings& surroundings, Problems& problems) {
-    std::string error;
-    auto contents = surroundings.read_file(file.value, error);
-    if (!contents) {
-        add(problems, file.place,
-            "the file " + shown(file.value) + " cannot be read (" + error + "); expected one that retryd may read");
-    }
-    return contents;
-}
-
 /// Who logs in, as far as the keys say it; they win over a URI.
 struct Credentials {
     Given<std::string> username;
     std::optional<std::string> password;
 };
-
-std::optional<std::string> password(const WrittenBroker& broker, const Surroundings& surroundings, Problems& problems) {
-    const auto& file = broker.password_file;
-    if (broker.password.given && file.given) exclude(file.place, broker.password.place, problems);
-    if (broker.password.given) return broker.password.value;
-    if (!file.given) return std::nullopt;
-    auto contents = read(file, surroundings, problems);
-    if (!contents) return "";  // the problem is told; no other shall follow from it
-    if (contents->ends_with('\n')) contents->pop_back();
-    if (contents->ends_with('\r')) contents->pop_back();
-    if (contents->empty()) {
-        add(problems, file.place, "the file " + shown(file.value) + " is empty; expected the password in it");
-    }
-    return contents;
-}
 
 std::optional<Endpoint> endpoint(const Given<std::string>& uri, const Credentials& winning, Problems& problems) {
     auto parsed = parse_uri(uri.value);
@@ -90,7 +59,7 @@ void settle_tls(const WrittenBroker& broker, const Surroundings& surroundings, b
                 Problems& problems) {
     const auto settle = [&](const Given<std::string>& file, std::string& to) {
         if (!file.given) return;
-        read(file, surroundings, problems);
+        read_named_file(file, surroundings, problems);
         to = file.value;
         // Without this, the password would go over the wire in clear while the file speaks of certificates.
         if (!any_tls) add(problems, file.place, "has no effect; expected a broker URI that begins with amqps://");
@@ -124,7 +93,8 @@ void settle_reconnect(const WrittenBroker& broker, Reconnect& reconnect, Problem
 
 void settle_broker(const Written& written, const Surroundings& surroundings, Broker& settings, Problems& problems) {
     const WrittenBroker& broker = written.broker;
-    const Credentials winning{broker.username, password(broker, surroundings, problems)};
+    const Credentials winning{broker.username,
+                              read_password(broker.password, broker.password_file, surroundings, problems)};
     settings.endpoints = endpoints(broker, winning, problems);
     const bool any_tls = std::any_of(settings.endpoints.begin(), settings.endpoints.end(),
                                      [](const Endpoint& endpoint) { return endpoint.tls; });

@@ -1,25 +1,14 @@
 #include <algorithm>
-#include <map>
 #include <optional>
-#include <utility>
 
+#include "config/check_own.h"
 #include "config/settle.h"
+#include "config/settle_ladders.h"
 #include "config/suggest.h"
 #include "core/names.h"
 
 namespace retryd::config {
 namespace {
-
-/// A queue that retryd declares, and what it is for.
-using OwnQueues = std::map<std::string, std::string>;
-
-void check_ladders(const std::vector<WrittenLadder>& ladders, Problems& problems) {
-    constexpr std::string_view allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
-    for (const WrittenLadder& ladder : ladders) {
-        if (ladder.name.size() <= 64 && ladder.name.find_first_not_of(allowed) == std::string::npos) continue;
-        add(problems, ladder.place, "this is no name for a ladder; expected 1 to 64 letters, digits, _ and -");
-    }
-}
 
 /// Whether whatever `later` matches is matched by `earlier` already. May miss a case, never invents one.
 bool covers(const std::string& earlier, const std::string& later) {
@@ -43,69 +32,33 @@ void check_reachable(const std::vector<WrittenEntry>& entries, Problems& problem
     }
 }
 
-const Given<std::string>& parked_of(const WrittenEntry& entry, const Written& written) {
-    return entry.parked.given ? entry.parked : written.parking_queue;
+/// An exchange of the entry's own, or a queue.
+core::Parking parking(const WrittenEntry& entry, const Written& written) {
+    if (!entry.parked.exchange.given) return {parking_queue_of(entry, written).value, "", std::nullopt};
+    const auto& key = entry.parked.routing_key;
+    return {"", entry.parked.exchange.value, key.given ? std::optional{key.value} : std::nullopt};
+}
+
+core::Entry settle(const WrittenEntry& entry, const core::Ladder& ladder, const Written& written) {
+    const auto max_age = entry.max_age.given ? std::optional{entry.max_age.value} : std::nullopt;
+    return {entry.match.value, ladder, parking(entry, written), entry.on, max_age};
 }
 
 void settle_entries(const Written& written, core::Policy& policy, Problems& problems) {
+    const std::vector<core::Ladder> ladders = settle_ladders(written.ladders, problems);
     std::vector<std::string> names;
-    for (const WrittenLadder& ladder : written.ladders)
+    for (const core::Ladder& ladder : ladders)
         names.push_back(ladder.name);
     for (const WrittenEntry& entry : written.entries) {
         if (!entry.ladder.given) continue;
         const auto found = std::find(names.begin(), names.end(), entry.ladder.value);
         if (found != names.end()) {
-            const core::Ladder& ladder = written.ladders[static_cast<std::size_t>(found - names.begin())].ladder;
-            policy.entries.push_back({entry.match.value, ladder, parked_of(entry, written).value});
+            policy.entries.push_back(settle(entry, ladders[static_cast<std::size_t>(found - names.begin())], written));
             continue;
         }
         const std::string what = shown(entry.ladder.value) + " is not one of the ladders; ";
         add(problems, entry.ladder.place,
             what + (names.empty() ? "expected it under ladders:" : expected_one_of(entry.ladder.value, names)));
-    }
-}
-
-/// Where an entry parks, if its name can be known before the first message comes.
-std::optional<std::string> parking_queue(const WrittenEntry& entry, const Written& written) {
-    const std::string& parked = parked_of(entry, written).value;
-    if (parked.find("{queue}") == std::string::npos) return parked;
-    if (!entry.match.given || core::is_glob(entry.match.value)) return std::nullopt;
-    return core::expand_queue(parked, entry.match.value);
-}
-
-/// A work queue that retryd declares itself would be two things at once.
-void check_own_queues(const Written& written, Problems& problems) {
-    OwnQueues own;
-    for (const WrittenEntry& entry : written.entries) {
-        if (const auto parked = parking_queue(entry, written))
-            own.emplace(*parked, "where " + entry.place.path + " parks");
-    }
-    own.insert_or_assign(written.catch_all.value, "parking.catch_all");
-    own.insert_or_assign(written.queue.value, "errors.queue");
-    for (const WrittenEntry& entry : written.entries) {
-        const auto found = entry.match.given ? own.find(entry.match.value) : own.end();
-        if (found == own.end()) continue;
-        add(problems, entry.match.place,
-            shown(entry.match.value) + " is a queue of retryd's own, " + found->second + "; expected a work queue");
-    }
-}
-
-/// What is parked in the error queue would be taken out of it at once, for ever.
-void check_error_queue(const Written& written, Problems& problems) {
-    const std::string consequence = ", and retryd would take out again what it parks there; expected another queue";
-    // Told where the operator has written one of the two names; the other may be a default.
-    const auto report = [&](const Given<std::string>& parks, const std::string& role) {
-        const std::string name = shown(written.queue.value) + " is ";
-        if (parks.given) {
-            add(problems, parks.place, name + "errors.queue" + consequence);
-        } else {
-            add(problems, written.queue.place, name + role + consequence);
-        }
-    };
-    if (written.catch_all.value == written.queue.value) report(written.catch_all, "parking.catch_all");
-    for (const WrittenEntry& entry : written.entries) {
-        const bool same = parking_queue(entry, written) == written.queue.value;
-        if (same) report(parked_of(entry, written), "where " + entry.place.path + " parks");
     }
 }
 
@@ -115,11 +68,13 @@ void settle_policy(const Written& written, core::Policy& policy, Problems& probl
     policy.error_exchange = written.exchange.value;
     policy.error_queue = written.queue.value;
     policy.catch_all = written.catch_all.value;
-    check_ladders(written.ladders, problems);
+    for (const WrittenBinding& binding : written.bindings)
+        policy.error_bindings.push_back({binding.exchange.value, binding.routing_key.value});
     settle_entries(written, policy, problems);
     check_reachable(written.entries, problems);
     check_own_queues(written, problems);
-    check_error_queue(written, problems);
+    check_parking_loops(written, problems);
+    check_bindings(written, problems);
 }
 
 }  // namespace retryd::config

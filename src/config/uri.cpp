@@ -125,9 +125,8 @@ void UriReader::read_port(std::string_view text) {
 }
 
 void UriReader::read_address(std::string_view text) {
-    std::array<unsigned char, sizeof(in6_addr)> ignored{};
     uri_.host = text;
-    if (inet_pton(AF_INET6, uri_.host.c_str(), ignored.data()) != 1) {
+    if (!is_ipv6_address(text)) {
         refuse("has brackets around a host that is no IPv6 address; expected one such as [::1]");
     }
 }
@@ -135,7 +134,7 @@ void UriReader::read_address(std::string_view text) {
 void UriReader::read_host(std::string_view text) {
     uri_.host = decode(text, "host");
     if (uri_.host.empty()) refuse("has no host; expected amqp://HOST/VHOST");
-    if (uri_.host.size() > longest_host || uri_.host.find_first_not_of(host_characters) != std::string::npos) {
+    if (!uri_.host.empty() && !is_host_name(uri_.host)) {
         refuse("has a host that is no host name; expected letters, digits, dots and hyphens, or an address in []");
     }
 }
@@ -155,6 +154,16 @@ void UriReader::read_vhost(std::string_view path) {
 
 std::variant<Uri, UriComplaint> parse_uri(std::string_view text) {
     return UriReader{}.read(text);
+}
+
+bool is_host_name(std::string_view text) {
+    return !text.empty() && text.size() <= longest_host &&
+           text.find_first_not_of(host_characters) == std::string_view::npos;
+}
+
+bool is_ipv6_address(std::string_view text) {
+    std::array<unsigned char, sizeof(in6_addr)> ignored{};
+    return inet_pton(AF_INET6, std::string{text}.c_str(), ignored.data()) == 1;
 }
 
 }  // namespace retryd::config

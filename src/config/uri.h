@@ -28,4 +28,8 @@ struct UriComplaint {
 /// nobody has), as is `/%2F`. The port is 5672, with TLS 5671, where none is given.
 std::variant<Uri, UriComplaint> parse_uri(std::string_view text);
 
+/// What may stand for a host in any URI: a name (or an IPv4 address), or an IPv6 address without its brackets.
+bool is_host_name(std::string_view text);
+bool is_ipv6_address(std::string_view text);
+
 }  // namespace retryd::config

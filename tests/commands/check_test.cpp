@@ -64,13 +64,19 @@ Work queues, the first entry that matches wins
 
 Everything else
   Messages of other queues, and those without a readable death, are parked in retryd.parked.
+
+Queues on the broker
+  8  in any case
+  1  per queue that matches webhook.*
+  2  per queue that matches fax?
+  RabbitMQ 4.0 to 4.2: one more for each rung that gets to carry a priority above 4.
 )");
 }
 
 TEST_CASE("check says that nothing else is left where an entry matches everything") {
     const Outcome outcome = run({"check", "-c", RETRYD_REFERENCE});
     CHECK(outcome.code == 0);
-    CHECK(outcome.out.ends_with("  Messages without a readable death are parked in retryd.parked.\n"));
+    CHECK(outcome.out.find("  Messages without a readable death are parked in retryd.parked.\n") != std::string::npos);
     CHECK(outcome.out.find("is fine: 1 queue entry.\n") != std::string::npos);
 }
 
@@ -105,7 +111,7 @@ TEST_CASE("check as JSON says the same to a program") {
           nlohmann::json::parse(R"({"host":"::1","port":5671,"tls":true,"vhost":"team/a","username":"retryd"})"));
     CHECK(json["errors"] ==
           nlohmann::json::parse(R"({"exchange":"retryd.errors","queue":"retryd.errors","queue_type":"quorum",
-                                    "prefetch":500,"prefetch_bytes":67108864})"));
+                                    "prefetch":500,"prefetch_bytes":67108864,"bind":[]})"));
     REQUIRE(json["queues"].size() == 3);
     const auto& email = json["queues"][0];
     CHECK(email["match"] == "email");
@@ -120,6 +126,8 @@ TEST_CASE("check as JSON says the same to a program") {
           nlohmann::json::parse(R"({"attempt":5,"delay":"2m","delay_ms":120000,"queue":"email.retry.2m"})"));
     CHECK(json["queues"][1]["glob"] == true);
     CHECK(json["catch_all"] == "retryd.parked");
+    CHECK(json["management"] == nullptr);
+    CHECK(json["declare"] == true);
 }
 
 TEST_CASE("check as JSON gives the problems to a program, and to people besides") {

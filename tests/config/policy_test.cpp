@@ -25,8 +25,8 @@ TEST_CASE("a ladder's delays are unrolled") {
     CHECK(email.ladder.name == "s");
     CHECK(email.ladder.steps == Steps{5s, 30s, 30s, 30s, 90min, 500ms, 500ms});
     CHECK(email.ladder.queue_type == core::QueueType::classic);
-    CHECK(email.parked == "{queue}.dead");
-    CHECK(settings.policy.entries[1].parked == "graves.{queue}");
+    CHECK(email.parked == core::Parking{"{queue}.dead", "", {}});
+    CHECK(settings.policy.entries[1].parked.queue == "graves.{queue}");
 }
 
 TEST_CASE("delays that cannot be are all told") {
@@ -63,8 +63,8 @@ TEST_CASE("a ladder without delays, and one whose name cannot be, are told") {
     CHECK(
         problems_of("ladders:\n  none:\n  empty: {delays: []}\n  \"two words\": {delays: [1s]}\n"
                     "queues: [{match: a, ladder: none}]\n") ==
-        "f:2:3: ladders.none.delays: is missing; expected a list, each item a delay from 1ms to 3650d, such as 30s, or "
-        "30s x3 for three attempts\n"
+        "f:2:3: ladders.none: has no delays; expected delays such as [5s, 30s, 2m], or a formula of first and "
+        "attempts\n"
         "f:3:19: ladders.empty.delays: is empty; expected a list, each item a delay from 1ms to 3650d, such as 30s, or "
         "30s x3 for three attempts\n"
         "f:4:3: ladders.\"two words\": this is no name for a ladder; expected 1 to 64 letters, digits, _ and -\n");
@@ -110,12 +110,15 @@ TEST_CASE("names that RabbitMQ or retryd could not work with are told") {
     CHECK(problems_of(entries("  - {match: " + longest +
                               "q, ladder: s}\n  - {match: \"\", ladder: s}\n"
                               "  - {match: \"a\\nb\", ladder: s}\n  - {match: amq.gen-1, ladder: s}\n"
-                              "  - {match: a.retry.5s, ladder: s}\n")) ==
+                              "  - {match: a.retry.5s, ladder: s}\n"
+                              "  - {match: retryd.s.5s, ladder: s}\n")) ==
           "f:3:13: queues[0].match: \"" + longest.substr(0, 60) + "…\" is 256 bytes long" + name +
               "f:4:13: queues[1].match: \"\" is empty" + name +
               "f:5:13: queues[2].match: \"a\\nb\" has a line break in it" + name +
               "f:6:13: queues[3].match: \"amq.gen-1\" begins with amq., which RabbitMQ keeps for itself" + name +
-              "f:7:13: queues[4].match: \"a.retry.5s\" has the form of a rung's name, {queue}.retry.{delay}" + name);
+              "f:7:13: queues[4].match: \"a.retry.5s\" has the form of a rung's name, {queue}.retry.{delay}" + name +
+              "f:8:13: queues[5].match: \"retryd.s.5s\" has the form of a shared rung's name, retryd.{ladder}.{delay}" +
+              name);
     CHECK(
         problems_of(
             "errors: {exchange: amq.fanout, queue: \"{queue}.errors\"}\nparking: {catch_all: x.retry.1m.high}\n" +
@@ -129,7 +132,9 @@ TEST_CASE("names that RabbitMQ or retryd could not work with are told") {
 }
 
 TEST_CASE("a parking queue's name has at most one {queue}, room for it, and something besides") {
-    const std::string name = "; expected the name of a queue, in which {queue} stands for the work queue\n";
+    const std::string name =
+        "; expected the name of a queue, in which {queue} stands for the work queue, or {exchange: NAME, "
+        "routing_key: KEY}\n";
     const auto problem = [](const std::string& parked) {
         return problems_of(entries("  - {match: \"*\", ladder: s, parked: \"" + parked + "\"}\n"));
     };

@@ -99,10 +99,10 @@ TEST_CASE("a file may have fifty thousand values") {
 }
 
 TEST_CASE("an alias inside its own anchor is refused") {
-    CHECK(problems_of("ladders: &l {s: *l}\nqueues: [{match: a, ladder: s}]\n") ==
-          "f:1:14: ladders.s.delays: is missing; expected a list, each item a delay from 1ms to 3650d, such as 30s, or "
-          "30s x3 for three attempts\n"
-          "f:1:17: an alias stands inside its own anchor; expected it after the anchored value\n");
+    CHECK(
+        problems_of("ladders: &l {s: *l}\nqueues: [{match: a, ladder: s}]\n") ==
+        "f:1:14: ladders.s: has no delays; expected delays such as [5s, 30s, 2m], or a formula of first and attempts\n"
+        "f:1:17: an alias stands inside its own anchor; expected it after the anchored value\n");
 }
 
 TEST_CASE("what is nested too deep is a problem, not a crash") {

@@ -1,0 +1,25 @@
+#include <utility>
+
+#include "config/password.h"
+#include "config/settle.h"
+
+namespace retryd::config {
+
+std::optional<Management> settle_management(const WrittenManagement& written, const Surroundings& surroundings,
+                                            const Broker& broker, Problems& problems) {
+    auto password = read_password(written.password, written.password_file, surroundings, problems);
+    if (!written.url.given) return std::nullopt;
+    const Endpoint same = broker.endpoints.empty() ? Endpoint{} : broker.endpoints.front();
+    Management management{written.url.value, same.username, same.password};
+    if (written.username.given) management.username = written.username.value;
+    const bool another_user = management.username != same.username;
+    // Another user with the broker's password is a mistake; without a broker's user nothing can be said.
+    if (another_user && !password && !broker.endpoints.empty()) {
+        add(problems, written.username.place,
+            "a user has no password; expected management.password or management.password_file");
+    }
+    if (password) management.password = std::move(*password);
+    return management;
+}
+
+}  // namespace retryd::config
