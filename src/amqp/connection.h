@@ -48,7 +48,7 @@ class Events {
     virtual void on_blocked(std::string_view /*reason*/) {}
     virtual void on_unblocked() {}
     virtual void on_channel_open(Channel) {}
-    virtual void on_declared(Channel) {}  // queue.declare-ok, exchange.declare-ok, queue.bind-ok: in order of asking
+    virtual void on_declared(Channel, const QueueCounts&) {}  // every -ok of TopologyCommands, in order of asking
     virtual void on_channel_closed(const ChannelClosed&) {}
 };
 

@@ -8,6 +8,9 @@
 namespace retryd::amqp {
 namespace {
 
+using Result = Declarer::Result;
+using Outcome = Declarer::Outcome;
+
 constexpr int not_found = 404;
 constexpr int precondition_failed = 406;
 
@@ -29,7 +32,71 @@ std::string decisive_refusal(const core::QueueSpec& queue, const std::string& fi
     return std::string{last};
 }
 
+/// One step, as a command.
+struct Ask {
+    TopologyCommands& commands;
+    Channel channel;
+    bool reduced;
+
+    void operator()(const core::ExchangeSpec& exchange) const { commands.declare_exchange(channel, exchange); }
+    void operator()(const core::QueueSpec& queue) const {
+        commands.declare_queue(channel, reduced ? without_optional(queue) : queue);
+    }
+    void operator()(const core::BindingSpec& binding) const { commands.bind(channel, binding); }
+    void operator()(const core::ForeignExchange& exchange) const { commands.check_exchange(channel, exchange.name); }
+    void operator()(const Declarer::CheckQueue& check) const { commands.check_queue(channel, check.queue); }
+    void operator()(const Declarer::CheckExchange& check) const { commands.check_exchange(channel, check.exchange); }
+    void operator()(const Declarer::DeleteQueue& step) const {
+        commands.delete_queue(channel, step.queue, step.only_if_idle);
+    }
+    void operator()(const Declarer::DeleteExchange& step) const { commands.delete_exchange(channel, step.exchange); }
+};
+
+/// What it means that the broker closed the channel over a step.
+struct Explain {
+    int code;
+    std::string_view text;
+    const std::string& first_refusal;
+
+    Outcome operator()(const core::ExchangeSpec& exchange) const {
+        return refused(explain_exchange_refusal(exchange, code, text));
+    }
+    Outcome operator()(const core::QueueSpec& queue) const {
+        return refused(explain_queue_refusal(queue, code, decisive_refusal(queue, first_refusal, text)));
+    }
+    Outcome operator()(const core::BindingSpec& binding) const {
+        if (code == not_found && text.find("no queue '") != std::string_view::npos) return no_queue(binding.queue);
+        return refused(explain_binding_refusal(binding, code, text));
+    }
+    Outcome operator()(const core::ForeignExchange& exchange) const {
+        return refused(explain_foreign_refusal(exchange, code, text));
+    }
+    Outcome operator()(const Declarer::CheckQueue& check) const {
+        if (code == not_found) return no_queue(check.queue);
+        return refused(explain_check_refusal("queue", check.queue, code, text));
+    }
+    Outcome operator()(const Declarer::CheckExchange& check) const {
+        if (code == not_found) return missing("exchange '" + check.exchange + "' does not exist");
+        return refused(explain_check_refusal("exchange", check.exchange, code, text));
+    }
+    Outcome operator()(const Declarer::DeleteQueue& step) const {
+        return refused(explain_delete_refusal("queue", step.queue, code, text));
+    }
+    Outcome operator()(const Declarer::DeleteExchange& step) const {
+        return refused(explain_delete_refusal("exchange", step.exchange, code, text));
+    }
+
+  private:
+    Outcome refused(std::string line) const { return {Result::refused, code, std::move(line), {}}; }
+    Outcome missing(std::string line) const { return {Result::missing, code, std::move(line), {}}; }
+    Outcome no_queue(const std::string& queue) const { return missing("queue '" + queue + "' does not exist"); }
+};
+
 }  // namespace
+
+Declarer::Step step_of(const core::TopologyItem& item) {
+    return std::visit([](const auto& alternative) { return Declarer::Step{alternative}; }, item);
+}
 
 void Declarer::submit(Step step, Sink sink) {
     waiting_.push_back({std::move(step), std::move(sink), {}});
@@ -42,13 +109,14 @@ void Declarer::on_channel_open(Channel channel) {
     advance();
 }
 
-void Declarer::on_declared(Channel channel) {
+void Declarer::on_declared(Channel channel, const QueueCounts& counts) {
     if (channel != channel_ || state_ != State::asked) return;
     state_ = State::ready;
     Outcome outcome;
+    outcome.counts = counts;
     const Waiting& asked = waiting_.front();
     if (!asked.first_refusal.empty()) {
-        outcome.text = explain_lack(std::get<DeclareQueue>(asked.step).queue, asked.first_refusal);
+        outcome.text = explain_lack(std::get<core::QueueSpec>(asked.step), asked.first_refusal);
     }
     finish(outcome);
 }
@@ -58,7 +126,8 @@ void Declarer::on_channel_closed(const ChannelClosed& closed) {
     const bool asked = state_ == State::asked;
     state_ = State::closed;
     if (!asked || try_without_optional(closed.code, closed.text)) return advance();
-    finish(refusal(closed.code, closed.text));
+    const Waiting& front = waiting_.front();
+    finish(std::visit(Explain{closed.code, closed.text, front.first_refusal}, front.step));
 }
 
 void Declarer::advance() {
@@ -68,47 +137,18 @@ void Declarer::advance() {
         commands_.open_channel(channel_);
     } else if (state_ == State::ready) {
         state_ = State::asked;
-        ask(waiting_.front().step);
-    }
-}
-
-void Declarer::ask(const Step& step) {
-    if (const auto* exchange = std::get_if<DeclareExchange>(&step)) {
-        commands_.declare_fanout(channel_, exchange->exchange);
-    } else if (const auto* queue = std::get_if<DeclareQueue>(&step)) {
-        const bool whole = waiting_.front().first_refusal.empty();
-        commands_.declare_queue(channel_, whole ? queue->queue : without_optional(queue->queue));
-    } else if (const auto* binding = std::get_if<Bind>(&step)) {
-        commands_.bind(channel_, binding->queue, binding->exchange);
-    } else {
-        commands_.check_queue(channel_, std::get<CheckQueue>(step).queue);
+        const Waiting& next = waiting_.front();
+        std::visit(Ask{commands_, channel_, !next.first_refusal.empty()}, next.step);
     }
 }
 
 bool Declarer::try_without_optional(int code, std::string_view text) {
     Waiting& asked = waiting_.front();
-    const auto* step = std::get_if<DeclareQueue>(&asked.step);
-    if (step == nullptr || step->queue.optional_arguments.empty() || code != precondition_failed) return false;
+    const auto* queue = std::get_if<core::QueueSpec>(&asked.step);
+    if (queue == nullptr || queue->optional_arguments.empty() || code != precondition_failed) return false;
     if (!asked.first_refusal.empty()) return false;
     asked.first_refusal = text;
     return true;
-}
-
-Declarer::Outcome Declarer::refusal(int code, std::string_view text) const {
-    const Waiting& asked = waiting_.front();
-    if (const auto* exchange = std::get_if<DeclareExchange>(&asked.step)) {
-        return {Result::refused, code, explain_exchange_refusal(exchange->exchange, code, text)};
-    }
-    if (const auto* step = std::get_if<DeclareQueue>(&asked.step)) {
-        const std::string decisive = decisive_refusal(step->queue, asked.first_refusal, text);
-        return {Result::refused, code, explain_queue_refusal(step->queue, code, decisive)};
-    }
-    if (const auto* binding = std::get_if<Bind>(&asked.step)) {
-        return {Result::refused, code, explain_binding_refusal(binding->queue, binding->exchange, code, text)};
-    }
-    const std::string& queue = std::get<CheckQueue>(asked.step).queue;
-    if (code == not_found) return {Result::missing, code, "queue '" + queue + "' does not exist"};
-    return {Result::refused, code, explain_check_refusal(queue, code, text)};
 }
 
 void Declarer::finish(const Outcome& outcome) {

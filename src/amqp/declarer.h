@@ -1,5 +1,5 @@
-// Declares, binds and checks, one step at a time, on a channel of its own: the broker answers a refusal by closing the
-// channel, and with one step under way it is clear which one it means.
+// Declares, binds, checks and deletes, one step at a time, on a channel of its own: the broker answers a refusal by
+// closing the channel, and with one step under way it is clear which one it means.
 //
 // A state machine without IO: commands go out through TopologyCommands, answers come in as calls.
 #pragma once
@@ -17,26 +17,29 @@ namespace retryd::amqp {
 
 class Declarer {
   public:
-    struct DeclareExchange {
-        std::string exchange;  // a durable fanout
-    };
-    struct DeclareQueue {
-        core::QueueSpec queue;
-    };
-    struct Bind {
-        std::string queue;
-        std::string exchange;
-    };
     /// Is that queue there? Nothing of it is changed or compared.
     struct CheckQueue {
         std::string queue;
     };
-    using Step = std::variant<DeclareExchange, DeclareQueue, Bind, CheckQueue>;
+    /// Is that exchange there? Unlike a ForeignExchange it need not be.
+    struct CheckExchange {
+        std::string exchange;
+    };
+    struct DeleteQueue {
+        std::string queue;
+        bool only_if_idle = true;  // the broker sees to it; it cannot for quorum queues
+    };
+    /// Unless something is bound to it.
+    struct DeleteExchange {
+        std::string exchange;
+    };
+    using Step = std::variant<core::ExchangeSpec, core::QueueSpec, core::BindingSpec, core::ForeignExchange, CheckQueue,
+                              CheckExchange, DeleteQueue, DeleteExchange>;
 
     enum class Result {
         done,
         refused,
-        missing  // a CheckQueue found no such queue
+        missing  // what was looked for, or the queue to be bound, is not there
     };
     struct Outcome {
         Result result = Result::done;
@@ -45,6 +48,8 @@ class Declarer {
         /// For the operator, one line. Done: empty, or which optional arguments the queue lacks, what follows from it
         /// and what mends it. Otherwise: what was refused, why, and the way out.
         std::string text;
+        /// Of a queue that was declared or checked.
+        QueueCounts counts;
     };
     /// Called once for each step, in the order of submitting, unless the connection ends before. May submit.
     using Sink = std::function<void(const Outcome&)>;
@@ -56,7 +61,7 @@ class Declarer {
 
     /// The events of its connection; those of other channels are ignored.
     void on_channel_open(Channel channel);
-    void on_declared(Channel channel);
+    void on_declared(Channel channel, const QueueCounts& counts);
     void on_channel_closed(const ChannelClosed& closed);
 
     /// No step is waiting or under way.
@@ -73,9 +78,7 @@ class Declarer {
     };
 
     void advance();
-    void ask(const Step& step);
     bool try_without_optional(int code, std::string_view text);
-    Outcome refusal(int code, std::string_view text) const;
     void finish(const Outcome& outcome);
 
     TopologyCommands& commands_;
@@ -83,5 +86,7 @@ class Declarer {
     State state_ = State::closed;
     std::deque<Waiting> waiting_;  // the first is under way when asked
 };
+
+Declarer::Step step_of(const core::TopologyItem& item);
 
 }  // namespace retryd::amqp

@@ -130,10 +130,15 @@ void Dispatcher::on_channel_method(Channel channel, const amqp_method_t& method,
             return events.on_channel_open(channel);
         case AMQP_CHANNEL_CLOSE_METHOD:
             return close_channel(channel, as<amqp_channel_close_t>(method), events);
+        case AMQP_QUEUE_DECLARE_OK_METHOD: {
+            const auto& declared = as<amqp_queue_declare_ok_t>(method);
+            return events.on_declared(channel, {declared.message_count, declared.consumer_count});
+        }
         case AMQP_EXCHANGE_DECLARE_OK_METHOD:
-        case AMQP_QUEUE_DECLARE_OK_METHOD:
         case AMQP_QUEUE_BIND_OK_METHOD:
-            return events.on_declared(channel);
+        case AMQP_EXCHANGE_DELETE_OK_METHOD:
+        case AMQP_QUEUE_DELETE_OK_METHOD:
+            return events.on_declared(channel, {});
         default:  // confirm.select-ok, basic.qos-ok: had they failed, the channel would have been closed
             return;
     }

@@ -6,13 +6,13 @@
 #include <utility>
 
 #include "amqp/error.h"
+#include "core/fingerprint.h"
 
 namespace retryd::amqp {
 namespace {
 
 constexpr Channel relay_channel = 1;    // deliveries on the one connection, publications on the other
 constexpr Channel declare_channel = 2;  // apart: a refused declare closes its channel
-constexpr const char* consumer_tag = "retryd";
 
 /// At most so many deliveries are handled before confirms and signals get their turn.
 constexpr std::size_t deliveries_a_turn = 128;
@@ -28,7 +28,21 @@ relay::CheckOutcome outcome_of_check(Declarer::Result result) {
         case Declarer::Result::refused:
             break;
     }
-    return relay::CheckOutcome::unknown;
+    return relay::CheckOutcome::refused;
+}
+
+/// Where nothing may be declared, it is only looked whether it is there. A binding cannot be seen, only its queue.
+Declarer::Step step_for(const core::TopologyItem& item, bool declare) {
+    if (declare) return step_of(item);
+    if (const auto* exchange = std::get_if<core::ExchangeSpec>(&item)) return Declarer::CheckExchange{exchange->name};
+    if (const auto* queue = std::get_if<core::QueueSpec>(&item)) return Declarer::CheckQueue{queue->name};
+    if (const auto* binding = std::get_if<core::BindingSpec>(&item)) return Declarer::CheckQueue{binding->queue};
+    return step_of(item);
+}
+
+std::string why_not(const Declarer::Outcome& outcome) {
+    if (outcome.result != Declarer::Result::missing) return outcome.text;
+    return outcome.text + ", and with `declare: false` retryd does not make it; `retryd plan` lists what it needs";
 }
 
 }  // namespace
@@ -40,10 +54,13 @@ class Link::Intake : public Events {
 
     void on_delivery(const core::Delivery& delivery) override { link_.relay_->on_delivery(delivery, link_.now_); }
     void on_unreadable_delivery(core::DeliveryTag tag) override { link_.relay_->on_unreadable_delivery(tag); }
-    void on_consume_ok() override { link_.observer_.consuming(); }
+    void on_consume_ok() override {
+        if (!link_.consumed_) link_.observer_.consuming();
+        link_.consumed_ = true;
+    }
     void on_consumer_cancelled() override {
         throw Error(Error::Kind::lost, "the broker cancelled the consumer of the error queue '" +
-                                           link_.settings_.policy.error_queue +
+                                           link_.settings_->policy.error_queue +
                                            "': the queue was deleted, or its node went away");
     }
     void on_channel_closed(const ChannelClosed& closed) override {
@@ -62,7 +79,9 @@ class Link::Outlet : public Events {
     void on_confirm(relay::PublishSeq seq, bool multiple, bool acked) override {
         link_.relay_->on_confirm(seq, multiple, acked, link_.now_);
     }
-    void on_returned(const Returned& returned) override { link_.relay_->on_returned(returned.routing_key); }
+    void on_returned(const Returned& returned) override {
+        link_.relay_->on_returned(returned.exchange, returned.routing_key, link_.now_);
+    }
     void on_blocked(std::string_view reason) override {
         link_.blocked_ = true;
         link_.relay_->pause();
@@ -74,7 +93,9 @@ class Link::Outlet : public Events {
         link_.relay_->resume(link_.now_);
     }
     void on_channel_open(Channel channel) override { link_.declarer_.on_channel_open(channel); }
-    void on_declared(Channel channel) override { link_.declarer_.on_declared(channel); }
+    void on_declared(Channel channel, const QueueCounts& counts) override {
+        link_.declarer_.on_declared(channel, counts);
+    }
     void on_channel_closed(const ChannelClosed& closed) override {
         if (closed.channel != declare_channel) {
             throw Error(Error::Kind::refused, "the broker closed the publishing channel: " + closed.text);
@@ -86,11 +107,11 @@ class Link::Outlet : public Events {
     Link& link_;
 };
 
-Link::Link(const config::Settings& settings, const config::Endpoint& endpoint, LinkObserver& observer)
-    : settings_(settings),
+Link::Link(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint, LinkObserver& observer)
+    : settings_(std::move(settings)),
       observer_(observer),
-      intake_(Connection::open(endpoint, settings.broker, "retryd consume")),
-      outlet_(Connection::open(endpoint, settings.broker, "retryd publish")),
+      intake_(Connection::open(endpoint, settings_->broker, "retryd consume")),
+      outlet_(Connection::open(endpoint, settings_->broker, "retryd publish")),
       declarer_(*outlet_, declare_channel) {}
 
 void Link::start(relay::Relay& relay, const core::BrokerFeatures& features) {
@@ -98,34 +119,52 @@ void Link::start(relay::Relay& relay, const core::BrokerFeatures& features) {
     outlet_->open_channel(relay_channel);
     outlet_->confirm_select(relay_channel);
     intake_->open_channel(relay_channel);
-    intake_->qos(relay_channel, settings_.prefetch.messages);
     declare_base(features);
 }
 
 /// Without these there is nothing to consume: a refusal ends the session.
 void Link::declare_base(const core::BrokerFeatures& features) {
-    const core::Policy& policy = settings_.policy;
-    require(Declarer::DeclareExchange{policy.error_exchange}, [] {});
-    require(Declarer::DeclareQueue{core::parking_queue_spec(policy.catch_all, features)}, [] {});
-    require(Declarer::DeclareQueue{core::error_queue_spec(policy, features)}, [] {});
-    require(Declarer::Bind{policy.error_queue, policy.error_exchange},
-            [this] { intake_->consume(relay_channel, settings_.policy.error_queue, consumer_tag); });
+    const core::Topology base = core::base_topology(settings_->policy, features);
+    for (const core::TopologyItem& item : base) {
+        const bool last = &item == &base.back();
+        declarer_.submit(step_for(item, settings_->declare), [this, last](const Declarer::Outcome& outcome) {
+            if (outcome.result != Declarer::Result::done) throw Error(Error::Kind::refused, why_not(outcome));
+            if (!outcome.text.empty()) observer_.accepted(outcome.text);
+            if (last) consume();
+        });
+    }
 }
 
-void Link::require(Declarer::Step step, std::function<void()> then) {
-    declarer_.submit(std::move(step), [this, then = std::move(then)](const Declarer::Outcome& outcome) {
-        if (outcome.result != Declarer::Result::done) throw Error(Error::Kind::refused, outcome.text);
-        if (!outcome.text.empty()) observer_.accepted(outcome.text);
-        then();
-    });
+/// A prefetch counts for the consumers that come after it.
+void Link::consume() {
+    consumer_tag_ = core::consumer_tag(settings_->policy);
+    intake_->qos(relay_channel, settings_->prefetch.messages);
+    intake_->consume(relay_channel, settings_->policy.error_queue, consumer_tag_);
 }
 
-void Link::declare(const core::QueueSpec& queue) {
-    declarer_.submit(Declarer::DeclareQueue{queue}, [this, name = queue.name](const Declarer::Outcome& outcome) {
+void Link::adopt(std::shared_ptr<const config::Settings> settings) {
+    const bool other_prefetch = settings->prefetch.messages != settings_->prefetch.messages;
+    settings_ = std::move(settings);
+    const std::string former = consumer_tag_;
+    const std::string wanted = core::consumer_tag(settings_->policy);
+    if (!consumed_ || (wanted == former && !other_prefetch)) return;
+    // Deliveries of the former consumer stay valid: their tags are the channel's.
+    intake_->cancel(relay_channel, former);
+    consume();
+}
+
+void Link::declare(std::string_view key, const core::Topology& topology) {
+    declare_next(std::make_shared<Declaration>(Declaration{std::string{key}, topology}));
+}
+
+void Link::declare_next(const std::shared_ptr<Declaration>& declaration) {
+    const core::TopologyItem& item = declaration->topology[declaration->next++];
+    declarer_.submit(step_for(item, settings_->declare), [this, declaration](const Declarer::Outcome& outcome) {
         const bool done = outcome.result == Declarer::Result::done;
         if (done && !outcome.text.empty()) observer_.accepted(outcome.text);
-        relay_->on_declared(name, done ? relay::DeclareOutcome::ready : relay::DeclareOutcome::refused,
-                            done ? "" : outcome.text, now_);
+        if (done && declaration->next < declaration->topology.size()) return declare_next(declaration);
+        relay_->on_declared(declaration->key, done ? relay::DeclareOutcome::ready : relay::DeclareOutcome::refused,
+                            done ? "" : why_not(outcome), now_);
     });
 }
 
@@ -134,6 +173,13 @@ void Link::check(std::string_view queue) {
                      [this, name = std::string{queue}](const Declarer::Outcome& outcome) {
                          relay_->on_checked(name, outcome_of_check(outcome.result), now_);
                      });
+}
+
+void Link::bind_home(std::string_view queue) {
+    declarer_.submit(core::home_binding(queue), [this, name = std::string{queue}](const Declarer::Outcome& outcome) {
+        const auto found = outcome_of_check(outcome.result);
+        relay_->on_bound(name, found, found == relay::CheckOutcome::refused ? outcome.text : "", now_);
+    });
 }
 
 bool Link::turn(const core::Now& now) {
@@ -158,7 +204,7 @@ bool Link::take_deliveries(Events& events) {
 }
 
 bool Link::saturated() const {
-    return relay_->held_bytes() >= settings_.prefetch.body_bytes;
+    return relay_->held_bytes() >= settings_->prefetch.body_bytes;
 }
 
 void Link::wait(int wake_fd, core::Milliseconds time) {
@@ -172,7 +218,7 @@ void Link::wait(int wake_fd, core::Milliseconds time) {
 }
 
 void Link::stop_consuming() {
-    intake_->cancel(relay_channel, consumer_tag);
+    if (!consumer_tag_.empty()) intake_->cancel(relay_channel, consumer_tag_);
 }
 
 void Link::close(core::Milliseconds patience) noexcept {

@@ -35,8 +35,8 @@ class LinkObserver {
 
 class Link : public relay::Broker {
   public:
-    /// Opens both connections; throws Error. `settings` and `observer` must outlive it.
-    Link(const config::Settings& settings, const config::Endpoint& endpoint, LinkObserver& observer);
+    /// Opens both connections; throws Error. `observer` must outlive it.
+    Link(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint, LinkObserver& observer);
 
     core::BrokerVersion version() const { return outlet_->version(); }
 
@@ -44,10 +44,13 @@ class Link : public relay::Broker {
     /// now on and must outlive the calls to turn(). All further calls throw Error when the session is over.
     void start(relay::Relay& relay, const core::BrokerFeatures& features);
 
+    /// Goes on with other settings of the same connection, error queue and catch-all: consumes anew where that shows.
+    void adopt(std::shared_ptr<const config::Settings> settings);
+
     /// Takes in what is there, without waiting. True if there may be more already.
     bool turn(const core::Now& now);
 
-    /// Waits until a connection or `wake_fd` has something, or the time is over.
+    /// Waits until a connection or `wake_fd` (none: -1) has something, or the time is over.
     void wait(int wake_fd, core::Milliseconds time);
 
     void stop_consuming();
@@ -63,8 +66,9 @@ class Link : public relay::Broker {
     void ack(core::DeliveryTag tag, bool multiple) override;
     void requeue(core::DeliveryTag tag) override;
     void dead_letter(core::DeliveryTag tag) override;
-    void declare(const core::QueueSpec& queue) override;
+    void declare(std::string_view key, const core::Topology& topology) override;
     void check(std::string_view queue) override;
+    void bind_home(std::string_view queue) override;
 
   private:
     class Intake;
@@ -72,17 +76,27 @@ class Link : public relay::Broker {
     friend class Intake;
     friend class Outlet;
 
+    /// What is being declared under one key, item after item.
+    struct Declaration {
+        std::string key;
+        core::Topology topology;
+        std::size_t next = 0;
+    };
+
     void declare_base(const core::BrokerFeatures& features);
-    void require(Declarer::Step step, std::function<void()> then);
+    void declare_next(const std::shared_ptr<Declaration>& declaration);
+    void consume();
     bool take_deliveries(Events& events);
     bool saturated() const;
 
-    const config::Settings& settings_;
+    std::shared_ptr<const config::Settings> settings_;
     LinkObserver& observer_;
     std::unique_ptr<Connection> intake_;
     std::unique_ptr<Connection> outlet_;
     Declarer declarer_;
     relay::Relay* relay_ = nullptr;
+    std::string consumer_tag_;
+    bool consumed_ = false;  // the operator knows that messages are taken
     core::Now now_{};
     core::SteadyTime last_ack_{};
     std::size_t sent_unchecked_ = 0;  // bytes since the socket was last asked for room

@@ -20,19 +20,6 @@ core::BrokerVersion version_of(amqp_connection_state_t state) {
     return core::parse_version(text.value_or("")).value_or(core::BrokerVersion{});
 }
 
-amqp_table_entry_t entry_of(const std::pair<std::string, core::Argument>& argument) {
-    amqp_table_entry_t entry{};
-    entry.key = bytes_of(argument.first);
-    if (const auto* number = std::get_if<std::int64_t>(&argument.second)) {
-        entry.value.kind = AMQP_FIELD_KIND_I64;
-        entry.value.value.i64 = *number;
-    } else {
-        entry.value.kind = AMQP_FIELD_KIND_UTF8;
-        entry.value.value.bytes = bytes_of(std::get<std::string>(argument.second));
-    }
-    return entry;
-}
-
 }  // namespace
 
 RabbitConnection::RabbitConnection(State state, std::string peer)
@@ -73,39 +60,6 @@ void RabbitConnection::nack_requeue(Channel channel, core::DeliveryTag tag) {
 
 void RabbitConnection::reject(Channel channel, core::DeliveryTag tag) {
     wire_.send(channel, AMQP_BASIC_REJECT_METHOD, amqp_basic_reject_t{tag, 0});
-}
-
-void RabbitConnection::declare_fanout(Channel channel, const std::string& exchange) {
-    amqp_exchange_declare_t method{};
-    method.exchange = bytes_of(exchange);
-    method.type = bytes_of("fanout");
-    method.durable = 1;
-    wire_.send(channel, AMQP_EXCHANGE_DECLARE_METHOD, method);
-}
-
-void RabbitConnection::declare_queue(Channel channel, const core::QueueSpec& queue) {
-    std::vector<amqp_table_entry_t> arguments;
-    for (const auto& argument : queue.arguments)
-        arguments.push_back(entry_of(argument));
-    amqp_queue_declare_t method{};
-    method.queue = bytes_of(queue.name);
-    method.durable = 1;
-    method.arguments = {static_cast<int>(arguments.size()), arguments.data()};
-    wire_.send(channel, AMQP_QUEUE_DECLARE_METHOD, method);
-}
-
-void RabbitConnection::check_queue(Channel channel, const std::string& queue) {
-    amqp_queue_declare_t method{};
-    method.queue = bytes_of(queue);
-    method.passive = 1;
-    wire_.send(channel, AMQP_QUEUE_DECLARE_METHOD, method);
-}
-
-void RabbitConnection::bind(Channel channel, const std::string& queue, const std::string& exchange) {
-    amqp_queue_bind_t method{};
-    method.queue = bytes_of(queue);
-    method.exchange = bytes_of(exchange);
-    wire_.send(channel, AMQP_QUEUE_BIND_METHOD, method);
 }
 
 relay::PublishResult RabbitConnection::publish(Channel channel, const core::Publication& publication) {

@@ -29,10 +29,13 @@ class RabbitConnection : public Connection {
     void nack_requeue(Channel channel, core::DeliveryTag tag) override;
     void reject(Channel channel, core::DeliveryTag tag) override;
 
-    void declare_fanout(Channel channel, const std::string& exchange) override;
+    void declare_exchange(Channel channel, const core::ExchangeSpec& exchange) override;
     void declare_queue(Channel channel, const core::QueueSpec& queue) override;
+    void bind(Channel channel, const core::BindingSpec& binding) override;
+    void check_exchange(Channel channel, const std::string& exchange) override;
     void check_queue(Channel channel, const std::string& queue) override;
-    void bind(Channel channel, const std::string& queue, const std::string& exchange) override;
+    void delete_exchange(Channel channel, const std::string& exchange) override;
+    void delete_queue(Channel channel, const std::string& queue, bool only_if_idle) override;
 
     relay::PublishResult publish(Channel channel, const core::Publication& publication) override;
     void close(core::Milliseconds patience) noexcept override;

@@ -2,10 +2,13 @@
 
 #include <algorithm>
 
+#include "core/names.h"
+
 namespace retryd::amqp {
 namespace {
 
 constexpr int access_refused = 403;
+constexpr int not_found = 404;
 
 std::string in_quotes(std::string_view text) {
     return '\'' + std::string{text} + '\'';
@@ -47,13 +50,25 @@ std::string value_in(std::string_view text) {
     return std::string{text.substr(begin + 1, end > begin ? end - begin - 1 : 0)};
 }
 
-std::string argument_text(const core::QueueSpec& queue, std::string_view name) {
-    for (const auto& [argument, value] : queue.arguments) {
+std::string argument_text(const core::Arguments& arguments, std::string_view name) {
+    for (const auto& [argument, value] : arguments) {
         if (argument != name) continue;
         const auto* number = std::get_if<std::int64_t>(&value);
         return number != nullptr ? std::to_string(*number) : std::get<std::string>(value);
     }
     return "none";
+}
+
+/// A value as it is told.
+std::string shown(const std::string& value) {
+    return value.empty() ? "''" : value;
+}
+
+/// `a instead of b`, as far as an answer that may be cut tells; else what was expected.
+std::string both_values(const Inequivalent& difference, const std::string& expected) {
+    const bool cut = difference.name.empty();
+    return (cut ? "something else" : shown(difference.current)) + " instead of " +
+           shown(cut ? expected : difference.received);
 }
 
 std::string plain(std::string_view what, int code, std::string_view text) {
@@ -101,29 +116,49 @@ std::string explain_queue_refusal(const core::QueueSpec& queue, int code, std::s
     const auto difference = parse_inequivalent(text);
     if (!difference) return plain("declare queue " + in_quotes(queue.name), code, text);
     const std::string& argument = difference->argument;
-    const std::string wanted = difference->received.empty() ? argument_text(queue, argument) : difference->received;
-    const std::string there = difference->current.empty() ? "something else" : difference->current;
-    return "queue " + in_quotes(queue.name) + " is there already with another " + argument + ": " + there +
-           " instead of " + wanted + ". Delete it once it is empty (rabbitmqctl delete_queue" +
-           vhost_option(difference->vhost) + " --if-empty " + shell_word(queue.name) +
-           ") and it is made anew, or configure what it has";
+    return "queue " + in_quotes(queue.name) + " is there already with another " + argument + ": " +
+           both_values(*difference, argument_text(queue.arguments, argument)) +
+           ". Delete it once it is empty (rabbitmqctl delete_queue" + vhost_option(difference->vhost) + " --if-empty " +
+           shell_word(queue.name) + ") and it is made anew, or configure what it has";
 }
 
-std::string explain_exchange_refusal(std::string_view exchange, int code, std::string_view text) {
+std::string explain_exchange_refusal(const core::ExchangeSpec& exchange, int code, std::string_view text) {
     const auto difference = parse_inequivalent(text);
-    if (!difference || difference->current.empty()) return plain("declare exchange " + in_quotes(exchange), code, text);
-    return "exchange " + in_quotes(exchange) + " is there already with another " + difference->argument + ": " +
-           difference->current + " instead of " + difference->received +
-           ". Configure a name that is not taken, or delete the exchange if nobody uses it";
+    if (!difference) return plain("declare exchange " + in_quotes(exchange.name), code, text);
+    const std::string& argument = difference->argument;
+    const std::string expected = argument == "type" ? exchange.type : argument_text(exchange.arguments, argument);
+    const std::string way_out = exchange.name == core::return_exchange
+                                    ? "All retryd daemons of a vhost share it: give them the same errors.exchange, or "
+                                      "a vhost each; or delete the exchange if nobody uses it"
+                                    : "Configure a name that is not taken, or delete the exchange if nobody uses it";
+    return "exchange " + in_quotes(exchange.name) + " is there already with another " + argument + ": " +
+           both_values(*difference, expected) + ". " + way_out;
 }
 
-std::string explain_binding_refusal(std::string_view queue, std::string_view exchange, int code,
-                                    std::string_view text) {
-    return plain("bind queue " + in_quotes(queue) + " to exchange " + in_quotes(exchange), code, text);
+std::string explain_binding_refusal(const core::BindingSpec& binding, int code, std::string_view text) {
+    if (code == not_found && text.find("no exchange '") != std::string_view::npos) {
+        return "exchange " + in_quotes(binding.exchange) + " does not exist, so queue " + in_quotes(binding.queue) +
+               " cannot be bound to it and gets nothing from there. Declare the exchange, or correct its name in the "
+               "configuration";
+    }
+    return plain("bind queue " + in_quotes(binding.queue) + " to exchange " + in_quotes(binding.exchange), code, text);
 }
 
-std::string explain_check_refusal(std::string_view queue, int code, std::string_view text) {
-    return plain("say whether queue " + in_quotes(queue) + " exists", code, text);
+std::string explain_foreign_refusal(const core::ForeignExchange& exchange, int code, std::string_view text) {
+    if (code == not_found) {
+        return "exchange " + in_quotes(exchange.name) +
+               " does not exist: what should be parked there goes to the catch-all. Declare the exchange, or correct "
+               "`parked` in the configuration";
+    }
+    return explain_check_refusal("exchange", exchange.name, code, text);
+}
+
+std::string explain_check_refusal(std::string_view kind, std::string_view name, int code, std::string_view text) {
+    return plain("say whether " + std::string{kind} + ' ' + in_quotes(name) + " exists", code, text);
+}
+
+std::string explain_delete_refusal(std::string_view kind, std::string_view name, int code, std::string_view text) {
+    return plain("delete " + std::string{kind} + ' ' + in_quotes(name), code, text);
 }
 
 std::string explain_lack(const core::QueueSpec& queue, std::string_view text) {

@@ -23,9 +23,13 @@ struct Inequivalent {
 std::optional<Inequivalent> parse_inequivalent(std::string_view text);
 
 std::string explain_queue_refusal(const core::QueueSpec& queue, int code, std::string_view text);
-std::string explain_exchange_refusal(std::string_view exchange, int code, std::string_view text);
-std::string explain_binding_refusal(std::string_view queue, std::string_view exchange, int code, std::string_view text);
-std::string explain_check_refusal(std::string_view queue, int code, std::string_view text);
+std::string explain_exchange_refusal(const core::ExchangeSpec& exchange, int code, std::string_view text);
+std::string explain_binding_refusal(const core::BindingSpec& binding, int code, std::string_view text);
+/// An exchange to park in.
+std::string explain_foreign_refusal(const core::ForeignExchange& exchange, int code, std::string_view text);
+/// `kind`: queue or exchange.
+std::string explain_check_refusal(std::string_view kind, std::string_view name, int code, std::string_view text);
+std::string explain_delete_refusal(std::string_view kind, std::string_view name, int code, std::string_view text);
 
 /// For a queue that does without its optional arguments; `text` is the refusal of the attempt with them.
 std::string explain_lack(const core::QueueSpec& queue, std::string_view text);

@@ -8,6 +8,8 @@
 
 #include "commands/check.h"
 #include "commands/exit_code.h"
+#include "commands/plan.h"
+#include "commands/schema.h"
 #include "config/suggest.h"
 
 namespace retryd::commands {
@@ -15,9 +17,58 @@ namespace {
 
 constexpr const char* default_config = "/etc/retryd/retryd.yaml";
 
+/// What all options say, whichever command they belong to.
+struct Asked {
+    std::string config_path = default_config;
+    bool json = false;
+    bool schema = false;
+    bool prune = false;
+};
+
 /// Before the command or behind it: both are natural.
-void add_config(CLI::App& app, std::string& path) {
-    app.add_option("-c,--config", path, "The configuration file")->type_name("FILE")->capture_default_str();
+void add_config(CLI::App& app, Asked& asked) {
+    app.add_option("-c,--config", asked.config_path, "The configuration file")
+        ->type_name("FILE")
+        ->capture_default_str();
+}
+
+/// A command that prints a report.
+CLI::App* add_report(CLI::App& app, Asked& asked, const std::string& name, const std::string& what) {
+    CLI::App* command = app.add_subcommand(name, what);
+    add_config(*command, asked);
+    command->add_flag("--json", asked.json, "Print it as JSON");
+    return command;
+}
+
+struct Commands {
+    CLI::App* run;
+    CLI::App* check;
+    CLI::App* plan;
+    CLI::App* apply;
+};
+
+Commands add_commands(CLI::App& app, Asked& asked) {
+    Commands commands{};
+    commands.run = app.add_subcommand("run", "Run the daemon, in the foreground");
+    add_config(*commands.run, asked);
+    commands.check = add_report(app, asked, "check",
+                                "Print what the configuration means, or every problem in it; talks to no broker");
+    commands.check->add_flag("--schema", asked.schema, "Print the configuration's JSON Schema instead; reads no file");
+    commands.plan =
+        add_report(app, asked, "plan", "Print what is on the broker, missing, different or left over; changes nothing");
+    commands.apply = add_report(app, asked, "apply", "Declare what is missing on the broker, then print the plan");
+    commands.apply->add_flag("--prune", asked.prune, "Delete what is left over and empty, too");
+    return commands;
+}
+
+int carry_out(const Commands& commands, const Asked& asked, const Actions& actions, std::ostream& out,
+              std::ostream& err, bool colour) {
+    if (commands.run->parsed()) return actions.run(asked.config_path);
+    if (commands.plan->parsed()) return plan({asked.config_path, asked.json, colour}, out, err);
+    if (commands.apply->parsed()) return apply({asked.config_path, asked.json, colour}, asked.prune, out, err);
+    if (!asked.schema) return check({asked.config_path, asked.json, colour}, out, err);
+    print_schema(out);
+    return exit_code::fine;
 }
 
 bool standard_output_is_coloured() {
@@ -58,23 +109,15 @@ int run_command_line(int argc, const char* const* argv, const Actions& actions, 
     app.set_version_flag("--version", "retryd " + actions.version, "Print the version and leave");
     app.set_help_flag("-h,--help", "Print this help and leave");
     app.require_subcommand(1);
-    CheckOptions options{default_config, false, colour};
-    add_config(app, options.config_path);
-
-    CLI::App* run = app.add_subcommand("run", "Run the daemon, in the foreground");
-    add_config(*run, options.config_path);
-    CLI::App* check_command =
-        app.add_subcommand("check", "Print what the configuration means, or every problem in it; talks to no broker");
-    add_config(*check_command, options.config_path);
-    check_command->add_flag("--json", options.json, "Print it as JSON");
-
+    Asked asked;
+    add_config(app, asked);
+    const Commands commands = add_commands(app, asked);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         return explain(app, error, out, err);
     }
-    if (run->parsed()) return actions.run(options.config_path);
-    return check(options, out, err);
+    return carry_out(commands, asked, actions, out, err, colour);
 }
 
 }  // namespace retryd::commands

@@ -4,6 +4,8 @@
 namespace retryd::commands::exit_code {
 
 inline constexpr int fine = 0;
+inline constexpr int failed = 1;           // the broker refused, or cannot be reached
+inline constexpr int something_to_do = 2;  // found by looking
 inline constexpr int wrong_usage = 64;
 inline constexpr int wrong_configuration = 78;
 

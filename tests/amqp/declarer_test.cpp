@@ -21,16 +21,25 @@ class Commands : public amqp::TopologyCommands {
     Lines lines;
 
     void open_channel(amqp::Channel on) override { lines.push_back("open " + std::to_string(on)); }
-    void declare_fanout(amqp::Channel, const std::string& exchange) override { lines.push_back("fanout " + exchange); }
+    void declare_exchange(amqp::Channel, const core::ExchangeSpec& exchange) override {
+        lines.push_back(exchange.type + ' ' + exchange.name);
+    }
     void declare_queue(amqp::Channel, const core::QueueSpec& queue) override {
         std::string line = "queue " + queue.name;
         for (const auto& argument : queue.arguments)
             line += ' ' + argument.first;
         lines.push_back(line);
     }
+    void bind(amqp::Channel, const core::BindingSpec& binding) override {
+        lines.push_back("bind " + binding.queue + " to " + binding.exchange);
+    }
+    void check_exchange(amqp::Channel, const std::string& name) override { lines.push_back("check exchange " + name); }
     void check_queue(amqp::Channel, const std::string& queue) override { lines.push_back("check " + queue); }
-    void bind(amqp::Channel, const std::string& queue, const std::string& exchange) override {
-        lines.push_back("bind " + queue + " to " + exchange);
+    void delete_exchange(amqp::Channel, const std::string& name) override {
+        lines.push_back("delete exchange " + name);
+    }
+    void delete_queue(amqp::Channel, const std::string& queue, bool only_if_idle) override {
+        lines.push_back("delete " + queue + (only_if_idle ? " if idle" : ""));
     }
 };
 
@@ -43,19 +52,18 @@ struct Fixture {
         declarer.submit(std::move(step), [this](const Declarer::Outcome& outcome) { outcomes.push_back(outcome); });
     }
     void open() { declarer.on_channel_open(channel); }
-    void answer() { declarer.on_declared(channel); }
+    void answer(const amqp::QueueCounts& counts = {}) { declarer.on_declared(channel, counts); }
     void refuse(int code, const std::string& text) { declarer.on_channel_closed({channel, code, text, 0}); }
     /// The commands since the last call.
     Lines sent() { return std::exchange(commands.lines, {}); }
 };
 
-Declarer::DeclareQueue plain(const std::string& name) {
-    return {core::QueueSpec{name, {{"x-queue-type", "quorum"}}, {}}};
+core::QueueSpec plain(const std::string& name) {
+    return {name, {{"x-queue-type", "quorum"}}, {}};
 }
 
-Declarer::DeclareQueue with_limit(const std::string& name) {
-    return {core::QueueSpec{
-        name, {{"x-queue-type", "quorum"}, {"x-delivery-limit", std::int64_t{-1}}}, {"x-delivery-limit"}}};
+core::QueueSpec with_limit(const std::string& name) {
+    return {name, {{"x-queue-type", "quorum"}, {"x-delivery-limit", std::int64_t{-1}}}, {"x-delivery-limit"}};
 }
 
 const std::string no_limit_there =
@@ -75,9 +83,9 @@ const std::string other_type_there =
 TEST_CASE("declarer: opens its channel with the first step, and asks one thing at a time, in order") {
     Fixture f;
     CHECK(f.sent().empty());
-    f.submit(Declarer::DeclareExchange{"errors"});
+    f.submit(core::ExchangeSpec{"errors", "fanout", {}});
     f.submit(plain("q"));
-    f.submit(Declarer::Bind{"q", "errors"});
+    f.submit(core::BindingSpec{"q", "errors", "", {}});
     f.submit(Declarer::CheckQueue{"work"});
     CHECK(f.sent() == Lines{"open 2"});
     f.open();
@@ -144,15 +152,86 @@ TEST_CASE("declarer: a check that finds nothing is no refusal, one that is not a
     CHECK(f.outcomes[1].result == Result::refused);
 }
 
-TEST_CASE("declarer: a binding that finds nothing to bind to is refused") {
+TEST_CASE("declarer: a binding misses its queue, but is refused without its exchange") {
     Fixture f;
-    f.submit(Declarer::Bind{"q", "nope"});
+    f.submit(core::BindingSpec{"q", "errors", "", {}});
+    f.submit(core::BindingSpec{"q", "nope", "#", {}});
+    f.submit(core::BindingSpec{"q", "closed", "#", {}});
+    f.open();
+    f.refuse(404, "NOT_FOUND - no queue 'q' in vhost '/'");
     f.open();
     f.refuse(404, "NOT_FOUND - no exchange 'nope' in vhost '/'");
-    REQUIRE(f.outcomes.size() == 1);
+    f.open();
+    f.refuse(403, "ACCESS_REFUSED - access to exchange 'closed' in vhost '/' refused for user 'retryd'");
+    REQUIRE(f.outcomes.size() == 3);
+    CHECK(f.outcomes[0].result == Result::missing);
+    CHECK(f.outcomes[0].code == 404);
+    CHECK(f.outcomes[0].text == "queue 'q' does not exist");
+    CHECK(f.outcomes[1].result == Result::refused);
+    CHECK(f.outcomes[1].code == 404);
+    CHECK(f.outcomes[1].text.find("exchange 'nope' does not exist, so queue 'q' cannot be bound to it") == 0);
+    CHECK(f.outcomes[2].result == Result::refused);
+}
+
+TEST_CASE("declarer: an exchange may be missing where it is only looked for, not where it has to be") {
+    Fixture f;
+    f.submit(Declarer::CheckExchange{"x"});
+    f.submit(core::ForeignExchange{"x"});
+    f.open();
+    CHECK(f.sent() == Lines{"open 2", "check exchange x"});
+    f.refuse(404, "NOT_FOUND - no exchange 'x' in vhost '/'");
+    f.open();
+    CHECK(f.sent() == Lines{"open 2", "check exchange x"});
+    f.refuse(404, "NOT_FOUND - no exchange 'x' in vhost '/'");
+    REQUIRE(f.outcomes.size() == 2);
+    CHECK(f.outcomes[0].result == Result::missing);
+    CHECK(f.outcomes[0].text == "exchange 'x' does not exist");
+    CHECK(f.outcomes[1].result == Result::refused);
+}
+
+TEST_CASE("declarer: a check tells how many messages and consumers a queue has") {
+    Fixture f;
+    f.submit(Declarer::CheckQueue{"q"});
+    f.submit(core::ExchangeSpec{"errors", "fanout", {}});
+    f.open();
+    f.answer({7, 2});
+    f.answer();
+    REQUIRE(f.outcomes.size() == 2);
+    CHECK(f.outcomes[0].counts == amqp::QueueCounts{7, 2});
+    CHECK(f.outcomes[1].counts == amqp::QueueCounts{});
+}
+
+TEST_CASE("declarer: deletes, and tells why not") {
+    Fixture f;
+    f.submit(Declarer::DeleteQueue{"classic", true});
+    f.submit(Declarer::DeleteQueue{"quorum", false});
+    f.submit(Declarer::DeleteExchange{"x"});
+    f.open();
+    f.refuse(406, "PRECONDITION_FAILED - queue 'classic' in vhost '/' not empty");
+    f.open();
+    f.answer();
+    f.answer();
+    CHECK(f.sent() == Lines{"open 2", "delete classic if idle", "open 2", "delete quorum", "delete exchange x"});
+    REQUIRE(f.outcomes.size() == 3);
     CHECK(f.outcomes[0].result == Result::refused);
     CHECK(f.outcomes[0].text ==
-          "the broker refused to bind queue 'q' to exchange 'nope': 404 NOT_FOUND - no exchange 'nope' in vhost '/'");
+          "the broker refused to delete queue 'classic': 406 PRECONDITION_FAILED - queue 'classic' in vhost '/' not "
+          "empty");
+    CHECK(f.outcomes[1].result == Result::done);
+    CHECK(f.outcomes[2].result == Result::done);
+}
+
+TEST_CASE("declarer: every item of a topology is a step") {
+    Fixture f;
+    const core::Topology topology{core::ExchangeSpec{"x", "headers", {}}, plain("q"),
+                                  core::BindingSpec{"q", "x", "", {}}, core::ForeignExchange{"theirs"}};
+    f.open();
+    f.sent();
+    for (const core::TopologyItem& item : topology) {
+        f.submit(amqp::step_of(item));
+        f.answer();
+    }
+    CHECK(f.sent() == Lines{"headers x", "queue q x-queue-type", "bind q to x", "check exchange theirs"});
 }
 
 TEST_CASE("declarer: a queue without an optional argument is accepted, and the outcome says what it lacks") {
@@ -229,7 +308,7 @@ TEST_CASE("declarer: what happens on other channels is none of its business") {
     f.submit(plain("q"));
     f.declarer.on_channel_open(1);
     f.open();
-    f.declarer.on_declared(1);
+    f.declarer.on_declared(1, {});
     f.declarer.on_channel_closed({1, 406, "PRECONDITION_FAILED", 0});
     CHECK(f.outcomes.empty());
     f.answer();

@@ -162,12 +162,15 @@ TEST_CASE("dispatcher: answers to what was asked") {
     f.peer.send(1, AMQP_CONFIRM_SELECT_OK_METHOD, amqp_confirm_select_ok_t{});
     f.peer.send(1, AMQP_BASIC_QOS_OK_METHOD, amqp_basic_qos_ok_t{});
     f.peer.send(2, AMQP_EXCHANGE_DECLARE_OK_METHOD, amqp_exchange_declare_ok_t{});
-    f.peer.send(2, AMQP_QUEUE_DECLARE_OK_METHOD, amqp_queue_declare_ok_t{});
+    f.peer.send(2, AMQP_QUEUE_DECLARE_OK_METHOD, amqp_queue_declare_ok_t{amqp::bytes_of("q"), 7, 2});
     f.peer.send(2, AMQP_QUEUE_BIND_OK_METHOD, amqp_queue_bind_ok_t{});
+    f.peer.send(2, AMQP_QUEUE_DELETE_OK_METHOD, amqp_queue_delete_ok_t{7});
+    f.peer.send(2, AMQP_EXCHANGE_DELETE_OK_METHOD, amqp_exchange_delete_ok_t{});
     f.peer.send(1, AMQP_BASIC_CONSUME_OK_METHOD, amqp_basic_consume_ok_t{});
     f.peer.send(1, AMQP_BASIC_CANCEL_OK_METHOD, amqp_basic_cancel_ok_t{});
     f.drain();
-    CHECK(f.events.lines == Lines{"open 1", "declared 2", "declared 2", "declared 2", "consume-ok", "cancel-ok"});
+    CHECK(f.events.lines == Lines{"open 1", "declared 2", "declared 2 messages 7 consumers 2", "declared 2",
+                                  "declared 2", "declared 2", "consume-ok", "cancel-ok"});
 }
 
 TEST_CASE("dispatcher: an alarm and its end") {

@@ -115,6 +115,63 @@ TEST_CASE("connection: a queue is declared durable with its arguments, and a che
     CHECK(checked->as<amqp_queue_declare_t>().passive == 1);
 }
 
+TEST_CASE("connection: an exchange is declared durable with type and arguments, and a check only looks") {
+    Fixture f;
+    f.connection.declare_exchange(2, {"x", "headers", {{"alternate-exchange", "errors"}}});
+    f.connection.check_exchange(2, "x");
+    const auto declared = f.peer.received();
+    REQUIRE(declared);
+    REQUIRE(declared->id == AMQP_EXCHANGE_DECLARE_METHOD);
+    const auto& declare = declared->as<amqp_exchange_declare_t>();
+    CHECK(amqp::view_of(declare.exchange) == "x");
+    CHECK(amqp::view_of(declare.type) == "headers");
+    CHECK(declare.durable == 1);
+    CHECK((declare.passive | declare.internal | declare.auto_delete | declare.nowait) == 0);
+    REQUIRE(declare.arguments.num_entries == 1);
+    CHECK(amqp::view_of(declare.arguments.entries[0].value.value.bytes) == "errors");
+    const auto checked = f.peer.received();
+    REQUIRE(checked);
+    REQUIRE(checked->id == AMQP_EXCHANGE_DECLARE_METHOD);
+    CHECK(checked->as<amqp_exchange_declare_t>().passive == 1);
+}
+
+TEST_CASE("connection: a binding has its key and its arguments as text") {
+    Fixture f;
+    f.connection.bind(2, {"q", "x", "a.#", {{"x-match", "all"}, {"retryd-queue", "q"}}});
+    const auto received = f.peer.received();
+    REQUIRE(received);
+    REQUIRE(received->id == AMQP_QUEUE_BIND_METHOD);
+    const auto& bind = received->as<amqp_queue_bind_t>();
+    CHECK(amqp::view_of(bind.queue) == "q");
+    CHECK(amqp::view_of(bind.exchange) == "x");
+    CHECK(amqp::view_of(bind.routing_key) == "a.#");
+    REQUIRE(bind.arguments.num_entries == 2);
+    const auto& header = bind.arguments.entries[1];
+    CHECK(amqp::view_of(header.key) == "retryd-queue");
+    CHECK(header.value.kind == AMQP_FIELD_KIND_UTF8);
+    CHECK(amqp::view_of(header.value.value.bytes) == "q");
+}
+
+TEST_CASE("connection: a queue is deleted whatever it holds only where that is said") {
+    Fixture f;
+    f.connection.delete_queue(2, "classic", true);
+    f.connection.delete_queue(2, "quorum", false);
+    f.connection.delete_exchange(2, "x");
+    const auto careful = f.peer.received();
+    REQUIRE(careful);
+    REQUIRE(careful->id == AMQP_QUEUE_DELETE_METHOD);
+    CHECK(amqp::view_of(careful->as<amqp_queue_delete_t>().queue) == "classic");
+    CHECK(careful->as<amqp_queue_delete_t>().if_unused == 1);
+    CHECK(careful->as<amqp_queue_delete_t>().if_empty == 1);
+    const auto plain = f.peer.received();
+    REQUIRE(plain);
+    CHECK((plain->as<amqp_queue_delete_t>().if_unused | plain->as<amqp_queue_delete_t>().if_empty) == 0);
+    const auto exchange = f.peer.received();
+    REQUIRE(exchange);
+    REQUIRE(exchange->id == AMQP_EXCHANGE_DELETE_METHOD);
+    CHECK(exchange->as<amqp_exchange_delete_t>().if_unused == 1);
+}
+
 TEST_CASE("connection: a close that nobody answers ends when the other side does") {
     Fixture f;
     f.peer.end();

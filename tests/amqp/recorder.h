@@ -37,7 +37,12 @@ class Recorder : public amqp::Events {
     void on_blocked(std::string_view reason) override { lines.push_back("blocked: " + std::string{reason}); }
     void on_unblocked() override { lines.emplace_back("unblocked"); }
     void on_channel_open(amqp::Channel channel) override { lines.push_back("open " + std::to_string(channel)); }
-    void on_declared(amqp::Channel channel) override { lines.push_back("declared " + std::to_string(channel)); }
+    void on_declared(amqp::Channel channel, const amqp::QueueCounts& counts) override {
+        std::string line = "declared " + std::to_string(channel);
+        if (counts.messages > 0) line += " messages " + std::to_string(counts.messages);
+        if (counts.consumers > 0) line += " consumers " + std::to_string(counts.consumers);
+        lines.push_back(line);
+    }
     void on_channel_closed(const amqp::ChannelClosed& closed) override {
         lines.push_back("closed " + std::to_string(closed.channel) + ": " + std::to_string(closed.code) + ' ' +
                         closed.text);

@@ -93,6 +93,19 @@ TEST_CASE("refusal: a different queue is explained with both values and the way 
         "what it has");
 }
 
+TEST_CASE("refusal: an empty value is seen as such, and is not taken for an answer that was cut") {
+    CHECK(amqp::explain_queue_refusal(rung, 406,
+                                      "PRECONDITION_FAILED - inequivalent arg 'x-dead-letter-exchange' for queue "
+                                      "'a.retry.6s' in vhost '/': received none but current is the value '' of type "
+                                      "'longstr'")
+              .find("x-dead-letter-exchange: '' instead of none.") != std::string::npos);
+    CHECK(amqp::explain_queue_refusal(rung, 406,
+                                      "PRECONDITION_FAILED - inequivalent arg 'x-dead-letter-exchange' for queue "
+                                      "'a.retry.6s' in vhost '/': received the value '' of type 'longstr' but current "
+                                      "is none")
+              .find("x-dead-letter-exchange: none instead of ''.") != std::string::npos);
+}
+
 TEST_CASE("refusal: a quote in a queue name does not break the command") {
     const core::QueueSpec queue{"it's", {}, {}};
     const auto line = amqp::explain_queue_refusal(queue, 406,
@@ -110,7 +123,7 @@ TEST_CASE("refusal: a missing permission names the remedy, a reserved name does 
         "the broker refused to declare queue 'a.retry.6s': 403 ACCESS_REFUSED - access to queue 'a.retry.6s' in vhost "
         "'/' refused for user 'retryd'; give the user the permission (rabbitmqctl set_permissions)");
     CHECK(
-        amqp::explain_exchange_refusal("amq.x", 403,
+        amqp::explain_exchange_refusal({"amq.x", "fanout", {}}, 403,
                                        "ACCESS_REFUSED - exchange name 'amq.x' contains reserved prefix 'amq.*'") ==
         "the broker refused to declare exchange 'amq.x': 403 ACCESS_REFUSED - exchange name 'amq.x' contains reserved "
         "prefix 'amq.*'");
@@ -118,7 +131,7 @@ TEST_CASE("refusal: a missing permission names the remedy, a reserved name does 
 
 TEST_CASE("refusal: an exchange of another type is explained") {
     CHECK(
-        amqp::explain_exchange_refusal("errors", 406,
+        amqp::explain_exchange_refusal({"errors", "fanout", {}}, 406,
                                        "PRECONDITION_FAILED - inequivalent arg 'type' for exchange 'errors' in vhost "
                                        "'/': received 'fanout' but current is 'direct'") ==
         "exchange 'errors' is there already with another type: direct instead of fanout. Configure a name that is not "
@@ -134,4 +147,37 @@ TEST_CASE("refusal: a queue without its limit is explained with the policy that 
         "queue 'retryd.errors' was made without x-delivery-limit: RabbitMQ 4 takes a message out of it that was given "
         "to a consumer 21 times. A policy mends it (only one applies to a queue): rabbitmqctl set_policy --vhost "
         "'shop' 'delivery-limit-retryd.errors' '^retryd\\.errors$' '{\"delivery-limit\": -1}' --apply-to queues");
+}
+
+TEST_CASE("refusal: a return exchange that belongs to another error exchange is explained") {
+    const core::ExchangeSpec exchange{"retryd.return", "headers", {{"alternate-exchange", "mine"}}};
+    const std::string way_out =
+        ". All retryd daemons of a vhost share it: give them the same errors.exchange, or a vhost each; or delete the "
+        "exchange if nobody uses it";
+    CHECK(amqp::explain_exchange_refusal(
+              exchange, 406,
+              "PRECONDITION_FAILED - inequivalent arg 'alternate-exchange' for exchange 'retryd.return' in vhost '/': "
+              "received 'mine' but current is 'theirs'") ==
+          "exchange 'retryd.return' is there already with another alternate-exchange: theirs instead of mine" +
+              way_out);
+    CHECK(amqp::explain_exchange_refusal(exchange, 406,
+                                         "PRECONDITION_FAILED - inequivalent arg 'alternate-exchange' for exchange "
+                                         "'retryd.return' in vhost '" +
+                                             std::string(100, 'v') + "...") ==
+          "exchange 'retryd.return' is there already with another alternate-exchange: something else instead of mine" +
+              way_out);
+}
+
+TEST_CASE("refusal: an exchange that is not there is explained by what it was for") {
+    const std::string text = "NOT_FOUND - no exchange 'theirs' in vhost '/'";
+    CHECK(amqp::explain_binding_refusal({"retryd.errors", "theirs", "#", {}}, 404, text) ==
+          "exchange 'theirs' does not exist, so queue 'retryd.errors' cannot be bound to it and gets nothing from "
+          "there. Declare the exchange, or correct its name in the configuration");
+    CHECK(amqp::explain_foreign_refusal({"theirs"}, 404, text) ==
+          "exchange 'theirs' does not exist: what should be parked there goes to the catch-all. Declare the exchange, "
+          "or correct `parked` in the configuration");
+    CHECK(
+        amqp::explain_foreign_refusal({"theirs"}, 403, "ACCESS_REFUSED - access to exchange 'theirs' refused") ==
+        "the broker refused to say whether exchange 'theirs' exists: 403 ACCESS_REFUSED - access to exchange 'theirs' "
+        "refused; give the user the permission (rabbitmqctl set_permissions)");
 }

@@ -21,7 +21,7 @@ std::string lines(const Violations& violations) {
 
 TEST_CASE("the sources are read, so that the rules below have something to look at") {
     CHECK(tree().count("main.cpp") == 1);
-    for (const char* folder : {"core", "relay", "config", "amqp", "telemetry", "commands", "daemon"}) {
+    for (const char* folder : {"core", "relay", "config", "amqp", "http", "telemetry", "commands", "daemon"}) {
         CAPTURE(folder);
         const auto first = tree().lower_bound(std::string{folder} + '/');
         REQUIRE(first != tree().end());

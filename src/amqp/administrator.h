@@ -1,0 +1,44 @@
+// For a command rather than a daemon: one connection, on which one step after the other is carried out and waited for.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "amqp/connection.h"
+#include "amqp/declarer.h"
+#include "config/settings.h"
+#include "core/time.h"
+
+namespace retryd::amqp {
+
+/// Every call throws Error when the connection is lost.
+class Administrator : private Events {
+  public:
+    /// Connects to the first endpoint that lets us in. Throws Error with what each of them said where none does.
+    /// `settings` must outlive it; `name` is the connection's, for those who look at the broker.
+    Administrator(const config::Broker& settings, const std::string& name);
+    ~Administrator() override;
+    Administrator(const Administrator&) = delete;
+    Administrator& operator=(const Administrator&) = delete;
+
+    const config::Endpoint& endpoint() const { return *endpoint_; }
+    core::BrokerVersion version() const { return connection_->version(); }
+
+    Declarer::Outcome carry_out(Declarer::Step step);
+
+    /// Keeps the connection alive meanwhile.
+    void wait(core::Milliseconds time);
+
+  private:
+    void wait_for_frames(core::Milliseconds longest);
+
+    void on_channel_open(Channel channel) override { declarer_->on_channel_open(channel); }
+    void on_declared(Channel channel, const QueueCounts& counts) override { declarer_->on_declared(channel, counts); }
+    void on_channel_closed(const ChannelClosed& closed) override { declarer_->on_channel_closed(closed); }
+
+    const config::Endpoint* endpoint_ = nullptr;
+    std::unique_ptr<Connection> connection_;
+    std::unique_ptr<Declarer> declarer_;
+};
+
+}  // namespace retryd::amqp

@@ -1,0 +1,21 @@
+#include "amqp/remedy.h"
+
+namespace retryd::amqp {
+
+std::string remedy(Error::Kind kind) {
+    switch (kind) {
+        case Error::Kind::unreachable:
+            return "check that the broker runs and that broker.uri names it";
+        case Error::Kind::refused_login:
+            return "check broker.username, the password and that the user may use the vhost";
+        case Error::Kind::refused:
+            return "the broker's words say what it refused: a permission, or a queue that is there with other "
+                   "arguments";
+        case Error::Kind::lost:
+        case Error::Kind::protocol:
+            break;
+    }
+    return "the broker's log around this time says more";
+}
+
+}  // namespace retryd::amqp

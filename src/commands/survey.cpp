@@ -1,0 +1,156 @@
+#include "commands/survey.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+namespace retryd::commands {
+namespace {
+
+using Declarer = amqp::Declarer;
+using Outcome = Declarer::Outcome;
+using Result = Declarer::Result;
+
+constexpr int not_found = 404;
+constexpr int precondition_failed = 406;
+
+struct Seen {
+    State state = State::unknown;
+    std::string note;
+};
+
+core::Arguments sorted(core::Arguments arguments) {
+    std::sort(arguments.begin(), arguments.end());
+    return arguments;
+}
+
+bool is_among(const std::vector<core::BindingSpec>& bindings, const core::BindingSpec& wanted) {
+    return std::any_of(bindings.begin(), bindings.end(), [&](const core::BindingSpec& there) {
+        return there.queue == wanted.queue && there.routing_key == wanted.routing_key &&
+               sorted(there.arguments) == sorted(wanted.arguments);
+    });
+}
+
+/// Of the items one after the other. What AMQP cannot list is found by asking for each by name.
+class Look {
+  public:
+    Look(Broker& broker, Plan& plan) : broker_(broker), plan_(plan) {}
+
+    void look_at(const core::Wanted& wanted) {
+        Seen seen = std::visit([this](const auto& item) { return look(item); }, wanted.item);
+        plan_.findings.push_back({wanted, seen.state, std::move(seen.note)});
+    }
+
+    void look_for_left_over(const core::Policy& policy) {
+        ask_management([&] { plan_.left_over = left_over_among(broker_.queues(), policy); });
+    }
+
+  private:
+    Seen look(const core::ExchangeSpec& exchange) {
+        ours_.insert(exchange.name);
+        return look_closer(check(Declarer::CheckExchange{exchange.name}), exchange);
+    }
+
+    Seen look(const core::QueueSpec& queue) {
+        ours_.insert(queue.name);
+        return look_closer(check(Declarer::CheckQueue{queue.name}), queue);
+    }
+
+    Seen look(const core::ForeignExchange& exchange) {
+        const Outcome outcome = broker_.carry_out(exchange);
+        if (outcome.result == Result::done) return {State::in_place, {}};
+        return {outcome.code == not_found ? State::missing : State::refused, outcome.text};
+    }
+
+    Seen look(const core::BindingSpec& binding) {
+        for (const Outcome& end :
+             {check(Declarer::CheckExchange{binding.exchange}), check(Declarer::CheckQueue{binding.queue})}) {
+            if (end.result == Result::refused) return {State::refused, end.text};
+        }
+        if (const std::string lacking = what_lacks(binding); !lacking.empty()) {
+            // What is ours has a line of its own.
+            return {State::missing, ours_.count(lacking) == 0 ? text_of(binding, lacking) : ""};
+        }
+        Seen seen;
+        ask_management([&] {
+            seen.state = is_among(bindings_from(binding.exchange), binding) ? State::in_place : State::missing;
+        });
+        return seen;
+    }
+
+    /// The end of a binding that is not there; empty where both are.
+    std::string what_lacks(const core::BindingSpec& binding) {
+        if (check(Declarer::CheckExchange{binding.exchange}).result != Result::done) return binding.exchange;
+        return check(Declarer::CheckQueue{binding.queue}).result != Result::done ? binding.queue : "";
+    }
+
+    static std::string text_of(const core::BindingSpec& binding, const std::string& lacking) {
+        const bool exchange = lacking == binding.exchange;
+        return (exchange ? "exchange '" : "queue '") + lacking + "' does not exist, so that " +
+               (exchange ? "nothing comes from there: declare it, or correct its name in the configuration"
+                         : "nothing can come home to it: it is bound when it exists and its first message comes");
+    }
+
+    /// What exists is compared by declaring it: nothing happens where it is the same, and a refusal where it is not.
+    template <typename Spec>
+    Seen look_closer(const Outcome& there, const Spec& spec) {
+        if (there.result == Result::missing) return {State::missing, {}};
+        if (there.result == Result::refused) return {State::refused, there.text};
+        const Outcome compared = broker_.carry_out(spec);
+        if (compared.result == Result::done) return {State::in_place, compared.text};
+        if (compared.code == precondition_failed) return {State::different, compared.text};
+        if (plan_.why_not_compared.empty()) plan_.why_not_compared = compared.text;
+        return {State::not_compared, {}};
+    }
+
+    const Outcome& check(const Declarer::CheckExchange& step) { return remembered(exchanges_, step.exchange, step); }
+    const Outcome& check(const Declarer::CheckQueue& step) { return remembered(queues_, step.queue, step); }
+
+    const Outcome& remembered(std::map<std::string, Outcome>& known, const std::string& name,
+                              const Declarer::Step& step) {
+        const auto at = known.find(name);
+        return at != known.end() ? at->second : known.emplace(name, broker_.carry_out(step)).first->second;
+    }
+
+    const std::vector<core::BindingSpec>& bindings_from(const std::string& exchange) {
+        const auto at = bindings_.find(exchange);
+        return at != bindings_.end() ? at->second
+                                     : bindings_.emplace(exchange, broker_.bindings_from(exchange)).first->second;
+    }
+
+    /// Not again after it failed once: that may take its time.
+    template <typename Question>
+    void ask_management(const Question& question) {
+        if (!plan_.management || !plan_.management_fault.empty()) return;
+        try {
+            question();
+        } catch (const http::Error& error) {
+            plan_.management_fault = error.what();
+        }
+    }
+
+    Broker& broker_;
+    Plan& plan_;
+    std::set<std::string> ours_;
+    std::map<std::string, Outcome> exchanges_;
+    std::map<std::string, Outcome> queues_;
+    std::map<std::string, std::vector<core::BindingSpec>> bindings_;
+};
+
+}  // namespace
+
+Plan survey(Broker& broker, const core::Policy& policy) {
+    Plan plan;
+    plan.broker = broker.identity();
+    plan.management = broker.has_management();
+    for (const core::Entry* entry : core::on_demand(policy))
+        plan.on_demand.push_back({entry->match, entry->ladder.name});
+    Look look(broker, plan);
+    for (const core::Wanted& wanted : core::wanted(policy, core::features_of(plan.broker.version)))
+        look.look_at(wanted);
+    look.look_for_left_over(policy);
+    return plan;
+}
+
+}  // namespace retryd::commands

@@ -1,0 +1,41 @@
+#include "fake_broker.h"
+
+namespace retryd::commands {
+namespace {
+
+using Declarer = amqp::Declarer;
+
+struct Line {
+    std::string operator()(const core::ExchangeSpec& exchange) const { return "declare exchange " + exchange.name; }
+    std::string operator()(const core::QueueSpec& queue) const { return "declare queue " + queue.name; }
+    std::string operator()(const core::BindingSpec& binding) const {
+        return "bind " + binding.queue + " to " + binding.exchange;
+    }
+    std::string operator()(const core::ForeignExchange& exchange) const { return "need exchange " + exchange.name; }
+    std::string operator()(const Declarer::CheckQueue& check) const { return "check queue " + check.queue; }
+    std::string operator()(const Declarer::CheckExchange& check) const { return "check exchange " + check.exchange; }
+    std::string operator()(const Declarer::DeleteQueue& step) const {
+        return "delete queue " + step.queue + (step.only_if_idle ? " if idle" : "");
+    }
+    std::string operator()(const Declarer::DeleteExchange& step) const { return "delete exchange " + step.exchange; }
+};
+
+}  // namespace
+
+FakeBroker::Outcome FakeBroker::carry_out(amqp::Declarer::Step step) {
+    asked.push_back(std::visit(Line{}, step));
+    const auto answer = answers.find(asked.back());
+    return answer == answers.end() ? Outcome{} : answer->second;
+}
+
+std::vector<core::BindingSpec> FakeBroker::bindings_from(const std::string& exchange) {
+    ask("bindings of " + exchange);
+    return bindings[exchange];
+}
+
+void FakeBroker::ask(const std::string& question) {
+    asked.push_back(question);
+    if (!management_fault.empty()) throw http::Error(management_fault);
+}
+
+}  // namespace retryd::commands

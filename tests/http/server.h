@@ -1,0 +1,41 @@
+// An HTTP server of one answer: takes one connection after the other, keeps what was asked, and answers always the
+// same.
+#pragma once
+
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace retryd::test {
+
+class Server {
+  public:
+    /// `answer` as it goes over the wire; empty: nothing ever comes.
+    explicit Server(std::string answer);
+    ~Server();
+    Server(const Server&) = delete;
+    Server& operator=(const Server&) = delete;
+
+    std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
+    /// The request lines, `GET /path HTTP/1.1` each.
+    std::vector<std::string> requests() const;
+    /// The last request with its headers.
+    std::string last() const;
+
+  private:
+    void serve();
+    void answer(int client);
+
+    std::string answer_;
+    int listener_ = -1;
+    int port_ = 0;
+    mutable std::mutex mutex_;
+    std::vector<std::string> heads_;
+    std::thread thread_;
+};
+
+/// `HTTP/1.1 200 OK` and so on, with that body.
+std::string answer(const std::string& status, const std::string& body);
+
+}  // namespace retryd::test
