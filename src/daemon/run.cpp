@@ -14,6 +14,8 @@
 #include "amqp/decode_stack.h"
 #include "config/load.h"
 #include "core/duration.h"
+#include "daemon/configuration.h"
+#include "daemon/requests.h"
 #include "daemon/stop.h"
 #include "daemon/supervisor.h"
 #include "telemetry/log.h"
@@ -25,59 +27,67 @@ using config::LogLevel;
 
 constexpr int wrong_configuration = 78;
 
-/// SIGTERM and SIGINT as a file descriptor; blocked in this thread and in those that it starts.
-class StopSignals {
+/// SIGTERM, SIGINT and SIGHUP as a file descriptor; blocked in this thread and in those that it starts.
+class Signals {
   public:
-    StopSignals() {
+    Signals() {
         sigset_t signals;
         sigemptyset(&signals);
         sigaddset(&signals, SIGTERM);
         sigaddset(&signals, SIGINT);
+        sigaddset(&signals, SIGHUP);
         pthread_sigmask(SIG_BLOCK, &signals, nullptr);
         fd_ = signalfd(-1, &signals, SFD_CLOEXEC);
     }
-    ~StopSignals() { close(fd_); }
-    StopSignals(const StopSignals&) = delete;
-    StopSignals& operator=(const StopSignals&) = delete;
+    ~Signals() { close(fd_); }
+    Signals(const Signals&) = delete;
+    Signals& operator=(const Signals&) = delete;
 
-    /// Waits for one of them, or for `other` to be requested.
-    void wait(const Stop& other) const {
+    /// Waits for one of them, or for `other` to be requested: then 0.
+    int wait(const Stop& other) const {
         std::array fds{pollfd{fd_, POLLIN, 0}, pollfd{other.fd(), POLLIN, 0}};
         while (poll(fds.data(), fds.size(), -1) < 0) {
         }
+        signalfd_siginfo info{};
+        if (fds[0].revents == 0 || read(fd_, &info, sizeof info) != sizeof info) return 0;
+        return static_cast<int>(info.ssi_signo);
     }
 
   private:
     int fd_ = -1;
 };
 
-/// Runs beside the daemon: passes a signal on, and ends the process should a call into the network hang then.
-void watch_for_stop(const config::Settings& settings, const StopSignals& signals, telemetry::Log& log, Stop& stop,
-                    const Stop& ended) {
+/// Runs beside the daemon: passes signals on, and ends the process should a call into the network hang at the end.
+void watch_signals(const Signals& signals, const Configuration& configuration, telemetry::Log& log, Requests& requests,
+                   const Stop& ended) {
     constexpr core::Milliseconds grace{500};
-    signals.wait(ended);
-    stop.request();
-    if (ended.wait(settings.shutdown_timeout + grace)) return;
+    while (signals.wait(ended) == SIGHUP)
+        requests.reload();
+    requests.stop();
+    const core::Milliseconds timeout = configuration.current()->shutdown_timeout;
+    if (ended.wait(timeout + grace)) return;
     log.write(LogLevel::warning, "stop_forced",
-              "did not end within the shutdown timeout of " + core::format_duration(settings.shutdown_timeout) +
+              "did not end within the shutdown timeout of " + core::format_duration(timeout) +
                   "; leaving now. What was not acked is given again by the broker: nothing is lost, some messages may "
                   "come twice");
     _exit(1);
 }
 
-void run_with(const config::Settings& settings) {
+void run_with(const std::string& path, config::Settings settings) {
     amqp::provide_decode_stack();
+    const Signals signals;
     telemetry::Log log(settings.log, telemetry::sink_of_standard_error());
-    const StopSignals signals;
-    Stop stop;
+    Configuration configuration(path, std::move(settings), log);
+    Requests requests;
     Stop ended;
     std::random_device seed;
     std::minstd_rand random(seed());
     std::uniform_real_distribution<double> uniform(0.0, 1.0);
+    const core::Dice dice = [&] { return uniform(random); };
 
     log.write(LogLevel::info, "started", "started");
-    std::thread watcher([&] { watch_for_stop(settings, signals, log, stop, ended); });
-    supervise(settings, log, stop, [&] { return uniform(random); });
+    std::thread watcher([&] { watch_signals(signals, configuration, log, requests, ended); });
+    supervise({configuration, log, requests, dice});
     ended.request();
     watcher.join();
     log.write(LogLevel::info, "stopped", "stopped");
@@ -86,13 +96,13 @@ void run_with(const config::Settings& settings) {
 }  // namespace
 
 int run(const std::string& config_path) {
-    const auto loaded = config::load_file(config_path, config::real_surroundings());
+    auto loaded = config::load_file(config_path, config::real_surroundings());
     if (const auto* problems = std::get_if<config::Problems>(&loaded)) {
         std::cerr << config::format(*problems, config_path)
                   << "retryd does not start; nothing on the broker was touched\n";
         return wrong_configuration;
     }
-    run_with(std::get<config::Settings>(loaded));
+    run_with(config_path, std::get<config::Settings>(std::move(loaded)));
     return 0;
 }
 

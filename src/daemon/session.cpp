@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "daemon/changes.h"
+
 namespace retryd::daemon {
 namespace {
 
@@ -20,19 +22,25 @@ core::Now read_clocks() {
             std::chrono::time_point_cast<Milliseconds>(std::chrono::steady_clock::now())};
 }
 
+/// The policy of settings that live as long as it.
+std::shared_ptr<const core::Policy> policy_of(const std::shared_ptr<const config::Settings>& settings) {
+    return {settings, &settings->policy};
+}
+
 }  // namespace
 
-Session::Session(const config::Settings& settings, const config::Endpoint& endpoint, std::string name,
-                 telemetry::Log& log, const Stop& stop, std::function<void()> on_consuming)
-    : settings_(settings),
+Session::Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name,
+                 std::function<void()> on_consuming)
+    : context_(context),
+      settings_(context.configuration.current()),
       name_(std::move(name)),
-      log_(log),
-      stop_(stop),
+      log_(context.log),
       on_consuming_(std::move(on_consuming)),
-      reporter_(log),
-      link_(settings, endpoint, *this),
+      reporter_(log_),
+      link_(settings_, endpoint, *this),
       features_(core::features_of(link_.version())),
-      relay_(settings.policy, features_, endpoint.username, link_, reporter_) {}
+      relay_(policy_of(settings_), {features_, endpoint.username, context.dice, settings_->declare}, link_, reporter_) {
+}
 
 void Session::run() {
     warn_of_old_broker();
@@ -43,23 +51,62 @@ void Session::run() {
         const bool more = link_.turn(now);
         relay_.on_tick(now);
         relay_.flush(now);
-        if (stop_.requested() && may_leave(now)) break;
-        if (!more) link_.wait(leaving_until_ ? -1 : stop_.fd(), time_to_wait(now));
+        heed_requests(now);
+        if (leaving_until_ && may_leave(now)) break;
+        if (!more) link_.wait(leaving_until_ ? -1 : context_.requests.fd(), time_to_wait(now));
     }
     constexpr Milliseconds longest_farewell{2'000};
     link_.close(std::clamp(*leaving_until_ - read_clocks().steady, Milliseconds::zero(), longest_farewell));
 }
 
-/// Begins to leave when first asked; true once nothing is in flight any more, or the time is over.
-bool Session::may_leave(const core::Now& now) {
-    if (!leaving_until_) {
-        leaving_until_ = now.steady + settings_.shutdown_timeout;
-        relay_.stop();
-        link_.stop_consuming();
+void Session::heed_requests(const core::Now& now) {
+    if (leaving_until_) return;
+    if (context_.requests.stopping()) {
         log_.write(LogLevel::info, "stopping",
                    "stopping: waiting for " + std::to_string(relay_.in_flight()) + " confirms",
                    {{"in_flight", std::to_string(relay_.in_flight())}});
+        return begin_to_leave(now);
     }
+    if (context_.requests.take_reload()) reload(now);
+    if (next_ && relay_.in_flight() == 0) adopt_next(now);
+}
+
+void Session::begin_to_leave(const core::Now& now) {
+    leaving_until_ = now.steady + settings_->shutdown_timeout;
+    relay_.stop();
+    link_.stop_consuming();
+}
+
+void Session::reload(const core::Now& now) {
+    if (!context_.configuration.reload()) return;
+    next_ = context_.configuration.current();
+    for (const std::string& note : left_behind(settings_->policy, next_->policy))
+        log_.write(LogLevel::warning, "left_behind", note);
+    const auto keys = need_new_connection(*settings_, *next_);
+    if (keys.empty()) return relay_.prepare_to_adopt();
+    std::string changed;
+    for (const std::string_view key : keys)
+        changed.append(changed.empty() ? "" : ", ").append(key);
+    log_.write(LogLevel::info, "reloaded",
+               "reloaded " + context_.configuration.path() + ": " + changed +
+                   " changed, which takes a new connection; what is in hand is settled first",
+               {{"file", context_.configuration.path()}, {"reconnect_for", changed}});
+    begin_to_leave(now);
+}
+
+/// With nothing in flight no message is dealt with by half of each policy.
+void Session::adopt_next(const core::Now& now) {
+    settings_ = std::move(next_);
+    next_.reset();
+    link_.adopt(settings_);
+    relay_.adopt(policy_of(settings_), now);
+    log_.write(LogLevel::info, "reloaded",
+               "reloaded " + context_.configuration.path() + ": in force from the next message on, connection kept",
+               {{"file", context_.configuration.path()}});
+}
+
+/// True once nothing is in flight any more, or the time is over.
+bool Session::may_leave(const core::Now& now) {
     const bool confirmed = relay_.in_flight() == 0;
     if (confirmed) relay_.flush_all();
     if (confirmed && now.steady - link_.last_ack() >= acks_take) return true;
@@ -81,21 +128,21 @@ Milliseconds Session::time_to_wait(const core::Now& now) const {
 }
 
 void Session::warn_of_old_broker() {
-    if (features_.quorum_ttl) return;
-    log_.write(
-        LogLevel::warning, "old_broker",
-        name_ + " runs RabbitMQ " + core::to_string(link_.version()) +
-            ", before 3.10: rungs are classic queues, and the way home from a rung is the broker's at-most-once. "
-            "A message can be lost there if its work queue is deleted or its node stops; an upgrade mends it",
-        {{"broker", name_}, {"version", core::to_string(link_.version())}});
+    const std::string version = core::to_string(link_.version());
+    for (const core::Remark& remark : core::remarks(link_.version())) {
+        if (!remark.warning) continue;
+        log_.write(LogLevel::warning, "old_broker",
+                   name_ + " runs RabbitMQ " + version + ": " + std::string{remark.text},
+                   {{"broker", name_}, {"version", version}});
+    }
 }
 
 void Session::consuming() {
     log_.write(
         LogLevel::info, "connected",
         "connected to " + name_ + " (RabbitMQ " + core::to_string(link_.version()) + "), consuming '" +
-            settings_.policy.error_queue + "'",
-        {{"broker", name_}, {"version", core::to_string(link_.version())}, {"queue", settings_.policy.error_queue}});
+            settings_->policy.error_queue + "'",
+        {{"broker", name_}, {"version", core::to_string(link_.version())}, {"queue", settings_->policy.error_queue}});
     on_consuming_();
 }
 

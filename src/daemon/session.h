@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -9,25 +10,40 @@
 #include "amqp/link.h"
 #include "config/settings.h"
 #include "core/broker_features.h"
-#include "daemon/stop.h"
+#include "core/dice.h"
+#include "daemon/configuration.h"
+#include "daemon/requests.h"
 #include "relay/relay.h"
 #include "telemetry/log.h"
 #include "telemetry/log_reporter.h"
 
 namespace retryd::daemon {
 
+/// What a session needs from outside; all of it must outlive the session.
+struct SessionContext {
+    Configuration& configuration;
+    telemetry::Log& log;
+    Requests& requests;
+    const core::Dice& dice;
+};
+
 class Session : private amqp::LinkObserver {
   public:
-    /// Connects; throws amqp::Error. The references must outlive it. `name` is what the log calls the broker;
-    /// `on_consuming` is called once, when the first message may come.
-    Session(const config::Settings& settings, const config::Endpoint& endpoint, std::string name, telemetry::Log& log,
-            const Stop& stop, std::function<void()> on_consuming);
+    /// Connects; throws amqp::Error. `name` is what the log calls the broker; `on_consuming` is called once, when the
+    /// first message may come.
+    Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name,
+            std::function<void()> on_consuming);
 
-    /// Returns when stop was requested and all that was in flight is settled, or the shutdown timeout is over.
-    /// Throws amqp::Error: then this session is over, and the broker gives again what was not acked.
+    /// Returns when a stop was requested, or a configuration was loaded that takes a new connection: then all that was
+    /// in flight is settled, or the shutdown timeout is over. Throws amqp::Error: then this session is over, and the
+    /// broker gives again what was not acked.
     void run();
 
   private:
+    void heed_requests(const core::Now& now);
+    void reload(const core::Now& now);
+    void adopt_next(const core::Now& now);
+    void begin_to_leave(const core::Now& now);
     bool may_leave(const core::Now& now);
     core::Milliseconds time_to_wait(const core::Now& now) const;
     void warn_of_old_broker();
@@ -37,10 +53,11 @@ class Session : private amqp::LinkObserver {
     void blocked(std::string_view reason) override;
     void unblocked() override;
 
-    const config::Settings& settings_;
+    SessionContext context_;
+    std::shared_ptr<const config::Settings> settings_;
+    std::shared_ptr<const config::Settings> next_;  // to be adopted once nothing is in flight; mostly null
     std::string name_;
     telemetry::Log& log_;
-    const Stop& stop_;
     std::function<void()> on_consuming_;
     telemetry::LogReporter reporter_;
     amqp::Link link_;

@@ -1,4 +1,4 @@
-// The request to stop, passed from the thread that takes signals to the one that talks to the broker.
+// A latch between two threads: something is over.
 #pragma once
 
 #include "core/time.h"

@@ -1,8 +1,10 @@
 #include "daemon/supervisor.h"
 
+#include <chrono>
 #include <string>
 
 #include "amqp/error.h"
+#include "amqp/remedy.h"
 #include "core/duration.h"
 #include "daemon/backoff.h"
 #include "daemon/faults.h"
@@ -13,29 +15,13 @@ namespace {
 
 using config::LogLevel;
 
-std::string remedy(amqp::Error::Kind kind) {
-    switch (kind) {
-        case amqp::Error::Kind::unreachable:
-            return "check that the broker runs and that broker.uri names it";
-        case amqp::Error::Kind::refused_login:
-            return "check broker.username, the password and that the user may use the vhost";
-        case amqp::Error::Kind::refused:
-            return "the broker's words say what it refused: a permission, or a queue that is there with other "
-                   "arguments";
-        case amqp::Error::Kind::lost:
-        case amqp::Error::Kind::protocol:
-            break;
-    }
-    return "the broker's log around this time says more";
-}
-
 void say(telemetry::Log& log, LogLevel level, const std::string& broker, const amqp::Error& error,
          core::Milliseconds wait) {
     const bool next_at_once = wait == core::Milliseconds::zero();
     const std::string next = next_at_once ? "trying the next broker" : "trying again in " + core::format_duration(wait);
     log.write(level, "disconnected",
               broker + ": " + error.what() + ". Rejected messages wait in the error queue meanwhile, none is lost; " +
-                  next + "; " + remedy(error.kind()),
+                  next + "; " + amqp::remedy(error.kind()),
               {{"broker", broker}, {"cause", error.what()}, {"retry_in_ms", std::to_string(wait.count())}});
 }
 
@@ -47,27 +33,75 @@ std::string name_of(const config::Endpoint& endpoint) {
 
 }  // namespace
 
-void supervise(const config::Settings& settings, telemetry::Log& log, const Stop& stop, const Dice& dice) {
-    Backoff backoff(settings.broker.reconnect);
-    Faults faults;
-    const auto& endpoints = settings.broker.endpoints;
-    for (std::size_t turn = 0; !stop.requested(); ++turn) {
-        const config::Endpoint& endpoint = endpoints[turn % endpoints.size()];
-        const auto begin = std::chrono::steady_clock::now();
-        try {
-            Session session(settings, endpoint, name_of(endpoint), log, stop, [&] { faults.healed(); });
-            session.run();
-        } catch (const amqp::Error& error) {
-            // Only a session that lasted is a success: one that breaks at once, again and again, must not do so hot.
-            if (std::chrono::steady_clock::now() - begin > settings.broker.reconnect.max) backoff.reset();
-            // Another broker of the list is tried at once; only a whole round without success costs a wait.
-            const bool round_over = turn % endpoints.size() == endpoints.size() - 1;
-            const core::Milliseconds wait = round_over ? backoff.next(dice()) : core::Milliseconds::zero();
-            const std::string broker = name_of(endpoint);
-            say(log, faults.is_news(broker, error.what()) ? LogLevel::error : LogLevel::debug, broker, error, wait);
-            stop.wait(wait);
-        }
+namespace {
+
+/// The brokers of one configuration, in turn, until it is replaced or a stop is requested.
+class Rounds {
+  public:
+    explicit Rounds(const SessionContext& context)
+        : context_(context), settings_(context.configuration.current()), backoff_(settings_->broker.reconnect) {}
+
+    void run();
+
+  private:
+    bool over() const { return context_.requests.stopping() || context_.configuration.current() != settings_; }
+    void try_one(const config::Endpoint& endpoint, bool round_over);
+    void after_fault(const config::Endpoint& endpoint, const amqp::Error& error, bool lasted, bool round_over);
+    void wait(core::Milliseconds time) const;
+
+    const SessionContext& context_;
+    const std::shared_ptr<const config::Settings> settings_;
+    Backoff backoff_;
+    Faults faults_;
+};
+
+void Rounds::run() {
+    const auto& endpoints = settings_->broker.endpoints;
+    for (std::size_t turn = 0; !over(); turn = (turn + 1) % endpoints.size())
+        try_one(endpoints[turn], turn + 1 == endpoints.size());
+}
+
+void Rounds::try_one(const config::Endpoint& endpoint, bool round_over) {
+    const auto begin = std::chrono::steady_clock::now();
+    try {
+        Session session(context_, endpoint, name_of(endpoint), [&] { faults_.healed(); });
+        session.run();
+    } catch (const amqp::Error& error) {
+        const bool lasted = std::chrono::steady_clock::now() - begin > settings_->broker.reconnect.max;
+        after_fault(endpoint, error, lasted, round_over);
     }
+}
+
+void Rounds::after_fault(const config::Endpoint& endpoint, const amqp::Error& error, bool lasted, bool round_over) {
+    // Only a session that lasted is a success: one that breaks at once, again and again, must not do so hot.
+    if (lasted) backoff_.reset();
+    // Another broker of the list is tried at once; only a whole round without success costs a wait.
+    const core::Milliseconds time = round_over ? backoff_.next(context_.dice()) : core::Milliseconds::zero();
+    const std::string broker = name_of(endpoint);
+    say(context_.log, faults_.is_news(broker, error.what()) ? LogLevel::error : LogLevel::debug, broker, error, time);
+    wait(time);
+}
+
+/// A right configuration ends the wait: it may be what mends the fault.
+void Rounds::wait(core::Milliseconds time) const {
+    const auto until = std::chrono::steady_clock::now() + time;
+    for (auto left = time; left > core::Milliseconds::zero() && context_.requests.wait(left);) {
+        if (!context_.requests.take_reload()) return;
+        if (context_.configuration.reload()) {
+            context_.log.write(LogLevel::info, "reloaded",
+                               "reloaded " + context_.configuration.path() + ": connecting with it now",
+                               {{"file", context_.configuration.path()}});
+            return;
+        }
+        left = std::chrono::duration_cast<core::Milliseconds>(until - std::chrono::steady_clock::now());
+    }
+}
+
+}  // namespace
+
+void supervise(const SessionContext& context) {
+    while (!context.requests.stopping())
+        Rounds(context).run();
 }
 
 }  // namespace retryd::daemon

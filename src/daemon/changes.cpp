@@ -1,0 +1,34 @@
+#include "daemon/changes.h"
+
+#include <algorithm>
+
+namespace retryd::daemon {
+
+std::vector<std::string_view> need_new_connection(const config::Settings& from, const config::Settings& to) {
+    std::vector<std::string_view> keys;
+    if (from.broker != to.broker) keys.emplace_back("broker");
+    if (from.policy.error_exchange != to.policy.error_exchange) keys.emplace_back("errors.exchange");
+    if (from.policy.error_queue != to.policy.error_queue) keys.emplace_back("errors.queue");
+    if (from.policy.error_queue_type != to.policy.error_queue_type) keys.emplace_back("errors.queue_type");
+    if (from.policy.catch_all != to.policy.catch_all) keys.emplace_back("parking.catch_all");
+    if (from.declare != to.declare) keys.emplace_back("declare");
+    return keys;
+}
+
+std::vector<std::string> left_behind(const core::Policy& from, const core::Policy& to) {
+    std::vector<std::string> notes;
+    if (from.error_queue != to.error_queue) {
+        notes.push_back("errors.queue was '" + from.error_queue +
+                        "': what is still in it is not taken any more, and exchange '" + from.error_exchange +
+                        "' goes on copying messages to it. Set the key back until it is empty, then delete it");
+    }
+    for (const core::ErrorBinding& binding : from.error_bindings) {
+        if (std::find(to.error_bindings.begin(), to.error_bindings.end(), binding) != to.error_bindings.end()) continue;
+        notes.push_back("errors.bind no longer has exchange '" + binding.exchange + "': its binding to queue '" +
+                        from.error_queue +
+                        "' stays, and messages go on coming through it, until it is removed on the broker");
+    }
+    return notes;
+}
+
+}  // namespace retryd::daemon

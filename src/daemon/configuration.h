@@ -1,0 +1,33 @@
+// The settings in force, and reading them again.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <string>
+
+#include "config/settings.h"
+#include "telemetry/log.h"
+
+namespace retryd::daemon {
+
+/// Thread-safe as far as current() goes.
+class Configuration {
+  public:
+    /// `log` must outlive it.
+    Configuration(std::string path, config::Settings settings, telemetry::Log& log);
+
+    std::shared_ptr<const config::Settings> current() const;
+    const std::string& path() const { return path_; }
+
+    /// Reads the file again. True: current() is what it says now, and the log already follows it. False: something is
+    /// wrong with it, which is in the log, and nothing has changed.
+    bool reload();
+
+  private:
+    const std::string path_;
+    telemetry::Log& log_;
+    mutable std::mutex mutex_;
+    std::shared_ptr<const config::Settings> current_;
+};
+
+}  // namespace retryd::daemon

@@ -1,0 +1,58 @@
+#include "daemon/requests.h"
+
+#include <thread>
+
+#include "support/catch.h"
+
+namespace retryd::daemon {
+
+using core::Milliseconds;
+
+TEST_CASE("nothing is asked for at first, and waiting ends with its time") {
+    Requests requests;
+    CHECK_FALSE(requests.stopping());
+    CHECK_FALSE(requests.take_reload());
+    CHECK_FALSE(requests.wait(Milliseconds{1}));
+}
+
+TEST_CASE("a stop stays asked for, and wakes every wait from then on") {
+    Requests requests;
+    requests.stop();
+    for (int i = 0; i < 2; ++i) {
+        CHECK(requests.stopping());
+        CHECK(requests.wait(Milliseconds{0}));
+    }
+    CHECK_FALSE(requests.take_reload());
+    CHECK(requests.wait(Milliseconds{0}));
+}
+
+TEST_CASE("a reload is taken once, however often it was asked for, and wakes until then") {
+    Requests requests;
+    requests.reload();
+    requests.reload();
+    CHECK(requests.wait(Milliseconds{0}));
+    CHECK(requests.take_reload());
+    CHECK_FALSE(requests.take_reload());
+    CHECK_FALSE(requests.wait(Milliseconds{0}));
+    requests.reload();
+    CHECK(requests.take_reload());
+}
+
+TEST_CASE("a stop is not slept through because a reload was taken") {
+    Requests requests;
+    requests.reload();
+    requests.stop();
+    CHECK(requests.take_reload());
+    CHECK(requests.wait(Milliseconds{0}));
+    CHECK(requests.stopping());
+}
+
+TEST_CASE("a request of another thread ends the wait") {
+    Requests requests;
+    std::thread other([&] { requests.reload(); });
+    CHECK(requests.wait(Milliseconds{60'000}));
+    other.join();
+    CHECK(requests.take_reload());
+}
+
+}  // namespace retryd::daemon
