@@ -5,10 +5,11 @@
 # suite_of VERSION - the Debian suite whose package is that RabbitMQ.
 suite_of() {
     case $1 in
+        3.8) echo bullseye ;;
         3.10) echo bookworm ;;
         4.0) echo trixie ;;
         4.3) echo forky ;;
-        *) fail "no RabbitMQ '$1' here" "nothing was started" "name one of 3.10, 4.0, 4.3" ;;
+        *) fail "no RabbitMQ '$1' here" "nothing was started" "name one of 3.8, 3.10, 4.0, 4.3" ;;
     esac
 }
 

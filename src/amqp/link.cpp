@@ -147,7 +147,8 @@ void Link::adopt(std::shared_ptr<const config::Settings> settings) {
     settings_ = std::move(settings);
     const std::string former = consumer_tag_;
     const std::string wanted = core::consumer_tag(settings_->policy);
-    if (!consumed_ || (wanted == former && !other_prefetch)) return;
+    const bool clean = core::features_of(version()).clean_cancel;
+    if (!consumed_ || !clean || (wanted == former && !other_prefetch)) return;
     // Deliveries of the former consumer stay valid: their tags are the channel's.
     intake_->cancel(relay_channel, former);
     consume();

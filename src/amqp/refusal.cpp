@@ -127,7 +127,7 @@ std::string explain_exchange_refusal(const core::ExchangeSpec& exchange, int cod
     if (!difference) return plain("declare exchange " + in_quotes(exchange.name), code, text);
     const std::string& argument = difference->argument;
     const std::string expected = argument == "type" ? exchange.type : argument_text(exchange.arguments, argument);
-    const std::string way_out = exchange.name == core::return_exchange
+    const std::string way_out = exchange.name == core::return_exchange_name
                                     ? "All retryd daemons of a vhost share it: give them the same errors.exchange, or "
                                       "a vhost each; or delete the exchange if nobody uses it"
                                     : "Configure a name that is not taken, or delete the exchange if nobody uses it";

@@ -37,7 +37,7 @@ Complaint complaint_about_queue(std::string_view name) {
 
 /// The exchanges behind and before the shared rungs are retryd's own, and what comes through them is on its way home.
 Complaint complaint_about_way_home(std::string_view name) {
-    if (name == core::return_exchange) return "is the exchange through which retryd sends messages home";
+    if (name == core::return_exchange_name) return "is the exchange through which retryd sends messages home";
     return complaint_about_shared_rung(name);
 }
 

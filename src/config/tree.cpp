@@ -76,7 +76,9 @@ Tree parse_tree(const std::string& text, Problems& problems) {
         check_weight(tree, problems);
     } catch (const YAML::Exception& error) {
         const Position at = builder.position(error.mark);
-        add(problems, at, "this is not YAML (" + error.msg + "); " + remedy(line_of(body, at.line)));
+        // Behind a colon it repeats what stands there, control characters and pieces of a password included.
+        const std::string what = error.msg.substr(0, error.msg.find(": "));
+        add(problems, at, "this is not YAML (" + what + "); " + remedy(line_of(body, at.line)));
         tree.readable = false;
     }
     if (!tree.readable) tree.root = {};

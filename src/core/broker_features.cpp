@@ -78,6 +78,8 @@ std::string to_string(const BrokerVersion& version) {
 BrokerFeatures features_of(const BrokerVersion& version) {
     BrokerFeatures features;
     features.quorum_ttl = version >= quorum_ttl;
+    features.longest_quorum_name = version >= quorum_ttl ? 255 : 200;
+    features.clean_cancel = version >= quorum_ttl;
     features.unlimited_delivery_limit = version >= default_delivery_limit;
     features.priority_blocks_expiry = version >= default_delivery_limit && version < priority_expiry_mended;
     return features;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <compare>
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -29,6 +30,11 @@ struct BrokerFeatures {
     /// On 4.0–4.2 a quorum queue lets messages with a priority above 4 hold back the expiry of the others
     /// (tried on 4.0.5: 9 s on a 1 s rung), so they get a rung of their own.
     bool priority_blocks_expiry = false;
+    /// Before 3.10 a quorum queue's name and its vhost's together have to fit an Erlang atom; a longer one ends the
+    /// connection (541, tried on 3.8.9: 251 bytes in the vhost /). This leaves room for a vhost of 54 bytes.
+    std::size_t longest_quorum_name = 255;
+    /// Before 3.10 what is on its way to a consumer of a quorum queue that is cancelled arrives twice (tried on 3.8.9).
+    bool clean_cancel = true;
 };
 
 BrokerFeatures features_of(const BrokerVersion& version);

@@ -46,7 +46,8 @@ std::optional<MadeRung> made_rung(std::string_view name, const Arguments& argume
     if (exchange->empty() && work_queue != nullptr && is_named(rung_name, *work_queue)) {
         return MadeRung{*work_queue, ReturnPath::queue, delay};
     }
-    if (*exchange != return_exchange || work_queue != nullptr || !looks_like_shared_rung(name)) return std::nullopt;
+    if (*exchange != return_exchange_name || work_queue != nullptr || !looks_like_shared_rung(name))
+        return std::nullopt;
     const std::string_view ladder = ladder_in(name);
     if (!is_named(shared_rung_name, ladder)) return std::nullopt;
     return MadeRung{std::string{ladder}, ReturnPath::headers, delay};

@@ -20,15 +20,16 @@ std::string_view cut(std::string_view text, std::size_t length) {
 }
 
 /// before + queue + after, the queue shortened so that the whole is a possible queue name.
-std::string fit(std::string_view before, std::string_view queue, std::string_view after) {
+std::string fit(std::string_view before, std::string_view queue, std::string_view after,
+                std::size_t longest = longest_queue_name) {
     const std::size_t around = before.size() + after.size();
     std::string name{before};
-    if (around + queue.size() <= longest_queue_name) {
+    if (around + queue.size() <= longest) {
         name.append(queue);
     } else {
         const std::string hash = '~' + hex(fnv1a(queue));
         const std::size_t taken = around + hash.size();
-        name.append(cut(queue, taken < longest_queue_name ? longest_queue_name - taken : 0)).append(hash);
+        name.append(cut(queue, taken < longest ? longest - taken : 0)).append(hash);
     }
     return name.append(after);
 }
@@ -49,10 +50,10 @@ std::string shared_rung_name(std::string_view ladder, Milliseconds delay, bool h
     return name;
 }
 
-std::string expand_queue(std::string_view pattern, std::string_view work_queue) {
+std::string expand_queue(std::string_view pattern, std::string_view work_queue, std::size_t longest) {
     const std::size_t at = pattern.find(placeholder);
     if (at == std::string_view::npos) return std::string{pattern};
-    return fit(pattern.substr(0, at), work_queue, pattern.substr(at + placeholder.size()));
+    return fit(pattern.substr(0, at), work_queue, pattern.substr(at + placeholder.size()), longest);
 }
 
 bool looks_like_rung(std::string_view name) {

@@ -36,10 +36,11 @@ std::string rung_name(std::string_view work_queue, Milliseconds delay, bool high
 std::string shared_rung_name(std::string_view ladder, Milliseconds delay, bool high_priority);
 
 /// The headers exchange through which shared rungs send home.
-inline constexpr std::string_view return_exchange = "retryd.return";
+inline constexpr std::string_view return_exchange_name = "retryd.return";
 
 /// The template with `{queue}` replaced, shortened as above where it gets too long.
-std::string expand_queue(std::string_view pattern, std::string_view work_queue);
+std::string expand_queue(std::string_view pattern, std::string_view work_queue,
+                         std::size_t longest = longest_queue_name);
 
 /// Whether a name has the shape that rung_name gives.
 bool looks_like_rung(std::string_view name);

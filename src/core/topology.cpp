@@ -78,12 +78,12 @@ Topology base_topology(const Policy& policy, const BrokerFeatures& features) {
 }
 
 ExchangeSpec return_exchange_spec(const Policy& policy) {
-    return {std::string{return_exchange}, "headers", {{"alternate-exchange", policy.error_exchange}}};
+    return {std::string{return_exchange_name}, "headers", {{"alternate-exchange", policy.error_exchange}}};
 }
 
 BindingSpec home_binding(std::string_view work_queue) {
     return {std::string{work_queue},
-            std::string{return_exchange},
+            std::string{return_exchange_name},
             "",
             {{"x-match", "all"}, {std::string{header::queue}, std::string{work_queue}}}};
 }
@@ -103,13 +103,17 @@ Topology rung_topology(const Policy& policy, const Ladder& ladder, std::string_v
     BindingSpec binding{name, name, "", {}};
     // The return exchange first: without it the broker would throw away what leaves a classic rung.
     return {return_exchange_spec(policy), std::move(entrance),
-            rung_queue(std::move(name), ladder.queue_type, delay, {return_exchange, std::nullopt}, features),
+            rung_queue(std::move(name), ladder.queue_type, delay, {return_exchange_name, std::nullopt}, features),
             std::move(binding)};
+}
+
+std::string parking_queue_of(const Parking& parking, std::string_view work_queue, const BrokerFeatures& features) {
+    return expand_queue(parking.queue, work_queue, features.longest_quorum_name);
 }
 
 Topology parking_topology(const Parking& parking, std::string_view work_queue, const BrokerFeatures& features) {
     if (!parking.exchange.empty()) return {ForeignExchange{parking.exchange}};
-    return {parking_queue_spec(expand_queue(parking.queue, work_queue), features)};
+    return {parking_queue_spec(parking_queue_of(parking, work_queue, features), features)};
 }
 
 std::vector<Milliseconds> lanes_of(Milliseconds step, const Jitter& jitter) {

@@ -73,7 +73,9 @@ Topology rung_topology(const Policy& policy, const Ladder& ladder, std::string_v
 /// The name of that rung: of its queue, and of its exchange where it has one.
 std::string rung_name_of(const Ladder& ladder, std::string_view work_queue, Milliseconds delay, bool high_priority);
 
-/// The queue to park in, or the exchange that has to be there.
+/// The queue to park in; not for an exchange.
+std::string parking_queue_of(const Parking& parking, std::string_view work_queue, const BrokerFeatures& features);
+/// That queue, or the exchange that has to be there.
 Topology parking_topology(const Parking& parking, std::string_view work_queue, const BrokerFeatures& features);
 
 /// The lanes of one step, the shortest first and the step's own delay last; that alone where there is no jitter.

@@ -28,7 +28,7 @@ Role role_in_rung(const TopologyItem& item) {
     if (std::holds_alternative<QueueSpec>(item)) return Role::rung;
     if (std::holds_alternative<BindingSpec>(item)) return Role::rung_binding;
     const auto* exchange = std::get_if<ExchangeSpec>(&item);
-    return exchange != nullptr && exchange->name == return_exchange ? Role::return_exchange : Role::rung_exchange;
+    return exchange != nullptr && exchange->name == return_exchange_name ? Role::return_exchange : Role::rung_exchange;
 }
 
 class List {

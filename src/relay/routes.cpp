@@ -25,7 +25,7 @@ Target queue_target(Role role, std::string name, core::Topology topology) {
 Target parking_target(const core::Parking& parked, std::string_view work_queue, const core::BrokerFeatures& features) {
     core::Topology topology = core::parking_topology(parked, work_queue, features);
     if (parked.exchange.empty()) {
-        return queue_target(Role::parking, core::expand_queue(parked.queue, work_queue), std::move(topology));
+        return queue_target(Role::parking, core::parking_queue_of(parked, work_queue, features), std::move(topology));
     }
     std::optional<std::string> routing_key;
     if (parked.routing_key) routing_key = core::expand_queue(*parked.routing_key, work_queue);

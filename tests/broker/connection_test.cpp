@@ -80,7 +80,7 @@ class Session : public amqp::Events {
     /// A classic queue that the broker deletes when it was not used for two minutes.
     std::string new_queue() {
         const std::string name = unique_name();
-        const auto outcome = carry_out(Declarer::DeclareQueue{{name, temporary(), {}}});
+        const auto outcome = carry_out(core::QueueSpec{name, temporary(), {}});
         INFO(outcome.text);
         REQUIRE(outcome.result == Result::done);
         return name;
@@ -101,7 +101,9 @@ class Session : public amqp::Events {
         if (channel == message_channel) open = true;
         declarer.on_channel_open(channel);
     }
-    void on_declared(amqp::Channel channel) override { declarer.on_declared(channel); }
+    void on_declared(amqp::Channel channel, const amqp::QueueCounts& counts) override {
+        declarer.on_declared(channel, counts);
+    }
     void on_channel_closed(const amqp::ChannelClosed& closed) override {
         if (closed.channel == message_channel) closed_with = closed.code;
         declarer.on_channel_closed(closed);
@@ -230,7 +232,7 @@ TEST_CASE("connection: a rejected message goes to the dead-letter exchange, a na
     core::Arguments arguments = Session::temporary();
     arguments.emplace_back("x-dead-letter-exchange", "");
     arguments.emplace_back("x-dead-letter-routing-key", dead);
-    REQUIRE(session.carry_out(Declarer::DeclareQueue{{queue, arguments, {}}}).result == Result::done);
+    REQUIRE(session.carry_out(core::QueueSpec{queue, arguments, {}}).result == Result::done);
     session.publish(queue, "message");
     session.connection->consume(message_channel, queue, "work");
     session.await([&] { return session.received.size() == 1; });
@@ -250,7 +252,7 @@ TEST_CASE("connection: a header of too many levels is settled without being read
         core::Arguments arguments = Session::temporary();
         arguments.emplace_back("x-dead-letter-exchange", "");
         arguments.emplace_back("x-dead-letter-routing-key", dead);
-        REQUIRE(session.carry_out(Declarer::DeclareQueue{{queue, arguments, {}}}).result == Result::done);
+        REQUIRE(session.carry_out(core::QueueSpec{queue, arguments, {}}).result == Result::done);
         session.publish(queue, "deep", Nest(3000).properties());
         session.await_confirms();
         try {
@@ -276,12 +278,12 @@ TEST_CASE("connection: a message whose header outgrew a frame by dead-lettering 
     core::Arguments to_final = Session::temporary();
     to_final.emplace_back("x-dead-letter-exchange", "");
     to_final.emplace_back("x-dead-letter-routing-key", final_queue);
-    REQUIRE(session.carry_out(Declarer::DeclareQueue{{dead, to_final, {}}}).result == Result::done);
+    REQUIRE(session.carry_out(core::QueueSpec{dead, to_final, {}}).result == Result::done);
     const std::string queue = unique_name();
     core::Arguments to_dead = Session::temporary();
     to_dead.emplace_back("x-dead-letter-exchange", "");
     to_dead.emplace_back("x-dead-letter-routing-key", dead);
-    REQUIRE(session.carry_out(Declarer::DeclareQueue{{queue, to_dead, {}}}).result == Result::done);
+    REQUIRE(session.carry_out(core::QueueSpec{queue, to_dead, {}}).result == Result::done);
 
     const std::string text(131072 - 100, 't');
     const core::Field field{"large", core::Value::of_longstr(text)};
@@ -341,7 +343,7 @@ TEST_CASE("connection: a deleted queue is told by a cancel") {
     Session session;
     const std::string queue = unique_name();
     core::Arguments arguments{{"x-queue-type", std::string{"classic"}}};
-    REQUIRE(session.carry_out(Declarer::DeclareQueue{{queue, arguments, {}}}).result == Result::done);
+    REQUIRE(session.carry_out(core::QueueSpec{queue, arguments, {}}).result == Result::done);
     session.connection->consume(message_channel, queue, "work");
     session.await([&] { return session.consuming; });
     test::Client(test::broker_address()).delete_queue(queue);
@@ -362,20 +364,52 @@ TEST_CASE("connection: the declarer tells what is refused, missing and lacking, 
     const std::string queue = unique_name();
     core::QueueSpec spec{queue, Session::temporary(), {}};
     CHECK(session.carry_out(Declarer::CheckQueue{queue}).result == Result::missing);
-    CHECK(session.carry_out(Declarer::DeclareQueue{spec}).result == Result::done);
+    CHECK(session.carry_out(spec).result == Result::done);
     CHECK(session.carry_out(Declarer::CheckQueue{queue}).result == Result::done);
     spec.arguments.emplace_back("x-message-ttl", std::int64_t{5000});
-    const auto refused = session.carry_out(Declarer::DeclareQueue{spec});
+    const auto refused = session.carry_out(spec);
     CHECK(refused.result == Result::refused);
     CHECK(refused.text.find("with another x-message-ttl: none instead of 5000") != std::string::npos);
     spec.optional_arguments = {"x-message-ttl"};
-    const auto lacking = session.carry_out(Declarer::DeclareQueue{spec});
+    const auto lacking = session.carry_out(spec);
     CHECK(lacking.result == Result::done);
     CHECK(lacking.text == "queue '" + queue + "' was made without x-message-ttl");
-    CHECK(session.carry_out(Declarer::DeclareExchange{"amq.fanout"}).result == Result::done);
-    CHECK(session.carry_out(Declarer::Bind{queue, "amq.fanout"}).result == Result::done);
-    CHECK(session.carry_out(Declarer::Bind{queue, "no-such-exchange"}).code == 404);
-    CHECK(session.carry_out(Declarer::DeclareExchange{"amq.direct"}).result == Result::refused);
+    CHECK(session.carry_out(core::ExchangeSpec{"amq.fanout", "fanout", {}}).result == Result::done);
+    CHECK(session.carry_out(core::ExchangeSpec{"amq.direct", "fanout", {}}).result == Result::refused);
+    CHECK(session.carry_out(core::ForeignExchange{"amq.direct"}).result == Result::done);
+    CHECK(session.carry_out(core::ForeignExchange{"no-such-exchange"}).result == Result::refused);
+    CHECK(session.carry_out(Declarer::CheckExchange{"no-such-exchange"}).result == Result::missing);
+}
+
+TEST_CASE(
+    "connection: the declarer binds with a routing key or with arguments, and tells whether queue or exchange is "
+    "missing") {
+    Session session;
+    const std::string queue = session.new_queue();
+    const core::Arguments arguments{{"x-match", "all"}, {"retryd-queue", queue}};
+    CHECK(session.carry_out(core::BindingSpec{queue, "amq.direct", "key", {}}).result == Result::done);
+    CHECK(session.carry_out(core::BindingSpec{queue, "amq.headers", "", arguments}).result == Result::done);
+    CHECK(session.carry_out(core::BindingSpec{"no-such-queue", "amq.direct", "key", {}}).result == Result::missing);
+    CHECK(session.carry_out(core::BindingSpec{queue, "no-such-exchange", "key", {}}).result == Result::refused);
+
+    const core::Field home{"retryd-queue", core::Value::of_longstr(queue)};
+    core::Properties properties;
+    properties.headers = core::Table{&home, 1};
+    REQUIRE(session.connection->publish(message_channel, {"amq.headers", "any.key", {properties, "x"}}) ==
+            relay::PublishResult::sent);
+    session.connection->consume(message_channel, queue, "work");
+    session.await([&] { return session.received.size() == 1; });
+}
+
+TEST_CASE("connection: the declarer deletes what is idle and counts what it looks at") {
+    Session session;
+    const std::string queue = session.new_queue();
+    session.publish(queue, "message");
+    session.await_confirms();
+    CHECK(session.carry_out(Declarer::CheckQueue{queue}).counts.messages == 1);
+    CHECK(session.carry_out(Declarer::DeleteQueue{queue, true}).result == Result::refused);
+    CHECK(session.carry_out(Declarer::DeleteQueue{queue, false}).result == Result::done);
+    CHECK(session.carry_out(Declarer::CheckQueue{queue}).result == Result::missing);
 }
 
 TEST_CASE("connection: what cannot be reached or entered is told in an operator's words") {

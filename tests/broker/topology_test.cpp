@@ -1,6 +1,4 @@
 // What retryd declares: when, with which arguments, and what it does when something else is there already.
-#include <sstream>
-
 #include "support/catch.h"
 #include "support/scenario.h"
 #include "support/worker.h"
@@ -22,13 +20,19 @@ Table home_through_the_default_exchange(const std::string& queue) {
     return {{"x-dead-letter-exchange", longstr("")}, {"x-dead-letter-routing-key", longstr(queue)}};
 }
 
-Table quorum_rung(const std::string& work, std::int64_t ttl) {
-    Table arguments = home_through_the_default_exchange(work);
-    arguments.push_back({"x-queue-type", longstr("quorum")});
-    arguments.push_back({"x-message-ttl", int64(ttl)});
+Table kept_until_confirmed(Table arguments, const Scenario& s) {
+    if (!s.has_quorum_ttl()) return arguments;
     arguments.push_back({"x-dead-letter-strategy", longstr("at-least-once")});
     arguments.push_back({"x-overflow", longstr("reject-publish")});
     return arguments;
+}
+
+/// Classic before 3.10, whatever the configuration says.
+Table quorum_rung(const Scenario& s, const std::string& work, std::int64_t ttl) {
+    Table arguments = home_through_the_default_exchange(work);
+    arguments.push_back({"x-queue-type", longstr(s.has_quorum_ttl() ? "quorum" : "classic")});
+    arguments.push_back({"x-message-ttl", int64(ttl)});
+    return kept_until_confirmed(arguments, s);
 }
 
 bool accepted(Scenario& s, const std::string& queue, const Table& arguments) {
@@ -53,18 +57,6 @@ void check_declared(Scenario& s, const std::string& queue, const Table& argument
     }
 }
 
-int lines_with(const std::string& log, const std::vector<std::string>& texts) {
-    std::istringstream lines(log);
-    int count = 0;
-    for (std::string line; std::getline(lines, line);) {
-        bool all = true;
-        for (const std::string& text : texts)
-            all = all && line.find(text) != std::string::npos;
-        count += all ? 1 : 0;
-    }
-    return count;
-}
-
 }  // namespace
 
 TEST_CASE("an entry with an exact name gets its rungs and its parking queue at start, with the promised arguments") {
@@ -73,8 +65,8 @@ TEST_CASE("an entry with an exact name gets its rungs and its parking queue at s
     s.retry(work, {"100ms", "1m30s"});
     s.start();
     REQUIRE(await([&] { return s.exists(s.parking_of(work)) && s.exists(s.rung(work, "1m30s")); }));
-    check_declared(s, s.rung(work, "100ms"), quorum_rung(work, 100));
-    check_declared(s, s.rung(work, "1m30s"), quorum_rung(work, 90'000));
+    check_declared(s, s.rung(work, "100ms"), quorum_rung(s, work, 100));
+    check_declared(s, s.rung(work, "1m30s"), quorum_rung(s, work, 90'000));
     check_declared(s, s.parking_of(work), with_unlimited_looks({{"x-queue-type", longstr("quorum")}}, s));
     check_declared(s, s.config.catch_all, with_unlimited_looks({{"x-queue-type", longstr("quorum")}}, s));
     CHECK_FALSE(s.exists(s.rung(work, "100ms") + ".high"));
@@ -104,9 +96,7 @@ TEST_CASE("the error exchange is a fanout; the error queue dead-letters to the c
     Table arguments = home_through_the_default_exchange(s.config.catch_all);
     arguments.push_back({"x-queue-type", longstr(type)});
     if (type == "quorum") {
-        arguments.push_back({"x-dead-letter-strategy", longstr("at-least-once")});
-        arguments.push_back({"x-overflow", longstr("reject-publish")});
-        arguments = with_unlimited_looks(arguments, s);
+        arguments = with_unlimited_looks(kept_until_confirmed(arguments, s), s);
     }
     check_declared(s, s.config.error_queue, arguments);
     s.client.publish(s.config.error_exchange, "any key", {.body = "x"});
@@ -124,7 +114,7 @@ TEST_CASE("a glob's rungs are declared when the first message comes, not before"
     s.client.publish("", hook, {.body = "x"});
     worker.reject(worker.receive());
     CHECK(long_header(worker.receive(), "retryd-attempt") == 1);
-    check_declared(s, s.rung(hook, "100ms"), quorum_rung(hook, 100));
+    check_declared(s, s.rung(hook, "100ms"), quorum_rung(s, hook, 100));
     CHECK(s.exists(s.rung(hook, "200ms")));
     CHECK(s.exists(s.parking_of(hook)));
 }
@@ -147,14 +137,14 @@ TEST_CASE("declaring again at every start changes nothing and disturbs nothing")
         worker.ack(worker.receive());
     }
     CHECK(s.depth(s.rung(work, "30s")) == 1);
-    CHECK(lines_with(s.daemon.log(), {"PRECONDITION"}) == 0);
+    CHECK(s.daemon.lines_with({"PRECONDITION"}) == 0);
 }
 
 TEST_CASE("a rung with other arguments is told in one line and its messages are parked; other queues go on") {
     Scenario s;
     const std::string broken = s.work_queue("broken");
     const std::string sound = s.work_queue("sound");
-    s.client.declare_queue(s.rung(broken, "100ms"), quorum_rung(broken, 777'000));
+    s.client.declare_queue(s.rung(broken, "100ms"), quorum_rung(s, broken, 777'000));
     s.retry(broken, {"100ms"});
     s.retry(sound, {"100ms"});
     s.start();
@@ -173,9 +163,8 @@ TEST_CASE("a rung with other arguments is told in one line and its messages are 
     s.client.publish("", broken, {.body = "again"});
     on_broken.reject(on_broken.receive());
     CHECK(s.take(s.parking_of(broken)).body == "again");
-    const std::string log = s.daemon.log();
-    CHECK(lines_with(log, {s.rung(broken, "100ms"), "x-message-ttl", "777000", "100"}) == 1);
-    CHECK(lines_with(log, {"x-message-ttl"}) == 1);
+    CHECK(s.daemon.lines_with({s.rung(broken, "100ms"), "x-message-ttl", "777000", "100"}) == 1);
+    CHECK(s.daemon.lines_with({"x-message-ttl"}) == 1);
     s.stop();
 }
 
@@ -192,7 +181,7 @@ TEST_CASE("a parking queue with other arguments: what belongs there goes to the 
     const Received parked = s.take(s.config.catch_all);
     CHECK(parked.body == "x");
     CHECK(text_header(parked, "retryd-parked-reason") == "attempts-exhausted");
-    CHECK(lines_with(s.daemon.log(), {s.parking_of(work), "x-queue-type", "classic", "quorum"}) == 1);
+    CHECK(s.daemon.lines_with({s.parking_of(work), "x-queue-type", "classic", "quorum"}) == 1);
 }
 
 TEST_CASE("queues made under 3.x, without x-delivery-limit, are accepted with a warning that names the policy") {
@@ -201,9 +190,7 @@ TEST_CASE("queues made under 3.x, without x-delivery-limit, are accepted with a 
     const std::string work = s.work_queue("work");
     Table error_queue = home_through_the_default_exchange(s.config.catch_all);
     error_queue.push_back({"x-queue-type", longstr("quorum")});
-    error_queue.push_back({"x-dead-letter-strategy", longstr("at-least-once")});
-    error_queue.push_back({"x-overflow", longstr("reject-publish")});
-    s.client.declare_queue(s.config.error_queue, error_queue);
+    s.client.declare_queue(s.config.error_queue, kept_until_confirmed(error_queue, s));
     s.client.declare_queue(s.parking_of(work), {{"x-queue-type", longstr("quorum")}});
     s.retry(work, {"50ms"});
     s.start();
@@ -212,8 +199,8 @@ TEST_CASE("queues made under 3.x, without x-delivery-limit, are accepted with a 
     worker.reject(worker.receive());
     worker.reject(worker.receive());
     CHECK(s.take(s.parking_of(work)).body == "x");
-    CHECK(lines_with(s.daemon.log(), {s.config.error_queue, "delivery-limit"}) >= 1);
-    CHECK(lines_with(s.daemon.log(), {s.parking_of(work), "delivery-limit"}) == 1);
+    CHECK(s.daemon.lines_with({s.config.error_queue, "delivery-limit"}) >= 1);
+    CHECK(s.daemon.lines_with({s.parking_of(work), "delivery-limit"}) == 1);
 }
 
 TEST_CASE("a rung that somebody deletes under the running daemon is made again and nothing is lost") {

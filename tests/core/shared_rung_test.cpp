@@ -88,4 +88,12 @@ TEST_CASE("parking is a queue of ours or an exchange that has to be there") {
     CHECK(parking_topology({"", "team.dlx", "x"}, "email", rabbit_4_0) == Topology{ForeignExchange{"team.dlx"}});
 }
 
+TEST_CASE("before 3.10 the name of a parking queue is cut to what such a broker can make") {
+    const std::string work_queue(255, 'q');
+    const Parking parked{"{queue}.parked"};
+    CHECK(parking_queue_of(parked, work_queue, rabbit_4_0).size() == 255);
+    CHECK(parking_queue_of(parked, work_queue, rabbit_3_9).size() == 200);
+    CHECK(parking_queue_of(parked, "email", rabbit_3_9) == "email.parked");
+}
+
 }  // namespace retryd::core

@@ -21,7 +21,7 @@ std::string name_of(const core::TopologyItem& item) {
 /// Empty: nowhere.
 std::string FakeBroker::queue_of(const core::Publication& publication) const {
     const std::string exchange{publication.exchange};
-    if (exchange == core::return_exchange) {
+    if (exchange == core::return_exchange_name) {
         const auto home = core::text_of(core::find(publication.message.properties.header_table(), "retryd-queue"));
         return home && bound_home.contains(std::string{*home}) ? std::string{*home} : "retryd.errors";
     }

@@ -20,6 +20,29 @@ std::string list(const std::vector<std::string>& items) {
     return result + "]";
 }
 
+std::string optional_key(const std::string& key, const std::string& value) {
+    return value.empty() ? "" : "    " + key + ": " + value + "\n";
+}
+
+std::string steps_of(const LadderSpec& ladder) {
+    if (ladder.formula.empty()) return "    delays: " + list(ladder.delays) + "\n";
+    std::string text;
+    for (const std::string& key : ladder.formula)
+        text += "    " + key + "\n";
+    return text;
+}
+
+std::string text_of(const LadderSpec& ladder) {
+    return "  " + in_quotes(ladder.name) + ":\n" + steps_of(ladder) + "    queue_type: " + ladder.queue_type + "\n" +
+           optional_key("return", ladder.return_path) + optional_key("jitter", ladder.jitter);
+}
+
+std::string text_of(const EntrySpec& entry) {
+    return "  - match: " + in_quotes(entry.match) + "\n    ladder: " + in_quotes(entry.ladder) + "\n" +
+           optional_key("parked", entry.parked ? in_quotes(*entry.parked) : entry.parked_to) +
+           optional_key("on", entry.on) + optional_key("max_age", entry.max_age);
+}
+
 }  // namespace
 
 std::string ConfigFile::yaml() const {
@@ -28,16 +51,15 @@ std::string ConfigFile::yaml() const {
     text += "errors:\n  exchange: " + in_quotes(error_exchange) + "\n  queue: " + in_quotes(error_queue) +
             "\n  queue_type: " + error_queue_type + "\n  prefetch: " + std::to_string(prefetch) +
             "\n  prefetch_bytes: " + prefetch_bytes + "\n";
+    if (!error_bindings.empty()) text += "  bind: " + error_bindings + "\n";
     text += "ladders:\n";
     for (const LadderSpec& ladder : ladders)
-        text += "  " + ladder.name + ":\n    delays: " + list(ladder.delays) +
-                "\n    queue_type: " + ladder.queue_type + "\n";
+        text += text_of(ladder);
     text += "queues:\n";
-    for (const EntrySpec& entry : entries) {
-        text += "  - match: " + in_quotes(entry.match) + "\n    ladder: " + entry.ladder + "\n";
-        if (entry.parked) text += "    parked: " + in_quotes(*entry.parked) + "\n";
-    }
+    for (const EntrySpec& entry : entries)
+        text += text_of(entry);
     text += "parking:\n  queue: " + in_quotes(parking_template) + "\n  catch_all: " + in_quotes(catch_all) + "\n";
+    if (!management_url.empty()) text += "management: {url: " + in_quotes(management_url) + "}\n";
     return text + "log: {level: debug}\nshutdown_timeout: " + shutdown_timeout + "\n";
 }
 

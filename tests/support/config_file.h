@@ -7,16 +7,23 @@
 
 namespace retryd::test {
 
+/// Optional keys are YAML, and not written where they are empty.
 struct LadderSpec {
     std::string name;
-    std::vector<std::string> delays;
+    std::vector<std::string> delays;  // empty: by formula
     std::string queue_type = "quorum";
+    std::string return_path = {};           // queue, headers
+    std::string jitter = {};                // {width: 20%, lanes: 4}
+    std::vector<std::string> formula = {};  // "first: 1s", "factor: 2", "max: 5m", "attempts: 10"
 };
 
 struct EntrySpec {
     std::string match;
     std::string ladder;
-    std::optional<std::string> parked;
+    std::optional<std::string> parked = std::nullopt;  // a queue's name
+    std::string parked_to = {};                        // {exchange: a, routing_key: b}, instead of `parked`
+    std::string on = {};                               // {expired: retry}
+    std::string max_age = {};                          // 24h
 };
 
 /// Everything that tests set; yaml() writes it the way an operator would.
@@ -33,7 +40,9 @@ struct ConfigFile {
     std::string shutdown_timeout = "10s";
     std::string heartbeat = "5s";
     std::string prefetch_bytes = "64MiB";
-    std::string tls = "{}";  // YAML
+    std::string tls = "{}";      // YAML
+    std::string error_bindings;  // YAML: [{exchange: a, routing_key: b}]; empty: none
+    std::string management_url;  // empty: not configured
 
     std::string yaml() const;
 };

@@ -26,11 +26,19 @@ Daemon::~Daemon() {
 }
 
 void Daemon::start(const std::string& yaml) {
-    const std::string config = folder_ + "/retryd.yaml";
-    std::ofstream(config) << yaml;
+    write(yaml);
     process_.reset();
-    process_ =
-        std::make_unique<Process>(std::vector<std::string>{RETRYD_BINARY, "run", "-c", config}, folder_ + "/log");
+    process_ = std::make_unique<Process>(std::vector<std::string>{RETRYD_BINARY, "run", "-c", config_file()},
+                                         folder_ + "/log");
+}
+
+void Daemon::write(const std::string& yaml) const {
+    std::ofstream(config_file()) << yaml;
+}
+
+void Daemon::reload(const std::string& yaml) {
+    write(yaml);
+    process_->signal(SIGHUP);
 }
 
 std::optional<int> Daemon::terminate(milliseconds within) {

@@ -4,7 +4,9 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
+#include "support/lines.h"
 #include "support/process.h"
 
 namespace retryd::test {
@@ -17,6 +19,12 @@ class Daemon {
     ~Daemon();  // kills it
 
     void start(const std::string& yaml);
+    /// The file alone, for what reads it beside the daemon.
+    void write(const std::string& yaml) const;
+    /// Another file in the place of the first, then SIGHUP.
+    void reload(const std::string& yaml);
+    /// The file that start(), write() and reload() write.
+    std::string config_file() const { return folder_ + "/retryd.yaml"; }
     /// SIGTERM; the exit code, or nothing if it has not ended within the time.
     std::optional<int> terminate(milliseconds within = patience);
     void kill();  // SIGKILL, and gone when this returns
@@ -29,6 +37,8 @@ class Daemon {
     long resident_kib() const;
 
     std::string log() const;
+    /// The number of lines that contain all of these.
+    int lines_with(const std::vector<std::string>& texts) const { return test::lines_with(log(), texts); }
     bool await_log(const std::string& text, milliseconds within = patience) const;
 
   private:

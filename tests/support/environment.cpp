@@ -39,6 +39,10 @@ std::string tls_broker_uri() {
     return variable("RETRYD_TEST_AMQPS_URI");
 }
 
+std::string management_url() {
+    return variable("RETRYD_TEST_MANAGEMENT_URL");
+}
+
 std::string certificate(const std::string& file) {
     return variable("RETRYD_TEST_CERTIFICATES") + "/" + file;
 }

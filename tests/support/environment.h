@@ -17,6 +17,9 @@ std::string tls_broker_uri();
 /// A file of RETRYD_TEST_CERTIFICATES: ca.pem, client.pem, client.key, server.pem.
 std::string certificate(const std::string& file);
 
+/// RETRYD_TEST_MANAGEMENT_URL: the management API of that broker, where guest may do everything.
+std::string management_url();
+
 /// Runs `$RETRYD_TEST_CTL ARGUMENTS` (rabbitmqctl on that broker); what it printed. Throws with that when it fails.
 std::string rabbitmqctl(const std::string& arguments);
 

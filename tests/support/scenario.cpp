@@ -9,6 +9,9 @@ namespace retryd::test {
 
 namespace {
 
+constexpr std::size_t longest_name = 255;
+const std::string return_exchange = "retryd.return";
+
 std::string unique_prefix() {
     static int number = 0;
     return "t" + std::to_string(::getpid()) + "-" + std::to_string(++number) + ".";
@@ -33,20 +36,35 @@ Scenario::~Scenario() {
     }
 }
 
-void Scenario::delete_everything(Client& with) const {
-    for (const std::string& queue : queues_) {
-        with.delete_queue(queue);
-        if (queue == config.error_queue || queue == config.catch_all) continue;
-        if (parking_of(queue).size() <= 255) with.delete_queue(parking_of(queue));
-        for (const LadderSpec& ladder : config.ladders) {
-            for (const std::string& delay : ladder.delays) {
-                const std::string name = rung(queue, delay);
-                if (name.size() > 250) continue;
-                with.delete_queue(name);
-                with.delete_queue(name + ".high");
-            }
+/// Those of the configuration join those that the test has named.
+void Scenario::name_rungs() {
+    for (const LadderSpec& ladder : config.ladders) {
+        for (const std::string& delay : ladder.delays) {
+            if (ladder.return_path == "headers") shared_rung(ladder.name, delay);
+            for (const std::string& queue : queues_)
+                rung(queue, delay);
         }
     }
+}
+
+void Scenario::delete_everything(Client& with) {
+    name_rungs();
+    for (const std::string& queue : queues_) {
+        with.delete_queue(queue);
+        if (parking_of(queue).size() <= longest_name) with.delete_queue(parking_of(queue));
+    }
+    for (const auto* names : {&rungs_, &shared_rungs_}) {
+        for (const std::string& name : *names) {
+            if (name.size() + 5 > longest_name) continue;
+            with.delete_queue(name);
+            with.delete_queue(name + ".high");
+        }
+    }
+    for (const std::string& name : shared_rungs_) {
+        with.delete_exchange(name);
+        with.delete_exchange(name + ".high");
+    }
+    if (!shared_rungs_.empty()) with.delete_exchange(return_exchange);
     for (const std::string& exchange : exchanges_)
         with.delete_exchange(exchange);
 }
@@ -80,7 +98,19 @@ std::string Scenario::quorum_work_queue(const std::string& name, const Table& mo
 void Scenario::retry(const std::string& match, const std::vector<std::string>& delays, const std::string& queue_type) {
     const std::string ladder = "ladder" + std::to_string(config.ladders.size());
     config.ladders.push_back({ladder, delays, queue_type});
-    config.entries.push_back({match, ladder, std::nullopt});
+    config.entries.push_back({.match = match, .ladder = ladder});
+}
+
+std::string Scenario::share(const std::vector<std::string>& matches, const std::vector<std::string>& delays,
+                            const std::string& queue_type) {
+    // One for all of a vhost, leading to one error exchange; a test that was killed may have left its own behind.
+    client.delete_exchange(return_exchange);
+    const std::string ladder =
+        prefix_.substr(0, prefix_.size() - 1) + "-shared" + std::to_string(config.ladders.size());
+    config.ladders.push_back({ladder, delays, queue_type, "headers"});
+    for (const std::string& match : matches)
+        config.entries.push_back({.match = match, .ladder = ladder});
+    return ladder;
 }
 
 bool Scenario::consuming() {
@@ -102,8 +132,12 @@ void Scenario::stop() {
     REQUIRE(*code == 0);
 }
 
-std::string Scenario::rung(const std::string& work_queue, const std::string& delay) const {
-    return work_queue + ".retry." + delay;
+std::string Scenario::rung(const std::string& work_queue, const std::string& delay) {
+    return *rungs_.insert(work_queue + ".retry." + delay).first;
+}
+
+std::string Scenario::shared_rung(const std::string& ladder, const std::string& delay) {
+    return *shared_rungs_.insert("retryd." + ladder + "." + delay).first;
 }
 
 Received Scenario::take(const std::string& queue, milliseconds within) {

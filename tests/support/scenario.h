@@ -32,6 +32,12 @@ class Scenario {
     /// A ladder and an entry for one queue or glob that climbs it.
     void retry(const std::string& match, const std::vector<std::string>& delays,
                const std::string& queue_type = "quorum");
+    /// One ladder with `return: headers` that all of these queues and globs climb; its name.
+    std::string share(const std::vector<std::string>& matches, const std::vector<std::string>& delays,
+                      const std::string& queue_type = "quorum");
+    /// The last entry and its ladder, for what retry() and share() do not set.
+    EntrySpec& entry() { return config.entries.back(); }
+    LadderSpec& ladder() { return config.ladders.back(); }
 
     /// Starts the daemon and waits until it consumes the error queue.
     void start();
@@ -39,8 +45,15 @@ class Scenario {
     bool consuming();
     /// SIGTERM, and it must end by itself with 0. For the end of a test: finds what sanitizers report at exit.
     void stop();
+    /// Gives the running daemon the configuration as it is now, by SIGHUP.
+    void reload() { daemon.reload(config.yaml()); }
 
-    std::string rung(const std::string& work_queue, const std::string& delay) const;
+    /// From 3.10 on quorum queues have a TTL and at-least-once dead-lettering; before, all rungs are classic.
+    bool has_quorum_ttl() const { return version_of(client) >= Version{3, 10}; }
+
+    /// What is named here is deleted at the end, too.
+    std::string rung(const std::string& work_queue, const std::string& delay);
+    std::string shared_rung(const std::string& ladder, const std::string& delay);
     std::string parking_of(const std::string& work_queue) const { return work_queue + ".parked"; }
 
     /// Waits for a message in the queue and takes it out. Fails the test when none comes.
@@ -55,11 +68,14 @@ class Scenario {
     Daemon daemon;
 
   private:
-    void delete_everything(Client& with) const;
+    void delete_everything(Client& with);
+    void name_rungs();
 
     std::string prefix_;
     std::set<std::string> queues_;
     std::set<std::string> exchanges_;
+    std::set<std::string> rungs_;
+    std::set<std::string> shared_rungs_;
 };
 
 }  // namespace retryd::test

@@ -1,0 +1,135 @@
+// A work queue that is deleted while its messages wait: what becomes of them, and that nobody else waits for them.
+#include "support/catch.h"
+#include "support/scenario.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+namespace {
+
+/// More than the 32 that a quorum queue has under way at once while it dead-letters at-least-once.
+constexpr int waiting = 50;
+
+/// Two work queues; the messages of one wait on a rung when it is deleted.
+struct Gone : Scenario {
+    Gone() : doomed(work_queue("doomed")), neighbour(work_queue("neighbour")) {}
+
+    void reject_all(const std::string& queue, int messages) {
+        Worker worker(queue, 500);
+        for (int i = 0; i < messages; ++i)
+            client.send("", queue, {.body = queue});
+        client.await_confirms();
+        for (int i = 0; i < messages; ++i)
+            worker.reject(worker.receive());
+    }
+
+    /// `rung` is where the messages wait for 500 ms.
+    void delete_while_they_wait(const std::string& rung) {
+        reject_all(doomed, waiting);
+        REQUIRE(await_depth(rung, waiting));
+        client.delete_queue(doomed);
+    }
+
+    /// Ten of the neighbour's go round on the same delay, after those of the deleted queue.
+    void check_neighbour_goes_on() {
+        Worker worker(neighbour);
+        for (int i = 0; i < 10; ++i)
+            client.send("", neighbour, {.body = "neighbour"});
+        client.await_confirms();
+        for (int i = 0; i < 10; ++i)
+            worker.reject(worker.receive());
+        const Clock::time_point rejected = Clock::now();
+        for (int i = 0; i < 10; ++i) {
+            const Received back = worker.receive();
+            CHECK(back.body == "neighbour");
+            CHECK(long_header(back, "retryd-attempt") == 1);
+            worker.ack(back);
+        }
+        CHECK(since(rejected) < milliseconds(500 + 700));
+    }
+
+    std::string doomed;
+    std::string neighbour;
+};
+
+/// "50\t0": fifty messages, none of them ready. AMQP does not count those that are being dead-lettered.
+std::string messages_and_ready(const std::string& queue) {
+    const std::string lines = rabbitmqctl("--silent list_queues name messages messages_ready");
+    const std::size_t at = lines.find(queue + "\t");
+    if (at == std::string::npos) return "(no queue)";
+    const std::size_t from = at + queue.size() + 1;
+    return lines.substr(from, lines.find('\n', from) - from);
+}
+
+}  // namespace
+
+TEST_CASE("return: headers, work queue deleted: its messages are parked as queue-gone at once, the neighbour's go on") {
+    const std::string rungs = GENERATE(as<std::string>{}, "quorum", "classic");
+    const bool by_glob = GENERATE(false, true);
+    CAPTURE(rungs, by_glob);
+    Gone s;
+    const std::string match = by_glob ? s.queue_name("doom*") : s.doomed;
+    const std::string ladder = s.share({match, s.neighbour}, {"500ms"}, rungs);
+    s.start();
+    s.delete_while_they_wait(s.shared_rung(ladder, "500ms"));
+    s.check_neighbour_goes_on();
+    REQUIRE(s.await_depth(s.config.catch_all, waiting));
+    const Received parked = s.take(s.config.catch_all);
+    CHECK(text_header(parked, "retryd-parked-reason") == "queue-gone");
+    CHECK(text_header(parked, "retryd-queue") == s.doomed);
+    CHECK(text_header(parked, "retryd-reason") == "rejected");
+    CHECK(parked.body == s.doomed);
+    CHECK(s.await_depth(s.shared_rung(ladder, "500ms"), 0));
+    s.stop();
+    CHECK(s.depth(s.config.error_queue) == 0);
+}
+
+TEST_CASE("return: headers, work queue deleted and made again: it is bound again and its messages are delivered") {
+    const std::string rungs = GENERATE(as<std::string>{}, "quorum", "classic");
+    CAPTURE(rungs);
+    Gone s;
+    const std::string ladder = s.share({s.doomed, s.neighbour}, {"500ms", "30s"}, rungs);
+    s.start();
+    s.delete_while_they_wait(s.shared_rung(ladder, "500ms"));
+    s.work_queue("doomed");
+    Worker worker(s.doomed, 500);
+    for (int i = 0; i < waiting; ++i) {
+        const Received back = worker.receive();
+        CHECK(long_header(back, "retryd-attempt") == 1);  // to be bound again is no failure
+        CHECK(text_header(back, "retryd-reason") == "rejected");
+        CHECK(back.routing_key == s.doomed);
+        worker.ack(back);
+    }
+    CHECK(worker.stays_idle(milliseconds(100)));
+    s.check_neighbour_goes_on();
+    CHECK(s.depth(s.config.catch_all) == 0);
+    s.stop();
+}
+
+TEST_CASE("return: queue, quorum rungs, work queue deleted: its messages stay on the rung, the neighbour's go on") {
+    Gone s;
+    if (!s.has_quorum_ttl()) return;  // classic rungs, as in the next test
+    s.retry(s.doomed, {"500ms"});
+    s.retry(s.neighbour, {"500ms"});
+    s.start();
+    s.delete_while_they_wait(s.rung(s.doomed, "500ms"));
+    s.check_neighbour_goes_on();
+    const std::string all_kept = std::to_string(waiting) + "\t0";
+    // The broker counts a quorum queue's messages every five seconds.
+    CHECK(await([&] { return messages_and_ready(s.rung(s.doomed, "500ms")) == all_kept; }));
+    CHECK(s.depth(s.config.catch_all) == 0);
+    s.stop();
+}
+
+TEST_CASE("return: queue, classic rungs, work queue deleted: the broker loses its messages, the neighbour's go on") {
+    Gone s;
+    s.retry(s.doomed, {"500ms"}, "classic");
+    s.retry(s.neighbour, {"500ms"}, "classic");
+    s.start();
+    s.delete_while_they_wait(s.rung(s.doomed, "500ms"));
+    s.check_neighbour_goes_on();
+    CHECK(messages_and_ready(s.rung(s.doomed, "500ms")) == "0\t0");
+    CHECK(s.depth(s.config.catch_all) == 0);
+    CHECK(s.depth(s.parking_of(s.doomed)) == 0);
+    s.stop();
+}

@@ -1,0 +1,112 @@
+// Parked to an exchange of a team's own, such as the dead-letter exchange that it had before.
+#include "support/catch.h"
+#include "support/scenario.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+namespace {
+
+/// A team's exchange with one queue behind it, and work queues that park there after one retry.
+struct Team : Scenario {
+    Team() : exchange(exchange_name("team-dlx")), morgue(plain_queue("morgue")) {}
+
+    void open_exchange(const std::string& key) {
+        client.declare_exchange(exchange, "topic");
+        client.bind(morgue, exchange, key);
+    }
+
+    std::string parking_work_queue(const std::string& name, const std::string& more_keys) {
+        const std::string work = work_queue(name);
+        retry(work, {"50ms"});
+        entry().parked_to = "{exchange: \"" + exchange + "\"" + more_keys + "}";
+        return work;
+    }
+
+    /// Two rejections: the ladder has one rung.
+    void use_up(const std::string& work, const std::string& to, const std::string& key) {
+        Worker worker(work);
+        client.publish(to, key, {.body = work});
+        worker.reject(worker.receive());
+        worker.reject(worker.receive());
+    }
+    void use_up(const std::string& work) { use_up(work, "", work); }
+
+    std::string exchange;
+    std::string morgue;
+};
+
+void check_parked(const Received& parked, const std::string& work) {
+    CHECK(parked.body == work);
+    CHECK(text_header(parked, "retryd-parked-reason") == "attempts-exhausted");
+    CHECK(text_header(parked, "retryd-queue") == work);
+}
+
+}  // namespace
+
+TEST_CASE("parked to an exchange: under a fixed key, one with the queue's name, or the producer's own") {
+    Team s;
+    s.open_exchange("#");
+    const std::string fixed = s.parking_work_queue("fixed", ", routing_key: team.parked");
+    const std::string named = s.parking_work_queue("named", ", routing_key: \"parked.{queue}\"");
+    const std::string own = s.parking_work_queue("own", "");
+    const std::string events = s.exchange_name("events");
+    s.client.declare_exchange(events, "topic");
+    s.client.bind(own, events, "order.*");
+    s.start();
+
+    s.use_up(fixed);
+    const Received first = s.take(s.morgue);
+    check_parked(first, fixed);
+    CHECK(first.exchange == s.exchange);
+    CHECK(first.routing_key == "team.parked");
+
+    s.use_up(named);
+    const Received second = s.take(s.morgue);
+    check_parked(second, named);
+    CHECK(second.routing_key == "parked." + named);
+
+    s.use_up(own, events, "order.created");
+    const Received third = s.take(s.morgue);
+    check_parked(third, own);
+    CHECK(third.routing_key == "order.created");
+    for (const std::string& work : {fixed, named, own})
+        CHECK_FALSE(s.exists(s.parking_of(work)));
+    s.stop();
+}
+
+TEST_CASE("a parking exchange that does not exist: the catch-all takes its messages, the log says so, others go on") {
+    Team s;
+    const std::string work = s.parking_work_queue("work", "");
+    const std::string neighbour = s.work_queue("neighbour");
+    s.retry(neighbour, {"50ms"});
+    s.start();
+    s.use_up(work);
+    check_parked(s.take(s.config.catch_all), work);
+    CHECK(s.daemon.lines_with({s.exchange, "error"}) >= 1);
+    s.use_up(work);
+    check_parked(s.take(s.config.catch_all), work);
+    s.use_up(neighbour);
+    check_parked(s.take(s.parking_of(neighbour)), neighbour);
+    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    s.stop();
+}
+
+TEST_CASE("a parking exchange that leads nowhere: the catch-all after one refusal, and others go on") {
+    Team s;
+    s.open_exchange("only.this.key");
+    const std::string work = s.parking_work_queue("work", ", routing_key: another.key");
+    const std::string neighbour = s.work_queue("neighbour");
+    s.retry(neighbour, {"50ms"});
+    s.start();
+    s.use_up(work);
+    s.use_up(neighbour);
+    check_parked(s.take(s.parking_of(neighbour)), neighbour);
+    check_parked(s.take(s.config.catch_all), work);
+    CHECK(s.daemon.lines_with({s.exchange}) >= 1);
+    s.use_up(work);
+    check_parked(s.take(s.config.catch_all), work);
+    CHECK(s.depth(s.morgue) == 0);
+    s.stop();
+    CHECK(s.depth(s.config.error_queue) == 0);
+}

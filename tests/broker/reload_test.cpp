@@ -1,0 +1,200 @@
+// SIGHUP: another configuration in the middle of the work, without a new connection and without a loss.
+#include <algorithm>
+#include <map>
+
+#include "support/catch.h"
+#include "support/scenario.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+namespace {
+
+constexpr int messages = 10'000;
+constexpr const char* in_force = "in force from the next message on";
+
+/// Two work queues. The old policy retries each message of `climbing` once, the new one twice on other rungs; of
+/// `judged` the old one retries what was rejected, the new one parks it. Each policy parks in a place of its own.
+struct Change : Scenario {
+    Change() : climbing(work_queue("climbing")), judged(work_queue("judged")) {
+        set_policy(old_place, {"100ms"}, "retry");
+        for (const std::string& work : {climbing, judged}) {
+            for (const char* delay : {"100ms", "150ms", "200ms"})
+                rung(work, delay);  // whichever policy is in force at the end, to be deleted then
+        }
+    }
+
+    void set_policy(const std::string& place, const std::vector<std::string>& delays, const std::string& on_rejected) {
+        config.ladders.clear();
+        config.entries.clear();
+        retry(climbing, delays);
+        entry().parked = place;
+        retry(judged, delays);
+        entry().parked = place;
+        entry().on = "{rejected: " + on_rejected + "}";
+    }
+
+    void change_policy() {
+        set_policy(new_place, {"150ms", "200ms"}, "park");
+        reload();
+    }
+
+    /// True if anything came.
+    static bool reject_what_comes(Worker& worker, int at_most) {
+        int count = 0;
+        while (count < at_most) {
+            const auto message = worker.client.next(milliseconds(count == 0 ? 1 : 0));
+            if (!message) break;
+            worker.reject(*message);
+            ++count;
+        }
+        return count > 0;
+    }
+
+    /// Until everything is parked; changes the policy when the first messages are.
+    void reject_everything() {
+        Worker climber(climbing, 500);
+        Worker judge(judged, 500);
+        bool changed = false;
+        Clock::time_point last_arrival = Clock::now();
+        while (since(last_arrival) < seconds(10)) {
+            const bool climbed = reject_what_comes(climber, 250);
+            if (reject_what_comes(judge, 250) || climbed) last_arrival = Clock::now();
+            const std::uint32_t old_ones = depth(old_place);
+            if (old_ones + depth(new_place) == messages) return;
+            if (!changed && old_ones > 0) change_policy();
+            changed = changed || old_ones > 0;
+        }
+    }
+
+    std::string climbing;
+    std::string judged;
+    std::string old_place = queue_name("parked-by-the-old");
+    std::string new_place = queue_name("parked-by-the-new");
+};
+
+/// What a parked message tells about the policy that parked it.
+std::string verdict_of(const Received& parked) {
+    return text_header(parked, "retryd-parked-reason") + " at " + std::to_string(long_header(parked, "retryd-attempt"));
+}
+
+/// Takes all out of a parking place: each message once, each as `right` says for its work queue.
+void collect(const std::string& place, const std::map<std::string, std::vector<std::string>>& right,
+             std::map<std::string, int>& copies, std::string& wrong) {
+    Worker worker(place, 1000);
+    while (const auto parked = worker.client.next(milliseconds(300))) {
+        worker.ack(*parked);
+        if (++copies[parked->body] > 1)
+            wrong += parked->body + " came twice, to " + place + ": " + verdict_of(*parked) + "\n";
+        const auto& verdicts = right.at(text_header(*parked, "retryd-queue"));
+        if (std::find(verdicts.begin(), verdicts.end(), verdict_of(*parked)) == verdicts.end())
+            wrong += parked->body + " in " + place + ": " + verdict_of(*parked) + "\n";
+    }
+}
+
+}  // namespace
+
+TEST_CASE("reload among 10,000 messages: none lost, none twice, each decided by one policy wholly, connection kept") {
+    Change s;
+    s.start();
+    for (int n = 0; n < messages; ++n)
+        s.client.send("", n % 2 == 0 ? s.climbing : s.judged, {.body = std::to_string(n)});
+    s.client.await_confirms(seconds(60));
+    s.reject_everything();
+    CHECK(s.depth(s.old_place) > 0);
+    CHECK(s.depth(s.new_place) > 0);
+
+    std::map<std::string, int> copies;
+    std::string wrong;
+    collect(s.old_place, {{s.climbing, {"attempts-exhausted at 2"}}, {s.judged, {"attempts-exhausted at 2"}}}, copies,
+            wrong);
+    collect(s.new_place,
+            {{s.climbing, {"attempts-exhausted at 3"}}, {s.judged, {"reason-rejected at 1", "reason-rejected at 2"}}},
+            copies, wrong);
+    CHECK(wrong == "");
+    CHECK(copies.size() == messages);
+    CHECK(s.depth(s.config.error_queue) == 0);
+    CHECK(s.depth(s.config.catch_all) == 0);
+    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    CHECK(s.daemon.lines_with({in_force}) == 1);
+    s.stop();
+}
+
+TEST_CASE("reload of a wrong file changes nothing, and the log tells every problem in it") {
+    Scenario s;
+    const std::string work = s.work_queue("work");
+    s.retry(work, {"100ms"});
+    s.start();
+    const std::string right = s.config.yaml();
+    s.daemon.reload(right + "unknown_key: 1\nqueues_too: 2\n");
+    REQUIRE(s.daemon.await_log("was not reloaded"));
+    CHECK(s.daemon.lines_with({"error", s.daemon.config_file(), "unknown_key"}) == 1);
+    CHECK(s.daemon.lines_with({"error", s.daemon.config_file(), "queues_too"}) == 1);
+    Worker worker(work);
+    s.client.publish("", work, {.body = "x"});
+    worker.reject(worker.receive());
+    CHECK(long_header(worker.receive(), "retryd-attempt") == 1);
+    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    s.stop();
+}
+
+TEST_CASE("a new entry's rungs are declared at reload, before any message, and its messages are retried") {
+    Scenario s;
+    s.retry(s.work_queue("work"), {"100ms"});
+    s.start();
+    const std::string added = s.work_queue("added");
+    s.retry(added, {"120ms"});
+    const std::string sharing = s.work_queue("sharing");
+    const std::string ladder = s.share({sharing}, {"130ms"});
+    s.reload();
+    CHECK(await([&] { return s.exists(s.rung(added, "120ms")) && s.exists(s.parking_of(added)); }));
+    CHECK(await([&] { return s.exists(s.shared_rung(ladder, "130ms")) && s.exists(s.parking_of(sharing)); }));
+    for (const std::string& work : {added, sharing}) {
+        Worker worker(work);
+        s.client.publish("", work, {.body = "x"});
+        worker.reject(worker.receive());
+        CHECK(long_header(worker.receive(), "retryd-attempt") == 1);
+    }
+    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    s.stop();
+}
+
+TEST_CASE("what waits on a rung when its entry changes comes home, and its next failure takes the new ladder") {
+    Scenario s;
+    const std::string work = s.work_queue("work");
+    s.retry(work, {"1s", "30s"});
+    s.start();
+    Worker worker(work);
+    s.client.publish("", work, {.body = "x"});
+    worker.reject(worker.receive());
+    REQUIRE(s.await_depth(s.rung(work, "1s"), 1));
+    s.config.ladders.back().delays = {"100ms", "110ms"};
+    s.rung(work, "30s");  // to be deleted at the end
+    s.reload();
+    REQUIRE(s.daemon.await_log(in_force));
+    worker.reject(worker.receive());
+    const Received back = worker.receive(seconds(5));
+    CHECK(long_header(back, "retryd-attempt") == 2);
+    worker.reject(back);
+    CHECK(text_header(s.take(s.parking_of(work)), "retryd-parked-reason") == "attempts-exhausted");
+}
+
+TEST_CASE("another error queue takes a new connection: the log says why, and nothing is lost on the way") {
+    Scenario s;
+    const std::string work = s.work_queue("work");
+    s.retry(work, {"100ms"});
+    s.start();
+    const std::string former = s.config.error_queue;
+    s.config.error_queue = s.queue_name("errors-too");
+    s.reload();
+    REQUIRE(await([&] { return s.consuming(); }));
+    CHECK(s.daemon.lines_with({"errors.queue", "new connection"}) == 1);
+    CHECK(s.daemon.lines_with({"connected to"}) == 2);
+    Worker worker(work);
+    s.client.publish("", work, {.body = "x"});
+    worker.reject(worker.receive());
+    CHECK(long_header(worker.receive(), "retryd-attempt") == 1);
+    // The former queue is still bound: that is told, and whoever unbinds it decides.
+    CHECK(s.daemon.lines_with({"warning", former}) >= 1);
+    s.stop();
+}
