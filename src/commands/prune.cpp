@@ -150,7 +150,7 @@ std::optional<std::string> why_not_prune(const core::Policy& policy, const std::
             return "nothing is pruned: consumer '" + consumer.tag + "' of the error queue '" + consumer.queue +
                    "' does not run with this configuration, and may still publish to what is left over; a message that "
                    "it publishes while the queue is deleted is lost. Reload that daemon (SIGHUP, systemctl reload "
-                   "retryd) or stop it, then prune again";
+                   "retryd; before RabbitMQ 3.10 restart it) or stop it, then prune again";
         }
         if (consumer.tag == "retryd" || consumer.tag.starts_with("retryd-")) {
             return "nothing is pruned: another retryd (consumer '" + consumer.tag + "' of queue '" + consumer.queue +

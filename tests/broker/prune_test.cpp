@@ -94,8 +94,13 @@ TEST_CASE("prune: refused beside a daemon with the old ladder; beside one with t
     for (const std::string& name : {s.idle_rung(), s.hour_rung(), s.idle_shared_rung()})
         CHECK(s.exists(name));
 
-    s.reload();
-    REQUIRE(s.daemon.await_log("in force from the next message on"));
+    if (s.has_quorum_ttl()) {
+        s.reload();
+        REQUIRE(s.daemon.await_log("in force from the next message on"));
+    } else {
+        s.stop();  // before 3.10 a running consumer keeps its tag
+        s.start();
+    }
     Load on_work(s.work);
     Load on_sharing(s.sharing);
     Told pruned;
@@ -113,6 +118,6 @@ TEST_CASE("prune: refused beside a daemon with the old ladder; beside one with t
     CHECK_FALSE(s.exists(s.idle_shared_rung()));
     CHECK_NOTHROW(s.client.declare_exchange(s.idle_shared_rung(), "topic"));  // the fanout has gone, too
     CHECK(s.depth(s.hour_rung()) == 1);
-    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    CHECK(s.daemon.lines_with({"connected to"}) == (s.has_quorum_ttl() ? 1 : 2));
     s.stop();
 }
