@@ -16,11 +16,16 @@ class Error : public std::runtime_error {
         refused,        // the broker closed a channel or the connection with a reason (404, 403, 406 …)
         protocol,       // what came makes no sense
     };
-    Error(Kind kind, const std::string& text) : std::runtime_error(text), kind_(kind) {}
+    /// `code` is AMQP's, where the broker closed the connection with one.
+    Error(Kind kind, const std::string& text, int code = 0) : std::runtime_error(text), kind_(kind), code_(code) {}
     Kind kind() const { return kind_; }
+
+    /// The broker closed the connection because of something that was sent: AMQP's hard errors, 501 to 541.
+    bool provoked() const { return code_ >= 501; }
 
   private:
     Kind kind_;
+    int code_;
 };
 
 }  // namespace retryd::amqp

@@ -2,10 +2,12 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <array>
 #include <utility>
 
 #include "amqp/error.h"
+#include "core/duration.h"
 #include "core/fingerprint.h"
 
 namespace retryd::amqp {
@@ -18,6 +20,8 @@ constexpr Channel declare_channel = 2;  // apart: a refused declare closes its c
 constexpr std::size_t deliveries_a_turn = 128;
 /// So much is sent between two looks at whether the socket has room; small against its buffer.
 constexpr std::size_t bytes_between_looks = std::size_t{64} * 1024;
+/// Far longer than a confirm ever takes, the election of a queue's new leader included.
+constexpr core::Milliseconds confirms_take{60'000};
 
 relay::CheckOutcome outcome_of_check(Declarer::Result result) {
     switch (result) {
@@ -38,6 +42,15 @@ Declarer::Step step_for(const core::TopologyItem& item, bool declare) {
     if (const auto* queue = std::get_if<core::QueueSpec>(&item)) return Declarer::CheckQueue{queue->name};
     if (const auto* binding = std::get_if<core::BindingSpec>(&item)) return Declarer::CheckQueue{binding->queue};
     return step_of(item);
+}
+
+/// Of a publication: a size or property that the broker does not take (406, 311), an exchange that is not there (404).
+/// Anything else, a missing permission most of all, would meet every publication.
+bool is_about_one_publication(int code) {
+    constexpr int content_too_large = 311;
+    constexpr int not_found = 404;
+    constexpr int precondition_failed = 406;
+    return code == content_too_large || code == not_found || code == precondition_failed;
 }
 
 std::string why_not(const Declarer::Outcome& outcome) {
@@ -97,10 +110,12 @@ class Link::Outlet : public Events {
         link_.declarer_.on_declared(channel, counts);
     }
     void on_channel_closed(const ChannelClosed& closed) override {
-        if (closed.channel != declare_channel) {
+        if (closed.channel == declare_channel) return link_.declarer_.on_channel_closed(closed);
+        if (!is_about_one_publication(closed.code)) {
             throw Error(Error::Kind::refused, "the broker closed the publishing channel: " + closed.text);
         }
-        link_.declarer_.on_channel_closed(closed);
+        link_.open_publishing_channel();
+        link_.relay_->on_publishing_closed(closed.code, closed.text, link_.now_);
     }
 
   private:
@@ -116,10 +131,14 @@ Link::Link(std::shared_ptr<const config::Settings> settings, const config::Endpo
 
 void Link::start(relay::Relay& relay, const core::BrokerFeatures& features) {
     relay_ = &relay;
-    outlet_->open_channel(relay_channel);
-    outlet_->confirm_select(relay_channel);
+    open_publishing_channel();
     intake_->open_channel(relay_channel);
     declare_base(features);
+}
+
+void Link::open_publishing_channel() {
+    outlet_->open_channel(relay_channel);
+    outlet_->confirm_select(relay_channel);
 }
 
 /// Without these there is nothing to consume: a refusal ends the session.
@@ -185,14 +204,36 @@ void Link::bind_home(std::string_view queue) {
 
 bool Link::turn(const core::Now& now) {
     now_ = now;
+    try {
+        const bool more = exchange_events();
+        require_confirms();
+        return more;
+    } catch (const Error& error) {
+        relay_->on_connection_lost(error.provoked());
+        throw;
+    }
+}
+
+bool Link::exchange_events() {
     Outlet outlet(*this);
     Intake intake(*this);
     const bool more = outlet_->drain(outlet, deliveries_a_turn);
     if (relay_->paused() && !blocked_ && outlet_->writable()) {
         sent_unchecked_ = 0;
-        relay_->resume(now);
+        relay_->resume(now_);
     }
     return take_deliveries(intake) || more;
+}
+
+/// A queue without a majority does not confirm, not even with a nack, and nobody says so. What became of the message is
+/// unknown: a new connection brings the delivery again, at the price of a second copy.
+void Link::require_confirms() {
+    if (blocked_) unblocked_at_ = now_.steady;
+    const auto sent = relay_->unconfirmed_since();
+    if (!sent || now_.steady - std::max(*sent, unblocked_at_) < confirms_take) return;
+    throw Error(Error::Kind::lost, "the broker has not confirmed " + std::to_string(relay_->in_flight()) +
+                                       " messages for " + core::format_duration(confirms_take) +
+                                       ": a queue without a majority of its nodes, or a disk that is far too slow");
 }
 
 /// With too much held nothing more is taken in: what the broker sends then waits in the socket.

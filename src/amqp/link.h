@@ -5,6 +5,7 @@
 // same connection would stall with it (read in rabbit_reader.erl of 3.8 to 4.3).
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -55,6 +56,9 @@ class Link : public relay::Broker {
 
     void stop_consuming();
 
+    /// Of both connections.
+    std::array<int, 2> sockets() const { return {intake_->fd(), outlet_->fd()}; }
+
     /// When the last ack was sent.
     core::SteadyTime last_ack() const { return last_ack_; }
 
@@ -86,6 +90,9 @@ class Link : public relay::Broker {
     void declare_base(const core::BrokerFeatures& features);
     void declare_next(const std::shared_ptr<Declaration>& declaration);
     void consume();
+    void open_publishing_channel();
+    bool exchange_events();
+    void require_confirms();
     bool take_deliveries(Events& events);
     bool saturated() const;
 
@@ -101,6 +108,7 @@ class Link : public relay::Broker {
     core::SteadyTime last_ack_{};
     std::size_t sent_unchecked_ = 0;  // bytes since the socket was last asked for room
     bool blocked_ = false;
+    core::SteadyTime unblocked_at_{};
 };
 
 }  // namespace retryd::amqp

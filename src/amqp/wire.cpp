@@ -137,7 +137,7 @@ void accept_close(amqp_connection_state_t state, const amqp_connection_close_t& 
     const auto kind = close.reply_code == connection_forced ? Error::Kind::lost : Error::Kind::refused;
     amqp_connection_close_ok_t answer{};
     amqp_send_method(state, 0, AMQP_CONNECTION_CLOSE_OK_METHOD, &answer);  // if it fails: the connection ends anyway
-    throw Error(kind, "the broker at " + peer + " closed the connection: " + reason);
+    throw Error(kind, "the broker at " + peer + " closed the connection: " + reason, close.reply_code);
 }
 
 }  // namespace retryd::amqp

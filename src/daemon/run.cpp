@@ -15,6 +15,7 @@
 #include "config/load.h"
 #include "core/duration.h"
 #include "daemon/configuration.h"
+#include "daemon/notify.h"
 #include "daemon/requests.h"
 #include "daemon/stop.h"
 #include "daemon/supervisor.h"
@@ -43,11 +44,10 @@ class Signals {
     Signals(const Signals&) = delete;
     Signals& operator=(const Signals&) = delete;
 
-    /// Waits for one of them, or for `other` to be requested: then 0.
-    int wait(const Stop& other) const {
+    /// Waits for one of them, for `other` to be requested, or for the time to be over: then 0.
+    int wait(const Stop& other, core::Milliseconds time) const {
         std::array fds{pollfd{fd_, POLLIN, 0}, pollfd{other.fd(), POLLIN, 0}};
-        while (poll(fds.data(), fds.size(), -1) < 0) {
-        }
+        if (poll(fds.data(), fds.size(), static_cast<int>(time.count())) < 0) return 0;
         signalfd_siginfo info{};
         if (fds[0].revents == 0 || read(fd_, &info, sizeof info) != sizeof info) return 0;
         return static_cast<int>(info.ssi_signo);
@@ -57,19 +57,29 @@ class Signals {
     int fd_ = -1;
 };
 
-/// Runs beside the daemon: passes signals on, and ends the process should a call into the network hang at the end.
-void watch_signals(const Signals& signals, const Configuration& configuration, telemetry::Log& log, Requests& requests,
-                   const Stop& ended) {
+core::SteadyTime steady_now() {
+    return std::chrono::time_point_cast<core::Milliseconds>(std::chrono::steady_clock::now());
+}
+
+/// Runs beside the daemon: passes signals on, frees it from a call into the network that hangs, and ends the process
+/// should one hang at the end.
+void watch_over(const Signals& signals, const SessionContext& daemon, const Stop& ended) {
+    constexpr core::Milliseconds between_looks{1'000};
     constexpr core::Milliseconds grace{500};
-    while (signals.wait(ended) == SIGHUP)
-        requests.reload();
-    requests.stop();
-    const core::Milliseconds timeout = configuration.current()->shutdown_timeout;
+    while (!ended.requested()) {
+        const int signal = signals.wait(ended, between_looks);
+        if (signal == SIGHUP) daemon.requests.reload();
+        if (signal == SIGTERM || signal == SIGINT) break;
+        daemon.watchdog.watch(steady_now());
+    }
+    daemon.requests.stop();
+    const core::Milliseconds timeout = daemon.configuration.current()->shutdown_timeout;
     if (ended.wait(timeout + grace)) return;
-    log.write(LogLevel::warning, "stop_forced",
-              "did not end within the shutdown timeout of " + core::format_duration(timeout) +
-                  "; leaving now. What was not acked is given again by the broker: nothing is lost, some messages may "
-                  "come twice");
+    daemon.log.write(
+        LogLevel::warning, "stop_forced",
+        "did not end within the shutdown timeout of " + core::format_duration(timeout) +
+            "; leaving now. What was not acked is given again by the broker: nothing is lost, some messages may "
+            "come twice");
     _exit(1);
 }
 
@@ -86,8 +96,11 @@ void run_with(const std::string& path, config::Settings settings) {
     const core::Dice dice = [&] { return uniform(random); };
 
     log.write(LogLevel::info, "started", "started");
-    std::thread watcher([&] { watch_signals(signals, configuration, log, requests, ended); });
-    supervise({configuration, log, requests, dice});
+    relay::Suspects suspects;
+    Watchdog watchdog(log, watchdog_interval());
+    const SessionContext daemon{configuration, log, requests, dice, suspects, watchdog};
+    std::thread watcher([&] { watch_over(signals, daemon, ended); });
+    supervise(daemon);
     ended.request();
     watcher.join();
     log.write(LogLevel::info, "stopped", "stopped");

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/changes.h"
+#include "daemon/notify.h"
 
 namespace retryd::daemon {
 namespace {
@@ -10,8 +11,6 @@ namespace {
 using config::LogLevel;
 using core::Milliseconds;
 
-/// Longer than this nothing waits: heartbeats have to be served and the stop noticed.
-constexpr Milliseconds longest_wait{1'000};
 /// A quorum queue forgets acks that are still on their way to it when their connection is closed, however politely, and
 /// gives their messages again. So the connection stays open a little after the last one (tried on 3.10.8, 4.0.5 and
 /// 4.3.6 with a busy disk: 20 ms were too short once, 100 ms never).
@@ -38,9 +37,10 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
       on_consuming_(std::move(on_consuming)),
       reporter_(log_),
       link_(settings_, endpoint, *this),
+      guard_(context.watchdog, link_.sockets(), 2 * settings_->broker.heartbeat, read_clocks().steady),
       features_(core::features_of(link_.version())),
-      relay_(policy_of(settings_), {features_, endpoint.username, context.dice, settings_->declare}, link_, reporter_) {
-}
+      relay_(policy_of(settings_), {features_, endpoint.username, context.dice, settings_->declare}, link_, reporter_,
+             context.suspects) {}
 
 void Session::run() {
     warn_of_old_broker();
@@ -48,6 +48,7 @@ void Session::run() {
     relay_.start();
     for (;;) {
         const core::Now now = read_clocks();
+        context_.watchdog.turned(now.steady);
         const bool more = link_.turn(now);
         relay_.on_tick(now);
         relay_.flush(now);
@@ -72,6 +73,7 @@ void Session::heed_requests(const core::Now& now) {
 }
 
 void Session::begin_to_leave(const core::Now& now) {
+    if (context_.requests.stopping()) notify_stopping();
     leaving_until_ = now.steady + settings_->shutdown_timeout;
     relay_.stop();
     link_.stop_consuming();
@@ -121,7 +123,7 @@ bool Session::may_leave(const core::Now& now) {
 }
 
 Milliseconds Session::time_to_wait(const core::Now& now) const {
-    Milliseconds time = longest_wait;
+    Milliseconds time = context_.watchdog.longest_wait();  // heartbeats have to be served, and the stop noticed
     if (const auto due = relay_.next_tick()) time = std::min(time, *due - now.steady);
     if (leaving_until_) time = std::min({time, acks_take / 4, *leaving_until_ - now.steady});
     return std::max(time, Milliseconds::zero());
@@ -143,6 +145,7 @@ void Session::consuming() {
         "connected to " + name_ + " (RabbitMQ " + core::to_string(link_.version()) + "), consuming '" +
             settings_->policy.error_queue + "'",
         {{"broker", name_}, {"version", core::to_string(link_.version())}, {"queue", settings_->policy.error_queue}});
+    notify_ready("connected to " + name_);
     on_consuming_();
 }
 

@@ -13,6 +13,7 @@
 #include "core/dice.h"
 #include "daemon/configuration.h"
 #include "daemon/requests.h"
+#include "daemon/watchdog.h"
 #include "relay/relay.h"
 #include "telemetry/log.h"
 #include "telemetry/log_reporter.h"
@@ -25,6 +26,8 @@ struct SessionContext {
     telemetry::Log& log;
     Requests& requests;
     const core::Dice& dice;
+    relay::Suspects& suspects;
+    Watchdog& watchdog;
 };
 
 class Session : private amqp::LinkObserver {
@@ -61,6 +64,7 @@ class Session : private amqp::LinkObserver {
     std::function<void()> on_consuming_;
     telemetry::LogReporter reporter_;
     amqp::Link link_;
+    Watchdog::Guard guard_;
     core::BrokerFeatures features_;
     relay::Relay relay_;
     std::optional<core::SteadyTime> leaving_until_;

@@ -1,5 +1,6 @@
 #include "daemon/supervisor.h"
 
+#include <algorithm>
 #include <chrono>
 #include <string>
 
@@ -8,6 +9,7 @@
 #include "core/duration.h"
 #include "daemon/backoff.h"
 #include "daemon/faults.h"
+#include "daemon/notify.h"
 #include "daemon/session.h"
 
 namespace retryd::daemon {
@@ -79,15 +81,18 @@ void Rounds::after_fault(const config::Endpoint& endpoint, const amqp::Error& er
     const core::Milliseconds time = round_over ? backoff_.next(context_.dice()) : core::Milliseconds::zero();
     const std::string broker = name_of(endpoint);
     say(context_.log, faults_.is_news(broker, error.what()) ? LogLevel::error : LogLevel::debug, broker, error, time);
+    notify_status("not connected: " + std::string{error.what()});
     wait(time);
 }
 
 /// A right configuration ends the wait: it may be what mends the fault.
 void Rounds::wait(core::Milliseconds time) const {
     const auto until = std::chrono::steady_clock::now() + time;
-    for (auto left = time; left > core::Milliseconds::zero() && context_.requests.wait(left);) {
-        if (!context_.requests.take_reload()) return;
-        if (context_.configuration.reload()) {
+    for (auto left = time; left > core::Milliseconds::zero();) {
+        context_.watchdog.turned(std::chrono::time_point_cast<core::Milliseconds>(std::chrono::steady_clock::now()));
+        const bool asked = context_.requests.wait(std::min(left, context_.watchdog.longest_wait()));
+        if (asked && !context_.requests.take_reload()) return;
+        if (asked && context_.configuration.reload()) {
             context_.log.write(LogLevel::info, "reloaded",
                                "reloaded " + context_.configuration.path() + ": connecting with it now",
                                {{"file", context_.configuration.path()}});

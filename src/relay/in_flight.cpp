@@ -26,6 +26,22 @@ void InFlight::confirm(PublishSeq seq, bool multiple, std::vector<Pending>& sett
     }
 }
 
+std::vector<Pending> InFlight::abandon() {
+    std::vector<Pending> unsettled;
+    for (Pending& pending : pending_) {
+        if (!pending.settled) unsettled.push_back(std::move(pending));
+    }
+    pending_.clear();
+    first_ = 1;
+    unsettled_ = 0;
+    return unsettled;
+}
+
+std::optional<core::SteadyTime> InFlight::oldest() const {
+    if (empty()) return std::nullopt;
+    return pending_.front().sent_at;  // those at the front are unsettled: confirm() takes the settled ones off
+}
+
 void InFlight::mark_returned(const Target& target) {
     for (Pending& pending : pending_) {
         if (pending.target.get() == &target) pending.returned = true;

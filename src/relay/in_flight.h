@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -26,8 +27,9 @@ struct Pending {
     Outcome outcome = Outcome::retried;
     std::string_view reason;  // of its death, or why it was parked; a literal
     core::SteadyTime sent_at;
-    bool returned = false;  // the broker may have handed it back: its confirm must not lead to an ack
-    bool settled = false;   // confirmed; stays only until those before it are
+    bool redelivered = false;  // the broker had given it before
+    bool returned = false;     // the broker may have handed it back: its confirm must not lead to an ack
+    bool settled = false;      // confirmed; stays only until those before it are
 };
 
 /// Publications in the order of their sequence numbers. Confirms come out of order and coalesced (`multiple`); every
@@ -44,6 +46,13 @@ class InFlight {
     /// (The broker writes the return before the confirm of the same publication, so none is missed: read in
     /// rabbit_channel.erl of 3.8 to 4.3.)
     void mark_returned(const Target& target);
+
+    /// The channel is gone, and with it every number and every answer: all that was unsettled, in order. The next
+    /// publication is number 1 again.
+    std::vector<Pending> abandon();
+
+    /// When the oldest one that is still unsettled was sent.
+    std::optional<core::SteadyTime> oldest() const;
 
     std::size_t size() const { return unsettled_; }
     bool empty() const { return unsettled_ == 0; }

@@ -1,4 +1,5 @@
-// What a message goes through, from its delivery to its ack. What has to be there on the broker: needs.cpp.
+// What a message goes through, from its delivery to its ack. What keeps it from going on: faults.cpp. What has to be
+// there on the broker: needs.cpp.
 #include "relay/relay.h"
 
 #include <algorithm>
@@ -22,11 +23,13 @@ std::shared_ptr<const std::string> name_of(const std::shared_ptr<Route>& route) 
 
 }  // namespace
 
-Relay::Relay(std::shared_ptr<const core::Policy> policy, Surroundings surroundings, Broker& broker, Reporter& reporter)
+Relay::Relay(std::shared_ptr<const core::Policy> policy, Surroundings surroundings, Broker& broker, Reporter& reporter,
+             Suspects& suspects)
     : policy_(policy),
       surroundings_(std::move(surroundings)),
       broker_(broker),
       reporter_(reporter),
+      suspects_(suspects),
       routes_(std::move(policy), surroundings_.features) {}
 
 // ── The way of a message ────────────────────────────────────────────────────────────────────────────────────────
@@ -119,6 +122,12 @@ Relay::Step Relay::bring_home(const core::Delivery& delivery, std::string_view w
 
 Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& composed, const core::Story& story,
                            Pending pending) {
+    const std::string_view work_queue = pending.work_queue ? std::string_view{*pending.work_queue} : "";
+    if (suspects_.alone()) {
+        if (!in_flight_.empty()) return Step::wait;
+        if (!may_be_tried(delivery, work_queue)) return Step::done;
+    }
+    pending.redelivered = delivery.redelivered;
     const Target& to = *pending.target;
     const std::string_view key = to.routing_key ? *to.routing_key : core::producer_routing_key(story);
     switch (broker_.publish({to.exchange, key, composed})) {
@@ -131,18 +140,23 @@ Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& 
         case PublishResult::header_too_large:
             break;
     }
-    dead_letter(delivery.tag, pending.work_queue ? *pending.work_queue : "", "its headers do not fit an AMQP frame");
+    dead_letter(delivery.tag, work_queue, "its headers do not fit an AMQP frame");
     return Step::done;
 }
 
 void Relay::on_confirm(PublishSeq seq, bool multiple, bool acked, const core::Now& now) {
     confirmed_.clear();
     in_flight_.confirm(seq, multiple, confirmed_);
+    const bool alone = suspects_.alone();
     for (const Pending& pending : confirmed_)
         settle(pending, acked, now);
+    if (alone) carry_held(now);  // the next one's turn
 }
 
 void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
+    suspects_.acquit(pending.redelivered);
+    publishing_failures_ = 0;
+    any_confirmed_ = true;
     if (!acked) return requeue_later(pending, RequeueCause::nacked, now);
     if (pending.returned) return requeue_later(pending, RequeueCause::returned, now);
     Target& target = *pending.target;
@@ -167,72 +181,6 @@ void Relay::flush_all() {
     settlements_.flush(broker_);
     settlements_.flush_behind(broker_);
     late_acks_due_.reset();
-}
-
-// ── What cannot go on now ───────────────────────────────────────────────────────────────────────────────────────
-
-void Relay::on_unreadable_delivery(core::DeliveryTag tag) {
-    settlements_.delivered(tag);
-    if (stopping_) return;
-    dead_letter(tag, "", "its headers nest too deep to be read");
-}
-
-void Relay::dead_letter(core::DeliveryTag tag, std::string_view work_queue, std::string_view why) {
-    broker_.dead_letter(tag);
-    settlements_.settled(tag);
-    reporter_.dead_lettered(work_queue, why);
-}
-
-/// The delivery stays unacked for a while and is then given back: the broker redelivers it with its content.
-void Relay::requeue_later(const Pending& pending, RequeueCause cause, const core::Now& now) {
-    const Milliseconds delay = backoff(++pending.target->failures);
-    requeues_.add(now.steady + delay, pending.tag);
-    reporter_.requeued(pending.target->role, pending.target->name, cause, delay);
-}
-
-void Relay::on_tick(const core::Now& now) {
-    while (const auto tag = requeues_.take_due(now.steady)) {
-        broker_.requeue(*tag);
-        settlements_.settled(*tag);
-    }
-    for (const auto& binding : routes_.error_bindings())
-        usable(*binding, now);
-    if (const auto due = catch_all_due(); due && *due <= now.steady) carry_held(now);
-}
-
-/// Without the catch-all some deliveries can only wait: when it is to be asked for again.
-std::optional<core::SteadyTime> Relay::catch_all_due() const {
-    const Target& catch_all = *routes_.catch_all();
-    if (held_.empty() || catch_all.state != Target::State::refused) return std::nullopt;
-    return catch_all.refused_until;
-}
-
-std::optional<core::SteadyTime> Relay::next_tick() const {
-    std::optional<core::SteadyTime> next = catch_all_due();
-    const auto consider = [&](std::optional<core::SteadyTime> due) {
-        if (due) next = std::min(next.value_or(*due), *due);
-    };
-    consider(late_acks_due_);
-    consider(requeues_.next());
-    for (const auto& binding : routes_.error_bindings()) {
-        if (binding->state == Target::State::refused) consider(binding->refused_until);
-    }
-    return next;
-}
-
-void Relay::carry_held(const core::Now& now) {
-    if (paused_ || adopting_ || stopping_) return;
-    held_.carry([&](const core::Delivery& delivery) { return !paused_ && carry(delivery, now) == Step::done; });
-}
-
-void Relay::resume(const core::Now& now) {
-    paused_ = false;
-    carry_held(now);
-}
-
-void Relay::stop() {
-    stopping_ = true;
-    held_.clear();
 }
 
 }  // namespace retryd::relay

@@ -26,6 +26,7 @@
 #include "relay/requeues.h"
 #include "relay/routes.h"
 #include "relay/settlements.h"
+#include "relay/suspects.h"
 
 namespace retryd::relay {
 
@@ -39,8 +40,9 @@ struct Surroundings {
 
 class Relay {
   public:
-    /// `broker` and `reporter` must outlive the Relay.
-    Relay(std::shared_ptr<const core::Policy> policy, Surroundings surroundings, Broker& broker, Reporter& reporter);
+    /// `broker`, `reporter` and `suspects` must outlive the Relay; the last one outlives the connection.
+    Relay(std::shared_ptr<const core::Policy> policy, Surroundings surroundings, Broker& broker, Reporter& reporter,
+          Suspects& suspects);
 
     /// Declares what is known to be needed before any message comes: for entries with an exact name, for shared
     /// ladders, for the dead-letter exchanges of others.
@@ -57,6 +59,13 @@ class Relay {
     void on_unreadable_delivery(core::DeliveryTag tag);
     /// The broker handed a publication back as unroutable.
     void on_returned(std::string_view exchange, std::string_view routing_key, const core::Now& now);
+    /// The broker closed the publishing channel because of a publication; a new one is there already, which counts from
+    /// 1 again. `code` and `why` are the broker's. Of what was in flight one is guilty: it is found by trying each
+    /// alone, and handed to the broker's own dead-lettering.
+    void on_publishing_closed(int code, std::string_view why, const core::Now& now);
+    /// The connection is gone, and this Relay with it: the next one may have to be careful. `provoked`: the broker
+    /// closed it with an error.
+    void on_connection_lost(bool provoked);
     void on_confirm(PublishSeq seq, bool multiple, bool acked, const core::Now& now);
     /// `why` is empty when ready.
     void on_declared(std::string_view key, DeclareOutcome outcome, std::string_view why, const core::Now& now);
@@ -85,6 +94,8 @@ class Relay {
 
     /// Published and not confirmed yet.
     std::size_t in_flight() const { return in_flight_.size(); }
+    /// When the oldest of those was sent.
+    std::optional<core::SteadyTime> unconfirmed_since() const { return in_flight_.oldest(); }
     std::size_t held_bytes() const { return held_.bytes(); }
 
   private:
@@ -100,6 +111,7 @@ class Relay {
     Step bring_home(const core::Delivery& delivery, std::string_view work_queue, const core::Now& now);
     Step publish(const core::Delivery& delivery, const core::Message& composed, const core::Story& story,
                  Pending pending);
+    bool may_be_tried(const core::Delivery& delivery, std::string_view work_queue);
     void settle(const Pending& pending, bool acked, const core::Now& now);
 
     // What the broker refuses, loses or cannot take.
@@ -123,6 +135,7 @@ class Relay {
     Surroundings surroundings_;
     Broker& broker_;
     Reporter& reporter_;
+    Suspects& suspects_;
     Routes routes_;
     InFlight in_flight_;
     Settlements settlements_;
@@ -133,6 +146,8 @@ class Relay {
     std::map<std::string, Existence, std::less<>> undelivered_;
     std::set<std::string, std::less<>> unbound_;  // bindings whose refusal has been reported
     std::optional<core::SteadyTime> late_acks_due_;
+    int publishing_failures_ = 0;  // closed publishing channels in a row, for the backoff
+    bool any_confirmed_ = false;
     std::vector<Pending> confirmed_;  // scratch
     core::ComposeScratch scratch_;
     bool paused_ = false;

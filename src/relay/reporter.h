@@ -9,7 +9,11 @@
 
 namespace retryd::relay {
 
-enum class RequeueCause { nacked, returned };
+enum class RequeueCause {
+    nacked,
+    returned,
+    channel_closed,  // the broker closed the publishing channel because of this message or one beside it
+};
 
 enum class Outcome {
     retried,

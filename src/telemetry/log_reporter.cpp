@@ -54,6 +54,33 @@ std::string story_of(const relay::Settled& message) {
     return "sent home " + whose + ", which its rung had not found: the queue is bound again";
 }
 
+std::string_view name_of(relay::RequeueCause cause) {
+    switch (cause) {
+        case relay::RequeueCause::nacked:
+            return "nacked";
+        case relay::RequeueCause::returned:
+            return "returned";
+        case relay::RequeueCause::channel_closed:
+            break;
+    }
+    return "channel_closed";
+}
+
+std::string why_requeued(relay::Role role, std::string_view target, relay::RequeueCause cause) {
+    switch (cause) {
+        case relay::RequeueCause::nacked:
+            return "the broker refused (nacked) a message for " + named(role, target) +
+                   "; is a queue full (max-length with reject-publish), or without a leader?";
+        case relay::RequeueCause::returned:
+            if (role == relay::Role::parking_exchange) return named(role, target) + " leads to no queue.";
+            return named(role, target) + " is not there; it will be declared again.";
+        case relay::RequeueCause::channel_closed:
+            break;
+    }
+    return "the broker closed the publishing channel while messages for " + named(role, target) +
+           " were in flight: it refuses one of them, which is found by trying each alone.";
+}
+
 /// What a refusal means for messages.
 std::string consequence_of(relay::Role role, std::string_view name) {
     switch (role) {
@@ -98,19 +125,13 @@ void LogReporter::dead_lettered(std::string_view work_queue, std::string_view wh
 
 void LogReporter::requeued(relay::Role role, std::string_view target, relay::RequeueCause cause,
                            core::Milliseconds delay) {
-    const bool nacked = cause == relay::RequeueCause::nacked;
-    std::string why = named(role, target) + " is not there; it will be declared again.";
-    if (role == relay::Role::parking_exchange) why = named(role, target) + " leads to no queue.";
-    if (nacked) {
-        why = "the broker refused (nacked) a message for " + named(role, target) +
-              "; is a queue full (max-length with reject-publish), or without a leader?";
-    }
     const bool said = !failing_.try_emplace(std::string{target}, cause).second;
     log_.write(said ? LogLevel::debug : LogLevel::warning, "requeued",
-               why + " Messages for it go back to the error queue and are tried again, with growing pauses (now " +
+               why_requeued(role, target, cause) +
+                   " Messages for it go back to the error queue and are tried again, with growing pauses (now " +
                    core::format_duration(delay) + ")",
                {{"target", std::string{target}},
-                {"cause", nacked ? "nacked" : "returned"},
+                {"cause", std::string{name_of(cause)}},
                 {"delay_ms", std::to_string(delay.count())}});
 }
 

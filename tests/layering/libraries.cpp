@@ -22,6 +22,7 @@ const std::vector<Library>& libraries() {
                                           {"prometheus/", {"telemetry"}},
                                           {"CLI/", {"commands"}},
                                           {"curl/", {"http"}},
+                                          {"systemd/", {"daemon"}},
                                           {"nlohmann/", {"commands", "http", "telemetry"}}};
     return all;
 }

@@ -61,11 +61,16 @@ void FakeBroker::dead_letter(core::DeliveryTag tag) {
     dead_lettered.push_back(tag);
 }
 
-core::DeliveryTag FakeBroker::deliver(Relay& relay, const core::Message& message, core::Now now) {
+void FakeBroker::forget_unconfirmed() {
+    unconfirmed_.clear();
+    next_seq_ = 1;
+}
+
+core::DeliveryTag FakeBroker::deliver(Relay& relay, const core::Message& message, core::Now now, bool redelivered) {
     const core::DeliveryTag tag = next_tag_++;
     unacked.insert(tag);
     // Gone once the relay has returned, as the frames of a connection are: what it keeps, it has to copy.
-    const core::OwnedDelivery owned(core::Delivery{tag, false, message});
+    const core::OwnedDelivery owned(core::Delivery{tag, redelivered, message});
     relay.on_delivery(owned.get(), now);
     return tag;
 }

@@ -30,13 +30,15 @@ class FakeBroker : public Broker {
 
     // ── what the test does ──
     /// Puts a message into the error queue and hands it to the relay.
-    core::DeliveryTag deliver(Relay& relay, const core::Message& message, core::Now now);
+    core::DeliveryTag deliver(Relay& relay, const core::Message& message, core::Now now, bool redelivered = false);
     /// Answers all that is open: `refused` ones are refused, others become queues and exchanges.
     void answer_declares(Relay& relay, core::Now now);
     void answer_checks(Relay& relay, core::Now now);
     void answer_binds(Relay& relay, core::Now now);
     /// Hands back what went to a queue that is not there, then confirms everything published so far.
     void confirm_all(Relay& relay, core::Now now, bool accepted = true);
+    /// The publishing channel was closed: its publications and their numbers are forgotten.
+    void forget_unconfirmed();
     /// Confirms one.
     void confirm(Relay& relay, PublishSeq seq, core::Now now, bool accepted = true);
 

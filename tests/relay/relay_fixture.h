@@ -22,7 +22,8 @@ class LineReporter : public Reporter {
         add({"dead-lettered", work_queue, why});
     }
     void requeued(Role, std::string_view target, RequeueCause cause, core::Milliseconds delay) override {
-        add({"requeued", target, cause == RequeueCause::nacked ? "nacked" : "returned", std::to_string(delay.count())});
+        constexpr std::string_view words[] = {"nacked", "returned", "channel-closed"};
+        add({"requeued", target, words[static_cast<int>(cause)], std::to_string(delay.count())});
     }
     void refused(Role, std::string_view name, std::string_view why) override { add({"refused", name, why}); }
     void healed(Role, std::string_view name) override { add({"healed", name}); }
@@ -46,14 +47,19 @@ struct DeadMessage {
     std::uint8_t priority = 0;
     std::string routing_key = {};
     std::uint64_t first_death = 0;
+    bool redelivered = false;
 };
 
 class Fixture {
   public:
     explicit Fixture(core::BrokerFeatures features = {}) : Fixture(policy(), features) {}
-    explicit Fixture(core::Policy policy, core::BrokerFeatures features = {}, bool declare = true)
+    /// A session after others, which may have left suspects.
+    explicit Fixture(Suspects& known) : Fixture(policy(), {}, true, &known) {}
+    explicit Fixture(core::Policy policy, core::BrokerFeatures features = {}, bool declare = true,
+                     Suspects* known = nullptr)
         : relay(std::make_shared<const core::Policy>(std::move(policy)),
-                {features, "retryd", [this] { return roll; }, declare}, broker, reporter) {
+                {features, "retryd", [this] { return roll; }, declare}, broker, reporter,
+                known != nullptr ? *known : suspects) {
         broker.queues["retryd.parked"];
         relay.start();
     }
@@ -88,7 +94,7 @@ class Fixture {
         message.properties.headers = core::Table{headers, dead.carried_queue.empty() ? 1U : carried};
         if (dead.priority != 0) message.properties.priority = dead.priority;
         message.body = dead.body;
-        return broker.deliver(relay, message, now);
+        return broker.deliver(relay, message, now, dead.redelivered);
     }
 
     /// What left a shared rung and found no way home.
@@ -104,6 +110,12 @@ class Fixture {
         message.properties.headers = core::Table{headers, 4};
         message.body = "home";
         return broker.deliver(relay, message, now);
+    }
+
+    /// The broker closes the publishing channel: nothing of what was in flight is confirmed.
+    void close_publishing(int code, const std::string& why) {
+        broker.forget_unconfirmed();
+        relay.on_publishing_closed(code, why, now);
     }
 
     core::DeliveryTag deliver_without_death() {
@@ -142,6 +154,7 @@ class Fixture {
     core::Now now{core::WallTime{core::Milliseconds{1'800'000'000'000}},
                   core::SteadyTime{core::Milliseconds{1'000'000}}};
     double roll = 0.0;
+    Suspects suspects;
     FakeBroker broker;
     LineReporter reporter;
     Relay relay;

@@ -1,0 +1,54 @@
+#include "daemon/watchdog.h"
+
+#include <sys/socket.h>
+
+#include <algorithm>
+
+#include "core/duration.h"
+#include "daemon/notify.h"
+
+namespace retryd::daemon {
+
+using core::Milliseconds;
+
+Watchdog::Watchdog(telemetry::Log& log, std::optional<Milliseconds> interval) : log_(log), interval_(interval) {}
+
+void Watchdog::turned(core::SteadyTime now) {
+    const std::lock_guard lock(mutex_);
+    turned_ = now;
+    if (!interval_ || now - notified_ < *interval_ / 4) return;
+    notified_ = now;
+    notify_watchdog();
+}
+
+Milliseconds Watchdog::longest_wait() const {
+    constexpr Milliseconds longest{1'000};
+    return interval_ ? std::min(longest, *interval_ / 4) : longest;
+}
+
+void Watchdog::watch(core::SteadyTime now) {
+    const std::lock_guard lock(mutex_);
+    if (!sockets_ || now - turned_ <= patience_) return;
+    for (const int socket : *sockets_)
+        shutdown(socket, SHUT_RDWR);
+    sockets_.reset();
+    log_.write(config::LogLevel::error, "stuck",
+               "sending to the broker has hung for " + core::format_duration(now - turned_) +
+                   ": it is there, but does not read. The connections are cut and opened anew; nothing is lost, some "
+                   "messages may come twice");
+}
+
+Watchdog::Guard::Guard(Watchdog& watchdog, Sockets sockets, Milliseconds patience, core::SteadyTime now)
+    : watchdog_(watchdog) {
+    const std::lock_guard lock(watchdog.mutex_);
+    watchdog.sockets_ = sockets;
+    watchdog.patience_ = patience;
+    watchdog.turned_ = now;
+}
+
+Watchdog::Guard::~Guard() {
+    const std::lock_guard lock(watchdog_.mutex_);
+    watchdog_.sockets_.reset();
+}
+
+}  // namespace retryd::daemon

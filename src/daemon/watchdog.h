@@ -1,0 +1,53 @@
+// Sees to it that a loop that hangs in a call into the network is freed, and that systemd hears of us only while the
+// loop really turns.
+#pragma once
+
+#include <array>
+#include <mutex>
+#include <optional>
+
+#include "core/time.h"
+#include "telemetry/log.h"
+
+namespace retryd::daemon {
+
+/// Thread-safe: the loop feeds it, another thread watches.
+class Watchdog {
+  public:
+    using Sockets = std::array<int, 2>;
+
+    /// `log` must outlive it. `interval`: systemd's, where it wants to hear of us.
+    Watchdog(telemetry::Log& log, std::optional<core::Milliseconds> interval);
+
+    /// The loop has turned, or waits as it should.
+    void turned(core::SteadyTime now);
+    /// At most so long the loop may wait and still be in time for systemd.
+    core::Milliseconds longest_wait() const;
+
+    /// While it lives, its sockets are shut down if the loop does not turn for longer than `patience`: whatever call
+    /// hangs on them then fails, and the session ends as with any lost connection. The sockets must outlive it.
+    class Guard {
+      public:
+        Guard(Watchdog& watchdog, Sockets sockets, core::Milliseconds patience, core::SteadyTime now);
+        ~Guard();
+        Guard(const Guard&) = delete;
+        Guard& operator=(const Guard&) = delete;
+
+      private:
+        Watchdog& watchdog_;
+    };
+
+    /// To be called every second or so by the thread that watches.
+    void watch(core::SteadyTime now);
+
+  private:
+    telemetry::Log& log_;
+    const std::optional<core::Milliseconds> interval_;
+    std::mutex mutex_;
+    std::optional<Sockets> sockets_;
+    core::Milliseconds patience_{};
+    core::SteadyTime turned_{};
+    core::SteadyTime notified_{};
+};
+
+}  // namespace retryd::daemon

@@ -1,0 +1,118 @@
+// What keeps a message from going on: refused, returned, unreadable, too large, or simply not yet.
+#include <algorithm>
+
+#include "core/digest.h"
+#include "relay/relay.h"
+
+namespace retryd::relay {
+namespace {
+
+using core::Milliseconds;
+
+constexpr int not_found = 404;
+
+}  // namespace
+
+void Relay::on_unreadable_delivery(core::DeliveryTag tag) {
+    settlements_.delivered(tag);
+    if (stopping_) return;
+    dead_letter(tag, "", "its headers nest too deep to be read");
+}
+
+void Relay::dead_letter(core::DeliveryTag tag, std::string_view work_queue, std::string_view why) {
+    broker_.dead_letter(tag);
+    settlements_.settled(tag);
+    reporter_.dead_lettered(work_queue, why);
+}
+
+/// The delivery stays unacked for a while and is then given back: the broker redelivers it with its content.
+void Relay::requeue_later(const Pending& pending, RequeueCause cause, const core::Now& now) {
+    const Milliseconds delay = backoff(++pending.target->failures);
+    requeues_.add(now.steady + delay, pending.tag);
+    reporter_.requeued(pending.target->role, pending.target->name, cause, delay);
+}
+
+void Relay::on_tick(const core::Now& now) {
+    if (suspects_.on_tick(now.steady)) carry_held(now);
+    while (const auto tag = requeues_.take_due(now.steady)) {
+        broker_.requeue(*tag);
+        settlements_.settled(*tag);
+    }
+    for (const auto& binding : routes_.error_bindings())
+        usable(*binding, now);
+    if (const auto due = catch_all_due(); due && *due <= now.steady) carry_held(now);
+}
+
+/// Without the catch-all some deliveries can only wait: when it is to be asked for again.
+std::optional<core::SteadyTime> Relay::catch_all_due() const {
+    const Target& catch_all = *routes_.catch_all();
+    if (held_.empty() || catch_all.state != Target::State::refused) return std::nullopt;
+    return catch_all.refused_until;
+}
+
+std::optional<core::SteadyTime> Relay::next_tick() const {
+    std::optional<core::SteadyTime> next = catch_all_due();
+    const auto consider = [&](std::optional<core::SteadyTime> due) {
+        if (due) next = std::min(next.value_or(*due), *due);
+    };
+    consider(late_acks_due_);
+    consider(requeues_.next());
+    for (const auto& binding : routes_.error_bindings()) {
+        if (binding->state == Target::State::refused) consider(binding->refused_until);
+    }
+    return next;
+}
+
+void Relay::carry_held(const core::Now& now) {
+    if (paused_ || adopting_ || stopping_) return;
+    held_.carry([&](const core::Delivery& delivery) { return !paused_ && carry(delivery, now) == Step::done; });
+}
+
+void Relay::resume(const core::Now& now) {
+    paused_ = false;
+    carry_held(now);
+}
+
+void Relay::stop() {
+    stopping_ = true;
+    held_.clear();
+}
+
+// ── What the broker chokes on ───────────────────────────────────────────────────────────────────────────────────
+
+void Relay::on_publishing_closed(int code, std::string_view why, const core::Now& now) {
+    const std::vector<Pending> lost = in_flight_.abandon();
+    const bool exchange_missing = code == not_found;
+    if (lost.size() == 1 && !exchange_missing) {
+        const Pending& guilty = lost.front();
+        suspects_.found();
+        dead_letter(guilty.tag, guilty.work_queue ? *guilty.work_queue : "", why);
+        return carry_held(now);
+    }
+    const Milliseconds delay = backoff(++publishing_failures_);
+    for (const Pending& pending : lost) {
+        if (exchange_missing && !pending.target->exchange.empty()) pending.target->state = Target::State::unknown;
+        requeues_.add(now.steady + delay, pending.tag);
+        reporter_.requeued(pending.target->role, pending.target->name, RequeueCause::channel_closed, delay);
+    }
+    if (!exchange_missing) suspects_.raise(lost.size());
+    carry_held(now);
+}
+
+void Relay::on_connection_lost(bool provoked) {
+    suspects_.connection_broke({in_flight_.size(), settlements_.open(), provoked, any_confirmed_});
+}
+
+/// False: it has ended enough connections, and is dealt with.
+bool Relay::may_be_tried(const core::Delivery& delivery, std::string_view work_queue) {
+    const std::uint64_t digest = core::digest(delivery.message);
+    if (!suspects_.condemned(digest)) {
+        suspects_.trying(digest);
+        return true;
+    }
+    suspects_.found();
+    dead_letter(delivery.tag, work_queue, "each time it was published the broker ended the connection");
+    return false;
+}
+
+}  // namespace retryd::relay

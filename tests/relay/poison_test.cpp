@@ -1,0 +1,190 @@
+// What the broker chokes on: found by trying alone what was in flight, and handed to the broker's own dead-lettering.
+#include "relay/relay_fixture.h"
+#include "support/catch.h"
+
+namespace retryd::relay {
+namespace {
+
+using Tags = std::vector<core::DeliveryTag>;
+using Lines = std::vector<std::string>;
+
+DeadMessage again(const std::string& body) {
+    DeadMessage dead;
+    dead.body = body;
+    dead.redelivered = true;
+    return dead;
+}
+
+}  // namespace
+
+TEST_CASE(
+    "what closes the publishing channel alone is handed to the broker's dead-lettering, with the broker's reason") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver();
+    f.close_publishing(406, "message size 17 is larger than configured max size 16");
+    CHECK(f.broker.dead_lettered == Tags{1});
+    CHECK(f.relay.in_flight() == 0);
+    CHECK(f.reporter.lines == Lines{"dead-lettered email message size 17 is larger than configured max size 16"});
+}
+
+TEST_CASE("what closes it beside others takes them down once: they come again after a pause, and are tried alone") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver(again("a"));
+    f.deliver(again("poison"));
+    f.deliver(again("b"));
+    f.close_publishing(406, "too large");
+    CHECK(f.broker.requeued.empty());
+    f.pass(core::Milliseconds{1000});
+    CHECK(f.broker.requeued == Tags{1, 2, 3});
+    CHECK(f.broker.dead_lettered.empty());
+
+    f.deliver(again("a"));
+    f.deliver(again("poison"));
+    f.deliver(again("b"));
+    CHECK(f.relay.in_flight() == 1);
+    f.confirm_all();  // a; the poison's turn
+    CHECK(f.relay.in_flight() == 1);
+    f.close_publishing(406, "too large");
+    CHECK(f.broker.dead_lettered == Tags{5});
+    CHECK(f.relay.in_flight() == 1);  // b: nobody is tried alone any more
+    f.deliver();
+    CHECK(f.relay.in_flight() == 2);
+    f.confirm_all();
+    CHECK(f.broker.acked == Tags{4, 6, 7});
+}
+
+TEST_CASE("when all that came again has come through, messages go side by side again") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver(again("a"));
+    f.deliver(again("b"));
+    f.close_publishing(406, "too large");
+    f.pass(core::Milliseconds{1000});
+    f.deliver(again("a"));
+    f.deliver();  // another one, that nobody suspects: it waits for its turn, and does not count
+    f.deliver(again("b"));
+    for (int i = 0; i < 3; ++i) {
+        CHECK(f.relay.in_flight() == 1);
+        f.confirm_all();
+    }
+    f.deliver();
+    f.deliver();
+    CHECK(f.relay.in_flight() == 2);
+}
+
+TEST_CASE("when another daemon has got what was suspect, trying alone ends with its time, and nothing is stuck") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver();
+    f.deliver();
+    f.close_publishing(406, "too large");
+    f.pass(core::Milliseconds{1000});
+    f.deliver();
+    f.deliver();
+    CHECK(f.relay.in_flight() == 1);
+    f.pass(core::Milliseconds{60'000});
+    CHECK(f.relay.in_flight() == 2);
+}
+
+TEST_CASE("a missing exchange is nobody's fault: it is declared again, and its messages come again") {
+    core::Policy policy;
+    core::Ladder ladder{"shared", {core::Milliseconds{1000}}};
+    ladder.return_path = core::ReturnPath::headers;
+    policy.entries.push_back({"email", ladder, {"{queue}.parked"}});
+    Fixture f(policy);
+    f.answer_declares();
+    f.deliver();
+    f.close_publishing(404, "NOT_FOUND - no exchange 'retryd.shared.1s' in vhost '/'");
+    CHECK(f.broker.dead_lettered.empty());
+    f.pass(core::Milliseconds{1000});
+    CHECK(f.broker.requeued == Tags{1});
+    f.deliver(again("a"));
+    f.deliver(again("b"));
+    CHECK(f.broker.declares.size() == 1);
+    f.answer_declares();
+    CHECK(f.relay.in_flight() == 2);  // not alone
+}
+
+TEST_CASE("a channel that is closed again and again is used with growing pauses") {
+    Fixture f;
+    f.answer_declares();
+    const auto pause = [&] {
+        f.deliver();
+        f.deliver();
+        f.close_publishing(404, "no exchange");
+        const auto due = *f.relay.next_tick() - f.now.steady;
+        f.pass(due);
+        return due.count();
+    };
+    CHECK(pause() == 1000);
+    CHECK(pause() == 2000);
+    CHECK(pause() == 4000);
+    f.deliver();
+    f.confirm_all();
+    CHECK(pause() == 1000);
+}
+
+TEST_CASE("what twice ends the whole connection with an error, alone, is not tried a third time") {
+    Suspects suspects;
+    const auto session = [&](bool provoked) {
+        Fixture f(suspects);
+        f.answer_declares();
+        f.deliver(again("a"));
+        f.deliver(again("poison"));
+        if (suspects.alone() && f.relay.in_flight() == 1) f.confirm_all();  // a comes through
+        f.relay.on_connection_lost(provoked);
+        return f.broker.dead_lettered;
+    };
+    CHECK(session(true).empty());  // both in flight: suspects from now on
+    CHECK(suspects.alone());
+    CHECK(session(true).empty());
+    CHECK(session(true).empty());
+    CHECK(session(true) == Tags{2});
+}
+
+TEST_CASE("a network that breaks does not make messages suspect, unless nothing ever comes through") {
+    Suspects suspects;
+    const auto lose = [&](bool confirmed) {
+        Fixture f(suspects);
+        f.answer_declares();
+        f.deliver();
+        if (confirmed) f.confirm_all();
+        f.deliver();
+        f.relay.on_connection_lost(false);
+        return suspects.alone();
+    };
+    CHECK_FALSE(lose(false));
+    CHECK_FALSE(lose(false));
+    CHECK_FALSE(lose(true));
+    CHECK_FALSE(lose(false));
+    CHECK_FALSE(lose(false));
+    CHECK(lose(false));
+}
+
+TEST_CASE("a connection that breaks with nothing in flight says nothing about any message") {
+    Suspects suspects;
+    for (int i = 0; i < 10; ++i) {
+        Fixture f(suspects);
+        f.relay.on_connection_lost(true);
+    }
+    CHECK_FALSE(suspects.alone());
+}
+
+TEST_CASE("since when a confirm is missing is told by the oldest publication that waits for one") {
+    Fixture f;
+    f.answer_declares();
+    CHECK_FALSE(f.relay.unconfirmed_since());
+    f.deliver();
+    const auto first = f.now.steady;
+    f.pass(core::Milliseconds{500});
+    f.deliver();
+    CHECK(f.relay.unconfirmed_since() == first);
+    f.broker.confirm(f.relay, 1, f.now);
+    CHECK(f.relay.unconfirmed_since() == f.now.steady);
+    f.broker.confirm(f.relay, 2, f.now);
+    CHECK_FALSE(f.relay.unconfirmed_since());
+}
+
+}  // namespace retryd::relay
