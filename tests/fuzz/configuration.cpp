@@ -1,0 +1,28 @@
+// The configuration file: settings or problems, soon, and no secret told.
+#include "fuzz/require.h"
+#include "fuzz/targets.h"
+#include "fuzz/world.h"
+
+namespace retryd::fuzz {
+namespace {
+
+/// Of the processor, with sanitizers; a file of that size is read in milliseconds without.
+constexpr std::chrono::milliseconds patience{1000};
+
+void load(const std::string& text) {
+    const auto loaded = config::load(text, surroundings());
+    if (const auto* problems = std::get_if<config::Problems>(&loaded)) return check_problems(*problems);
+    const std::string shown = check_settings(std::get<config::Settings>(loaded));
+    require(shown.find(file_secret) == std::string::npos, "a password from a file is not shown");
+}
+
+}  // namespace
+
+void configuration(std::string_view input) {
+    // Who writes the secrets down in the open, where names stand, will see them there.
+    if (input.find(environment_secret) != input.npos || input.find(file_secret) != input.npos) return;
+    const auto time = time_of([&] { load(std::string{input}); });
+    require(time < patience, "a file is read within a second, not " + std::to_string(time.count()) + " ms");
+}
+
+}  // namespace retryd::fuzz

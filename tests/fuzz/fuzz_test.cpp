@@ -1,0 +1,74 @@
+// What is kept of the fuzzer's work: its seeds, and every input that once broke a promise.
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <string>
+#include <vector>
+
+#include "fuzz/require.h"
+#include "fuzz/targets.h"
+#include "support/catch.h"
+
+namespace retryd::fuzz {
+namespace {
+
+namespace fs = std::filesystem;
+
+const fs::path inputs{RETRYD_FUZZ_INPUTS};
+
+std::vector<fs::path> files_in(const fs::path& folder) {
+    std::vector<fs::path> files;
+    if (!fs::exists(folder)) return files;
+    for (const auto& entry : fs::directory_iterator{folder})
+        files.push_back(entry.path());
+    return files;
+}
+
+std::string contents_of(const fs::path& path) {
+    std::ifstream file{path, std::ios::binary};
+    REQUIRE(file);
+    return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+void check_all_in(const Target& target, const fs::path& folder) {
+    for (const fs::path& path : files_in(folder / target.name)) {
+        CAPTURE(path.string());
+        const std::string input = contents_of(path);
+        CHECK_NOTHROW(target.run(input));
+    }
+}
+
+}  // namespace
+
+TEST_CASE("fuzz: every target has seeds, and they keep all promises") {
+    for (const Target& target : targets) {
+        CAPTURE(target.name);
+        CHECK_FALSE(files_in(inputs / "corpus" / target.name).empty());
+        check_all_in(target, inputs / "corpus");
+    }
+}
+
+TEST_CASE("fuzz: what the fuzzer has found does not come back") {
+    for (const Target& target : targets)
+        check_all_in(target, inputs / "found");
+}
+
+TEST_CASE("fuzz: nothing at all is input too") {
+    for (const Target& target : targets) {
+        CAPTURE(target.name);
+        CHECK_NOTHROW(target.run(""));
+    }
+}
+
+TEST_CASE("fuzz: what is found belongs to a target") {
+    for (const char* folder : {"corpus", "found"}) {
+        for (const fs::path& path : files_in(inputs / folder)) {
+            CAPTURE(path.string());
+            const auto same = [&](const Target& target) { return path.filename() == target.name; };
+            CHECK(std::any_of(targets.begin(), targets.end(), same));
+        }
+    }
+}
+
+}  // namespace retryd::fuzz

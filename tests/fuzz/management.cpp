@@ -1,0 +1,65 @@
+// What answers at the URL of the management API, be it RabbitMQ or something else. Stands in for http/get.cpp: here no
+// socket is opened, the answer is the fuzzer's.
+#include "http/management.h"
+
+#include "core/made_rung.h"
+#include "fuzz/bytes.h"
+#include "fuzz/require.h"
+#include "fuzz/targets.h"
+#include "http/get.h"
+
+namespace retryd::http {
+namespace {
+
+Response next_answer;
+
+}  // namespace
+
+Response get(const Request&) {
+    return next_answer;
+}
+
+std::string percent_encoded(const std::string& text) {
+    return text;
+}
+
+}  // namespace retryd::http
+
+namespace retryd::fuzz {
+namespace {
+
+constexpr std::array<int, 5> statuses{200, 404, 401, 500, 301};
+constexpr std::string_view secret = "Geheim-7391";
+
+template <typename Ask>
+void ask(Ask question) {
+    try {
+        question();
+    } catch (const http::Error& error) {
+        const std::string text = error.what();
+        require(text.find(secret) == std::string::npos, "a fault holds no password");
+        require(text.find("http://h:1") != std::string::npos, "a fault says who was asked");
+    }
+}
+
+}  // namespace
+
+void management(std::string_view input) {
+    Bytes bytes{input};
+    http::next_answer.status = bytes.one_of<int>(statuses);
+    http::next_answer.body = bytes.rest();
+    // The body may say anything, this one word excepted.
+    if (http::next_answer.body.find(secret) != std::string::npos) return;
+    const http::ManagementClient client({"http://h:1", "ops", std::string{secret}}, {}, "/");
+    ask([&] {
+        for (const http::ListedQueue& queue : client.queues())
+            core::made_rung(queue.name, queue.arguments);
+    });
+    ask([&] { client.consumers(); });
+    ask([&] {
+        for (const core::BindingSpec& binding : client.bindings_from("retryd.return"))
+            require(binding.exchange == "retryd.return", "a binding is of the exchange that was asked about");
+    });
+}
+
+}  // namespace retryd::fuzz

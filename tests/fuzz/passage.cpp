@@ -1,0 +1,123 @@
+#include "fuzz/passage.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "core/decide.h"
+#include "core/duration.h"
+#include "core/names.h"
+#include "core/owned_message.h"
+#include "core/topology.h"
+#include "fuzz/composed.h"
+#include "fuzz/require.h"
+
+namespace retryd::fuzz {
+namespace {
+
+using core::Milliseconds;
+
+const core::WallTime now{Milliseconds{1'800'000'000'000}};
+
+void check_death(const core::Death& death) {
+    require(core::usable_queue_name(death.queue), "a death names a queue that can be");
+    require(death.queue != error_queue, "a death in the error queue is a hop of ours");
+    require(!death.reason.empty(), "a death has a reason");
+    require(death.count >= 1, "a death counts");
+}
+
+void check_attempt(std::int64_t attempt, const core::Carried& carried) {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    require(carried.attempt >= 0, "what a message carries is never negative");
+    require(attempt >= 1, "an attempt is at least the first");
+    require(attempt > carried.attempt || attempt == most, "the attempt grows with every round");
+}
+
+void check_retry(const core::Retry& retry, const core::Ladder& ladder) {
+    require(retry.attempt >= 1 && retry.attempt <= static_cast<std::int64_t>(ladder.steps.size()),
+            "an attempt beyond the ladder is parked");
+    const auto delays = core::distinct_delays(ladder);
+    require(std::find(delays.begin(), delays.end(), retry.delay) != delays.end(), "there is a rung for the delay");
+}
+
+/// What has to wait is copied, and the copy is the message.
+void check_copy(const core::Message& message) {
+    const core::OwnedDelivery copy({1, false, message});
+    require(encoded(copy.get().message.properties) == encoded(message.properties), "a held message keeps its headers");
+    require(copy.get().message.body == message.body, "a held message keeps its body");
+}
+
+}  // namespace
+
+core::Policy policy_of(bool with_rest) {
+    using namespace std::chrono_literals;
+    using core::Action;
+    using core::ReturnPath;
+    core::Policy policy;
+    core::Ladder standard{"standard", {5s, 30s, 2min}};
+    core::Ladder shared{"shared", {1s, 1s, 60s, 15min}, core::QueueType::quorum, ReturnPath::headers, {20, 4}};
+    core::Ladder short_one{"short", {1ms, 2ms, 3ms, 1h, 24h, core::longest_ttl}, core::QueueType::classic};
+    policy.entries.push_back({"email", standard, {"{queue}.parked"}, {}, {}});
+    policy.entries.push_back({"web.*", shared, {"", "team.dlx", "dead.{queue}"}, {}, 24h});
+    policy.entries.push_back(
+        {"drop.*", standard, {"x"}, {Action::drop, Action::drop, Action::retry, Action::park}, 1ms});
+    if (with_rest) policy.entries.push_back({"*", short_one, {"{queue}.parked"}, {}, {}});
+    return policy;
+}
+
+std::optional<Retried> Passage::carry(const core::Message& message, double roll) {
+    check_copy(message);
+    const core::Table headers = message.properties.header_table();
+    if (const auto queue = core::read_undelivered(headers)) {
+        bring_home(message, *queue);
+        return std::nullopt;
+    }
+    core::Story story{core::read_death(headers, error_queue), {}, connection_user};
+    const core::Entry* entry = nullptr;
+    if (story.death) {
+        check_death(*story.death);
+        story.carried = core::read_carried(headers, story.death->queue);
+        check_attempt(core::attempt_of(*story.death, story.carried), story.carried);
+        entry = core::match(policy_, story.death->queue);
+    }
+    const core::Decision decision = core::decide(story.death, story.carried, entry, {now, roll});
+    if (std::holds_alternative<core::Drop>(decision)) return std::nullopt;
+    const core::Message composed = compose(message, story, decision);
+    const auto arrived = publish(composed);
+    const auto* retry = std::get_if<core::Retry>(&decision);
+    if (retry == nullptr) return std::nullopt;
+    check_retry(*retry, entry->ladder);
+    if (!arrived) return std::nullopt;
+    const auto carried = core::read_carried(arrived->header_table(), story.death->queue);
+    require(carried.attempt == retry->attempt, "the attempt is carried to the next round");
+    return Retried{std::string{story.death->queue}, retry->attempt, *arrived};
+}
+
+core::Message Passage::compose(const core::Message& message, const core::Story& story, const core::Decision& decision) {
+    if (const auto* retry = std::get_if<core::Retry>(&decision)) {
+        const core::Message composed = core::compose_retry(message, story, *retry, scratch_);
+        check_composed(message, story, composed, Composed::retried);
+        return composed;
+    }
+    const core::Message composed = core::compose_parked(message, story, std::get<core::Park>(decision), now, scratch_);
+    check_composed(message, story, composed, Composed::parked);
+    return composed;
+}
+
+void Passage::bring_home(const core::Message& message, std::string_view work_queue) {
+    require(core::usable_queue_name(work_queue), "home is a queue that can be");
+    const core::Story story{{}, core::read_carried(message.properties.header_table(), work_queue), connection_user};
+    const core::Message home = core::compose_home(message, story, scratch_);
+    check_composed(message, story, home, Composed::home);
+    publish(home);
+    const core::Park park{core::ParkReason::queue_gone, story.carried.attempt};
+    const core::Message parked = core::compose_parked(message, story, park, now, scratch_);
+    check_composed(message, story, parked, Composed::parked);
+    publish(parked);
+    require(core::producer_routing_key(story).size() <= 255, "a routing key is a short string");
+}
+
+std::optional<core::Properties> Passage::publish(const core::Message& composed) {
+    return wire_.carry(composed.properties);
+}
+
+}  // namespace retryd::fuzz

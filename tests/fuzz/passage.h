@@ -1,0 +1,47 @@
+// A message from the error queue on its way through what the relay does with it, every promise checked.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "core/compose.h"
+#include "core/message.h"
+#include "core/policy.h"
+#include "fuzz/encoded.h"
+
+namespace retryd::fuzz {
+
+inline constexpr std::string_view connection_user = "retryd";
+inline constexpr std::string_view error_queue = "retryd.errors";
+
+/// Ladders of both kinds, with and without jitter and max_age; `with_rest`: an entry for whatever else there is.
+core::Policy policy_of(bool with_rest);
+/// The longest ladder in it: no message is retried more often.
+inline constexpr int longest_ladder = 6;
+
+/// A message that goes to a rung, and what was known of it.
+struct Retried {
+    std::string work_queue;
+    std::int64_t attempt = 0;
+    core::Properties properties;  // as they come back from the broker; valid until the next call
+};
+
+class Passage {
+  public:
+    explicit Passage(core::Policy policy) : policy_(std::move(policy)) {}
+
+    /// Nothing where it is parked, dropped, sent home or too large for a frame. `roll` is uniform in [0, 1).
+    std::optional<Retried> carry(const core::Message& message, double roll);
+
+  private:
+    core::Message compose(const core::Message& message, const core::Story& story, const core::Decision& decision);
+    void bring_home(const core::Message& message, std::string_view work_queue);
+    std::optional<core::Properties> publish(const core::Message& composed);
+
+    core::Policy policy_;
+    core::ComposeScratch scratch_;
+    Wire wire_;
+};
+
+}  // namespace retryd::fuzz

@@ -1,0 +1,23 @@
+// What must hold, whatever comes in.
+#pragma once
+
+#include <stdexcept>
+#include <string>
+
+namespace retryd::fuzz {
+
+/// Caught by nobody but the test runner: for libFuzzer it is a crash.
+class Broken : public std::logic_error {
+  public:
+    using std::logic_error::logic_error;
+};
+
+inline void require(bool holds, const char* promise) {
+    if (!holds) throw Broken(promise);
+}
+
+inline void require(bool holds, const std::string& promise) {
+    if (!holds) throw Broken(promise);
+}
+
+}  // namespace retryd::fuzz

@@ -1,0 +1,43 @@
+// Everything that reads what others have written, each as a function of the bytes that come in. Returns if all promises
+// hold, throws Broken if one does not.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+namespace retryd::fuzz {
+
+/// A configuration file.
+void configuration(std::string_view input);
+/// A configuration file in whose first lines a password stands, in one of many ways.
+void secrets(std::string_view input);
+/// The payload of a content header: properties and header table as they come over the wire.
+void header_tables(std::string_view input);
+/// An x-death and headers of ours, well-formed but forged, and several rounds of coming back and dying again.
+void deaths(std::string_view input);
+/// Names, globs, durations, sizes, versions.
+void names(std::string_view input);
+/// URIs of brokers and of the management API.
+void uris(std::string_view input);
+/// What a broker says when it refuses something.
+void refusals(std::string_view input);
+/// What the management API answers.
+void management(std::string_view input);
+
+struct Target {
+    std::string_view name;
+    void (*run)(std::string_view input);
+};
+
+inline constexpr std::array targets{
+    Target{"configuration", configuration},
+    Target{"secrets", secrets},
+    Target{"header_tables", header_tables},
+    Target{"deaths", deaths},
+    Target{"names", names},
+    Target{"uris", uris},
+    Target{"refusals", refusals},
+    Target{"management", management},
+};
+
+}  // namespace retryd::fuzz

@@ -1,0 +1,117 @@
+#include "fuzz/world.h"
+
+#include <time.h>
+
+#include <nlohmann/json.hpp>
+#include <set>
+#include <sstream>
+
+#include "commands/meaning_json.h"
+#include "commands/meaning_text.h"
+#include "core/fingerprint.h"
+#include "core/made_rung.h"
+#include "core/names.h"
+#include "core/wanted.h"
+#include "fuzz/require.h"
+
+namespace retryd::fuzz {
+namespace {
+
+using core::Wanted;
+
+std::optional<std::string> environment(const std::string& name) {
+    if (name == "RETRYD_PASSWORD") return std::string{environment_secret};
+    if (name == "EMPTY") return "";
+    if (name == "LONG") return std::string(300, 'l');
+    if (name == "LINES") return "one\ntwo: 'three";
+    return std::nullopt;
+}
+
+std::optional<std::string> read_file(const std::string& path, std::string& error) {
+    if (path == "/run/password") return std::string{file_secret} + "\n";
+    if (path == "/run/empty") return "\n";
+    error = "No such file or directory";
+    return std::nullopt;
+}
+
+void check_rung(const core::Policy& policy, const core::QueueSpec& queue) {
+    const auto made = core::made_rung(queue.name, queue.arguments);
+    require(made.has_value(), "a rung is known again by its name and arguments");
+    require(core::is_in_use(policy, *made), "a rung that is wanted is in use");
+}
+
+void check_item(const core::Policy& policy, const Wanted& wanted) {
+    const std::string name = core::name_of(wanted.item);
+    if (const auto* queue = std::get_if<core::QueueSpec>(&wanted.item)) {
+        require(core::usable_queue_name(name), "a queue that is declared has a possible name");
+        if (wanted.role == Wanted::Role::rung) check_rung(policy, *queue);
+    } else if (!std::holds_alternative<core::BindingSpec>(wanted.item)) {
+        require(core::usable_queue_name(name), "an exchange has a possible name");
+    }
+}
+
+void check_wanted(const core::Policy& policy, const core::BrokerVersion& version) {
+    std::set<std::string> queues;
+    for (const Wanted& wanted : core::wanted(policy, core::features_of(version))) {
+        check_item(policy, wanted);
+        const auto* queue = std::get_if<core::QueueSpec>(&wanted.item);
+        require(queue == nullptr || queues.insert(queue->name).second, "no queue is wanted twice");
+    }
+}
+
+/// Control characters would break the line that an operator sees, or the terminal.
+bool is_one_line(std::string_view text) {
+    return std::none_of(text.begin(), text.end(), [](char c) { return (c >= 0 && c < ' ') || c == 0x7f; });
+}
+
+bool small(const core::Policy& policy) {
+    std::size_t rungs = 0;
+    for (const core::Entry& entry : policy.entries)
+        rungs += entry.ladder.steps.size() * static_cast<std::size_t>(entry.ladder.jitter.lanes);
+    return rungs < 200;
+}
+
+}  // namespace
+
+config::Surroundings surroundings() {
+    return {environment, read_file};
+}
+
+std::chrono::milliseconds time_of(const std::function<void()>& work) {
+    const auto now = [] {
+        timespec time{};
+        clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+        return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
+    };
+    const auto begin = now();
+    work();
+    return std::chrono::duration_cast<std::chrono::milliseconds>(now() - begin);
+}
+
+void check_problems(const config::Problems& problems) {
+    require(!problems.empty(), "what is not loaded has a problem");
+    for (const config::Problem& problem : problems) {
+        const std::string line = config::format(problem, "f");
+        require(is_one_line(line), "a problem is one line: " + line);
+        require(!problem.message.empty(), "a problem says what it is");
+        require(line.find(environment_secret) == std::string::npos, "nothing from the environment is told: " + line);
+        require(line.find(file_secret) == std::string::npos, "nothing from a password file is told: " + line);
+    }
+}
+
+std::string check_settings(const config::Settings& settings) {
+    std::ostringstream text;
+    commands::print_meaning(settings, "f", true, text);
+    std::ostringstream json;
+    commands::print_meaning_json(settings, "f", json);
+    require(nlohmann::json::accept(json.str()), "what is said to be JSON is JSON");
+    require(core::consumer_tag(settings.policy).size() <= 255, "a consumer tag is a short string");
+    // A rung is looked for in all the others: enough for small ones.
+    if (small(settings.policy)) {
+        for (const core::BrokerVersion& version : {core::BrokerVersion{3, 8, 9}, {3, 10, 8}, {4, 0, 5}, {4, 3, 6}})
+            check_wanted(settings.policy, version);
+    }
+    return text.str() + json.str();
+}
+
+}  // namespace retryd::fuzz
