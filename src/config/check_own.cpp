@@ -21,7 +21,7 @@ std::optional<std::string> parking_queue(const WrittenEntry& entry, const Writte
     return core::expand_queue(parked, entry.match.value);
 }
 
-std::string loop(const std::string& name, const std::string& role, const std::string& expected) {
+std::string loop(const Given<std::string>& name, const std::string& role, const std::string& expected) {
     return shown(name) + " is " + role + ", and retryd would take out again what it parks there; expected another " +
            expected;
 }
@@ -31,7 +31,7 @@ void check_parking_queues(const Written& written, Problems& problems) {
     const auto report = [&](const Given<std::string>& parks, const std::string& role) {
         const bool here = parks.given;
         add(problems, here ? parks.place : written.queue.place,
-            loop(written.queue.value, here ? "errors.queue" : role, "queue"));
+            loop(written.queue, here ? "errors.queue" : role, "queue"));
     };
     if (written.catch_all.value == written.queue.value) report(written.catch_all, "parking.catch_all");
     for (const WrittenEntry& entry : written.entries) {
@@ -43,13 +43,13 @@ void check_parking_queues(const Written& written, Problems& problems) {
 void check_parking_exchange(const Given<std::string>& parks, const Written& written, Problems& problems) {
     if (!parks.given) return;
     if (parks.value == written.exchange.value) {
-        add(problems, parks.place, loop(parks.value, "errors.exchange", "exchange"));
+        add(problems, parks.place, loop(parks, "errors.exchange", "exchange"));
     }
     const auto bound = std::find_if(
         written.bindings.begin(), written.bindings.end(),
         [&](const WrittenBinding& binding) { return binding.exchange.given && binding.exchange.value == parks.value; });
     if (bound == written.bindings.end()) return;
-    add(problems, parks.place, loop(parks.value, "the exchange of " + bound->place.path, "exchange"));
+    add(problems, parks.place, loop(parks, "the exchange of " + bound->place.path, "exchange"));
 }
 
 }  // namespace
@@ -70,7 +70,7 @@ void check_own_queues(const Written& written, Problems& problems) {
         const auto found = entry.match.given ? own.find(entry.match.value) : own.end();
         if (found == own.end()) continue;
         add(problems, entry.match.place,
-            shown(entry.match.value) + " is a queue of retryd's own, " + found->second + "; expected a work queue");
+            shown(entry.match) + " is a queue of retryd's own, " + found->second + "; expected a work queue");
     }
 }
 
@@ -86,7 +86,7 @@ void check_bindings(const Written& written, Problems& problems) {
         if (!binding->exchange.given) continue;
         if (binding->exchange.value == written.exchange.value) {
             add(problems, binding->exchange.place,
-                shown(binding->exchange.value) +
+                shown(binding->exchange) +
                     " is errors.exchange, which leads to the error queue in any case; "
                     "expected another exchange");
         }

@@ -13,7 +13,7 @@ std::optional<std::string> read_named_file(const Given<std::string>& file, const
     auto contents = surroundings.read_file(file.value, error);
     if (!contents) {
         add(problems, file.place,
-            "the file " + shown(file.value) + " cannot be read (" + error + "); expected one that retryd may read");
+            "the file " + shown(file) + " cannot be read (" + error + "); expected one that retryd may read");
     }
     return contents;
 }
@@ -28,7 +28,7 @@ std::optional<std::string> read_password(const Given<std::string>& password, con
     if (contents->ends_with('\n')) contents->pop_back();
     if (contents->ends_with('\r')) contents->pop_back();
     if (contents->empty()) {
-        add(problems, file.place, "the file " + shown(file.value) + " is empty; expected the password in it");
+        add(problems, file.place, "the file " + shown(file) + " is empty; expected the password in it");
     }
     return contents;
 }

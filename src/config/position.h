@@ -17,6 +17,7 @@ struct Position {
 struct Place {
     Position at{};
     std::string path;
+    std::string written{};  // of a value: as it stands in the file, before ${NAME} is replaced
 };
 
 /// A value together with where the file gives it, so that a later check can point there. Not given: `value` is the

@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "config/utf8.h"
+#include "core/utf8.h"
 
 namespace retryd::config {
 namespace {
@@ -51,11 +51,15 @@ void add(Problems& problems, const Place& place, std::string message) {
 
 std::string shown(std::string_view text) {
     std::string line{"\""};
-    const std::string_view start = utf8_prefix(text, longest_shown);
+    const std::string_view start = core::utf8_prefix(text, longest_shown);
     for (const char c : start)
         append_escaped(line, c);
     if (start.size() < text.size()) line.append("…");
     return line.append("\"");
+}
+
+std::string shown(const Given<std::string>& given) {
+    return shown(given.given ? given.place.written : given.value);
 }
 
 }  // namespace retryd::config

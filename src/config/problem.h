@@ -31,5 +31,8 @@ void add(Problems& problems, const Place& place, std::string message);
 
 /// A piece of the file made fit to stand in a message: in double quotes, control characters escaped, long ones cut.
 std::string shown(std::string_view text);
+/// As it stands in the file: of what the environment holds only the variable, which may have been put into the wrong
+/// place.
+std::string shown(const Given<std::string>& given);
 
 }  // namespace retryd::config

@@ -91,7 +91,7 @@ void Reader::take(const Node& node, const Scalar& as, const Place& place) {
     if (!is_kind(node, NodeKind::text, place, as.expected)) return;
     const Expansion value = expand(node.text, environment_);
     if (!value.complaint.empty()) return add(problems_, place, value.complaint);
-    const auto complaint = as.take(value.text, place);
+    const auto complaint = as.take(value.text, {place.at, place.path, node.text});
     if (!complaint) return;
     // Of what the environment holds only the variable is shown: it may have been put into the wrong place.
     std::string message = as.secret ? "the value" : shown(node.text);

@@ -26,8 +26,8 @@ void check_reachable(const std::vector<WrittenEntry>& entries, Problems& problem
         });
         if (earlier == later) continue;
         add(problems, later->match.place,
-            shown(later->match.value) + " can never match: " + earlier->place.path + " on line " +
-                std::to_string(earlier->match.place.at.line) + " (" + shown(earlier->match.value) +
+            shown(later->match) + " can never match: " + earlier->place.path + " on line " +
+                std::to_string(earlier->match.place.at.line) + " (" + shown(earlier->match) +
                 ") takes it first; expected the narrower entry first");
     }
 }
@@ -56,7 +56,7 @@ void settle_entries(const Written& written, core::Policy& policy, Problems& prob
             policy.entries.push_back(settle(entry, ladders[static_cast<std::size_t>(found - names.begin())], written));
             continue;
         }
-        const std::string what = shown(entry.ladder.value) + " is not one of the ladders; ";
+        const std::string what = shown(entry.ladder) + " is not one of the ladders; ";
         add(problems, entry.ladder.place,
             what + (names.empty() ? "expected it under ladders:" : expected_one_of(entry.ladder.value, names)));
     }

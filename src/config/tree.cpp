@@ -8,7 +8,7 @@
 #include <string_view>
 
 #include "config/tree_builder.h"
-#include "config/utf8.h"
+#include "core/utf8.h"
 
 namespace retryd::config {
 namespace {
@@ -36,13 +36,13 @@ std::string remedy(std::string_view line) {
 }
 
 bool check_encoding(const std::string& text, Problems& problems) {
-    const std::size_t valid = valid_utf8_length(text);
+    const std::size_t valid = core::valid_utf8_length(text);
     if (valid == text.size()) return true;
     const std::string_view before = std::string_view{text}.substr(0, valid);
     const std::size_t line_end = before.rfind('\n');
     const std::string_view line = line_end == std::string_view::npos ? before : before.substr(line_end + 1);
     const Position at{static_cast<int>(std::count(before.begin(), before.end(), '\n')) + 1,
-                      static_cast<int>(characters(line)) + 1};
+                      static_cast<int>(core::characters(line)) + 1};
     add(problems, at, "a byte here is not UTF-8 text; expected the whole file in UTF-8");
     return false;
 }

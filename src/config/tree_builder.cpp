@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "config/utf8.h"
+#include "core/utf8.h"
 
 namespace retryd::config {
 namespace {
@@ -47,7 +47,7 @@ Position TreeBuilder::position(const YAML::Mark& mark) {
     const bool further = counted_.at.line == mark.line + 1 && counted_.pos <= at;
     const std::size_t from = further ? counted_.pos : at - std::min(at, column);
     const int before = further ? counted_.at.column : 1;
-    const Position found{mark.line + 1, before + static_cast<int>(characters(text_.substr(from, at - from)))};
+    const Position found{mark.line + 1, before + static_cast<int>(core::characters(text_.substr(from, at - from)))};
     counted_ = {found, at};
     return found;
 }

@@ -4,7 +4,7 @@
 #include "config/size.h"
 #include "config/steps.h"
 #include "config/suggest.h"
-#include "config/utf8.h"
+#include "core/utf8.h"
 #include "loading.h"
 
 namespace retryd::config {
@@ -61,13 +61,13 @@ TEST_CASE("the nearest name is the one with the fewest slips, if it is near at a
 }
 
 TEST_CASE("UTF-8 is known where it ends") {
-    CHECK(valid_utf8_length("aä€😀") == 10);
-    CHECK(valid_utf8_length("a\xc3") == 1);
-    CHECK(valid_utf8_length("a\x80") == 1);
-    CHECK(valid_utf8_length("\xc0\x80") == 0);
-    CHECK(characters("aä€😀") == 4);
-    CHECK(utf8_prefix("aä€", 2) == "a");
-    CHECK(utf8_prefix("aä€", 3) == "aä");
+    CHECK(core::valid_utf8_length("aä€😀") == 10);
+    CHECK(core::valid_utf8_length("a\xc3") == 1);
+    CHECK(core::valid_utf8_length("a\x80") == 1);
+    CHECK(core::valid_utf8_length("\xc0\x80") == 0);
+    CHECK(core::characters("aä€😀") == 4);
+    CHECK(core::utf8_prefix("aä€", 2) == "a");
+    CHECK(core::utf8_prefix("aä€", 3) == "aä");
 }
 
 TEST_CASE("a file that cannot be read is a problem without a place") {
