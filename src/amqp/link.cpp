@@ -13,9 +13,6 @@
 namespace retryd::amqp {
 namespace {
 
-constexpr Channel relay_channel = 1;    // deliveries on the one connection, publications on the other
-constexpr Channel declare_channel = 2;  // apart: a refused declare closes its channel
-
 /// At most so many deliveries are handled before confirms and signals get their turn.
 constexpr std::size_t deliveries_a_turn = 128;
 /// So much is sent between two looks at whether the socket has room; small against its buffer.
@@ -23,39 +20,19 @@ constexpr std::size_t bytes_between_looks = std::size_t{64} * 1024;
 /// Far longer than a confirm ever takes, the election of a queue's new leader included.
 constexpr core::Milliseconds confirms_take{60'000};
 
-relay::CheckOutcome outcome_of_check(Declarer::Result result) {
-    switch (result) {
-        case Declarer::Result::done:
-            return relay::CheckOutcome::exists;
-        case Declarer::Result::missing:
-            return relay::CheckOutcome::missing;
-        case Declarer::Result::refused:
-            break;
-    }
-    return relay::CheckOutcome::refused;
-}
-
-/// Where nothing may be declared, it is only looked whether it is there. A binding cannot be seen, only its queue.
-Declarer::Step step_for(const core::TopologyItem& item, bool declare) {
-    if (declare) return step_of(item);
-    if (const auto* exchange = std::get_if<core::ExchangeSpec>(&item)) return Declarer::CheckExchange{exchange->name};
-    if (const auto* queue = std::get_if<core::QueueSpec>(&item)) return Declarer::CheckQueue{queue->name};
-    if (const auto* binding = std::get_if<core::BindingSpec>(&item)) return Declarer::CheckQueue{binding->queue};
-    return step_of(item);
-}
-
-/// Of a publication: a size or property that the broker does not take (406, 311), an exchange that is not there (404).
-/// Anything else, a missing permission most of all, would meet every publication.
-bool is_about_one_publication(int code) {
+/// Of a publication: a size or property that the broker does not take (406, 311), an exchange that is not there (404)
+/// or may not be published to (403). Without a permission for the default exchange every publication would meet it
+/// again.
+bool is_about_one_publication(const ChannelClosed& closed) {
     constexpr int content_too_large = 311;
+    constexpr int access_refused = 403;
     constexpr int not_found = 404;
     constexpr int precondition_failed = 406;
-    return code == content_too_large || code == not_found || code == precondition_failed;
-}
-
-std::string why_not(const Declarer::Outcome& outcome) {
-    if (outcome.result != Declarer::Result::missing) return outcome.text;
-    return outcome.text + ", and with `declare: false` retryd does not make it; `retryd plan` lists what it needs";
+    if (closed.code == access_refused) {
+        return closed.text.find("exchange '") != std::string::npos &&
+               closed.text.find("exchange 'amq.default'") == std::string::npos;
+    }
+    return closed.code == content_too_large || closed.code == not_found || closed.code == precondition_failed;
 }
 
 }  // namespace
@@ -111,7 +88,7 @@ class Link::Outlet : public Events {
     }
     void on_channel_closed(const ChannelClosed& closed) override {
         if (closed.channel == declare_channel) return link_.declarer_.on_channel_closed(closed);
-        if (!is_about_one_publication(closed.code)) {
+        if (!is_about_one_publication(closed)) {
             throw Error(Error::Kind::refused, "the broker closed the publishing channel: " + closed.text);
         }
         link_.open_publishing_channel();
@@ -129,11 +106,11 @@ Link::Link(std::shared_ptr<const config::Settings> settings, const config::Endpo
       outlet_(Connection::open(endpoint, settings_->broker, "retryd publish")),
       declarer_(*outlet_, declare_channel) {}
 
-void Link::start(relay::Relay& relay, const core::BrokerFeatures& features) {
+void Link::start(relay::Relay& relay) {
     relay_ = &relay;
     open_publishing_channel();
     intake_->open_channel(relay_channel);
-    declare_base(features);
+    declare_base();
 }
 
 void Link::open_publishing_channel() {
@@ -141,72 +118,12 @@ void Link::open_publishing_channel() {
     outlet_->confirm_select(relay_channel);
 }
 
-/// Without these there is nothing to consume: a refusal ends the session.
-void Link::declare_base(const core::BrokerFeatures& features) {
-    const core::Topology base = core::base_topology(settings_->policy, features);
-    for (const core::TopologyItem& item : base) {
-        const bool last = &item == &base.back();
-        declarer_.submit(step_for(item, settings_->declare), [this, last](const Declarer::Outcome& outcome) {
-            if (outcome.result != Declarer::Result::done) throw Error(Error::Kind::refused, why_not(outcome));
-            if (!outcome.text.empty()) observer_.accepted(outcome.text);
-            if (last) consume();
-        });
-    }
-}
-
-/// A prefetch counts for the consumers that come after it.
-void Link::consume() {
-    consumer_tag_ = core::consumer_tag(settings_->policy);
-    intake_->qos(relay_channel, settings_->prefetch.messages);
-    intake_->consume(relay_channel, settings_->policy.error_queue, consumer_tag_);
-}
-
-void Link::adopt(std::shared_ptr<const config::Settings> settings) {
-    const bool other_prefetch = settings->prefetch.messages != settings_->prefetch.messages;
-    settings_ = std::move(settings);
-    const std::string former = consumer_tag_;
-    const std::string wanted = core::consumer_tag(settings_->policy);
-    const bool clean = core::features_of(version()).clean_cancel;
-    if (!consumed_ || !clean || (wanted == former && !other_prefetch)) return;
-    // Deliveries of the former consumer stay valid: their tags are the channel's.
-    intake_->cancel(relay_channel, former);
-    consume();
-}
-
-void Link::declare(std::string_view key, const core::Topology& topology) {
-    declare_next(std::make_shared<Declaration>(Declaration{std::string{key}, topology}));
-}
-
-void Link::declare_next(const std::shared_ptr<Declaration>& declaration) {
-    const core::TopologyItem& item = declaration->topology[declaration->next++];
-    declarer_.submit(step_for(item, settings_->declare), [this, declaration](const Declarer::Outcome& outcome) {
-        const bool done = outcome.result == Declarer::Result::done;
-        if (done && !outcome.text.empty()) observer_.accepted(outcome.text);
-        if (done && declaration->next < declaration->topology.size()) return declare_next(declaration);
-        relay_->on_declared(declaration->key, done ? relay::DeclareOutcome::ready : relay::DeclareOutcome::refused,
-                            done ? "" : why_not(outcome), now_);
-    });
-}
-
-void Link::check(std::string_view queue) {
-    declarer_.submit(Declarer::CheckQueue{std::string{queue}},
-                     [this, name = std::string{queue}](const Declarer::Outcome& outcome) {
-                         relay_->on_checked(name, outcome_of_check(outcome.result), now_);
-                     });
-}
-
-void Link::bind_home(std::string_view queue) {
-    declarer_.submit(core::home_binding(queue), [this, name = std::string{queue}](const Declarer::Outcome& outcome) {
-        const auto found = outcome_of_check(outcome.result);
-        relay_->on_bound(name, found, found == relay::CheckOutcome::refused ? outcome.text : "", now_);
-    });
-}
-
 bool Link::turn(const core::Now& now) {
     now_ = now;
     try {
         const bool more = exchange_events();
         require_confirms();
+        declare_base_again();
         return more;
     } catch (const Error& error) {
         relay_->on_connection_lost(error.provoked());

@@ -43,7 +43,7 @@ class Link : public relay::Broker {
 
     /// Declares the error exchange, the error queue and the catch-all, then consumes. `relay` gets the events from
     /// now on and must outlive the calls to turn(). All further calls throw Error when the session is over.
-    void start(relay::Relay& relay, const core::BrokerFeatures& features);
+    void start(relay::Relay& relay);
 
     /// Goes on with other settings of the same connection, error queue and catch-all: consumes anew where that shows.
     void adopt(std::shared_ptr<const config::Settings> settings);
@@ -75,6 +75,9 @@ class Link : public relay::Broker {
     void bind_home(std::string_view queue) override;
 
   private:
+    static constexpr Channel relay_channel = 1;    // deliveries on the one connection, publications on the other
+    static constexpr Channel declare_channel = 2;  // apart: a refused declare closes its channel
+
     class Intake;
     class Outlet;
     friend class Intake;
@@ -87,7 +90,8 @@ class Link : public relay::Broker {
         std::size_t next = 0;
     };
 
-    void declare_base(const core::BrokerFeatures& features);
+    void declare_base();
+    void declare_base_again();
     void declare_next(const std::shared_ptr<Declaration>& declaration);
     void consume();
     void open_publishing_channel();
@@ -106,6 +110,7 @@ class Link : public relay::Broker {
     bool consumed_ = false;  // the operator knows that messages are taken
     core::Now now_{};
     core::SteadyTime last_ack_{};
+    core::SteadyTime base_due_{};
     std::size_t sent_unchecked_ = 0;  // bytes since the socket was last asked for room
     bool blocked_ = false;
     core::SteadyTime unblocked_at_{};

@@ -117,9 +117,10 @@ std::string explain_queue_refusal(const core::QueueSpec& queue, int code, std::s
     if (!difference) return plain("declare queue " + in_quotes(queue.name), code, text);
     const std::string& argument = difference->argument;
     return "queue " + in_quotes(queue.name) + " is there already with another " + argument + ": " +
-           both_values(*difference, argument_text(queue.arguments, argument)) +
-           ". Delete it once it is empty (rabbitmqctl delete_queue" + vhost_option(difference->vhost) + " --if-empty " +
-           shell_word(queue.name) + ") and it is made anew, or configure what it has";
+           both_values(*difference, argument_text(queue.arguments, argument)) + ". Once rabbitmqctl list_queues" +
+           vhost_option(difference->vhost) +
+           " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
+           vhost_option(difference->vhost) + ' ' + shell_word(queue.name) + "); or configure what it has";
 }
 
 std::string explain_exchange_refusal(const core::ExchangeSpec& exchange, int code, std::string_view text) {

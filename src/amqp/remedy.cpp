@@ -9,8 +9,9 @@ std::string remedy(Error::Kind kind) {
         case Error::Kind::refused_login:
             return "check broker.username, the password and that the user may use the vhost";
         case Error::Kind::refused:
-            return "the broker's words say what it refused: a permission, or a queue that is there with other "
-                   "arguments";
+            return "until that is mended no message is retried. The broker's words say what it refused: a permission "
+                   "of "
+                   "the user, or a queue or exchange that is there with other arguments";
         case Error::Kind::lost:
         case Error::Kind::protocol:
             break;

@@ -17,7 +17,7 @@ using Result = Declarer::Result;
 constexpr core::Milliseconds between_readings{11'000};
 
 constexpr const char* not_counted = "the broker has not counted its messages yet; prune again in a minute";
-constexpr const char* just_emptied = "it was not empty a moment ago; prune again in a minute";
+constexpr const char* just_emptied = "it was not empty, or not counted, a moment ago; prune again in a minute";
 
 std::string has_messages(std::int64_t count) {
     return counted(static_cast<std::size_t>(count), "message", "messages") + ", it drains by itself";
@@ -155,7 +155,7 @@ std::optional<std::string> why_not_prune(const core::Policy& policy, const std::
         if (consumer.tag == "retryd" || consumer.tag.starts_with("retryd-")) {
             return "nothing is pruned: another retryd (consumer '" + consumer.tag + "' of queue '" + consumer.queue +
                    "') works in this vhost, and what is left over here may be its. Give each a vhost of its own, or "
-                   "delete by hand (rabbitmqctl delete_queue --if-empty NAME) what is surely not its";
+                   "delete by hand what is surely not its and empty (rabbitmqctl delete_queue NAME)";
         }
     }
     const std::size_t listed = count_on(policy.error_queue, consumers);

@@ -12,6 +12,13 @@ std::size_t width(const std::string& text) {
         text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
 }
 
+/// Names on a broker may hold anything: nothing of it shall move a terminal's cursor.
+std::string plain(std::string text) {
+    std::replace_if(
+        text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20U || c == 0x7f; }, '?');
+    return text;
+}
+
 std::vector<std::size_t> widths(const Rows& rows) {
     std::vector<std::size_t> widest;
     for (const auto& row : rows) {
@@ -29,7 +36,7 @@ void print_table(const Rows& rows, const std::string& indent, std::ostream& out)
     for (const auto& row : rows) {
         out << indent;
         for (std::size_t i = 0; i < row.size(); ++i) {
-            out << row[i];
+            out << plain(row[i]);
             if (i + 1 < row.size()) out << std::string(widest[i] - width(row[i]) + 2, ' ');
         }
         out << '\n';

@@ -5,6 +5,7 @@
 #include <iterator>
 
 #include "core/names.h"
+#include "core/utf8.h"
 
 namespace retryd::core {
 namespace {
@@ -122,7 +123,7 @@ Message compose_home(const Message& message, const Story& story, ComposeScratch&
 std::string_view producer_routing_key(const Story& story) {
     constexpr std::size_t longest_routing_key = 255;  // an AMQP short string
     const auto key = story.carried.routing_key.value_or(story.death ? story.death->routing_key : "");
-    return key.size() <= longest_routing_key ? key : "";
+    return key.size() <= longest_routing_key && valid_utf8_length(key) == key.size() ? key : "";
 }
 
 Message compose_parked(const Message& message, const Story& story, const Park& park, WallTime now,

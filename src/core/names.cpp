@@ -2,6 +2,7 @@
 
 #include "core/duration.h"
 #include "core/hash.h"
+#include "core/utf8.h"
 
 namespace retryd::core {
 namespace {
@@ -72,7 +73,8 @@ bool looks_like_shared_rung(std::string_view name) {
 }
 
 bool usable_queue_name(std::string_view name) {
-    return !name.empty() && name.size() <= longest_queue_name && name.find_first_of("\r\n") == std::string_view::npos;
+    return !name.empty() && name.size() <= longest_queue_name && valid_utf8_length(name) == name.size() &&
+           name.find_first_of("\r\n") == std::string_view::npos;
 }
 
 bool is_glob(std::string_view pattern) {

@@ -34,7 +34,39 @@ Action action_for(const OnDeath& on, std::string_view reason) {
     return Action::park;
 }
 
+namespace {
+
+/// Whether the entry parks messages of a work queue that it matches in a queue of that name.
+bool parks_in(const Entry& entry, std::string_view queue) {
+    constexpr std::string_view placeholder = "{queue}";
+    const std::string_view pattern = entry.parked.queue;
+    const std::size_t at = pattern.find(placeholder);
+    if (at == std::string_view::npos) return !pattern.empty() && queue == pattern;
+    const std::string_view before = pattern.substr(0, at);
+    const std::string_view after = pattern.substr(at + placeholder.size());
+    if (queue.size() <= before.size() + after.size()) return false;
+    if (!queue.starts_with(before) || !queue.ends_with(after)) return false;
+    queue.remove_prefix(before.size());
+    queue.remove_suffix(after.size());
+    return glob_matches(entry.match, queue);
+}
+
+}  // namespace
+
+bool is_own_queue(const Policy& policy, std::string_view queue) {
+    if (queue == policy.error_queue || queue == policy.catch_all) return true;
+    if (looks_like_rung(queue) || looks_like_shared_rung(queue)) return true;
+    return std::any_of(policy.entries.begin(), policy.entries.end(),
+                       [&](const Entry& entry) { return parks_in(entry, queue); });
+}
+
+bool has_shared_ladder(const Policy& policy) {
+    return std::any_of(policy.entries.begin(), policy.entries.end(),
+                       [](const Entry& entry) { return entry.ladder.return_path == ReturnPath::headers; });
+}
+
 const Entry* match(const Policy& policy, std::string_view work_queue) {
+    if (is_own_queue(policy, work_queue)) return nullptr;
     const auto entry = std::find_if(policy.entries.begin(), policy.entries.end(),
                                     [&](const Entry& e) { return glob_matches(e.match, work_queue); });
     return entry == policy.entries.end() ? nullptr : &*entry;

@@ -90,7 +90,15 @@ struct Policy {
     bool operator==(const Policy&) const = default;
 };
 
-/// The entry for a work queue, or null. Valid as long as the policy.
+/// The entry for a work queue, or null; null for a queue of our own, even where a glob matches its name. Valid as long
+/// as the policy.
 const Entry* match(const Policy& policy, std::string_view work_queue);
+
+/// A queue that retryd declares under this policy: no rungs are made for it, whatever an x-death says. That is the
+/// error queue, the catch-all, every name with the form of a rung's, and where entries park.
+bool is_own_queue(const Policy& policy, std::string_view queue);
+
+/// Whether any ladder in use is shared.
+bool has_shared_ladder(const Policy& policy);
 
 }  // namespace retryd::core

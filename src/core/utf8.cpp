@@ -1,8 +1,8 @@
-#include "config/utf8.h"
+#include "core/utf8.h"
 
 #include <algorithm>
 
-namespace retryd::config {
+namespace retryd::core {
 namespace {
 
 bool is_continuation(char c) {
@@ -45,4 +45,4 @@ std::string_view utf8_prefix(std::string_view text, std::size_t longest) {
     return text.substr(0, longest);
 }
 
-}  // namespace retryd::config
+}  // namespace retryd::core

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <string_view>
 
-namespace retryd::config {
+namespace retryd::core {
 
 /// The length of the longest beginning that is UTF-8 and holds no NUL; text.size() if all of it is.
 std::size_t valid_utf8_length(std::string_view text);
@@ -15,4 +15,4 @@ std::size_t characters(std::string_view text);
 /// At most `longest` bytes off the front, cut between two characters.
 std::string_view utf8_prefix(std::string_view text, std::size_t longest);
 
-}  // namespace retryd::config
+}  // namespace retryd::core

@@ -18,9 +18,11 @@ std::vector<std::string_view> need_new_connection(const config::Settings& from, 
 std::vector<std::string> left_behind(const core::Policy& from, const core::Policy& to) {
     std::vector<std::string> notes;
     if (from.error_queue != to.error_queue) {
-        notes.push_back("errors.queue was '" + from.error_queue +
-                        "': what is still in it is not taken any more, and exchange '" + from.error_exchange +
-                        "' goes on copying messages to it. Set the key back until it is empty, then delete it");
+        notes.push_back(
+            "errors.queue was '" + from.error_queue + "': unbind it from exchange '" + from.error_exchange +
+            "' now, else what comes from now on is in both queues, and is retried twice if the old one is "
+            "ever consumed again. What was in it before is not taken any more: move it (shovel), or set the "
+            "key back once it is unbound, until it is empty");
     }
     for (const core::ErrorBinding& binding : from.error_bindings) {
         if (std::find(to.error_bindings.begin(), to.error_bindings.end(), binding) != to.error_bindings.end()) continue;

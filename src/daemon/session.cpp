@@ -44,7 +44,7 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
 
 void Session::run() {
     warn_of_old_broker();
-    link_.start(relay_, features_);
+    link_.start(relay_);
     relay_.start();
     for (;;) {
         const core::Now now = read_clocks();
@@ -69,7 +69,7 @@ void Session::heed_requests(const core::Now& now) {
         return begin_to_leave(now);
     }
     if (context_.requests.take_reload()) reload(now);
-    if (next_ && relay_.in_flight() == 0) adopt_next(now);
+    if (next_ && !leaving_until_ && relay_.in_flight() == 0) adopt_next(now);
 }
 
 void Session::begin_to_leave(const core::Now& now) {

@@ -1,5 +1,6 @@
 // What keeps a message from going on: refused, returned, unreadable, too large, or simply not yet.
 #include <algorithm>
+#include <string>
 
 #include "core/digest.h"
 #include "relay/relay.h"
@@ -9,7 +10,20 @@ namespace {
 
 using core::Milliseconds;
 
+constexpr int access_refused = 403;
 constexpr int not_found = 404;
+
+/// The exchange in the broker's words, empty where there is none: "no exchange 'x' in vhost", "access to exchange 'x'
+/// in vhost".
+std::string_view exchange_in(std::string_view why) {
+    constexpr std::string_view opening = "exchange '";
+    constexpr std::string_view closing = "' in vhost '";
+    const auto begin = why.find(opening);
+    if (begin == std::string_view::npos) return "";
+    why.remove_prefix(begin + opening.size());
+    const auto end = why.find(closing);
+    return end == std::string_view::npos ? "" : why.substr(0, end);
+}
 
 }  // namespace
 
@@ -23,6 +37,19 @@ void Relay::dead_letter(core::DeliveryTag tag, std::string_view work_queue, std:
     broker_.dead_letter(tag);
     settlements_.settled(tag);
     reporter_.dead_lettered(work_queue, why);
+}
+
+void Relay::on_returned(std::string_view exchange, std::string_view routing_key, const core::Now& now) {
+    const std::uint64_t address = hash_of_address(exchange, routing_key);
+    for (const std::shared_ptr<Target>& target : in_flight_.mark_returned(address)) {
+        if (target->role != Role::parking_exchange) {
+            // Declared again when needed.
+            if (target->state == Target::State::ready) target->state = Target::State::unknown;
+        } else if (unroutable_.note(address, now.steady)) {
+            const std::string why = "exchange '" + target->name + "' leads to no queue with routing key '";
+            reporter_.refused(target->role, target->name, why + std::string{routing_key} + "'");
+        }
+    }
 }
 
 /// The delivery stays unacked for a while and is then given back: the broker redelivers it with its content.
@@ -82,21 +109,35 @@ void Relay::stop() {
 
 void Relay::on_publishing_closed(int code, std::string_view why, const core::Now& now) {
     const std::vector<Pending> lost = in_flight_.abandon();
-    const bool exchange_missing = code == not_found;
-    if (lost.size() == 1 && !exchange_missing) {
+    const bool about_exchange = code == access_refused || code == not_found;
+    if (lost.size() == 1 && !about_exchange) {
         const Pending& guilty = lost.front();
         suspects_.found();
         dead_letter(guilty.tag, guilty.work_queue ? *guilty.work_queue : "", why);
         return carry_held(now);
     }
+    if (about_exchange) {
+        blame_exchange(code, why, now);
+    } else {
+        suspects_.raise(lost.size());
+    }
     const Milliseconds delay = backoff(++publishing_failures_);
     for (const Pending& pending : lost) {
-        if (exchange_missing && !pending.target->exchange.empty()) pending.target->state = Target::State::unknown;
         requeues_.add(now.steady + delay, pending.tag);
         reporter_.requeued(pending.target->role, pending.target->name, RequeueCause::channel_closed, delay);
     }
-    if (!exchange_missing) suspects_.raise(lost.size());
     carry_held(now);
+}
+
+/// An exchange that is missing is declared or looked for again; one that may not be published to is done without.
+void Relay::blame_exchange(int code, std::string_view why, const core::Now& now) {
+    for (const std::shared_ptr<Target>& target : routes_.behind(exchange_in(why))) {
+        if (code == not_found) {
+            target->state = Target::State::unknown;
+        } else {
+            refuse(*target, "the broker lets nobody publish to it like that: " + std::string{why}, now);
+        }
+    }
 }
 
 void Relay::on_connection_lost(bool provoked) {

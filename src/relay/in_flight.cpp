@@ -1,6 +1,15 @@
 #include "relay/in_flight.h"
 
+#include <algorithm>
+
+#include "core/hash.h"
+
 namespace retryd::relay {
+
+std::uint64_t hash_of_address(std::string_view exchange, std::string_view routing_key) {
+    const std::uint64_t both[] = {core::fnv1a(exchange), core::fnv1a(routing_key)};
+    return both[0] * 31 + both[1];
+}
 
 PublishSeq InFlight::add(Pending pending) {
     pending_.push_back(std::move(pending));
@@ -42,10 +51,15 @@ std::optional<core::SteadyTime> InFlight::oldest() const {
     return pending_.front().sent_at;  // those at the front are unsettled: confirm() takes the settled ones off
 }
 
-void InFlight::mark_returned(const Target& target) {
+std::vector<std::shared_ptr<Target>> InFlight::mark_returned(std::uint64_t published_as) {
+    std::vector<std::shared_ptr<Target>> targets;
     for (Pending& pending : pending_) {
-        if (pending.target.get() == &target) pending.returned = true;
+        if (pending.settled || pending.published_as != published_as) continue;
+        pending.returned = true;
+        if (std::find(targets.begin(), targets.end(), pending.target) == targets.end())
+            targets.push_back(pending.target);
     }
+    return targets;
 }
 
 }  // namespace retryd::relay

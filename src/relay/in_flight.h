@@ -19,6 +19,10 @@ namespace retryd::relay {
 
 struct Target;
 
+/// Tells what was published to one exchange with one routing key from all the rest. Two that share a hash by chance
+/// only share a suspicion.
+std::uint64_t hash_of_address(std::string_view exchange, std::string_view routing_key);
+
 /// One publication that the broker has not confirmed yet.
 struct Pending {
     core::DeliveryTag tag = 0;                      // the delivery to settle once this is confirmed
@@ -27,9 +31,10 @@ struct Pending {
     Outcome outcome = Outcome::retried;
     std::string_view reason;  // of its death, or why it was parked; a literal
     core::SteadyTime sent_at;
-    bool redelivered = false;  // the broker had given it before
-    bool returned = false;     // the broker may have handed it back: its confirm must not lead to an ack
-    bool settled = false;      // confirmed; stays only until those before it are
+    std::uint64_t published_as = 0;  // hash_of_address() of what it was published with
+    bool redelivered = false;        // the broker had given it before
+    bool returned = false;           // the broker may have handed it back: its confirm must not lead to an ack
+    bool settled = false;            // confirmed; stays only until those before it are
 };
 
 /// Publications in the order of their sequence numbers. Confirms come out of order and coalesced (`multiple`); every
@@ -42,10 +47,10 @@ class InFlight {
     /// Appends to `settled`, in order, what this confirm settles.
     void confirm(PublishSeq seq, bool multiple, std::vector<Pending>& settled);
 
-    /// A basic.return carries no sequence number, so every unconfirmed publication to that target is under suspicion.
-    /// (The broker writes the return before the confirm of the same publication, so none is missed: read in
-    /// rabbit_channel.erl of 3.8 to 4.3.)
-    void mark_returned(const Target& target);
+    /// A basic.return carries no sequence number, so every unconfirmed publication with that exchange and routing key
+    /// is under suspicion. (The broker writes the return before the confirm of the same publication, so none is missed:
+    /// read in rabbit_channel.erl of 3.8 to 4.3.) Returns the targets that they were meant for, each once.
+    std::vector<std::shared_ptr<Target>> mark_returned(std::uint64_t published_as);
 
     /// The channel is gone, and with it every number and every answer: all that was unsettled, in order. The next
     /// publication is number 1 again.

@@ -83,8 +83,8 @@ void Relay::on_declared(std::string_view key, DeclareOutcome outcome, std::strin
     }
     if (outcome == DeclareOutcome::ready) {
         target->state = Target::State::ready;
-        if (target->reported) reporter_.healed(target->role, target->name);
-        target->reported = false;
+        // That an exchange is there does not mean that it takes messages: only a confirm does.
+        if (target->role != Role::parking_exchange) report_healed(*target);
     } else {
         refuse(*target, why, now);
     }
@@ -98,16 +98,9 @@ void Relay::refuse(Target& target, std::string_view why, const core::Now& now) {
     target.reported = true;
 }
 
-void Relay::on_returned(std::string_view exchange, std::string_view routing_key, const core::Now& now) {
-    const std::shared_ptr<Target> target = routes_.published_to(exchange, routing_key);
-    if (!target) return;
-    in_flight_.mark_returned(*target);
-    if (target->state != Target::State::ready) return;
-    if (target->role == Role::parking_exchange) {
-        refuse(*target, "exchange '" + target->name + "' leads to no queue", now);
-    } else {
-        target->state = Target::State::unknown;  // declared again when needed
-    }
+void Relay::report_healed(Target& target) {
+    if (target.reported) reporter_.healed(target.role, target.name);
+    target.reported = false;
 }
 
 // ── Work queues ─────────────────────────────────────────────────────────────────────────────────────────────────

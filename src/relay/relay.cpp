@@ -16,6 +16,10 @@ constexpr Milliseconds late_acks_after{100};
 /// Messages above this priority need a rung of their own where they would hold back the others.
 constexpr std::uint8_t highest_normal_priority = 4;
 
+std::uint64_t address_of(const Target& target, const core::Story& story) {
+    return target.routing_key ? target.address : hash_of_address(target.exchange, core::producer_routing_key(story));
+}
+
 /// Lives as long as the route, without a copy.
 std::shared_ptr<const std::string> name_of(const std::shared_ptr<Route>& route) {
     return route ? std::shared_ptr<const std::string>{route, &route->work_queue} : nullptr;
@@ -78,12 +82,24 @@ Relay::Step Relay::retry(const core::Delivery& delivery, const core::Story& stor
 Relay::Step Relay::park(const core::Delivery& delivery, const core::Story& story, const std::shared_ptr<Route>& route,
                         const core::Park& park, const core::Now& now) {
     std::shared_ptr<Target> target = route && route->proven() ? routes_.parked(*route) : routes_.catch_all();
-    if (usable(*target, now) == Target::State::refused) target = routes_.catch_all();
+    if (!takes(*target, delivery, story, now)) target = routes_.catch_all();
     if (usable(*target, now) != Target::State::ready) return Step::wait;
     const core::Message composed = core::compose_parked(delivery.message, story, park, now.wall, scratch_);
     const std::string_view reason = reported_reason(park.reason, story.death ? story.death->reason : "");
     return publish(delivery, composed, story,
                    {delivery.tag, target, name_of(route), Outcome::parked, reason, now.steady});
+}
+
+/// Whether it can be parked there. An exchange of somebody else's may lead nowhere, or back to us.
+bool Relay::takes(Target& target, const core::Delivery& delivery, const core::Story& story, const core::Now& now) {
+    if (target.role == Role::parking_exchange) {
+        const core::Table headers = delivery.message.properties.header_table();
+        if (core::find(headers, core::header::parked_reason) != nullptr) {
+            refuse(target, "exchange '" + target.name + "' leads what is parked back to the error queue", now);
+        }
+        if (unroutable_.holds(address_of(target, story), now.steady)) return false;
+    }
+    return usable(target, now) != Target::State::refused;
 }
 
 Relay::Step Relay::drop(const core::Delivery& delivery, const core::Story& story, const Route& route) {
@@ -97,23 +113,26 @@ Relay::Step Relay::drop(const core::Delivery& delivery, const core::Story& story
 Relay::Step Relay::bring_home(const core::Delivery& delivery, std::string_view work_queue, const core::Now& now) {
     const core::Story story{
         {}, core::read_carried(delivery.message.properties.header_table(), work_queue), surroundings_.connection_user};
-    if (!surroundings_.declare) {
-        return park(delivery, story, nullptr, {core::ParkReason::unpublishable, story.carried.attempt}, now);
-    }
+    const auto park_as = [&](core::ParkReason reason) {
+        return park(delivery, story, nullptr, {reason, story.carried.attempt}, now);
+    };
+    if (core::match(*policy_, work_queue) == nullptr) return park_as(core::ParkReason::no_entry);
+    if (!surroundings_.declare) return park_as(core::ParkReason::unpublishable);
     const auto [known, is_new] = undelivered_.try_emplace(std::string{work_queue}, Existence::asking);
     if (is_new) broker_.bind_home(work_queue);
     switch (known->second) {
         case Existence::exists:
             break;
         case Existence::missing:
-            return park(delivery, story, nullptr, {core::ParkReason::queue_gone, story.carried.attempt}, now);
+            return park_as(core::ParkReason::queue_gone);
         case Existence::refused:
-            return park(delivery, story, nullptr, {core::ParkReason::unpublishable, story.carried.attempt}, now);
+            return park_as(core::ParkReason::unpublishable);
         default:
             return Step::wait;
     }
     const std::shared_ptr<Target>& home = routes_.return_exchange();
-    if (usable(*home, now) != Target::State::ready) return Step::wait;
+    if (usable(*home, now) == Target::State::refused) return park_as(core::ParkReason::unpublishable);
+    if (home->state != Target::State::ready) return Step::wait;
     const core::Message composed = core::compose_home(delivery.message, story, scratch_);
     return publish(delivery, composed, story,
                    {delivery.tag, home, std::make_shared<const std::string>(work_queue), Outcome::sent_home,
@@ -127,8 +146,9 @@ Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& 
         if (!in_flight_.empty()) return Step::wait;
         if (!may_be_tried(delivery, work_queue)) return Step::done;
     }
-    pending.redelivered = delivery.redelivered;
     const Target& to = *pending.target;
+    pending.redelivered = delivery.redelivered;
+    pending.published_as = address_of(to, story);
     const std::string_view key = to.routing_key ? *to.routing_key : core::producer_routing_key(story);
     switch (broker_.publish({to.exchange, key, composed})) {
         case PublishResult::sent:
@@ -161,6 +181,10 @@ void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
     if (pending.returned) return requeue_later(pending, RequeueCause::returned, now);
     Target& target = *pending.target;
     target.failures = 0;
+    if (target.role == Role::parking_exchange) {
+        if (unroutable_.heal(pending.published_as)) reporter_.healed(target.role, target.name);
+        report_healed(target);
+    }
     reporter_.settled({pending.outcome, pending.work_queue ? std::string_view{*pending.work_queue} : "", target.name,
                        pending.reason, target.delay, now.steady - pending.sent_at});
     settlements_.ack(pending.tag);

@@ -27,6 +27,7 @@
 #include "relay/routes.h"
 #include "relay/settlements.h"
 #include "relay/suspects.h"
+#include "relay/unroutable.h"
 
 namespace retryd::relay {
 
@@ -107,6 +108,7 @@ class Relay {
                const core::Retry& retry, const core::Now& now);
     Step park(const core::Delivery& delivery, const core::Story& story, const std::shared_ptr<Route>& route,
               const core::Park& park, const core::Now& now);
+    bool takes(Target& target, const core::Delivery& delivery, const core::Story& story, const core::Now& now);
     Step drop(const core::Delivery& delivery, const core::Story& story, const Route& route);
     Step bring_home(const core::Delivery& delivery, std::string_view work_queue, const core::Now& now);
     Step publish(const core::Delivery& delivery, const core::Message& composed, const core::Story& story,
@@ -118,6 +120,8 @@ class Relay {
     void dead_letter(core::DeliveryTag tag, std::string_view work_queue, std::string_view why);
     void requeue_later(const Pending& pending, RequeueCause cause, const core::Now& now);
     void refuse(Target& target, std::string_view why, const core::Now& now);
+    void report_healed(Target& target);
+    void blame_exchange(int code, std::string_view why, const core::Now& now);
     void hold(const core::Delivery& delivery) { held_.add(delivery); }
     void carry_held(const core::Now& now);
     std::optional<core::SteadyTime> catch_all_due() const;
@@ -144,6 +148,7 @@ class Relay {
     /// Work queues that a shared rung did not find, being bound again: the answer holds for the messages that wait for
     /// it, not for later ones, which would go round and round if the queue were deleted again.
     std::map<std::string, Existence, std::less<>> undelivered_;
+    Unroutable unroutable_;                       // addresses of parking exchanges that led to no queue
     std::set<std::string, std::less<>> unbound_;  // bindings whose refusal has been reported
     std::optional<core::SteadyTime> late_acks_due_;
     int publishing_failures_ = 0;  // closed publishing channels in a row, for the backoff

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/names.h"
+#include "relay/in_flight.h"
 
 namespace retryd::relay {
 namespace {
@@ -71,6 +72,7 @@ void Routes::adopt(std::shared_ptr<const core::Policy> policy) {
 
 /// The same target for the same key, as long as the same is to be declared for it.
 std::shared_ptr<Target> Routes::intern(Target target) {
+    if (target.routing_key) target.address = hash_of_address(target.exchange, *target.routing_key);
     auto& known = targets_[target.key()];
     if (known && known->topology == target.topology) return known;
     if (known) {
@@ -128,9 +130,12 @@ std::shared_ptr<Target> Routes::declared_as(std::string_view key) const {
     return found == targets_.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<Target> Routes::published_to(std::string_view exchange, std::string_view routing_key) const {
-    if (auto target = declared_as(key_of(exchange, routing_key))) return target;
-    return declared_as(key_of(exchange));
+std::vector<std::shared_ptr<Target>> Routes::behind(std::string_view exchange) const {
+    std::vector<std::shared_ptr<Target>> found;
+    for (const auto& [key, target] : targets_) {
+        if (!exchange.empty() && target->exchange == exchange) found.push_back(target);
+    }
+    return found;
 }
 
 void Routes::forget(const Route& route) {

@@ -26,6 +26,7 @@ struct Target {
     std::optional<std::string> routing_key;  // absent: the one that the producer used
     core::Topology topology;
     core::Milliseconds delay{};  // of a rung; else zero
+    std::uint64_t address = 0;   // hash_of_address(), where the routing key is always the same
     State state = State::unknown;
     core::SteadyTime refused_until{};  // when refused: not asked for again before
     bool reported = false;             // its refusal has been reported and not yet its healing
@@ -78,9 +79,9 @@ class Routes {
     const std::shared_ptr<Target>& return_exchange() const { return return_exchange_; }
     const std::vector<std::shared_ptr<Target>>& error_bindings() const { return error_bindings_; }
 
-    /// What was published so; null where that is nothing of ours.
-    std::shared_ptr<Target> published_to(std::string_view exchange, std::string_view routing_key) const;
     std::shared_ptr<Target> declared_as(std::string_view key) const;
+    /// All that are published to through that exchange, which is not the default one.
+    std::vector<std::shared_ptr<Target>> behind(std::string_view exchange) const;
 
     void forget(const Route& route);
 

@@ -72,13 +72,14 @@ std::string why_requeued(relay::Role role, std::string_view target, relay::Reque
             return "the broker refused (nacked) a message for " + named(role, target) +
                    "; is a queue full (max-length with reject-publish), or without a leader?";
         case relay::RequeueCause::returned:
-            if (role == relay::Role::parking_exchange) return named(role, target) + " leads to no queue.";
-            return named(role, target) + " is not there; it will be declared again.";
+            if (role == relay::Role::parking_exchange) return named(role, target) + " led to no queue.";
+            return "nothing leads to " + named(role, target) + " any more; it will be declared again.";
         case relay::RequeueCause::channel_closed:
             break;
     }
     return "the broker closed the publishing channel while messages for " + named(role, target) +
-           " were in flight: it refuses one of them, which is found by trying each alone.";
+           " were in flight: it refuses one of them, or where one was to go. If it is a message, it is found by trying "
+           "each alone.";
 }
 
 /// What a refusal means for messages.

@@ -67,11 +67,10 @@ TEST_CASE("refusal: an answer cut at 255 bytes still names the argument") {
     const std::string text =
         "PRECONDITION_FAILED - inequivalent arg 'x-message-ttl' for queue '" + std::string(186, 'n') + "...";
     check_parsed(text, "x-message-ttl", "", "", "", "");
-    CHECK(
-        amqp::explain_queue_refusal(rung, 406, text) ==
-        "queue 'a.retry.6s' is there already with another x-message-ttl: something else instead of 6000. Delete it "
-        "once it is empty (rabbitmqctl delete_queue --if-empty 'a.retry.6s') and it is made anew, or configure what it "
-        "has");
+    CHECK(amqp::explain_queue_refusal(rung, 406, text) ==
+          "queue 'a.retry.6s' is there already with another x-message-ttl: something else instead of 6000. Once "
+          "rabbitmqctl list_queues name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl "
+          "delete_queue 'a.retry.6s'); or configure what it has");
 }
 
 TEST_CASE("refusal: other refusals are not taken for a difference") {
@@ -88,9 +87,9 @@ TEST_CASE("refusal: a different queue is explained with both values and the way 
         amqp::explain_queue_refusal(rung, 406,
                                     "PRECONDITION_FAILED - inequivalent arg 'x-message-ttl' for queue 'a.retry.6s' in "
                                     "vhost 'shop': received '6000' but current is '5000'") ==
-        "queue 'a.retry.6s' is there already with another x-message-ttl: 5000 instead of 6000. Delete it once it is "
-        "empty (rabbitmqctl delete_queue --vhost 'shop' --if-empty 'a.retry.6s') and it is made anew, or configure "
-        "what it has");
+        "queue 'a.retry.6s' is there already with another x-message-ttl: 5000 instead of 6000. Once rabbitmqctl "
+        "list_queues --vhost 'shop' name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl "
+        "delete_queue --vhost 'shop' 'a.retry.6s'); or configure what it has");
 }
 
 TEST_CASE("refusal: an empty value is seen as such, and is not taken for an answer that was cut") {
@@ -112,7 +111,7 @@ TEST_CASE("refusal: a quote in a queue name does not break the command") {
                                                   "PRECONDITION_FAILED - inequivalent arg 'durable' for queue 'it's' "
                                                   "in vhost '/': received 'true' but current is "
                                                   "'false'");
-    CHECK(line.find(R"(--if-empty 'it'\''s')") != std::string::npos);
+    CHECK(line.find(R"(delete_queue 'it'\''s')") != std::string::npos);
     CHECK(line.find("durable: false instead of true") != std::string::npos);
 }
 

@@ -146,4 +146,11 @@ TEST_CASE("a queue name has 1 to 255 bytes and no line break") {
     CHECK_FALSE(usable_queue_name("break\n"));
 }
 
+TEST_CASE("a name that is not UTF-8 is no queue's: the broker ends the connection over it") {
+    CHECK(usable_queue_name("käse€😀"));
+    CHECK_FALSE(usable_queue_name("\xff"));
+    CHECK_FALSE(usable_queue_name("a\xc3"));
+    CHECK_FALSE(usable_queue_name("\xc0\x80"));
+}
+
 }  // namespace retryd::core

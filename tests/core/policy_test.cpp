@@ -36,4 +36,22 @@ TEST_CASE("queue types are written as RabbitMQ writes them") {
     CHECK(to_string(QueueType::classic) == "classic");
 }
 
+TEST_CASE("queues of our own are told from work queues, and never match an entry") {
+    Policy policy = policy_of({"email", "web.*"});
+    policy.entries.push_back({"team", {}, {"graves"}});
+    policy.entries.push_back({"x", {}, {"dead.{queue}.here"}});
+    for (const char* own : {"retryd.errors", "retryd.parked", "email.parked", "web.shop.parked", "graves",
+                            "dead.x.here", "any.retry.5s", "retryd.l.5s", "retryd.l.5s.high"}) {
+        CAPTURE(own);
+        CHECK(is_own_queue(policy, own));
+    }
+    for (const char* other : {"email", "web.shop", "other.parked", ".parked", "parked", "dead.y.here", "retryd.other",
+                              "dead.here", "graves.5s"}) {
+        CAPTURE(other);
+        CHECK_FALSE(is_own_queue(policy, other));
+    }
+    CHECK(match(policy_of({"*"}), "retryd.errors") == nullptr);
+    CHECK(match(policy_of({"*"}), "email.parked") == nullptr);
+}
+
 }  // namespace retryd::core

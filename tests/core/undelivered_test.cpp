@@ -79,6 +79,8 @@ TEST_CASE("the producer's routing key is the carried one, else that of the death
     CHECK(producer_routing_key({death, carried, ""}).empty());
     carried.routing_key = std::string_view{long_key}.substr(1);
     CHECK(producer_routing_key({death, carried, ""}).size() == 255);
+    carried.routing_key = "\xff\xfe";
+    CHECK(producer_routing_key({death, carried, ""}).empty());
 }
 
 }  // namespace retryd::core

@@ -54,7 +54,7 @@ TEST_CASE("a former error queue and a former binding are left to the operator, w
     to.error_queue = "new";
     const auto notes = left_behind(from, to);
     REQUIRE(notes.size() == 2);
-    CHECK(notes[0].find("'retryd.errors': what is still in it is not taken any more") != std::string::npos);
+    CHECK(notes[0].find("'retryd.errors': unbind it from exchange 'retryd.errors' now") != std::string::npos);
     CHECK(notes[1].find("exchange 'gone'") != std::string::npos);
     CHECK(left_behind(from, from).empty());
 }

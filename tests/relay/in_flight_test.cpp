@@ -6,10 +6,12 @@
 namespace retryd::relay {
 namespace {
 
-Pending pending(core::DeliveryTag tag, const std::shared_ptr<Target>& target = nullptr) {
+Pending pending(core::DeliveryTag tag, const std::shared_ptr<Target>& target = nullptr,
+                std::uint64_t published_as = 0) {
     Pending made;
     made.tag = tag;
     made.target = target;
+    made.published_as = published_as;
     return made;
 }
 
@@ -73,23 +75,48 @@ TEST_CASE("numbers go on after everything was settled") {
     CHECK(confirm(in_flight, 2, false) == Tags{2});
 }
 
-TEST_CASE("a return puts every open publication to that queue under suspicion, and no other") {
-    const auto gone = std::make_shared<Target>();
-    const auto there = std::make_shared<Target>();
+TEST_CASE("a return puts under suspicion what is unconfirmed with its exchange and key, and nothing else") {
     InFlight in_flight;
-    in_flight.add(pending(1, gone));
-    in_flight.add(pending(2, there));
-    in_flight.add(pending(3, gone));
+    const auto one = std::make_shared<Target>();
+    const auto other = std::make_shared<Target>();
+    const std::uint64_t gone = hash_of_address("team", "dead");
+    const std::uint64_t there = hash_of_address("team", "alive");
+    in_flight.add(pending(1, one, gone));
+    in_flight.add(pending(2, one, there));
+    in_flight.add(pending(3, one, gone));
+    in_flight.add(pending(4, other, gone));  // two ways may lead to the same address
     std::vector<Pending> settled;
     in_flight.confirm(1, false, settled);
-    in_flight.mark_returned(*gone);
-    in_flight.add(pending(4, gone));
-    in_flight.confirm(4, true, settled);
-    REQUIRE(settled.size() == 4);
+    CHECK(in_flight.mark_returned(gone) == std::vector{one, other});
+    in_flight.add(pending(5, one, gone));
+    in_flight.confirm(5, true, settled);
+    REQUIRE(settled.size() == 5);
     CHECK_FALSE(settled[0].returned);
     CHECK_FALSE(settled[1].returned);
     CHECK(settled[2].returned);
-    CHECK_FALSE(settled[3].returned);
+    CHECK(settled[3].returned);
+    CHECK_FALSE(settled[4].returned);
+}
+
+TEST_CASE("addresses that differ in exchange or key differ") {
+    CHECK(hash_of_address("", "a") != hash_of_address("a", ""));
+    CHECK(hash_of_address("a", "b") != hash_of_address("b", "a"));
+    CHECK(hash_of_address("ab", "c") != hash_of_address("a", "bc"));
+}
+
+TEST_CASE("an abandoned channel gives all that was unsettled, and the next publication is number 1") {
+    InFlight in_flight;
+    for (core::DeliveryTag tag = 1; tag <= 3; ++tag)
+        in_flight.add(pending(tag));
+    std::vector<Pending> settled;
+    in_flight.confirm(2, false, settled);
+    const auto lost = in_flight.abandon();
+    REQUIRE(lost.size() == 2);
+    CHECK(lost[0].tag == 1);
+    CHECK(lost[1].tag == 3);
+    CHECK(in_flight.empty());
+    CHECK_FALSE(in_flight.oldest());
+    CHECK(in_flight.add(pending(4)) == 1);
 }
 
 }  // namespace retryd::relay

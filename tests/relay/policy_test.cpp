@@ -1,4 +1,6 @@
 // What an entry says beyond its ladder: drop, max_age, jitter, parking exchanges, the dead-letter exchanges of others.
+#include <algorithm>
+
 #include "relay/relay_fixture.h"
 #include "support/catch.h"
 
@@ -111,8 +113,8 @@ TEST_CASE("a parking exchange that leads nowhere: nothing is acked, and the catc
     f.deliver(used_up());
     f.confirm_all();
     CHECK(f.broker.acked.empty());
-    CHECK(f.reporter.lines ==
-          Lines{"refused team.dlx exchange 'team.dlx' leads to no queue", "requeued team.dlx returned 1000"});
+    CHECK(f.reporter.lines == Lines{"refused team.dlx exchange 'team.dlx' leads to no queue with routing key 'dead'",
+                                    "requeued team.dlx returned 1000"});
     f.pass(core::Milliseconds{1000});
     CHECK(f.broker.requeued == Tags{1});
     f.deliver(used_up());
@@ -123,21 +125,93 @@ TEST_CASE("a parking exchange that leads nowhere: nothing is acked, and the catc
     f.broker.exchanges["team.dlx"] = "graveyard";
     f.broker.queues["graveyard"];
     f.deliver(used_up());
-    f.answer_declares();
     CHECK(f.lying_in("graveyard") == 1);
-    CHECK(f.reporter.lines.back() == "healed team.dlx");
+    f.confirm_all();
+    CHECK(f.reporter.lines[3] == "healed team.dlx");
 }
 
-TEST_CASE("two keys of one exchange are two targets: what one loses does not stop the other") {
-    core::Policy policy = with({"", "team.dlx", "a"});
-    policy.entries.push_back({"sms", {"l", {core::Milliseconds{1000}}}, {"", "team.dlx", "b"}});
-    Fixture f(policy);
+TEST_CASE("one key of the producers that leads nowhere does not stop the others of the same exchange") {
+    Fixture f(with({"", "team.dlx", std::nullopt}));
+    f.broker.exchanges["team.dlx"] = "not there";
     f.answer_declares();
-    f.relay.on_returned("team.dlx", "a", f.now);
+    f.deliver(used_up("odd"));
     f.broker.exchanges["team.dlx"] = "graveyard";
     f.broker.queues["graveyard"];
-    f.deliver({"sms", "rejected", "sms", 1});
+    f.deliver(used_up("usual"));
+    f.confirm_all();
+    CHECK(f.broker.acked == Tags{});  // the usual one waits for the odd one; it was not given back
     CHECK(f.lying_in("graveyard") == 1);
+    f.pass(core::Milliseconds{1000});
+    CHECK(f.broker.requeued == Tags{1});
+    f.deliver(used_up("odd"));
+    f.deliver(used_up("usual"));
+    f.confirm_all();
+    CHECK(f.lying_in("retryd.parked") == 1);
+    CHECK(f.lying_in("graveyard") == 2);
+    CHECK(f.broker.acked == Tags{2, 3, 4});
+}
+
+TEST_CASE("a message is not taken for arrived because another entry parks with its very routing key") {
+    core::Policy policy = with({"", "team.dlx", std::nullopt});
+    policy.entries.push_back({"sms", {"l", {core::Milliseconds{1000}}}, {"", "team.dlx", "dead"}});
+    Fixture f(policy);
+    f.broker.exchanges["team.dlx"] = "not there";
+    f.answer_declares();
+    f.deliver(used_up("dead"));
+    f.confirm_all();
+    CHECK(f.broker.acked.empty());
+}
+
+TEST_CASE("an exchange that leads what is parked back to us is done without: no message runs round and round") {
+    Fixture f(with({"", "team.dlx", "dead"}));
+    f.broker.exchanges["team.dlx"] = "graveyard";
+    f.broker.queues["graveyard"];
+    f.answer_declares();
+    DeadMessage back = used_up();
+    back.parked_before = true;
+    f.deliver(back);
+    CHECK(f.lying_in("graveyard") == 0);
+    CHECK(f.lying_in("retryd.parked") == 1);
+    CHECK(f.reporter.lines ==
+          Lines{"refused team.dlx exchange 'team.dlx' leads what is parked back to the error queue"});
+}
+
+TEST_CASE("an exchange that may not be published to is done without, and everybody else goes on") {
+    Fixture f(with({"", "team.dlx", "dead"}));
+    f.broker.exchanges["team.dlx"] = "graveyard";
+    f.broker.queues["graveyard"];
+    f.answer_declares();
+    f.deliver(used_up());
+    f.deliver();
+    f.close_publishing(403, "ACCESS_REFUSED - cannot publish to internal exchange 'team.dlx' in vhost '/'");
+    CHECK(f.broker.dead_lettered.empty());
+    f.pass(core::Milliseconds{1000});
+    CHECK(f.broker.requeued == Tags{1, 2});
+    f.deliver(used_up());
+    f.deliver();
+    f.confirm_all();
+    CHECK(f.lying_in("retryd.parked") == 1);
+    CHECK(f.broker.acked == Tags{3, 4});
+    CHECK(f.reporter.lines[0].starts_with("refused team.dlx the broker lets nobody publish to it like that: ACCESS"));
+    // Looked for again, it is there, as before: that alone is no healing.
+    f.pass(core::Milliseconds{60'000});
+    f.deliver(used_up());
+    f.answer_declares();
+    CHECK(f.reporter.lines.back() != "healed team.dlx");
+    f.confirm_all();
+    CHECK(std::count(f.reporter.lines.begin(), f.reporter.lines.end(), "healed team.dlx") == 1);
+}
+
+TEST_CASE("queues of our own are no work queues, whatever an x-death says: no rungs are made for them") {
+    core::Policy policy = Fixture::policy();
+    policy.entries.push_back({"*", {"any", {core::Milliseconds{1000}}}, {"{queue}.parked"}});
+    Fixture f(policy);
+    f.answer_declares();
+    for (const char* queue : {"email.retry.5s", "retryd.shared.5s", "retryd.parked", "email.parked", "any.parked"})
+        f.deliver({queue});
+    CHECK(f.broker.checks.empty());
+    CHECK(f.lying_in("retryd.parked") == 5);
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-entry");
 }
 
 TEST_CASE("other dead-letter exchanges are bound at start; a refused one is reported and tried again every minute") {

@@ -48,6 +48,7 @@ struct DeadMessage {
     std::string routing_key = {};
     std::uint64_t first_death = 0;
     bool redelivered = false;
+    bool parked_before = false;
 };
 
 class Fixture {
@@ -89,9 +90,11 @@ class Fixture {
                                        {"retryd-queue", core::Value::of_longstr(dead.carried_queue)},
                                        {"retryd-attempt", core::Value::of_long(dead.carried_attempt)},
                                        {"retryd-first-death", core::Value::of_timestamp(dead.first_death)}};
+        std::vector<core::Field> fields(headers, headers + (dead.carried_queue.empty() ? 1 : 3));
+        if (dead.first_death != 0) fields.push_back(headers[3]);
+        if (dead.parked_before) fields.push_back({"retryd-parked-reason", core::Value::of_longstr("too-old")});
         core::Message message;
-        const std::size_t carried = dead.first_death == 0 ? 3U : 4U;
-        message.properties.headers = core::Table{headers, dead.carried_queue.empty() ? 1U : carried};
+        message.properties.headers = core::Table{fields.data(), fields.size()};
         if (dead.priority != 0) message.properties.priority = dead.priority;
         message.body = dead.body;
         return broker.deliver(relay, message, now, dead.redelivered);

@@ -140,6 +140,15 @@ TEST_CASE("what its rung could not deliver is parked as unpublishable when its q
     CHECK(f.header("retryd.parked", "retryd-parked-reason") == "unpublishable");
 }
 
+TEST_CASE("an undelivered message of a queue that no entry names, or of our own, is never bound: parked") {
+    SharedFixture f;
+    for (const char* queue : {"nobody's", "retryd.errors", "retryd.parked", "email.parked", "retryd.shared.1s"})
+        f.deliver_undelivered(queue);
+    CHECK(f.broker.binds.empty());
+    CHECK(f.lying_in("retryd.parked") == 5);
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-entry");
+}
+
 TEST_CASE("an answer holds for those that waited for it: a queue that comes and goes makes no message run round") {
     SharedFixture f;
     f.deliver_undelivered("email");
