@@ -20,7 +20,7 @@ number_of() {
 # case (a sanitizer's finding, a crash, an end without a summary, no test at all) counts as one failure.
 count() {
     local line bad=0
-    line=$(grep -E '^(All tests passed|test cases:)' "$1" | tail -n 1) || true
+    line=$(grep -aE '^(All tests passed|test cases:)' "$1" | tail -n 1) || true
     case $line in
         All*) passed=$((passed + $(number_of "$line" 'test case'))) ;;
         test*)
@@ -55,6 +55,6 @@ run_suite() {
 # How many test cases COMMAND has, as it lists them.
 count_cases() {
     local line
-    line=$("$@" --list-tests 2>/dev/null | grep -E '^[0-9]+ (matching )?test cases?$' | tail -n 1) || true
+    line=$("$@" --list-tests 2>/dev/null | grep -aE '^[0-9]+ (matching )?test cases?$' | tail -n 1) || true
     number_of "$line" '(matching )?test case'
 }

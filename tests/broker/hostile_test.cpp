@@ -146,20 +146,23 @@ TEST_CASE("headers that claim to be retryd's, with wrong types or numbers, neith
     s.stop();
 }
 
-TEST_CASE(
-    "queue names that are empty or contain line breaks are parked as no-death, others that match nothing as no-entry") {
+TEST_CASE("names that no queue can have are parked as no-death, others that match nothing as no-entry") {
     Hostile s;
-    for (const std::string& name : {std::string(), std::string("a\nb"), std::string("a\r\nb"), std::string(300, 'q')}) {
+    for (const std::string& name :
+         {std::string(), std::string("a\nb"), std::string("a\r\nb"), std::string(300, 'q'), std::string("\xff\xfe"),
+          std::string("nul\0byte", 8), s.queue_name("glob.") + "\xff"}) {
         CAPTURE(name);
         s.to_error_exchange("x", died_in(name));
         CHECK(text_header(s.take_parked(s.config.catch_all), "retryd-parked-reason") == "no-death");
     }
-    for (const std::string& name : {std::string("*"), std::string("?"), std::string(255, 'q'), std::string("\xff\xfe"),
-                                    std::string("nul\0byte", 8), s.work + ".parked", std::string("amq.gen-x")}) {
+    for (const std::string& name :
+         {std::string("*"), std::string("?"), std::string(255, 'q'), s.work + ".parked", std::string("amq.gen-x"),
+          s.config.catch_all, s.rung(s.work, "50ms"), std::string("retryd.any.5s")}) {
         CAPTURE(name);
         s.to_error_exchange("x", died_in(name));
         CHECK(text_header(s.take_parked(s.config.catch_all), "retryd-parked-reason") == "no-entry");
     }
+    CHECK(s.daemon.lines_with({"connected to"}) == 1);
     s.check_still_works();
     s.stop();
 }

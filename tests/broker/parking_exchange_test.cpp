@@ -110,3 +110,47 @@ TEST_CASE("a parking exchange that leads nowhere: the catch-all after one refusa
     s.stop();
     CHECK(s.depth(s.config.error_queue) == 0);
 }
+
+TEST_CASE("a message is not lost because another entry parks with the routing key that its producer used") {
+    Team s;
+    s.open_exchange("only.this.key");
+    const std::string own = s.parking_work_queue("own", "");
+    s.parking_work_queue("fixed", ", routing_key: dead");
+    const std::string events = s.exchange_name("events");
+    s.client.declare_exchange(events, "topic");
+    s.client.bind(own, events, "dead");
+    s.start();
+    s.use_up(own, events, "dead");
+    check_parked(s.take(s.config.catch_all), own);
+    s.stop();
+}
+
+TEST_CASE("a parking exchange that nobody may publish to: the catch-all takes its messages, and others go on") {
+    Team s;
+    rabbitmqctl("eval 'rabbit_exchange:declare(rabbit_misc:r(<<\"/\">>, exchange, <<\"" + s.exchange +
+                "\">>), topic, true, false, true, [], <<\"test\">>).'");  // internal
+    const std::string work = s.parking_work_queue("work", "");
+    const std::string neighbour = s.work_queue("neighbour");
+    s.retry(neighbour, {"50ms"});
+    s.start();
+    s.use_up(work);
+    s.use_up(neighbour);
+    check_parked(s.take(s.parking_of(neighbour)), neighbour);
+    check_parked(s.take(s.config.catch_all), work);
+    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    s.stop();
+}
+
+TEST_CASE("a parking exchange that leads back to the error queue: no message runs round and round") {
+    Team s;
+    s.client.declare_exchange(s.exchange, "topic");
+    const std::string work = s.parking_work_queue("work", "");
+    s.start();
+    s.client.bind(s.config.error_queue, s.exchange, "#");
+    s.use_up(work);
+    const Received parked = s.take(s.config.catch_all);
+    check_parked(parked, work);
+    CHECK(long_header(parked, "retryd-attempt") <= 4);
+    CHECK(s.daemon.lines_with({"leads what is parked back to the error queue"}) == 1);
+    s.stop();
+}
