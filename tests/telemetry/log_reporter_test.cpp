@@ -95,7 +95,8 @@ TEST_CASE("a returned message says of a queue that it will be declared, of an ex
     const auto line = [](Role role) {
         return said([&](LogReporter& r) { r.requeued(role, "x", RequeueCause::returned, Milliseconds{1000}); });
     };
-    CHECK(line(Role::rung).starts_with("<4>nothing leads to queue 'x' any more; it will be declared again. Messages for it"));
+    CHECK(line(Role::rung)
+              .starts_with("<4>nothing leads to queue 'x' any more; it will be declared again. Messages for it"));
     CHECK(line(Role::parking_exchange).starts_with("<4>exchange 'x' led to no queue. Messages for it"));
 }
 
