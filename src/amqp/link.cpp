@@ -43,7 +43,9 @@ class Link::Intake : public Events {
     explicit Intake(Link& link) : link_(link) {}
 
     void on_delivery(const core::Delivery& delivery) override { link_.relay_->on_delivery(delivery, link_.now_); }
-    void on_unreadable_delivery(core::DeliveryTag tag) override { link_.relay_->on_unreadable_delivery(tag); }
+    void on_unreadable_delivery(core::DeliveryTag tag) override {
+        link_.relay_->on_unreadable_delivery(tag, link_.now_);
+    }
     void on_consume_ok() override {
         if (!link_.consumed_) link_.observer_.consuming();
         link_.consumed_ = true;
@@ -120,13 +122,19 @@ void Link::open_publishing_channel() {
 
 bool Link::turn(const core::Now& now) {
     now_ = now;
+    const bool more = exchange_events_or_tell();
+    require_confirms();
+    declare_base_again();
+    return more;
+}
+
+/// A connection that ends may have choked on a message. What the broker refuses for another reason, a missing
+/// permission most of all, says nothing about any message.
+bool Link::exchange_events_or_tell() {
     try {
-        const bool more = exchange_events();
-        require_confirms();
-        declare_base_again();
-        return more;
+        return exchange_events();
     } catch (const Error& error) {
-        relay_->on_connection_lost(error.provoked());
+        if (error.provoked() || error.kind() == Error::Kind::lost) relay_->on_connection_lost(error.provoked());
         throw;
     }
 }
@@ -177,6 +185,7 @@ void Link::wait(int wake_fd, core::Milliseconds time) {
 }
 
 void Link::stop_consuming() {
+    leaving_ = true;
     if (!consumer_tag_.empty()) intake_->cancel(relay_channel, consumer_tag_);
 }
 

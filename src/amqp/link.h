@@ -95,6 +95,7 @@ class Link : public relay::Broker {
     void declare_next(const std::shared_ptr<Declaration>& declaration);
     void consume();
     void open_publishing_channel();
+    bool exchange_events_or_tell();
     bool exchange_events();
     void require_confirms();
     bool take_deliveries(Events& events);
@@ -107,6 +108,7 @@ class Link : public relay::Broker {
     Declarer declarer_;
     relay::Relay* relay_ = nullptr;
     std::string consumer_tag_;
+    bool leaving_ = false;   // nothing is consumed any more
     bool consumed_ = false;  // the operator knows that messages are taken
     core::Now now_{};
     core::SteadyTime last_ack_{};

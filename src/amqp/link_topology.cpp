@@ -47,17 +47,23 @@ void Link::declare_base() {
         declarer_.submit(step_for(item, settings_->declare), [this, last](const Declarer::Outcome& outcome) {
             if (outcome.result != Declarer::Result::done) throw Error(Error::Kind::refused, why_not(outcome));
             if (!outcome.text.empty() && !consumed_) observer_.accepted(outcome.text);
-            if (last && consumer_tag_.empty()) consume();
+            if (last && consumer_tag_.empty() && !leaving_) consume();
         });
     }
     base_due_ = now_.steady + base_again_after;
 }
 
 /// Somebody may have deleted an exchange or a binding under us: what work queues dead-letter would be lost, and nobody
-/// would say so. Declaring what is there does nothing.
+/// would say so. Declaring what is there does nothing. The broker may also have taken our consumer away without a word
+/// (3.8.9 does, now and then, when the queue is deleted).
 void Link::declare_base_again() {
-    if (consumer_tag_.empty() || now_.steady < base_due_) return;
+    if (!consumed_ || leaving_ || now_.steady < base_due_) return;
     declare_base();
+    declarer_.submit(Declarer::CheckQueue{settings_->policy.error_queue}, [this](const Declarer::Outcome& outcome) {
+        if (leaving_ || outcome.result != Declarer::Result::done || outcome.counts.consumers > 0) return;
+        throw Error(Error::Kind::lost, "the error queue '" + settings_->policy.error_queue +
+                                           "' has no consumer any more, and the broker has not said so");
+    });
     if (!core::has_shared_ladder(settings_->policy)) return;
     declarer_.submit(step_for(core::return_exchange_spec(settings_->policy), settings_->declare),
                      [](const Declarer::Outcome&) {});  // a refusal shows when it is needed
@@ -77,6 +83,7 @@ void Link::adopt(std::shared_ptr<const config::Settings> settings) {
     const std::string wanted = core::consumer_tag(settings_->policy);
     const bool clean = core::features_of(version()).clean_cancel;
     if (former.empty() || !clean || (wanted == former && !other_prefetch)) return;
+    base_due_ = now_.steady + base_again_after;  // for a moment there is no consumer
     // Deliveries of the former consumer stay valid: their tags are the channel's.
     intake_->cancel(relay_channel, former);
     consume();

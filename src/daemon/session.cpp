@@ -28,13 +28,11 @@ std::shared_ptr<const core::Policy> policy_of(const std::shared_ptr<const config
 
 }  // namespace
 
-Session::Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name,
-                 std::function<void()> on_consuming)
+Session::Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name)
     : context_(context),
       settings_(context.configuration.current()),
       name_(std::move(name)),
       log_(context.log),
-      on_consuming_(std::move(on_consuming)),
       reporter_(log_),
       link_(settings_, endpoint, *this),
       guard_(context.watchdog, link_.sockets(), 2 * settings_->broker.heartbeat, read_clocks().steady),
@@ -146,7 +144,6 @@ void Session::consuming() {
             settings_->policy.error_queue + "'",
         {{"broker", name_}, {"version", core::to_string(link_.version())}, {"queue", settings_->policy.error_queue}});
     notify_ready("connected to " + name_);
-    on_consuming_();
 }
 
 void Session::accepted(std::string_view note) {

@@ -1,7 +1,6 @@
 // One connection's life: connect, declare, consume, relay, and leave in order when asked to.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -32,10 +31,8 @@ struct SessionContext {
 
 class Session : private amqp::LinkObserver {
   public:
-    /// Connects; throws amqp::Error. `name` is what the log calls the broker; `on_consuming` is called once, when the
-    /// first message may come.
-    Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name,
-            std::function<void()> on_consuming);
+    /// Connects; throws amqp::Error. `name` is what the log calls the broker.
+    Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name);
 
     /// Returns when a stop was requested, or a configuration was loaded that takes a new connection: then all that was
     /// in flight is settled, or the shutdown timeout is over. Throws amqp::Error: then this session is over, and the
@@ -61,7 +58,6 @@ class Session : private amqp::LinkObserver {
     std::shared_ptr<const config::Settings> next_;  // to be adopted once nothing is in flight; mostly null
     std::string name_;
     telemetry::Log& log_;
-    std::function<void()> on_consuming_;
     telemetry::LogReporter reporter_;
     amqp::Link link_;
     Watchdog::Guard guard_;

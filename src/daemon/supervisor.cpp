@@ -66,8 +66,7 @@ void Rounds::run() {
 void Rounds::try_one(const config::Endpoint& endpoint, bool round_over) {
     const auto begin = std::chrono::steady_clock::now();
     try {
-        Session session(context_, endpoint, name_of(endpoint), [&] { faults_.healed(); });
-        session.run();
+        Session(context_, endpoint, name_of(endpoint)).run();
     } catch (const amqp::Error& error) {
         const bool lasted = std::chrono::steady_clock::now() - begin > settings_->broker.reconnect.max;
         after_fault(endpoint, error, lasted, round_over);
@@ -76,7 +75,10 @@ void Rounds::try_one(const config::Endpoint& endpoint, bool round_over) {
 
 void Rounds::after_fault(const config::Endpoint& endpoint, const amqp::Error& error, bool lasted, bool round_over) {
     // Only a session that lasted is a success: one that breaks at once, again and again, must not do so hot.
-    if (lasted) backoff_.reset();
+    if (lasted) {
+        backoff_.reset();
+        faults_.healed();
+    }
     // Another broker of the list is tried at once; only a whole round without success costs a wait.
     const core::Milliseconds time = round_over ? backoff_.next(context_.dice()) : core::Milliseconds::zero();
     const std::string broker = name_of(endpoint);

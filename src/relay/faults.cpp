@@ -10,6 +10,7 @@ namespace {
 
 using core::Milliseconds;
 
+constexpr Milliseconds stuck_for{30'000};
 constexpr int access_refused = 403;
 constexpr int not_found = 404;
 
@@ -27,13 +28,19 @@ std::string_view exchange_in(std::string_view why) {
 
 }  // namespace
 
-void Relay::on_unreadable_delivery(core::DeliveryTag tag) {
+void Relay::on_unreadable_delivery(core::DeliveryTag tag, const core::Now& now) {
     settlements_.delivered(tag);
     if (stopping_) return;
-    dead_letter(tag, "", "its headers nest too deep to be read");
+    dead_letter(tag, "", "its headers nest too deep to be read", now.steady);
 }
 
-void Relay::dead_letter(core::DeliveryTag tag, std::string_view work_queue, std::string_view why) {
+/// Where nothing may be declared nobody knows whether the error queue dead-letters at all: then the message stays.
+void Relay::dead_letter(core::DeliveryTag tag, std::string_view work_queue, std::string_view why,
+                        core::SteadyTime now) {
+    if (!surroundings_.declare) {
+        requeues_.add(now + stuck_for, tag);
+        return reporter_.stuck(work_queue, why, stuck_for);
+    }
     broker_.dead_letter(tag);
     settlements_.settled(tag);
     reporter_.dead_lettered(work_queue, why);
@@ -113,7 +120,7 @@ void Relay::on_publishing_closed(int code, std::string_view why, const core::Now
     if (lost.size() == 1 && !about_exchange) {
         const Pending& guilty = lost.front();
         suspects_.found();
-        dead_letter(guilty.tag, guilty.work_queue ? *guilty.work_queue : "", why);
+        dead_letter(guilty.tag, guilty.work_queue ? *guilty.work_queue : "", why, now.steady);
         return carry_held(now);
     }
     if (about_exchange) {
@@ -145,14 +152,14 @@ void Relay::on_connection_lost(bool provoked) {
 }
 
 /// False: it has ended enough connections, and is dealt with.
-bool Relay::may_be_tried(const core::Delivery& delivery, std::string_view work_queue) {
+bool Relay::may_be_tried(const core::Delivery& delivery, std::string_view work_queue, core::SteadyTime now) {
     const std::uint64_t digest = core::digest(delivery.message);
     if (!suspects_.condemned(digest)) {
         suspects_.trying(digest);
         return true;
     }
     suspects_.found();
-    dead_letter(delivery.tag, work_queue, "each time it was published the broker ended the connection");
+    dead_letter(delivery.tag, work_queue, "each time it was published the broker ended the connection", now);
     return false;
 }
 

@@ -144,7 +144,7 @@ Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& 
     const std::string_view work_queue = pending.work_queue ? std::string_view{*pending.work_queue} : "";
     if (suspects_.alone()) {
         if (!in_flight_.empty()) return Step::wait;
-        if (!may_be_tried(delivery, work_queue)) return Step::done;
+        if (!may_be_tried(delivery, work_queue, pending.sent_at)) return Step::done;
     }
     const Target& to = *pending.target;
     pending.redelivered = delivery.redelivered;
@@ -160,7 +160,7 @@ Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& 
         case PublishResult::header_too_large:
             break;
     }
-    dead_letter(delivery.tag, work_queue, "its headers do not fit an AMQP frame");
+    dead_letter(delivery.tag, work_queue, "its headers do not fit an AMQP frame", pending.sent_at);
     return Step::done;
 }
 

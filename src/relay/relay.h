@@ -57,7 +57,7 @@ class Relay {
 
     void on_delivery(const core::Delivery& delivery, const core::Now& now);
     /// Its headers nest too deep to be read: the broker moves it to the catch-all.
-    void on_unreadable_delivery(core::DeliveryTag tag);
+    void on_unreadable_delivery(core::DeliveryTag tag, const core::Now& now);
     /// The broker handed a publication back as unroutable.
     void on_returned(std::string_view exchange, std::string_view routing_key, const core::Now& now);
     /// The broker closed the publishing channel because of a publication; a new one is there already, which counts from
@@ -113,11 +113,11 @@ class Relay {
     Step bring_home(const core::Delivery& delivery, std::string_view work_queue, const core::Now& now);
     Step publish(const core::Delivery& delivery, const core::Message& composed, const core::Story& story,
                  Pending pending);
-    bool may_be_tried(const core::Delivery& delivery, std::string_view work_queue);
+    bool may_be_tried(const core::Delivery& delivery, std::string_view work_queue, core::SteadyTime now);
     void settle(const Pending& pending, bool acked, const core::Now& now);
 
     // What the broker refuses, loses or cannot take.
-    void dead_letter(core::DeliveryTag tag, std::string_view work_queue, std::string_view why);
+    void dead_letter(core::DeliveryTag tag, std::string_view work_queue, std::string_view why, core::SteadyTime now);
     void requeue_later(const Pending& pending, RequeueCause cause, const core::Now& now);
     void refuse(Target& target, std::string_view why, const core::Now& now);
     void report_healed(Target& target);

@@ -57,6 +57,10 @@ class Reporter {
     /// Handed to the broker's own dead-lettering, because its headers cannot be read or do not fit a frame.
     virtual void dead_lettered(std::string_view work_queue, std::string_view why) = 0;
 
+    /// The same, but nobody knows whether the error queue dead-letters at all (`declare: false`): it goes back there
+    /// after `delay`, and will be met again.
+    virtual void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) = 0;
+
     /// Goes back to the error queue after `delay`.
     virtual void requeued(Role role, std::string_view target, RequeueCause cause, core::Milliseconds delay) = 0;
 

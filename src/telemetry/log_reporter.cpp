@@ -124,6 +124,15 @@ void LogReporter::dead_lettered(std::string_view work_queue, std::string_view wh
                {{"work_queue", std::string{work_queue}}, {"cause", std::string{why}}});
 }
 
+void LogReporter::stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) {
+    log_.write(LogLevel::error, "stuck",
+               "a message " + from(work_queue) + " cannot be published again: " + std::string{why} +
+                   ". With `declare: false` retryd does not know whether the error queue would dead-letter it, so it "
+                   "stays there, and is tried again every " +
+                   core::format_duration(delay) + ". Take it out by hand",
+               {{"work_queue", std::string{work_queue}}, {"cause", std::string{why}}});
+}
+
 void LogReporter::requeued(relay::Role role, std::string_view target, relay::RequeueCause cause,
                            core::Milliseconds delay) {
     const bool said = !failing_.try_emplace(std::string{target}, cause).second;

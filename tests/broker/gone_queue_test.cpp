@@ -31,7 +31,7 @@ struct Gone : Scenario {
     }
 
     /// Ten of the neighbour's go round on the same delay, after those of the deleted queue.
-    void check_neighbour_goes_on() {
+    void check_neighbour_goes_on(milliseconds delay = milliseconds(500)) {
         Worker worker(neighbour);
         for (int i = 0; i < 10; ++i)
             client.send("", neighbour, {.body = "neighbour"});
@@ -45,7 +45,7 @@ struct Gone : Scenario {
             CHECK(long_header(back, "retryd-attempt") == 1);
             worker.ack(back);
         }
-        CHECK(since(rejected) < milliseconds(500 + 700));
+        CHECK(since(rejected) < delay + milliseconds(700));
     }
 
     std::string doomed;
@@ -88,9 +88,9 @@ TEST_CASE("return: headers, work queue deleted and made again: it is bound again
     const std::string rungs = GENERATE(as<std::string>{}, "quorum", "classic");
     CAPTURE(rungs);
     Gone s;
-    const std::string ladder = s.share({s.doomed, s.neighbour}, {"500ms", "30s"}, rungs);
+    const std::string ladder = s.share({s.doomed, s.neighbour}, {"2s", "30s"}, rungs);
     s.start();
-    s.delete_while_they_wait(s.shared_rung(ladder, "500ms"));
+    s.delete_while_they_wait(s.shared_rung(ladder, "2s"));
     s.work_queue("doomed");
     Worker worker(s.doomed, 500);
     for (int i = 0; i < waiting; ++i) {
@@ -101,7 +101,7 @@ TEST_CASE("return: headers, work queue deleted and made again: it is bound again
         worker.ack(back);
     }
     CHECK(worker.stays_idle(milliseconds(100)));
-    s.check_neighbour_goes_on();
+    s.check_neighbour_goes_on(seconds(2));
     CHECK(s.depth(s.config.catch_all) == 0);
     s.stop();
 }

@@ -187,4 +187,17 @@ TEST_CASE("since when a confirm is missing is told by the oldest publication tha
     CHECK_FALSE(f.relay.unconfirmed_since());
 }
 
+TEST_CASE("where nothing may be declared nothing is handed to a dead-lettering that may not be there: it stays") {
+    Fixture f(Fixture::policy(), {}, false);
+    f.answer_declares();
+    f.deliver();
+    f.close_publishing(406, "too large");
+    CHECK(f.broker.dead_lettered.empty());
+    CHECK(f.reporter.lines == Lines{"stuck email too large"});
+    f.pass(core::Milliseconds{29'999});
+    CHECK(f.broker.requeued.empty());
+    f.pass(core::Milliseconds{1});
+    CHECK(f.broker.requeued == Tags{1});
+}
+
 }  // namespace retryd::relay

@@ -21,6 +21,9 @@ class LineReporter : public Reporter {
     void dead_lettered(std::string_view work_queue, std::string_view why) override {
         add({"dead-lettered", work_queue, why});
     }
+    void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds) override {
+        add({"stuck", work_queue, why});
+    }
     void requeued(Role, std::string_view target, RequeueCause cause, core::Milliseconds delay) override {
         constexpr std::string_view words[] = {"nacked", "returned", "channel-closed"};
         add({"requeued", target, words[static_cast<int>(cause)], std::to_string(delay.count())});

@@ -291,7 +291,7 @@ TEST_CASE("headers too large for a frame, or too deep to be read, go the broker'
     f.broker.largest_header_count = 0;
     f.deliver();
     f.broker.unacked.insert(2);
-    f.relay.on_unreadable_delivery(2);
+    f.relay.on_unreadable_delivery(2, f.now);
     CHECK(f.broker.dead_lettered == Tags{1, 2});
     CHECK(f.relay.in_flight() == 0);
     f.relay.flush(f.now);
