@@ -1,0 +1,78 @@
+# shellcheck shell=bash disable=SC2154
+# Three nodes of scripts/broker that know each other. Sourced after node.sh.
+#
+# Nodes find each other through epmd, which the first node on a machine brings along, and which would die with it: so a
+# cluster has one of its own, in DIR/epmd.pid, that outlives every node.
+
+# start_epmd DIR ROOT PORT
+start_epmd() {
+    setsid chroot --userspec=rabbitmq:rabbitmq "$2" /usr/bin/env -i \
+        /usr/bin/epmd -port "$3" -address 127.0.0.1 >"$1/epmd.log" 2>&1 </dev/null &
+    echo "$!" >"$1/epmd.pid"
+    disown
+    until ! port_is_free "$3"; do
+        kill -0 "$(<"$1/epmd.pid")" || fail "epmd ended" "the nodes could not find each other" "read $1/epmd.log"
+        sleep 0.1
+    done
+}
+
+# add_node DIR NUMBER VERSION ROOT - the first one settles what the others take over: cookie and epmd.
+add_node() {
+    local dir=$1/$2 first=$1/1 settings
+    # shellcheck disable=SC2034  # write_node claims ports of this node's own, and start_node hands them over
+    ports_fd=
+    mkdir -p "$dir"
+    write_node "$dir" "$3" "$4" '' 0
+    if [[ $dir == "$first" ]]; then
+        # shellcheck source=/dev/null
+        settings=$(. "$dir/settings" && echo "$epmd_port")
+        start_epmd "$1" "$4" "$settings"
+    else
+        sed -i "s/^epmd_port=.*/$(grep '^epmd_port=' "$first/settings")/" "$dir/settings"
+        cp --preserve=ownership,mode "$first/node/.erlang.cookie" "$dir/node/.erlang.cookie"
+    fi
+    start_node "$dir"
+}
+
+# join_node DIR NODE_NAME - the node of DIR becomes one of that node's cluster.
+join_node() {
+    "$here/broker" ctl "$1" stop_app && "$here/broker" ctl "$1" join_cluster "$2" && "$here/broker" ctl "$1" start_app
+}
+
+start_cluster() {
+    local version=$1 dir=$2 number name
+    if [[ -e $dir/1 ]]; then fail "$dir is a cluster's already" "nothing was done" "scripts/cluster remove $dir"; fi
+    root_for "$version"
+    mkdir -p "$dir"
+    for number in 1 2 3; do add_node "$dir" "$number" "$version" "$root"; done
+    # shellcheck source=/dev/null
+    name=$(. "$dir/1/settings" && echo "$node_name")
+    for number in 2 3; do step "node $number joins" "$dir/join-$number.log" join_node "$dir/$number" "$name"; done
+    write_cluster_env "$dir"
+    say "the cluster is ready; . $dir/env"
+}
+
+# The environment of the first node, and what a test of the cluster needs besides.
+write_cluster_env() {
+    local number uris=''
+    for number in 1 2 3; do
+        # shellcheck source=/dev/null
+        uris+=" $(. "$1/$number/env" && echo "$RETRYD_TEST_AMQP_URI")"
+    done
+    {
+        cat "$1/1/env"
+        printf 'export RETRYD_TEST_CLUSTER_URIS=%q\n' "${uris# }"
+        printf 'export RETRYD_TEST_CLUSTER_DIR=%q\n' "$1"
+    } >"$1/env"
+}
+
+remove_cluster() {
+    local number
+    if [[ ! -e $1 ]]; then return; fi
+    need_node "$1/1"
+    for number in 1 2 3; do
+        if [[ -e $1/$number/settings ]]; then kill_node "$1/$number"; fi
+    done
+    if [[ -s $1/epmd.pid ]]; then kill "$(<"$1/epmd.pid")" 2>/dev/null || true; fi
+    rm -rf --one-file-system "$1"
+}

@@ -1,0 +1,91 @@
+#include "cluster/cluster.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <sstream>
+#include <stdexcept>
+
+#include "support/environment.h"
+
+namespace retryd::test {
+namespace {
+
+std::string variable(const char* name) {
+    const char* value = std::getenv(name);
+    if (value == nullptr)
+        throw std::runtime_error(
+            std::string(name) +
+            " is not set: these tests need a cluster; run them with ./test --cluster 4.3, or source "
+            "the env file of scripts/cluster first");
+    return value;
+}
+
+std::string output_of(const std::string& command) {
+    std::FILE* pipe = ::popen((command + " 2>&1 </dev/null").c_str(), "r");
+    if (pipe == nullptr) throw std::runtime_error("cannot run: " + command);
+    std::string output;
+    char buffer[4096];
+    while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, pipe))
+        output.append(buffer, count);
+    if (::pclose(pipe) != 0) throw std::runtime_error(command + " failed:\n" + output);
+    return output;
+}
+
+std::size_t place(int node) {
+    return static_cast<std::size_t>(node - 1);
+}
+
+}  // namespace
+
+Cluster::Cluster() : dir_(variable("RETRYD_TEST_CLUSTER_DIR")), broker_(variable("RETRYD_TEST_BROKER")) {
+    std::istringstream uris(variable("RETRYD_TEST_CLUSTER_URIS"));
+    for (std::string uri; uris >> uri;)
+        addresses_.push_back(stress::as_team(parse_address(uri)));
+    alive_.assign(addresses_.size(), true);
+    for (int node = 1; node <= 3; ++node) {
+        std::istringstream name(ctl(node, "eval 'io:format(\"~s~n\", [node()]).'"));
+        std::getline(name, names_.emplace_back());
+    }
+}
+
+Cluster::~Cluster() {
+    for (int node = 1; node <= 3; ++node) {
+        if (!alive_[place(node)]) start(node);
+    }
+}
+
+std::string Cluster::ctl(int node, const std::string& command) const {
+    return output_of(broker_ + " ctl " + dir_ + "/" + std::to_string(node) + " " + command);
+}
+
+void Cluster::kill(int node) {
+    output_of(broker_ + " kill " + dir_ + "/" + std::to_string(node));
+    alive_[place(node)] = false;
+}
+
+void Cluster::start(int node) {
+    output_of(broker_ + " start " + dir_ + "/" + std::to_string(node));
+    alive_[place(node)] = true;
+}
+
+int Cluster::leader_of(const std::string& queue) const {
+    const auto living = std::find(alive_.begin(), alive_.end(), true) - alive_.begin();
+    const std::string command = "--silent list_queues -p " + stress::vhost + " name leader";
+    const std::string listed = ctl(static_cast<int>(living) + 1, command);
+    std::istringstream lines(listed);
+    for (std::string name, leader; lines >> name >> leader;) {
+        if (name != queue) continue;
+        const auto found = std::find(names_.begin(), names_.end(), leader);
+        if (found != names_.end()) return static_cast<int>(found - names_.begin()) + 1;
+    }
+    throw std::runtime_error("queue " + queue + " has no leader:\n" + listed);
+}
+
+stress::Addresses Cluster::addresses_from(int node) const {
+    stress::Addresses rotated = addresses_;
+    std::rotate(rotated.begin(), rotated.begin() + (node - 1), rotated.end());
+    return rotated;
+}
+
+}  // namespace retryd::test

@@ -1,0 +1,39 @@
+// The three RabbitMQ nodes that scripts/cluster has started.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "stress/traffic.h"
+#include "stress/world.h"
+
+namespace retryd::test {
+
+/// Nodes are numbered 1 to 3. One that a test has killed is started again at its end.
+class Cluster {
+  public:
+    Cluster();
+    ~Cluster();
+    Cluster(const Cluster&) = delete;
+    Cluster& operator=(const Cluster&) = delete;
+
+    void kill(int node);
+    /// Back again when this returns.
+    void start(int node);
+    /// The node that leads that queue of the load, as one that lives sees it.
+    int leader_of(const std::string& queue) const;
+    const stress::Addresses& addresses() const { return addresses_; }
+    /// All of them, that one first.
+    stress::Addresses addresses_from(int node) const;
+
+  private:
+    std::string ctl(int node, const std::string& command) const;
+
+    std::string dir_;
+    std::string broker_;
+    stress::Addresses addresses_;
+    std::vector<std::string> names_;
+    std::vector<bool> alive_;
+};
+
+}  // namespace retryd::test

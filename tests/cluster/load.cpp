@@ -1,0 +1,100 @@
+#include "cluster/load.h"
+
+#include <stdlib.h>
+
+#include <fstream>
+#include <sstream>
+#include <thread>
+
+#include "stress/settle.h"
+#include "support/catch.h"
+#include "support/failure_log.h"
+
+namespace retryd::test {
+namespace {
+
+constexpr std::size_t messages_a_second = 200;
+
+/// Quorum queues: a classic one is gone with its node.
+const std::vector<stress::WorkQueue>& loaded_queues() {
+    static const std::vector<stress::WorkQueue> queues{stress::work_queue("orders"), stress::work_queue("hook.1"),
+                                                       stress::work_queue("events.quorum")};
+    return queues;
+}
+
+std::vector<std::string> names_of(const std::vector<stress::WorkQueue>& queues) {
+    std::vector<std::string> names;
+    for (const stress::WorkQueue& queue : queues)
+        names.push_back(queue.name);
+    return names;
+}
+
+}  // namespace
+
+Folder::Folder() {
+    std::string name = (std::filesystem::temp_directory_path() / "retryd-cluster-XXXXXX").string();
+    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
+    path = name;
+}
+
+Folder::~Folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path, ignored);
+}
+
+Load::Load(const Cluster& cluster, int connected_to)
+    : addresses_(cluster.addresses()), daemon_(folder_.path.string(), "retryd") {
+    stress::make_world(addresses_, loaded_queues());
+    daemon_.write(stress::configuration(cluster.addresses_from(connected_to), 0, loaded_queues()));
+    daemon_.start();
+    const bool began = await([&] { return consuming(); }, seconds(30));
+    INFO("retryd must consume the error queue");
+    REQUIRE(began);
+    std::size_t node = 0;
+    for (const stress::WorkQueue& queue : loaded_queues())
+        consumers_.push_back(std::make_unique<stress::Consumer>(addresses_, ledger_, queue.name, node++));
+    producer_ = std::make_unique<stress::Producer>(addresses_, ledger_, names_of(loaded_queues()), 1);
+}
+
+Load::~Load() {
+    std::ostringstream log;
+    log << std::ifstream(daemon_.log_file()).rdbuf();
+    keep_for_failure("retryd's log", log.str());
+}
+
+void Load::run_for(milliseconds time) {
+    const auto until = Clock::now() + time;
+    while (Clock::now() < until) {
+        producer_->allow(messages_a_second / 10);
+        std::this_thread::sleep_for(milliseconds(100));
+    }
+}
+
+bool Load::consuming() const {
+    try {
+        const auto state = stress::connect(addresses_)->look_at(stress::error_queue);
+        return state && state->consumers > 0;
+    } catch (const std::exception&) {
+        return false;
+    }
+}
+
+void Load::check() {
+    CHECK(await([&] { return producer_->caught_up(); }, seconds(60)));
+    CHECK(stress::come_to_rest(seconds(240)));
+    CHECK(stress::under_way() == std::vector<std::string>{});
+    producer_.reset();
+    daemon_.look_after();
+    daemon_.terminate();
+    consumers_.clear();
+    stress::collect_all(addresses_, ledger_);
+    CHECK(stress::under_way() == std::vector<std::string>{});
+    const stress::Summary book = ledger_.summary();
+    WARN(book.messages << " messages, " << book.duplicates << " of them came twice or more often");
+    CHECK(book.lost_ones == std::vector<std::string>{});
+    CHECK(book.wrong == std::vector<std::string>{});
+    CHECK(book.left == 0);
+    CHECK(daemon_.troubles() == std::vector<std::string>{});
+}
+
+}  // namespace retryd::test

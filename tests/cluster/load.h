@@ -1,0 +1,48 @@
+// A load on a cluster: quorum work queues, retryd, rungs, parking; and the book that tells whether anything was lost.
+#pragma once
+
+#include <filesystem>
+#include <memory>
+#include <vector>
+
+#include "cluster/cluster.h"
+#include "stress/ledger.h"
+#include "stress/sidecar.h"
+#include "stress/traffic.h"
+#include "stress/world.h"
+#include "support/await.h"
+
+namespace retryd::test {
+
+/// A folder for as long as this lives.
+struct Folder {
+    Folder();
+    ~Folder();
+    std::filesystem::path path;
+};
+
+/// Some 200 messages a second through retryd, whose list of brokers begins with that node.
+class Load {
+  public:
+    Load(const Cluster& cluster, int connected_to);
+    ~Load();
+    Load(const Load&) = delete;
+    Load& operator=(const Load&) = delete;
+
+    void run_for(milliseconds time);
+    /// Whether retryd consumes the error queue, as some living node sees it.
+    bool consuming() const;
+    /// Lets everything come to rest, looks for every message, and checks that none is lost or in a wrong place. Says
+    /// how many came twice.
+    void check();
+
+  private:
+    stress::Ledger ledger_{stress::ladder_steps};
+    Folder folder_;
+    stress::Addresses addresses_;
+    stress::Sidecar daemon_;
+    std::vector<std::unique_ptr<stress::Consumer>> consumers_;
+    std::unique_ptr<stress::Producer> producer_;
+};
+
+}  // namespace retryd::test

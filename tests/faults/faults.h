@@ -1,0 +1,50 @@
+// What a network or a broker can do to a frame, for FaultProxy::on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "faults/fault_proxy.h"
+
+namespace retryd::test::fault {
+
+Fault none();  // it passes; only counted
+Fault swallow();
+Fault twice();
+Fault late(milliseconds time);  // and all that follows it
+Fault nack();                   // in place of an ack
+
+Fault cut();  // before it
+Fault cut_in_the_middle();
+Fault half_then_silence();
+/// From it on the broker reads nothing more, or so few bytes now and then; see Proxied::stop_reading.
+Fault stop_reading(std::size_t bytes_at_a_time = 0);
+
+Fault wrong_end();       // another byte at the frame's end
+Fault wrong_size();      // one more than it has
+Fault unknown_method();  // of a class that does not exist
+
+/// The broker's connection.close in its place; the broker itself sees the connection end.
+Fault connection_close(std::uint16_t code, const std::string& text);
+/// The broker closes the channel with 406 right after it: it is asked for something that it must refuse.
+Fault then_406();
+/// The publication goes to an exchange that does not exist: 404.
+Fault to_no_exchange();
+
+}  // namespace retryd::test::fault
+
+namespace retryd::test {
+
+// The frames that tests name most.
+When confirm(int nth = 1);
+When publication(int nth = 1);  // its body: the frames before it have passed
+When publication_with(const std::string& marker);
+When delivery(int nth = 1);  // its body
+When ack(int nth = 1);
+inline When every(When when) {
+    when.times = When::always;
+    return when;
+}
+
+}  // namespace retryd::test

@@ -1,0 +1,68 @@
+// A message on which the broker chokes: it is found, set aside, and its neighbours go on.
+#include "faults/broker_setting.h"
+#include "faults/through_faults.h"
+
+using namespace retryd::test;
+
+namespace {
+
+/// It was parked by the broker's own dead-lettering; the others are home.
+void check_only_aside(const ThroughFaults& s, const std::string& id) {
+    CHECK(s.aside.size() == 1);
+    CHECK(s.aside.count(id) == 1);
+}
+
+}  // namespace
+
+TEST_CASE("a message at which the broker ends the connection with 541 is set aside after a few, the others arrive") {
+    ThroughFaults s;
+    s.start();
+    s.network.on(every(publication_with("POISON")), fault::connection_close(541, "INTERNAL_ERROR"));
+    s.reject_many(150);
+    s.reject("poison", s.work, "POISON");
+    s.reject_many(150);
+    s.check_nothing_is_lost(seconds(30));
+    check_only_aside(s, "poison");
+    CHECK(s.daemon.lines_with({"each time it was published the broker ended the connection"}) == 1);
+    s.check_goes_on();
+    CHECK(s.reconnects() <= 4);
+    s.stop();
+}
+
+TEST_CASE("a message at which the connection just ends is set aside after some, the others arrive all the time") {
+    ThroughFaults s;
+    s.start();
+    s.network.on(every(publication_with("POISON")), fault::cut());
+    s.reject_many(50);
+    s.reject("poison", s.work, "POISON");
+    for (int i = 0; i < 20; ++i) {
+        s.reject_many(5);
+        s.take_home(milliseconds(50));
+    }
+    s.check_nothing_is_lost(seconds(30));
+    // After how many depends on the neighbours: what is confirmed beside it speaks for the network.
+    check_only_aside(s, "poison");
+    s.check_goes_on();
+    s.stop();
+}
+
+TEST_CASE("a message larger than the broker takes is set aside at once, the others arrive, no connection is lost") {
+    ThroughFaults s;
+    s.start();
+    s.stop();
+    s.reject_many(150);
+    s.reject("large", s.work, std::string(100 * 1024, '.'));
+    s.reject_many(150);
+    const BrokerSetting limit("max_message_size", "65536");
+    const auto closed =
+        s.network.on(every({.direction = Direction::to_daemon, .method = method::channel_close}), fault::none());
+    const int connections = s.network.accepted();
+    s.start();
+    s.check_nothing_is_lost();
+    check_only_aside(s, "large");
+    CHECK(s.network.matched(closed) >= 1);
+    CHECK(s.network.matched(closed) <= 2);
+    CHECK(s.network.accepted() == connections + 2);
+    s.check_goes_on();
+    s.stop();
+}

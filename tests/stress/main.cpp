@@ -1,0 +1,116 @@
+// A random mix of load and faults on one broker; at the end every message is looked for.
+//
+//   stress --broker-dir DIR [--messages N] [--faults N] [--seed N] [--kill-only]
+//
+// Exit code 1 when a message was lost or is where it cannot belong. The seed gives the same faults in the same order,
+// not the same run: the threads, the broker and the clock have their part in it.
+#include <unistd.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+
+#include "stress/report.h"
+#include "stress/settle.h"
+#include "stress/stage.h"
+#include "stress/trouble.h"
+
+namespace {
+
+using namespace retryd::stress;
+using namespace retryd::test;
+
+/// Longer than RabbitMQ waits (3 min) before it tries again to bring home what waits on a rung for a missing queue.
+constexpr seconds longest_settling{420};
+
+std::vector<Trouble> drawn(const Options& options, std::mt19937& random) {
+    const std::vector<Trouble> kinds = options.kill_only ? std::vector{kill_retryd()} : all_troubles();
+    std::vector<Trouble> deck;
+    while (deck.size() < options.faults) {
+        deck.insert(deck.end(), kinds.begin(), kinds.end());
+        std::shuffle(deck.end() - static_cast<std::ptrdiff_t>(kinds.size()), deck.end(), random);
+    }
+    deck.resize(options.faults);
+    return deck;
+}
+
+void make_trouble(Stage& stage, const Options& options, Outcome& outcome) {
+    std::size_t allowed = 0;
+    const std::vector<Trouble> deck = drawn(options, stage.random);
+    for (std::size_t n = 0; n < deck.size(); ++n) {
+        const std::size_t by_now = options.messages * (n + 1) / deck.size();
+        stage.producer->allow(by_now - allowed);
+        allowed = by_now;
+        const auto begin = Clock::now();
+        const bool happened = deck[n].happen(stage);
+        happened ? ++outcome.faults[deck[n].name] : ++outcome.skipped;
+        stage.first.look_after();
+        std::cerr << clock_time(std::chrono::system_clock::now()) << " " << n + 1 << "/" << deck.size() << " "
+                  << deck[n].name << (happened ? "" : ": not possible now") << ", " << since(begin).count() << " ms; "
+                  << stage.ledger.done_count() << " done" << std::endl;
+        // Now and then the next one comes while retryd still recovers from this one.
+        if (stage.pick(0, 3) > 0) stage.await_consuming(seconds(20));
+        await([&] { return stage.producer->caught_up(); }, seconds(20));
+        stage.wait_up_to(1'000);
+    }
+}
+
+/// Deaths that the broker's log has given up so far.
+std::size_t drops_in_log(const Options& options) {
+    std::ifstream log(options.broker_dir + "/node/log/rabbit.log");
+    std::size_t drops = 0;
+    for (std::string line; std::getline(log, line);) {
+        const bool of_errors = line.find("queue '" + error_queue + "' in vhost '" + vhost + "'") != std::string::npos;
+        if (of_errors && line.find("Command is dropped") != std::string::npos) ++drops;
+    }
+    return drops;
+}
+
+void settle(Stage& stage, Outcome& outcome) {
+    std::cerr << "waiting until everything has come to rest ..." << std::endl;
+    await([&] { return stage.producer->caught_up(); }, seconds(60));
+    outcome.at_rest = come_to_rest(longest_settling);
+    stage.producer.reset();
+    stage.first.look_after();
+    stage.first.terminate();
+    stage.second.terminate();
+    stage.consumers.clear();
+    collect_all(stage.addresses, stage.ledger);
+    outcome.held_by_broker = under_way();
+    outcome.book = stage.ledger.summary();
+    for (const Sidecar* sidecar : {&stage.first, &stage.second})
+        outcome.troubles.insert(outcome.troubles.end(), sidecar->troubles().begin(), sidecar->troubles().end());
+}
+
+bool run(const Options& options) {
+    const std::string folder =
+        std::filesystem::temp_directory_path() / ("retryd-stress-" + std::to_string(options.seed));
+    std::filesystem::remove_all(folder);
+    std::filesystem::create_directories(folder);
+    const auto begin = Clock::now();
+    const std::size_t drops_before = drops_in_log(options);
+    Outcome outcome;
+    std::cerr << "seed " << options.seed << ", retryd's logs in " << folder << std::endl;
+    Stage stage(options.seed, folder);
+    make_trouble(stage, options, outcome);
+    settle(stage, outcome);
+    outcome.dropped_by_broker = drops_in_log(options) - drops_before;
+    outcome.took = since(begin);
+    const bool fine = print(options, connect(stage.addresses)->broker_version(), outcome);
+    if (fine) std::filesystem::remove_all(folder);
+    return fine;
+}
+
+}  // namespace
+
+int main(int argc, char* argv[]) {
+    Options options = read_options(argc, argv);
+    enter_environment_of(options, argv);
+    try {
+        return run(options) ? 0 : 1;
+    } catch (const std::exception& error) {
+        std::cerr << "stress: " << error.what() << std::endl;
+        return 1;
+    }
+}

@@ -1,0 +1,31 @@
+// What a stress run prints at its end: one JSON object on stdout, and what went wrong on stderr.
+#pragma once
+
+#include <cstddef>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "stress/ledger.h"
+#include "stress/options.h"
+#include "support/await.h"
+
+namespace retryd::stress {
+
+struct Outcome {
+    Summary book;
+    std::map<std::string, int> faults;  // by name; those that happened
+    int skipped = 0;                    // that were not possible at their moment
+    std::vector<std::string> troubles;  // of retryd: ends that nobody asked for
+    /// By the broker's own word: on their way from a classic work queue to an error queue without a leader. A message
+    /// that is lost to this never reached retryd.
+    std::size_t dropped_by_broker = 0;
+    std::vector<std::string> held_by_broker;  // in which queues it has messages that it gives to nobody
+    bool at_rest = false;
+    test::milliseconds took{};
+};
+
+/// Whether nothing was lost, nothing went wrong, and everything came to rest.
+bool print(const Options& options, const std::string& broker, const Outcome& outcome);
+
+}  // namespace retryd::stress

@@ -1,0 +1,77 @@
+#include "stress/settle.h"
+
+#include <sstream>
+
+#include "stress/world.h"
+#include "support/environment.h"
+
+namespace retryd::stress {
+namespace {
+
+using test::Client;
+using test::milliseconds;
+using test::seconds;
+
+/// Longer than a quorum queue takes between two counts of itself (5 s).
+constexpr seconds rest{7};
+
+bool is_parking(const std::string& queue) {
+    return queue == catch_all || queue.ends_with(".parked");
+}
+
+template <typename Note>
+void empty(const Addresses& addresses, const std::string& queue, Note note) {
+    const auto client = connect(addresses);
+    if (!client->look_at(queue)) return;
+    client->consume(queue, 500);
+    while (const auto message = client->next(seconds(1))) {
+        client->ack(message->tag);
+        note(*message);
+    }
+}
+
+void collect(const Addresses& addresses, Ledger& ledger, const std::string& queue) {
+    const std::string owner = queue == catch_all ? "" : queue.substr(0, queue.size() - std::string(".parked").size());
+    empty(addresses, queue, [&](const test::Received& message) {
+        is_parking(queue) ? ledger.parked(owner, message) : ledger.left(queue, message);
+    });
+}
+
+}  // namespace
+
+std::vector<Depth> depths() {
+    std::istringstream lines(test::rabbitmqctl("--silent list_queues -p " + vhost + " name messages"));
+    std::vector<Depth> found;
+    for (Depth depth; lines >> depth.queue >> depth.messages;)
+        found.push_back(depth);
+    return found;
+}
+
+std::vector<std::string> under_way() {
+    std::vector<std::string> busy;
+    for (const Depth& depth : depths()) {
+        if (depth.messages > 0 && !is_parking(depth.queue))
+            busy.push_back(depth.queue + ": " + std::to_string(depth.messages));
+    }
+    return busy;
+}
+
+bool come_to_rest(milliseconds within) {
+    auto busy_at = test::Clock::now();
+    const auto resting = [&] {
+        if (!under_way().empty()) busy_at = test::Clock::now();
+        return test::since(busy_at) >= rest;
+    };
+    return test::await(resting, within, seconds(1));
+}
+
+void collect_parked(const Addresses& addresses, Ledger& ledger, const std::string& work_queue) {
+    collect(addresses, ledger, work_queue + ".parked");
+}
+
+void collect_all(const Addresses& addresses, Ledger& ledger) {
+    for (const Depth& depth : depths())
+        collect(addresses, ledger, depth.queue);
+}
+
+}  // namespace retryd::stress

@@ -1,0 +1,41 @@
+// `retryd run` in a stress run: started, killed, asked to stop, given another configuration; and noticed when it ends
+// by itself.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "support/process.h"
+
+namespace retryd::stress {
+
+class Sidecar {
+  public:
+    /// Its file and its log are FOLDER/NAME.yaml and FOLDER/NAME.log.
+    Sidecar(std::string folder, std::string name);
+
+    /// The configuration for the next start.
+    void write(const std::string& yaml) const;
+    void start();
+    void kill();
+    /// SIGTERM. It has to end with 0, soon.
+    void terminate();
+    void reload(const std::string& yaml);
+    bool started() const { return process_ != nullptr; }
+
+    /// Ends that nobody asked for, and stops that went wrong. To be called from time to time: starts it again.
+    const std::vector<std::string>& troubles() const { return troubles_; }
+    void look_after();
+
+    const std::string& log_file() const { return log_; }
+
+  private:
+    std::string name_;
+    std::string config_;
+    std::string log_;
+    std::unique_ptr<test::Process> process_;
+    std::vector<std::string> troubles_;
+};
+
+}  // namespace retryd::stress

@@ -1,0 +1,127 @@
+#include "stress/world.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "support/environment.h"
+
+namespace retryd::stress {
+namespace {
+
+using test::Address;
+using test::rabbitmqctl;
+
+constexpr const char* password = "stress";
+
+std::string duration_of(const WorkQueue& queue) {
+    return queue.name.starts_with("doomed") ? "2s" : "1s";
+}
+
+void add_user(const std::string& name) {
+    rabbitmqctl("add_user " + name + " " + password);
+    rabbitmqctl("set_permissions -p " + vhost + " " + name + " '.*' '.*' '.*'");
+}
+
+/// What a run before may have left: there need not be anything.
+void forget(const std::string& command) {
+    try {
+        rabbitmqctl(command);
+    } catch (const std::exception&) {
+    }
+}
+
+Address in_vhost(Address address, const std::string& user) {
+    address.user = user;
+    address.password = password;
+    address.vhost = vhost;
+    return address;
+}
+
+}  // namespace
+
+const std::vector<WorkQueue>& work_queues() {
+    static const std::vector<WorkQueue> queues{
+        {.name = "mail", .type = "classic"},
+        {.name = "orders"},
+        {.name = "hook.1", .match = "hook.*"},
+        {.name = "events.classic", .type = "classic", .ladder = "shared"},
+        {.name = "events.quorum", .ladder = "shared"},
+        {.name = "outdated", .time_to_live = 300},
+        {.name = "impatient", .time_to_live = 200, .on = "{expired: retry}"},
+        {.name = "rare.own", .ladder = "slow", .random_load = false},
+        {.name = "rare.shared", .ladder = "patient", .random_load = false},
+        {.name = "doomed.own", .type = "classic", .ladder = "slower", .random_load = false},
+        {.name = "doomed.shared", .type = "classic", .ladder = "calm", .random_load = false},
+    };
+    return queues;
+}
+
+const WorkQueue& work_queue(const std::string& name) {
+    const auto& queues = work_queues();
+    return *std::find_if(queues.begin(), queues.end(), [&](const WorkQueue& queue) { return queue.name == name; });
+}
+
+std::string rung_of(const WorkQueue& queue) {
+    const bool shared = queue.ladder == "patient" || queue.ladder == "calm";
+    return shared ? "retryd." + queue.ladder + "." + duration_of(queue) : queue.name + ".retry." + duration_of(queue);
+}
+
+std::string parking_of(const WorkQueue& queue) {
+    return queue.name + ".parked";
+}
+
+Address as_team(const Address& address) {
+    return in_vhost(address, "team");
+}
+
+Address as_daemon(const Address& address) {
+    return in_vhost(address, daemon_user);
+}
+
+void make_world(const Addresses& addresses, const std::vector<WorkQueue>& queues) {
+    forget("delete_vhost " + vhost);
+    forget("delete_user team");
+    forget("delete_user " + daemon_user);
+    rabbitmqctl("add_vhost " + vhost);
+    add_user("team");
+    add_user(daemon_user);
+    for (const WorkQueue& queue : queues)
+        declare(addresses, queue);
+}
+
+void declare(const Addresses& addresses, const WorkQueue& queue) {
+    test::Table arguments{{"x-queue-type", test::longstr(queue.type)},
+                          {"x-dead-letter-exchange", test::longstr("errors")}};
+    if (queue.type == "quorum") {  // so that its own way to the error queue is safe, too
+        arguments.push_back({"x-dead-letter-strategy", test::longstr("at-least-once")});
+        arguments.push_back({"x-overflow", test::longstr("reject-publish")});
+        arguments.push_back({"x-delivery-limit", test::int64(1'000)});
+    }
+    if (queue.time_to_live > 0) arguments.push_back({"x-message-ttl", test::int64(queue.time_to_live)});
+    connect(addresses)->declare_queue(queue.name, arguments);
+}
+
+std::string configuration(const Addresses& daemon_addresses, int variant, const std::vector<WorkQueue>& queues) {
+    test::ConfigFile file;
+    for (const Address& address : daemon_addresses)
+        file.uris.push_back(uri_of(as_daemon(address)));
+    file.error_exchange = "errors";
+    file.error_queue = error_queue;
+    file.catch_all = catch_all;
+    file.heartbeat = "2s";
+    file.prefetch = variant == 0 ? 200 : 70;
+    const std::string last = variant == 0 ? "900ms" : "1100ms";
+    file.ladders = {{.name = "quick", .delays = {"200ms", "400ms", last}},
+                    {.name = "shared", .delays = {"250ms", "500ms", last}, .return_path = "headers"},
+                    {.name = "slow", .delays = {"1s"}},
+                    {.name = "patient", .delays = {"1s"}, .return_path = "headers"},
+                    {.name = "slower", .delays = {"2s"}},
+                    {.name = "calm", .delays = {"2s"}, .return_path = "headers"}};
+    for (const WorkQueue& queue : queues) {
+        const std::string match = queue.match.empty() ? queue.name : queue.match;
+        file.entries.push_back({.match = match, .ladder = queue.ladder, .on = queue.on});
+    }
+    return file.yaml();
+}
+
+}  // namespace retryd::stress
