@@ -49,6 +49,7 @@ class Link::Intake : public Events {
     void on_consume_ok() override {
         if (!link_.consumed_) link_.observer_.consuming();
         link_.consumed_ = true;
+        link_.base_due_ = link_.now_.steady + base_again_after;
     }
     void on_consumer_cancelled() override {
         throw Error(Error::Kind::lost, "the broker cancelled the consumer of the error queue '" +

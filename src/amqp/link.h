@@ -78,6 +78,8 @@ class Link : public relay::Broker {
     static constexpr Channel relay_channel = 1;    // deliveries on the one connection, publications on the other
     static constexpr Channel declare_channel = 2;  // apart: a refused declare closes its channel
 
+    static constexpr core::Milliseconds base_again_after{60'000};
+
     class Intake;
     class Outlet;
     friend class Intake;

@@ -9,8 +9,6 @@
 namespace retryd::amqp {
 namespace {
 
-constexpr core::Milliseconds base_again_after{60'000};
-
 relay::CheckOutcome outcome_of_check(Declarer::Result result) {
     switch (result) {
         case Declarer::Result::done:
@@ -50,7 +48,6 @@ void Link::declare_base() {
             if (last && consumer_tag_.empty() && !leaving_) consume();
         });
     }
-    base_due_ = now_.steady + base_again_after;
 }
 
 /// Somebody may have deleted an exchange or a binding under us: what work queues dead-letter would be lost, and nobody
@@ -58,6 +55,7 @@ void Link::declare_base() {
 /// (3.8.9 does, now and then, when the queue is deleted).
 void Link::declare_base_again() {
     if (!consumed_ || leaving_ || now_.steady < base_due_) return;
+    base_due_ = now_.steady + base_again_after;
     declare_base();
     declarer_.submit(Declarer::CheckQueue{settings_->policy.error_queue}, [this](const Declarer::Outcome& outcome) {
         if (leaving_ || outcome.result != Declarer::Result::done || outcome.counts.consumers > 0) return;
