@@ -69,10 +69,12 @@ write_cluster_env() {
 remove_cluster() {
     local number
     if [[ ! -e $1 ]]; then return; fi
-    need_node "$1/1"
+    if [[ ! -e $1/epmd.pid ]]; then
+        fail "$1 is not the folder of a cluster" "nothing was done" "scripts/cluster start VERSION $1"
+    fi
     for number in 1 2 3; do
         if [[ -e $1/$number/settings ]]; then kill_node "$1/$number"; fi
     done
-    if [[ -s $1/epmd.pid ]]; then kill "$(<"$1/epmd.pid")" 2>/dev/null || true; fi
+    if [[ $(ps -o comm= -p "$(<"$1/epmd.pid")") == epmd ]]; then kill "$(<"$1/epmd.pid")"; fi
     rm -rf --one-file-system "$1"
 }

@@ -27,6 +27,7 @@ class Cluster {
     stress::Addresses addresses_from(int node) const;
 
   private:
+    void hasten(int node) const;
     std::string ctl(int node, const std::string& command) const;
 
     std::string dir_;

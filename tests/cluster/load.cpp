@@ -42,18 +42,26 @@ Folder::~Folder() {
     std::filesystem::remove_all(path, ignored);
 }
 
-Load::Load(const Cluster& cluster, int connected_to)
+Load::Load(const Cluster& cluster, int connected_to, int led_by)
     : addresses_(cluster.addresses()), daemon_(folder_.path.string(), "retryd") {
     stress::make_world(addresses_, loaded_queues());
+    begin(cluster, led_by);
+    if (connected_to != led_by) {
+        daemon_.terminate();
+        begin(cluster, connected_to);
+    }
+    std::size_t node = 0;
+    for (const stress::WorkQueue& queue : loaded_queues())
+        consumers_.push_back(std::make_unique<stress::Consumer>(addresses_, ledger_, queue.name, node++));
+    producer_ = std::make_unique<stress::Producer>(addresses_, ledger_, names_of(loaded_queues()), 1);
+}
+
+void Load::begin(const Cluster& cluster, int connected_to) {
     daemon_.write(stress::configuration(cluster.addresses_from(connected_to), 0, loaded_queues()));
     daemon_.start();
     const bool began = await([&] { return consuming(); }, seconds(30));
     INFO("retryd must consume the error queue");
     REQUIRE(began);
-    std::size_t node = 0;
-    for (const stress::WorkQueue& queue : loaded_queues())
-        consumers_.push_back(std::make_unique<stress::Consumer>(addresses_, ledger_, queue.name, node++));
-    producer_ = std::make_unique<stress::Producer>(addresses_, ledger_, names_of(loaded_queues()), 1);
 }
 
 Load::~Load() {

@@ -21,10 +21,12 @@ struct Folder {
     std::filesystem::path path;
 };
 
-/// Some 200 messages a second through retryd, whose list of brokers begins with that node.
+/// Some 200 messages a second through retryd.
 class Load {
   public:
-    Load(const Cluster& cluster, int connected_to);
+    /// retryd's list of brokers begins with that node. The error queue, the rungs and the parking queues were declared
+    /// through the other one, which therefore leads them.
+    Load(const Cluster& cluster, int connected_to, int led_by);
     ~Load();
     Load(const Load&) = delete;
     Load& operator=(const Load&) = delete;
@@ -37,6 +39,8 @@ class Load {
     void check();
 
   private:
+    void begin(const Cluster& cluster, int connected_to);
+
     stress::Ledger ledger_{stress::ladder_steps};
     Folder folder_;
     stress::Addresses addresses_;
