@@ -1,16 +1,17 @@
 # shellcheck shell=bash disable=SC2154
-# The parts of ./test: the suites without a broker, and the broker tests on one RabbitMQ after the other. Sourced after
-# session.sh and suites.sh; the arrays $versions and $filter say what is to be run.
+# The parts of ./test: the suites without a broker, those on one RabbitMQ after the other, on clusters, the fuzzers.
+# Sourced after session.sh and suites.sh; the arrays $versions, $suites, $clusters and $filter say what is to be run.
 
-broker_tests=$project/build/dev/tests/broker/broker_tests
+tests=$project/build/dev/tests
 declare -A root_makers=()
 notes=()
 
-# Every Catch2 executable of the build but the one that needs a broker.
+# Every Catch2 executable of the build but those that need a broker.
 run_units() {
-    local suites suite
-    mapfile -t suites < <(find "$project/build/dev/tests" -type f -executable -name '*_tests' ! -name broker_tests | sort)
-    for suite in "${suites[@]}"; do
+    local executables suite
+    mapfile -t executables < <(find "$tests" -type f -executable -name '*_tests' \
+        ! -name broker_tests ! -name fault_tests ! -name cluster_tests | sort)
+    for suite in "${executables[@]}"; do
         run_suite "${suite##*/}" "$suite" 120 || notes+=("${suite##*/} failed")
     done
 }
@@ -18,18 +19,18 @@ run_units() {
 # The roots of the brokers are made while the compiler works: they mostly wait for the mirror and the disk.
 make_roots() {
     local version
-    if ((${#versions[@]} == 0)); then return; fi
+    if ((${#versions[@]} + ${#clusters[@]} == 0)); then return; fi
     ask_sudo
-    for version in "${versions[@]}"; do
+    for version in $(printf '%s\n' "${versions[@]}" "${clusters[@]}" | sort -u); do
         "$broker" root "$version" >/dev/null &
         root_makers[$version]=$!
     done
 }
 
 run_on_broker() {
-    local version=$1 label="broker tests on RabbitMQ $1" kept=build/dev/rabbitmq-$1.log
-    if ! wait "${root_makers[$version]}"; then
-        without_root "$version"
+    local version=$1 kept=build/dev/rabbitmq-$1.log suite
+    if ! root_is_there "$version"; then
+        without_root "$version" "$tests/broker/broker_tests" "${filter[@]}"
         return
     fi
     if ! start_broker "$version" --management; then
@@ -39,14 +40,89 @@ run_on_broker() {
     fi
     # shellcheck source=/dev/null
     . "$broker_dir/env"
-    run_suite "$label" "$broker_tests" 600 "${filter[@]}" || notes+=("$label failed; what RabbitMQ logged: $kept")
+    for suite in ${suites[$version]}; do
+        "run_$suite" "$version" || notes+=("$suite on RabbitMQ $version failed; what RabbitMQ logged: $kept")
+    done
     cp "$broker_dir/node/log/rabbit.log" "$project/$kept" || true
     "$broker" remove "$broker_dir"
+}
+
+run_broker() {
+    run_suite "broker tests on RabbitMQ $1" "$tests/broker/broker_tests" 900 "${filter[@]}"
+}
+
+run_faults() {
+    run_suite "fault tests on RabbitMQ $1" "$tests/faults/fault_tests" 900 "${filter[@]}"
+}
+
+# Counts as one test. What it found is told, whatever it is; without options a short one.
+run_stress() {
+    local options=("${filter[@]}")
+    if ((${#options[@]} == 0)); then options=(--messages 3000 --faults 20); fi
+    run_program "stress on RabbitMQ $1" "$tests/stress/stress" --broker-dir "$broker_dir" "${options[@]}"
+}
+
+# With the daemon as it is installed: a sanitizer has its own idea of memory.
+run_soak() {
+    build release || return 1
+    RETRYD_TEST_BINARY=$project/build/release/src/retryd run_program "soak on RabbitMQ $1" \
+        "$tests/stress/stress" --broker-dir "$broker_dir" --soak "${filter[0]:-60}"
+}
+
+# The tests of the daemon's two threads, and the broker tests in which they meet: stopping, reloading, a stuck socket.
+run_threads() {
+    local filters=('*SIGTERM*,*SIGHUP*,*reload*,*shutdown*,*stop*')
+    step "building (tsan)" "$work/build.log" build_threads || return 1
+    run_suite "daemon tests with ThreadSanitizer" "$project/build/tsan/tests/daemon/daemon_tests" 120 || return 1
+    RETRYD_TEST_BINARY=$project/build/tsan/src/retryd TSAN_OPTIONS=halt_on_error=1 \
+        run_suite "threads on RabbitMQ $1 with ThreadSanitizer" "$tests/broker/broker_tests" 300 "${filters[@]}"
+}
+
+build_threads() {
+    cmake --preset tsan -S "$project" &&
+        cmake --build "$project/build/tsan" --target retryd daemon_tests --parallel "$(nproc)"
+}
+
+run_on_cluster() {
+    local version=$1 dir=$work/cluster-$1
+    if ! root_is_there "$version"; then
+        without_root "$version" "$tests/cluster/cluster_tests" "${filter[@]}"
+        return
+    fi
+    clusters_made+=("$dir")
+    if ! follow "$project/scripts/cluster" start "$version" "$dir"; then
+        failed=$((failed + 1))
+        notes+=("a cluster of RabbitMQ $version could not be started: the reason is above")
+        return
+    fi
+    # shellcheck source=/dev/null
+    . "$dir/env"
+    run_suite "cluster tests on RabbitMQ $version" "$tests/cluster/cluster_tests" 900 "${filter[@]}" ||
+        notes+=("cluster tests on RabbitMQ $version failed")
+    "$project/scripts/cluster" remove "$dir"
+}
+
+# Each target counts as one test.
+run_fuzzers() {
+    local log=$work/fuzzers.log bad
+    follow "$project/scripts/fuzz" "$fuzz_seconds" >"$log" || notes+=("a fuzzer found something, or could not be run")
+    cat "$log" >&2
+    passed=$((passed + $(grep -c ' passed' "$log")))
+    bad=$(grep -c ' FOUND' "$log") || true
+    if [[ ! -s $log ]]; then bad=1; fi
+    failed=$((failed + bad))
+}
+
+root_is_there() {
+    if [[ -z ${root_makers[$1]:-} ]]; then return 0; fi
+    wait "${root_makers[$1]}"
 }
 
 # forky is Debian's testing: on some days its packages cannot be installed. bullseye is on its way from the mirrors to the
 # archive. Neither is a fault of retryd's: their tests count as skipped, never as passed. The other two are stable:
 # without them the run has failed.
+#
+# without_root VERSION EXECUTABLE [FILTER]
 without_root() {
     local missed
     if [[ $1 != 3.8 && $1 != 4.3 ]]; then
@@ -54,7 +130,7 @@ without_root() {
         notes+=("no RabbitMQ $1 could be installed: the reason is above; nothing was tested on it")
         return
     fi
-    missed=$(count_cases "$broker_tests" "${filter[@]}")
+    missed=$(count_cases "${@:2}")
     skipped=$((skipped + missed))
     notes+=("no RabbitMQ $1 could be installed today (Debian $(suite_of "$1")): $missed tests were NOT run on it")
     banner "${notes[-1]}" "retryd goes on with the other versions; try again tomorrow, or see the reason above"

@@ -5,6 +5,7 @@
 broker=$project/scripts/broker
 work=$(mktemp -d "${TMPDIR:-/tmp}/retryd.XXXXXX")
 brokers=()
+clusters_made=()
 
 cleanup() {
     local dir job
@@ -15,6 +16,7 @@ cleanup() {
         if kill -TERM "$job" 2>/dev/null; then wait "$job" 2>/dev/null || true; fi
     done
     for dir in "${brokers[@]}"; do "$broker" remove "$dir" || true; done
+    for dir in "${clusters_made[@]}"; do "$project/scripts/cluster" remove "$dir" || true; done
     rm -rf "$work"
 }
 trap cleanup EXIT

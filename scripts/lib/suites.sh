@@ -52,6 +52,17 @@ run_suite() {
     return 1
 }
 
+# run_program LABEL COMMAND... - a program that counts as one test and tells its findings on stdout, which are shown.
+run_program() {
+    local label=$1 log=$work/program.log said=$work/program.out code=0
+    shift
+    # shellcheck disable=SC2016  # the inner shell expands it
+    step "$label" "$log" "${fixed_addresses[@]}" bash -c '"${@:2}" >"$1"' run "$said" "$@" || code=$?
+    cat "$said" >&2
+    if ((code == 0)); then passed=$((passed + 1)); else failed=$((failed + 1)); fi
+    return "$code"
+}
+
 # How many test cases COMMAND has, as it lists them.
 count_cases() {
     local line

@@ -1,8 +1,6 @@
 #include "cluster/cluster.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstdlib>
 #include <sstream>
 #include <stdexcept>
 
@@ -10,27 +8,6 @@
 
 namespace retryd::test {
 namespace {
-
-std::string variable(const char* name) {
-    const char* value = std::getenv(name);
-    if (value == nullptr)
-        throw std::runtime_error(
-            std::string(name) +
-            " is not set: these tests need a cluster; run them with ./test --cluster 4.3, or source "
-            "the env file of scripts/cluster first");
-    return value;
-}
-
-std::string output_of(const std::string& command) {
-    std::FILE* pipe = ::popen((command + " 2>&1 </dev/null").c_str(), "r");
-    if (pipe == nullptr) throw std::runtime_error("cannot run: " + command);
-    std::string output;
-    char buffer[4096];
-    while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, pipe))
-        output.append(buffer, count);
-    if (::pclose(pipe) != 0) throw std::runtime_error(command + " failed:\n" + output);
-    return output;
-}
 
 std::size_t place(int node) {
     return static_cast<std::size_t>(node - 1);

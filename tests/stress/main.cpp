@@ -1,9 +1,11 @@
 // A random mix of load and faults on one broker; at the end every message is looked for.
 //
 //   stress --broker-dir DIR [--messages N] [--faults N] [--seed N] [--kill-only]
+//   stress --broker-dir DIR --soak MINUTES [--seed N]
 //
-// Exit code 1 when a message was lost or is where it cannot belong. The seed gives the same faults in the same order,
-// not the same run: the threads, the broker and the clock have their part in it.
+// The second is a steady load with faults that retryd lives through, and reads what retryd takes of the machine.
+// Exit code 1 when a message was lost or is where it cannot belong, or retryd has grown. The seed gives the same faults
+// in the same order, not the same run: the threads, the broker and the clock have their part in it.
 #include <unistd.h>
 
 #include <algorithm>
@@ -13,6 +15,7 @@
 
 #include "stress/report.h"
 #include "stress/settle.h"
+#include "stress/soak.h"
 #include "stress/stage.h"
 #include "stress/trouble.h"
 
@@ -24,31 +27,46 @@ using namespace retryd::test;
 /// Longer than RabbitMQ waits (3 min) before it tries again to bring home what waits on a rung for a missing queue.
 constexpr seconds longest_settling{420};
 
-std::vector<Trouble> drawn(const Options& options, std::mt19937& random) {
-    const std::vector<Trouble> kinds = options.kill_only ? std::vector{kill_retryd()} : all_troubles();
-    std::vector<Trouble> deck;
-    while (deck.size() < options.faults) {
-        deck.insert(deck.end(), kinds.begin(), kinds.end());
-        std::shuffle(deck.end() - static_cast<std::ptrdiff_t>(kinds.size()), deck.end(), random);
+/// All kinds in a random order, again and again.
+class Deck {
+  public:
+    Deck(const Options& options, std::mt19937& random)
+        : kinds_(options.kill_only ? std::vector{kill_retryd()} : all_troubles()), random_(random) {}
+
+    const Trouble& draw() {
+        if (next_ == 0) std::shuffle(kinds_.begin(), kinds_.end(), random_);
+        const Trouble& drawn = kinds_[next_];
+        next_ = (next_ + 1) % kinds_.size();
+        return drawn;
     }
-    deck.resize(options.faults);
-    return deck;
+
+  private:
+    std::vector<Trouble> kinds_;
+    std::mt19937& random_;
+    std::size_t next_ = 0;
+};
+
+void say(const Trouble& trouble, std::size_t number, bool happened, Clock::time_point begin, const Stage& stage) {
+    std::cerr << clock_time(std::chrono::system_clock::now()) << " " << number << ": " << trouble.name
+              << (happened ? "" : ": not possible now") << ", " << since(begin).count() << " ms; "
+              << stage.ledger.done_count() << " done" << std::endl;
 }
 
+/// Until so many have happened; with each its share of the messages.
 void make_trouble(Stage& stage, const Options& options, Outcome& outcome) {
     std::size_t allowed = 0;
-    const std::vector<Trouble> deck = drawn(options, stage.random);
-    for (std::size_t n = 0; n < deck.size(); ++n) {
-        const std::size_t by_now = options.messages * (n + 1) / deck.size();
+    Deck deck(options, stage.random);
+    for (std::size_t number = 1; number <= options.faults;) {
+        const std::size_t by_now = options.messages * number / options.faults;
         stage.producer->allow(by_now - allowed);
         allowed = by_now;
         const auto begin = Clock::now();
-        const bool happened = deck[n].happen(stage);
-        happened ? ++outcome.faults[deck[n].name] : ++outcome.skipped;
+        const Trouble& trouble = deck.draw();
+        const bool happened = trouble.happen(stage);
         stage.first.look_after();
-        std::cerr << clock_time(std::chrono::system_clock::now()) << " " << n + 1 << "/" << deck.size() << " "
-                  << deck[n].name << (happened ? "" : ": not possible now") << ", " << since(begin).count() << " ms; "
-                  << stage.ledger.done_count() << " done" << std::endl;
+        say(trouble, number, happened, begin, stage);
+        happened ? ++outcome.faults[trouble.name] : ++outcome.skipped;
+        if (happened) ++number;
         // Now and then the next one comes while retryd still recovers from this one.
         if (stage.pick(0, 3) > 0) stage.await_consuming(seconds(20));
         await([&] { return stage.producer->caught_up(); }, seconds(20));
@@ -93,7 +111,10 @@ bool run(const Options& options) {
     Outcome outcome;
     std::cerr << "seed " << options.seed << ", retryd's logs in " << folder << std::endl;
     Stage stage(options.seed, folder);
-    make_trouble(stage, options, outcome);
+    if (options.soak_minutes > 0)
+        outcome.growth = growth_of(soak(stage, std::chrono::minutes(options.soak_minutes), outcome));
+    else
+        make_trouble(stage, options, outcome);
     settle(stage, outcome);
     outcome.dropped_by_broker = drops_in_log(options) - drops_before;
     outcome.took = since(begin);

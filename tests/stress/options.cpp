@@ -13,6 +13,7 @@ namespace {
 [[noreturn]] void explain(const std::string& problem) {
     std::cerr << "stress: " << problem << "\n"
               << "usage: stress --broker-dir DIR [--messages N] [--faults N] [--seed N] [--kill-only]\n"
+              << "       stress --broker-dir DIR --soak MINUTES [--seed N]\n"
               << "  DIR is a broker's, started by scripts/broker start VERSION DIR; its vhost 'stress' is made anew\n";
     std::exit(64);
 }
@@ -36,6 +37,8 @@ Options read_options(int argc, char* argv[]) {
             options.messages = std::stoul(value);
         else if (name == "--faults")
             options.faults = std::stoul(value);
+        else if (name == "--soak")
+            options.soak_minutes = std::stoi(value);
         else if (name == "--seed")
             options.seed = static_cast<unsigned>(std::stoul(value));
         else

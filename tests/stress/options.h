@@ -12,6 +12,7 @@ struct Options {
     std::size_t faults = 60;
     std::string broker_dir;  // of scripts/broker
     bool kill_only = false;
+    int soak_minutes = 0;  // instead of so many messages and faults: for so long
 };
 
 /// Ends the program with 64 when it cannot be understood.

@@ -30,6 +30,10 @@ bool print(const Options& options, const std::string& broker, const Outcome& out
     tell(book.wrong);
     for (const std::string& queue : outcome.held_by_broker)
         std::cerr << "stress: held by the broker, in " << queue << "\n";
+    if (outcome.growth) {
+        std::cerr << "stress: at first " << to_string(outcome.growth->begin) << "\nstress: at last  "
+                  << to_string(outcome.growth->end) << "\n";
+    }
     std::cout << "{\"seed\": " << options.seed << ", \"broker\": \"" << broker
               << "\",\n \"messages\": " << book.messages << ", \"done\": " << book.done
               << ", \"parked_copies\": " << object(book.parked) << ",\n \"lost\": " << book.lost
@@ -40,7 +44,8 @@ bool print(const Options& options, const std::string& broker, const Outcome& out
               << ", \"unexpected_ends_of_retryd\": " << outcome.troubles.size()
               << ", \"at_rest\": " << (outcome.at_rest ? "true" : "false")
               << ", \"seconds\": " << outcome.took.count() / 1000 << "}" << std::endl;
-    return book.lost == 0 && book.left == 0 && book.wrong.empty() && outcome.troubles.empty() && outcome.at_rest;
+    return book.lost == 0 && book.left == 0 && book.wrong.empty() && outcome.troubles.empty() && outcome.at_rest &&
+           (!outcome.growth || outcome.growth->none());
 }
 
 }  // namespace retryd::stress

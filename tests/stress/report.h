@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "stress/footprint.h"
 #include "stress/ledger.h"
 #include "stress/options.h"
 #include "support/await.h"
@@ -22,10 +24,11 @@ struct Outcome {
     std::size_t dropped_by_broker = 0;
     std::vector<std::string> held_by_broker;  // in which queues it has messages that it gives to nobody
     bool at_rest = false;
+    std::optional<Growth> growth;  // of a soak
     test::milliseconds took{};
 };
 
-/// Whether nothing was lost, nothing went wrong, and everything came to rest.
+/// Whether nothing was lost, nothing went wrong, and everything came to rest; in a soak, retryd has not grown.
 bool print(const Options& options, const std::string& broker, const Outcome& outcome);
 
 }  // namespace retryd::stress

@@ -4,6 +4,8 @@
 #include <fstream>
 #include <utility>
 
+#include "support/environment.h"
+
 namespace retryd::stress {
 
 Sidecar::Sidecar(std::string folder, std::string name)
@@ -14,7 +16,8 @@ void Sidecar::write(const std::string& yaml) const {
 }
 
 void Sidecar::start() {
-    process_ = std::make_unique<test::Process>(std::vector<std::string>{RETRYD_BINARY, "run", "-c", config_}, log_);
+    process_ =
+        std::make_unique<test::Process>(std::vector<std::string>{test::retryd_binary(), "run", "-c", config_}, log_);
 }
 
 void Sidecar::kill() {

@@ -23,6 +23,7 @@ class Sidecar {
     void terminate();
     void reload(const std::string& yaml);
     bool started() const { return process_ != nullptr; }
+    pid_t pid() const { return process_ ? process_->pid() : -1; }
 
     /// Ends that nobody asked for, and stops that went wrong. To be called from time to time: starts it again.
     const std::vector<std::string>& troubles() const { return troubles_; }

@@ -19,6 +19,9 @@ const Trouble& kill_retryd();
 /// All of them, that one included.
 std::vector<Trouble> all_troubles();
 
+/// Those that neither end retryd nor the broker.
+std::vector<Trouble> mild_troubles();
+
 std::vector<Trouble> troubles_of_retryd();
 std::vector<Trouble> troubles_of_the_network();
 std::vector<Trouble> troubles_of_the_broker();

@@ -9,6 +9,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "support/environment.h"
 #include "support/failure_log.h"
 
 namespace retryd::test {
@@ -26,7 +27,7 @@ std::string take(const std::filesystem::path& file) {
 
 Told run_retryd(const std::string& arguments) {
     const auto errors = std::filesystem::temp_directory_path() / ("retryd-test-" + std::to_string(::getpid()) + ".err");
-    const std::string command = std::string(RETRYD_BINARY) + " " + arguments + " 2>" + errors.string() + " </dev/null";
+    const std::string command = retryd_binary() + " " + arguments + " 2>" + errors.string() + " </dev/null";
     std::FILE* pipe = ::popen(command.c_str(), "r");
     if (pipe == nullptr) throw std::runtime_error("cannot run: " + command);
     Told told;

@@ -8,6 +8,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "support/environment.h"
 #include "support/failure_log.h"
 
 namespace retryd::test {
@@ -28,7 +29,7 @@ Daemon::~Daemon() {
 void Daemon::start(const std::string& yaml) {
     write(yaml);
     process_.reset();
-    process_ = std::make_unique<Process>(std::vector<std::string>{RETRYD_BINARY, "run", "-c", config_file()},
+    process_ = std::make_unique<Process>(std::vector<std::string>{retryd_binary(), "run", "-c", config_file()},
                                          folder_ + "/log");
 }
 

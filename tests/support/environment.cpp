@@ -6,18 +6,21 @@
 
 namespace retryd::test {
 
-namespace {
+std::string retryd_binary() {
+    const char* other = std::getenv("RETRYD_TEST_BINARY");
+    return other != nullptr ? other : RETRYD_BINARY;
+}
 
 std::string variable(const char* name) {
     const char* value = std::getenv(name);
     if (value == nullptr || *value == '\0')
         throw std::runtime_error(std::string(name) +
-                                 " is not set: these tests need a RabbitMQ; run them with ./test --broker 4.3, "
-                                 "or source the env file of scripts/broker first");
+                                 " is not set: these tests need a RabbitMQ; run them with ./test, "
+                                 "or source the env file of scripts/broker or scripts/cluster first");
     return value;
 }
 
-std::string run(const std::string& command) {
+std::string output_of(const std::string& command) {
     std::FILE* pipe = ::popen((command + " 2>&1 </dev/null").c_str(), "r");
     if (pipe == nullptr) throw std::runtime_error("cannot run: " + command);
     std::string output;
@@ -27,8 +30,6 @@ std::string run(const std::string& command) {
     if (::pclose(pipe) != 0) throw std::runtime_error(command + " failed:\n" + output);
     return output;
 }
-
-}  // namespace
 
 const Address& broker_address() {
     static const Address address = parse_address(variable("RETRYD_TEST_AMQP_URI"));
@@ -48,11 +49,11 @@ std::string certificate(const std::string& file) {
 }
 
 std::string rabbitmqctl(const std::string& arguments) {
-    return run(variable("RETRYD_TEST_CTL") + " " + arguments);
+    return output_of(variable("RETRYD_TEST_CTL") + " " + arguments);
 }
 
 void control_broker(const std::string& action) {
-    run(variable("RETRYD_TEST_BROKER") + " " + action + " " + variable("RETRYD_TEST_BROKER_DIR"));
+    output_of(variable("RETRYD_TEST_BROKER") + " " + action + " " + variable("RETRYD_TEST_BROKER_DIR"));
 }
 
 Version version_of(const Client& client) {

@@ -7,6 +7,15 @@
 
 namespace retryd::test {
 
+/// RETRYD_TEST_BINARY, or the one that was built with the tests.
+std::string retryd_binary();
+
+/// That variable; throws with a remedy when it is not set.
+std::string variable(const char* name);
+
+/// What that command of the shell prints; throws with it when it fails.
+std::string output_of(const std::string& command);
+
 /// RETRYD_TEST_AMQP_URI; throws with a remedy when it is not set.
 const Address& broker_address();
 

@@ -1,0 +1,57 @@
+// systemd's end of the notification socket, for whoever is started while this lives.
+#pragma once
+
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdlib>
+#include <string>
+
+#include "support/catch.h"
+
+namespace retryd::test {
+
+class Systemd {
+  public:
+    Systemd() {
+        char folder[] = "/tmp/retryd-notify-XXXXXX";
+        folder_ = mkdtemp(folder);
+        path_ = folder_ + "/socket";
+        sockaddr_un address{};
+        address.sun_family = AF_UNIX;
+        path_.copy(address.sun_path, sizeof address.sun_path - 1);
+        socket_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
+        REQUIRE(bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+        setenv("NOTIFY_SOCKET", path_.c_str(), 1);
+    }
+    ~Systemd() {
+        unsetenv("NOTIFY_SOCKET");
+        unsetenv("WATCHDOG_USEC");
+        close(socket_);
+        unlink(path_.c_str());
+        rmdir(folder_.c_str());
+    }
+    Systemd(const Systemd&) = delete;
+    Systemd& operator=(const Systemd&) = delete;
+
+    /// WatchdogSec= of the unit.
+    void watch_every(std::chrono::seconds time) const {
+        setenv("WATCHDOG_USEC", (std::to_string(time.count()) + "000000").c_str(), 1);
+    }
+
+    /// The next message, empty where there is none.
+    std::string heard() const {
+        char text[256];
+        const ssize_t size = recv(socket_, text, sizeof text, 0);
+        return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : "";
+    }
+
+  private:
+    std::string folder_;
+    std::string path_;
+    int socket_ = -1;
+};
+
+}  // namespace retryd::test
