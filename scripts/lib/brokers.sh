@@ -4,7 +4,6 @@
 
 tests=$project/build/dev/tests
 declare -A root_makers=()
-notes=()
 
 # Every Catch2 executable of the build but those that need a broker.
 run_units() {

@@ -4,6 +4,7 @@
 passed=0
 failed=0
 skipped=0
+notes=()
 
 # GCC 12's sanitizers cannot start where the kernel spreads addresses wider than they know (vm.mmap_rnd_bits=32).
 fixed_addresses=()
@@ -35,9 +36,15 @@ count() {
     ((bad == 0))
 }
 
-# run_suite LABEL EXECUTABLE SECONDS ARGUMENT... - all of its output when something fails.
+# The names of the test cases that failed, from LOG: what Catch2 prints between two rules.
+failed_cases() {
+    awk 'length == 79 && /^-+$/ { inside = !inside; if (!inside && name != "") print name; name = ""; next }
+         inside { sub(/^ +/, ""); name = name (name == "" ? "" : " ") $0 }' "$1" | sort -u
+}
+
+# run_suite LABEL EXECUTABLE SECONDS ARGUMENT... - all of its output when something fails; $notes names what failed.
 run_suite() {
-    local label=$1 executable=$2 limit=$3 log=$work/suite.log code=0 before=$passed
+    local label=$1 executable=$2 limit=$3 log=$work/suite.log code=0 before=$passed case
     shift 3
     step "$label" "$log" "${fixed_addresses[@]}" timeout --kill-after=10 "$limit" "$executable" --durations yes "$@" ||
         code=$?
@@ -49,6 +56,7 @@ run_suite() {
     if ((code == 0)); then cat "$log" >&2; fi
     if ((code == 124 || code == 137)); then say "$label: it hung and was ended after $limit s"; fi
     say "$label: FAILED"
+    while read -r case; do notes+=("$label: $case"); done < <(failed_cases "$log")
     return 1
 }
 

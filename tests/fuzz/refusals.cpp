@@ -7,6 +7,8 @@
 namespace retryd::fuzz {
 namespace {
 
+/// What AMQP 0-9-1 can hold in a name or a reply text.
+constexpr std::size_t short_string = 255;
 constexpr std::array<int, 5> codes{406, 404, 403, 405, 530};
 
 void check(const std::string& line, std::string_view name) {
@@ -43,9 +45,9 @@ void well_formed(std::string_view name) {
 void refusals(std::string_view input) {
     Bytes bytes{input};
     const int code = bytes.one_of<int>(codes);
-    const std::string_view name = bytes.text_until('\0').substr(0, 255);
+    const std::string_view name = bytes.text_until('\0').substr(0, short_string);
     well_formed(name);
-    explain(name, code, bytes.rest());
+    explain(name, code, bytes.rest().substr(0, short_string));
 }
 
 }  // namespace retryd::fuzz
