@@ -9,8 +9,7 @@ bool is_continuation(char c) {
     return (static_cast<unsigned char>(c) & 0xc0U) == 0x80U;
 }
 
-/// The length of the character that begins here; 0 where none can. Overlong forms and surrogates are let through:
-/// they do no harm where text is only carried on.
+/// The length of the character that begins here; 0 where none can.
 std::size_t sequence_length(unsigned char lead) {
     if (lead == 0) return 0;
     if (lead < 0x80) return 1;
@@ -18,6 +17,23 @@ std::size_t sequence_length(unsigned char lead) {
     if (lead >= 0xe0 && lead < 0xf0) return 3;
     if (lead >= 0xf0 && lead < 0xf5) return 4;
     return 0;
+}
+
+/// Longer than need be, a surrogate, or beyond U+10FFFF: the second byte tells. The broker ends the connection over
+/// such a name (501: overlong ones tried on 3.8.9, 3.10.8, 4.0.5 and 4.3.6, the others on 4.3.6).
+bool is_forbidden(unsigned char lead, unsigned char second) {
+    switch (lead) {
+        case 0xe0:
+            return second < 0xa0;
+        case 0xed:
+            return second > 0x9f;
+        case 0xf0:
+            return second < 0x90;
+        case 0xf4:
+            return second > 0x8f;
+        default:
+            return false;
+    }
 }
 
 }  // namespace
@@ -28,6 +44,8 @@ std::size_t valid_utf8_length(std::string_view text) {
         const std::size_t length = sequence_length(static_cast<unsigned char>(text[at]));
         if (length == 0 || at + length > text.size()) return at;
         const std::string_view rest = text.substr(at + 1, length - 1);
+        if (length > 2 && is_forbidden(static_cast<unsigned char>(text[at]), static_cast<unsigned char>(rest[0])))
+            return at;
         if (!std::all_of(rest.begin(), rest.end(), is_continuation)) return at;
         at += length;
     }

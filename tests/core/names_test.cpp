@@ -149,6 +149,13 @@ TEST_CASE("a queue name has 1 to 255 bytes and no line break") {
 TEST_CASE("a name that is not UTF-8 is no queue's: the broker ends the connection over it") {
     CHECK(usable_queue_name("käse€😀"));
     CHECK_FALSE(usable_queue_name("\xff"));
+    // Overlong, a surrogate, beyond U+10FFFF: the broker ends the connection over them.
+    for (const char* forbidden :
+         {"q\xc0\x80", "q\xe0\x80\x80", "q\xf0\x80\x80\x80", "q\xed\xa0\x80", "q\xf4\x90\x80\x80"})
+        CHECK_FALSE(usable_queue_name(forbidden));
+    for (const char* last :
+         {"q\xe0\xa0\x80", "q\xed\x9f\xbf", "q\xee\x80\x80", "q\xf0\x90\x80\x80", "q\xf4\x8f\xbf\xbf"})
+        CHECK(usable_queue_name(last));
     CHECK_FALSE(usable_queue_name("a\xc3"));
     CHECK_FALSE(usable_queue_name("\xc0\x80"));
 }
