@@ -49,13 +49,17 @@ void add(Problems& problems, const Place& place, std::string message) {
     problems.push_back({place.at.line, place.at.column, place.path, std::move(message)});
 }
 
-std::string shown(std::string_view text) {
-    std::string line{"\""};
+std::string escaped(std::string_view text) {
+    std::string line;
     const std::string_view start = core::utf8_prefix(text, longest_shown);
     for (const char c : start)
         append_escaped(line, c);
     if (start.size() < text.size()) line.append("…");
-    return line.append("\"");
+    return line;
+}
+
+std::string shown(std::string_view text) {
+    return '"' + escaped(text) + '"';
 }
 
 std::string shown(const Given<std::string>& given) {

@@ -29,7 +29,9 @@ std::string format(const Problems& problems, std::string_view file);
 void add(Problems& problems, Position at, std::string message);
 void add(Problems& problems, const Place& place, std::string message);
 
-/// A piece of the file made fit to stand in a message: in double quotes, control characters escaped, long ones cut.
+/// A piece of the file made fit to stand in a message: control characters escaped, long ones cut.
+std::string escaped(std::string_view text);
+/// The same in double quotes.
 std::string shown(std::string_view text);
 /// As it stands in the file: of what the environment holds only the variable, which may have been put into the wrong
 /// place.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "config/problem.h"
+
 namespace retryd::config {
 namespace {
 
@@ -53,11 +55,11 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
 }
 
 std::string expected_one_of(std::string_view word, const std::vector<std::string>& candidates) {
-    if (const auto near = nearest(word, candidates)) return "did you mean " + *near + "?";
-    if (candidates.size() == 1) return "expected " + candidates.front();
+    if (const auto near = nearest(word, candidates)) return "did you mean " + escaped(*near) + "?";
+    if (candidates.size() == 1) return "expected " + escaped(candidates.front());
     std::string text{"expected one of "};
     for (std::size_t i = 0; i < candidates.size(); ++i)
-        text.append(i == 0 ? "" : ", ").append(candidates[i]);
+        text.append(i == 0 ? "" : ", ").append(escaped(candidates[i]));
     return text;
 }
 
