@@ -34,13 +34,13 @@ void Requests::reload() {
     wake();
 }
 
+/// The wake-up first, also where it finds nothing asked for: reload() may have been taken between its two steps, and a
+/// descriptor left readable would keep the loop turning. What comes after the read wakes again.
 bool Requests::take_reload() {
-    if (!reload_.exchange(false)) return false;
     std::uint64_t count = 0;
     [[maybe_unused]] const auto taken = read(fd_, &count, sizeof count);
-    // What came in between must not be slept through.
-    if (stopping_ || reload_) wake();
-    return true;
+    if (stopping_) wake();
+    return reload_.exchange(false);
 }
 
 bool Requests::wait(core::Milliseconds time) const {

@@ -75,11 +75,13 @@ void watch_over(const Signals& signals, const SessionContext& daemon, const Stop
     daemon.requests.stop();
     const core::Milliseconds timeout = daemon.configuration.current()->shutdown_timeout;
     if (ended.wait(timeout + grace)) return;
-    daemon.log.write(
-        LogLevel::warning, "stop_forced",
-        "did not end within the shutdown timeout of " + core::format_duration(timeout) +
-            "; leaving now. What was not acked is given again by the broker: nothing is lost, some messages may "
-            "come twice");
+    if (telemetry::Log::takes_more()) {  // it may be the log that hangs
+        daemon.log.write(
+            LogLevel::warning, "stop_forced",
+            "did not end within the shutdown timeout of " + core::format_duration(timeout) +
+                "; leaving now. What was not acked is given again by the broker: nothing is lost, some messages may "
+                "come twice");
+    }
     _exit(1);
 }
 

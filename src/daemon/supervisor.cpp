@@ -93,8 +93,8 @@ void Rounds::wait(core::Milliseconds time) const {
     for (auto left = time; left > core::Milliseconds::zero();) {
         context_.watchdog.turned(std::chrono::time_point_cast<core::Milliseconds>(std::chrono::steady_clock::now()));
         const bool asked = context_.requests.wait(std::min(left, context_.watchdog.longest_wait()));
-        if (asked && !context_.requests.take_reload()) return;
-        if (asked && context_.configuration.reload()) {
+        if (context_.requests.stopping()) return;
+        if (asked && context_.requests.take_reload() && context_.configuration.reload()) {
             context_.log.write(LogLevel::info, "reloaded",
                                "reloaded " + context_.configuration.path() + ": connecting with it now",
                                {{"file", context_.configuration.path()}});

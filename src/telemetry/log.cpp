@@ -1,5 +1,6 @@
 #include "telemetry/log.h"
 
+#include <poll.h>
 #include <spdlog/logger.h>
 #include <spdlog/pattern_formatter.h>
 #include <spdlog/sinks/stdout_sinks.h>
@@ -129,6 +130,11 @@ void Log::write(config::LogLevel level, std::string_view event, std::string_view
     std::string line = format_line(format, level, event, message, fields);
     if (format == config::LogFormat::json) line.erase(0, 1);  // the pattern opens the object
     writer_->logger.log(to_spdlog(level), line);
+}
+
+bool Log::takes_more() {
+    pollfd standard_error{STDERR_FILENO, POLLOUT, 0};
+    return poll(&standard_error, 1, 0) != 0;
 }
 
 Log::Sink sink_of_standard_error() {

@@ -41,6 +41,10 @@ class Log {
 
     bool enabled(config::LogLevel level) const;
 
+    /// Whether a line could be written at this moment without waiting for whoever reads: a pipe may be full. For a
+    /// thread that must not hang with one that does.
+    static bool takes_more();
+
   private:
     struct Writer;
     std::unique_ptr<Writer> writer_;

@@ -47,6 +47,19 @@ TEST_CASE("a stop is not slept through because a reload was taken") {
     CHECK(requests.stopping());
 }
 
+TEST_CASE("a reload that is taken before it has woken anybody does not leave the wake-up behind") {
+    // Another thread asks while this one takes: whatever comes first, once it is over nothing is readable.
+    for (int i = 0; i < 20'000; ++i) {
+        Requests requests;
+        std::thread other([&] { requests.reload(); });
+        while (!requests.take_reload()) {
+        }
+        other.join();
+        requests.take_reload();
+        REQUIRE_FALSE(requests.wait(Milliseconds{0}));
+    }
+}
+
 TEST_CASE("a request of another thread ends the wait") {
     Requests requests;
     std::thread other([&] { requests.reload(); });

@@ -1,0 +1,65 @@
+// Standard error is a pipe that nobody reads: the daemon hangs in its log, as any program would, but it must end.
+#include <poll.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <set>
+#include <string>
+
+#include "support/catch.h"
+#include "support/scenario.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+namespace {
+
+constexpr int messages = 1'000;  // a pipe takes 64 KiB
+
+struct UnreadPipe {
+    UnreadPipe() { REQUIRE(::pipe(ends) == 0); }
+    ~UnreadPipe() {
+        ::close(ends[0]);
+        ::close(ends[1]);
+    }
+    /// A file for whoever wants to write to it.
+    std::string path() const { return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(ends[1]); }
+    bool full() const {
+        ::pollfd end{ends[1], POLLOUT, 0};
+        return ::poll(&end, 1, 0) == 0;
+    }
+    int ends[2] = {-1, -1};
+};
+
+}  // namespace
+
+TEST_CASE("SIGTERM ends a daemon that hangs in its log, within the shutdown time-out, and nothing is lost") {
+    Scenario s;
+    const std::string work = s.work_queue("work");
+    s.retry(work, {"1s"});
+    s.config.shutdown_timeout = "1s";
+    s.config.heartbeat = "1s";
+    s.daemon.write(s.config.yaml() + "log: {level: debug}\n");
+    UnreadPipe pipe;
+    Process daemon({retryd_binary(), "run", "-c", s.daemon.config_file()}, pipe.path());
+    REQUIRE(await([&] { return s.consuming(); }));
+    Worker worker(work);
+    for (int i = 0; i < messages; ++i)
+        s.client.send("", work, {.body = std::to_string(i)});
+    s.client.await_confirms();
+    for (int i = 0; i < messages; ++i)
+        worker.reject(worker.receive());
+    REQUIRE(await([&] { return pipe.full(); }));
+    // Longer than the daemon waits before it looks what its loop hangs in.
+    CHECK_FALSE(daemon.wait(seconds(4)).has_value());
+    daemon.signal(SIGTERM);
+    CHECK(daemon.wait(seconds(4)) == 1);
+    s.start();
+    std::set<std::string> home;
+    while (home.size() < std::size_t{messages}) {
+        const Received back = worker.receive();
+        home.insert(back.body);
+        worker.ack(back);
+    }
+    s.stop();
+}
