@@ -35,7 +35,7 @@ void errors(Section& s, Written& written) {
     s.key("queue_type", choice(written.settings.policy.error_queue_type, queue_types), "The error queue's type.");
     s.key("prefetch", integer(written.settings.prefetch.messages, 1), "How many messages are in hand at once.");
     s.key("prefetch_bytes", size(written.settings.prefetch.body_bytes),
-          "How many bytes of bodies are in hand at once; whichever limit is reached first.");
+          "How many bytes of messages wait in hand at once; whichever limit is reached first.");
     s.sections(
         "bind", Presence::optional,
         [&](Section& in, const Place& place) {

@@ -12,7 +12,7 @@ class Copier {
 
     std::string_view copy(std::string_view text) {
         if (text.empty()) return "";
-        auto* bytes = static_cast<char*>(arena_.allocate(text.size(), 1));
+        auto* bytes = static_cast<char*>(take(text.size(), 1));
         std::memcpy(bytes, text.data(), text.size());
         return {bytes, text.size()};
     }
@@ -46,14 +46,22 @@ class Copier {
         if (part) *part = copy(*part);
     }
 
+    std::size_t taken() const { return taken_; }
+
   private:
+    void* take(std::size_t bytes, std::size_t alignment) {
+        taken_ += bytes;
+        return arena_.allocate(bytes, alignment);
+    }
+
     // Values and fields hold views and numbers only: nothing to destroy when the arena goes.
     template <typename T>
     T* allocate(std::size_t count) {
-        return static_cast<T*>(arena_.allocate(count * sizeof(T), alignof(T)));
+        return static_cast<T*>(take(count * sizeof(T), alignof(T)));
     }
 
     std::pmr::memory_resource& arena_;
+    std::size_t taken_ = 0;
 };
 
 }  // namespace
@@ -70,6 +78,7 @@ OwnedDelivery::OwnedDelivery(const Delivery& source)
     }
     copier.own(properties.headers);
     delivery_.message.body = copier.copy(source.message.body);
+    bytes_ = copier.taken();
 }
 
 }  // namespace retryd::core

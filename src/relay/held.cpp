@@ -3,8 +3,7 @@
 namespace retryd::relay {
 
 void Held::add(const core::Delivery& delivery) {
-    deliveries_.emplace_back(delivery);
-    bytes_ += delivery.message.body.size();
+    bytes_ += deliveries_.emplace_back(delivery).bytes();
 }
 
 void Held::clear() {

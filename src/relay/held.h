@@ -20,7 +20,7 @@ class Held {
         waiting.swap(deliveries_);
         for (core::OwnedDelivery& owned : waiting) {
             if (carry(owned.get())) {
-                bytes_ -= owned.get().message.body.size();
+                bytes_ -= owned.bytes();
             } else {
                 deliveries_.push_back(std::move(owned));
             }
@@ -29,7 +29,7 @@ class Held {
 
     void clear();
     bool empty() const { return deliveries_.empty(); }
-    std::size_t bytes() const { return bytes_; }  // of bodies
+    std::size_t bytes() const { return bytes_; }  // headers included
 
   private:
     std::deque<core::OwnedDelivery> deliveries_;

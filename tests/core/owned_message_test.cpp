@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "core/headers.h"
 #include "support/catch.h"
@@ -74,6 +75,16 @@ void check_is_the_source(const Delivery& copy) {
 }
 
 }  // namespace
+
+TEST_CASE("the bytes of a copy are its body, its texts and its fields, however small these are") {
+    Headers headers;
+    std::vector<Field> many(1'000, Field{"k", number(1)});
+    Delivery delivery;
+    delivery.message.body = "body";
+    CHECK(OwnedDelivery{delivery}.bytes() == 4);
+    delivery.message.properties.headers = Table{many.data(), many.size()};
+    CHECK(OwnedDelivery{delivery}.bytes() == 4 + many.size() * (sizeof(Field) + 1));
+}
 
 TEST_CASE("an owned delivery outlives all that it was copied from") {
     auto source = std::make_unique<Source>();
