@@ -70,6 +70,10 @@ class Connection : public TopologyCommands {
     /// twice a heartbeat. True if it stopped at the limit: there may be more, do not poll before the next call.
     virtual bool drain(Events& events, std::size_t limit) = 0;
 
+    /// For a connection that only consumes, before its first call: a broker sends the headers of a message in one frame
+    /// however large dead-lettering has made them, and one that is not taken in ends the connection.
+    virtual void receive_large_headers() = 0;
+
     /// Whether a send would find room in the socket right now.
     virtual bool writable() = 0;
 

@@ -65,14 +65,14 @@ struct Explain {
         return refused(explain_queue_refusal(queue, code, decisive_refusal(queue, first_refusal, text)));
     }
     Outcome operator()(const core::BindingSpec& binding) const {
-        if (code == not_found && text.find("no queue '") != std::string_view::npos) return no_queue(binding.queue);
+        if (says_no_queue()) return no_queue(binding.queue);
         return refused(explain_binding_refusal(binding, code, text));
     }
     Outcome operator()(const core::ForeignExchange& exchange) const {
         return refused(explain_foreign_refusal(exchange, code, text));
     }
     Outcome operator()(const Declarer::CheckQueue& check) const {
-        if (code == not_found) return no_queue(check.queue);
+        if (says_no_queue()) return no_queue(check.queue);
         return refused(explain_check_refusal("queue", check.queue, code, text));
     }
     Outcome operator()(const Declarer::CheckExchange& check) const {
@@ -87,6 +87,8 @@ struct Explain {
     }
 
   private:
+    /// 404 also stands for a queue that is there and cannot be reached: "home node '…' of durable queue '…' is down".
+    bool says_no_queue() const { return code == not_found && text.find("no queue '") != std::string_view::npos; }
     Outcome refused(std::string line) const { return {Result::refused, code, std::move(line), {}}; }
     Outcome missing(std::string line) const { return {Result::missing, code, std::move(line), {}}; }
     Outcome no_queue(const std::string& queue) const { return missing("queue '" + queue + "' does not exist"); }

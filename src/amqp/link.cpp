@@ -50,6 +50,8 @@ class Link::Intake : public Events {
         if (!link_.consumed_) link_.observer_.consuming();
         link_.consumed_ = true;
         link_.base_due_ = link_.now_.steady + base_again_after;
+        link_.consume_answered_ = true;
+        link_.renew_consumer();
     }
     void on_consumer_cancelled() override {
         throw Error(Error::Kind::lost, "the broker cancelled the consumer of the error queue '" +
@@ -107,7 +109,9 @@ Link::Link(std::shared_ptr<const config::Settings> settings, const config::Endpo
       observer_(observer),
       intake_(Connection::open(endpoint, settings_->broker, "retryd consume")),
       outlet_(Connection::open(endpoint, settings_->broker, "retryd publish")),
-      declarer_(*outlet_, declare_channel) {}
+      declarer_(*outlet_, declare_channel) {
+    intake_->receive_large_headers();
+}
 
 void Link::start(relay::Relay& relay) {
     relay_ = &relay;

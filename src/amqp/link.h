@@ -96,6 +96,7 @@ class Link : public relay::Broker {
     void declare_base_again();
     void declare_next(const std::shared_ptr<Declaration>& declaration);
     void consume();
+    void renew_consumer();
     void open_publishing_channel();
     bool exchange_events_or_tell();
     bool exchange_events();
@@ -110,8 +111,10 @@ class Link : public relay::Broker {
     Declarer declarer_;
     relay::Relay* relay_ = nullptr;
     std::string consumer_tag_;
-    bool leaving_ = false;   // nothing is consumed any more
-    bool consumed_ = false;  // the operator knows that messages are taken
+    std::uint16_t consumer_prefetch_ = 0;
+    bool consume_answered_ = false;  // the broker knows that consumer
+    bool leaving_ = false;           // nothing is consumed any more
+    bool consumed_ = false;          // the operator knows that messages are taken
     core::Now now_{};
     core::SteadyTime last_ack_{};
     core::SteadyTime base_due_{};

@@ -70,20 +70,26 @@ void Link::declare_base_again() {
 /// A prefetch counts for the consumers that come after it.
 void Link::consume() {
     consumer_tag_ = core::consumer_tag(settings_->policy);
-    intake_->qos(relay_channel, settings_->prefetch.messages);
+    consumer_prefetch_ = settings_->prefetch.messages;
+    consume_answered_ = false;
+    intake_->qos(relay_channel, consumer_prefetch_);
     intake_->consume(relay_channel, settings_->policy.error_queue, consumer_tag_);
 }
 
 void Link::adopt(std::shared_ptr<const config::Settings> settings) {
-    const bool other_prefetch = settings->prefetch.messages != settings_->prefetch.messages;
     settings_ = std::move(settings);
-    const std::string former = consumer_tag_;
-    const std::string wanted = core::consumer_tag(settings_->policy);
-    const bool clean = core::features_of(version()).clean_cancel;
-    if (former.empty() || !clean || (wanted == former && !other_prefetch)) return;
+    renew_consumer();
+}
+
+/// Where it shows that the settings are others. Not before the broker has answered basic.consume, whose answer leads
+/// here again: 3.10 ends the connection (541) over a cancel that overtakes it within the broker.
+void Link::renew_consumer() {
+    if (!consume_answered_ || leaving_ || !core::features_of(version()).clean_cancel) return;
+    const bool same_prefetch = consumer_prefetch_ == settings_->prefetch.messages;
+    if (same_prefetch && consumer_tag_ == core::consumer_tag(settings_->policy)) return;
     base_due_ = now_.steady + base_again_after;  // for a moment there is no consumer
     // Deliveries of the former consumer stay valid: their tags are the channel's.
-    intake_->cancel(relay_channel, former);
+    intake_->cancel(relay_channel, consumer_tag_);
     consume();
 }
 

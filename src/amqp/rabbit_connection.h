@@ -18,6 +18,7 @@ class RabbitConnection : public Connection {
     core::BrokerVersion version() const override { return version_; }
     int fd() const override { return wire_.fd(); }
     bool drain(Events& events, std::size_t limit) override { return dispatcher_.drain(events, limit); }
+    void receive_large_headers() override { wire_.receive_large_frames(); }
     bool writable() override { return wire_.writable(); }
 
     void open_channel(Channel channel) override;

@@ -14,7 +14,8 @@ namespace retryd::amqp {
 namespace {
 
 constexpr std::chrono::milliseconds farewell{1000};
-constexpr int connection_forced = 320;  // an operator closed it, or the broker is going down
+constexpr int large_frame = 16 * 1024 * 1024;  // no memory is taken before such a frame comes
+constexpr int connection_forced = 320;         // an operator closed it, or the broker is going down
 
 /// Milliseconds since the kernel got data from the peer; 0 where it does not tell.
 std::chrono::milliseconds silence(int fd) {
@@ -62,6 +63,11 @@ Wire::Received Wire::receive(amqp_frame_t& frame) {
         default:
             fail(status);
     }
+}
+
+void Wire::receive_large_frames() {
+    amqp_connection_state_t state = state_.get();
+    require(amqp_tune_connection(state, amqp_get_channel_max(state), large_frame, amqp_get_heartbeat(state)));
 }
 
 void Wire::send_heartbeat() {

@@ -37,6 +37,10 @@ class Wire {
     /// Sends a heartbeat where one is due. Throws when nothing was heard for two heartbeats.
     Received receive(amqp_frame_t& frame);
 
+    /// From now on frames are taken in that are larger than was agreed on. For a connection that publishes nothing:
+    /// rabbitmq-c cuts bodies by the same measure. Not while part of a frame is there.
+    void receive_large_frames();
+
     void send_heartbeat();
     /// For a connection that is not read from for a while: receive() does the same by the way.
     void send_heartbeat_if_due();

@@ -14,16 +14,22 @@ constexpr Milliseconds stuck_for{30'000};
 constexpr int access_refused = 403;
 constexpr int not_found = 404;
 
-/// The exchange in the broker's words, empty where there is none: "no exchange 'x' in vhost", "access to exchange 'x'
-/// in vhost".
-std::string_view exchange_in(std::string_view why) {
+struct Named {
+    std::string_view exchange;  // empty where there is none
+    bool cut = false;           // only the beginning is there: the broker cuts a text at 255 bytes
+};
+
+/// The exchange in the broker's words: "no exchange 'x' in vhost", "access to exchange 'x' in vhost".
+Named exchange_in(std::string_view why) {
     constexpr std::string_view opening = "exchange '";
     constexpr std::string_view closing = "' in vhost '";
+    constexpr std::string_view ellipsis = "...";
     const auto begin = why.find(opening);
-    if (begin == std::string_view::npos) return "";
+    if (begin == std::string_view::npos) return {};
     why.remove_prefix(begin + opening.size());
-    const auto end = why.find(closing);
-    return end == std::string_view::npos ? "" : why.substr(0, end);
+    if (const auto end = why.find(closing); end != std::string_view::npos) return {why.substr(0, end)};
+    if (why.ends_with(ellipsis)) why.remove_suffix(ellipsis.size());
+    return {why, true};
 }
 
 }  // namespace
@@ -61,9 +67,15 @@ void Relay::on_returned(std::string_view exchange, std::string_view routing_key,
 
 /// The delivery stays unacked for a while and is then given back: the broker redelivers it with its content.
 void Relay::requeue_later(const Pending& pending, RequeueCause cause, const core::Now& now) {
-    const Milliseconds delay = backoff(++pending.target->failures);
+    Target& target = *pending.target;
+    // What had been sent before the last failure was known is part of it: a burst that is refused is one.
+    if (target.failures == 0 || pending.sent_at >= target.failed_at) {
+        ++target.failures;
+        target.failed_at = now.steady;
+    }
+    const Milliseconds delay = backoff(target.failures);
     requeues_.add(now.steady + delay, pending.tag);
-    reporter_.requeued(pending.target->role, pending.target->name, cause, delay);
+    reporter_.requeued(target.role, target.name, cause, delay);
 }
 
 void Relay::on_tick(const core::Now& now) {
@@ -74,7 +86,7 @@ void Relay::on_tick(const core::Now& now) {
     }
     for (const auto& binding : routes_.error_bindings())
         usable(*binding, now);
-    if (const auto due = catch_all_due(); due && *due <= now.steady) carry_held(now);
+    if (catch_all_due()) usable(*routes_.catch_all(), now);
 }
 
 /// Without the catch-all some deliveries can only wait: when it is to be asked for again.
@@ -97,8 +109,13 @@ std::optional<core::SteadyTime> Relay::next_tick() const {
     return next;
 }
 
+/// While one has to be tried alone the others would only ask the broker again and again for what they need.
+bool Relay::may_carry() const {
+    return !paused_ && !adopting_ && !stopping_ && (in_flight_.empty() || !suspects_.alone());
+}
+
 void Relay::carry_held(const core::Now& now) {
-    if (paused_ || adopting_ || stopping_) return;
+    if (!may_carry()) return;
     held_.carry([&](const core::Delivery& delivery) { return !paused_ && carry(delivery, now) == Step::done; });
 }
 
@@ -119,7 +136,8 @@ void Relay::on_publishing_closed(int code, std::string_view why, const core::Now
     const bool about_exchange = code == access_refused || code == not_found;
     if (lost.size() == 1 && !about_exchange) {
         const Pending& guilty = lost.front();
-        suspects_.found();
+        // Where it stays it is met again, and must not clear those beside it each time.
+        surroundings_.declare ? suspects_.found() : suspects_.acquit(guilty.redelivered);
         dead_letter(guilty.tag, guilty.work_queue ? *guilty.work_queue : "", why, now.steady);
         return carry_held(now);
     }
@@ -138,9 +156,10 @@ void Relay::on_publishing_closed(int code, std::string_view why, const core::Now
 
 /// An exchange that is missing is declared or looked for again; one that may not be published to is done without.
 void Relay::blame_exchange(int code, std::string_view why, const core::Now& now) {
-    for (const std::shared_ptr<Target>& target : routes_.behind(exchange_in(why))) {
+    const Named named = exchange_in(why);
+    for (const std::shared_ptr<Target>& target : routes_.behind(named.exchange, named.cut)) {
         if (code == not_found) {
-            target->state = Target::State::unknown;
+            if (target->state == Target::State::ready) target->state = Target::State::unknown;
         } else {
             refuse(*target, "the broker lets nobody publish to it like that: " + std::string{why}, now);
         }
@@ -148,7 +167,8 @@ void Relay::blame_exchange(int code, std::string_view why, const core::Now& now)
 }
 
 void Relay::on_connection_lost(bool provoked) {
-    suspects_.connection_broke({in_flight_.size(), settlements_.open(), provoked, any_confirmed_});
+    const std::size_t come_again = settlements_.open() + settlements_.behind();
+    suspects_.connection_broke({in_flight_.size() + (sending_ ? 1 : 0), come_again, provoked, any_confirmed_});
 }
 
 /// False: it has ended enough connections, and is dealt with.
@@ -158,7 +178,7 @@ bool Relay::may_be_tried(const core::Delivery& delivery, std::string_view work_q
         suspects_.trying(digest);
         return true;
     }
-    suspects_.found();
+    suspects_.met_again(digest);
     dead_letter(delivery.tag, work_queue, "each time it was published the broker ended the connection", now);
     return false;
 }

@@ -30,7 +30,7 @@ void Relay::start() {
         if (!core::is_glob(entry.match)) {
             const auto route = routes_.of(entry.match);
             declare_all(*route);
-            if (route->shared() && surroundings_.declare) broker_.bind_home(route->work_queue);
+            if (route->shared() && surroundings_.declare) bind_home(route->work_queue);
         } else if (entry.ladder.return_path == core::ReturnPath::headers) {
             Route any;  // a shared rung is the same for all work queues
             any.entry = &entry;
@@ -110,12 +110,17 @@ bool Relay::work_queue_known(Route& route, const core::Now& now) {
     if (route.existence == Existence::unasked || ask_again) {
         route.existence = Existence::asking;
         if (route.shared() && surroundings_.declare) {
-            broker_.bind_home(route.work_queue);
+            bind_home(route.work_queue);
         } else {
             broker_.check(route.work_queue);
         }
     }
     return route.existence != Existence::asking;
+}
+
+/// Whoever needs the binding waits for the same answer.
+void Relay::bind_home(std::string_view work_queue) {
+    if (binding_.emplace(work_queue).second) broker_.bind_home(work_queue);
 }
 
 /// Takes in what the broker said, and carries on what waited for it.
@@ -142,6 +147,7 @@ void Relay::on_checked(std::string_view queue, CheckOutcome outcome, const core:
 
 void Relay::on_bound(std::string_view queue, CheckOutcome outcome, std::string_view why, const core::Now& now) {
     const Existence answer = existence_of(outcome);
+    if (const auto asked = binding_.find(queue); asked != binding_.end()) binding_.erase(asked);
     report_binding(queue, answer == Existence::refused, why);
     const std::shared_ptr<Route> route = routes_.find(queue);
     if (route && route->shared()) learn(*route, answer, now);

@@ -119,7 +119,7 @@ Relay::Step Relay::bring_home(const core::Delivery& delivery, std::string_view w
     if (core::match(*policy_, work_queue) == nullptr) return park_as(core::ParkReason::no_entry);
     if (!surroundings_.declare) return park_as(core::ParkReason::unpublishable);
     const auto [known, is_new] = undelivered_.try_emplace(std::string{work_queue}, Existence::asking);
-    if (is_new) broker_.bind_home(work_queue);
+    if (is_new) bind_home(work_queue);
     switch (known->second) {
         case Existence::exists:
             break;
@@ -150,7 +150,10 @@ Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& 
     pending.redelivered = delivery.redelivered;
     pending.published_as = address_of(to, story);
     const std::string_view key = to.routing_key ? *to.routing_key : core::producer_routing_key(story);
-    switch (broker_.publish({to.exchange, key, composed})) {
+    sending_ = true;
+    const PublishResult result = broker_.publish({to.exchange, key, composed});
+    sending_ = false;
+    switch (result) {
         case PublishResult::sent:
             in_flight_.add(std::move(pending));
             return Step::done;

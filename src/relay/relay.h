@@ -123,11 +123,13 @@ class Relay {
     void report_healed(Target& target);
     void blame_exchange(int code, std::string_view why, const core::Now& now);
     void hold(const core::Delivery& delivery) { held_.add(delivery); }
+    bool may_carry() const;
     void carry_held(const core::Now& now);
     std::optional<core::SteadyTime> catch_all_due() const;
 
     // What has to be there.
     bool work_queue_known(Route& route, const core::Now& now);
+    void bind_home(std::string_view work_queue);
     void learn(Route& route, Existence answer, const core::Now& now);
     void report_binding(std::string_view work_queue, bool refused, std::string_view why);
     Target::State usable(Target& target, const core::Now& now);
@@ -148,6 +150,7 @@ class Relay {
     /// Work queues that a shared rung did not find, being bound again: the answer holds for the messages that wait for
     /// it, not for later ones, which would go round and round if the queue were deleted again.
     std::map<std::string, Existence, std::less<>> undelivered_;
+    std::set<std::string, std::less<>> binding_;  // work queues whose binding has been asked for and not answered
     Unroutable unroutable_;                       // addresses of parking exchanges that led to no queue
     std::set<std::string, std::less<>> unbound_;  // bindings whose refusal has been reported
     std::optional<core::SteadyTime> late_acks_due_;
@@ -155,6 +158,7 @@ class Relay {
     bool any_confirmed_ = false;
     std::vector<Pending> confirmed_;  // scratch
     core::ComposeScratch scratch_;
+    bool sending_ = false;  // stays so when the connection breaks over it
     bool paused_ = false;
     bool adopting_ = false;
     bool stopping_ = false;

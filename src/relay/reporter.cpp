@@ -22,7 +22,8 @@ std::string_view reported_reason(std::string_view death_reason) {
 }
 
 std::string_view reported_reason(core::ParkReason reason, std::string_view death_reason) {
-    constexpr std::array<std::string_view, 2> known{"reason-expired", "reason-maxlen"};
+    constexpr std::array<std::string_view, 4> known{"reason-rejected", "reason-expired", "reason-maxlen",
+                                                    "reason-delivery_limit"};
     std::string text;
     const std::string_view full = core::reason_text(reason, death_reason, text);
     return reason == core::ParkReason::death_reason ? one_of(known, full, "reason-other") : full;

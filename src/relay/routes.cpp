@@ -130,10 +130,11 @@ std::shared_ptr<Target> Routes::declared_as(std::string_view key) const {
     return found == targets_.end() ? nullptr : found->second;
 }
 
-std::vector<std::shared_ptr<Target>> Routes::behind(std::string_view exchange) const {
+std::vector<std::shared_ptr<Target>> Routes::behind(std::string_view exchange, bool cut) const {
     std::vector<std::shared_ptr<Target>> found;
     for (const auto& [key, target] : targets_) {
-        if (!exchange.empty() && target->exchange == exchange) found.push_back(target);
+        const std::string_view name = target->exchange;
+        if (!exchange.empty() && (cut ? name.starts_with(exchange) : name == exchange)) found.push_back(target);
     }
     return found;
 }

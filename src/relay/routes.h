@@ -31,6 +31,7 @@ struct Target {
     core::SteadyTime refused_until{};  // when refused: not asked for again before
     bool reported = false;             // its refusal has been reported and not yet its healing
     int failures = 0;                  // nacks and returns since the last success, for the backoff
+    core::SteadyTime failed_at{};      // the last of them
     int stale_answers = 0;             // to declares of a former policy, still to come
 
     /// Under which it is declared: no two have the same.
@@ -80,8 +81,9 @@ class Routes {
     const std::vector<std::shared_ptr<Target>>& error_bindings() const { return error_bindings_; }
 
     std::shared_ptr<Target> declared_as(std::string_view key) const;
-    /// All that are published to through that exchange, which is not the default one.
-    std::vector<std::shared_ptr<Target>> behind(std::string_view exchange) const;
+    /// All that are published to through that exchange, which is not the default one. `cut`: through any whose name
+    /// begins like that.
+    std::vector<std::shared_ptr<Target>> behind(std::string_view exchange, bool cut) const;
 
     void forget(const Route& route);
 

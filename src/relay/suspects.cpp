@@ -40,6 +40,12 @@ void Suspects::found() {
     tried_.reset();
 }
 
+void Suspects::met_again(std::uint64_t digest) {
+    if (accused_ == digest) accused_.reset();
+    tried_.reset();
+    if (left_ > 0) --left_;
+}
+
 void Suspects::connection_broke(const Break& broke) {
     if (alone() && broke.in_flight == 1 && tried_) {
         if (strikes_.size() >= most_strikes) strikes_.clear();

@@ -29,11 +29,13 @@ class Suspects {
     void acquit(bool redelivered);
     /// The guilty one has been found, and is dealt with.
     void found();
+    /// One that is condemned() is dealt with again: the others remain suspect, for it may not have been the only one.
+    void met_again(std::uint64_t digest);
 
     /// How a connection broke.
     struct Break {
         std::size_t in_flight = 0;
-        std::size_t unsettled = 0;  // deliveries that will come again, those in flight among them
+        std::size_t unsettled = 0;  // deliveries that will come again, those in flight or not yet acked among them
         bool provoked = false;      // the broker closed it with an error; else it ended without a word
         bool any_confirmed = false;
     };

@@ -152,6 +152,15 @@ TEST_CASE("declarer: a check that finds nothing is no refusal, one that is not a
     CHECK(f.outcomes[1].result == Result::refused);
 }
 
+TEST_CASE("declarer: a queue that is there and cannot be reached is not taken for missing") {
+    Fixture f;
+    f.submit(Declarer::CheckQueue{"work"});
+    f.open();
+    f.refuse(404, "NOT_FOUND - home node 'rabbit@b' of durable queue 'work' in vhost '/' is down or inaccessible");
+    REQUIRE(f.outcomes.size() == 1);
+    CHECK(f.outcomes[0].result == Result::refused);
+}
+
 TEST_CASE("declarer: a binding misses its queue, but is refused without its exchange") {
     Fixture f;
     f.submit(core::BindingSpec{"q", "errors", "", {}});

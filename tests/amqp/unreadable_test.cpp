@@ -1,4 +1,5 @@
 // Deliveries that cannot be read: what matters is that they are settled, else the broker gives them again for ever.
+#include <cstdint>
 #include <deque>
 #include <string>
 
@@ -21,6 +22,21 @@ std::string nonsense_header() {
     const std::string payload = std::string{"\0\x3c\0\0\0\0\0\0\0\0\0\0", 12} + properties;
     const auto size = static_cast<char>(payload.size());
     return std::string{"\x02\0\x01\0\0\0", 6} + size + payload + '\xce';
+}
+
+std::string big_endian(std::uint32_t number) {
+    std::string bytes;
+    for (int shift = 24; shift >= 0; shift -= 8)
+        bytes.push_back(static_cast<char>(number >> shift));
+    return bytes;
+}
+
+/// A header frame of a message without a body, with a text of that many bytes in its table.
+std::string large_header(std::uint32_t size) {
+    const std::string field = "\x01kS" + big_endian(size) + std::string(size, 'v');
+    const std::string table = big_endian(static_cast<std::uint32_t>(field.size())) + field;
+    const std::string payload = std::string{"\0\x3c\0\0\0\0\0\0\0\0\0\0\x20\0", 14} + table;
+    return std::string{"\x02\0\x01", 3} + big_endian(static_cast<std::uint32_t>(payload.size())) + payload + '\xce';
 }
 
 struct Fixture {
@@ -70,6 +86,16 @@ TEST_CASE("unreadable: so is one larger than a frame may be") {
     f.peer.begin_delivery(1, 2);
     f.peer.send_raw({"\x02\0\x01\x7f\0\0\0\0\x3c\0\0\0\0", 13});
     f.check_settled_and_closed();
+}
+
+TEST_CASE("unreadable: a connection that only consumes reads a header larger than a frame may be, and goes on") {
+    Fixture f;
+    f.wire.receive_large_frames();
+    f.peer.begin_delivery(1, 1);
+    f.peer.send_raw(large_header(static_cast<std::uint32_t>(f.peer.frame_max())));
+    f.peer.deliver(1, 2, "b");
+    f.dispatcher.drain(f.events, 1000);
+    CHECK(f.events.lines == Lines{"delivery 1 of 0", "delivery 2 of 1"});
 }
 
 TEST_CASE("unreadable: a frame that is no part of a delivery settles nothing") {

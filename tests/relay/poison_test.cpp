@@ -88,6 +88,31 @@ TEST_CASE("when another daemon has got what was suspect, trying alone ends with 
     CHECK(f.relay.in_flight() == 2);
 }
 
+TEST_CASE("while one is tried alone, those that wait for it do not ask for their queues again and again") {
+    Fixture f;
+    f.broker.missing = {"web.a", "web.b"};
+    f.answer_declares();
+    f.deliver(again("a"));
+    f.deliver(again("b"));
+    f.close_publishing(406, "too large");
+    f.pass(core::Milliseconds{1000});
+    f.deliver(again("a"));
+    f.deliver({"web.a"});
+    f.deliver({"web.b"});
+    int asked = 0;
+    for (; !f.broker.checks.empty() && asked < 10; ++asked) {
+        const std::string queue = f.broker.checks.front();
+        f.broker.checks.erase(f.broker.checks.begin());
+        f.relay.on_checked(queue, CheckOutcome::missing, f.now);
+    }
+    CHECK(asked == 2);
+    for (int i = 0; i < 3; ++i) {
+        f.confirm_all();
+        f.broker.answer_checks(f.relay, f.now);
+    }
+    CHECK(f.lying_in("retryd.parked") == 2);
+}
+
 TEST_CASE("a missing exchange is nobody's fault: it is declared again, and its messages come again") {
     core::Policy policy;
     core::Ladder ladder{"shared", {core::Milliseconds{1000}}};
@@ -105,6 +130,23 @@ TEST_CASE("a missing exchange is nobody's fault: it is declared again, and its m
     CHECK(f.broker.declares.size() == 1);
     f.answer_declares();
     CHECK(f.relay.in_flight() == 2);  // not alone
+}
+
+TEST_CASE("an exchange with a name so long that the broker cuts its words is blamed all the same") {
+    const std::string name = "team." + std::string(230, 'x');
+    core::Policy policy;
+    policy.entries.push_back({"email", {"l", {core::Milliseconds{1000}}}, {"", name, "dead"}});
+    Fixture f(policy);
+    f.broker.exchanges[name] = "graveyard";
+    f.broker.queues["graveyard"];
+    f.answer_declares();
+    const DeadMessage used_up{"email", "rejected", "email", 1};
+    f.deliver(used_up);
+    const std::string words = "ACCESS_REFUSED - cannot publish to internal exchange '" + name;
+    f.close_publishing(403, words.substr(0, 252) + "...");
+    f.pass(core::Milliseconds{1000});
+    f.deliver(used_up);
+    CHECK(f.lying_in("retryd.parked") == 1);
 }
 
 TEST_CASE("a channel that is closed again and again is used with growing pauses") {
