@@ -1,4 +1,7 @@
-// A broker under a memory alarm: it takes no messages, but the daemon must not suffer from it, nor the messages.
+// A broker under a memory or disk alarm: it takes no messages, but the daemon must not suffer from it, nor the
+// messages.
+#include "support/alarm.h"
+
 #include <set>
 #include <string>
 
@@ -9,17 +12,6 @@
 using namespace retryd::test;
 
 namespace {
-
-/// The broker is out of memory, it believes, until the end of the scope.
-class MemoryAlarm {
-  public:
-    MemoryAlarm() { rabbitmqctl("set_vm_memory_high_watermark 0.000001"); }
-    ~MemoryAlarm() { end(); }
-    MemoryAlarm(const MemoryAlarm&) = delete;
-    MemoryAlarm& operator=(const MemoryAlarm&) = delete;
-
-    void end() { rabbitmqctl("set_vm_memory_high_watermark 0.8"); }
-};
 
 struct Backlog : Scenario {
     explicit Backlog(int messages, std::size_t bytes = 0) : work(work_queue("work")) {
@@ -53,12 +45,16 @@ struct Backlog : Scenario {
 }  // namespace
 
 TEST_CASE("SIGTERM ends a daemon whose broker takes no messages, and nothing is lost") {
+    const Alarm::Cause cause = GENERATE(Alarm::Cause::memory, Alarm::Cause::disk);
+    CAPTURE(name_of(cause));
     Backlog s(20);
     s.config.shutdown_timeout = "1s";
-    MemoryAlarm alarm;
+    Alarm alarm(cause);
     s.start();
-    CHECK(s.daemon.await_log("the broker takes no messages"));
-    CHECK(s.daemon.terminate(seconds(5)) == 0);
+    CHECK(s.daemon.await_log("the broker takes no messages (low on " + name_of(cause) + ")"));
+    const Clock::time_point start = Clock::now();
+    CHECK(s.daemon.terminate() == 0);
+    CHECK(since(start) < milliseconds(1000 + 1500));
     alarm.end();
     s.start();
     s.check_all_come_home(20);
@@ -66,10 +62,12 @@ TEST_CASE("SIGTERM ends a daemon whose broker takes no messages, and nothing is 
 }
 
 TEST_CASE("a broker that takes no messages: said, no more bodies held than prefetch_bytes, and it goes on by itself") {
+    const Alarm::Cause cause = GENERATE(Alarm::Cause::memory, Alarm::Cause::disk);
+    CAPTURE(name_of(cause));
     constexpr std::size_t mebibyte = std::size_t{1} << 20;
     Backlog s(64, mebibyte);
     s.config.prefetch_bytes = "2MiB";
-    MemoryAlarm alarm;
+    Alarm alarm(cause);
     s.start();
     const long before = s.daemon.resident_kib();
     CHECK(s.daemon.await_log("the broker takes no messages"));

@@ -24,19 +24,23 @@ struct Shared : Scenario {
         client.await_confirms();
     }
 
-    /// The next delivery: rejected until its second attempt, then done.
+    /// The next delivery: rejected until its second attempt, then done. No attempt is ahead of the deaths.
     void work_one(Worker& worker) {
         const Received message = worker.receive();
         const bool fresh = find(message.headers, "retryd-attempt") == nullptr;
-        if (!fresh && long_header(message, "retryd-attempt") == 2) {
+        const std::int64_t attempt = fresh ? 0 : long_header(message, "retryd-attempt");
+        CHECK(attempt <= deaths[message.body]);
+        if (attempt == 2) {
             ++done[message.body];
             return worker.ack(message);
         }
+        ++deaths[message.body];
         worker.reject(message);
     }
 
     std::string work;
     Daemon second;
+    std::map<std::string, int> deaths;
     std::map<std::string, int> done;
 };
 
@@ -53,6 +57,20 @@ TEST_CASE("two daemons on one error queue share the work, and attempts do not mu
     CHECK(s.daemon.log().find(retrying) != std::string::npos);
     CHECK(s.second.log().find(retrying) != std::string::npos);
     CHECK(s.second.terminate() == 0);
+    s.stop();
+}
+
+TEST_CASE("of two daemons one is stopped under load: the other goes on, nothing is lost and nothing comes twice") {
+    Shared s;
+    Worker worker(s.work);
+    for (int deliveries = 0; deliveries < messages + messages / 2; ++deliveries)
+        s.work_one(worker);
+    CHECK(s.second.terminate() == 0);
+    for (int deliveries = messages + messages / 2; deliveries < 3 * messages; ++deliveries)
+        s.work_one(worker);
+    CHECK(s.done.size() == messages);
+    CHECK(worker.stays_idle(milliseconds(300)));
+    CHECK(s.await_depth(s.config.error_queue, 0));
     s.stop();
 }
 

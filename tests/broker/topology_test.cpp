@@ -223,6 +223,30 @@ TEST_CASE("a rung that somebody deletes under the running daemon is made again a
     s.stop();
 }
 
+TEST_CASE("a parking queue that somebody deletes under the running daemon is made again and nothing is lost") {
+    Scenario s;
+    const std::string work = s.work_queue("work");
+    s.retry(work, {"100ms"});
+    s.entry().on = "{rejected: park}";
+    s.start();
+    Worker worker(work);
+    s.client.publish("", work, {.body = "before"});
+    worker.reject(worker.receive());
+    CHECK(s.take(s.parking_of(work)).body == "before");
+    s.client.delete_queue(s.parking_of(work));
+    for (int i = 0; i < 3; ++i)
+        s.client.send("", work, {.body = "after"});
+    s.client.await_confirms();
+    for (int i = 0; i < 3; ++i)
+        worker.reject(worker.receive());
+    CHECK(s.await_depth(s.parking_of(work), 3));
+    CHECK(await([&] { return s.daemon.lines_with({"parked a message", "reason-rejected"}) == 4; }));
+    CHECK(s.depth(s.config.error_queue) == 0);
+    CHECK(s.depth(s.config.catch_all) == 0);
+    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    s.stop();
+}
+
 TEST_CASE("an error queue that somebody deletes under the running daemon is made again and consumed") {
     Scenario s;
     const std::string work = s.work_queue("work");

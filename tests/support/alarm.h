@@ -1,0 +1,39 @@
+// A broker that takes no messages: it is out of memory or of disk space, it believes.
+#pragma once
+
+#include <string>
+#include <utility>
+
+#include "support/environment.h"
+
+namespace retryd::test {
+
+/// Until end(), or the end of the scope.
+class Alarm {
+  public:
+    enum class Cause { memory, disk };
+
+    explicit Alarm(Cause cause) : cause_(cause) { set("0.000001", "1000000GB"); }
+    ~Alarm() { end(); }
+    Alarm(const Alarm&) = delete;
+    Alarm& operator=(const Alarm&) = delete;
+
+    /// The limits that scripts/broker gives a node.
+    void end() {
+        if (!std::exchange(over_, true)) set("0.8", "32MB");
+    }
+
+  private:
+    void set(const std::string& memory, const std::string& disk) const {
+        rabbitmqctl(cause_ == Cause::memory ? "set_vm_memory_high_watermark " + memory : "set_disk_free_limit " + disk);
+    }
+
+    Cause cause_;
+    bool over_ = false;
+};
+
+inline std::string name_of(Alarm::Cause cause) {
+    return cause == Alarm::Cause::memory ? "memory" : "disk";
+}
+
+}  // namespace retryd::test
