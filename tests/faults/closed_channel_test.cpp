@@ -1,42 +1,11 @@
 // The broker closes a channel, or takes the consumer away.
-#include <unistd.h>
-
 #include <optional>
 
 #include "faults/broker_setting.h"
+#include "faults/publisher.h"
 #include "faults/through_faults.h"
 
 using namespace retryd::test;
-
-namespace {
-
-/// A user of the broker whose permission to publish can be taken away.
-class Publisher {
-  public:
-    Publisher() {
-        rabbitmqctl("add_user " + name + " " + name);
-        allow();
-    }
-    ~Publisher() { rabbitmqctl("delete_user " + name); }
-    Publisher(const Publisher&) = delete;
-    Publisher& operator=(const Publisher&) = delete;
-
-    void allow() { set_writable(".*"); }
-    /// Everything but the default exchange may be written to: declaring and binding go on.
-    void forbid() { set_writable("^(?!amq\\.default$)"); }
-    void set_writable(const std::string& pattern) {
-        rabbitmqctl("set_permissions " + name + " '.*' '" + pattern + "' '.*'");
-    }
-    Address through(const FaultProxy& network) const {
-        Address address = network.address();
-        address.user = address.password = name;
-        return address;
-    }
-
-    const std::string name = "publisher" + std::to_string(::getpid());
-};
-
-}  // namespace
 
 TEST_CASE(
     "a permission to publish that is taken away and given back: nothing is lost, all go home, the cause is told") {

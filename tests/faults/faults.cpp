@@ -108,6 +108,14 @@ Fault then_406() {
     };
 }
 
+Fault consumer_cancelled() {
+    return [](Proxied& connection, Direction direction, const Frame& frame) {
+        const std::string arguments = shortstr_of("whichever") + std::string(1, '\x01');  // no answer wanted
+        connection.send(Direction::to_daemon, method_frame(frame.channel(), method::basic_cancel, arguments).bytes);
+        connection.send(direction, frame.bytes);
+    };
+}
+
 Fault to_no_exchange() {
     return [](Proxied& connection, Direction direction, const Frame& frame) {
         const std::string arguments =
@@ -136,6 +144,14 @@ When delivery(int nth) {
 
 When ack(int nth) {
     return {.direction = Direction::to_broker, .method = method::basic_ack, .nth = nth};
+}
+
+When sent_by_daemon(std::uint16_t of_class, std::uint16_t number) {
+    return {.direction = Direction::to_broker, .method = MethodId{of_class} << 16 | number};
+}
+
+When sent_by_broker(std::uint16_t of_class, std::uint16_t number) {
+    return {.direction = Direction::to_daemon, .method = MethodId{of_class} << 16 | number};
 }
 
 }  // namespace retryd::test

@@ -29,6 +29,8 @@ Fault unknown_method();  // of a class that does not exist
 Fault connection_close(std::uint16_t code, const std::string& text);
 /// The broker closes the channel with 406 right after it: it is asked for something that it must refuse.
 Fault then_406();
+/// The broker's basic.cancel before it, on its own connection and channel: as after the loss of the queue's node.
+Fault consumer_cancelled();
 /// The publication goes to an exchange that does not exist: 404.
 Fault to_no_exchange();
 
@@ -42,6 +44,9 @@ When publication(int nth = 1);  // its body: the frames before it have passed
 When publication_with(const std::string& marker);
 When delivery(int nth = 1);  // its body
 When ack(int nth = 1);
+/// A method, by its class and its number in there.
+When sent_by_daemon(std::uint16_t of_class, std::uint16_t number);
+When sent_by_broker(std::uint16_t of_class, std::uint16_t number);
 inline When every(When when) {
     when.times = When::always;
     return when;

@@ -34,6 +34,16 @@ struct ThroughFaults : Scenario {
         client.await_confirms();
     }
 
+    /// So many wait in the work queue, to be rejected by whoever consumes it.
+    void fill_work(int count) {
+        for (int i = 0; i < count; ++i) {
+            const std::string id = "waiting-" + std::to_string(i);
+            client.send("", work, {.body = "x", .properties = {.delivery_mode = 2, .message_id = id}});
+            copies[id];
+        }
+        client.await_confirms();
+    }
+
     /// Takes out what comes home or is set aside until every message was seen at least once.
     void check_nothing_is_lost(milliseconds within = seconds(20)) {
         Homes homes(*this);
@@ -71,6 +81,14 @@ struct ThroughFaults : Scenario {
     int came_twice() const {
         return static_cast<int>(std::count_if(copies.begin(), copies.end(), [](auto& id) { return id.second > 1; }));
     }
+    bool all_seen() const { return missing().empty(); }
+    std::string missing() const {
+        std::string ids;
+        for (const auto& [id, times] : copies) {
+            if (times == 0) ids += id + " ";
+        }
+        return ids;
+    }
     int reconnects() const { return network.accepted() / 2 - 1; }
 
     FaultProxy network;
@@ -99,20 +117,13 @@ struct ThroughFaults : Scenario {
     }
     void take_aside() {
         for (const std::string& queue : {config.catch_all, parking_of(work), parking_of(other)}) {
-            while (const auto found = exists(queue) ? client.get(queue) : std::nullopt) {
+            // Not before something is there: a get in the moment of a quorum queue's making costs the connection.
+            while (const auto found = depth(queue) > 0 ? client.get(queue) : std::nullopt) {
                 client.ack(found->tag);
                 count(copies, *found);
                 count(aside, *found);
             }
         }
-    }
-    bool all_seen() const { return missing().empty(); }
-    std::string missing() const {
-        std::string ids;
-        for (const auto& [id, times] : copies) {
-            if (times == 0) ids += id + " ";
-        }
-        return ids;
     }
 };
 

@@ -1,0 +1,54 @@
+// Frames that wait in the proxy until the test says so.
+#pragma once
+
+#include <atomic>
+#include <map>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "faults/faults.h"
+
+namespace retryd::test {
+
+/// Keeps those frames back, over all connections, until open(). They go on with the next heartbeat in their direction:
+/// a test that uses it wants a short one.
+class Gate {
+  public:
+    /// `then` happens to each of them once the gate is open.
+    Gate(FaultProxy& network, const When& frames, Fault then = fault::none())
+        : state_(std::make_shared<State>(std::move(then))) {
+        const When heartbeats{.direction = frames.direction, .type = FrameType::heartbeat};
+        network.on(every(heartbeats), [state = state_](Proxied& connection, Direction direction, const Frame& frame) {
+            if (state->open) state->release(connection, direction);
+            connection.send(direction, frame.bytes);
+        });
+        frames_ =
+            network.on(every(frames), [state = state_](Proxied& connection, Direction direction, const Frame& frame) {
+                state->kept[&connection].push_back(frame);
+                if (state->open) state->release(connection, direction);
+            });
+    }
+
+    void open() { state_->open = true; }
+    /// For FaultProxy::matched.
+    std::size_t frames() const { return frames_; }
+
+  private:
+    struct State {
+        explicit State(Fault fault) : then(std::move(fault)) {}
+        void release(Proxied& connection, Direction direction) {
+            for (const Frame& frame : std::exchange(kept[&connection], {}))
+                then(connection, direction, frame);
+        }
+
+        const Fault then;
+        std::map<const Proxied*, std::vector<Frame>> kept;  // the proxy's thread has it
+        std::atomic<bool> open{false};
+    };
+
+    std::shared_ptr<State> state_;
+    std::size_t frames_ = 0;
+};
+
+}  // namespace retryd::test

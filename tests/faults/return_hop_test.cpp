@@ -1,0 +1,108 @@
+// The way home from a rung is the broker's own: it needs no daemon, and holds the message until the work queue has it.
+#include <optional>
+
+#include "faults/broker_setting.h"
+#include "faults/through_faults.h"
+#include "support/alarm.h"
+
+using namespace retryd::test;
+
+namespace {
+
+/// What found no way home is sent again after a second instead of three minutes.
+struct Home : ThroughFaults {
+    Home() {
+        if (has_quorum_ttl()) again.emplace("dead_letter_worker_publisher_confirm_timeout", "1000");
+    }
+
+    /// On the rung of the other queue.
+    void put_on_rung(int count, const std::string& delay) {
+        ladder().delays = {delay};
+        start();
+        for (int i = 0; i < count; ++i)
+            reject("other" + std::to_string(i), other);
+        client.await_confirms();
+        REQUIRE(await_depth(rung(other, delay), static_cast<std::uint32_t>(count)));
+    }
+    void await_expiry(const std::string& delay) { REQUIRE(await_depth(rung(other, delay), 0)); }
+
+    std::optional<BrokerSetting> again;
+};
+
+}  // namespace
+
+TEST_CASE("messages on a rung come home while no daemon runs") {
+    ThroughFaults s;
+    s.ladder().delays = {"1s"};  // the other queue's
+    s.start();
+    for (int i = 0; i < 10; ++i)
+        s.reject("other" + std::to_string(i), s.other);
+    s.client.await_confirms();
+    REQUIRE(s.await_depth(s.rung(s.other, "1s"), 10));
+    SECTION("it was stopped") {
+        s.stop();
+    }
+    SECTION("it was killed") {
+        s.daemon.kill();
+    }
+    REQUIRE(s.await_depth(s.other, 10));
+    s.start();
+    s.check_nothing_is_lost();
+    s.stop();
+}
+
+TEST_CASE("a work queue that refuses what comes home, being full: it stays on its rung and comes when there is room") {
+    Home s;
+    if (!s.has_quorum_ttl()) return;  // classic rungs: the broker loses it
+    s.client.delete_queue(s.other);
+    s.work_queue("other", {{"x-max-length", int32(1)}, {"x-overflow", longstr("reject-publish")}});
+    s.client.publish("", s.other, {.body = "full", .properties = {.message_id = "full"}});
+    s.put_on_rung(3, "1s");
+    s.await_expiry("1s");
+    CHECK(s.depth(s.other) == 1);
+    s.check_nothing_is_lost();
+    s.stop();
+}
+
+TEST_CASE("a work queue that is deleted, and made again: what waited for it on a rung of its own comes home") {
+    Home s;
+    if (!s.has_quorum_ttl()) return;  // classic rungs: the broker loses it
+    s.client.delete_queue(s.other);
+    s.put_on_rung(40, "1s");
+    s.await_expiry("1s");
+    s.work_queue("other");
+    s.check_nothing_is_lost();
+    s.stop();
+}
+
+TEST_CASE("a return exchange that is deleted under way: made again, what waits on shared rungs comes home") {
+    Home s;
+    if (!s.has_quorum_ttl()) return;  // classic rungs: the broker loses what leaves them before that
+    s.config.ladders.clear();
+    s.config.entries.clear();
+    const std::string ladder = s.share({s.work, s.queue_name("oth*")}, {"1s"});
+    s.start();
+    s.reject_many(20);
+    REQUIRE(s.await_depth(s.shared_rung(ladder, "1s"), 20));
+    s.client.delete_exchange("retryd.return");
+    REQUIRE(s.await_depth(s.shared_rung(ladder, "1s"), 0));
+    CHECK(s.depth(s.work) == 0);
+    // Within a minute it is made by itself; a queue that is new to the daemon needs it at once.
+    s.reject("new", s.other);
+    s.check_nothing_is_lost();
+    CHECK(s.aside.empty());
+    s.stop();
+}
+
+TEST_CASE("what comes home from a rung comes home under an alarm, too") {
+    Home s;
+    if (!s.has_quorum_ttl()) return;  // classic rungs: nothing keeps a message on one until the alarm is there
+    s.client.delete_queue(s.other);
+    s.put_on_rung(10, "1s");
+    const Alarm memory(Alarm::Cause::memory);
+    const Alarm disk(Alarm::Cause::disk);
+    s.work_queue("other");
+    CHECK(s.await_depth(s.other, 10));
+    s.check_nothing_is_lost();
+    s.stop();
+}
