@@ -39,7 +39,7 @@ TEST_CASE("SIGTERM ends a daemon that hangs in its log, within the shutdown time
     s.retry(work, {"1s"});
     s.config.shutdown_timeout = "1s";
     s.config.heartbeat = "1s";
-    s.daemon.write(s.config.yaml() + "log: {level: debug}\n");
+    s.daemon.write(s.config.yaml());
     UnreadPipe pipe;
     Process daemon({retryd_binary(), "run", "-c", s.daemon.config_file()}, pipe.path());
     REQUIRE(await([&] { return s.consuming(); }));
