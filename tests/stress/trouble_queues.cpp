@@ -19,7 +19,8 @@ std::vector<std::size_t> publish_burst(Stage& stage, const WorkQueue& queue) {
 
 /// Nothing is on the rung when it is deleted: what went over it before is acked or parked.
 bool rung_deleted(Stage& stage) {
-    const WorkQueue& queue = work_queue(stage.pick(0, 1) == 0 ? "rare.own" : "rare.shared");
+    const std::string name = stage.pick(0, 1) == 0 ? "rare.own" : "rare.shared";
+    const WorkQueue& queue = work_queue(name);
     const auto before = publish_burst(stage, queue);
     const auto all_settled = [&] {
         if (stage.ledger.settled(before)) return true;
@@ -43,7 +44,8 @@ bool delete_if_empty(const std::string& queue) {
 
 /// Its messages are in the error queue and on the rung, or in between, while there is no work queue.
 bool work_queue_deleted(Stage& stage) {
-    const WorkQueue& queue = work_queue(stage.pick(0, 1) == 0 ? "doomed.own" : "doomed.shared");
+    const std::string name = stage.pick(0, 1) == 0 ? "doomed.own" : "doomed.shared";
+    const WorkQueue& queue = work_queue(name);
     Consumer& consumer = stage.consumer_of(queue.name);
     publish_burst(stage, queue);
     const auto looks = [&](auto condition) {
