@@ -4,9 +4,24 @@
 #include <fstream>
 #include <utility>
 
+#include "support/await.h"
 #include "support/environment.h"
 
 namespace retryd::stress {
+namespace {
+
+/// Whether SIGTERM is in its own hands. Before that it ends by it, as any program that has only just begun.
+bool heeds_signals(pid_t pid) {
+    constexpr auto terminate = 1ULL << (SIGTERM - 1);
+    const std::string name = "SigBlk:";
+    std::ifstream status("/proc/" + std::to_string(pid) + "/status");
+    for (std::string line; std::getline(status, line);) {
+        if (line.rfind(name, 0) == 0) return (std::stoull(line.substr(name.size()), nullptr, 16) & terminate) != 0;
+    }
+    return false;
+}
+
+}  // namespace
 
 Sidecar::Sidecar(std::string folder, std::string name)
     : name_(std::move(name)), config_(folder + "/" + name_ + ".yaml"), log_(folder + "/" + name_ + ".log") {}
@@ -18,6 +33,7 @@ void Sidecar::write(const std::string& yaml) const {
 void Sidecar::start() {
     process_ =
         std::make_unique<test::Process>(std::vector<std::string>{test::retryd_binary(), "run", "-c", config_}, log_);
+    test::await([&] { return heeds_signals(process_->pid()) || !process_->running(); });
 }
 
 void Sidecar::kill() {
