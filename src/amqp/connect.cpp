@@ -71,7 +71,8 @@ State connect(const config::Endpoint& endpoint, const config::Broker& settings, 
 std::unique_ptr<Connection> Connection::open(const config::Endpoint& endpoint, const config::Broker& settings,
                                              const std::string& name) {
     provide_decode_stack();
-    return std::make_unique<RabbitConnection>(connect(endpoint, settings, name), peer_of(endpoint));
+    return std::make_unique<RabbitConnection>(connect(endpoint, settings, name), peer_of(endpoint),
+                                              endpoint.tls ? Socket::secured : Socket::plain);
 }
 
 }  // namespace retryd::amqp

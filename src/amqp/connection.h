@@ -4,6 +4,8 @@
 // them): frames are taken with a zero timeout and become calls on Events; methods are sent and their answers arrive as
 // frames.
 //
+// Publications are gathered and sent together: a call into the kernel for each would be most of what a message costs.
+//
 // A send waits while the socket is full, at most twice the heartbeat (60 s without heartbeats): then the connection
 // counts as lost. Another thread can end the wait sooner with shutdown() on fd().
 #pragma once
@@ -74,8 +76,10 @@ class Connection : public TopologyCommands {
     /// however large dead-lettering has made them, and one that is not taken in ends the connection.
     virtual void receive_large_headers() = 0;
 
-    /// Whether a send would find room in the socket right now.
-    virtual bool writable() = 0;
+    /// Sends what publish() has gathered, where the socket has room. False: it has none, and nothing was sent.
+    virtual bool flush() = 0;
+    /// Whether there is something to flush.
+    virtual bool gathered() = 0;
 
     virtual void confirm_select(Channel channel) = 0;  // no event; sequence numbers start at 1
     virtual void qos(Channel channel, std::uint16_t prefetch) = 0;
@@ -85,7 +89,8 @@ class Connection : public TopologyCommands {
     virtual void nack_requeue(Channel channel, core::DeliveryTag tag) = 0;
     virtual void reject(Channel channel, core::DeliveryTag tag) = 0;  // without requeue: dead-letters
 
-    /// Mandatory. The body is sent from where it lies. Nothing is sent when the properties do not fit a frame.
+    /// Mandatory. May be gathered with others: it is sent by flush(), at the latest before the next method or by the
+    /// next drain(). Nothing is sent or gathered when the properties do not fit a frame.
     virtual relay::PublishResult publish(Channel channel, const core::Publication& publication) = 0;
 
     /// connection.close, then at most so long for the answer. Never throws.

@@ -1,5 +1,7 @@
 #include "amqp/dispatcher.h"
 
+#include <algorithm>
+
 #include "amqp/error.h"
 #include "amqp/tables.h"
 
@@ -43,8 +45,16 @@ bool Dispatcher::drain(Events& events, std::size_t limit) {
             case Wire::Received::frame:
                 if (handle(frame, events)) ++delivered;
         }
+        if (!may_go_on()) return false;
     }
     return true;
+}
+
+/// Trying in vain costs two calls into the kernel each turn. The rest of a message is as good as there.
+bool Dispatcher::may_go_on() const {
+    return wire_.may_hold_more() || std::any_of(contents_.begin(), contents_.end(), [](const auto& content) {
+               return content.second.kind() != Content::Kind::none;
+           });
 }
 
 bool Dispatcher::handle(const amqp_frame_t& frame, Events& events) {

@@ -19,6 +19,7 @@ class Dispatcher {
     bool drain(Events& events, std::size_t limit);
 
   private:
+    bool may_go_on() const;
     /// True if a delivery was handed over.
     bool handle(const amqp_frame_t& frame, Events& events);
     void on_method(const amqp_frame_t& frame, Events& events);

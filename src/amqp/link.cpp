@@ -15,8 +15,8 @@ namespace {
 
 /// At most so many deliveries are handled before confirms and signals get their turn.
 constexpr std::size_t deliveries_a_turn = 128;
-/// So much is sent between two looks at whether the socket has room; small against its buffer.
-constexpr std::size_t bytes_between_looks = std::size_t{64} * 1024;
+/// A small part of the shortest heartbeat, which is a second.
+constexpr core::Milliseconds all_read_after{200};
 /// Far longer than a confirm ever takes, the election of a queue's new leader included.
 constexpr core::Milliseconds confirms_take{60'000};
 
@@ -147,12 +147,21 @@ bool Link::exchange_events_or_tell() {
 bool Link::exchange_events() {
     Outlet outlet(*this);
     Intake intake(*this);
-    const bool more = outlet_->drain(outlet, deliveries_a_turn);
-    if (relay_->paused() && !blocked_ && outlet_->writable()) {
-        sent_unchecked_ = 0;
-        relay_->resume(now_);
-    }
-    return take_deliveries(intake) || more;
+    const Readable readable = what_to_read();
+    const bool more = readable.outlet && outlet_->drain(outlet, deliveries_a_turn);
+    if (relay_->paused() && !blocked_ && outlet_->flush()) relay_->resume(now_);
+    const bool more_deliveries = readable.intake && take_deliveries(intake);
+    if (outlet_->gathered()) outlet_->flush();
+    return more_deliveries || more;
+}
+
+/// Reading in vain costs two calls into the kernel, so a connection waits until wait() has seen something on it; but
+/// not for long, for its heartbeats are served by the way. Without a wait() before, nobody knows.
+Link::Readable Link::what_to_read() {
+    const Readable seen = std::exchange(readable_, {});
+    if (now_.steady < all_due_) return seen;
+    all_due_ = now_.steady + all_read_after;
+    return {};
 }
 
 /// A queue without a majority does not confirm, not even with a nack, and nobody says so. What became of the message is
@@ -169,24 +178,28 @@ void Link::require_confirms() {
 /// With too much held nothing more is taken in: what the broker sends then waits in the socket.
 bool Link::take_deliveries(Events& events) {
     for (std::size_t taken = 0; taken < deliveries_a_turn; ++taken) {
-        const bool full = saturated();
-        if (!intake_->drain(events, full ? 0 : 1) || full) return false;
+        stopped_ = saturated();
+        if (!intake_->drain(events, stopped_ ? 0 : 1) || stopped_) return false;
     }
     return true;
 }
 
+/// While the socket is full for a moment, what came in would have to be copied to be held.
 bool Link::saturated() const {
-    return relay_->held_bytes() >= settings_->prefetch.body_bytes;
+    const bool no_room = relay_->paused() && !blocked_;
+    return no_room || relay_->held_bytes() >= settings_->prefetch.body_bytes;
 }
 
 void Link::wait(int wake_fd, core::Milliseconds time) {
-    const bool room_wanted = relay_->paused() && !blocked_;
+    if (stopped_ && !saturated()) time = core::Milliseconds::zero();
+    const bool room_wanted = (relay_->paused() && !blocked_) || outlet_->gathered();
     std::array fds{
         pollfd{saturated() ? -1 : intake_->fd(), POLLIN, 0},
         pollfd{outlet_->fd(), static_cast<short>(room_wanted ? POLLIN | POLLOUT : POLLIN), 0},
         pollfd{wake_fd, POLLIN, 0},
     };
-    poll(fds.data(), fds.size(), static_cast<int>(time.count()));
+    if (poll(fds.data(), fds.size(), static_cast<int>(time.count())) <= 0) return;
+    readable_ = {stopped_ || fds[0].revents != 0, fds[1].revents != 0};
 }
 
 void Link::stop_consuming() {
@@ -201,11 +214,6 @@ void Link::close(core::Milliseconds patience) noexcept {
 
 relay::PublishResult Link::publish(const core::Publication& publication) {
     if (blocked_) return relay::PublishResult::would_block;
-    if (sent_unchecked_ >= bytes_between_looks) {
-        if (!outlet_->writable()) return relay::PublishResult::would_block;
-        sent_unchecked_ = 0;
-    }
-    sent_unchecked_ += publication.message.body.size();
     return outlet_->publish(relay_channel, publication);
 }
 

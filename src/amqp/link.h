@@ -92,6 +92,12 @@ class Link : public relay::Broker {
         std::size_t next = 0;
     };
 
+    /// The connections that may have something to read.
+    struct Readable {
+        bool intake = true;
+        bool outlet = true;
+    };
+
     void declare_base();
     void declare_base_again();
     void declare_next(const std::shared_ptr<Declaration>& declaration);
@@ -100,6 +106,7 @@ class Link : public relay::Broker {
     void open_publishing_channel();
     bool exchange_events_or_tell();
     bool exchange_events();
+    Readable what_to_read();
     void require_confirms();
     bool take_deliveries(Events& events);
     bool saturated() const;
@@ -118,9 +125,11 @@ class Link : public relay::Broker {
     core::Now now_{};
     core::SteadyTime last_ack_{};
     core::SteadyTime base_due_{};
-    std::size_t sent_unchecked_ = 0;  // bytes since the socket was last asked for room
     bool blocked_ = false;
     core::SteadyTime unblocked_at_{};
+    bool stopped_ = false;        // taking deliveries: there may be some that no poll() tells of
+    Readable readable_;           // as the last wait() has seen it
+    core::SteadyTime all_due_{};  // then both are read, whatever it has seen
 };
 
 }  // namespace retryd::amqp

@@ -3,14 +3,12 @@
 #include <chrono>
 #include <utility>
 
+#include "amqp/arena.h"
 #include "amqp/error.h"
 #include "amqp/tables.h"
 
 namespace retryd::amqp {
 namespace {
-
-constexpr std::size_t frame_overhead = 8;    // type, channel, size; end
-constexpr std::size_t header_overhead = 12;  // class, weight, body size
 
 core::BrokerVersion version_of(amqp_connection_state_t state) {
     Arena arena;
@@ -22,9 +20,15 @@ core::BrokerVersion version_of(amqp_connection_state_t state) {
 
 }  // namespace
 
-RabbitConnection::RabbitConnection(State state, std::string peer)
-    : wire_(std::move(state), std::move(peer)), dispatcher_(wire_), version_(version_of(wire_.state())) {
-    header_room_.resize(wire_.frame_max() - frame_overhead - header_overhead);
+RabbitConnection::RabbitConnection(State state, std::string peer, Socket socket)
+    : wire_(std::move(state), std::move(peer), socket),
+      dispatcher_(wire_),
+      publisher_(wire_),
+      version_(version_of(wire_.state())) {}
+
+bool RabbitConnection::drain(Events& events, std::size_t limit) {
+    if (gathered()) flush();
+    return dispatcher_.drain(events, limit);
 }
 
 void RabbitConnection::open_channel(Channel channel) {
@@ -62,29 +66,11 @@ void RabbitConnection::reject(Channel channel, core::DeliveryTag tag) {
     wire_.send(channel, AMQP_BASIC_REJECT_METHOD, amqp_basic_reject_t{tag, 0});
 }
 
-relay::PublishResult RabbitConnection::publish(Channel channel, const core::Publication& publication) {
-    const std::string_view body = publication.message.body;
-    arena_.reset();
-    const amqp_basic_properties_t properties = write_properties(publication.message.properties, arena_);
-    if (!fits(properties, header_room_)) return relay::PublishResult::header_too_large;
-
-    wire_.require_signs_of_life();
-    constexpr amqp_boolean_t mandatory = 1;
-    constexpr amqp_boolean_t immediate = 0;
-    wire_.require(amqp_basic_publish(wire_.state(), channel, bytes_of(publication.exchange),
-                                     bytes_of(publication.routing_key), mandatory, immediate, &properties,
-                                     bytes_of(body)));
-    // rabbitmq-c marks a body frame that is exactly full with MSG_MORE even when it is the last one, and the kernel
-    // then holds the end of it back for 200 ms, waiting for more. A heartbeat is more.
-    if (!body.empty() && body.size() % (wire_.frame_max() - frame_overhead) == 0) wire_.send_heartbeat();
-    return relay::PublishResult::sent;
-}
-
 void RabbitConnection::close(core::Milliseconds patience) noexcept {
     using Clock = std::chrono::steady_clock;
     amqp_connection_state_t state = wire_.state();
     amqp_connection_close_t close{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0};
-    if (fd() < 0 || !writable()) return;
+    if (fd() < 0 || !wire_.writable()) return;
     if (amqp_send_method(state, 0, AMQP_CONNECTION_CLOSE_METHOD, &close) != AMQP_STATUS_OK) return;
     const auto deadline = Clock::now() + patience;
     for (auto now = Clock::now(); now < deadline; now = Clock::now()) {

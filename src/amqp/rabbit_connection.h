@@ -2,24 +2,24 @@
 #pragma once
 
 #include <string>
-#include <vector>
 
-#include "amqp/arena.h"
 #include "amqp/connection.h"
 #include "amqp/dispatcher.h"
+#include "amqp/publisher.h"
 #include "amqp/wire.h"
 
 namespace retryd::amqp {
 
 class RabbitConnection : public Connection {
   public:
-    RabbitConnection(State state, std::string peer);
+    RabbitConnection(State state, std::string peer, Socket socket = Socket::secured);
 
     core::BrokerVersion version() const override { return version_; }
     int fd() const override { return wire_.fd(); }
-    bool drain(Events& events, std::size_t limit) override { return dispatcher_.drain(events, limit); }
+    bool drain(Events& events, std::size_t limit) override;
     void receive_large_headers() override { wire_.receive_large_frames(); }
-    bool writable() override { return wire_.writable(); }
+    bool flush() override { return publisher_.flush(); }
+    bool gathered() override { return !wire_.unsent().empty(); }
 
     void open_channel(Channel channel) override;
     void confirm_select(Channel channel) override;
@@ -38,15 +38,16 @@ class RabbitConnection : public Connection {
     void delete_exchange(Channel channel, const std::string& exchange) override;
     void delete_queue(Channel channel, const std::string& queue, bool only_if_idle) override;
 
-    relay::PublishResult publish(Channel channel, const core::Publication& publication) override;
+    relay::PublishResult publish(Channel channel, const core::Publication& publication) override {
+        return publisher_.publish(channel, publication);
+    }
     void close(core::Milliseconds patience) noexcept override;
 
   private:
     Wire wire_;
     Dispatcher dispatcher_;
+    Publisher publisher_;
     core::BrokerVersion version_;
-    Arena arena_;                    // the publication's tables
-    std::vector<char> header_room_;  // as much as a header frame has for its properties
 };
 
 }  // namespace retryd::amqp

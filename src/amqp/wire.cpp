@@ -4,7 +4,9 @@
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
+#include <sys/uio.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
@@ -30,6 +32,26 @@ bool ready(int fd, short events, std::chrono::milliseconds patience) {
     return poll(&waiting, 1, static_cast<int>(patience.count())) > 0;
 }
 
+using Parts = std::array<std::string_view, 3>;
+
+ssize_t send_parts(int fd, const Parts& parts) {
+    std::array<iovec, std::tuple_size_v<Parts>> vectors{};
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        vectors[i] = {const_cast<char*>(parts[i].data()), parts[i].size()};
+    msghdr message{};
+    message.msg_iov = vectors.data();
+    message.msg_iovlen = vectors.size();
+    return sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+void take_off(Parts& parts, std::size_t sent) {
+    for (std::string_view& part : parts) {
+        const std::size_t taken = std::min(sent, part.size());
+        part.remove_prefix(taken);
+        sent -= taken;
+    }
+}
+
 std::string seconds_text(std::chrono::milliseconds time) {
     return std::to_string(std::chrono::round<std::chrono::seconds>(time).count()) + " s";
 }
@@ -46,8 +68,12 @@ std::string describe(int status, std::chrono::seconds heartbeat) {
 
 }  // namespace
 
-Wire::Wire(State state, std::string peer)
-    : state_(std::move(state)), peer_(std::move(peer)), heartbeat_(amqp_get_heartbeat(state_.get())) {}
+Wire::Wire(State state, std::string peer, Socket socket)
+    : state_(std::move(state)),
+      peer_(std::move(peer)),
+      socket_(socket),
+      unsent_(frame_max()),
+      heartbeat_(amqp_get_heartbeat(state_.get())) {}
 
 Wire::Received Wire::receive(amqp_frame_t& frame) {
     const timeval now{};
@@ -65,9 +91,35 @@ Wire::Received Wire::receive(amqp_frame_t& frame) {
     }
 }
 
+bool Wire::may_hold_more() const {
+    return !plain() || amqp_data_in_buffer(state_.get()) != 0 || amqp_frames_enqueued(state_.get()) != 0;
+}
+
 void Wire::receive_large_frames() {
     amqp_connection_state_t state = state_.get();
     require(amqp_tune_connection(state, amqp_get_channel_max(state), large_frame, amqp_get_heartbeat(state)));
+}
+
+void Wire::flush() {
+    if (!unsent_.empty()) flush_with({}, {});
+}
+
+// As rabbitmq-c's own sends it waits for room without an end of its own: TCP_USER_TIMEOUT (set by connect.cpp) breaks a
+// connection whose data is not taken, and another thread may shut the socket down.
+void Wire::flush_with(std::string_view fragment, std::string_view end) {
+    constexpr std::chrono::milliseconds for_ever{-1};
+    std::array parts{unsent_.bytes(), fragment, end};
+    while (std::any_of(parts.begin(), parts.end(), [](std::string_view part) { return !part.empty(); })) {
+        const ssize_t sent = send_parts(fd(), parts);
+        if (sent >= 0) {
+            take_off(parts, static_cast<std::size_t>(sent));
+        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
+            ready(fd(), POLLOUT, for_ever);
+        } else if (errno != EINTR) {
+            fail(AMQP_STATUS_SOCKET_ERROR);
+        }
+    }
+    unsent_.cut(0);
 }
 
 void Wire::send_heartbeat() {

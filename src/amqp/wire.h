@@ -8,6 +8,7 @@
 #include <string>
 
 #include "amqp/error.h"
+#include "amqp/frame_buffer.h"
 #include "amqp/rabbitmq.h"
 #include "amqp/topology_commands.h"
 
@@ -18,6 +19,10 @@ struct DestroyState {
 };
 using State = std::unique_ptr<amqp_connection_state_t_, DestroyState>;
 
+/// A plain one may be written to beside rabbitmq-c, between two frames of its own, and poll() knows all there is to
+/// read. Beneath TLS neither holds.
+enum class Socket { plain, secured };
+
 class Wire {
   public:
     enum class Received {
@@ -27,15 +32,19 @@ class Wire {
     };
 
     /// `peer` names the broker in errors: host:port.
-    Wire(State state, std::string peer);
+    Wire(State state, std::string peer, Socket socket = Socket::secured);
 
     amqp_connection_state_t state() const { return state_.get(); }
     const std::string& peer() const { return peer_; }
     int fd() const { return amqp_get_sockfd(state_.get()); }
+    bool plain() const { return socket_ == Socket::plain; }
     std::size_t frame_max() const { return static_cast<std::size_t>(amqp_get_frame_max(state_.get())); }
 
     /// Sends a heartbeat where one is due. Throws when nothing was heard for two heartbeats.
     Received receive(amqp_frame_t& frame);
+
+    /// Whether receive() may have something without poll() saying so.
+    bool may_hold_more() const;
 
     /// From now on frames are taken in that are larger than was agreed on. For a connection that publishes nothing:
     /// rabbitmq-c cuts bodies by the same measure. Not while part of a frame is there.
@@ -48,9 +57,17 @@ class Wire {
     /// What was decoded for that channel is no longer needed; kept all the same while part of a frame is in the pool.
     void release(Channel channel) { amqp_maybe_release_buffers_on_channel(state_.get(), channel); }
 
+    /// Of a plain socket: what goes out with the next flush, and before every method that is sent.
+    FrameBuffer& unsent() { return unsent_; }
+    /// Waits while the socket is full.
+    void flush();
+    /// The same, and right behind it two parts from where they lie.
+    void flush_with(std::string_view fragment, std::string_view end);
+
     /// `method` is the structure that belongs to `id`; rabbitmq-c does not write to it.
     template <typename Method>
     void send(Channel channel, amqp_method_number_t id, Method method) {
+        flush();
         require(amqp_send_method(state_.get(), channel, id, &method));
     }
 
@@ -59,7 +76,7 @@ class Wire {
         if (status != AMQP_STATUS_OK) fail(status);
     }
 
-    /// To be called before every amqp_basic_publish; throws if the broker has been silent for too long.
+    /// To be called before every publication; throws if the broker has been silent for too long.
     void require_signs_of_life();
 
     bool writable() const;
@@ -78,6 +95,8 @@ class Wire {
 
     State state_;
     std::string peer_;
+    Socket socket_;
+    FrameBuffer unsent_;
     std::chrono::seconds heartbeat_;
     Clock::time_point next_check_;
     Clock::time_point next_heartbeat_;

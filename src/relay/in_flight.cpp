@@ -37,8 +37,8 @@ void InFlight::confirm(PublishSeq seq, bool multiple, std::vector<Pending>& sett
 
 std::vector<Pending> InFlight::abandon() {
     std::vector<Pending> unsettled;
-    for (Pending& pending : pending_) {
-        if (!pending.settled) unsettled.push_back(std::move(pending));
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+        if (!pending_[i].settled) unsettled.push_back(std::move(pending_[i]));
     }
     pending_.clear();
     first_ = 1;
@@ -53,7 +53,8 @@ std::optional<core::SteadyTime> InFlight::oldest() const {
 
 std::vector<std::shared_ptr<Target>> InFlight::mark_returned(std::uint64_t published_as) {
     std::vector<std::shared_ptr<Target>> targets;
-    for (Pending& pending : pending_) {
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+        Pending& pending = pending_[i];
         if (pending.settled || pending.published_as != published_as) continue;
         pending.returned = true;
         if (std::find(targets.begin(), targets.end(), pending.target) == targets.end())

@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,6 +13,7 @@
 #include "core/time.h"
 #include "relay/broker.h"
 #include "relay/reporter.h"
+#include "relay/ring.h"
 
 namespace retryd::relay {
 
@@ -65,7 +65,7 @@ class InFlight {
   private:
     void settle(Pending& pending, std::vector<Pending>& settled);
 
-    std::deque<Pending> pending_;  // pending_[i] has the number first_ + i
+    Ring<Pending> pending_;  // pending_[i] has the number first_ + i
     PublishSeq first_ = 1;
     std::size_t unsettled_ = 0;
 };

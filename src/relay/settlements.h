@@ -2,10 +2,10 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 
 #include "core/message.h"
 #include "relay/broker.h"
+#include "relay/ring.h"
 
 namespace retryd::relay {
 
@@ -38,7 +38,7 @@ class Settlements {
 
     void close(core::DeliveryTag tag, State state);
 
-    std::deque<State> states_;  // states_[i] belongs to tag first_ + i
+    Ring<State> states_;  // states_[i] belongs to tag first_ + i
     core::DeliveryTag first_ = 1;
     std::size_t open_ = 0;
     std::size_t to_ack_ = 0;
