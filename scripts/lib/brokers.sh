@@ -1,5 +1,6 @@
 # shellcheck shell=bash disable=SC2154
-# The parts of ./test: the suites without a broker, those on one RabbitMQ after the other, on clusters, the fuzzers.
+# The parts of ./test: the suites without a broker, those on one RabbitMQ after the other, on clusters, the fuzzers, the
+# instructions.
 # Sourced after session.sh and suites.sh; the arrays $versions, $suites, $clusters and $filter say what is to be run.
 
 tests=$project/build/dev/tests
@@ -110,6 +111,19 @@ run_fuzzers() {
     bad=$(grep -c ' FOUND' "$log") || true
     if [[ ! -s $log ]]; then bad=1; fi
     failed=$((failed + bad))
+}
+
+# Each case counts as one test.
+run_instructions() {
+    local log=$work/instructions.log good bad code=0
+    follow "$project/scripts/instructions" >"$log" || code=$?
+    cat "$log" >&2
+    good=$(grep -c ' passed$' "$log") || true
+    bad=$(grep -c ' OVER$' "$log") || true
+    if ((code != 0 && bad == 0)); then bad=1; fi
+    passed=$((passed + good))
+    failed=$((failed + bad))
+    if ((bad)); then notes+=("a message costs more than it may, or what it costs could not be counted"); fi
 }
 
 root_is_there() {

@@ -1,0 +1,28 @@
+#include "instructions/allocations.h"
+
+#include <cstdlib>
+#include <new>
+
+namespace {
+std::size_t counted = 0;
+}  // namespace
+
+void* operator new(std::size_t size) {
+    ++counted;
+    if (void* memory = std::malloc(size == 0 ? 1 : size)) return memory;
+    throw std::bad_alloc{};
+}
+void operator delete(void* memory) noexcept {
+    std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+    std::free(memory);
+}
+
+namespace retryd::instructions {
+
+std::size_t allocations() {
+    return counted;
+}
+
+}  // namespace retryd::instructions
