@@ -1,129 +1,78 @@
-// What a backlog costs: makes N really rejected messages, lets `retryd run` carry them from the error queue to a rung,
-// and prints how long it took to begin, how fast it went, and what the daemon took of CPU and memory.
-//
-//   RETRYD_TEST_AMQP_URI=amqp://… backlog [MESSAGES [BODY_BYTES]]
-//
-// Absolute figures of one machine, and the broker shares it: for orders of magnitude, not for comparisons.
-#include <unistd.h>
+#include "backlog.h"
 
-#include <cstdlib>
-#include <fstream>
-#include <iostream>
-#include <sstream>
-#include <string>
+#include <algorithm>
+#include <future>
+#include <stdexcept>
 
-#include "support/client.h"
-#include "support/process.h"
+#include "support/environment.h"
 
-namespace {
+namespace retryd::bench {
 
 using namespace retryd::test;
 
-const std::string error_queue = "bench.errors";
-const std::string work_queue = "bench.work";
-const std::string rung = "bench.work.retry.1h";
+namespace {
 
-void remove_queues(Client& client) {
-    for (const auto* queue :
-         {"bench.errors", "bench.work", "bench.work.retry.1h", "bench.work.parked", "bench.parked"}) {
-        client.delete_queue(queue);
-    }
-}
+constexpr seconds long_enough{900};
+constexpr seconds without_progress{60};
 
-/// A quorum error queue as retryd declares it, filled by a consumer that rejects.
-void make_backlog(Client& client, const std::string& config, std::uint32_t messages, std::size_t body_bytes) {
-    // The daemon itself declares its queues, so that their arguments are the right ones.
-    Process daemon({RETRYD_BINARY, "run", "-c", config}, "/dev/null");
-    if (!await([&] { return client.look_at(rung) && client.look_at(error_queue); })) {
-        throw std::runtime_error("retryd did not declare its queues");
-    }
-    daemon.signal(15);
-    daemon.wait(patience);
-    client.declare_queue(work_queue,
-                         {{"x-queue-type", longstr("classic")}, {"x-dead-letter-exchange", longstr("bench.errors")}});
+/// As a producer writes it; behind the first step of the ladder as retryd gave it back.
+Message message_of(const Stage& stage, const Load& load, int work_queue, int steps_done) {
     Message message;
-    message.body.assign(body_bytes, 'x');
+    message.body.assign(load.body_bytes, 'x');
     message.properties.content_type = "application/octet-stream";
-    for (std::uint32_t i = 0; i < messages; ++i) {
-        client.send("", work_queue, message);
-        if (i % 1000 == 999) client.await_confirms(seconds(60));
+    message.properties.delivery_mode = std::uint8_t{2};
+    message.properties.message_id = "5f0c6f9e-8d0b-4c55-9f63-6f2f9a4f4d11";
+    for (int i = 0; i < load.headers; ++i)
+        message.headers.push_back({"x-header-" + std::to_string(i), longstr("a header's value")});
+    if (steps_done > 0) {
+        message.headers.push_back({"retryd-queue", longstr(stage.work_queue(work_queue))});
+        message.headers.push_back({"retryd-attempt", int64(steps_done)});
     }
-    client.await_confirms(seconds(60));
-    client.consume(work_queue, 1000);
-    for (std::uint32_t i = 0; i < messages; ++i)
-        client.reject(client.next(patience).value().tag, false);
-    if (!await([&] { return client.look_at(error_queue)->messages == messages; }, seconds(120))) {
-        throw std::runtime_error("the rejected messages did not arrive in the error queue");
+    return message;
+}
+
+void publish_all(const Stage& stage, const Load& load) {
+    Client producer(broker_address());
+    const int queues = stage.layout().work_queues;
+    std::vector<Message> messages;
+    for (int step = 0; step < load.steps; ++step)
+        messages.push_back(message_of(stage, load, 0, step));
+    for (std::uint32_t i = 0; i < load.messages; ++i) {
+        const auto round = i / static_cast<std::uint32_t>(queues);
+        const int queue = static_cast<int>(i) % queues;
+        producer.send("", stage.work_queue(queue), messages[round % messages.size()]);
+        // Work queues stay short: what is rejected in time is never written twice.
+        if (i % 2000 == 1999) producer.await_confirms(without_progress);
     }
-}
-
-std::string write_config(const std::string& uri) {
-    const std::string path = "/tmp/retryd-backlog-" + std::to_string(getpid()) + ".yaml";
-    std::ofstream(path) << "broker: {uri: \"" << uri << "\"}\n"
-                        << "errors: {exchange: bench.errors, queue: bench.errors}\n"
-                        << "ladders: {long: {delays: [1h]}}\n"
-                        << "queues: [{match: bench.work, ladder: long}]\n"
-                        << "parking: {catch_all: bench.parked}\n";
-    return path;
-}
-
-/// A line of /proc/PID/status, in KiB.
-long memory_kib(pid_t pid, const std::string& name) {
-    std::ifstream status("/proc/" + std::to_string(pid) + "/status");
-    for (std::string line; std::getline(status, line);) {
-        if (line.rfind(name + ":", 0) == 0) return std::strtol(line.c_str() + name.size() + 1, nullptr, 10);
-    }
-    return -1;
-}
-
-/// User and system time of a running process.
-double cpu_seconds(pid_t pid) {
-    std::ifstream stat("/proc/" + std::to_string(pid) + "/stat");
-    std::string text;
-    std::getline(stat, text);
-    std::istringstream fields(text.substr(text.rfind(')') + 2));
-    std::string skipped;
-    for (int i = 0; i < 11; ++i)
-        fields >> skipped;
-    double user = 0;
-    double system = 0;
-    fields >> user >> system;
-    return (user + system) / static_cast<double>(sysconf(_SC_CLK_TCK));
-}
-
-void measure(Client& client, const std::string& config, std::uint32_t messages) {
-    const auto start = Clock::now();
-    const Process daemon({RETRYD_BINARY, "run", "-c", config}, "/dev/null");
-    await([&] { return client.look_at(error_queue)->consumers == 1; }, patience, milliseconds(1));
-    const auto begun = since(start);
-    await([&] { return client.look_at(rung)->messages == messages && client.look_at(error_queue)->messages == 0; },
-          seconds(600));
-    const double taken = static_cast<double>((since(start) - begun).count()) / 1000.0;
-    const double cpu = cpu_seconds(daemon.pid());
-    std::cout << "start to consuming     " << begun.count() << " ms\n"
-              << "carried                " << messages << " messages in " << taken << " s, "
-              << static_cast<long>(messages / taken) << " a second\n"
-              << "CPU a message          " << cpu * 1e6 / messages << " us\n"
-              << "resident memory, peak  " << memory_kib(daemon.pid(), "VmHWM") << " KiB\n";
+    producer.await_confirms(without_progress);
 }
 
 }  // namespace
 
-int main(int argc, char* argv[]) {
-    const char* uri = std::getenv("RETRYD_TEST_AMQP_URI");
-    if (uri == nullptr) {
-        std::cerr << "RETRYD_TEST_AMQP_URI names no broker; start one: scripts/broker start 4.0 DIR, then . DIR/env\n";
-        return 64;
+void reject_messages(Stage& stage, const Load& load) {
+    if (load.steps > 1 && stage.layout().work_queues > 1) throw std::logic_error("steps are for one work queue only");
+    Client worker(broker_address());
+    constexpr std::uint16_t in_hand = 1000;
+    for (int n = 0; n < stage.layout().work_queues; ++n)
+        worker.consume(stage.work_queue(n), in_hand);
+    auto producing = std::async(std::launch::async, [&] { publish_all(stage, load); });
+    for (std::uint32_t i = 0; i < load.messages; ++i) {
+        const auto received = worker.next(without_progress);
+        if (!received) throw std::runtime_error("the work queues deliver no more: no backlog can be made");
+        worker.reject(received->tag, false);
     }
-    const auto messages = static_cast<std::uint32_t>(argc > 1 ? std::strtoul(argv[1], nullptr, 10) : 100'000);
-    const std::size_t body_bytes = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 1024;
-    Client client(parse_address(uri));
-    remove_queues(client);
-    const std::string config = write_config(uri);
-    std::cout << "RabbitMQ " << client.broker_version() << ", bodies of " << body_bytes << " bytes\n";
-    make_backlog(client, config, messages, body_bytes);
-    measure(client, config, messages);
-    remove_queues(client);
-    client.delete_exchange("bench.errors");
-    return unlink(config.c_str());
+    producing.get();
+    // Its rejections must have been read before it goes: an answer on the same connection follows them.
+    worker.look_at(error_queue);
 }
+
+void make_backlog(Stage& stage, const Load& load, std::uint32_t held) {
+    reject_messages(stage, load);
+    const std::uint32_t ready = load.messages - std::min(held, load.messages);
+    if (!await([&] { return stage.depth(error_queue) == ready; }, long_enough)) {
+        throw std::runtime_error("of " + std::to_string(ready) + " rejected messages " +
+                                 std::to_string(stage.depth(error_queue)) + " arrived in the error queue");
+    }
+}
+
+}  // namespace retryd::bench
