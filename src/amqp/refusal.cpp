@@ -3,32 +3,19 @@
 #include <algorithm>
 
 #include "core/names.h"
+#include "core/rabbitmqctl.h"
 
 namespace retryd::amqp {
 namespace {
+
+using core::shell_word;
+using core::vhost_option;
 
 constexpr int access_refused = 403;
 constexpr int not_found = 404;
 
 std::string in_quotes(std::string_view text) {
     return '\'' + std::string{text} + '\'';
-}
-
-/// As one word of a shell command.
-std::string shell_word(std::string_view text) {
-    std::string word = "'";
-    for (const char c : text) {
-        if (c == '\'') {
-            word += "'\\''";
-        } else {
-            word += c;
-        }
-    }
-    return word + '\'';
-}
-
-std::string vhost_option(const std::string& vhost) {
-    return vhost.empty() || vhost == "/" ? "" : " --vhost " + shell_word(vhost);
 }
 
 /// A regular expression for that name alone.

@@ -6,7 +6,9 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "commands/attach.h"
 #include "commands/check.h"
+#include "commands/doctor.h"
 #include "commands/exit_code.h"
 #include "commands/plan.h"
 #include "commands/schema.h"
@@ -23,6 +25,7 @@ struct Asked {
     bool json = false;
     bool schema = false;
     bool prune = false;
+    bool apply = false;
 };
 
 /// Before the command or behind it: both are natural.
@@ -45,6 +48,8 @@ struct Commands {
     CLI::App* check;
     CLI::App* plan;
     CLI::App* apply;
+    CLI::App* attach;
+    CLI::App* doctor;
 };
 
 Commands add_commands(CLI::App& app, Asked& asked) {
@@ -58,6 +63,12 @@ Commands add_commands(CLI::App& app, Asked& asked) {
         add_report(app, asked, "plan", "Print what is on the broker, missing, different or left over; changes nothing");
     commands.apply = add_report(app, asked, "apply", "Declare what is missing on the broker, then print the plan");
     commands.apply->add_flag("--prune", asked.prune, "Delete what is left over and empty, too");
+    commands.attach = add_report(app, asked, "attach",
+                                 "Print the policies that connect the work queues to the error exchange, each with its "
+                                 "undo; changes nothing");
+    commands.attach->add_flag("--apply", asked.apply, "Set them, through the management API");
+    commands.doctor = add_report(app, asked, "doctor",
+                                 "Find every way in which a rejected message would not come back; changes nothing");
     return commands;
 }
 
@@ -66,6 +77,8 @@ int carry_out(const Commands& commands, const Asked& asked, const Actions& actio
     if (commands.run->parsed()) return actions.run(asked.config_path);
     if (commands.plan->parsed()) return plan({asked.config_path, asked.json, colour}, out, err);
     if (commands.apply->parsed()) return apply({asked.config_path, asked.json, colour}, asked.prune, out, err);
+    if (commands.attach->parsed()) return attach({asked.config_path, asked.json, colour, asked.apply}, out, err);
+    if (commands.doctor->parsed()) return doctor({asked.config_path, asked.json, colour}, out, err);
     if (!asked.schema) return check({asked.config_path, asked.json, colour}, out, err);
     print_schema(out);
     return exit_code::fine;

@@ -69,13 +69,9 @@ void set_request(const Handle& handle, const Request& request) {
     set_tls(handle, request.tls);
 }
 
-}  // namespace
-
-Response get(const Request& request) {
-    const Handle handle = new_handle();
-    Body body{{}, request.largest_body};
+Response perform(const Handle& handle, std::size_t largest_body) {
+    Body body{{}, largest_body};
     std::array<char, CURL_ERROR_SIZE> detail{};
-    set_request(handle, request);
     set(handle, CURLOPT_ERRORBUFFER, detail.data());
     set(handle, CURLOPT_WRITEFUNCTION, append);
     set(handle, CURLOPT_WRITEDATA, &body);
@@ -85,6 +81,30 @@ Response get(const Request& request) {
     long status = 0;
     curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &status);
     return {static_cast<int>(status), std::move(body.text)};
+}
+
+struct FreeList {
+    void operator()(curl_slist* list) const noexcept { curl_slist_free_all(list); }
+};
+
+}  // namespace
+
+Response get(const Request& request) {
+    const Handle handle = new_handle();
+    set_request(handle, request);
+    return perform(handle, request.largest_body);
+}
+
+Response put(const Request& request, const std::string& json) {
+    const Handle handle = new_handle();
+    set_request(handle, request);
+    const std::unique_ptr<curl_slist, FreeList> headers(curl_slist_append(nullptr, "Content-Type: application/json"));
+    if (!headers) throw std::bad_alloc();
+    set(handle, CURLOPT_HTTPHEADER, headers.get());
+    set(handle, CURLOPT_POSTFIELDS, json.c_str());
+    set(handle, CURLOPT_POSTFIELDSIZE, static_cast<long>(json.size()));
+    set(handle, CURLOPT_CUSTOMREQUEST, "PUT");
+    return perform(handle, request.largest_body);
 }
 
 std::string percent_encoded(const std::string& text) {

@@ -1,4 +1,4 @@
-// One HTTP request: GET with basic authentication, bounded in time and size. Only this folder sees libcurl.
+// One HTTP request, GET or PUT, with basic authentication, bounded in time and size. Only this folder sees libcurl.
 #pragma once
 
 #include <chrono>
@@ -27,6 +27,9 @@ struct Response {
 /// Follows no redirect, asks no proxy. Throws Error where no whole answer comes; its text is the cause alone: what it
 /// means, the caller knows.
 Response get(const Request& request);
+
+/// The same, with a body.
+Response put(const Request& request, const std::string& json);
 
 /// As one segment of a URL's path.
 std::string percent_encoded(const std::string& text);

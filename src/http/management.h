@@ -1,4 +1,5 @@
-// RabbitMQ's management API, as far as AMQP cannot tell: which queues there are, who consumes, what is bound.
+// RabbitMQ's management API, as far as AMQP cannot tell: which queues there are, who consumes, what is bound, which
+// policies are in effect.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +8,8 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "core/broker_policy.h"
+#include "core/permissions.h"
 #include "core/topology.h"
 #include "http/error.h"
 
@@ -36,6 +39,17 @@ class ManagementClient {
     std::vector<ListedConsumer> consumers() const;
     /// The queues bound to that exchange; none where it does not exist.
     std::vector<core::BindingSpec> bindings_from(const std::string& exchange) const;
+
+    core::BrokerVersion version() const;
+    /// All queues and policies of the vhost. What an operator policy does may be 5 s old.
+    core::Governance governance() const;
+    /// Makes it, or changes the one of that name. The user needs the tag policymaker.
+    void set_policy(const core::BrokerPolicy& policy) const;
+
+    // What only a user with more rights may know; nothing where ours has not got them.
+    /// Of that user on the vhost; empty ones where it has none.
+    std::optional<core::Permissions> permissions(const std::string& user) const;
+    std::optional<std::vector<std::string>> disabled_feature_flags() const;
 
   private:
     config::Management settings_;

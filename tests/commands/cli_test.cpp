@@ -26,17 +26,18 @@ TEST_CASE("help names the commands and their options") {
     const Outcome outcome = run({"--help"});
     CHECK(outcome.code == 0);
     CHECK(outcome.err.empty());
-    for (const char* part :
-         {"run", "check", "plan", "apply", "-c,--config FILE", "/etc/retryd/retryd.yaml", "--version"}) {
+    for (const char* part : {"run", "check", "plan", "apply", "attach", "doctor", "-c,--config FILE",
+                             "/etc/retryd/retryd.yaml", "--version"}) {
         CAPTURE(part);
         CHECK(outcome.out.find(part) != std::string::npos);
     }
-    for (const char* command : {"check", "plan", "apply"}) {
+    for (const char* command : {"check", "plan", "apply", "attach", "doctor"}) {
         CAPTURE(command);
         CHECK(run({command, "--help"}).out.find("--json") != std::string::npos);
     }
     CHECK(run({"check", "--help"}).out.find("--schema") != std::string::npos);
     CHECK(run({"apply", "--help"}).out.find("--prune") != std::string::npos);
+    CHECK(run({"attach", "--help"}).out.find("--apply") != std::string::npos);
     CHECK(run({"plan", "--help"}).out.find("--prune") == std::string::npos);
     CHECK(run({"run", "--help"}).out.find("--json") == std::string::npos);
 }
@@ -53,7 +54,9 @@ TEST_CASE("wrong usage ends with 64 and says where to look") {
     CHECK(usage({"chekc"}) ==
           "retryd: there is no command chekc; did you mean check?\n`retryd --help` shows what there is.\n");
     CHECK(usage({"stop"}) ==
-          "retryd: there is no command stop; expected one of run, check, plan, apply\n`retryd --help` shows what there "
+          "retryd: there is no command stop; expected one of run, check, plan, apply, attach, doctor\n`retryd --help` "
+          "shows "
+          "what there "
           "is.\n");
     CHECK(usage({"run", "--json"}) ==
           "retryd: The following argument was not expected: --json\n`retryd run --help` shows what there is.\n");

@@ -37,6 +37,15 @@ TEST_CASE("get: asks with basic authentication and hands on what comes") {
     CHECK(server.last().find("Authorization: Basic b3BzOmdlaGVpbQ==") != std::string::npos);
 }
 
+TEST_CASE("put: sends its body as JSON, and hands on what comes") {
+    test::Server server(test::answer("201 Created", ""));
+    CHECK(put(request_to(server.url() + "/api/policies/%2F/a"), "{\"a\": 1}").status == 201);
+    CHECK(server.requests() == std::vector<std::string>{"PUT /api/policies/%2F/a HTTP/1.1"});
+    CHECK(server.last().find("Authorization: Basic b3BzOmdlaGVpbQ==") != std::string::npos);
+    CHECK(server.last().find("Content-Type: application/json\r\n") != std::string::npos);
+    CHECK(server.last_body() == "{\"a\": 1}");
+}
+
 TEST_CASE("get: follows no redirect") {
     test::Server elsewhere(test::answer("200 OK", "[]"));
     test::Server server("HTTP/1.1 302 Found\r\nLocation: " + elsewhere.url() + "/\r\nContent-Length: 0\r\n\r\n");

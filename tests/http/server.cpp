@@ -12,7 +12,21 @@
 
 namespace retryd::test {
 
-Server::Server(std::string answer) : answer_(std::move(answer)), listener_(socket(AF_INET, SOCK_STREAM, 0)) {
+namespace {
+
+/// As the request's head says.
+std::size_t body_size(const std::string& head) {
+    constexpr std::string_view name = "Content-Length: ";
+    const auto at = head.find(name);
+    return at == std::string::npos ? 0 : std::stoul(head.substr(at + name.size()));
+}
+
+}  // namespace
+
+Server::Server(std::string answer) : Server(std::map<std::string, std::string>{{"", std::move(answer)}}) {}
+
+Server::Server(std::map<std::string, std::string> answers)
+    : answers_(std::move(answers)), listener_(socket(AF_INET, SOCK_STREAM, 0)) {
     sockaddr_in address{};
     address.sin_family = AF_INET;
     address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
@@ -41,26 +55,45 @@ void Server::serve() {
 void Server::answer(int client) {
     std::string head;
     std::array<char, 4096> buffer{};
-    while (head.find("\r\n\r\n") == std::string::npos) {
+    const auto receive = [&](std::string& text) {
         const auto size = recv(client, buffer.data(), buffer.size(), 0);
-        if (size <= 0) return;
-        head.append(buffer.data(), static_cast<std::size_t>(size));
+        if (size > 0) text.append(buffer.data(), static_cast<std::size_t>(size));
+        return size > 0;
+    };
+    while (head.find("\r\n\r\n") == std::string::npos) {
+        if (!receive(head)) return;
+    }
+    const auto end = head.find("\r\n\r\n") + 4;
+    std::string body = head.substr(end);
+    head.resize(end);
+    while (body.size() < body_size(head)) {
+        if (!receive(body)) return;
     }
     {
         const std::lock_guard lock(mutex_);
         heads_.push_back(head);
+        body_ = body;
     }
-    if (answer_.empty()) {
-        while (recv(client, buffer.data(), buffer.size(), 0) > 0) {  // until the client has had enough
-        }
-        return;
+    const std::string answer = answer_to(head);
+    while (answer.empty() && receive(body)) {  // until the client has had enough
     }
     std::size_t sent = 0;
-    while (sent < answer_.size()) {
-        const auto size = send(client, answer_.data() + sent, answer_.size() - sent, MSG_NOSIGNAL);
+    while (sent < answer.size()) {
+        const auto size = send(client, answer.data() + sent, answer.size() - sent, MSG_NOSIGNAL);
         if (size <= 0) return;
         sent += static_cast<std::size_t>(size);
     }
+}
+
+std::string Server::answer_to(const std::string& head) const {
+    std::string best;
+    std::size_t length = 0;
+    for (const auto& [beginning, answer] : answers_) {
+        if (beginning.size() < length || !head.starts_with(beginning)) continue;
+        best = answer;
+        length = beginning.size();
+    }
+    return best;
 }
 
 std::vector<std::string> Server::requests() const {
@@ -74,6 +107,11 @@ std::vector<std::string> Server::requests() const {
 std::string Server::last() const {
     const std::lock_guard lock(mutex_);
     return heads_.empty() ? "" : heads_.back();
+}
+
+std::string Server::last_body() const {
+    const std::lock_guard lock(mutex_);
+    return body_;
 }
 
 std::string answer(const std::string& status, const std::string& body) {

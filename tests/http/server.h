@@ -1,7 +1,8 @@
-// An HTTP server of one answer: takes one connection after the other, keeps what was asked, and answers always the
-// same.
+// An HTTP server of few answers: takes one connection after the other, keeps what was asked, and answers always the
+// same to the same.
 #pragma once
 
+#include <map>
 #include <mutex>
 #include <string>
 #include <thread>
@@ -13,6 +14,8 @@ class Server {
   public:
     /// `answer` as it goes over the wire; empty: nothing ever comes.
     explicit Server(std::string answer);
+    /// Of these the answer to the longest beginning of the request line, `GET /api/overview`, that fits.
+    explicit Server(std::map<std::string, std::string> answers);
     ~Server();
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
@@ -20,18 +23,22 @@ class Server {
     std::string url() const { return "http://127.0.0.1:" + std::to_string(port_); }
     /// The request lines, `GET /path HTTP/1.1` each.
     std::vector<std::string> requests() const;
-    /// The last request with its headers.
+    /// The last request with its headers, and its body.
     std::string last() const;
+    std::string last_body() const;
 
   private:
     void serve();
     void answer(int client);
 
-    std::string answer_;
+    std::string answer_to(const std::string& head) const;
+
+    std::map<std::string, std::string> answers_;
     int listener_ = -1;
     int port_ = 0;
     mutable std::mutex mutex_;
     std::vector<std::string> heads_;
+    std::string body_;
     std::thread thread_;
 };
 

@@ -1,0 +1,55 @@
+// How the configured work queues come to dead-letter to the error exchange: the policies to set, such that nothing that
+// is in effect is lost. Only one policy applies to a queue, so each is the one in effect plus what is needed.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/broker_policy.h"
+#include "core/policy.h"
+
+namespace retryd::core {
+
+/// How a work queue stands before anything is set.
+struct Standing {
+    enum class State {
+        attached,
+        to_attach,
+        out_of_reach,  // of any policy; the note has the way out
+        not_there      // yet
+    };
+    std::string queue;
+    std::string type;  // empty where it is not there
+    State state = State::to_attach;
+    std::string policy;  // that is in effect on it; empty: none
+    std::string note;    // for the operator; may be empty
+    bool operator==(const Standing&) const = default;
+};
+
+/// A policy to be set.
+struct PolicyChange {
+    BrokerPolicy after;
+    std::optional<BrokerPolicy> before;  // the policy of the same name, which it takes the place of
+    /// What is in effect on the queues now: their policy's name, empty for none, and its definition.
+    std::string in_effect;
+    Definition definition_now;
+    std::vector<std::string> queues;  // that it attaches
+    std::vector<std::string> notes;   // for the operator
+};
+
+struct Attachment {
+    std::vector<Standing> queues;  // by name
+    std::vector<PolicyChange> changes;
+};
+
+/// Exclusive queues are left out: they go with their connection.
+Attachment attachment(const Policy& policy, const Governance& governance);
+
+std::string_view to_string(Standing::State state);
+
+/// The policy for all that is configured, made without looking at a broker.
+BrokerPolicy general_policy(const Policy& policy);
+
+}  // namespace retryd::core

@@ -1,0 +1,118 @@
+#include "core/queue_pattern.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "core/names.h"
+
+namespace retryd::core {
+namespace {
+
+constexpr std::string_view opening = "^(";
+constexpr std::string_view closing = ")$";
+constexpr std::string_view placeholder = "{queue}";
+/// What format_duration makes.
+constexpr const char* delay = "(?=[0-9])(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(?:[0-9]+s)?(?:[0-9]+ms)?";
+constexpr const char* maybe_high = "(?:\\.high)?";
+
+std::string escaped(std::string_view text) {
+    std::string pattern;
+    for (const char c : text) {
+        if (std::string_view{R"(\.+*?()[]{}|^$)"}.find(c) != std::string_view::npos) pattern += '\\';
+        pattern += c;
+    }
+    return pattern;
+}
+
+/// The broker compares bytes, as the globs of the configuration do.
+std::string from_glob(std::string_view glob) {
+    std::string pattern;
+    for (const char c : glob) {
+        if (c == '*') {
+            pattern += ".*";
+        } else if (c == '?') {
+            pattern += '.';
+        } else {
+            pattern += escaped({&c, 1});
+        }
+    }
+    return pattern;
+}
+
+template <typename Strings, typename Convert>
+std::string alternatives(const Strings& texts, const Convert& convert) {
+    std::string all;
+    for (const auto& text : texts)
+        all.append(all.empty() ? "" : "|").append(convert(text));
+    return all;
+}
+
+/// Whether a glob can match any name that begins so.
+bool may_begin(const std::string& glob, std::string_view beginning) {
+    const std::string_view literal = std::string_view{glob}.substr(0, glob.find_first_of("*?"));
+    return literal.starts_with(beginning) || beginning.starts_with(literal);
+}
+
+/// Alternatives for what the globs could catch and must not.
+class NotWorkQueues {
+  public:
+    NotWorkQueues(const Policy& policy, const std::vector<std::string>& matches) {
+        std::copy_if(matches.begin(), matches.end(), std::back_inserter(globs_), is_glob);
+        add_name(policy.error_queue);
+        add_name(policy.catch_all);
+        for (const Entry& entry : policy.entries)
+            add_parking(entry);
+        patterns.insert(std::string{".+\\.retry\\."} + delay + maybe_high);
+        if (any_begins("retryd.")) patterns.insert(std::string{"retryd\\.[^.]+\\."} + delay + maybe_high);
+        if (any_begins("amq.")) patterns.insert("amq\\..*");
+    }
+
+    std::set<std::string> patterns;
+
+  private:
+    void add_name(const std::string& name) {
+        const bool caught = std::any_of(globs_.begin(), globs_.end(),
+                                        [&](const std::string& glob) { return glob_matches(glob, name); });
+        if (caught) patterns.insert(escaped(name));
+    }
+
+    void add_parking(const Entry& entry) {
+        const std::string& pattern = entry.parked.queue;
+        if (!is_glob(entry.match)) return add_name(expand_queue(pattern, entry.match));
+        const std::size_t at = pattern.find(placeholder);
+        if (at == std::string::npos) return add_name(pattern);
+        const std::string before = pattern.substr(0, at);
+        if (!any_begins(before)) return;
+        patterns.insert(escaped(before) + from_glob(entry.match) + escaped(pattern.substr(at + placeholder.size())));
+    }
+
+    bool any_begins(std::string_view beginning) const {
+        return std::any_of(globs_.begin(), globs_.end(),
+                           [&](const std::string& glob) { return may_begin(glob, beginning); });
+    }
+
+    std::vector<std::string> globs_;
+};
+
+}  // namespace
+
+std::string names_pattern(const std::vector<std::string>& names) {
+    return std::string{opening} + alternatives(names, escaped) + std::string{closing};
+}
+
+std::string extended_pattern(const std::string& pattern, const std::vector<std::string>& names) {
+    if (!pattern.starts_with(opening) || !pattern.ends_with(closing)) return "";
+    return pattern.substr(0, pattern.size() - closing.size()) + '|' + alternatives(names, escaped) +
+           std::string{closing};
+}
+
+std::string matches_pattern(const Policy& policy, const std::vector<std::string>& matches) {
+    const bool globs = std::any_of(matches.begin(), matches.end(), is_glob);
+    if (!globs) return names_pattern(matches);
+    const auto as_is = [](const std::string& text) { return text; };
+    return "^(?!(?:" + alternatives(NotWorkQueues(policy, matches).patterns, as_is) + ")$)(" +
+           alternatives(matches, from_glob) + std::string{closing};
+}
+
+}  // namespace retryd::core

@@ -1,0 +1,22 @@
+// Regular expressions of a policy for queues that retryd knows by name or glob.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/policy.h"
+
+namespace retryd::core {
+
+/// For these names alone: `^(email|sms)$`.
+std::string names_pattern(const std::vector<std::string>& names);
+
+/// A pattern of that form with more names in it; empty where `pattern` has another form.
+std::string extended_pattern(const std::string& pattern, const std::vector<std::string>& names);
+
+/// For these names and globs, and none of the queues that are retryd's own under that policy or, by their name, the
+/// broker's.
+std::string matches_pattern(const Policy& policy, const std::vector<std::string>& matches);
+
+}  // namespace retryd::core

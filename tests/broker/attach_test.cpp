@@ -1,0 +1,219 @@
+// `retryd attach` against a real broker: its commands as they are printed, and what they leave as it was.
+#include <sstream>
+
+#include "support/catch.h"
+#include "support/command_line.h"
+#include "support/scenario.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+namespace {
+
+/// Lines that begin so, blanks aside, pasted into a shell that knows this broker's rabbitmqctl.
+void paste(const std::string& output, const std::string& beginning) {
+    std::string script = "rabbitmqctl() { " + variable("RETRYD_TEST_CTL") + " \"$@\"; }\nset -e\n";
+    std::istringstream lines(output);
+    for (std::string line; std::getline(lines, line);) {
+        const auto start = line.find_first_not_of(' ');
+        if (start != std::string::npos && line.compare(start, beginning.size(), beginning) == 0) script += line + '\n';
+    }
+    output_of(script);
+}
+
+/// Policies of a test's own, in effect on its queues alone.
+struct Attached : Scenario {
+    Attached() { config.management_url = management_url(); }
+    ~Attached() {
+        for (const std::string& name : policies_) {
+            try {
+                rabbitmqctl("clear_policy '" + name + "'");
+            } catch (const std::exception&) {  // it was never set, or is gone
+            }
+        }
+    }
+
+    Told run(const std::string& command, const std::string& more_yaml = "") {
+        daemon.write(config.yaml() + more_yaml);
+        return run_retryd(command + " -c " + daemon.config_file());
+    }
+
+    /// Cleared at the end.
+    void policy(const std::string& name, const std::string& pattern, const std::string& definition) {
+        policies_.insert(name);
+        rabbitmqctl("set_policy --apply-to queues '" + name + "' '" + pattern + "' '" + definition + "'");
+    }
+    /// Those that attach makes for it.
+    std::string general() { return *policies_.insert("retryd-" + config.error_exchange).first; }
+    std::string own(const std::string& after = "queues") {
+        return *policies_.insert("retryd-" + config.error_exchange + "-" + after).first;
+    }
+
+    /// A message that is rejected there comes back as a second attempt.
+    void comes_back(const std::string& queue) {
+        CAPTURE(queue);
+        Worker worker(queue);
+        client.publish("", queue, {.body = "x"});
+        worker.reject(worker.receive());
+        const Received again = worker.receive();
+        CHECK(long_header(again, "retryd-attempt") == 1);
+        worker.ack(again);
+    }
+
+  private:
+    std::set<std::string> policies_;
+};
+
+}  // namespace
+
+TEST_CASE("attach: what it prints attaches when pasted into a shell, and its undo undoes it, whatever the names") {
+    Attached s;
+    const std::string classic = s.plain_queue("it's [a].b+c $HOME \"q\"");
+    const std::string quorum = s.plain_queue("paid|x", {{"x-queue-type", longstr("quorum")}});
+    const std::string globbed = s.plain_queue("hook.(1)");
+    const std::string glob = globbed.substr(0, globbed.size() - 3) + "*";
+    for (const std::string& match : {classic, quorum, glob})
+        s.retry(match, {"100ms"});
+    s.general();
+    s.own();
+    s.start();
+    const Told printed = s.run("attach");
+    INFO(printed.out);
+    CHECK(printed.code == 0);
+    CHECK(printed.says({"0 attached, 3 to attach"}));
+    paste(printed.out, "rabbitmqctl set_policy");
+    CHECK(s.run("attach").says({"3 attached; nothing to set"}));
+    for (const std::string& queue : {classic, quorum, globbed})
+        s.comes_back(queue);
+    paste(printed.out, "rabbitmqctl clear_policy");
+    CHECK(s.run("attach").says({"0 attached, 3 to attach"}));
+    s.stop();
+}
+
+TEST_CASE("attach --apply: what the policies in effect say stays, for its queues and for others; twice does nothing") {
+    Attached s;
+    const std::string alone = s.plain_queue("alone");
+    const std::string shared = s.plain_queue("shared");
+    const std::string other = s.plain_queue("other");
+    s.retry(alone, {"100ms"});
+    s.retry(shared, {"100ms"});
+    s.policy(alone, "^" + alone + "$", R"({"max-length": 2, "dead-letter-exchange": "elsewhere"})");
+    s.policy(other, "^(" + shared + "|" + other + ")$", R"({"max-length": 2})");
+    s.general();
+    s.own(other);
+    s.start();
+    const Told applied = s.run("attach --apply");
+    INFO(applied.out);
+    CHECK(applied.code == 0);
+    CHECK(applied.says({"Policy " + alone + ": changed, set"}));
+    CHECK(applied.says({"Policy " + s.own(other) + ": new, set"}));
+    CHECK(applied.says({"dead letters of these queues go to exchange \"elsewhere\" now, and no longer will"}));
+    const Told again = s.run("attach --apply");
+    CHECK(again.code == 0);
+    CHECK(again.says({"2 attached; nothing to set"}));
+    for (const std::string& queue : {alone, shared})
+        s.comes_back(queue);
+    for (const std::string& queue : {alone, shared, other}) {
+        for (const char* body : {"1", "2", "3"})
+            s.client.publish("", queue, {.body = body});
+        CHECK(s.await_depth(queue, 2));
+    }
+    s.stop();
+}
+
+TEST_CASE("attach --apply: quorum queues get at-least-once, and keep dropping the oldest where they do") {
+    Attached s;
+    if (!s.has_quorum_ttl()) return;
+    const std::string paid = s.plain_queue("paid", {{"x-queue-type", longstr("quorum")}});
+    const std::string capped =
+        s.plain_queue("capped", {{"x-queue-type", longstr("quorum")}, {"x-max-length", int32(2)}});
+    s.retry(paid, {"100ms"});
+    s.retry(capped, {"100ms"});
+    s.general();
+    s.own();
+    REQUIRE(s.run("apply").code == 0);
+    const Told applied = s.run("attach --apply");
+    INFO(applied.out);
+    CHECK(applied.code == 0);
+    CHECK(applied.says({"+ dead-letter-strategy: \"at-least-once\""}));
+    CHECK(applied.says({capped + ": its way to the error queue is at-most-once: "}));
+    for (const char* body : {"1", "2", "3"})
+        s.client.publish("", capped, {.body = body});
+    CHECK(s.await_depth(capped, 2));
+    CHECK(rabbitmqctl("list_policies").find("at-least-once") != std::string::npos);
+}
+
+TEST_CASE("attach: a queue that no policy can attach is named with the way out, and that way leads there") {
+    Attached s;
+    const std::string legacy = s.exchange_name("legacy.dlx");
+    s.client.declare_exchange(legacy, "topic");
+    const std::string fixed = s.plain_queue("fixed", {{"x-dead-letter-exchange", longstr(legacy)}});
+    s.retry(fixed, {"100ms"});
+    REQUIRE(s.run("apply").code == 0);
+    const Told applied = s.run("attach --apply");
+    CHECK(applied.code == 2);
+    const std::string way_out = "{exchange: \"" + legacy + "\"}";
+    CHECK(applied.says({fixed + ": its dead-letter exchange", "Name that exchange in errors.bind, " + way_out}));
+    s.config.error_bindings = "[" + way_out + "]";
+    s.start();
+    CHECK(s.run("attach --apply").says({"1 attached; nothing to set"}));
+    s.comes_back(fixed);
+    s.stop();
+}
+
+TEST_CASE("attach --apply: nothing is set while nothing is behind the error exchange") {
+    Attached s;
+    const std::string work = s.plain_queue("work");
+    s.retry(work, {"100ms"});
+    s.general();
+    const Told refused = s.run("attach --apply");
+    CHECK(refused.code == 1);
+    CHECK(refused.err.find("retryd: nothing was set: the error queue '" + s.config.error_queue) == 0);
+    CHECK(rabbitmqctl("list_policies").find(s.general()) == std::string::npos);
+    REQUIRE(s.run("apply").code == 0);
+    CHECK(s.run("attach --apply").code == 0);
+}
+
+TEST_CASE("attach --apply: a user who may not set policies is told which right is missing") {
+    Attached s;
+    const std::string work = s.plain_queue("work");
+    s.retry(work, {"100ms"});
+    s.general();
+    REQUIRE(s.run("apply").code == 0);
+    const std::string user = s.queue_name("reader");
+    rabbitmqctl("add_user '" + user + "' reads");
+    rabbitmqctl("set_user_tags '" + user + "' management");
+    rabbitmqctl("set_permissions '" + user + "' '.*' '.*' '.*'");
+    s.config.management_url = "";
+    const std::string management =
+        "management: {url: \"" + management_url() + "\", username: \"" + user + "\", password: reads}\n";
+    CHECK(s.run("attach", management).code == 0);
+    const Told refused = s.run("attach --apply", management);
+    CHECK(refused.code == 1);
+    CHECK(refused.says({"the management API refused to set policy '" + s.general() + "': 401 "}));
+    CHECK(refused.says({"needs the tag policymaker"}));
+    rabbitmqctl("set_user_tags '" + user + "' policymaker");
+    CHECK(s.run("attach --apply", management).code == 0);
+    rabbitmqctl("delete_user '" + user + "'");
+}
+
+TEST_CASE("attach: a vhost whose name needs quoting") {
+    Attached s;
+    const std::string vhost = s.queue_name("a/b it's");
+    const std::string quoted = vhost.substr(0, vhost.size() - 2) + "'\\''s'";
+    rabbitmqctl("add_vhost '" + quoted);
+    rabbitmqctl("set_permissions -p '" + quoted + " guest '.*' '.*' '.*'");
+    Address address = broker_address();
+    address.vhost = vhost.substr(0, vhost.size() - 8) + "a%2Fb%20it%27s";
+    s.config.uris = {"amqp://" + address.user + ":" + address.password + "@" + address.host + ":" +
+                     std::to_string(address.port) + "/" + address.vhost};
+    s.retry("work", {"100ms"});
+    REQUIRE(s.run("apply").code == 0);
+    const Told printed = s.run("attach");
+    CHECK(printed.says({"0 attached, 1 not there; 1 policy to set"}));
+    paste(printed.out, "rabbitmqctl set_policy");
+    CHECK(s.run("attach").says({"0 attached, 1 not there; nothing to set"}));
+    paste(printed.out, "rabbitmqctl clear_policy");
+    CHECK(s.run("attach").says({"1 policy to set"}));
+    rabbitmqctl("delete_vhost '" + quoted);
+}

@@ -1,0 +1,246 @@
+// `retryd doctor` against a real broker: a healthy set-up, and broken ones made for the purpose.
+#include <set>
+#include <sstream>
+
+#include "support/catch.h"
+#include "support/command_line.h"
+#include "support/scenario.h"
+
+using namespace retryd::test;
+
+namespace {
+
+/// A set-up that is in order: a classic and a quorum work queue with a rung each, and the daemon at work.
+struct Patient : Scenario {
+    Patient() : classic(work_queue("classic")), quorum(sound_quorum_queue()) {
+        config.management_url = management_url();
+        retry(classic, {"1h"});
+        retry(quorum, {"1h"});
+    }
+    ~Patient() {
+        for (const std::string& name : policies_)
+            rabbitmqctl(name);
+    }
+
+    Told doctor(const std::string& options = "") {
+        daemon.write(config.yaml() + management);
+        return run_retryd("doctor " + options + " -c " + daemon.config_file());
+    }
+
+    /// Cleared at the end.
+    void policy(const std::string& pattern, const std::string& definition, const std::string& kind = "policy") {
+        const std::string name = "'" + pattern + "'";
+        rabbitmqctl("set_" + kind + " --apply-to queues " + name + " '^" + pattern + "$' '" + definition + "'");
+        policies_.insert("clear_" + kind + " " + name);
+    }
+
+    /// Sets the policies that the remedies name; cleared at the end.
+    void follow_remedies(const std::string& output) {
+        std::istringstream lines(output);
+        for (std::string line; std::getline(lines, line);) {
+            const auto command = line.find("rabbitmqctl set_policy ");
+            const auto name = line.find("'retryd-keeps-");
+            if (command == std::string::npos || name == std::string::npos) continue;
+            output_of(variable("RETRYD_TEST_CTL") + line.substr(command + std::string("rabbitmqctl").size()));
+            policies_.insert("clear_policy " + line.substr(name, line.find("' ", name) + 1 - name));
+        }
+    }
+
+    std::string sound_quorum_queue() {
+        if (!has_quorum_ttl()) return quorum_work_queue("quorum");
+        return quorum_work_queue("quorum", {{"x-dead-letter-strategy", longstr("at-least-once")},
+                                            {"x-overflow", longstr("reject-publish")}});
+    }
+
+    /// Before 3.10 there is always one warning: the broker is too old for safe rungs.
+    int healthy_code() const { return has_quorum_ttl() ? 0 : 2; }
+
+    std::string classic;
+    std::string quorum;
+    std::string management;  // more YAML
+
+  private:
+    std::set<std::string> policies_;
+};
+
+}  // namespace
+
+TEST_CASE("doctor: nothing is wrong with a set-up that is in order") {
+    Patient s;
+    s.start();
+    const Told told = s.doctor();
+    INFO(told.out);
+    CHECK(told.code == s.healthy_code());
+    CHECK_FALSE(told.says({"Problem: "}));
+    CHECK_FALSE(told.says({"Not seen: "}));
+    const Told json = s.doctor("--json");
+    CHECK(json.says({"\"problems\": 0"}));
+    s.stop();
+}
+
+TEST_CASE("doctor: finds work queues whose rejected messages do not come to retryd") {
+    Patient s;
+    const std::string none = s.plain_queue("none");
+    const std::string elsewhere = s.plain_queue("elsewhere");
+    const std::string fixed = s.plain_queue("fixed", {{"x-dead-letter-exchange", longstr("their.dlx")}});
+    const std::string absent = s.queue_name("absent");
+    const std::string unsafe = s.quorum_work_queue("unsafe");
+    for (const std::string& queue : {none, elsewhere, fixed, absent, unsafe})
+        s.retry(queue, {"1h"});
+    s.policy(elsewhere, R"({"dead-letter-exchange": "team.dlx"})");
+    s.start();
+    const Told told = s.doctor();
+    INFO(told.out);
+    CHECK(told.code == 2);
+    CHECK(told.says({"Problem: work queue '" + none + "' has no dead-letter exchange in effect"}));
+    CHECK(told.says({"Problem: work queue '" + elsewhere + "' dead-letters to exchange \"team.dlx\", by policy"}));
+    CHECK(told.says(
+        {"Problem: work queue '" + fixed + "': its dead-letter exchange \"their.dlx\" is fixed by argument"}));
+    CHECK(told.says({"Warning: work queue '" + absent + "' does not exist"}));
+    if (s.has_quorum_ttl()) {
+        CHECK(told.says({"Warning: quorum work queue '" + unsafe + "' does not dead-letter at-least-once"}));
+    }
+    CHECK_FALSE(told.says({"'" + s.classic + "'"}));
+    CHECK_FALSE(told.says({"'" + s.quorum + "'"}));
+    s.stop();
+}
+
+TEST_CASE("doctor: finds that nothing is declared, and that nobody consumes") {
+    Patient s;
+    const Told before = s.doctor();
+    INFO(before.out);
+    CHECK(before.code == 2);
+    CHECK(before.says({"Problem: error exchange '" + s.config.error_exchange + "' is missing"}));
+    CHECK(before.says({"Problem: error queue '" + s.config.error_queue + "' is missing"}));
+    CHECK(before.says({"Problem: rung '" + s.rung(s.classic, "1h") + "' is missing"}));
+    REQUIRE(run_retryd("apply -c " + s.daemon.config_file()).code == 0);
+    const Told declared = s.doctor();
+    INFO(declared.out);
+    CHECK(declared.code == 2);
+    CHECK(declared.says({"Problem: nobody consumes the error queue '" + s.config.error_queue + "'; 0 messages wait"}));
+    CHECK(declared.says({"1 problem, " + std::string(s.has_quorum_ttl() ? "0 warnings" : "1 warning")}));
+}
+
+TEST_CASE("doctor: finds an error queue with other arguments, and one that its exchange does not lead to") {
+    Patient s;
+    s.client.declare_queue(s.config.error_queue, {{"x-queue-type", longstr("classic")}});
+    const Told told = s.doctor();
+    INFO(told.out);
+    CHECK(told.code == 2);
+    CHECK(told.says({"Problem: queue '" + s.config.error_queue + "' is there already with another "}));
+    s.client.delete_queue(s.config.error_queue);
+    s.start();
+    s.client.delete_exchange(s.config.error_exchange);
+    s.client.declare_exchange(s.config.error_exchange, "fanout");
+    const Told unbound = s.doctor();
+    CHECK(unbound.says({"Problem: error binding '" + s.config.error_exchange, "is missing"}));
+    s.stop();
+}
+
+TEST_CASE("doctor: finds policies that would throw away or shorten what waits, and its remedy mends that") {
+    Patient s;
+    s.start();
+    const std::string rung = s.rung(s.classic, "1h");
+    const std::string drops = s.has_quorum_ttl() ? R"(, "overflow": "drop-head")" : "";
+    s.policy(rung, R"({"expires": 86400000, "message-ttl": 1000, "max-length": 5)" + drops + "}");
+    s.policy(s.parking_of(s.classic), R"({"max-length": 9, "delivery-limit": 3})");
+    s.policy(s.config.catch_all, R"({"max-length": 7})", "operator_policy");
+    Told told;
+    // Before 4.3 the management API knows operator policies by its statistics only.
+    CHECK(await(
+        [&] {
+            told = s.doctor();
+            return told.says({"Problem: operator policy", "sets max-length 7", "'" + s.config.catch_all + "'"});
+        },
+        seconds(20), milliseconds(500)));
+    INFO(told.out);
+    CHECK(told.code == 2);
+    CHECK(told.says({"Problem: policy '" + rung + "' sets expires 86400000, message-ttl 1000, max-length 5",
+                     "on queue '" + rung + "'"}));
+    CHECK(told.says({"Problem: policy", "sets max-length 9, delivery-limit 3", "'" + s.parking_of(s.classic) + "'"}));
+    CHECK(told.says({"so that", "goes home before its delay is over"}));
+    if (s.has_quorum_ttl()) {
+        s.follow_remedies(told.out);
+        const Told mended = s.doctor();
+        CHECK_FALSE(mended.says({"Problem: policy"}));
+        CHECK(mended.says({"Problem: operator policy"}));
+    }
+    s.stop();
+}
+
+TEST_CASE("doctor: finds a permission that the daemon's user lacks") {
+    Patient s;
+    s.start();
+    const std::string user = s.queue_name("poor");
+    rabbitmqctl("add_user '" + user + "' poor");
+    rabbitmqctl("set_permissions '" + user + "' '.*' '^t' '.*'");
+    Address address = broker_address();
+    address.user = user;
+    address.password = "poor";
+    s.config.uris = {uri_of(address)};
+    s.config.management_url = "";
+    s.management = "management: {url: \"" + management_url() + "\", username: guest, password: guest}\n";
+    const Told told = s.doctor();
+    INFO(told.out);
+    CHECK(told.code == 2);
+    CHECK(told.says({"Problem: retryd's user lacks the permission to write 'amq.default'"}));
+    CHECK_FALSE(told.says({"lacks the permission to read"}));
+    rabbitmqctl("set_permissions '" + user + "' '^$' '.*' '.*'");
+    CHECK(s.doctor().says({"lacks the permission to configure '" + s.config.error_queue + "'"}));
+    rabbitmqctl("delete_user '" + user + "'");
+    s.stop();
+}
+
+TEST_CASE("doctor: finds rungs that a former configuration left over") {
+    Patient s;
+    s.start();
+    const std::string old = s.rung(s.classic, "1h");
+    s.config.ladders.front().delays = {"2h"};
+    s.reload();
+    REQUIRE(await([&] { return s.exists(s.rung(s.classic, "2h")); }));
+    const Told told = s.doctor();
+    INFO(told.out);
+    CHECK(told.code == 2);
+    CHECK(told.says({"Warning: 1 rung is left over: " + old}));
+    s.stop();
+}
+
+TEST_CASE("doctor: finds RabbitMQ's own delayed retry in effect on a work queue") {
+    Patient s;
+    if (version_of(s.client) < Version{4, 3}) return;
+    s.policy(s.quorum, R"({"delayed-retry-type": "all", "delayed-retry-min": 1000})");
+    s.start();
+    const Told told = s.doctor();
+    INFO(told.out);
+    CHECK(told.code == 2);
+    CHECK(told.says(
+        {"Warning: work queue '" + s.quorum + "' has RabbitMQ's own delayed retry in effect, of type \"all\""}));
+    s.stop();
+}
+
+TEST_CASE("doctor: with AMQP alone it says what it could not see") {
+    Patient s;
+    s.start();
+    s.config.management_url = "";
+    const Told told = s.doctor();
+    INFO(told.out);
+    CHECK(told.code == s.healthy_code());
+    CHECK(told.says({"Not seen: policies and dead-letter exchanges of the work queues", "Set management.url"}));
+    s.client.delete_queue(s.quorum);
+    CHECK(s.doctor().says({"Warning: work queue '" + s.quorum + "': queue '" + s.quorum + "' does not exist"}));
+    s.stop();
+}
+
+TEST_CASE("doctor: ends with 1 where the broker or its management API cannot be reached") {
+    Patient s;
+    s.config.management_url = "http://127.0.0.1:1";
+    const Told blind = s.doctor();
+    CHECK(blind.code == 1);
+    CHECK(blind.says({"Not seen: ", "cannot ask the management API at http://127.0.0.1:1"}));
+    CHECK(blind.says({"Problem: error exchange"}));
+    s.config.uris = {"amqp://guest:Geheim-7391@127.0.0.1:1/"};
+    const Told nowhere = s.doctor("--json");
+    CHECK(nowhere.code == 1);
+    CHECK(nowhere.says({"\"ok\": false"}));
+    CHECK((nowhere.out + nowhere.err).find("Geheim-7391") == std::string::npos);
+}
