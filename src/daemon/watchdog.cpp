@@ -14,11 +14,13 @@ using core::Milliseconds;
 Watchdog::Watchdog(telemetry::Log& log, std::optional<Milliseconds> interval) : log_(log), interval_(interval) {}
 
 void Watchdog::turned(core::SteadyTime now) {
-    const std::lock_guard lock(mutex_);
-    turned_ = now;
+    {
+        const std::lock_guard lock(mutex_);
+        turned_ = now;
+    }
     if (!interval_ || now - notified_ < *interval_ / 4) return;
     notified_ = now;
-    notify_watchdog();
+    notify_watchdog();  // waits where nobody reads: watch() must not wait for that
 }
 
 Milliseconds Watchdog::longest_wait() const {

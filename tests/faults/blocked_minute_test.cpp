@@ -43,6 +43,7 @@ TEST_CASE("a minute of memory alarm under load: the daemon stays awake, loses no
         CHECK(longest_silence(systemd, worker, seconds(32)) < seconds(3));
         CHECK(worker.stays_idle(milliseconds(100)));  // all rejected
     }
+    const Reader reader(systemd);
     alarm.end();
     CHECK(s.daemon.await_log("the broker takes messages again"));
     s.check_nothing_is_lost(seconds(60));

@@ -1,6 +1,7 @@
 // systemd's end of the notification socket, for whoever is started while this lives.
 #pragma once
 
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
@@ -8,6 +9,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <string>
+#include <thread>
 
 #include "support/catch.h"
 
@@ -48,10 +50,36 @@ class Systemd {
         return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : "";
     }
 
+    int fd() const { return socket_; }
+
   private:
     std::string folder_;
     std::string path_;
     int socket_ = -1;
+};
+
+/// Hears all that comes from now on and forgets it: where nobody reads, whoever notifies waits.
+class Reader {
+  public:
+    explicit Reader(const Systemd& systemd) : socket_(systemd.fd()), thread_([this] { read(); }) {}
+    ~Reader() {
+        shutdown(socket_, SHUT_RDWR);
+        thread_.join();
+    }
+    Reader(const Reader&) = delete;
+    Reader& operator=(const Reader&) = delete;
+
+  private:
+    void read() const {
+        char text[256];
+        pollfd readable{socket_, POLLIN, 0};
+        do {
+            poll(&readable, 1, -1);
+        } while (recv(socket_, text, sizeof text, 0) > 0);
+    }
+
+    int socket_;
+    std::thread thread_;
 };
 
 }  // namespace retryd::test
