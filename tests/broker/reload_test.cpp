@@ -188,8 +188,8 @@ TEST_CASE("another error queue takes a new connection: the log says why, and not
     s.config.error_queue = s.queue_name("errors-too");
     s.reload();
     REQUIRE(await([&] { return s.consuming(); }));
+    CHECK(await([&] { return s.daemon.lines_with({"connected to"}) == 2; }));
     CHECK(s.daemon.lines_with({"errors.queue", "new connection"}) == 1);
-    CHECK(s.daemon.lines_with({"connected to"}) == 2);
     Worker worker(work);
     s.client.publish("", work, {.body = "x"});
     worker.reject(worker.receive());
