@@ -89,8 +89,14 @@ class Session : public amqp::Events {
         return {{"x-queue-type", std::string{"classic"}}, {"x-expires", std::int64_t{120'000}}};
     }
 
+    /// Waits for room where the socket is full.
     void publish(const std::string& queue, std::string_view body, const core::Properties& properties = {}) {
-        REQUIRE(connection->publish(message_channel, {"", queue, {properties, body}}) == relay::PublishResult::sent);
+        auto result = relay::PublishResult::would_block;
+        await([&] {
+            result = connection->publish(message_channel, {"", queue, {properties, body}});
+            return result != relay::PublishResult::would_block;
+        });
+        REQUIRE(result == relay::PublishResult::sent);
         ++published;
     }
     void await_confirms() {
