@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "core/attachment_needs.h"
+#include "core/attachment_notes.h"
 #include "core/names.h"
 #include "core/queue_pattern.h"
 
@@ -15,10 +16,6 @@ namespace {
 using State = Standing::State;
 
 constexpr const char* dead_letter_exchange = "dead-letter-exchange";
-
-std::string in_quotes(const std::string& text) {
-    return '\'' + text + '\'';
-}
 
 /// Told apart by the error exchange: a vhost may have several retryd.
 std::string general_name(const Policy& policy) {
@@ -65,7 +62,8 @@ class Drafting {
         }
         there_.insert(queue.name);
         draft_.queues.push_back({queue.name, queue.type, needs.state, queue.policy, needs.note});
-        if (queue.policy == general_) under_general_.insert(queue.name);
+        if (is_generals(queue)) under_general_.insert(queue.name);
+        if (needs.state != State::to_attach && !is_ours(queue.policy)) spared_.push_back(&queue);
         if (needs.state != State::to_attach) return;
         const bool by_general = queue.policy.empty() || queue.policy == general_;
         const bool exchange_alone = needs.keys.size() == 1 && needs.keys.contains(dead_letter_exchange);
@@ -74,6 +72,18 @@ class Drafting {
         } else {
             add_to_group(queue.name, queue.policy, needs.keys, needs.taken_from);
         }
+    }
+
+    bool is_ours(const std::string& policy) const {
+        return policy.empty() || policy == general_ || policy.starts_with(general_ + '-');
+    }
+
+    /// Owes its exchange to the general policy, or would without the one of ours above it.
+    bool is_generals(const GovernedQueue& queue) const {
+        const BrokerPolicy* general = effective_.policy(general_);
+        if (general == nullptr || queue.policy.empty() || !is_ours(queue.policy)) return false;
+        const bool by_argument = argument(queue, dead_letter_exchange).has_value();
+        return names_in_pattern(general->pattern, queue.name) || (queue.policy == general_ && !by_argument);
     }
 
     void add_to_group(const std::string& queue, const std::string& policy, const Definition& keys,
@@ -106,7 +116,7 @@ class Drafting {
         if (before != nullptr) general_priority_ = before->priority;
         if (general_matches_.empty()) return;
         BrokerPolicy after = before != nullptr ? *before : BrokerPolicy{general_, "", "queues", {}, low_priority()};
-        after.pattern = matches_pattern(policy_, general_matches_);
+        after.pattern = matches_pattern(policy_, general_matches_, spared_by(after.priority));
         after.definition = merged(after.definition, to_error_exchange());
         general_priority_ = after.priority;
         if (before != nullptr && *before == after) {
@@ -123,21 +133,29 @@ class Drafting {
         }
         for (const auto& [queue, policy] : for_general_)
             change.queues.push_back(queue);
-        change.notes = general_notes();
+        change.notes = general_notes(after.priority);
         draft_.changes.push_back(std::move(change));
     }
 
-    std::vector<std::string> general_notes() const {
+    /// Of the queues that need nothing, those whose policy does not stand above the general one and would lose to it.
+    std::vector<std::string> spared_by(std::int64_t priority) const {
+        std::vector<std::string> names;
+        for (const GovernedQueue* queue : spared_) {
+            const BrokerPolicy* policy = effective_.policy(queue->policy);
+            if (policy != nullptr && policy->priority <= priority) names.push_back(queue->name);
+        }
+        return names;
+    }
+
+    std::vector<std::string> general_notes(std::int64_t priority) const {
         std::vector<std::string> notes;
         const bool glob = std::any_of(general_matches_.begin(), general_matches_.end(), is_glob);
         if (glob || for_general_.size() < general_matches_.size()) {
-            notes.emplace_back(
-                "also for queues made later. One of them that another policy applies to keeps that one, and a quorum "
-                "queue dead-letters at-most-once by this one: attach again when it is there");
+            notes.push_back(note::for_later(priority, low_priority()));
         }
         for (const GovernedQueue& queue : governance_.queues) {
             if (queue.policy == general_ && match(policy_, queue.name) == nullptr) {
-                notes.push_back("no longer applies to queue " + in_quotes(queue.name) + ", which no entry matches");
+                notes.push_back(note::leaves(queue.name));
             }
         }
         return notes;
@@ -147,7 +165,7 @@ class Drafting {
     std::int64_t low_priority() const {
         std::int64_t lowest = 1;
         for (const BrokerPolicy& other : governance_.policies) {
-            if (other.apply_to != "exchanges") lowest = std::min(lowest, other.priority);
+            if (other.apply_to != "exchanges" && other.name != general_) lowest = std::min(lowest, other.priority);
         }
         return lowest - 1;
     }
@@ -156,37 +174,34 @@ class Drafting {
         const BrokerPolicy* now = effective_.policy(in_effect);
         PolicyChange change{{}, {}, in_effect, definition_of(in_effect), group.queues, {}};
         for (const std::string& exchange : group.taken_from) {
-            change.notes.push_back(taken_away(exchange));
+            change.notes.push_back(note::taken_away(exchange));
         }
         const std::size_t others = count_under(in_effect) - group.queues.size();
         const bool foreign = now != nullptr && in_effect != general_;
         // Of two with the same priority nobody knows which will be in effect.
         const bool stands = foreign && (!general_priority_ || now->priority > *general_priority_);
-        if (stands && others == 0 && !names_.contains(in_effect)) {
+        if (stands && others == 0 && !narrows(*now, wanted) && !names_.contains(in_effect)) {
             change.before = *now;
             change.after = *now;
             change.after.definition = wanted;
-            change.notes.emplace_back("applies to every queue that its pattern matches, also to later ones");
+            change.notes.push_back(note::changed(!now->definition.contains(dead_letter_exchange)));
         } else {
             make_own(change, now, wanted);
-            if (foreign) change.notes.push_back(copied(in_effect, others));
+            if (foreign) change.notes.push_back(note::copied(in_effect, why_copied(others, stands)));
         }
         names_.insert(change.after.name);
         draft_.changes.push_back(std::move(change));
     }
 
-    static std::string taken_away(const std::string& exchange) {
-        std::string note = "dead letters of these queues go to exchange ";
-        note.append(exchange).append(" now, and no longer will. If its readers are to have what retryd gives up on, ");
-        return note.append("say so in the entries: parked: {exchange: ").append(exchange).append("}");
+    /// Only quorum queues take a policy with this key in it, as a whole.
+    static bool narrows(const BrokerPolicy& now, const Definition& wanted) {
+        constexpr const char* key = "dead-letter-strategy";
+        return wanted.contains(key) && !now.definition.contains(key) && now.apply_to != "quorum_queues";
     }
 
-    std::string copied(const std::string& from, std::size_t others) const {
-        const std::string why = others == 0 ? "which stands no higher than " + in_quotes(general_)
-                                            : "which applies to " + std::to_string(others) +
-                                                  (others == 1 ? " other queue" : " other queues") + ", too";
-        return "a copy of policy " + in_quotes(from) + ", " + why +
-               ": a later change of that one does not reach these queues, unless it is made here as well";
+    std::string why_copied(std::size_t others, bool stands) const {
+        if (others > 0) return note::applies_to_others(others);
+        return stands ? note::would_narrow() : note::stands_no_higher(general_);
     }
 
     std::size_t count_under(const std::string& policy) const {
@@ -230,6 +245,7 @@ class Drafting {
     std::string general_;
     std::set<std::string> there_;
     std::set<std::string> under_general_;
+    std::vector<const GovernedQueue*> spared_;        // under policies of others, which have to stay in effect
     std::map<std::string, std::string> for_general_;  // queues that it attaches, and what is in effect on them
     std::vector<std::string> general_matches_;
     std::optional<std::int64_t> general_priority_;  // of the general policy, there or drafted

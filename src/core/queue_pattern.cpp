@@ -68,15 +68,15 @@ class NotWorkQueues {
         if (any_begins("amq.")) patterns.insert("amq\\..*");
     }
 
-    std::set<std::string> patterns;
-
-  private:
     void add_name(const std::string& name) {
         const bool caught = std::any_of(globs_.begin(), globs_.end(),
                                         [&](const std::string& glob) { return glob_matches(glob, name); });
         if (caught) patterns.insert(escaped(name));
     }
 
+    std::set<std::string> patterns;
+
+  private:
     void add_parking(const Entry& entry) {
         const std::string& pattern = entry.parked.queue;
         if (!is_glob(entry.match)) return add_name(expand_queue(pattern, entry.match));
@@ -107,12 +107,28 @@ std::string extended_pattern(const std::string& pattern, const std::vector<std::
            std::string{closing};
 }
 
-std::string matches_pattern(const Policy& policy, const std::vector<std::string>& matches) {
+bool names_in_pattern(const std::string& pattern, const std::string& name) {
+    const std::string alternative = escaped(name);
+    const std::size_t behind_exclusion = pattern.starts_with("^(?!") ? pattern.find(")$)(") : 0;
+    for (std::size_t at = pattern.find(alternative, behind_exclusion); at != std::string::npos;
+         at = pattern.find(alternative, at + 1)) {
+        const std::string_view after = std::string_view{pattern}.substr(at + alternative.size());
+        const bool begins = at > 0 && (pattern[at - 1] == '(' || pattern[at - 1] == '|');
+        if (begins && (after.starts_with('|') || after == closing)) return true;
+    }
+    return false;
+}
+
+std::string matches_pattern(const Policy& policy, const std::vector<std::string>& matches,
+                            const std::vector<std::string>& spared) {
     const bool globs = std::any_of(matches.begin(), matches.end(), is_glob);
     if (!globs) return names_pattern(matches);
+    NotWorkQueues excluded(policy, matches);
+    for (const std::string& name : spared)
+        excluded.add_name(name);
     const auto as_is = [](const std::string& text) { return text; };
-    return "^(?!(?:" + alternatives(NotWorkQueues(policy, matches).patterns, as_is) + ")$)(" +
-           alternatives(matches, from_glob) + std::string{closing};
+    return "^(?!(?:" + alternatives(excluded.patterns, as_is) + ")$)(" + alternatives(matches, from_glob) +
+           std::string{closing};
 }
 
 }  // namespace retryd::core

@@ -15,8 +15,12 @@ std::string names_pattern(const std::vector<std::string>& names);
 /// A pattern of that form with more names in it; empty where `pattern` has another form.
 std::string extended_pattern(const std::string& pattern, const std::vector<std::string>& names);
 
-/// For these names and globs, and none of the queues that are retryd's own under that policy or, by their name, the
-/// broker's.
-std::string matches_pattern(const Policy& policy, const std::vector<std::string>& matches);
+/// Whether a pattern of this file has that name among its alternatives.
+bool names_in_pattern(const std::string& pattern, const std::string& name);
+
+/// For these names and globs, not for those spared, and for none of the queues that are retryd's own under that policy
+/// or, by their name, the broker's.
+std::string matches_pattern(const Policy& policy, const std::vector<std::string>& matches,
+                            const std::vector<std::string>& spared = {});
 
 }  // namespace retryd::core

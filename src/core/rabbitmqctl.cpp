@@ -26,9 +26,9 @@ std::string escaped_word(std::string_view text) {
     return word + '\'';
 }
 
-/// A name that begins with a dash is no option.
-std::string end_of_options(std::string_view name) {
-    return name.starts_with('-') ? " --" : "";
+/// What begins with a dash is no option.
+std::string end_of_options(std::string_view name, std::string_view pattern = "") {
+    return name.starts_with('-') || pattern.starts_with('-') ? " --" : "";
 }
 
 }  // namespace
@@ -52,8 +52,9 @@ std::string vhost_option(std::string_view vhost) {
 
 std::string set_policy_command(const BrokerPolicy& policy, std::string_view vhost) {
     return "rabbitmqctl set_policy" + vhost_option(vhost) + " --priority=" + std::to_string(policy.priority) +
-           " --apply-to " + policy.apply_to + end_of_options(policy.name) + ' ' + shell_word(policy.name) + ' ' +
-           shell_word(policy.pattern) + ' ' + shell_word(json_object(policy.definition));
+           " --apply-to " + policy.apply_to + end_of_options(policy.name, policy.pattern) + ' ' +
+           shell_word(policy.name) + ' ' + shell_word(policy.pattern) + ' ' +
+           shell_word(json_object(policy.definition));
 }
 
 std::string clear_policy_command(std::string_view name, std::string_view vhost) {

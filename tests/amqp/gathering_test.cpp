@@ -119,6 +119,21 @@ TEST_CASE("gathering: before a method, and with every drain, what is gathered go
     CHECK(f.received() == as_rabbitmq_c_sends("second"));
 }
 
+TEST_CASE("gathering: what is gathered when the broker closes the channel goes out before the answer to that") {
+    constexpr std::size_t close_ok = 12;
+    Fixture f;
+    f.events.with_delivery = [&](const core::Delivery&) { f.publish("late"); };
+    f.peer.deliver(1, 1, "b");
+    f.peer.send(1, AMQP_CHANNEL_CLOSE_METHOD, amqp_channel_close_t{404, amqp::bytes_of("gone"), 60, 40});
+    f.connection.drain(f.events, 10);
+    CHECK(f.events.lines.back() == "closed 1: 404 gone");
+    CHECK_FALSE(f.connection.gathered());
+    const std::string late = as_rabbitmq_c_sends("late");
+    const std::string all = f.received();
+    CHECK(all.starts_with(late));
+    CHECK(all.size() == late.size() + close_ok);
+}
+
 TEST_CASE("gathering: headers may fill a frame to the last byte; with one more nothing is added to what is gathered") {
     Fixture f;
     // frame: 8; class, weight and body size: 12; flags: 2; table: 4; a field without a name: 1 + 1 + 4

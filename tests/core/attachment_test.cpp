@@ -109,7 +109,7 @@ TEST_CASE("attachment: a policy that applies to work queues alone is changed, an
     CHECK(draft.changes[0].after == after);
     CHECK(draft.changes[0].before == team);
     CHECK(draft.changes[0].definition_now == team.definition);
-    CHECK(says(draft.changes[0], "also to later ones"));
+    CHECK(says(draft.changes[0], "also to later ones; but no longer to a stream: "));
 }
 
 TEST_CASE("attachment: a policy that applies to other queues, too, is copied for the work queue, one step above") {
@@ -299,6 +299,67 @@ TEST_CASE("attachment: a general policy that somebody extended keeps what was ad
     CHECK(draft.changes[0].after.pattern == "^(email|sms)$");
     CHECK(says(draft.changes[0], "no longer applies to queue 'gone'"));
     CHECK(w.on("email").at("max-length") == "9");
+}
+
+TEST_CASE("attachment: a general policy that others stand below takes no queue from them when its pattern grows") {
+    World w({"email"});
+    w.add("email", "classic");
+    w.attach();
+    w.add("hook.fixed", "classic", {{"x-dead-letter-exchange", "elsewhere"}});
+    w.add("hook.made", "classic", {{"x-dead-letter-exchange", "retryd.errors"}});
+    w.add("hook.a", "classic");
+    const Definition limit{{"max-length", "1000"}};
+    w.set({"limit", "^hook\\.", "queues", limit, -2});
+    w.policy.entries.push_back({.match = "hook.*", .parked = {.queue = "{queue}.parked"}});
+    const Attachment draft = w.attach();
+    CHECK(w.on("hook.fixed") == limit);
+    CHECK(w.on("hook.made") == limit);
+    CHECK(w.on("hook.a") == Definition{{"dead-letter-exchange", ours}, {"max-length", "1000"}});
+    CHECK(w.exchange_of("email") == ours);
+    CHECK(says(draft.changes.at(0),
+               "One of them that a policy with a priority of 0 or less applies to may lose what "
+               "that one says: give this one the priority -3 and attach again"));
+}
+
+TEST_CASE("attachment: a policy that classic queues made later would no longer take is copied, not changed") {
+    World w({"team.*"});
+    w.add("team.paid", "quorum");
+    const BrokerPolicy team{"team", "^team\\.", "queues", {{"message-ttl", "60000"}}, 0};
+    w.set(team);
+    const Attachment draft = w.attach();
+    REQUIRE(draft.changes.size() == 2);
+    CHECK(draft.changes[1].after.name == "retryd.errors-team");
+    CHECK(says(draft.changes[1], "a copy of policy 'team', which no classic queue made later would take"));
+    CHECK(w.on("team.paid").at("message-ttl") == "60000");
+    CHECK(w.on("team.paid").at("dead-letter-strategy") == at_least_once.at("dead-letter-strategy"));
+    w.add("team.reply", "classic");
+    CHECK(w.on("team.reply") == team.definition);
+}
+
+TEST_CASE("attachment: a policy for quorum queues alone is changed for them") {
+    World w({"paid"});
+    w.add("paid", "quorum");
+    w.set({"team", "^paid$", "quorum_queues", {{"message-ttl", "60000"}}, 0});
+    const Attachment draft = w.attach();
+    REQUIRE(draft.changes.size() == 1);
+    CHECK(draft.changes[0].after.name == "team");
+}
+
+TEST_CASE("attachment: a queue that gets a policy above the general one stays in that one's pattern") {
+    World w({"paid", "hook.*"});
+    w.attach();
+    w.add("paid", "quorum");
+    const Attachment draft = w.attach();
+    REQUIRE(draft.changes.size() == 1);
+    CHECK(draft.changes[0].after.name == "retryd.errors-queues");
+    CHECK(w.on("paid") == at_least_once);
+}
+
+TEST_CASE("attachment: a queue attached by argument is not named in the general policy that a glob brings it under") {
+    World w({"email", "*"});
+    w.add("email", "classic", {{"x-dead-letter-exchange", "retryd.errors"}});
+    w.attach();
+    CHECK(w.state_of("email") == State::attached);
 }
 
 TEST_CASE("attachment: where the general policy is not for a queue's type it has one of its own") {

@@ -37,6 +37,22 @@ TEST_CASE("queue pattern: takes more names in, where it has the form for it") {
     CHECK(extended_pattern(".*", {"a"}).empty());
 }
 
+TEST_CASE("queue pattern: tells whether it has a name among its alternatives") {
+    CHECK(names_in_pattern("^(email)$", "email"));
+    CHECK(names_in_pattern("^(?!(?:x)$)(a\\.b|email|hook\\..*)$", "a.b"));
+    CHECK(names_in_pattern("^(my-email|email)$", "email"));
+    CHECK_FALSE(names_in_pattern("^(my-email|emails)$", "email"));
+    CHECK_FALSE(names_in_pattern("^(?!(?:w|x|y)$)(email)$", "x"));
+    CHECK_FALSE(names_in_pattern("^email$", "email"));
+}
+
+TEST_CASE("queue pattern: a name that is spared is not matched by a glob") {
+    const std::string pattern = matches_pattern(policy_with({"hook.*"}), {"hook.*"}, {"hook.a", "other"});
+    CHECK_FALSE(matches(pattern, "hook.a"));
+    CHECK(matches(pattern, "hook.ab"));
+    CHECK(pattern.find("other") == std::string::npos);
+}
+
 TEST_CASE("queue pattern: without a glob it is that of the names") {
     CHECK(matches_pattern(policy_with({"email", "sms"}), {"email", "sms"}) == "^(email|sms)$");
 }

@@ -31,6 +31,9 @@ TEST_CASE("rabbitmqctl: names a vhost that is not /, and takes a name with a das
     CHECK(set_policy_command(odd, "a b") ==
           "rabbitmqctl set_policy --vhost 'a b' --priority=-3 --apply-to all -- '-it'\\''s' '^(email)$' "
           "'{\"dead-letter-exchange\": \"retryd.errors\"}'");
+    BrokerPolicy dashed = plain;
+    dashed.pattern = "-mail$";
+    CHECK(set_policy_command(dashed, "/").find(" -- 'retryd.errors' '-mail$' ") != std::string::npos);
     CHECK(clear_policy_command("-x", "a b") == "rabbitmqctl clear_policy --vhost 'a b' -- '-x'");
 }
 
