@@ -1,14 +1,10 @@
 #include "commands/attach.h"
 
-#include <ostream>
 #include <utility>
 
 #include "commands/attach_json.h"
 #include "commands/attach_text.h"
 #include "commands/exit_code.h"
-#include "commands/meaning_json.h"
-#include "commands/plan_json.h"
-#include "config/load.h"
 
 namespace retryd::commands {
 namespace {
@@ -63,12 +59,6 @@ AttachReport report_of(const config::Settings& settings, bool apply) {
     return report;
 }
 
-int fail(const AttachOptions& options, const std::string& text, int code, std::ostream& out, std::ostream& err) {
-    if (options.json) print_failure_json(text, out);
-    err << "retryd: " << text << '\n';
-    return code;
-}
-
 }  // namespace
 
 AttachReport look_and_attach(PolicyBoard& board, const core::Policy& policy, bool apply) {
@@ -89,32 +79,28 @@ AttachReport look_and_attach(PolicyBoard& board, const core::Policy& policy, boo
     return report;
 }
 
-int attach(const AttachOptions& options, std::ostream& out, std::ostream& err) {
-    const auto loaded = config::load_file(options.config_path, config::real_surroundings());
-    if (const auto* problems = std::get_if<config::Problems>(&loaded)) {
-        if (options.json) print_problems_json(*problems, options.config_path, out);
-        err << config::format(*problems, options.config_path);
-        return exit_code::wrong_configuration;
-    }
-    const auto& settings = std::get<config::Settings>(loaded);
-    if (options.apply && !settings.management) {
-        return fail(options,
-                    "--apply needs the management API: AMQP cannot set a policy, nor tell which one is in effect. "
-                    "Nothing was done; set management.url, or leave --apply out to have the command printed",
-                    exit_code::wrong_configuration, out, err);
-    }
-    const AttachReport report = report_of(settings, options.apply);
-    if (options.apply && !report.version) return fail(options, report.fault, exit_code::failed, out, err);
-    if (options.apply && !report.not_ready.empty()) {
-        return fail(options, "nothing was set: " + report.not_ready, exit_code::failed, out, err);
-    }
-    const int code = attach_exit_code(report);
-    if (options.json) {
-        print_attach_json(report, code == exit_code::fine, out);
-    } else {
-        print_attach(report, options.colour, out);
-    }
-    return code;
+int attach(const ReportOptions& options, bool apply, std::ostream& out, std::ostream& err) {
+    const Report report(options, out, err);
+    return report.run([&](const config::Settings& settings) {
+        if (apply && !settings.management) {
+            return report.fail(
+                "--apply needs the management API: AMQP cannot set a policy, nor tell which one is in effect. "
+                "Nothing was done; set management.url, or leave --apply out to have the command printed",
+                exit_code::wrong_configuration);
+        }
+        const AttachReport found = report_of(settings, apply);
+        if (apply && !found.version) return report.fail(found.fault, exit_code::failed);
+        if (apply && !found.not_ready.empty()) {
+            return report.fail("nothing was set: " + found.not_ready, exit_code::failed);
+        }
+        const int code = attach_exit_code(found);
+        if (report.json()) {
+            print_attach_json(found, code == exit_code::fine, out);
+        } else {
+            print_attach(found, report.colour(), out);
+        }
+        return code;
+    });
 }
 
 }  // namespace retryd::commands

@@ -2,19 +2,14 @@
 #pragma once
 
 #include <iosfwd>
-#include <string>
+
+#include "commands/report.h"
 
 namespace retryd::commands {
-
-struct CheckOptions {
-    std::string config_path;
-    bool json = false;
-    bool colour = false;
-};
 
 /// Returns 0, or 78 where the configuration is wrong: then its problems are on `err`, one a line and their number
 /// last. With `json`, `out` has one object in either case, with `ok` and, of a wrong configuration, `problems`.
 /// No credentials are printed.
-int check(const CheckOptions& options, std::ostream& out, std::ostream& err);
+int check(const ReportOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace retryd::commands

@@ -74,12 +74,13 @@ Commands add_commands(CLI::App& app, Asked& asked) {
 
 int carry_out(const Commands& commands, const Asked& asked, const Actions& actions, std::ostream& out,
               std::ostream& err, bool colour) {
+    const ReportOptions options{asked.config_path, asked.json, colour};
     if (commands.run->parsed()) return actions.run(asked.config_path);
-    if (commands.plan->parsed()) return plan({asked.config_path, asked.json, colour}, out, err);
-    if (commands.apply->parsed()) return apply({asked.config_path, asked.json, colour}, asked.prune, out, err);
-    if (commands.attach->parsed()) return attach({asked.config_path, asked.json, colour, asked.apply}, out, err);
-    if (commands.doctor->parsed()) return doctor({asked.config_path, asked.json, colour}, out, err);
-    if (!asked.schema) return check({asked.config_path, asked.json, colour}, out, err);
+    if (commands.plan->parsed()) return plan(options, out, err);
+    if (commands.apply->parsed()) return apply(options, asked.prune, out, err);
+    if (commands.attach->parsed()) return attach(options, asked.apply, out, err);
+    if (commands.doctor->parsed()) return doctor(options, out, err);
+    if (!asked.schema) return check(options, out, err);
     print_schema(out);
     return exit_code::fine;
 }

@@ -2,21 +2,15 @@
 #pragma once
 
 #include <iosfwd>
-#include <string>
 
 #include "commands/examination.h"
+#include "commands/report.h"
 
 namespace retryd::commands {
 
-struct DoctorOptions {
-    std::string config_path;
-    bool json = false;
-    bool colour = false;
-};
-
 /// Changes nothing. Returns 0 nothing found, 2 something found, 1 the broker or its management API cannot be reached
 /// or refused, 78 wrong configuration. With `json`, `out` has one object in every case.
-int doctor(const DoctorOptions& options, std::ostream& out, std::ostream& err);
+int doctor(const ReportOptions& options, std::ostream& out, std::ostream& err);
 
 /// Each finding with cause, consequence and remedy; then what could not be seen, and the sums.
 void print_examination(const Examination& examination, bool colour, std::ostream& out);

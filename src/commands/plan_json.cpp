@@ -116,8 +116,4 @@ void print_plan_json(const Plan& plan, const Pruned* pruned, bool ok, std::ostre
     print(object, out);
 }
 
-void print_failure_json(const std::string& error, std::ostream& out) {
-    print({{"ok", false}, {"error", error}}, out);
-}
-
 }  // namespace retryd::commands

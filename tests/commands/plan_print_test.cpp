@@ -3,6 +3,7 @@
 
 #include "commands/plan_json.h"
 #include "commands/plan_text.h"
+#include "commands/report.h"
 #include "support/catch.h"
 
 namespace retryd::commands {

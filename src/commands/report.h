@@ -1,0 +1,46 @@
+// What the commands that print a report have in common: they load the configuration, and tell what keeps them from
+// going on.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <string>
+
+#include "config/settings.h"
+
+namespace retryd::commands {
+
+struct ReportOptions {
+    std::string config_path;
+    bool json = false;
+    bool colour = false;
+};
+
+/// Keeps references to its arguments.
+class Report {
+  public:
+    Report(const ReportOptions& options, std::ostream& out, std::ostream& err)
+        : options_(options), out_(out), err_(err) {}
+
+    /// Loads the configuration and returns what `rest` makes of it. Returns 78 on a wrong one and 1 on an amqp::Error,
+    /// both told: for people on `err`; with `json`, `out` has one object in every case.
+    int run(const std::function<int(const config::Settings&)>& rest) const;
+
+    /// Tells that there is nothing to report, and returns `code`.
+    int fail(const std::string& text, int code) const;
+
+    bool json() const { return options_.json; }
+    bool colour() const { return options_.colour; }
+    std::ostream& out() const { return out_; }
+    std::ostream& err() const { return err_; }
+
+  private:
+    const ReportOptions& options_;
+    std::ostream& out_;
+    std::ostream& err_;
+};
+
+/// Where there is no report: `"ok": false` and the reason.
+void print_failure_json(const std::string& error, std::ostream& out);
+
+}  // namespace retryd::commands
