@@ -97,7 +97,8 @@ void run_with(const std::string& path, config::Settings settings) {
     std::uniform_real_distribution<double> uniform(0.0, 1.0);
     const core::Dice dice = [&] { return uniform(random); };
 
-    log.write(LogLevel::info, "started", "started");
+    log.write(LogLevel::info, "started", "retryd " RETRYD_VERSION " started with " + path,
+              {{"version", RETRYD_VERSION}, {"file", path}});
     relay::Suspects suspects;
     Watchdog watchdog(log, watchdog_interval());
     const SessionContext daemon{configuration, log, requests, dice, suspects, watchdog};

@@ -63,7 +63,7 @@ void Session::heed_requests(const core::Now& now) {
     if (context_.requests.stopping()) {
         log_.write(LogLevel::info, "stopping",
                    "stopping: waiting for " + std::to_string(relay_.in_flight()) + " confirms",
-                   {{"in_flight", std::to_string(relay_.in_flight())}});
+                   {{"in_flight", static_cast<std::int64_t>(relay_.in_flight())}});
         return begin_to_leave(now);
     }
     if (context_.requests.take_reload()) reload(now);
@@ -116,7 +116,7 @@ bool Session::may_leave(const core::Now& now) {
                "the broker has not confirmed " + std::to_string(relay_.in_flight()) +
                    " messages within the shutdown timeout. They stay in the error queue too: nothing is lost, some may "
                    "come twice",
-               {{"in_flight", std::to_string(relay_.in_flight())}});
+               {{"in_flight", static_cast<std::int64_t>(relay_.in_flight())}});
     return true;
 }
 

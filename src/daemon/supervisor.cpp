@@ -24,7 +24,7 @@ void say(telemetry::Log& log, LogLevel level, const std::string& broker, const a
     log.write(level, "disconnected",
               broker + ": " + error.what() + ". Rejected messages wait in the error queue meanwhile, none is lost; " +
                   next + "; " + amqp::remedy(error.kind()),
-              {{"broker", broker}, {"cause", error.what()}, {"retry_in_ms", std::to_string(wait.count())}});
+              {{"broker", broker}, {"cause", error.what()}, {"retry_in_ms", wait.count()}});
 }
 
 std::string name_of(const config::Endpoint& endpoint) {

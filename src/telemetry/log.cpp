@@ -88,7 +88,7 @@ std::string json_line(config::LogLevel level, std::string_view event, std::strin
                       std::initializer_list<LogField> fields) {
     nlohmann::ordered_json line{{"level", name_of(level)}, {"event", event}, {"message", message}};
     for (const LogField& field : fields)
-        line[std::string{field.name}] = field.value;
+        std::visit([&](const auto& value) { line[std::string{field.name}] = value; }, field.value);
     // Names on a broker need not be UTF-8; a line must be all the same.
     return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
 }

@@ -4,10 +4,12 @@
 // or a credential.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <variant>
 
 #include "config/settings.h"
 
@@ -16,7 +18,7 @@ namespace retryd::telemetry {
 /// A detail of an event: shown only by the JSON format, where its name is stable. Text says it in the message.
 struct LogField {
     std::string_view name;
-    std::string value;
+    std::variant<std::string, std::int64_t> value;
 };
 
 class Log {

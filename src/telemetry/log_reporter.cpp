@@ -1,5 +1,7 @@
 #include "telemetry/log_reporter.h"
 
+#include <chrono>
+
 #include "core/duration.h"
 
 namespace retryd::telemetry {
@@ -114,23 +116,37 @@ void LogReporter::settled(const relay::Settled& message) {
                {{"work_queue", std::string{message.work_queue}},
                 {"target", std::string{message.target}},
                 {"reason", std::string{message.reason}},
-                {"confirm_ms", std::to_string(message.confirm_time.count())}});
+                {"confirm_ms", message.confirm_time.count()}});
+}
+
+core::SteadyTime LogReporter::steady_now() {
+    return std::chrono::time_point_cast<core::Milliseconds>(std::chrono::steady_clock::now());
 }
 
 void LogReporter::dead_lettered(std::string_view work_queue, std::string_view why) {
-    log_.write(LogLevel::warning, "dead_lettered",
+    say_seldom(LogLevel::warning, "dead_lettered",
                "a message " + from(work_queue) + " cannot be published again: " + std::string{why} +
                    ". The broker moves it to the catch-all queue as it is; look at it there",
-               {{"work_queue", std::string{work_queue}}, {"cause", std::string{why}}});
+               work_queue, why);
 }
 
 void LogReporter::stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) {
-    log_.write(LogLevel::error, "stuck",
+    say_seldom(LogLevel::error, "stuck",
                "a message " + from(work_queue) + " cannot be published again: " + std::string{why} +
                    ". With `declare: false` retryd does not know whether the error queue would dead-letter it, so it "
                    "stays there, and is tried again every " +
                    core::format_duration(delay) + ". Take it out by hand",
-               {{"work_queue", std::string{work_queue}}, {"cause", std::string{why}}});
+               work_queue, why);
+}
+
+void LogReporter::say_seldom(LogLevel level, std::string_view event, const std::string& message,
+                             std::string_view work_queue, std::string_view why) {
+    const std::string kind = std::string{event}.append(1, '\n').append(work_queue).append(1, '\n').append(why);
+    const auto silent = seldom_.may_say(kind, clock_());
+    const bool more = silent && *silent > 0;
+    log_.write(silent ? level : LogLevel::debug, event,
+               more ? message + ". " + std::to_string(*silent) + " more since the last line like this" : message,
+               {{"work_queue", std::string{work_queue}}, {"cause", std::string{why}}, {"more", silent.value_or(0)}});
 }
 
 void LogReporter::requeued(relay::Role role, std::string_view target, relay::RequeueCause cause,
@@ -140,9 +156,7 @@ void LogReporter::requeued(relay::Role role, std::string_view target, relay::Req
                why_requeued(role, target, cause) +
                    " Messages for it go back to the error queue and are tried again, with growing pauses (now " +
                    core::format_duration(delay) + ")",
-               {{"target", std::string{target}},
-                {"cause", std::string{name_of(cause)}},
-                {"delay_ms", std::to_string(delay.count())}});
+               {{"target", std::string{target}}, {"cause", std::string{name_of(cause)}}, {"delay_ms", delay.count()}});
 }
 
 void LogReporter::refused(relay::Role role, std::string_view name, std::string_view why) {

@@ -1,18 +1,25 @@
-// What the flow reports, said in the log: single messages at debug, lasting faults once and once when they heal.
+// What the flow reports, said in the log: single messages at debug, lasting faults once and once when they heal, what
+// cannot be published again once a minute.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "relay/reporter.h"
 #include "telemetry/log.h"
+#include "telemetry/seldom.h"
 
 namespace retryd::telemetry {
 
 class LogReporter : public relay::Reporter {
   public:
+    using Clock = std::function<core::SteadyTime()>;
+
     /// `log` must outlive this.
-    explicit LogReporter(Log& log) : log_(log) {}
+    explicit LogReporter(Log& log, Clock clock = steady_now) : log_(log), clock_(std::move(clock)) {}
 
     void settled(const relay::Settled& message) override;
     void dead_lettered(std::string_view work_queue, std::string_view why) override;
@@ -23,7 +30,14 @@ class LogReporter : public relay::Reporter {
     void healed(relay::Role role, std::string_view name) override;
 
   private:
+    static core::SteadyTime steady_now();
+    /// Of a single message, so at debug; the first of a kind, and one a minute, at `level`.
+    void say_seldom(config::LogLevel level, std::string_view event, const std::string& message,
+                    std::string_view work_queue, std::string_view why);
+
     Log& log_;
+    Clock clock_;
+    Seldom seldom_;
     /// Queues and exchanges that do not take messages at the moment, said already.
     std::map<std::string, relay::RequeueCause, std::less<>> failing_;
 };

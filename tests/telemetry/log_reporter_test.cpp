@@ -18,14 +18,16 @@ using relay::RequeueCause;
 using relay::Role;
 
 /// What is written to standard error meanwhile, without the time at the beginning of each line.
-std::string said(const std::function<void(LogReporter&)>& what, config::LogLevel level = config::LogLevel::info) {
+std::string said(
+    const std::function<void(LogReporter&)>& what, config::LogLevel level = config::LogLevel::info,
+    const LogReporter::Clock& clock = [] { return core::SteadyTime{}; }) {
     std::FILE* file = std::tmpfile();
     REQUIRE(file != nullptr);
     const int standard_error = dup(STDERR_FILENO);
     dup2(fileno(file), STDERR_FILENO);
     {
         Log log({level, config::LogFormat::text}, Log::Sink::journal);
-        LogReporter reporter(log);
+        LogReporter reporter(log, clock);
         what(reporter);
     }
     std::fflush(stderr);
@@ -98,6 +100,30 @@ TEST_CASE("a returned message says of a queue that it will be declared, of an ex
     CHECK(line(Role::rung)
               .starts_with("<4>nothing leads to queue 'x' any more; it will be declared again. Messages for it"));
     CHECK(line(Role::parking_exchange).starts_with("<4>exchange 'x' led to no queue. Messages for it"));
+}
+
+TEST_CASE("what cannot be published again is said at once, then once a minute with how many more there were") {
+    core::SteadyTime now{};
+    const auto flood = [&](LogReporter& reporter) {
+        for (int second = 0; second <= 61; ++second) {
+            now = core::SteadyTime{Milliseconds{second * 1000}};
+            reporter.dead_lettered("email", "too large");
+        }
+        reporter.dead_lettered("sms", "too large");
+    };
+    const std::string beginning =
+        "<4>a message from 'email' cannot be published again: too large. The broker moves it ";
+    const std::string line = beginning + "to the catch-all queue as it is; look at it there";
+    CHECK(said(flood, config::LogLevel::info, [&] { return now; }) ==
+          line + "\n" + line + ". 59 more since the last line like this\n" +
+              "<4>a message from 'sms' cannot be published again: too large. The broker moves it to the catch-all "
+              "queue as it is; look at it there\n");
+}
+
+TEST_CASE("names that change with every message do not fill the memory, only the log") {
+    Seldom seldom;
+    for (int i = 0; i < 5'000; ++i)
+        CHECK(seldom.may_say(std::to_string(i), core::SteadyTime{}) == 0);
 }
 
 TEST_CASE("what has healed is named for what it is") {

@@ -22,6 +22,11 @@ TEST_CASE("a JSON line is an object with level, event, message and the fields in
           R"({"level":"warning","event":"blocked","message":"say \"when\"","cause":"low on\nmemory"})");
 }
 
+TEST_CASE("a number in a JSON line is a number") {
+    CHECK(format_line(LogFormat::json, LogLevel::info, "stopping", "stopping", {{"in_flight", 3}}) ==
+          R"({"level":"info","event":"stopping","message":"stopping","in_flight":3})");
+}
+
 TEST_CASE("a name that is not UTF-8 does not spoil a JSON line") {
     CHECK(format_line(LogFormat::json, LogLevel::error, "e", "\xff", {}) ==
           "{\"level\":\"error\",\"event\":\"e\",\"message\":\"\xef\xbf\xbd\"}");
