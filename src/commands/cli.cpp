@@ -10,6 +10,7 @@
 #include "commands/check.h"
 #include "commands/doctor.h"
 #include "commands/exit_code.h"
+#include "commands/needed_permissions.h"
 #include "commands/plan.h"
 #include "commands/schema.h"
 #include "config/suggest.h"
@@ -26,6 +27,7 @@ struct Asked {
     bool schema = false;
     bool prune = false;
     bool apply = false;
+    bool permissions = false;
 };
 
 /// Before the command or behind it: both are natural.
@@ -69,6 +71,8 @@ Commands add_commands(CLI::App& app, Asked& asked) {
     commands.attach->add_flag("--apply", asked.apply, "Set them, through the management API");
     commands.doctor = add_report(app, asked, "doctor",
                                  "Find every way in which a rejected message would not come back; changes nothing");
+    commands.doctor->add_flag("--permissions", asked.permissions,
+                              "Print the permissions that retryd's user needs instead; talks to no broker");
     return commands;
 }
 
@@ -79,7 +83,8 @@ int carry_out(const Commands& commands, const Asked& asked, const Actions& actio
     if (commands.plan->parsed()) return plan(options, out, err);
     if (commands.apply->parsed()) return apply(options, asked.prune, out, err);
     if (commands.attach->parsed()) return attach(options, asked.apply, out, err);
-    if (commands.doctor->parsed()) return doctor(options, out, err);
+    if (commands.doctor->parsed())
+        return asked.permissions ? needed_permissions(options, out, err) : doctor(options, out, err);
     if (!asked.schema) return check(options, out, err);
     print_schema(out);
     return exit_code::fine;

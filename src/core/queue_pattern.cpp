@@ -7,16 +7,8 @@
 #include "core/names.h"
 
 namespace retryd::core {
-namespace {
 
-constexpr std::string_view opening = "^(";
-constexpr std::string_view closing = ")$";
-constexpr std::string_view placeholder = "{queue}";
-/// What format_duration makes.
-constexpr const char* delay = "(?=[0-9])(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(?:[0-9]+s)?(?:[0-9]+ms)?";
-constexpr const char* maybe_high = "(?:\\.high)?";
-
-std::string escaped(std::string_view text) {
+std::string pattern_of_name(std::string_view text) {
     std::string pattern;
     for (const char c : text) {
         if (std::string_view{R"(\.+*?()[]{}|^$)"}.find(c) != std::string_view::npos) pattern += '\\';
@@ -25,8 +17,7 @@ std::string escaped(std::string_view text) {
     return pattern;
 }
 
-/// The broker compares bytes, as the globs of the configuration do.
-std::string from_glob(std::string_view glob) {
+std::string pattern_of_glob(std::string_view glob) {
     std::string pattern;
     for (const char c : glob) {
         if (c == '*') {
@@ -34,11 +25,20 @@ std::string from_glob(std::string_view glob) {
         } else if (c == '?') {
             pattern += '.';
         } else {
-            pattern += escaped({&c, 1});
+            pattern += pattern_of_name({&c, 1});
         }
     }
     return pattern;
 }
+
+namespace {
+
+constexpr std::string_view opening = "^(";
+constexpr std::string_view closing = ")$";
+constexpr std::string_view placeholder = "{queue}";
+/// What format_duration makes.
+constexpr const char* delay = "(?=[0-9])(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(?:[0-9]+s)?(?:[0-9]+ms)?";
+constexpr const char* maybe_high = "(?:\\.high)?";
 
 template <typename Strings, typename Convert>
 std::string alternatives(const Strings& texts, const Convert& convert) {
@@ -71,7 +71,7 @@ class NotWorkQueues {
     void add_name(const std::string& name) {
         const bool caught = std::any_of(globs_.begin(), globs_.end(),
                                         [&](const std::string& glob) { return glob_matches(glob, name); });
-        if (caught) patterns.insert(escaped(name));
+        if (caught) patterns.insert(pattern_of_name(name));
     }
 
     std::set<std::string> patterns;
@@ -84,7 +84,8 @@ class NotWorkQueues {
         if (at == std::string::npos) return add_name(pattern);
         const std::string before = pattern.substr(0, at);
         if (!any_begins(before)) return;
-        patterns.insert(escaped(before) + from_glob(entry.match) + escaped(pattern.substr(at + placeholder.size())));
+        patterns.insert(pattern_of_name(before) + pattern_of_glob(entry.match) +
+                        pattern_of_name(pattern.substr(at + placeholder.size())));
     }
 
     bool any_begins(std::string_view beginning) const {
@@ -98,17 +99,17 @@ class NotWorkQueues {
 }  // namespace
 
 std::string names_pattern(const std::vector<std::string>& names) {
-    return std::string{opening} + alternatives(names, escaped) + std::string{closing};
+    return std::string{opening} + alternatives(names, pattern_of_name) + std::string{closing};
 }
 
 std::string extended_pattern(const std::string& pattern, const std::vector<std::string>& names) {
     if (!pattern.starts_with(opening) || !pattern.ends_with(closing)) return "";
-    return pattern.substr(0, pattern.size() - closing.size()) + '|' + alternatives(names, escaped) +
+    return pattern.substr(0, pattern.size() - closing.size()) + '|' + alternatives(names, pattern_of_name) +
            std::string{closing};
 }
 
 bool names_in_pattern(const std::string& pattern, const std::string& name) {
-    const std::string alternative = escaped(name);
+    const std::string alternative = pattern_of_name(name);
     const std::size_t behind_exclusion = pattern.starts_with("^(?!") ? pattern.find(")$)(") : 0;
     for (std::size_t at = pattern.find(alternative, behind_exclusion); at != std::string::npos;
          at = pattern.find(alternative, at + 1)) {
@@ -127,7 +128,7 @@ std::string matches_pattern(const Policy& policy, const std::vector<std::string>
     for (const std::string& name : spared)
         excluded.add_name(name);
     const auto as_is = [](const std::string& text) { return text; };
-    return "^(?!(?:" + alternatives(excluded.patterns, as_is) + ")$)(" + alternatives(matches, from_glob) +
+    return "^(?!(?:" + alternatives(excluded.patterns, as_is) + ")$)(" + alternatives(matches, pattern_of_glob) +
            std::string{closing};
 }
 

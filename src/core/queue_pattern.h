@@ -9,6 +9,11 @@
 
 namespace retryd::core {
 
+/// As part of a regular expression: this name and no other.
+std::string pattern_of_name(std::string_view name);
+/// What the glob matches. The broker compares bytes, as the globs of the configuration do.
+std::string pattern_of_glob(std::string_view glob);
+
 /// For these names alone: `^(email|sms)$`.
 std::string names_pattern(const std::vector<std::string>& names);
 

@@ -57,6 +57,11 @@ std::string set_policy_command(const BrokerPolicy& policy, std::string_view vhos
            shell_word(json_object(policy.definition));
 }
 
+std::string set_permissions_command(std::string_view user, const Permissions& permissions, std::string_view vhost) {
+    return "rabbitmqctl set_permissions" + vhost_option(vhost) + end_of_options(user) + ' ' + shell_word(user) + ' ' +
+           shell_word(permissions.configure) + ' ' + shell_word(permissions.write) + ' ' + shell_word(permissions.read);
+}
+
 std::string clear_policy_command(std::string_view name, std::string_view vhost) {
     return "rabbitmqctl clear_policy" + vhost_option(vhost) + end_of_options(name) + ' ' + shell_word(name);
 }

@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/broker_policy.h"
+#include "core/permissions.h"
 
 namespace retryd::core {
 
@@ -15,6 +16,7 @@ std::string shell_word(std::string_view text);
 std::string vhost_option(std::string_view vhost);
 
 std::string set_policy_command(const BrokerPolicy& policy, std::string_view vhost);
+std::string set_permissions_command(std::string_view user, const Permissions& permissions, std::string_view vhost);
 std::string clear_policy_command(std::string_view name, std::string_view vhost);
 
 }  // namespace retryd::core

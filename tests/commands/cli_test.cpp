@@ -38,6 +38,7 @@ TEST_CASE("help names the commands and their options") {
     CHECK(run({"check", "--help"}).out.find("--schema") != std::string::npos);
     CHECK(run({"apply", "--help"}).out.find("--prune") != std::string::npos);
     CHECK(run({"attach", "--help"}).out.find("--apply") != std::string::npos);
+    CHECK(run({"doctor", "--help"}).out.find("--permissions") != std::string::npos);
     CHECK(run({"plan", "--help"}).out.find("--prune") == std::string::npos);
     CHECK(run({"run", "--help"}).out.find("--json") == std::string::npos);
 }

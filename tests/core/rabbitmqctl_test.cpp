@@ -37,4 +37,11 @@ TEST_CASE("rabbitmqctl: names a vhost that is not /, and takes a name with a das
     CHECK(clear_policy_command("-x", "a b") == "rabbitmqctl clear_policy --vhost 'a b' -- '-x'");
 }
 
+TEST_CASE("rabbitmqctl: sets the permissions of a user") {
+    CHECK(set_permissions_command("retryd", {"^(a|b)$", "^$", ".*"}, "/") ==
+          "rabbitmqctl set_permissions 'retryd' '^(a|b)$' '^$' '.*'");
+    CHECK(set_permissions_command("-u", {"", "", ""}, "a b") ==
+          "rabbitmqctl set_permissions --vhost 'a b' -- '-u' '' '' ''");
+}
+
 }  // namespace retryd::core

@@ -1,0 +1,69 @@
+#include "commands/needed_permissions.h"
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "commands/exit_code.h"
+#include "core/permission_patterns.h"
+#include "core/rabbitmqctl.h"
+
+namespace retryd::commands {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json json_of(const core::Permissions& permissions, const std::string& command) {
+    return {{"configure", permissions.configure},
+            {"write", permissions.write},
+            {"read", permissions.read},
+            {"command", command}};
+}
+
+/// Of the first broker: all of them stand for one.
+struct Needs {
+    explicit Needs(const config::Settings& settings)
+        : vhost(settings.broker.endpoints.front().vhost),
+          user(settings.broker.endpoints.front().username),
+          daemon(core::daemon_permissions(settings.policy, settings.declare)),
+          replay(core::replay_permissions(settings.policy)) {}
+
+    std::string daemon_command() const { return core::set_permissions_command(user, daemon, vhost); }
+    std::string replay_command() const { return core::set_permissions_command("PERSON", replay, vhost); }
+
+    std::string vhost;
+    std::string user;
+    core::Permissions daemon;
+    core::Permissions replay;
+};
+
+void print(const Needs& needs, std::ostream& out) {
+    out << "# For the daemon, and for check, plan, apply, attach, doctor and status:\n"
+        << needs.daemon_command() << "\n\n"
+        << "# For those who work on parked messages (retryd parked), in the place of PERSON; a user that does both\n"
+        << "# needs both, joined by | :\n"
+        << needs.replay_command() << "\n\n"
+        << "# For the management section, if there is one: the tag `monitoring` lets doctor, plan and status see all\n"
+        << "# they can; attach --apply takes `policymaker`.\n";
+}
+
+void print_json(const Needs& needs, std::ostream& out) {
+    const Json object{{"ok", true},
+                      {"vhost", needs.vhost},
+                      {"user", needs.user},
+                      {"daemon", json_of(needs.daemon, needs.daemon_command())},
+                      {"parked", json_of(needs.replay, needs.replay_command())}};
+    out << object.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace
+
+int needed_permissions(const ReportOptions& options, std::ostream& out, std::ostream& err) {
+    const Report report(options, out, err);
+    return report.run([&](const config::Settings& settings) {
+        const Needs needs(settings);
+        report.json() ? print_json(needs, out) : print(needs, out);
+        return exit_code::fine;
+    });
+}
+
+}  // namespace retryd::commands

@@ -1,0 +1,65 @@
+// The daemon as a user that may do what `retryd doctor --permissions` names, and nothing else.
+#include <nlohmann/json.hpp>
+
+#include "support/catch.h"
+#include "support/command_line.h"
+#include "support/scenario.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+namespace {
+
+/// One work queue of each kind: by name, by glob, on a shared ladder by name and by glob.
+struct Locked : Scenario {
+    Locked()
+        : user(queue_name("user")),
+          named(work_queue("named")),
+          globbed(work_queue("glob.a")),
+          shared(work_queue("shared")),
+          shared_globbed(work_queue("shared.glob.a")) {
+        rabbitmqctl("add_user '" + user + "' secret");
+        retry(named, {"100ms"});
+        retry(globbed.substr(0, globbed.size() - 1) + "*", {"100ms"});
+        share({shared, shared_globbed.substr(0, shared_globbed.size() - 1) + "*"}, {"100ms"});
+        Address address = broker_address();
+        address.user = user;
+        address.password = "secret";
+        config.uris = {uri_of(address)};
+    }
+    ~Locked() { rabbitmqctl("delete_user '" + user + "'"); }
+
+    nlohmann::json needed() {
+        daemon.write(config.yaml());
+        return nlohmann::json::parse(run_retryd("doctor --permissions --json -c " + daemon.config_file()).out);
+    }
+
+    /// It must fail once, wait, come back, fail again and be parked.
+    void climb_and_park(const std::string& queue) {
+        Worker worker(queue);
+        client.publish("", queue, {.body = queue});
+        worker.reject(worker.receive());
+        worker.reject(worker.receive());
+        CHECK(await_depth(parking_of(queue), 1));
+    }
+
+    std::string user;
+    std::string named;
+    std::string globbed;
+    std::string shared;
+    std::string shared_globbed;
+};
+
+}  // namespace
+
+TEST_CASE("with the permissions that doctor names, and no others, everything works") {
+    Locked s;
+    const auto daemon = s.needed().at("daemon");
+    rabbitmqctl("set_permissions '" + s.user + "' '" + daemon.at("configure").get<std::string>() + "' '" +
+                daemon.at("write").get<std::string>() + "' '" + daemon.at("read").get<std::string>() + "'");
+    s.start();
+    for (const std::string& queue : {s.named, s.globbed, s.shared, s.shared_globbed})
+        s.climb_and_park(queue);
+    CHECK(s.daemon.log().find("access to") == std::string::npos);
+    s.stop();
+}
