@@ -8,6 +8,7 @@
 
 #include "commands/attach.h"
 #include "commands/check.h"
+#include "commands/definitions.h"
 #include "commands/doctor.h"
 #include "commands/exit_code.h"
 #include "commands/needed_permissions.h"
@@ -28,6 +29,7 @@ struct Asked {
     bool prune = false;
     bool apply = false;
     bool permissions = false;
+    bool definitions = false;
 };
 
 /// Before the command or behind it: both are natural.
@@ -63,6 +65,8 @@ Commands add_commands(CLI::App& app, Asked& asked) {
     commands.check->add_flag("--schema", asked.schema, "Print the configuration's JSON Schema instead; reads no file");
     commands.plan =
         add_report(app, asked, "plan", "Print what is on the broker, missing, different or left over; changes nothing");
+    commands.plan->add_flag("--definitions", asked.definitions,
+                            "Print all that is wanted as a file for rabbitmqctl import_definitions instead");
     commands.apply = add_report(app, asked, "apply", "Declare what is missing on the broker, then print the plan");
     commands.apply->add_flag("--prune", asked.prune, "Delete what is left over and empty, too");
     commands.attach = add_report(app, asked, "attach",
@@ -80,7 +84,7 @@ int carry_out(const Commands& commands, const Asked& asked, const Actions& actio
               std::ostream& err, bool colour) {
     const ReportOptions options{asked.config_path, asked.json, colour};
     if (commands.run->parsed()) return actions.run(asked.config_path);
-    if (commands.plan->parsed()) return plan(options, out, err);
+    if (commands.plan->parsed()) return asked.definitions ? definitions(options, out, err) : plan(options, out, err);
     if (commands.apply->parsed()) return apply(options, asked.prune, out, err);
     if (commands.attach->parsed()) return attach(options, asked.apply, out, err);
     if (commands.doctor->parsed())

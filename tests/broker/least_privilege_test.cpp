@@ -1,6 +1,9 @@
 // The daemon as a user that may do what `retryd doctor --permissions` names, and nothing else.
+#include <filesystem>
+#include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "support/await.h"
 #include "support/catch.h"
 #include "support/command_line.h"
 #include "support/scenario.h"
@@ -50,6 +53,14 @@ struct Locked : Scenario {
     std::string shared_globbed;
 };
 
+/// As an administrator does, who has the rights that retryd lacks. It may go on after it has returned.
+void import(const std::string& definitions, const std::string& file) {
+    std::ofstream{file} << definitions;
+    output_of("(chmod o+r " + file + " && " + variable("RETRYD_TEST_CTL") + " import_definitions /dev/stdin < " + file +
+              ")");
+    std::filesystem::remove(file);
+}
+
 }  // namespace
 
 TEST_CASE("with the permissions that doctor names, and no others, everything works") {
@@ -62,4 +73,38 @@ TEST_CASE("with the permissions that doctor names, and no others, everything wor
         s.climb_and_park(queue);
     CHECK(s.daemon.log().find("access to") == std::string::npos);
     s.stop();
+}
+
+TEST_CASE("where the definitions were imported, a user that may configure nothing has all it needs") {
+    Scenario s;
+    const std::string user = s.queue_name("user");
+    const std::string work = s.work_queue("work");
+    const std::string shared = s.work_queue("shared");
+    s.retry(work, {"100ms"});
+    s.share({shared}, {"100ms"});
+    s.daemon.write(s.config.yaml());
+    const Told definitions = run_retryd("plan --definitions -c " + s.daemon.config_file());
+    INFO(definitions.err);
+    REQUIRE(definitions.code == 0);
+    import(definitions.out, s.daemon.config_file() + ".definitions");
+    REQUIRE(await([&] { return s.exists(s.rung(work, "100ms")) && s.exists(s.parking_of(shared)); }));
+
+    rabbitmqctl("add_user '" + user + "' secret");
+    rabbitmqctl("set_permissions '" + user + "' '^$' '.*' '.*'");
+    Address address = broker_address();
+    address.user = user;
+    address.password = "secret";
+    s.config.uris = {uri_of(address)};
+    s.config.declare = false;
+    s.start();
+    for (const std::string& queue : {work, shared}) {
+        Worker worker(queue);
+        s.client.publish("", queue, {.body = "m", .properties = {.priority = 9}});
+        worker.reject(worker.receive());
+        worker.reject(worker.receive());
+        CHECK(s.await_depth(s.parking_of(queue), 1));
+    }
+    CHECK(s.daemon.lines_with({" error "}) == 0);
+    s.stop();
+    rabbitmqctl("delete_user '" + user + "'");
 }
