@@ -19,7 +19,7 @@ METRICS = {
     "retryd_requeued_total": {"cause": ("nacked", "returned", "channel_closed", "stuck")},
     "retryd_queue_messages": {"queue": None, "role": ("rung", "parked", "errors"), "delay": None},
     "retryd_build_info": {"version": None},
-    "retryd_config_reloads_total": {"result": ("ok", "failed")},
+    "retryd_config_reloads_total": {"result": ("success", "failure")},
     "up": {},
 }
 
