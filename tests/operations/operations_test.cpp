@@ -55,6 +55,10 @@ TEST_CASE("operations: every alert has its runbook in docs/operations.md") {
     CHECK(findings("runbooks") == "");
 }
 
+TEST_CASE("operations: every link in docs/operations.md leads somewhere") {
+    CHECK(findings("links") == "");
+}
+
 TEST_CASE("operations: the dashboard is valid, complete and asks the datasource that its reader chooses") {
     CHECK(findings("dashboard") == "");
 }
