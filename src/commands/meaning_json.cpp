@@ -5,6 +5,7 @@
 
 #include "commands/climb.h"
 #include "commands/queue_count.h"
+#include "config/listen_address.h"
 #include "core/duration.h"
 #include "core/names.h"
 
@@ -115,6 +116,11 @@ Json management(const config::Settings& settings) {
     return {{"url", settings.management->url}, {"username", settings.management->username}};
 }
 
+Json http(const config::Settings& settings) {
+    if (!settings.http) return nullptr;
+    return {{"listen", config::to_string(*settings.http)}};
+}
+
 void print(const Json& json, std::ostream& out) {
     out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
@@ -130,6 +136,7 @@ void print_meaning_json(const config::Settings& settings, const std::string& fil
            {"file", file},
            {"brokers", endpoints(settings.broker)},
            {"management", management(settings)},
+           {"http", http(settings)},
            {"errors", errors(settings)},
            {"queues", queues},
            {"catch_all", policy.catch_all},

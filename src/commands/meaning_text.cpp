@@ -8,6 +8,7 @@
 #include "commands/meaning_entry.h"
 #include "commands/queue_count.h"
 #include "commands/table.h"
+#include "config/listen_address.h"
 #include "config/size.h"
 
 namespace retryd::commands {
@@ -39,6 +40,11 @@ void print_brokers(const config::Broker& broker, const Heading& heading, std::os
 void print_management(const config::Management& management, const Heading& heading, std::ostream& out) {
     out << '\n' << heading("Management API") << '\n';
     print_table({{management.url, "user " + management.username}}, "  ", out);
+}
+
+void print_http(const config::Http& http, const Heading& heading, std::ostream& out) {
+    out << '\n' << heading("Metrics, health, status page") << '\n';
+    print_table({{"http://" + config::to_string(http)}}, "  ", out);
 }
 
 void print_errors(const config::Settings& settings, const Heading& heading, std::ostream& out) {
@@ -98,6 +104,7 @@ void print_meaning(const config::Settings& settings, const std::string& file, bo
     out << file << " is fine: " << counted(policy.entries.size(), "queue entry", "queue entries") << ".\n\n";
     print_brokers(settings.broker, heading, out);
     if (settings.management) print_management(*settings.management, heading, out);
+    if (settings.http) print_http(*settings.http, heading, out);
     print_errors(settings, heading, out);
     print_entries(policy.entries, heading, out);
     print_everything_else(policy, heading, out);

@@ -65,6 +65,11 @@ void management(Section& s, WrittenManagement& management) {
           "Instead of password: a file that holds it; a line break at its end is not part of it.");
 }
 
+void http(Section& s, std::optional<Http>& settings) {
+    s.key("listen", required(listen_address(settings)),
+          "Where it listens; whoever reaches that sees names of queues and numbers, never a message.");
+}
+
 void log(Section& s, Log& settings) {
     s.key("level",
           choice(settings.level, Choices<LogLevel>{{"debug", LogLevel::debug},
@@ -85,6 +90,9 @@ void describe(Section& file, Written& written) {
     describe_ladders(file, written);
     describe_queues(file, written);
     describe_parking(file, written);
+    file.section(
+        "http", [&](Section& s) { http(s, written.settings.http); },
+        "Metrics, health and a status page over HTTP; none without it.");
     file.section(
         "log", [&](Section& s) { log(s, written.settings.log); }, "The log, on standard error.");
     file.section(

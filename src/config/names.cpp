@@ -4,6 +4,7 @@
 #include <string_view>
 #include <utility>
 
+#include "config/listen_address.h"
 #include "config/management_url.h"
 #include "config/scalars.h"
 
@@ -134,6 +135,19 @@ Scalar management_url(Given<std::string>& target) {
     }));
     scalar.take = [take = scalar.take](const std::string& text, const Place& place) {
         return take(text.substr(0, text.find_last_not_of('/') + 1), place);
+    };
+    return scalar;
+}
+
+Scalar listen_address(std::optional<Http>& target) {
+    Scalar scalar;
+    scalar.expected = "HOST:PORT, such as 127.0.0.1:9467 or [::1]:9467";
+    scalar.pattern = "[^:]:[0-9]|\\$\\{";
+    scalar.take = [&target](const std::string& text, const Place&) -> Complaint {
+        auto parsed = parse_listen_address(text);
+        if (auto* complaint = std::get_if<std::string>(&parsed)) return text.empty() ? "is empty" : *complaint;
+        target = std::get<Http>(std::move(parsed));
+        return std::nullopt;
     };
     return scalar;
 }

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "config/section.h"
+#include "config/settings.h"
 #include "core/policy.h"
 #include "core/time.h"
 
@@ -46,6 +47,8 @@ Scalar size(std::uint64_t& target);
 Scalar each_step(Given<std::vector<core::Milliseconds>>& target);
 /// Where RabbitMQ's management API is; stored without a / at its end.
 Scalar management_url(Given<std::string>& target);
+/// HOST:PORT.
+Scalar listen_address(std::optional<Http>& target);
 
 /// Names that retryd declares.
 Scalar exchange_name(Given<std::string>& target);

@@ -74,12 +74,20 @@ struct Management {
     bool operator==(const Management&) const = default;
 };
 
+/// Where metrics, health and the status page are served.
+struct Http {
+    std::string host;        // a name or an address; IPv6 without brackets
+    std::uint16_t port = 0;  // 0: any free one
+    bool operator==(const Http&) const = default;
+};
+
 struct Settings {
     Broker broker;
     Prefetch prefetch;
     core::Policy policy;
     Log log;
     std::optional<Management> management;
+    std::optional<Http> http;
     bool declare = true;  // false: nothing is declared, all of it has to be there
     core::Milliseconds shutdown_timeout{10'000};
     bool operator==(const Settings&) const = default;

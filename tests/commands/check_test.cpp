@@ -127,6 +127,7 @@ TEST_CASE("check as JSON says the same to a program") {
     CHECK(json["queues"][1]["glob"] == true);
     CHECK(json["catch_all"] == "retryd.parked");
     CHECK(json["management"] == nullptr);
+    CHECK(json["http"] == nullptr);
     CHECK(json["declare"] == true);
 }
 

@@ -35,6 +35,8 @@ void add_broken_keys(std::vector<SchemaCase>& cases) {
                      {"an unknown reason", false, more("on: {reject: park}")},
                      {"an unknown key of an exchange to park in", false, more("parked: {exchange: x, queue: y}")},
                      {"an unknown key of management", false, top("management: {url: http://h, host: h}")},
+                     {"an unknown key of http", false, top("http: {listen: \"h:1\", port: 1}")},
+                     {"http without listen", false, top("http: {}")},
                      {"no queues", false, "ladders: {s: {delays: [1s]}}\n"},
                      {"an entry without match", false, entry("ladder: s")},
                      {"an entry without ladder", false, entry("match: a")},
@@ -108,6 +110,8 @@ void add_broken_values(std::vector<SchemaCase>& cases) {
                      {"an empty name", false, entry("match: \"\", ladder: s")},
                      {"an empty exchange", false, more("parked: {exchange: \"\"}")},
                      {"an empty URL", false, top("management: {url: \"\"}")},
+                     {"nothing to listen on", false, top("http: {listen: \"\"}")},
+                     {"a listen address without a port", false, top("http: {listen: localhost}")},
                  });
 }
 
@@ -116,7 +120,7 @@ void add_broken_values(std::vector<SchemaCase>& cases) {
 std::vector<SchemaCase> good_cases() {
     return {
         {"the smallest file", true, smallest},
-        {"sections without a value", true, top("broker:\nerrors:\nparking:\nlog:\nmanagement:")},
+        {"sections without a value", true, top("broker:\nerrors:\nparking:\nlog:\nmanagement:\nhttp:")},
         {"maps without a key", true, top("broker: {}\nerrors: {bind: []}\nlog: {}")},
         {"TLS files without a value", true, top("broker: {tls: {ca_file: , cert_file: , key_file: }}")},
         {"an empty password", true, top("broker: {username: bob, password: \"\"}")},
@@ -143,6 +147,9 @@ std::vector<SchemaCase> good_cases() {
         {"bindings", true, top("errors: {bind: [{exchange: a}, {exchange: a, routing_key: b}]}")},
         {"management", true,
          top("management: {url: \"https://h:15671/x\", username: eve, password: x}\ndeclare: false")},
+        {"http", true, top("http: {listen: 127.0.0.1:9467}")},
+        {"http where the environment says", true, top("http: {listen: \"${X:-h:1}\"}")},
+        {"http over IPv6", true, top("http: {listen: \"[::1]:0\"}")},
         {"several URIs", true, top("broker: {uris: [amqp://a/, amqps://b/]}")},
     };
 }

@@ -58,6 +58,7 @@ void check_defaults(const Settings& settings) {
     CHECK_FALSE(settings.policy.entries[0].max_age.has_value());
     CHECK(settings.policy.error_bindings.empty());
     CHECK_FALSE(settings.management.has_value());
+    CHECK_FALSE(settings.http.has_value());
     CHECK(settings.declare);
 }
 
@@ -104,7 +105,7 @@ TEST_CASE("what the smallest file leaves out has its default") {
 }
 
 TEST_CASE("sections without a key are as good as none") {
-    check_defaults(settings_of("broker:\nerrors: {bind: }\nparking:\nlog: {}\nmanagement:\n" + smallest));
+    check_defaults(settings_of("broker:\nerrors: {bind: }\nparking:\nlog: {}\nmanagement:\nhttp:\n" + smallest));
 }
 
 TEST_CASE("the shipped configuration means the defaults") {
@@ -134,7 +135,7 @@ TEST_CASE("the shipped configuration shows every key, with its default where it 
 
 TEST_CASE("every key is described") {
     const auto keys = all_keys();
-    CHECK(keys.size() == 62);
+    CHECK(keys.size() == 64);
     for (const KeyInfo& key : keys) {
         CAPTURE(key.path);
         CHECK(key.meaning.ends_with('.'));
