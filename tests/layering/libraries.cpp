@@ -12,12 +12,19 @@ struct Library {
 };
 
 const std::vector<Library>& libraries() {
-    static const std::vector<Library> all{{"amqp.h", {"amqp"}},      {"amqp_", {"amqp"}},
-                                          {"rabbitmq-c/", {"amqp"}}, {"openssl/", {"amqp", "http"}},
-                                          {"yaml-cpp/", {"config"}}, {"spdlog/", {"telemetry"}},
-                                          {"fmt/", {"telemetry"}},   {"prometheus/", {"telemetry"}},
-                                          {"CLI/", {"commands"}},    {"curl/", {"http"}},
-                                          {"systemd/", {"daemon"}},  {"nlohmann/", {"commands", "http", "telemetry"}}};
+    static const std::vector<Library> all{{"amqp.h", {"amqp"}},
+                                          {"amqp_", {"amqp"}},
+                                          {"rabbitmq-c/", {"amqp"}},
+                                          {"openssl/", {"amqp", "http"}},
+                                          {"yaml-cpp/", {"config"}},
+                                          {"spdlog/", {"telemetry"}},
+                                          {"fmt/", {"telemetry"}},
+                                          {"prometheus/", {"telemetry"}},
+                                          {"CLI/", {"commands"}},
+                                          {"curl/", {"http"}},
+                                          {"microhttpd.h", {"http"}},
+                                          {"systemd/", {"daemon"}},
+                                          {"nlohmann/", {"commands", "http", "telemetry"}}};
     return all;
 }
 

@@ -14,7 +14,8 @@ using Violations = std::vector<std::string>;
 /// in its folder, never up, never sideways.
 Violations points_up_or_sideways(const Sources& sources);
 
-/// Each library has a home: rabbitmq-c in amqp, yaml-cpp in config, spdlog in telemetry, CLI11 in commands,
+/// Each library has a home: rabbitmq-c in amqp, yaml-cpp in config, spdlog and prometheus-cpp in telemetry, libcurl and
+/// libmicrohttpd in http, CLI11 in commands,
 /// nlohmann-json where JSON is written. No other folder sees its headers, not even through a header of ours.
 Violations library_away_from_home(const Sources& sources);
 

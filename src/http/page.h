@@ -1,0 +1,11 @@
+// The status page: one file, built in.
+#pragma once
+
+#include <string_view>
+
+namespace retryd::http {
+
+/// src/http/page/index.html as it was when retryd was built.
+std::string_view page();
+
+}  // namespace retryd::http

@@ -1,0 +1,120 @@
+#include "http/web_server.h"
+
+#include <microhttpd.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <utility>
+
+#include "http/error.h"
+#include "http/listener.h"
+
+namespace retryd::http {
+namespace {
+
+constexpr std::size_t most_clients = 64;
+constexpr unsigned int silence = 10;                  // seconds until a client is given up
+constexpr std::size_t memory_a_client = 16UL * 1024;  // its request line and headers have to fit
+
+/// The page is one file that asks its own server alone; nothing may be taken from it into other pages.
+constexpr std::array<std::pair<const char*, const char*>, 6> headers{
+    {{"Content-Security-Policy",
+      "default-src 'none'; connect-src 'self'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
+      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+     {"X-Content-Type-Options", "nosniff"},
+     {"Referrer-Policy", "no-referrer"},
+     {"Cross-Origin-Resource-Policy", "same-origin"},
+     {"Cache-Control", "no-store"},
+     {"Connection", "close"}}};
+
+Reply not_found(const Handlers& handlers) {
+    std::string body = "nothing is here; there is:\n";
+    for (const auto& [path, handler] : handlers)
+        body.append(path).append("\n");
+    return {MHD_HTTP_NOT_FOUND, "text/plain; charset=utf-8", std::move(body)};
+}
+
+Reply reply_to(const Handlers& handlers, std::string_view method, std::string_view path) {
+    if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD)
+        return {MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", "only GET and HEAD\n"};
+    const auto found = handlers.find(path);
+    if (found == handlers.end()) return not_found(handlers);
+    try {
+        return found->second();
+    } catch (const std::exception&) {
+        return {MHD_HTTP_INTERNAL_SERVER_ERROR, "text/plain; charset=utf-8", "this went wrong inside of retryd\n"};
+    }
+}
+
+}  // namespace
+
+struct Server::Running {
+    config::Http address;
+    Handlers handlers;
+    std::deque<int> clients;  // the oldest first; only the server's thread touches it
+    MHD_Daemon* daemon = nullptr;
+
+    static MHD_Result answer(void* self, MHD_Connection* connection, const char* path, const char* method, const char*,
+                             const char*, std::size_t*, void**);
+    static void client_changed(void* self, MHD_Connection* connection, void**, MHD_ConnectionNotificationCode what);
+    void came(int fd);
+};
+
+MHD_Result Server::Running::answer(void* self, MHD_Connection* connection, const char* path, const char* method,
+                                   const char*, const char*, std::size_t*, void**) {
+    Reply reply = reply_to(static_cast<Running*>(self)->handlers, method, path);
+    MHD_Response* response =
+        MHD_create_response_from_buffer(reply.body.size(), reply.body.data(), MHD_RESPMEM_MUST_COPY);
+    if (response == nullptr) return MHD_NO;
+    for (const auto& [name, value] : headers)
+        MHD_add_response_header(response, name, value);
+    MHD_add_response_header(response, "Content-Type", reply.content_type.c_str());
+    if (reply.status == MHD_HTTP_METHOD_NOT_ALLOWED) MHD_add_response_header(response, "Allow", "GET, HEAD");
+    const MHD_Result result = MHD_queue_response(connection, static_cast<unsigned int>(reply.status), response);
+    MHD_destroy_response(response);
+    return result;
+}
+
+/// Whoever sends a byte now and then is never silent: where all places are taken, the oldest client loses its own.
+void Server::Running::came(int fd) {
+    if (clients.size() >= most_clients) {
+        shutdown(clients.front(), SHUT_RDWR);
+        clients.pop_front();
+    }
+    clients.push_back(fd);
+}
+
+void Server::Running::client_changed(void* self, MHD_Connection* connection, void**,
+                                     MHD_ConnectionNotificationCode what) {
+    auto& running = *static_cast<Running*>(self);
+    const auto* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
+    if (info == nullptr) return;
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) return running.came(info->connect_fd);
+    std::erase(running.clients, info->connect_fd);
+}
+
+Server::Server(const config::Http& settings, Handlers handlers) : running_(std::make_unique<Running>()) {
+    const Listener listener = listen_on(settings);
+    running_->address = listener.address;
+    running_->handlers = std::move(handlers);
+    // Room for those that are being shut down.
+    constexpr auto connections = static_cast<unsigned int>(2 * most_clients);
+    running_->daemon =
+        MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, nullptr, nullptr, &Running::answer, running_.get(),
+                         MHD_OPTION_LISTEN_SOCKET, listener.fd, MHD_OPTION_CONNECTION_LIMIT, connections,
+                         MHD_OPTION_CONNECTION_TIMEOUT, silence, MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_a_client,
+                         MHD_OPTION_NOTIFY_CONNECTION, &Running::client_changed, running_.get(), MHD_OPTION_END);
+    if (running_->daemon == nullptr) throw Error("its thread cannot be started");
+}
+
+Server::~Server() {
+    MHD_stop_daemon(running_->daemon);
+}
+
+const config::Http& Server::address() const {
+    return running_->address;
+}
+
+}  // namespace retryd::http

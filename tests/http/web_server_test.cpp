@@ -1,0 +1,240 @@
+// The HTTP server, asked over real sockets.
+#include "http/web_server.h"
+
+#include <arpa/inet.h>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <thread>
+#include <vector>
+
+#include "http/error.h"
+#include "http/page.h"
+#include "support/await.h"
+#include "support/catch.h"
+
+namespace retryd::http {
+namespace {
+
+using test::await;
+using test::Clock;
+using test::since;
+
+/// A client that does what it is told, byte by byte.
+class Raw {
+  public:
+    explicit Raw(const Server& server) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
+        sockaddr_in address{};
+        address.sin_family = AF_INET;
+        address.sin_port = htons(server.address().port);
+        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        const timeval patience{10, 0};
+        setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
+        REQUIRE(connect(fd_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
+    }
+    ~Raw() { close(fd_); }
+    Raw(const Raw&) = delete;
+    Raw& operator=(const Raw&) = delete;
+
+    /// False: the server has hung up.
+    bool say(const std::string& text) const {
+        return send(fd_, text.data(), text.size(), MSG_NOSIGNAL) == static_cast<ssize_t>(text.size());
+    }
+    /// All that comes until the server hangs up.
+    std::string rest() const {
+        std::string text;
+        char buffer[4096];
+        for (ssize_t size = 0; (size = recv(fd_, buffer, sizeof buffer, 0)) > 0;)
+            text.append(buffer, static_cast<std::size_t>(size));
+        return text;
+    }
+
+  private:
+    int fd_;
+};
+
+std::string ask(const Server& server, const std::string& line, const std::string& headers = "") {
+    const Raw client(server);
+    client.say(line + " HTTP/1.1\r\nHost: h\r\n" + headers + "\r\n");
+    return client.rest();
+}
+
+Handlers two_pages() {
+    return {{"/",
+             [] {
+                 return Reply{200, "text/html", "<p>"};
+             }},
+            {"/broken", []() -> Reply { throw std::runtime_error("geheim"); }},
+            {"/ill", [] {
+                 return Reply{503, "text/plain", "not ready"};
+             }}};
+}
+
+const config::Http anywhere{"127.0.0.1", 0};
+
+std::string body_of(const std::string& answer) {
+    const auto end = answer.find("\r\n\r\n");
+    return end == std::string::npos ? "" : answer.substr(end + 4);
+}
+
+bool holds(const std::string& text, const std::string& part) {
+    return text.find(part) != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("server: a path is answered with what its function says, and nobody may keep or embed it") {
+    const Server server(anywhere, two_pages());
+    const std::string page = ask(server, "GET /?x=y");
+    CHECK(page.starts_with("HTTP/1.1 200 OK\r\n"));
+    CHECK(body_of(page) == "<p>");
+    for (const char* header : {"Content-Type: text/html\r\n", "Content-Length: 3\r\n", "Cache-Control: no-store\r\n",
+                               "X-Content-Type-Options: nosniff\r\n", "Referrer-Policy: no-referrer\r\n",
+                               "default-src 'none'", "frame-ancestors 'none'", "Connection: close\r\n"}) {
+        CAPTURE(header);
+        CHECK(holds(page, header));
+    }
+    CHECK_FALSE(holds(page, "Access-Control"));
+    const std::string ill = ask(server, "GET /ill");
+    CHECK(ill.starts_with("HTTP/1.1 503 "));
+    CHECK(body_of(ill) == "not ready");
+}
+
+TEST_CASE("server: HEAD is GET without the body") {
+    const Server server(anywhere, two_pages());
+    const std::string head = ask(server, "HEAD /");
+    CHECK(head.starts_with("HTTP/1.1 200 OK\r\n"));
+    CHECK(holds(head, "Content-Length: 3\r\n"));
+    CHECK(body_of(head).empty());
+}
+
+TEST_CASE("server: what is not there is answered with what is, other methods with those that are allowed") {
+    const Server server(anywhere, two_pages());
+    const std::string missing = ask(server, "GET /../etc/passwd");
+    CHECK(missing.starts_with("HTTP/1.1 404 "));
+    CHECK(body_of(missing) == "nothing is here; there is:\n/\n/broken\n/ill\n");
+    for (const char* method : {"POST", "PUT", "DELETE", "OPTIONS", "TRACE", "BREW"}) {
+        const std::string answer = ask(server, std::string{method} + " /", "Content-Length: 3\r\n\r\nabc");
+        CAPTURE(method, answer);
+        CHECK(answer.starts_with("HTTP/1.1 405 "));
+        CHECK(holds(answer, "Allow: GET, HEAD\r\n"));
+    }
+}
+
+TEST_CASE("server: what goes wrong in a function is told without its words") {
+    const Server server(anywhere, two_pages());
+    const std::string answer = ask(server, "GET /broken");
+    CHECK(answer.starts_with("HTTP/1.1 500 "));
+    CHECK_FALSE(holds(answer, "geheim"));
+    CHECK(ask(server, "GET /").starts_with("HTTP/1.1 200 "));
+}
+
+TEST_CASE("server: a huge request line, huge headers and garbage end their own connection only") {
+    const Server server(anywhere, two_pages());
+    CHECK_FALSE(ask(server, "GET /" + std::string(1'000'000, 'x')).starts_with("HTTP/1.1 2"));
+    CHECK_FALSE(ask(server, "GET /", "X: " + std::string(1'000'000, 'x') + "\r\n").starts_with("HTTP/1.1 2"));
+    const Raw garbage(server);
+    garbage.say(std::string("\0\xff\x16\x03\x01\r\n\r\n", 9));
+    CHECK_FALSE(garbage.rest().starts_with("HTTP/1.1 2"));
+    CHECK(ask(server, "GET /").starts_with("HTTP/1.1 200 "));
+}
+
+TEST_CASE("server: clients that say nothing, or a byte now and then, keep nobody out") {
+    const Server server(anywhere, two_pages());
+    std::vector<std::unique_ptr<Raw>> slow;
+    for (int i = 0; i < 300; ++i) {
+        slow.push_back(std::make_unique<Raw>(server));
+        slow.back()->say("G");
+    }
+    const Clock::time_point start = Clock::now();
+    for (int i = 0; i < 10; ++i)
+        CHECK(ask(server, "GET /").starts_with("HTTP/1.1 200 "));
+    CHECK(since(start) < test::seconds(5));
+    // The first have lost their place, the last have kept theirs.
+    CHECK(await([&] { return !slow.front()->say("E"); }));
+    CHECK(slow.back()->say("ET / HTTP/1.1\r\nHost: h\r\n\r\n"));
+    CHECK(slow.back()->rest().starts_with("HTTP/1.1 200 "));
+}
+
+TEST_CASE("server: a client that does not read a large answer holds up no other") {
+    Handlers handlers = two_pages();
+    handlers["/large"] = [] { return Reply{200, "text/plain", std::string(8'000'000, 'x')}; };
+    const Server server(anywhere, handlers);
+    std::vector<std::unique_ptr<Raw>> deaf;
+    for (int i = 0; i < 20; ++i) {
+        deaf.push_back(std::make_unique<Raw>(server));
+        deaf.back()->say("GET /large HTTP/1.1\r\nHost: h\r\n\r\n");
+    }
+    CHECK(ask(server, "GET /").starts_with("HTTP/1.1 200 "));
+    CHECK(body_of(ask(server, "GET /large")).size() == 8'000'000);
+}
+
+TEST_CASE("server: many clients at once are all answered") {
+    std::atomic<int> served = 0;
+    Handlers handlers;
+    handlers["/"] = [&] {
+        ++served;
+        return Reply{200, "text/plain", std::string(10'000, 'x')};
+    };
+    const Server server(anywhere, handlers);
+    std::atomic<int> whole = 0;
+    std::vector<std::thread> clients;
+    for (int i = 0; i < 16; ++i) {
+        clients.emplace_back([&] {
+            for (int n = 0; n < 20; ++n) {
+                if (body_of(ask(server, "GET /")).size() == 10'000) ++whole;
+            }
+        });
+    }
+    for (std::thread& client : clients)
+        client.join();
+    CHECK(whole == 320);
+    CHECK(served == 320);
+}
+
+TEST_CASE("server: a taken port is told, and a free one can be had again at once") {
+    config::Http taken;
+    {
+        const Server first(anywhere, two_pages());
+        taken = first.address();
+        CHECK(taken.port != 0);
+        std::string why;
+        try {
+            const Server second(taken, two_pages());
+        } catch (const Error& error) {
+            why = error.what();
+        }
+        CHECK(why == "Address already in use");
+        ask(first, "GET /");
+    }
+    const Server again(taken, two_pages());
+    CHECK(ask(again, "GET /").starts_with("HTTP/1.1 200 "));
+}
+
+TEST_CASE("server: listens on names and on IPv6, and says of what it cannot why") {
+    CHECK(Server({"localhost", 0}, two_pages()).address().port != 0);
+    CHECK(Server({"::1", 0}, two_pages()).address().host == "::1");
+    CHECK_THROWS_AS(Server({"no-such-host.invalid", 0}, two_pages()), Error);
+    CHECK_THROWS_AS(Server({"192.0.2.1", 0}, two_pages()), Error);
+}
+
+TEST_CASE("server: ends at once, whatever its clients do") {
+    auto server = std::make_unique<Server>(anywhere, two_pages());
+    std::vector<std::unique_ptr<Raw>> slow;
+    for (int i = 0; i < 20; ++i) {
+        slow.push_back(std::make_unique<Raw>(*server));
+        slow.back()->say("GET / HTT");
+    }
+    const Clock::time_point start = Clock::now();
+    server.reset();
+    CHECK(since(start) < test::seconds(2));
+}
+
+TEST_CASE("server: the page is built in, whole") {
+    CHECK(page().starts_with("<!doctype html>"));
+    CHECK(page().ends_with("</html>\n"));
+}
+
+}  // namespace retryd::http
