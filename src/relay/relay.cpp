@@ -104,7 +104,7 @@ bool Relay::takes(Target& target, const core::Delivery& delivery, const core::St
 
 Relay::Step Relay::drop(const core::Delivery& delivery, const core::Story& story, const Route& route) {
     settlements_.ack(delivery.tag);
-    reporter_.settled({Outcome::dropped, route.work_queue, "", reported_reason(story.death->reason), {}, {}});
+    reporter_.settled({Outcome::dropped, route.work_queue, "", reported_reason(story.death->reason), {}, {}, {}});
     if (route.existence == Existence::unasked) routes_.forget(route);  // forged names must not fill the memory
     return Step::done;
 }
@@ -189,7 +189,7 @@ void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
         report_healed(target);
     }
     reporter_.settled({pending.outcome, pending.work_queue ? std::string_view{*pending.work_queue} : "", target.name,
-                       pending.reason, target.delay, now.steady - pending.sent_at});
+                       pending.reason, target.delay, now.steady - pending.sent_at, target.role});
     settlements_.ack(pending.tag);
 }
 

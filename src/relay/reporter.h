@@ -22,21 +22,6 @@ enum class Outcome {
     sent_home,  // what a shared rung could not deliver, its work queue bound again
 };
 
-/// One message that has arrived where it was sent: confirmed by the broker, about to be acked. Or one that was dropped.
-struct Settled {
-    Outcome outcome = Outcome::retried;
-    std::string_view work_queue;  // empty where it is not known
-    std::string_view target;      // the rung, or the queue or exchange that it is parked in; empty when dropped
-    std::string_view reason;      // as reported_reason() says it
-    core::Milliseconds delay{};
-    core::Milliseconds confirm_time{};
-};
-
-/// A reason as a literal that lives as long as the program: of a death, or the text of `retryd-parked-reason`. All that
-/// this version does not know are one (`other`, `reason-other`), so that forged ones cannot multiply.
-std::string_view reported_reason(std::string_view death_reason);
-std::string_view reported_reason(core::ParkReason reason, std::string_view death_reason);
-
 /// What something is for that the flow needs on the broker.
 enum class Role {
     rung,
@@ -46,6 +31,22 @@ enum class Role {
     home_binding,   // of a work queue to the return exchange
     error_binding,  // of the error queue to somebody else's dead-letter exchange
 };
+
+/// One message that has arrived where it was sent: confirmed by the broker, about to be acked. Or one that was dropped.
+struct Settled {
+    Outcome outcome = Outcome::retried;
+    std::string_view work_queue;  // empty where it is not known
+    std::string_view target;      // the rung, or the queue or exchange that it is parked in; empty when dropped
+    std::string_view reason;      // as reported_reason() says it
+    core::Milliseconds delay{};
+    core::Milliseconds confirm_time{};
+    Role role = Role::rung;  // of the target
+};
+
+/// A reason as a literal that lives as long as the program: of a death, or the text of `retryd-parked-reason`. All that
+/// this version does not know are one (`other`, `reason-other`), so that forged ones cannot multiply.
+std::string_view reported_reason(std::string_view death_reason);
+std::string_view reported_reason(core::ParkReason reason, std::string_view death_reason);
 
 /// Called from within Relay; the views live only until the call returns.
 class Reporter {

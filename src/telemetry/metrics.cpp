@@ -1,0 +1,179 @@
+#include "telemetry/metrics.h"
+
+#include <prometheus/metric_family.h>
+#include <prometheus/text_serializer.h>
+
+#include <map>
+#include <numeric>
+#include <utility>
+
+#include "core/duration.h"
+
+namespace retryd::telemetry {
+namespace {
+
+using prometheus::ClientMetric;
+using prometheus::MetricFamily;
+using prometheus::MetricType;
+using Labels = std::vector<ClientMetric::Label>;
+
+std::string_view name_of(relay::Outcome outcome) {
+    switch (outcome) {
+        case relay::Outcome::parked:
+            return "parked";
+        case relay::Outcome::dropped:
+            return "dropped";
+        case relay::Outcome::retried:
+        case relay::Outcome::sent_home:  // its retry goes on; the reason tells
+            break;
+    }
+    return "retried";
+}
+
+ClientMetric labelled(Labels labels) {
+    ClientMetric metric;
+    metric.label = std::move(labels);
+    return metric;
+}
+
+ClientMetric counter(Labels labels, double value) {
+    ClientMetric metric = labelled(std::move(labels));
+    metric.counter.value = value;
+    return metric;
+}
+
+ClientMetric gauge(Labels labels, double value) {
+    ClientMetric metric = labelled(std::move(labels));
+    metric.gauge.value = value;
+    return metric;
+}
+
+MetricFamily one_counter(const char* name, const char* help, double value) {
+    return {name, help, MetricType::Counter, {counter({}, value)}};
+}
+
+MetricFamily one_gauge(const char* name, const char* help, double value) {
+    return {name, help, MetricType::Gauge, {gauge({}, value)}};
+}
+
+MetricFamily messages(const Counts& counts) {
+    MetricFamily family{"retryd_messages_total",
+                        "Messages taken out of the error queue, by work queue, what became of them, and why.",
+                        MetricType::Counter,
+                        {}};
+    for (const QueueCounts& queue : counts.queues) {
+        std::map<std::pair<std::string_view, std::string_view>, std::uint64_t> sums;
+        for (const Count& count : queue.counts)
+            sums[{name_of(count.outcome), count.reason}] += count.messages;
+        for (const auto& [way, sum] : sums) {
+            family.metric.push_back(counter(
+                {{"queue", queue.work_queue}, {"outcome", std::string{way.first}}, {"reason", std::string{way.second}}},
+                static_cast<double>(sum)));
+        }
+    }
+    return family;
+}
+
+MetricFamily retries(const Counts& counts) {
+    MetricFamily family{
+        "retryd_retries_total", "Messages put on a rung, by work queue and the rung's delay.", MetricType::Counter, {}};
+    for (const QueueCounts& queue : counts.queues) {
+        std::map<core::Milliseconds, std::uint64_t> sums;
+        for (const Count& count : queue.counts) {
+            if (count.outcome == relay::Outcome::retried) sums[count.delay] += count.messages;
+        }
+        for (const auto& [delay, sum] : sums) {
+            family.metric.push_back(counter({{"queue", queue.work_queue}, {"delay", core::format_duration(delay)}},
+                                            static_cast<double>(sum)));
+        }
+    }
+    return family;
+}
+
+MetricFamily confirms(const ConfirmTimes::Histogram& times) {
+    ClientMetric metric;
+    auto& histogram = metric.histogram;
+    for (std::size_t i = 0; i < ConfirmTimes::bounds.size(); ++i) {
+        histogram.sample_count += times.messages[i];
+        histogram.bucket.push_back({histogram.sample_count, static_cast<double>(ConfirmTimes::bounds[i]) / 1'000.0});
+    }
+    histogram.sample_count += times.messages.back();
+    histogram.sample_sum = static_cast<double>(times.sum_ms) / 1'000.0;
+    return {"retryd_confirm_seconds",
+            "Time from publishing a message to the broker's confirm of it.",
+            MetricType::Histogram,
+            {metric}};
+}
+
+MetricFamily requeued(const Counts& counts) {
+    MetricFamily family{"retryd_requeued_total",
+                        "Messages given back to the error queue because they could not be published, by cause.",
+                        MetricType::Counter,
+                        {}};
+    for (std::size_t i = 0; i < requeue_causes.size(); ++i)
+        family.metric.push_back(
+            counter({{"cause", std::string{requeue_causes[i]}}}, static_cast<double>(counts.requeued[i])));
+    return family;
+}
+
+MetricFamily depths(const std::vector<Depth>& depths) {
+    MetricFamily family{"retryd_queue_messages",
+                        "Ready messages in a queue that retryd looks after; absent where not counted lately.",
+                        MetricType::Gauge,
+                        {}};
+    for (const Depth& depth : depths) {
+        Labels labels{{"queue", depth.queue}, {"role", std::string{to_string(depth.role)}}};
+        if (depth.role == Depth::Role::rung) labels.push_back({"delay", core::format_duration(depth.delay)});
+        family.metric.push_back(gauge(std::move(labels), static_cast<double>(depth.messages)));
+    }
+    return family;
+}
+
+MetricFamily reloads(const Measured& measured) {
+    return {"retryd_config_reloads_total",
+            "Reloads of the configuration, by result.",
+            MetricType::Counter,
+            {counter({{"result", "success"}}, static_cast<double>(measured.reloads)),
+             counter({{"result", "failure"}}, static_cast<double>(measured.refused_reloads))}};
+}
+
+void add_process(std::vector<MetricFamily>& families, const Measured& measured) {
+    const double started = std::chrono::duration<double>(measured.started.time_since_epoch()).count();
+    const Process& process = measured.process;
+    families.push_back(one_gauge("process_start_time_seconds", "When this process started, in Unix time.", started));
+    families.push_back(one_counter("process_cpu_seconds_total", "CPU time used.", process.cpu_seconds));
+    families.push_back(
+        one_gauge("process_resident_memory_bytes", "Resident memory.", static_cast<double>(process.resident_bytes)));
+    families.push_back(
+        one_gauge("process_open_fds", "Open file descriptors.", static_cast<double>(process.open_files)));
+}
+
+}  // namespace
+
+std::string metrics_text(const Measured& measured) {
+    const Counts& counts = measured.counts;
+    std::vector<MetricFamily> families{
+        messages(counts),
+        retries(counts),
+        one_gauge("retryd_in_flight", "Messages published and not confirmed yet.",
+                  static_cast<double>(counts.in_flight)),
+        confirms(counts.confirms),
+        one_gauge("retryd_connected", "1 while the error queue is consumed.", measured.connected ? 1.0 : 0.0),
+        one_gauge("retryd_blocked", "1 while the broker takes no messages (memory or disk alarm).",
+                  measured.blocked ? 1.0 : 0.0),
+        one_counter("retryd_reconnects_total", "Connections to the broker after the first one.",
+                    static_cast<double>(measured.reconnects)),
+        requeued(counts),
+        depths(measured.depths),
+        {"retryd_build_info",
+         "1; the version is in the label.",
+         MetricType::Gauge,
+         {gauge({{"version", measured.version}}, 1.0)}},
+        reloads(measured)};
+    add_process(families, measured);
+    // A family without a sample would be a name without a meaning.
+    std::erase_if(families, [](const MetricFamily& family) { return family.metric.empty(); });
+    return prometheus::TextSerializer{}.Serialize(families);
+}
+
+}  // namespace retryd::telemetry

@@ -1,0 +1,34 @@
+// What Prometheus reads. Every name of it stands in the README.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "core/time.h"
+#include "telemetry/depth.h"
+#include "telemetry/process.h"
+#include "telemetry/tally.h"
+
+namespace retryd::telemetry {
+
+/// All that is measured, at one moment.
+struct Measured {
+    std::string version;
+    core::WallTime started{};
+    Counts counts;
+    std::vector<Depth> depths;
+    bool connected = false;
+    bool blocked = false;
+    std::uint64_t reconnects = 0;
+    std::uint64_t reloads = 0;          // that were taken
+    std::uint64_t refused_reloads = 0;  // the file was wrong
+    Process process;
+};
+
+/// The content type that belongs to it.
+inline constexpr const char* metrics_type = "text/plain; version=0.0.4; charset=utf-8";
+
+std::string metrics_text(const Measured& measured);
+
+}  // namespace retryd::telemetry

@@ -1,0 +1,90 @@
+// The text that Prometheus reads.
+#include "telemetry/metrics.h"
+
+#include "support/catch.h"
+
+namespace retryd::telemetry {
+namespace {
+
+using core::Milliseconds;
+using relay::Outcome;
+using relay::Role;
+
+Measured nothing() {
+    Measured measured;
+    measured.version = "1.2.3";
+    return measured;
+}
+
+std::string after_some_messages() {
+    Tally tally;
+    tally.settled({Outcome::retried, "email", "email.retry.5s", "rejected", Milliseconds{5'000}, Milliseconds{3}, {}});
+    tally.settled({Outcome::retried, "email", "email.retry.5s", "expired", Milliseconds{5'000}, Milliseconds{3}, {}});
+    tally.settled({Outcome::retried, "email", "email.retry.1m", "expired", Milliseconds{60'000}, Milliseconds{3}, {}});
+    tally.settled({Outcome::parked, "email", "email.parked", "too-old", {}, Milliseconds{40}, Role::parking});
+    tally.settled({Outcome::sent_home, "fax", "retryd.return", "undelivered", {}, {}, Role::return_exchange});
+    tally.settled({Outcome::dropped, "a\"b\\c", "", "maxlen", {}, {}, {}});
+    tally.in_flight(7);
+    Measured measured = nothing();
+    measured.counts = tally.counts();
+    measured.depths = {{"retryd.errors", Depth::Role::errors, {}, 3},
+                       {"email.retry.5s", Depth::Role::rung, Milliseconds{5'000}, 2},
+                       {"email.parked", Depth::Role::parked, {}, 1}};
+    measured.connected = true;
+    measured.reconnects = 4;
+    measured.reloads = 5;
+    measured.refused_reloads = 6;
+    return metrics_text(measured);
+}
+
+bool has_line(const std::string& text, const std::string& line) {
+    return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
+}
+
+}  // namespace
+
+TEST_CASE("metrics: every name of the contract, with its labels") {
+    const std::string text = after_some_messages();
+    for (const char* line : {R"(retryd_messages_total{queue="email",outcome="retried",reason="rejected"} 1)",
+                             R"(retryd_messages_total{queue="email",outcome="retried",reason="expired"} 2)",
+                             R"(retryd_messages_total{queue="email",outcome="parked",reason="too-old"} 1)",
+                             R"(retryd_messages_total{queue="fax",outcome="retried",reason="undelivered"} 1)",
+                             R"(retryd_messages_total{queue="a\"b\\c",outcome="dropped",reason="maxlen"} 1)",
+                             R"(retryd_retries_total{queue="email",delay="5s"} 2)",
+                             R"(retryd_retries_total{queue="email",delay="1m"} 1)",
+                             "retryd_in_flight 7",
+                             R"(retryd_confirm_seconds_bucket{le="0.005"} 4)",
+                             R"(retryd_confirm_seconds_bucket{le="+Inf"} 5)",
+                             "retryd_confirm_seconds_count 5",
+                             "retryd_confirm_seconds_sum 0.049",
+                             "retryd_connected 1",
+                             "retryd_blocked 0",
+                             "retryd_reconnects_total 4",
+                             R"(retryd_requeued_total{cause="nacked"} 0)",
+                             R"(retryd_queue_messages{queue="retryd.errors",role="errors"} 3)",
+                             R"(retryd_queue_messages{queue="email.retry.5s",role="rung",delay="5s"} 2)",
+                             R"(retryd_queue_messages{queue="email.parked",role="parked"} 1)",
+                             R"(retryd_build_info{version="1.2.3"} 1)",
+                             R"(retryd_config_reloads_total{result="success"} 5)",
+                             R"(retryd_config_reloads_total{result="failure"} 6)"}) {
+        CAPTURE(line, text);
+        CHECK(has_line(text, line));
+    }
+    CHECK(text.find("retryd_retries_total{queue=\"fax\"") == std::string::npos);
+}
+
+TEST_CASE("metrics: what has not been counted is absent, not 0") {
+    const std::string text = metrics_text(nothing());
+    CHECK(text.find("retryd_queue_messages") == std::string::npos);
+    CHECK(text.find("retryd_messages_total") == std::string::npos);
+    CHECK(has_line(text, "retryd_connected 0"));
+}
+
+TEST_CASE("metrics: what the process uses is told by the system") {
+    const Process process = this_process();
+    CHECK(process.cpu_seconds > 0.0);
+    CHECK(process.resident_bytes > 1'000'000);
+    CHECK(process.open_files >= 3);
+}
+
+}  // namespace retryd::telemetry
