@@ -15,8 +15,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr Channel channel = 1;
-/// A quorum queue may take its time where a node is slow or just gone.
-constexpr core::Milliseconds longest_answer{60'000};
 /// Heartbeats have to be served more often than the shortest interval between them.
 constexpr core::Milliseconds longest_silence{400};
 
@@ -26,7 +24,8 @@ core::Milliseconds left_until(Clock::time_point deadline) {
 
 }  // namespace
 
-Administrator::Administrator(const config::Broker& settings, const std::string& name) {
+Administrator::Administrator(const config::Broker& settings, const std::string& name, core::Milliseconds longest_answer)
+    : longest_answer_(longest_answer) {
     std::string refusals;
     auto kind = Error::Kind::unreachable;
     for (const config::Endpoint& endpoint : settings.endpoints) {
@@ -51,13 +50,13 @@ Administrator::~Administrator() {
 Declarer::Outcome Administrator::carry_out(Declarer::Step step) {
     std::optional<Declarer::Outcome> answer;
     declarer_->submit(std::move(step), [&](const Declarer::Outcome& outcome) { answer = outcome; });
-    const auto deadline = Clock::now() + longest_answer;
+    const auto deadline = Clock::now() + longest_answer_;
     for (;;) {
         connection_->drain(*this, 1);
         if (answer) return *answer;
         if (Clock::now() >= deadline) {
             throw Error(Error::Kind::lost,
-                        "the broker has not answered for " + std::to_string(longest_answer.count() / 1'000) + " s");
+                        "the broker has not answered for " + std::to_string(longest_answer_.count() / 1'000) + " s");
         }
         wait_for_frames(left_until(deadline));
     }

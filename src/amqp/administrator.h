@@ -15,14 +15,19 @@ namespace retryd::amqp {
 class Administrator : private Events {
   public:
     /// Connects to the first endpoint that lets us in. Throws Error with what each of them said where none does.
-    /// `settings` must outlive it; `name` is the connection's, for those who look at the broker.
-    Administrator(const config::Broker& settings, const std::string& name);
+    /// `settings` must outlive it; `name` is the connection's, for those who look at the broker. A step that takes more
+    /// than `longest_answer` ends the connection: a quorum queue may take its time where a node is slow or just gone.
+    Administrator(const config::Broker& settings, const std::string& name,
+                  core::Milliseconds longest_answer = core::Milliseconds{60'000});
     ~Administrator() override;
     Administrator(const Administrator&) = delete;
     Administrator& operator=(const Administrator&) = delete;
 
     const config::Endpoint& endpoint() const { return *endpoint_; }
     core::BrokerVersion version() const { return connection_->version(); }
+
+    /// Another thread ends whatever waits for the broker with shutdown() on it.
+    int fd() const { return connection_->fd(); }
 
     Declarer::Outcome carry_out(Declarer::Step step);
 
@@ -36,6 +41,7 @@ class Administrator : private Events {
     void on_declared(Channel channel, const QueueCounts& counts) override { declarer_->on_declared(channel, counts); }
     void on_channel_closed(const ChannelClosed& closed) override { declarer_->on_channel_closed(closed); }
 
+    core::Milliseconds longest_answer_;
     const config::Endpoint* endpoint_ = nullptr;
     std::unique_ptr<Connection> connection_;
     std::unique_ptr<Declarer> declarer_;

@@ -26,10 +26,12 @@ bool Configuration::reload() {
                        " was not reloaded, because of the above: what was in force stays in force. Mend the file, "
                        "try it with `retryd check`, and reload again",
                    {{"file", path_}});
+        ++refused_;
         return false;
     }
     auto settings = std::make_shared<const config::Settings>(std::get<config::Settings>(std::move(loaded)));
     log_.configure(settings->log);
+    ++taken_;
     const std::lock_guard lock(mutex_);
     current_ = std::move(settings);
     return true;

@@ -1,6 +1,8 @@
 // The settings in force, and reading them again.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <memory>
 #include <mutex>
 #include <string>
@@ -23,11 +25,20 @@ class Configuration {
     /// wrong with it, which is in the log, and nothing has changed.
     bool reload();
 
+    struct Reloads {
+        std::uint64_t taken = 0;
+        std::uint64_t refused = 0;
+    };
+    /// Since the start. Thread-safe.
+    Reloads reloads() const { return {taken_, refused_}; }
+
   private:
     const std::string path_;
     telemetry::Log& log_;
     mutable std::mutex mutex_;
     std::shared_ptr<const config::Settings> current_;
+    std::atomic<std::uint64_t> taken_ = 0;
+    std::atomic<std::uint64_t> refused_ = 0;
 };
 
 }  // namespace retryd::daemon

@@ -15,6 +15,7 @@
 #include "config/load.h"
 #include "core/duration.h"
 #include "daemon/configuration.h"
+#include "daemon/http_side.h"
 #include "daemon/notify.h"
 #include "daemon/requests.h"
 #include "daemon/stop.h"
@@ -26,6 +27,7 @@ namespace {
 
 using config::LogLevel;
 
+constexpr int failed = 1;
 constexpr int wrong_configuration = 78;
 
 /// SIGTERM, SIGINT and SIGHUP as a file descriptor; blocked in this thread and in those that it starts.
@@ -71,6 +73,7 @@ void watch_over(const Signals& signals, const SessionContext& daemon, const Stop
         if (signal == SIGHUP) daemon.requests.reload();
         if (signal == SIGTERM || signal == SIGINT) break;
         daemon.watchdog.watch(steady_now());
+        daemon.http.look(steady_now());
     }
     daemon.requests.stop();
     const core::Milliseconds timeout = daemon.configuration.current()->shutdown_timeout;
@@ -85,7 +88,8 @@ void watch_over(const Signals& signals, const SessionContext& daemon, const Stop
     _exit(1);
 }
 
-void run_with(const std::string& path, config::Settings settings) {
+/// The exit code.
+int run_with(const std::string& path, config::Settings settings) {
     amqp::provide_decode_stack();
     const Signals signals;
     telemetry::Log log(settings.log, telemetry::sink_of_standard_error());
@@ -101,12 +105,17 @@ void run_with(const std::string& path, config::Settings settings) {
               {{"version", RETRYD_VERSION}, {"file", path}});
     relay::Suspects suspects;
     Watchdog watchdog(log, watchdog_interval());
-    const SessionContext daemon{configuration, log, requests, dice, suspects, watchdog};
+    Standing standing;
+    HttpSide http(configuration, watchdog, standing, log);
+    if (!http.start()) return failed;
+    const SessionContext daemon{configuration, log, requests, dice, suspects, watchdog, http};
     std::thread watcher([&] { watch_over(signals, daemon, ended); });
     supervise(daemon);
+    http.stop();
     ended.request();
     watcher.join();
     log.write(LogLevel::info, "stopped", "stopped");
+    return 0;
 }
 
 }  // namespace
@@ -118,8 +127,7 @@ int run(const std::string& config_path) {
                   << "retryd does not start; nothing on the broker was touched\n";
         return wrong_configuration;
     }
-    run_with(config_path, std::get<config::Settings>(std::move(loaded)));
-    return 0;
+    return run_with(config_path, std::get<config::Settings>(std::move(loaded)));
 }
 
 }  // namespace retryd::daemon

@@ -6,7 +6,7 @@
 namespace retryd::daemon {
 
 /// Returns the exit code: 0 after a stop by SIGTERM or SIGINT, 78 on a wrong configuration (its problems are on
-/// standard error), 1 if the daemon could not leave in time.
+/// standard error), 1 if it could not listen where `http:` says, or could not leave in time.
 int run(const std::string& config_path);
 
 }  // namespace retryd::daemon

@@ -31,13 +31,14 @@ std::shared_ptr<const core::Policy> policy_of(const std::shared_ptr<const config
 Session::Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name)
     : context_(context),
       settings_(context.configuration.current()),
+      endpoint_(endpoint),
       name_(std::move(name)),
       log_(context.log),
-      reporter_(log_),
+      reporters_(log_, context.http.standing(), context.http.tally()),
       link_(settings_, endpoint, *this),
       guard_(context.watchdog, link_.sockets(), 2 * settings_->broker.heartbeat, read_clocks().steady),
       features_(core::features_of(link_.version())),
-      relay_(policy_of(settings_), {features_, endpoint.username, context.dice, settings_->declare}, link_, reporter_,
+      relay_(policy_of(settings_), {features_, endpoint.username, context.dice, settings_->declare}, link_, reporters_,
              context.suspects) {}
 
 void Session::run() {
@@ -50,6 +51,7 @@ void Session::run() {
         const bool more = link_.turn(now);
         relay_.on_tick(now);
         relay_.flush(now);
+        reporters_.in_flight(relay_.in_flight());
         heed_requests(now);
         if (leaving_until_ && may_leave(now)) break;
         if (!more) link_.wait(leaving_until_ ? -1 : context_.requests.fd(), time_to_wait(now));
@@ -72,6 +74,7 @@ void Session::heed_requests(const core::Now& now) {
 
 void Session::begin_to_leave(const core::Now& now) {
     if (context_.requests.stopping()) notify_stopping();
+    context_.http.standing().leaving(context_.requests.stopping());
     leaving_until_ = now.steady + settings_->shutdown_timeout;
     relay_.stop();
     link_.stop_consuming();
@@ -79,6 +82,8 @@ void Session::begin_to_leave(const core::Now& now) {
 
 void Session::reload(const core::Now& now) {
     if (!context_.configuration.reload()) return;
+    context_.http.follow();
+    reporters_.count_with(context_.http.tally());
     next_ = context_.configuration.current();
     for (const std::string& note : left_behind(settings_->policy, next_->policy))
         log_.write(LogLevel::warning, "left_behind", note);
@@ -143,6 +148,7 @@ void Session::consuming() {
         "connected to " + name_ + " (RabbitMQ " + core::to_string(link_.version()) + "), consuming '" +
             settings_->policy.error_queue + "'",
         {{"broker", name_}, {"version", core::to_string(link_.version())}, {"queue", settings_->policy.error_queue}});
+    context_.http.standing().consuming(name_, endpoint_, link_.version());
     notify_ready("connected to " + name_);
 }
 
@@ -151,6 +157,7 @@ void Session::accepted(std::string_view note) {
 }
 
 void Session::blocked(std::string_view reason) {
+    context_.http.standing().blocked(reason);
     log_.write(LogLevel::warning, "blocked",
                "the broker takes no messages (" + std::string{reason} +
                    "). Retries wait and go on by themselves when its alarm is over; free memory or disk there",
@@ -158,6 +165,7 @@ void Session::blocked(std::string_view reason) {
 }
 
 void Session::unblocked() {
+    context_.http.standing().unblocked();
     log_.write(LogLevel::info, "unblocked", "the broker takes messages again");
 }
 

@@ -11,11 +11,12 @@
 #include "core/broker_features.h"
 #include "core/dice.h"
 #include "daemon/configuration.h"
+#include "daemon/http_side.h"
+#include "daemon/reporters.h"
 #include "daemon/requests.h"
 #include "daemon/watchdog.h"
 #include "relay/relay.h"
 #include "telemetry/log.h"
-#include "telemetry/log_reporter.h"
 
 namespace retryd::daemon {
 
@@ -27,6 +28,7 @@ struct SessionContext {
     const core::Dice& dice;
     relay::Suspects& suspects;
     Watchdog& watchdog;
+    HttpSide& http;
 };
 
 class Session : private amqp::LinkObserver {
@@ -56,9 +58,10 @@ class Session : private amqp::LinkObserver {
     SessionContext context_;
     std::shared_ptr<const config::Settings> settings_;
     std::shared_ptr<const config::Settings> next_;  // to be adopted once nothing is in flight; mostly null
+    const config::Endpoint endpoint_;
     std::string name_;
     telemetry::Log& log_;
-    telemetry::LogReporter reporter_;
+    Reporters reporters_;
     amqp::Link link_;
     Watchdog::Guard guard_;
     core::BrokerFeatures features_;

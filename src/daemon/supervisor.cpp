@@ -65,6 +65,7 @@ void Rounds::run() {
 
 void Rounds::try_one(const config::Endpoint& endpoint, bool round_over) {
     const auto begin = std::chrono::steady_clock::now();
+    context_.watchdog.turned(std::chrono::time_point_cast<core::Milliseconds>(begin));
     try {
         Session(context_, endpoint, name_of(endpoint)).run();
     } catch (const amqp::Error& error) {
@@ -83,6 +84,7 @@ void Rounds::after_fault(const config::Endpoint& endpoint, const amqp::Error& er
     const core::Milliseconds time = round_over ? backoff_.next(context_.dice()) : core::Milliseconds::zero();
     const std::string broker = name_of(endpoint);
     say(context_.log, faults_.is_news(broker, error.what()) ? LogLevel::error : LogLevel::debug, broker, error, time);
+    context_.http.standing().disconnected(broker, error.what());
     notify_status("not connected: " + std::string{error.what()});
     wait(time);
 }
@@ -95,6 +97,7 @@ void Rounds::wait(core::Milliseconds time) const {
         const bool asked = context_.requests.wait(std::min(left, context_.watchdog.longest_wait()));
         if (context_.requests.stopping()) return;
         if (asked && context_.requests.take_reload() && context_.configuration.reload()) {
+            context_.http.follow();
             context_.log.write(LogLevel::info, "reloaded",
                                "reloaded " + context_.configuration.path() + ": connecting with it now",
                                {{"file", context_.configuration.path()}});

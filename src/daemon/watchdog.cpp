@@ -28,6 +28,17 @@ Milliseconds Watchdog::longest_wait() const {
     return interval_ ? std::min(longest, *interval_ / 4) : longest;
 }
 
+std::string Watchdog::why_stuck(core::SteadyTime now, const config::Settings& settings) const {
+    constexpr Milliseconds slack{10'000};  // for looking up names, and for a machine that is busy
+    const auto& broker = settings.broker;
+    // Two connections are opened one after the other.
+    const Milliseconds longest = 2 * std::max<Milliseconds>(broker.heartbeat, broker.connect_timeout) + slack;
+    const std::lock_guard lock(mutex_);
+    if (now - turned_ <= longest) return "";
+    return "the loop has not turned for " + core::format_duration(now - turned_) + ", which is more than the " +
+           core::format_duration(longest) + " that it may wait for the broker";
+}
+
 void Watchdog::watch(core::SteadyTime now) {
     const std::lock_guard lock(mutex_);
     if (!sockets_ || now - turned_ <= patience_) return;

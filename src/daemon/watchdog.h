@@ -5,7 +5,9 @@
 #include <array>
 #include <mutex>
 #include <optional>
+#include <string>
 
+#include "config/settings.h"
 #include "core/time.h"
 #include "telemetry/log.h"
 
@@ -23,6 +25,9 @@ class Watchdog {
     void turned(core::SteadyTime now);
     /// At most so long the loop may wait and still be in time for systemd.
     core::Milliseconds longest_wait() const;
+
+    /// Why the loop counts as stuck; empty where it turns. It may wait for a broker as long as the settings allow.
+    std::string why_stuck(core::SteadyTime now, const config::Settings& settings) const;
 
     /// While it lives, its sockets are shut down if the loop does not turn for longer than `patience`: whatever call
     /// hangs on them then fails, and the session ends as with any lost connection. The sockets must outlive it.
@@ -43,7 +48,7 @@ class Watchdog {
   private:
     telemetry::Log& log_;
     const std::optional<core::Milliseconds> interval_;
-    std::mutex mutex_;
+    mutable std::mutex mutex_;
     std::optional<Sockets> sockets_;
     core::Milliseconds patience_{};
     core::SteadyTime turned_{};

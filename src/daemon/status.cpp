@@ -1,0 +1,192 @@
+#include "daemon/status.h"
+
+#include <algorithm>
+#include <map>
+
+#include "core/names.h"
+
+namespace retryd::daemon {
+namespace {
+
+using telemetry::Messages;
+using telemetry::QueueStatus;
+using telemetry::RungStatus;
+using Role = telemetry::Depth::Role;
+
+class Composing {
+  public:
+    explicit Composing(const StatusSources& sources) : in_(sources), policy_(sources.settings.policy) {}
+
+    telemetry::Status all() {
+        broker();
+        status_.error_exchange = policy_.error_exchange;
+        status_.error_queue = policy_.error_queue;
+        status_.errors = messages_in(policy_.error_queue);
+        status_.catch_all = {policy_.catch_all, messages_in(policy_.catch_all)};
+        status_.in_flight = in_.counts.in_flight;
+        status_.counted = in_.seen.counted;
+        sort_rungs();
+        queues();
+        ladders();
+        totals();
+        status_.rates = in_.lately.rates;
+        status_.confirm_p50_ms = telemetry::quantile(in_.lately.confirms, 0.5);
+        status_.confirm_p99_ms = telemetry::quantile(in_.lately.confirms, 0.99);
+        status_.faults = in_.standing.faults;
+        return std::move(status_);
+    }
+
+  private:
+    using Rungs = std::map<std::string, std::vector<RungStatus>>;  // by what they serve
+
+    void broker() {
+        const Standing::Now& now = in_.standing;
+        const bool connected = now.phase == Standing::Phase::consuming;
+        status_.reason = why_not_ready(now);
+        status_.ready = status_.reason.empty();
+        if (now.blocked) status_.reason = why_blocked(now);
+        const bool known = now.version != core::BrokerVersion{};
+        status_.broker = {now.broker,
+                          known ? core::to_string(now.version) : "",
+                          connected,
+                          now.since,
+                          now.blocked.has_value(),
+                          now.blocked.value_or(""),
+                          now.reconnects,
+                          now.fault};
+    }
+
+    Messages messages_in(const std::string& queue) const {
+        const auto found = in_.seen.messages.find(queue);
+        return found == in_.seen.messages.end() ? Messages{} : Messages{found->second};
+    }
+
+    /// Those that are on the broker, as far as that is known.
+    void sort_rungs() {
+        for (const auto& [queue, kept] : in_.seen.inventory.queues) {
+            if (kept.role == Role::rung) add(kept.shared ? shared_ : own_, kept.serves, queue, kept.delay);
+        }
+    }
+
+    void add(Rungs& to, const std::string& serves, const std::string& queue, core::Milliseconds delay) const {
+        std::vector<RungStatus>& rungs = to[serves];
+        const auto same = [&](const RungStatus& rung) { return rung.queue == queue; };
+        if (std::none_of(rungs.begin(), rungs.end(), same)) rungs.push_back({queue, delay, messages_in(queue)});
+    }
+
+    /// Those that the ladder wants, whether they are there already or not.
+    void add_wanted(Rungs& to, const std::string& serves, const core::Ladder& ladder) const {
+        for (const core::Milliseconds delay : core::distinct_delays(ladder))
+            add(to, serves, core::rung_name_of(ladder, serves, delay, false), delay);
+    }
+
+    static std::vector<RungStatus> sorted(std::vector<RungStatus> rungs) {
+        std::stable_sort(rungs.begin(), rungs.end(), [](const auto& a, const auto& b) { return a.delay < b.delay; });
+        return rungs;
+    }
+
+    void queues() {
+        std::map<std::string, const telemetry::QueueCounts*> known;
+        for (const core::Entry& entry : policy_.entries) {
+            if (!core::is_glob(entry.match)) known.emplace(entry.match, nullptr);
+        }
+        for (const std::string& work_queue : in_.seen.inventory.work_queues)
+            known.emplace(work_queue, nullptr);
+        for (const telemetry::QueueCounts& counts : in_.counts.queues) {
+            if (counts.work_queue != telemetry::other_queues && counts.work_queue != telemetry::no_queue)
+                known[counts.work_queue] = &counts;
+        }
+        for (const auto& [work_queue, counts] : known) {
+            const core::Entry* entry = core::match(policy_, work_queue);
+            if (entry == nullptr) continue;
+            if (status_.queues.size() == most_queues_shown) {
+                ++status_.queues_left_out;
+            } else {
+                status_.queues.push_back(queue(work_queue, *entry, counts));
+            }
+        }
+    }
+
+    QueueStatus queue(const std::string& work_queue, const core::Entry& entry, const telemetry::QueueCounts* counts) {
+        QueueStatus status;
+        status.work_queue = work_queue;
+        status.ladder = entry.ladder.name;
+        status.shared = entry.ladder.return_path == core::ReturnPath::headers;
+        if (!status.shared) add_wanted(own_, work_queue, entry.ladder);
+        // Left over from another ladder, or of messages with a high priority, too.
+        if (const auto rungs = own_.find(work_queue); rungs != own_.end()) status.rungs = sorted(rungs->second);
+        if (entry.parked.exchange.empty()) {
+            const std::string parking =
+                core::parking_queue_of(entry.parked, work_queue, core::features_of(in_.standing.version));
+            status.parked = {parking, messages_in(parking)};
+        } else {
+            status.parked = {"exchange " + entry.parked.exchange, std::nullopt};
+        }
+        if (counts != nullptr) add_totals(*counts, status);
+        return status;
+    }
+
+    static void add_totals(const telemetry::QueueCounts& counts, QueueStatus& status) {
+        for (const telemetry::Count& count : counts.counts) {
+            switch (count.outcome) {
+                case relay::Outcome::parked:
+                    status.parked_messages += count.messages;
+                    break;
+                case relay::Outcome::dropped:
+                    status.dropped += count.messages;
+                    break;
+                case relay::Outcome::retried:
+                case relay::Outcome::sent_home:
+                    status.retried += count.messages;
+                    break;
+            }
+        }
+    }
+
+    void ladders() {
+        for (const core::Entry& entry : policy_.entries) {
+            if (entry.ladder.return_path == core::ReturnPath::headers)
+                add_wanted(shared_, entry.ladder.name, entry.ladder);
+        }
+        for (auto& [name, rungs] : shared_)
+            status_.ladders.push_back({name, sorted(std::move(rungs))});
+    }
+
+    void totals() {
+        std::map<std::string_view, std::uint64_t> reasons;
+        for (const telemetry::QueueCounts& queue : in_.counts.queues) {
+            for (const telemetry::Count& count : queue.counts) {
+                if (count.outcome == relay::Outcome::parked) reasons[count.reason] += count.messages;
+            }
+        }
+        for (const auto& [reason, messages] : reasons)
+            status_.parked_by_reason.push_back({std::string{reason}, messages});
+        for (const std::uint64_t messages : in_.counts.requeued)
+            status_.requeued += messages;
+    }
+
+    const StatusSources& in_;
+    const core::Policy& policy_;
+    telemetry::Status status_;
+    Rungs own_;
+    Rungs shared_;
+};
+
+}  // namespace
+
+telemetry::Status status_of(const StatusSources& sources) {
+    return Composing(sources).all();
+}
+
+std::vector<telemetry::Depth> depths_of(const DepthWatch::Seen& seen) {
+    std::vector<telemetry::Depth> depths;
+    for (const auto& [queue, messages] : seen.messages) {
+        const auto kept = seen.inventory.queues.find(queue);
+        if (kept != seen.inventory.queues.end()) {
+            depths.push_back({queue, kept->second.role, kept->second.delay, messages});
+        }
+    }
+    return depths;
+}
+
+}  // namespace retryd::daemon

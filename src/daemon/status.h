@@ -1,0 +1,31 @@
+// What is known in several places, put together for the status page and the metrics. Pure.
+#pragma once
+
+#include <vector>
+
+#include "config/settings.h"
+#include "daemon/depth_watch.h"
+#include "daemon/history.h"
+#include "daemon/standing.h"
+#include "telemetry/depth.h"
+#include "telemetry/status.h"
+
+namespace retryd::daemon {
+
+inline constexpr std::size_t most_queues_shown = 1'000;
+
+struct StatusSources {
+    Standing::Now standing;
+    const config::Settings& settings;
+    telemetry::Counts counts;
+    DepthWatch::Seen seen;
+    History::Lately lately;
+};
+
+/// All but what is the process' own: version, times, the file.
+telemetry::Status status_of(const StatusSources& sources);
+
+/// Those that are known at the moment.
+std::vector<telemetry::Depth> depths_of(const DepthWatch::Seen& seen);
+
+}  // namespace retryd::daemon
