@@ -165,8 +165,9 @@ http::Reply HttpSide::metrics(const Serving& serving) const {
 }
 
 http::Reply HttpSide::status(const Serving& serving) const {
-    const StatusSources sources{standing_.now(), *configuration_.current(), serving.tally->counts(),
-                                serving.depths.seen(), serving.history.lately(*serving.tally)};
+    const auto settings = configuration_.current();
+    const StatusSources sources{standing_.now(), *settings, serving.tally->counts(), serving.depths.seen(),
+                                serving.history.lately(*serving.tally)};
     telemetry::Status status = status_of(sources);
     status.version = RETRYD_VERSION;
     status.now = wall_now();

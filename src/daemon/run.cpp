@@ -107,6 +107,7 @@ int run_with(const std::string& path, config::Settings settings) {
     Watchdog watchdog(log, watchdog_interval());
     Standing standing;
     HttpSide http(configuration, watchdog, standing, log);
+    watchdog.turned(steady_now());
     if (!http.start()) return failed;
     const SessionContext daemon{configuration, log, requests, dice, suspects, watchdog, http};
     std::thread watcher([&] { watch_over(signals, daemon, ended); });

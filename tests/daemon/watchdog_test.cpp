@@ -82,6 +82,19 @@ TEST_CASE("the time before a connection was there does not count against it") {
     CHECK_FALSE(s.cut(0));
 }
 
+TEST_CASE("a loop that does not turn for longer than it may wait for the broker is told to be stuck") {
+    Scene s;
+    config::Settings settings;  // heartbeat 20s, connect_timeout 10s
+    s.watchdog.turned(s.now);
+    s.now += Milliseconds{50'000};
+    CHECK(s.watchdog.why_stuck(s.now, settings).empty());
+    s.now += Milliseconds{1};
+    CHECK(s.watchdog.why_stuck(s.now, settings) ==
+          "the loop has not turned for 50s1ms, which is more than the 50s that it may wait for the broker");
+    s.watchdog.turned(s.now);
+    CHECK(s.watchdog.why_stuck(s.now, settings).empty());
+}
+
 TEST_CASE("the loop waits no longer than systemd's interval allows") {
     telemetry::Log log{{config::LogLevel::error, config::LogFormat::text}, telemetry::Log::Sink::plain};
     CHECK(Watchdog(log, std::nullopt).longest_wait() == Milliseconds{1'000});

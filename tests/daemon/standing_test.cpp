@@ -1,0 +1,97 @@
+// How the daemon stands, in plain words; and which faults last.
+#include "daemon/standing.h"
+
+#include "daemon/reporters.h"
+#include "support/catch.h"
+
+namespace retryd::daemon {
+namespace {
+
+using core::Milliseconds;
+using relay::RequeueCause;
+using relay::Role;
+
+std::string reason_of(const Standing& standing) {
+    return why_not_ready(standing.now());
+}
+
+std::vector<std::string> faults_of(const Standing& standing) {
+    std::vector<std::string> texts;
+    for (const telemetry::LastingFault& fault : standing.now().faults)
+        texts.push_back(fault.text);
+    return texts;
+}
+
+const core::BrokerVersion version{4, 3, 6};
+
+}  // namespace
+
+TEST_CASE("standing: ready while it consumes, and why not in plain words otherwise") {
+    Standing standing;
+    CHECK(reason_of(standing) == "starting: not connected to a broker yet");
+    standing.disconnected("h:1, vhost '/'", "Connection refused");
+    CHECK(reason_of(standing) == "not connected to h:1, vhost '/': Connection refused");
+    standing.consuming("h:1, vhost '/'", {}, version);
+    CHECK(reason_of(standing).empty());
+    CHECK(standing.now().reconnects == 0);
+    CHECK(standing.now().faults.empty());
+    standing.leaving(false);
+    CHECK(reason_of(standing) == "connecting anew, for a changed configuration");
+    standing.consuming("h:1, vhost '/'", {}, version);
+    CHECK(standing.now().reconnects == 1);
+    standing.leaving(true);
+    CHECK(reason_of(standing) == "stopping");
+}
+
+TEST_CASE("standing: a broker that takes no messages is a fault, but no reason not to be ready") {
+    Standing standing;
+    standing.blocked("low on memory");  // may come before the consumer is there
+    standing.consuming("h", {}, version);
+    CHECK(reason_of(standing).empty());
+    REQUIRE(faults_of(standing).size() == 1);
+    CHECK(faults_of(standing)[0].find("takes no messages (low on memory)") != std::string::npos);
+    standing.unblocked();
+    CHECK(faults_of(standing).empty());
+    standing.blocked("low on disk");
+    standing.disconnected("h", "gone");
+    CHECK_FALSE(standing.now().blocked.has_value());
+    CHECK(faults_of(standing).size() == 1);
+}
+
+TEST_CASE("standing: a lasting fault keeps the moment when it began") {
+    Standing standing;
+    standing.disconnected("h", "one");
+    const core::WallTime since = standing.now().faults.at(0).since;
+    standing.disconnected("h", "two");
+    CHECK(standing.now().faults.at(0).since == since);
+    CHECK(standing.now().faults.at(0).text.find("two") != std::string::npos);
+}
+
+TEST_CASE("reporters: what is refused, and what is given back, lasts until it heals or the session ends") {
+    const config::Log quiet{config::LogLevel::error, config::LogFormat::text};
+    telemetry::Log log(quiet, telemetry::Log::Sink::plain);
+    Standing standing;
+    telemetry::Tally tally;
+    {
+        Reporters reporters(log, standing, &tally);
+        reporters.requeued(Role::rung, "email.retry.5s", RequeueCause::nacked, Milliseconds{1});
+        reporters.requeued(Role::rung, "email.retry.5s", RequeueCause::nacked, Milliseconds{1});
+        CHECK(faults_of(standing).size() == 1);
+        reporters.settled({relay::Outcome::retried, "email", "other", "rejected", {}, {}, {}});
+        CHECK(faults_of(standing).size() == 1);
+        reporters.settled({relay::Outcome::retried, "email", "email.retry.5s", "rejected", {}, {}, {}});
+        CHECK(faults_of(standing).empty());
+        reporters.refused(Role::rung, "email.retry.5s", "it has other arguments");
+        reporters.refused(Role::parking, "email.parked", "it has other arguments, too");
+        reporters.healed(Role::rung, "email.retry.5s");
+        CHECK(faults_of(standing) == std::vector<std::string>{"it has other arguments, too"});
+        reporters.in_flight(3);
+        CHECK(tally.counts().in_flight == 3);
+        reporters.count_with(nullptr);
+        reporters.settled({relay::Outcome::retried, "email", "other", "rejected", {}, {}, {}});
+        CHECK(tally.totals().retried == 2);
+    }
+    CHECK(faults_of(standing).empty());
+}
+
+}  // namespace retryd::daemon
