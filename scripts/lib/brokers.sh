@@ -62,6 +62,22 @@ run_stress() {
     run_program "stress on RabbitMQ $1" "$tests/stress/stress" --broker-dir "$broker_dir" "${options[@]}"
 }
 
+# The status page in Chromium; with a folder, pictures of it. Debian's own Python: python3-selenium belongs to that. Each
+# test method counts as one test.
+run_page() {
+    local log=$work/page.log options=() ran bad code=0
+    if ((${#filter[@]})); then options=(--pictures "${filter[0]}"); fi
+    RETRYD_BUILD=$project/build/dev step "page tests on RabbitMQ $1" "$log" timeout --kill-after=10 600 \
+        /usr/bin/python3 "$project/tests/page/page_test.py" "${options[@]}" || code=$?
+    ran=$(sed -n 's/^Ran \([0-9]*\) tests\{0,1\} in .*/\1/p' "$log" | tail -n 1)
+    bad=$(grep -cE '^(FAIL|ERROR): ' "$log") || true
+    if ((code != 0 && bad == 0 || ${ran:-0} == 0)); then bad=$((bad + 1)); fi
+    failed=$((failed + bad))
+    passed=$((passed + (${ran:-0} > bad ? ran - bad : 0)))
+    say "page tests on RabbitMQ $1: ${ran:-0} ran, $bad failed"
+    ((bad == 0))
+}
+
 # With the daemon as it is installed: a sanitizer has its own idea of memory.
 run_soak() {
     build release || return 1

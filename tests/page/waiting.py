@@ -1,0 +1,16 @@
+"""Waiting for what must become true, instead of sleeping for as long as it might take."""
+import time
+
+PATIENCE = 15.0  # seconds, for what takes one or two, on a machine that is busy
+
+
+def wait_until(condition, what, within=PATIENCE, pause=0.05):
+    """Asks until the condition returns something true, and returns that; fails with `what` and the last answer."""
+    deadline = time.monotonic() + within
+    while True:
+        answer = condition()
+        if answer:
+            return answer
+        if time.monotonic() >= deadline:
+            raise AssertionError(f"{what}: not within {within} s (last: {answer!r})")
+        time.sleep(pause)

@@ -1,0 +1,134 @@
+"""A RabbitMQ that the environment names (see tests/support/environment.h), and a daemon of the test's own on it. The
+management API plays producer and consumer: it can publish, and it can reject."""
+import base64
+import json
+import os
+import socket
+import subprocess
+import tempfile
+import urllib.error
+import urllib.parse
+import urllib.request
+
+from waiting import wait_until
+
+PREFIX = f"page{os.getpid()}."
+
+
+def free_port():
+    with socket.socket() as one:
+        one.bind(("127.0.0.1", 0))
+        return one.getsockname()[1]
+
+
+class Broker:
+    def __init__(self):
+        self.uri = os.environ["RETRYD_TEST_AMQP_URI"]
+        self.api = os.environ["RETRYD_TEST_MANAGEMENT_URL"] + "/api"
+        self.queues = set()
+
+    def ask(self, method, path, body=None):
+        request = urllib.request.Request(self.api + path, method=method, data=json.dumps(body or {}).encode())
+        request.add_header("Authorization", "Basic " + base64.b64encode(b"guest:guest").decode())
+        request.add_header("Content-Type", "application/json")
+        with urllib.request.urlopen(request, timeout=20) as answer:
+            text = answer.read()
+        return json.loads(text) if text else None
+
+    @staticmethod
+    def at(queue):
+        return "/queues/%2F/" + urllib.parse.quote(queue, safe="")
+
+    def work_queue(self, name, exchange):
+        self.queues.add(name)
+        self.ask("PUT", self.at(name), {"durable": True, "arguments": {"x-dead-letter-exchange": exchange}})
+        return name
+
+    def publish(self, queue, messages=1):
+        for _ in range(messages):
+            self.ask("POST", "/exchanges/%2F/amq.default/publish",
+                     {"routing_key": queue, "payload": "x", "payload_encoding": "string", "properties": {}})
+
+    def reject(self, queue, messages=1):
+        """Waits for so many messages and rejects each."""
+        def reject_some():
+            nonlocal messages
+            messages -= len(self.ask("POST", self.at(queue) + "/get",
+                                     {"count": messages, "ackmode": "reject_requeue_false", "encoding": "auto"}))
+            return messages == 0
+        wait_until(reject_some, f"messages come to {queue}")
+
+    def fail(self, queue, messages=1):
+        self.publish(queue, messages)
+        self.reject(queue, messages)
+
+    def depths(self):
+        """By queue, as the broker itself counts at this moment."""
+        listed = subprocess.run([*os.environ["RETRYD_TEST_CTL"].split(), "-q", "list_queues", "name", "messages_ready",
+                                 "--formatter", "json"], check=True, capture_output=True, text=True).stdout
+        return {queue["name"]: queue["messages_ready"] for queue in json.loads(listed)}
+
+    @staticmethod
+    def control(action):
+        subprocess.run([*os.environ["RETRYD_TEST_BROKER"].split(), action, os.environ["RETRYD_TEST_BROKER_DIR"]],
+                       check=True, capture_output=True)
+
+    def remove_all(self):
+        for queue in list(self.depths()):
+            if PREFIX in queue:
+                self.ask("DELETE", self.at(queue))
+
+
+class Daemon:
+    """`retryd run` with a status page. `queues`: a list of (work queue, delays)."""
+
+    def __init__(self, broker, queues):
+        self.folder = tempfile.TemporaryDirectory(prefix="retryd-page-")
+        self.url = f"http://127.0.0.1:{free_port()}"
+        self.config = os.path.join(self.folder.name, "retryd.yaml")
+        self.log = open(os.path.join(self.folder.name, "log"), "w+", encoding="utf-8")
+        self.process = None
+        # JSON is YAML, and no name needs quoting by hand.
+        with open(self.config, "w", encoding="utf-8") as file:
+            json.dump({
+                "broker": {"uri": broker.uri, "reconnect": {"first": "100ms", "max": "500ms"}},
+                "errors": {"exchange": PREFIX + "dlx", "queue": PREFIX + "errors"},
+                "ladders": {f"ladder{i}": {"delays": delays} for i, (_, delays) in enumerate(queues)},
+                "queues": [{"match": name, "ladder": f"ladder{i}"} for i, (name, _) in enumerate(queues)],
+                "parking": {"catch_all": PREFIX + "parked"},
+                "http": {"listen": self.url.removeprefix("http://")},
+            }, file)
+
+    exchange = PREFIX + "dlx"
+
+    def start(self):
+        binary = os.environ.get("RETRYD_TEST_BINARY") or os.path.join(os.environ["RETRYD_BUILD"], "src/retryd")
+        self.process = subprocess.Popen([binary, "run", "-c", self.config], stdout=self.log, stderr=self.log)
+        wait_until(lambda: self.process.poll() is not None or self.status().get("ready"), "the daemon is ready")
+        if self.process.poll() is not None:
+            self.log.seek(0)
+            raise AssertionError("the daemon ended:\n" + self.log.read())
+
+    def status(self):
+        try:
+            with urllib.request.urlopen(self.url + "/status.json", timeout=5) as answer:
+                return json.load(answer)
+        except (urllib.error.URLError, OSError):
+            return {}
+
+    def page(self):
+        """The bytes and the headers of the page."""
+        with urllib.request.urlopen(self.url + "/", timeout=5) as answer:
+            return answer.read(), dict(answer.headers)
+
+    def stop(self):
+        if self.process and self.process.poll() is None:
+            self.process.terminate()
+            assert self.process.wait(20) == 0, "the daemon did not end with 0"
+
+    def close(self):
+        if self.process and self.process.poll() is None:
+            self.process.kill()
+            self.process.wait()
+        self.log.close()
+        self.folder.cleanup()
