@@ -14,6 +14,7 @@
 #include "commands/needed_permissions.h"
 #include "commands/plan.h"
 #include "commands/schema.h"
+#include "commands/status.h"
 #include "config/suggest.h"
 
 namespace retryd::commands {
@@ -30,6 +31,7 @@ struct Asked {
     bool apply = false;
     bool permissions = false;
     bool definitions = false;
+    bool watch = false;
 };
 
 /// Before the command or behind it: both are natural.
@@ -54,6 +56,7 @@ struct Commands {
     CLI::App* apply;
     CLI::App* attach;
     CLI::App* doctor;
+    CLI::App* status;
 };
 
 Commands add_commands(CLI::App& app, Asked& asked) {
@@ -77,6 +80,8 @@ Commands add_commands(CLI::App& app, Asked& asked) {
                                  "Find every way in which a rejected message would not come back; changes nothing");
     commands.doctor->add_flag("--permissions", asked.permissions,
                               "Print the permissions that retryd's user needs instead; talks to no broker");
+    commands.status = add_report(app, asked, "status", "Print what waits on each rung and what is parked");
+    commands.status->add_flag("--watch", asked.watch, "Again every 2 seconds, until it is interrupted");
     return commands;
 }
 
@@ -89,6 +94,7 @@ int carry_out(const Commands& commands, const Asked& asked, const Actions& actio
     if (commands.attach->parsed()) return attach(options, asked.apply, out, err);
     if (commands.doctor->parsed())
         return asked.permissions ? needed_permissions(options, out, err) : doctor(options, out, err);
+    if (commands.status->parsed()) return asked.watch ? watch_status(options, out, err) : status(options, out, err);
     if (!asked.schema) return check(options, out, err);
     print_schema(out);
     return exit_code::fine;

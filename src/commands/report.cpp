@@ -26,15 +26,15 @@ int Report::run(const std::function<int(const config::Settings&)>& rest) const {
 }
 
 int Report::fail(const std::string& text, int code) const {
-    if (options_.json) print_failure_json(text, out_);
+    if (options_.json) print_failure_json(text, false, out_);
     err_ << "retryd: " << text << '\n';
     return code;
 }
 
-void print_failure_json(const std::string& error, std::ostream& out) {
+void print_failure_json(const std::string& error, bool one_line, std::ostream& out) {
     using Json = nlohmann::ordered_json;
     const Json failure{{"ok", false}, {"error", error}};
-    out << failure.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    out << failure.dump(one_line ? -1 : 2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
 }  // namespace retryd::commands

@@ -40,7 +40,7 @@ class Report {
     std::ostream& err_;
 };
 
-/// Where there is no report: `"ok": false` and the reason.
-void print_failure_json(const std::string& error, std::ostream& out);
+/// Where there is no report: `"ok": false` and the reason. On one line where `one_line`.
+void print_failure_json(const std::string& error, bool one_line, std::ostream& out);
 
 }  // namespace retryd::commands

@@ -26,12 +26,12 @@ TEST_CASE("help names the commands and their options") {
     const Outcome outcome = run({"--help"});
     CHECK(outcome.code == 0);
     CHECK(outcome.err.empty());
-    for (const char* part : {"run", "check", "plan", "apply", "attach", "doctor", "-c,--config FILE",
+    for (const char* part : {"run", "check", "plan", "apply", "attach", "doctor", "status", "-c,--config FILE",
                              "/etc/retryd/retryd.yaml", "--version"}) {
         CAPTURE(part);
         CHECK(outcome.out.find(part) != std::string::npos);
     }
-    for (const char* command : {"check", "plan", "apply", "attach", "doctor"}) {
+    for (const char* command : {"check", "plan", "apply", "attach", "doctor", "status"}) {
         CAPTURE(command);
         CHECK(run({command, "--help"}).out.find("--json") != std::string::npos);
     }
@@ -55,7 +55,8 @@ TEST_CASE("wrong usage ends with 64 and says where to look") {
     CHECK(usage({"chekc"}) ==
           "retryd: there is no command chekc; did you mean check?\n`retryd --help` shows what there is.\n");
     CHECK(usage({"stop"}) ==
-          "retryd: there is no command stop; expected one of run, check, plan, apply, attach, doctor\n`retryd --help` "
+          "retryd: there is no command stop; expected one of run, check, plan, apply, attach, doctor, status\n`retryd "
+          "--help` "
           "shows "
           "what there "
           "is.\n");

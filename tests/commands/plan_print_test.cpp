@@ -190,7 +190,7 @@ TEST_CASE("plan: as JSON without what is not known or was not asked for") {
     CHECK(json.at("items").at(1).at("note") == "lacks its limit");
 
     std::ostringstream failed;
-    print_failure_json("cannot connect", failed);
+    print_failure_json("cannot connect", false, failed);
     CHECK(nlohmann::json::parse(failed.str()) == nlohmann::json{{"ok", false}, {"error", "cannot connect"}});
 }
 
