@@ -8,6 +8,7 @@
 
 #include "commands/attach.h"
 #include "commands/check.h"
+#include "commands/cli_parked.h"
 #include "commands/doctor.h"
 #include "commands/exit_code.h"
 #include "commands/plan.h"
@@ -50,10 +51,10 @@ struct Commands {
     CLI::App* apply;
     CLI::App* attach;
     CLI::App* doctor;
+    ParkedCommands parked;
 };
 
-Commands add_commands(CLI::App& app, Asked& asked) {
-    Commands commands{};
+void add_commands(CLI::App& app, Asked& asked, Commands& commands) {
     commands.run = app.add_subcommand("run", "Run the daemon, in the foreground");
     add_config(*commands.run, asked);
     commands.check = add_report(app, asked, "check",
@@ -69,13 +70,14 @@ Commands add_commands(CLI::App& app, Asked& asked) {
     commands.attach->add_flag("--apply", asked.apply, "Set them, through the management API");
     commands.doctor = add_report(app, asked, "doctor",
                                  "Find every way in which a rejected message would not come back; changes nothing");
-    return commands;
+    commands.parked.add_to(app);
 }
 
 int carry_out(const Commands& commands, const Asked& asked, const Actions& actions, std::ostream& out,
               std::ostream& err, bool colour) {
     const ReportOptions options{asked.config_path, asked.json, colour};
     if (commands.run->parsed()) return actions.run(asked.config_path);
+    if (commands.parked.parsed()) return commands.parked.carry_out(options, out, err);
     if (commands.plan->parsed()) return plan(options, out, err);
     if (commands.apply->parsed()) return apply(options, asked.prune, out, err);
     if (commands.attach->parsed()) return attach(options, asked.apply, out, err);
@@ -125,7 +127,8 @@ int run_command_line(int argc, const char* const* argv, const Actions& actions, 
     app.require_subcommand(1);
     Asked asked;
     add_config(app, asked);
-    const Commands commands = add_commands(app, asked);
+    Commands commands{};
+    add_commands(app, asked, commands);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
