@@ -50,6 +50,7 @@ class Events {
     virtual void on_blocked(std::string_view /*reason*/) {}
     virtual void on_unblocked() {}
     virtual void on_channel_open(Channel) {}
+    virtual void on_channel_left(Channel) {}                  // closed because we asked for it
     virtual void on_declared(Channel, const QueueCounts&) {}  // every -ok of TopologyCommands, in order of asking
     virtual void on_channel_closed(const ChannelClosed&) {}
 };
@@ -84,7 +85,12 @@ class Connection : public TopologyCommands {
     virtual void confirm_select(Channel channel) = 0;  // no event; sequence numbers start at 1
     virtual void qos(Channel channel, std::uint16_t prefetch) = 0;
     virtual void consume(Channel channel, const std::string& queue, const std::string& consumer_tag) = 0;
+    /// Every message counts as acked once it was sent.
+    virtual void consume_without_acks(Channel channel, const std::string& queue, const std::string& consumer_tag) = 0;
     virtual void cancel(Channel channel, const std::string& consumer_tag) = 0;  // → on_cancel_ok
+    virtual void close_channel(Channel channel) = 0;                            // → on_channel_left
+    /// Of this connection alone, and gone with it. → on_declared
+    virtual void declare_exclusive_queue(Channel channel, const core::QueueSpec& queue) = 0;
     virtual void ack(Channel channel, core::DeliveryTag tag, bool multiple) = 0;
     virtual void nack_requeue(Channel channel, core::DeliveryTag tag) = 0;
     virtual void reject(Channel channel, core::DeliveryTag tag) = 0;  // without requeue: dead-letters

@@ -62,7 +62,10 @@ struct Explain {
         return refused(explain_exchange_refusal(exchange, code, text));
     }
     Outcome operator()(const core::QueueSpec& queue) const {
-        return refused(explain_queue_refusal(queue, code, decisive_refusal(queue, first_refusal, text)));
+        const std::string words = decisive_refusal(queue, first_refusal, text);
+        Outcome outcome = refused(explain_queue_refusal(queue, code, words));
+        outcome.difference = parse_inequivalent(words);
+        return outcome;
     }
     Outcome operator()(const core::BindingSpec& binding) const {
         if (says_no_queue()) return no_queue(binding.queue);

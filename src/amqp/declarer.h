@@ -6,10 +6,12 @@
 
 #include <deque>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 
+#include "amqp/refusal.h"
 #include "amqp/topology_commands.h"
 #include "core/topology.h"
 
@@ -50,6 +52,8 @@ class Declarer {
         std::string text;
         /// Of a queue that was declared or checked.
         QueueCounts counts;
+        /// Of a queue that was refused because it is there with other arguments.
+        std::optional<Inequivalent> difference = std::nullopt;
     };
     /// Called once for each step, in the order of submitting, unless the connection ends before. May submit.
     using Sink = std::function<void(const Outcome&)>;

@@ -138,6 +138,9 @@ void Dispatcher::on_channel_method(Channel channel, const amqp_method_t& method,
             return tell_confirm(method, events);
         case AMQP_CHANNEL_OPEN_OK_METHOD:
             return events.on_channel_open(channel);
+        case AMQP_CHANNEL_CLOSE_OK_METHOD:
+            contents_[channel].finish();
+            return events.on_channel_left(channel);
         case AMQP_CHANNEL_CLOSE_METHOD:
             return close_channel(channel, as<amqp_channel_close_t>(method), events);
         case AMQP_QUEUE_DECLARE_OK_METHOD: {

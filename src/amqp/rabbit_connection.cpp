@@ -50,6 +50,19 @@ void RabbitConnection::consume(Channel channel, const std::string& queue, const 
     wire_.send(channel, AMQP_BASIC_CONSUME_METHOD, method);
 }
 
+void RabbitConnection::consume_without_acks(Channel channel, const std::string& queue,
+                                            const std::string& consumer_tag) {
+    amqp_basic_consume_t method{};
+    method.queue = bytes_of(queue);
+    method.consumer_tag = bytes_of(consumer_tag);
+    method.no_ack = 1;
+    wire_.send(channel, AMQP_BASIC_CONSUME_METHOD, method);
+}
+
+void RabbitConnection::close_channel(Channel channel) {
+    wire_.send(channel, AMQP_CHANNEL_CLOSE_METHOD, amqp_channel_close_t{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0});
+}
+
 void RabbitConnection::cancel(Channel channel, const std::string& consumer_tag) {
     wire_.send(channel, AMQP_BASIC_CANCEL_METHOD, amqp_basic_cancel_t{bytes_of(consumer_tag), 0});
 }

@@ -25,7 +25,10 @@ class RabbitConnection : public Connection {
     void confirm_select(Channel channel) override;
     void qos(Channel channel, std::uint16_t prefetch) override;
     void consume(Channel channel, const std::string& queue, const std::string& consumer_tag) override;
+    void consume_without_acks(Channel channel, const std::string& queue, const std::string& consumer_tag) override;
     void cancel(Channel channel, const std::string& consumer_tag) override;
+    void close_channel(Channel channel) override;
+    void declare_exclusive_queue(Channel channel, const core::QueueSpec& queue) override;
     void ack(Channel channel, core::DeliveryTag tag, bool multiple) override;
     void nack_requeue(Channel channel, core::DeliveryTag tag) override;
     void reject(Channel channel, core::DeliveryTag tag) override;

@@ -54,6 +54,15 @@ void RabbitConnection::declare_queue(Channel channel, const core::QueueSpec& que
     wire_.send(channel, AMQP_QUEUE_DECLARE_METHOD, method);
 }
 
+void RabbitConnection::declare_exclusive_queue(Channel channel, const core::QueueSpec& queue) {
+    Entries entries = entries_of(queue.arguments);
+    amqp_queue_declare_t method{};
+    method.queue = bytes_of(queue.name);
+    method.exclusive = 1;
+    method.arguments = table_of(entries);
+    wire_.send(channel, AMQP_QUEUE_DECLARE_METHOD, method);
+}
+
 void RabbitConnection::bind(Channel channel, const core::BindingSpec& binding) {
     Entries entries = entries_of(binding.arguments);
     amqp_queue_bind_t method{};

@@ -8,6 +8,7 @@
 
 #include "commands/attach.h"
 #include "commands/check.h"
+#include "commands/cli_parked.h"
 #include "commands/definitions.h"
 #include "commands/doctor.h"
 #include "commands/exit_code.h"
@@ -56,11 +57,11 @@ struct Commands {
     CLI::App* apply;
     CLI::App* attach;
     CLI::App* doctor;
+    ParkedCommands parked;
     CLI::App* status;
 };
 
-Commands add_commands(CLI::App& app, Asked& asked) {
-    Commands commands{};
+void add_commands(CLI::App& app, Asked& asked, Commands& commands) {
     commands.run = app.add_subcommand("run", "Run the daemon, in the foreground");
     add_config(*commands.run, asked);
     commands.check = add_report(app, asked, "check",
@@ -80,15 +81,16 @@ Commands add_commands(CLI::App& app, Asked& asked) {
                                  "Find every way in which a rejected message would not come back; changes nothing");
     commands.doctor->add_flag("--permissions", asked.permissions,
                               "Print the permissions that retryd's user needs instead; talks to no broker");
+    commands.parked.add_to(app);
     commands.status = add_report(app, asked, "status", "Print what waits on each rung and what is parked");
     commands.status->add_flag("--watch", asked.watch, "Again every 2 seconds, until it is interrupted");
-    return commands;
 }
 
 int carry_out(const Commands& commands, const Asked& asked, const Actions& actions, std::ostream& out,
               std::ostream& err, bool colour) {
     const ReportOptions options{asked.config_path, asked.json, colour};
     if (commands.run->parsed()) return actions.run(asked.config_path);
+    if (commands.parked.parsed()) return commands.parked.carry_out(options, out, err);
     if (commands.plan->parsed()) return asked.definitions ? definitions(options, out, err) : plan(options, out, err);
     if (commands.apply->parsed()) return apply(options, asked.prune, out, err);
     if (commands.attach->parsed()) return attach(options, asked.apply, out, err);
@@ -140,7 +142,8 @@ int run_command_line(int argc, const char* const* argv, const Actions& actions, 
     app.require_subcommand(1);
     Asked asked;
     add_config(app, asked);
-    const Commands commands = add_commands(app, asked);
+    Commands commands{};
+    add_commands(app, asked, commands);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

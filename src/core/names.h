@@ -25,6 +25,7 @@ inline constexpr std::string_view bcc = "retryd-bcc";
 inline constexpr std::string_view expiration = "retryd-expiration";
 inline constexpr std::string_view parked_reason = "retryd-parked-reason";
 inline constexpr std::string_view parked_at = "retryd-parked-at";
+inline constexpr std::string_view replays = "retryd-replays";
 }  // namespace header
 
 /// `{queue}.retry.{delay}`, with `.high` at the end for the rung of messages with a priority above 4.

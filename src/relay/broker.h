@@ -22,16 +22,22 @@ enum class PublishResult {
 
 /// Commands. None waits for an answer: answers come as events, never from within the command. Connection failures are
 /// thrown by the implementation and end the session that owns both sides.
-class Broker {
+///
+/// What it takes to carry messages from one queue to another.
+class Passage {
   public:
-    virtual ~Broker() = default;
+    virtual ~Passage() = default;
 
     /// Mandatory. The views need to live only until the call returns.
     virtual PublishResult publish(const core::Publication& publication) = 0;
 
     /// `multiple` settles every delivery up to and including `tag`.
     virtual void ack(core::DeliveryTag tag, bool multiple) = 0;
+};
 
+/// And all that the daemon needs besides.
+class Broker : public Passage {
+  public:
     /// The broker gives the message again. Sent as basic.nack: on 4.3 basic.reject would count towards a delivery
     /// limit.
     virtual void requeue(core::DeliveryTag tag) = 0;

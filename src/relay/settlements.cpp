@@ -25,7 +25,7 @@ void Settlements::settled(core::DeliveryTag tag) {
     close(tag, State::done);
 }
 
-void Settlements::flush(Broker& broker) {
+void Settlements::flush(Passage& passage) {
     core::DeliveryTag up_to = 0;
     while (!states_.empty() && states_.front() != State::open) {
         if (states_.front() == State::to_ack) {
@@ -35,13 +35,13 @@ void Settlements::flush(Broker& broker) {
         states_.pop_front();
         ++first_;
     }
-    if (up_to != 0) broker.ack(up_to, true);
+    if (up_to != 0) passage.ack(up_to, true);
 }
 
-void Settlements::flush_behind(Broker& broker) {
+void Settlements::flush_behind(Passage& passage) {
     for (std::size_t i = 0; to_ack_ > 0; ++i) {
         if (states_[i] != State::to_ack) continue;
-        broker.ack(first_ + i, false);
+        passage.ack(first_ + i, false);
         states_[i] = State::done;
         --to_ack_;
     }

@@ -1,0 +1,113 @@
+#include "amqp/queue_reader.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+
+#include "amqp/error.h"
+
+namespace retryd::amqp {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using core::Milliseconds;
+
+constexpr Channel channel = 1;
+constexpr const char* consumer_tag = "retryd parked";
+/// A quorum queue may take its time where a node is slow or just gone.
+constexpr Milliseconds longest_answer{60'000};
+/// Heartbeats have to be served more often than the shortest interval between them.
+constexpr Milliseconds longest_silence{400};
+/// A quorum queue forgets acks that are still on their way to it when their channel ends (see daemon/session.cpp).
+constexpr Milliseconds acks_take{250};
+
+Milliseconds left_until(Clock::time_point deadline) {
+    return std::chrono::ceil<Milliseconds>(deadline - Clock::now());
+}
+
+}  // namespace
+
+QueueReader::QueueReader(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name)
+    : connection_(Connection::open(endpoint, settings, name)), features_(core::features_of(connection_->version())) {
+    connection_->receive_large_headers();
+}
+
+QueueReader::~QueueReader() {
+    constexpr Milliseconds patience{2'000};
+    connection_->close(patience);
+}
+
+void QueueReader::begin(const std::string& queue) {
+    begun_ = true;
+    connection_->open_channel(channel);
+    connection_->qos(channel, static_cast<std::uint16_t>(most_held));
+    connection_->consume(channel, queue, consumer_tag);
+}
+
+bool QueueReader::turn(DeliverySink& sink, std::size_t limit) {
+    sink_ = &sink;
+    const bool more = connection_->drain(*this, limit);
+    sink_ = nullptr;
+    return more;
+}
+
+void QueueReader::ack(core::DeliveryTag tag, bool multiple) {
+    if (!ended_.empty()) return;  // the broker has given it back already, and would close the channel over the ack
+    last_ack_ = Clock::now();
+    connection_->ack(channel, tag, multiple);
+}
+
+/// What comes meanwhile is not looked at: it goes back with the rest.
+void QueueReader::leave() {
+    if (!begun_ || !ended_.empty()) return;
+    // 3.10 ends the connection (541) over a cancel that overtakes its basic.consume within the broker. Before 3.10 what
+    // is on its way when the consumer is cancelled arrives twice.
+    await([&] { return consuming_; });
+    if (features_.clean_cancel) {
+        connection_->cancel(channel, consumer_tag);
+        await([&] { return cancelled_; });
+    }
+    await([&] { return Clock::now() - last_ack_ >= acks_take; });
+    connection_->close_channel(channel);
+    await([&] { return left_; });
+}
+
+template <typename Condition>
+void QueueReader::await(Condition condition) {
+    const auto deadline = Clock::now() + longest_answer;
+    while (!condition() && ended_.empty()) {
+        connection_->drain(*this, 1'000);
+        if (condition() || !ended_.empty()) return;
+        if (Clock::now() >= deadline) {
+            throw Error(Error::Kind::lost, "the broker has not answered for 60 s");
+        }
+        wait_for_frames(std::min({left_until(deadline), longest_silence, acks_take / 5}));
+    }
+}
+
+void QueueReader::wait_for_frames(Milliseconds longest) {
+    pollfd readable{connection_->fd(), POLLIN, 0};
+    poll(&readable, 1, static_cast<int>(std::max(longest, Milliseconds{0}).count()));
+}
+
+void QueueReader::on_delivery(const core::Delivery& delivery) {
+    if (sink_ != nullptr) sink_->on_delivery(delivery);
+}
+
+void QueueReader::on_unreadable_delivery(core::DeliveryTag tag) {
+    if (sink_ != nullptr) sink_->on_unreadable_delivery(tag);
+}
+
+void QueueReader::on_consumer_cancelled() {
+    ended_ =
+        "the broker took the consumer away: the queue was deleted, its node went away, or a message was held for "
+        "longer than the broker's consumer_timeout";
+}
+
+void QueueReader::on_channel_closed(const ChannelClosed& closed) {
+    if (!consuming_) throw Error(Error::Kind::refused, "the broker lets nobody read the queue: " + closed.text);
+    ended_ = "the broker closed the channel: " + closed.text;
+}
+
+}  // namespace retryd::amqp

@@ -1,0 +1,86 @@
+// Reads a queue from its head without taking anything out of it: every message stays unacked until it is settled, and
+// what is not goes back to where it lay when the reader leaves.
+//
+// That it goes back in its order takes care. A quorum queue gives back what one consumer holds in the order in which it
+// was delivered (return_all in rabbit_fifo.erl, 3.10 to 4.3), but behind whatever was given back before: what lies in
+// front of a queue that somebody has looked at. So every reader takes as much in hand as a consumer can; then nothing
+// of that is left to get in front. And while the consumer is there, what has just come may be on its way to it. So the
+// way out is basic.cancel, then channel.close, each answered before the next step.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "amqp/connection.h"
+#include "config/settings.h"
+#include "core/broker_features.h"
+#include "core/time.h"
+
+namespace retryd::amqp {
+
+class DeliverySink {
+  public:
+    virtual ~DeliverySink() = default;
+    virtual void on_delivery(const core::Delivery& delivery) = 0;
+    /// Its headers nest too deep to be read.
+    virtual void on_unreadable_delivery(core::DeliveryTag tag) = 0;
+};
+
+/// Every call but close() throws Error when the connection is lost.
+class QueueReader : private Events {
+  public:
+    /// Connects. `settings` must outlive it.
+    QueueReader(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name);
+    ~QueueReader() override;
+    QueueReader(const QueueReader&) = delete;
+    QueueReader& operator=(const QueueReader&) = delete;
+
+    /// The most that a consumer can hold unacked: 16 bits.
+    static constexpr std::size_t most_held = 65'535;
+
+    /// Once only.
+    void begin(const std::string& queue);
+
+    /// Takes in at most `limit` messages, without waiting; with 0 it reads nothing and keeps the connection alive.
+    /// True if there may be more already.
+    bool turn(DeliverySink& sink, std::size_t limit);
+
+    void ack(core::DeliveryTag tag, bool multiple);
+
+    /// The broker took the consumer away and gave what it held back to the queue: because it held a message for too
+    /// long (consumer_timeout), or because the queue or its node is gone. The reason; empty as long as it reads.
+    const std::string& ended() const { return ended_; }
+
+    /// Gives back what is not acked. Waits until the broker has done with the acks, too.
+    void leave();
+
+    int fd() const { return connection_->fd(); }
+
+  private:
+    template <typename Condition>
+    void await(Condition condition);
+    void wait_for_frames(core::Milliseconds longest);
+
+    void on_delivery(const core::Delivery& delivery) override;
+    void on_unreadable_delivery(core::DeliveryTag tag) override;
+    void on_consume_ok() override { consuming_ = true; }
+    void on_cancel_ok() override { cancelled_ = true; }
+    void on_channel_left(Channel) override { left_ = true; }
+    void on_consumer_cancelled() override;
+    void on_channel_closed(const ChannelClosed& closed) override;
+
+    std::unique_ptr<Connection> connection_;
+    core::BrokerFeatures features_;
+    DeliverySink* sink_ = nullptr;
+    std::chrono::steady_clock::time_point last_ack_{};
+    std::string ended_;
+    bool begun_ = false;
+    bool consuming_ = false;
+    bool cancelled_ = false;
+    bool left_ = false;
+};
+
+}  // namespace retryd::amqp

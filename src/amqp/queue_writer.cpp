@@ -1,0 +1,33 @@
+#include "amqp/queue_writer.h"
+
+namespace retryd::amqp {
+namespace {
+
+constexpr Channel channel = 1;
+constexpr std::size_t frames_a_turn = 1'000;
+
+}  // namespace
+
+QueueWriter::QueueWriter(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name)
+    : connection_(Connection::open(endpoint, settings, name)) {
+    connection_->open_channel(channel);
+    connection_->confirm_select(channel);
+}
+
+QueueWriter::~QueueWriter() {
+    constexpr core::Milliseconds patience{2'000};
+    connection_->close(patience);
+}
+
+relay::PublishResult QueueWriter::publish(const core::Publication& publication) {
+    if (!blocked_.empty() || !closed_.empty()) return relay::PublishResult::would_block;
+    return connection_->publish(channel, publication);
+}
+
+bool QueueWriter::turn(ConfirmSink& sink) {
+    sink_ = &sink;
+    connection_->drain(*this, frames_a_turn);
+    return connection_->flush();
+}
+
+}  // namespace retryd::amqp

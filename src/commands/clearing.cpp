@@ -1,0 +1,191 @@
+#include "commands/clearing.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "amqp/error.h"
+#include "amqp/queue_reader.h"
+#include "amqp/queue_writer.h"
+#include "amqp/remedy.h"
+#include "commands/clock.h"
+#include "commands/looking.h"
+
+namespace retryd::commands {
+namespace {
+
+using core::Milliseconds;
+using core::SteadyTime;
+using End = relay::Clearance::End;
+
+constexpr std::size_t messages_a_turn = 128;
+/// A broker takes a message back that was held for half an hour (consumer_timeout), and gives it to us once more.
+constexpr Milliseconds longest_hold{20 * 60'000};
+/// Far longer than a confirm ever takes, the election of a queue's new leader included.
+constexpr Milliseconds confirms_take{60'000};
+/// What was sent last may be rejected a moment later.
+constexpr Milliseconds late_failures_after{1'000};
+/// Heartbeats have to be served, and progress shown.
+constexpr Milliseconds longest_wait{100};
+constexpr Milliseconds broker_again_after{1'000};
+
+class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay::Passage {
+  public:
+    Run(const ClearingTable& table, const std::string& queue, relay::ClearanceOrder order)
+        : table_(table),
+          sends_(order.action == relay::ClearanceOrder::Action::send),
+          reader_(endpoint(), table.settings.broker, "retryd parked consume"),
+          exhaustion_(table.broker, queue),
+          clearance_(std::move(order), *this) {
+        if (sends_) writer_.emplace(endpoint(), table.settings.broker, "retryd parked publish");
+        reader_.begin(queue);
+    }
+
+    void run() {
+        while (!clearance_.settled())
+            turn();
+        clearance_.flush_acks();
+        wait_for_late_failures();
+        reader_.leave();
+    }
+
+    Cleared cleared() const { return {clearance_.ended(), clearance_.counts(), why_, {}}; }
+
+  private:
+    const config::Endpoint& endpoint() const { return endpoint_of(table_.settings, table_.broker.identity()); }
+
+    void turn() {
+        now_ = read_clocks();
+        const bool taking = clearance_.wants_more() && clearance_.has_room();
+        const bool more = reader_.turn(*this, taking ? messages_a_turn : 0);
+        turn_writer();
+        turn_watch();
+        clearance_.on_tick(now_);
+        heed_ends();
+        table_.progress(clearance_.counts());
+        keep_broker_connected();
+        if (!(more && taking) && !clearance_.settled()) wait();
+    }
+
+    void turn_writer() {
+        if (!writer_) return;
+        const bool room = writer_->turn(*this);
+        if (!writer_->closed().empty()) {
+            why_ = "the broker refused a message and closed the channel: " + writer_->closed();
+            return clearance_.on_publishing_closed();
+        }
+        if (clearance_.paused() && room && writer_->blocked().empty()) clearance_.resume();
+    }
+
+    void turn_watch() {
+        if (table_.watch == nullptr) return;
+        table_.watch->turn([this](const core::Table& headers) { clearance_.on_rejected(headers); });
+    }
+
+    void heed_ends() {
+        if (table_.interrupts.seen()) clearance_.stop(End::interrupted);
+        if (!reader_.ended().empty()) {
+            why_ = reader_.ended();
+            clearance_.on_publishing_closed();  // their acks cannot be sent any more
+        }
+        const relay::ClearanceCounts& counts = clearance_.counts();
+        if (counts.kept() > 0 && !held_since_) held_since_ = now_.steady;
+        if (held_since_ && now_.steady - *held_since_ > longest_hold && clearance_.wants_more()) {
+            why_ = "messages that stay were held for 20 minutes, and the broker takes them away after 30";
+            clearance_.stop(End::broker);
+        }
+        const bool idle = clearance_.wants_more() && clearance_.waiting() == 0 && clearance_.in_flight() == 0;
+        if (idle && exhaustion_.reached(counts.looked_at)) clearance_.on_exhausted();
+        require_confirms();
+    }
+
+    void require_confirms() {
+        if (writer_ && !writer_->blocked().empty()) unblocked_at_ = now_.steady;
+        const auto sent = clearance_.unconfirmed_since();
+        if (!sent || now_.steady - std::max(*sent, unblocked_at_) < confirms_take) return;
+        why_ = "the broker has not confirmed " + std::to_string(clearance_.in_flight()) + " messages for 1m";
+        clearance_.on_publishing_closed();
+    }
+
+    /// Its heartbeats, too.
+    void keep_broker_connected() {
+        if (now_.steady < broker_due_) return;
+        table_.broker.wait(Milliseconds{1});
+        broker_due_ = now_.steady + broker_again_after;
+    }
+
+    void wait_for_late_failures() {
+        if (table_.watch == nullptr || clearance_.counts().done == 0) return;
+        const SteadyTime until = read_clocks().steady + late_failures_after;
+        while (read_clocks().steady < until && !table_.interrupts.seen()) {
+            reader_.turn(*this, 0);
+            turn_writer();
+            turn_watch();
+            wait();
+        }
+    }
+
+    void wait() {
+        const SteadyTime now = read_clocks().steady;
+        Milliseconds time = longest_wait;
+        if (const auto due = clearance_.next_tick(now)) time = std::clamp(*due - now, Milliseconds{0}, time);
+        const bool taking = clearance_.wants_more() && clearance_.has_room();
+        const bool full = clearance_.paused() && writer_ && writer_->blocked().empty();
+        const bool signalled = clearance_.ended() == End::interrupted;
+        std::array fds{pollfd{taking ? reader_.fd() : -1, POLLIN, 0},
+                       pollfd{writer_ ? writer_->fd() : -1, static_cast<short>(full ? POLLIN | POLLOUT : POLLIN), 0},
+                       pollfd{table_.watch != nullptr ? table_.watch->fd() : -1, POLLIN, 0},
+                       pollfd{signalled ? -1 : table_.interrupts.fd(), POLLIN, 0}};
+        poll(fds.data(), fds.size(), static_cast<int>(time.count()));
+    }
+
+    void on_delivery(const core::Delivery& delivery) override { clearance_.on_delivery(delivery, now_); }
+    void on_unreadable_delivery(core::DeliveryTag tag) override { clearance_.on_unreadable_delivery(tag); }
+    void on_confirm(relay::PublishSeq seq, bool multiple, bool acked) override {
+        clearance_.on_confirm(seq, multiple, acked);
+    }
+    void on_returned(std::string_view exchange, std::string_view routing_key) override {
+        clearance_.on_returned(exchange, routing_key);
+    }
+    relay::PublishResult publish(const core::Publication& publication) override {
+        return writer_->publish(publication);
+    }
+    void ack(core::DeliveryTag tag, bool multiple) override { reader_.ack(tag, multiple); }
+
+    const ClearingTable& table_;
+    bool sends_;
+    amqp::QueueReader reader_;
+    std::optional<amqp::QueueWriter> writer_;
+    Exhaustion exhaustion_;
+    relay::Clearance clearance_;
+    core::Now now_ = read_clocks();
+    SteadyTime broker_due_{};
+    SteadyTime unblocked_at_{};
+    std::optional<SteadyTime> held_since_;
+    std::string why_;
+};
+
+}  // namespace
+
+Cleared clear(const ClearingTable& table, const std::string& queue, relay::ClearanceOrder order) {
+    std::unique_ptr<Run> run;
+    Cleared cleared;
+    try {
+        run = std::make_unique<Run>(table, queue, std::move(order));
+        run->run();
+    } catch (const amqp::Error& error) {
+        cleared.fault = std::string{error.what()} + "; " + amqp::remedy(error.kind());
+    }
+    if (run) {
+        Cleared so_far = run->cleared();
+        so_far.fault = std::move(cleared.fault);
+        cleared = std::move(so_far);
+    }
+    return cleared;
+}
+
+}  // namespace retryd::commands

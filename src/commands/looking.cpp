@@ -1,0 +1,89 @@
+#include "commands/looking.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+namespace retryd::commands {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+using core::Milliseconds;
+
+constexpr std::size_t messages_a_turn = 128;
+
+class Look : private amqp::DeliverySink {
+  public:
+    Look(std::size_t count, const Visitor& visit) : count_(count), visit_(visit) {}
+
+    Looked looked;
+
+    bool over() const { return enough_ || looked.messages >= count_; }
+    bool turn(amqp::QueueReader& reader) {
+        const std::size_t left = std::max<std::size_t>(1, count_ - looked.messages);
+        return reader.turn(*this, std::min(messages_a_turn, left));
+    }
+
+  private:
+    void on_delivery(const core::Delivery& delivery) override { see(&delivery); }
+    void on_unreadable_delivery(core::DeliveryTag) override { see(nullptr); }
+    void see(const core::Delivery* delivery) {
+        if (over()) return;
+        ++looked.messages;
+        enough_ = !visit_(delivery);
+    }
+
+    std::size_t count_;
+    const Visitor& visit_;
+    bool enough_ = false;
+};
+
+}  // namespace
+
+const config::Endpoint& endpoint_of(const config::Settings& settings, const BrokerIdentity& identity) {
+    const auto& all = settings.broker.endpoints;
+    const auto found = std::find_if(all.begin(), all.end(), [&](const config::Endpoint& endpoint) {
+        return endpoint.host == identity.host && endpoint.port == identity.port && endpoint.tls == identity.tls &&
+               endpoint.vhost == identity.vhost;
+    });
+    return found == all.end() ? all.front() : *found;
+}
+
+bool Exhaustion::reached(std::size_t seen) {
+    constexpr Milliseconds a_while{500};
+    const auto now = Clock::now();
+    if (seen != seen_) {
+        seen_ = seen;
+        since_ = now;
+    }
+    if (now - since_ < a_while) return false;
+    since_ = now;
+    const auto answer = broker_.carry_out(amqp::Declarer::CheckQueue{queue_});
+    return answer.result != amqp::Declarer::Result::done || answer.counts.messages == 0;
+}
+
+Looked look_through(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
+                    const Interrupts& interrupts, const Visitor& visit) {
+    Look look(std::min(count, amqp::QueueReader::most_held), visit);
+    if (look.over()) return look.looked;
+    amqp::QueueReader reader(endpoint_of(settings, broker.identity()), settings.broker, "retryd parked look");
+    reader.begin(queue);
+    Exhaustion exhaustion(broker, queue);
+    while (!look.over()) {
+        const bool more = look.turn(reader);
+        look.looked.interrupted = interrupts.seen();
+        look.looked.ended = reader.ended();
+        if (look.looked.interrupted || !look.looked.ended.empty() || look.over()) break;
+        if (more) continue;
+        if (exhaustion.reached(look.looked.messages)) break;
+        std::array fds{pollfd{reader.fd(), POLLIN, 0}, pollfd{interrupts.fd(), POLLIN, 0}};
+        constexpr int a_moment = 100;  // milliseconds
+        poll(fds.data(), fds.size(), a_moment);
+    }
+    reader.leave();
+    return look.looked;
+}
+
+}  // namespace retryd::commands

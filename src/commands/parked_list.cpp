@@ -1,0 +1,38 @@
+#include "commands/parked_list.h"
+
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "commands/clock.h"
+#include "commands/exit_code.h"
+
+namespace retryd::commands {
+namespace {
+
+void print_json(const ParkedSurvey& survey, bool ok, std::ostream& out) {
+    using Json = nlohmann::ordered_json;
+    const Json object{
+        {"ok", ok}, {"selected", survey.selected()}, {"queues", json_of(survey)}, {"not_seen", survey.notes}};
+    out << object.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+}  // namespace
+
+int parked_list(const ParkedOptions& options, std::ostream& out, std::ostream& err) {
+    const Report report(options.report, out, err);
+    return report.run([&](const config::Settings& settings) {
+        ParkedDesk desk(settings, options, wall_clock());
+        const ParkedSurvey survey =
+            desk.survey([](const std::string&, const core::Delivery&, const core::Parked&) { return true; });
+        if (!survey.fault.empty()) return report.fail(survey.fault, exit_code::failed);
+        const int code = survey.complete() ? exit_code::fine : exit_code::failed;
+        if (report.json()) {
+            print_json(survey, code == exit_code::fine, out);
+        } else {
+            print_survey(survey, desk, report.colour(), out);
+        }
+        return code;
+    });
+}
+
+}  // namespace retryd::commands

@@ -1,0 +1,133 @@
+#include "commands/parked_survey.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+#include <ostream>
+
+#include "commands/counted.h"
+#include "commands/heading.h"
+#include "commands/safe_text.h"
+
+namespace retryd::commands {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// Not one of theirs: what was asked for by name has to be there.
+std::string not_there(const std::string& queue) {
+    return "queue '" + queue + "' does not exist; retryd parked list shows what is parked, and where";
+}
+
+std::string too_many(const SurveyedQueue& queue) {
+    return "only the oldest " + std::to_string(queue.looked_at) + " of " + std::to_string(queue.messages) +
+           " messages were looked at: a consumer cannot hold more than 65,535. Replay or drop some of those, and look "
+           "again for the rest";
+}
+
+std::string count_line(const SurveyedQueue& queue) {
+    const std::size_t selected = queue.selected.messages();
+    std::string line = counted(queue.messages, "message", "messages");
+    if (selected != queue.looked_at) line += ", " + std::to_string(selected) + " selected";
+    return line;
+}
+
+}  // namespace
+
+core::Selection selection_of(const ParkedOptions& options, core::WallTime now) {
+    core::Selection selection{options.queue, options.reason, {}, {}, options.headers};
+    if (options.older_than) selection.parked_before = now - *options.older_than;
+    if (options.newer_than) selection.parked_after = now - *options.newer_than;
+    return selection;
+}
+
+std::size_t ParkedSurvey::selected() const {
+    std::size_t sum = 0;
+    for (const SurveyedQueue& queue : queues)
+        sum += queue.selected.messages();
+    return sum;
+}
+
+bool ParkedSurvey::complete() const {
+    return fault.empty() && !interrupted &&
+           std::all_of(queues.begin(), queues.end(), [](const SurveyedQueue& queue) { return queue.fault.empty(); });
+}
+
+ParkedDesk::ParkedDesk(const config::Settings& settings, const ParkedOptions& options, core::WallTime now)
+    : settings_(settings),
+      options_(options),
+      broker_(connect(settings, "retryd parked")),
+      records_(records_of(settings, broker_->identity().vhost)),
+      selection_(selection_of(options, now)),
+      now_(now) {}
+
+ParkedSurvey ParkedDesk::survey(const Seen& seen) {
+    ParkedSurvey survey;
+    ParkingQueues queues;
+    if (options_.from.empty()) {
+        queues = parking_queues(*broker_, settings_.policy, options_.queue);
+    } else {
+        queues.names = {options_.from};
+    }
+    survey.notes = std::move(queues.notes);
+    bool enough = false;
+    for (const std::string& name : queues.names) {
+        if (!enough && !survey.interrupted) look_at(name, survey, seen, enough);
+    }
+    if (survey.queues.empty() && !options_.from.empty()) survey.fault = not_there(options_.from);
+    return survey;
+}
+
+void ParkedDesk::look_at(const std::string& name, ParkedSurvey& survey, const Seen& seen, bool& enough) {
+    const MayLook look = may_look(*broker_, records_.get(), name, options_.despite_delivery_limit);
+    if (!look.exists) return;
+    SurveyedQueue& queue = survey.queues.emplace_back(SurveyedQueue{name, look.messages, 0, {}, look.why_not});
+    if (!look.allowed) return;
+    const auto visit = [&](const core::Delivery* delivery) {
+        if (delivery == nullptr) return true;
+        const core::Table headers = delivery->message.properties.header_table();
+        const core::Parked parked = core::read_parked(headers, settings_.policy.error_queue);
+        if (!core::selects(selection_, parked, headers)) return true;
+        queue.selected.add(parked, delivery->message);
+        enough = !seen(name, *delivery, parked);
+        return !enough;
+    };
+    const Looked looked = look_through(settings_, *broker_, name, look.messages, interrupts_, visit);
+    queue.looked_at = looked.messages;
+    survey.interrupted = looked.interrupted;
+    if (!looked.ended.empty()) {
+        queue.fault = "not all of '" + name + "' was looked at: " + looked.ended;
+    } else if (!enough && queue.looked_at == amqp::QueueReader::most_held && queue.messages > queue.looked_at) {
+        queue.fault = too_many(queue);
+    }
+}
+
+void print_survey(const ParkedSurvey& survey, const ParkedDesk& desk, bool colour, std::ostream& out) {
+    const Heading heading{colour};
+    bool any = false;
+    for (const SurveyedQueue& queue : survey.queues) {
+        if (queue.messages == 0 && queue.fault.empty()) continue;
+        out << (any ? "\n" : "") << heading(safe_line(queue.name)) << ": " << count_line(queue) << '\n';
+        any = true;
+        if (queue.selected.messages() > 0) print_table(rows_of(queue.selected, desk.now()), "  ", out);
+        if (!queue.fault.empty()) out << "  " << safe_line(queue.fault) << '\n';
+    }
+    if (!any) out << "Nothing is parked" << (survey.notes.empty() ? "" : " where it could be seen") << ".\n";
+    if (survey.interrupted) out << "\nInterrupted: not everything was looked at.\n";
+    for (const std::string& note : survey.notes)
+        out << "\nNot seen: " << safe_line(note) << ".\n";
+}
+
+Json json_of(const ParkedSurvey& survey) {
+    Json list = Json::array();
+    for (const SurveyedQueue& queue : survey.queues) {
+        list.push_back({{"queue", queue.name},
+                        {"messages", queue.messages},
+                        {"looked_at", queue.looked_at},
+                        {"selected", queue.selected.messages()},
+                        {"groups", json_of(queue.selected)},
+                        {"fault", queue.fault.empty() ? Json() : Json(queue.fault)}});
+    }
+    return list;
+}
+
+}  // namespace retryd::commands

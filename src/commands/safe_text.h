@@ -1,0 +1,33 @@
+// Texts of strangers on a terminal: nothing in them may move its cursor, change its colours or hide a part.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/time.h"
+
+namespace retryd::commands {
+
+/// On one line: control characters, what is no UTF-8 and what turns the direction of writing come out as \xNN or
+/// \u{NNNN}, a backslash as two.
+std::string safe_line(std::string_view text);
+
+/// The same over several lines: line ends and tabs stay, and so do backslashes.
+std::string safe_lines(std::string_view text);
+
+/// At most so many bytes of the text, with … behind them where it is longer.
+std::string shortened(std::string_view text, std::size_t longest);
+
+/// 16 bytes a line: offset, bytes, and the printable ones among them.
+std::string hex_dump(std::string_view bytes);
+
+std::string base64(std::string_view bytes);
+
+/// 2026-03-01T12:00:00Z; the number itself where it lies beyond the year 9999.
+std::string utc(std::uint64_t seconds);
+
+/// `3d4h`, `12m5s`: the two largest units; `0s` for what lies in the future.
+std::string age(std::uint64_t seconds, core::WallTime now);
+
+}  // namespace retryd::commands

@@ -1,0 +1,42 @@
+// `retryd parked drop`: what nobody wants is gone, everything else stays in its place.
+#include "support/catch.h"
+#include "support/parked_scene.h"
+
+using namespace retryd::test;
+
+TEST_CASE("parked drop --yes deletes the selected and leaves the rest in order") {
+    ParkedScene s;
+    s.park(60);
+    const Told told = s.parked("drop --header third=yes --yes");
+    CHECK(told.code == 0);
+    CHECK(told.says({"dropped", "20 of 20"}));
+    CHECK(s.drain(s.parking, 40) == bodies(60, false));
+    CHECK(s.depth(s.work) == 0);
+}
+
+TEST_CASE("parked drop --first deletes the oldest of the selected and keeps the order of all others") {
+    ParkedScene s;
+    s.park(30);
+    CHECK(s.parked("drop --header third=no --first 2 --yes").code == 0);
+    std::vector<std::string> wanted{"0"};
+    for (int i = 3; i < 30; ++i)
+        wanted.push_back(std::to_string(i));
+    CHECK(s.drain(s.parking, 28) == wanted);
+}
+
+TEST_CASE("parked drop without a terminal and without --yes drops nothing") {
+    ParkedScene s;
+    s.park(3);
+    const Told told = s.parked("drop --all");
+    CHECK(told.code == 1);
+    CHECK(told.err.find("--yes") != std::string::npos);
+    CHECK(s.await_depth(s.parking, 3));
+}
+
+TEST_CASE("parked drop --dry-run says what would go; without a selection it is wrong usage") {
+    ParkedScene s;
+    s.park(3);
+    CHECK(s.parked("drop --all --dry-run").says({"would be dropped"}));
+    CHECK(s.parked("drop --yes").code == 64);
+    CHECK(s.await_depth(s.parking, 3));
+}

@@ -1,0 +1,128 @@
+// `retryd parked replay`: what is selected goes home, the rest stays in its place.
+#include "support/catch.h"
+#include "support/parked_scene.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+TEST_CASE("parked replay: the selected go home in order, the rest stays in order, and it is written down") {
+    ParkedScene s;
+    s.park(60);
+    const Told told = s.parked("replay --header third=yes --rate unlimited");
+    CHECK(told.code == 0);
+    CHECK(told.says({"replayed", "20 of 20"}));
+    const Received first = s.take(s.work);
+    CHECK(first.body == "0");
+    CHECK(find(first.headers, "retryd-attempt") == nullptr);
+    CHECK(find(first.headers, "retryd-parked-reason") == nullptr);
+    CHECK(find(first.headers, "x-death") == nullptr);
+    CHECK(text_header(first, "retryd-routing-key") == "order.paid");
+    const Value* replays = find(first.headers, "retryd-replays");
+    REQUIRE(replays != nullptr);
+    const Table replay = std::get<Table>(std::get<Array>(replays->data).front().data);
+    CHECK(*find(replay, "from") == longstr(s.parking));
+    CHECK(*find(replay, "attempts") == int64(2));
+    auto went = bodies(60, true);
+    went.erase(went.begin());
+    CHECK(s.drain(s.work, 19) == went);
+    CHECK(s.drain(s.parking, 40) == bodies(60, false));
+}
+
+TEST_CASE("parked replay --dry-run says what would go and changes nothing") {
+    ParkedScene s;
+    s.park(9);
+    const Told told = s.parked("replay --header third=yes --dry-run");
+    CHECK(told.code == 0);
+    CHECK(told.says({"Nothing was changed", "3 messages"}));
+    CHECK(s.depth(s.work) == 0);
+    CHECK(s.await_depth(s.parking, 9));
+}
+
+TEST_CASE("parked replay --first, --older-than, --newer-than and --reason select") {
+    ParkedScene s;
+    s.park(6);
+    s.park_one("odd", {}, "too-old");
+    CHECK(s.parked("replay --older-than 2h").says({"Nothing is selected"}));
+    CHECK(s.parked("replay --newer-than 30m").says({"Nothing is selected"}));
+    CHECK(s.parked("replay --older-than 30m --first 2").code == 0);
+    CHECK(s.drain(s.work, 2) == std::vector<std::string>{"0", "1"});
+    CHECK(s.parked("replay --reason too-old").code == 0);
+    CHECK(s.drain(s.work, 1) == std::vector<std::string>{"odd"});
+    CHECK(s.drain(s.parking, 4) == std::vector<std::string>{"2", "3", "4", "5"});
+}
+
+TEST_CASE("parked replay without a selection is wrong usage, and so is a wrong one") {
+    ParkedScene s;
+    s.park(1);
+    CHECK(s.parked("replay").code == 64);
+    CHECK(s.parked("replay --older-than 5").code == 64);
+    CHECK(s.parked("replay --all --rate 0").code == 64);
+    CHECK(s.parked("replay --all --header x").code == 64);
+    CHECK(s.parked("").code == 64);
+    CHECK(s.await_depth(s.parking, 1));
+}
+
+TEST_CASE("parked replay --to sends elsewhere") {
+    ParkedScene s;
+    const std::string other = s.plain_queue("other");
+    s.park(3);
+    CHECK(s.parked("replay --all --to " + other).code == 0);
+    const Received first = s.take(other);
+    CHECK(first.body == "0");
+    CHECK(text_header(first, "retryd-queue") == other);
+    CHECK(s.depth(s.work) == 0);
+}
+
+TEST_CASE("parked replay to a queue that is gone changes nothing and says so") {
+    ParkedScene s;
+    s.park(3);
+    s.client.delete_queue(s.work);
+    const Told told = s.parked("replay --all");
+    CHECK(told.code == 1);
+    CHECK(told.err.find("'" + s.work + "' does not exist") != std::string::npos);
+    CHECK(s.await_depth(s.parking, 3));
+}
+
+TEST_CASE("parked replay into the parking queue itself is refused") {
+    ParkedScene s;
+    s.park(3);
+    CHECK(s.parked("replay --all --to " + s.parking).code == 1);
+    CHECK(s.await_depth(s.parking, 3));
+}
+
+TEST_CASE("parked replay to a queue that is full: what it refuses stays parked, in order") {
+    ParkedScene s;
+    const std::string full =
+        s.plain_queue("full", {{"x-max-length", int64(2)}, {"x-overflow", longstr("reject-publish")}});
+    s.park(6);
+    const Told told = s.parked("replay --all --rate 20 --to " + full);
+    CHECK(told.code == 1);
+    CHECK(told.says({"replayed", "2 of 6"}));
+    CHECK(told.says({"refused by the queue", "4"}));
+    CHECK(s.drain(s.parking, 4) == std::vector<std::string>{"2", "3", "4", "5"});
+}
+
+TEST_CASE("parked replay home by a shared ladder: the consumer sees the producer's routing key") {
+    ParkedScene s(true);
+    s.park(3);
+    CHECK(s.parked("replay --all").code == 0);
+    const Received first = s.take(s.work);
+    CHECK(first.body == "0");
+    CHECK(first.routing_key == "order.paid");
+}
+
+TEST_CASE("a message that was replayed and fails again climbs its ladder anew and is parked with its history") {
+    ParkedScene s;
+    s.start();
+    s.park(1);
+    CHECK(s.parked("replay --all --stop-after never").code == 0);
+    Worker worker(s.work);
+    for (int attempt = 0; attempt < 2; ++attempt)
+        worker.reject(worker.receive());
+    REQUIRE(s.await_depth(s.parking, 1));
+    const Received parked = s.take(s.parking);
+    CHECK(long_header(parked, "retryd-attempt") == 2);
+    CHECK(text_header(parked, "retryd-routing-key") == "order.paid");
+    CHECK(find(parked.headers, "retryd-replays") != nullptr);
+    s.stop();
+}

@@ -1,0 +1,141 @@
+// `retryd parked replay` that does not go to its end: failures, a signal, kill -9.
+#include <algorithm>
+#include <atomic>
+#include <csignal>
+#include <cstdio>
+#include <set>
+#include <thread>
+
+#include "support/catch.h"
+#include "support/parked_scene.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+namespace {
+
+/// A consumer that rejects whatever comes, until it is told to stop.
+class Rejecting {
+  public:
+    explicit Rejecting(const std::string& queue) : thread_([this, queue] { work(queue); }) {}
+    ~Rejecting() {
+        stop_ = true;
+        thread_.join();
+    }
+
+  private:
+    void work(const std::string& queue) {
+        Client client(broker_address());
+        client.consume(queue, 50);
+        while (!stop_) {
+            if (const auto message = client.next(milliseconds(50))) client.reject(message->tag, false);
+        }
+    }
+
+    std::atomic<bool> stop_{false};
+    std::thread thread_;
+};
+
+/// Starts a replay of every third of them, kills it, and again, until all of those are home.
+void kill_until_all_are_home(ParkedScene& s, int messages, const std::string& rate) {
+    s.park(messages);
+    const std::uint32_t unselected = static_cast<std::uint32_t>(bodies(messages, false).size());
+    int kills = 0;
+    const auto begun = Clock::now();
+    for (bool done = false; !done;) {
+        const std::uint32_t before = s.depth(s.work);
+        const auto replay = s.start_parked({"replay", "--header", "third=yes", "--rate", rate});
+        await([&] { return s.depth(s.work) > before + unselected / 20 || !replay->running(); }, seconds(60));
+        done = !replay->running();
+        replay->signal(SIGKILL);
+        replay->wait(patience);
+        if (!done) ++kills;
+        REQUIRE(await([&] { return s.depth(s.parking) >= unselected; }, seconds(60)));
+        REQUIRE(kills < 200);
+    }
+    const auto home = s.drain(s.work, 0);
+    const std::set<std::string> distinct(home.begin(), home.end());
+    const auto stayed = s.drain(s.parking, unselected);
+    const auto wanted = bodies(messages, true);
+    std::printf(
+        "%d parked, %zu selected: killed %d times in %lld ms; home %zu (%zu copies too many), lost %zu; "
+        "unselected %zu of %u, %s\n",
+        messages, wanted.size(), kills, static_cast<long long>(since(begun).count()), distinct.size(),
+        home.size() - distinct.size(), wanted.size() - distinct.size(), stayed.size(), unselected,
+        stayed == bodies(messages, false) ? "in order" : "OUT OF ORDER");
+    CHECK(kills > 0);
+    CHECK(distinct == std::set<std::string>(wanted.begin(), wanted.end()));
+    CHECK(stayed == bodies(messages, false));
+}
+
+}  // namespace
+
+TEST_CASE("parked replay stops when more fail again than may, and what is left stays in order") {
+    ParkedScene s;
+    s.start();
+    s.park(200);
+    const Rejecting consumer(s.work);
+    const Told told = s.parked("replay --all --rate 50 --stop-after 5");
+    CHECK(told.code == 1);
+    CHECK(told.says({"Stopped", "failed again", "--stop-after allows 5"}));
+    CHECK(s.depth(s.parking) > 100);
+    const auto left = s.drain(s.parking, 100);
+    const auto came_back = std::adjacent_find(left.begin(), left.end(),
+                                              [](const auto& a, const auto& b) { return std::stoi(a) > std::stoi(b); });
+    CHECK(came_back - left.begin() >= 100);
+}
+
+TEST_CASE("parked replay sends nothing twice in one run, although it comes back while it runs") {
+    ParkedScene s;
+    s.start();
+    s.park(20);
+    const Rejecting consumer(s.work);
+    const Told told = s.parked("replay --all --rate 10 --stop-after never");
+    CHECK(told.says({"replayed", "20 of 20"}));
+    REQUIRE(s.await_depth(s.parking, 20));
+}
+
+TEST_CASE("where failures may not be watched, nothing is sent, and it says which right it takes") {
+    ParkedScene s;
+    s.park(3);
+    rabbitmqctl("add_user parked-test secret");
+    rabbitmqctl("set_permissions parked-test '^(?!retryd[.]replay).*' '.*' '.*'");
+    Address address = broker_address();
+    address.user = "parked-test";
+    address.password = "secret";
+    s.config.uris = {uri_of(address)};
+    const Told told = s.parked("replay --all");
+    const Told blind = s.parked("replay --all --stop-after never");
+    rabbitmqctl("delete_user parked-test");
+    CHECK(told.code == 1);
+    CHECK(told.err.find("cannot be watched") != std::string::npos);
+    CHECK(told.err.find("secret") == std::string::npos);
+    CHECK(blind.code == 0);
+}
+
+TEST_CASE("SIGINT ends a replay in order: what was sent is settled, nothing is there twice, the rest stays in order") {
+    ParkedScene s;
+    s.park(300);
+    const auto replay = s.start_parked({"replay", "--header", "third=yes", "--rate", "50"});
+    REQUIRE(await([&] { return s.depth(s.work) >= 10; }));
+    replay->signal(SIGINT);
+    CHECK(replay->wait(patience) == 1);
+    CHECK(s.output().find("Interrupted") != std::string::npos);
+    const auto home = s.drain(s.work, 0);
+    CHECK(home.size() < 100);
+    std::vector<std::string> wanted;
+    for (int i = 0; i < 300; ++i) {
+        if (std::find(home.begin(), home.end(), std::to_string(i)) == home.end()) wanted.push_back(std::to_string(i));
+    }
+    CHECK(s.drain(s.parking, wanted.size()) == wanted);
+}
+
+TEST_CASE("1,000 parked, kill -9 again and again: none lost, the unselected in order") {
+    ParkedScene s;
+    kill_until_all_are_home(s, 1'000, "200");
+}
+
+TEST_CASE("10,000 parked, kill -9 again and again: none lost, the unselected in order", "[.ten-thousand]") {
+    ParkedScene s;
+    kill_until_all_are_home(s, 10'000, "1000");
+}
