@@ -23,7 +23,7 @@ Act::Act(const Setting& setting, Stage& stage, Chronicle& chronicle)
     : stage_(stage),
       chronicle_(chronicle),
       consumer_(setting.broker, chronicle),
-      person_(setting.broker, chronicle),
+      watcher_(std::in_place, setting.broker, chronicle),
       producer_(setting.broker, chronicle) {}
 
 bool Act::send_and_climb() {
@@ -37,8 +37,10 @@ bool Act::send_and_climb() {
 
 bool Act::mend_and_replay() {
     consumer_.mend();
-    person_.replay_all();
-    return await([this] { return chronicle_.all_done() && person_.all_moved(); }, patience);
+    const auto replay = stage_.begin_replay();
+    if (!await([&] { return replay->exit_code() && chronicle_.all_done(); }, patience)) return false;
+    stage_.show_replay(*replay->exit_code());
+    return true;
 }
 
 bool Act::await(const Condition& condition, milliseconds time) {
@@ -54,11 +56,11 @@ bool Act::await(const Condition& condition, milliseconds time) {
 void Act::turn(milliseconds longest_wait) {
     stop_if_interrupted();
     stage_.require_retryd();
-    std::array sockets{pollfd{consumer_.fd(), POLLIN, 0}, pollfd{person_.fd(), POLLIN, 0},
+    std::array sockets{pollfd{consumer_.fd(), POLLIN, 0}, pollfd{watcher_ ? watcher_->fd() : -1, POLLIN, 0},
                        pollfd{producer_.fd(), POLLIN, 0}};
     poll(sockets.data(), sockets.size(), static_cast<int>(longest_wait.count()));
     consumer_.turn();
-    person_.turn();
+    if (watcher_) watcher_->turn();
     producer_.turn();
 }
 

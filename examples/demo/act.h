@@ -1,8 +1,9 @@
-// The play itself: the three clients in one thread, taking turns.
+// The play itself: the clients in one thread, taking turns.
 #pragma once
 
 #include <chrono>
 #include <functional>
+#include <optional>
 
 #include "chronicle.h"
 #include "clients.h"
@@ -18,10 +19,11 @@ class Act {
     /// Sends all mails, one after the other, and waits until each is done or parked. False if one is not in time.
     bool send_and_climb();
 
+    /// Nobody watches the parking queue any more: it belongs to the person who works on it.
+    void leave_the_parked() { watcher_.reset(); }
+
     /// The consumer is mended, and what was parked goes back. False if it is not done in time.
     bool mend_and_replay();
-
-    const std::vector<core::OwnedDelivery>& parked() const { return person_.parked(); }
 
   private:
     using Condition = std::function<bool()>;
@@ -31,7 +33,7 @@ class Act {
     Stage& stage_;
     Chronicle& chronicle_;
     Consumer consumer_;
-    Person person_;
+    std::optional<Watcher> watcher_;
     Producer producer_;
 };
 

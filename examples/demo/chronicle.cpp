@@ -107,15 +107,6 @@ void Chronicle::parked(const Mail& mail, const core::Message& message) {
     story.parked = true;
 }
 
-void Chronicle::sent_back(const Mail& mail) {
-    show(mail, Colour::plain, "sent back", "to " + work_queue + ", without the headers of its past");
-}
-
-void Chronicle::replayed(const Mail& mail) {
-    story_of(mail).replayed = true;
-    show(mail, Colour::plain, "acked", "in " + parking_queue + ", since " + work_queue + " has confirmed it");
-}
-
 void Chronicle::complain(const std::string& what) {
     ++complaints_;
     screen_.complaint(what);

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/message.h"
-#include "core/owned_message.h"
 #include "core/time.h"
 #include "mails.h"
 #include "screen.h"
@@ -31,7 +30,6 @@ struct Story {
     std::vector<Clock::time_point> rejections;
     std::vector<Wait> waits;
     bool parked = false;
-    bool replayed = false;
     int done = 0;  // times
 };
 
@@ -44,8 +42,6 @@ class Chronicle {
     void rejected(const Mail& mail);
     void done(const Mail& mail);
     void parked(const Mail& mail, const core::Message& message);
-    void sent_back(const Mail& mail);
-    void replayed(const Mail& mail);
     /// Something is not as it should be.
     void complain(const std::string& what);
 

@@ -99,46 +99,14 @@ bool Consumer::fails(const Mail& mail) {
     return ++tries_[&mail] <= mail.failures;
 }
 
-Person::Person(const config::Endpoint& broker, Chronicle& chronicle)
-    : Client(broker, "demo person"), chronicle_(chronicle) {
-    connection().confirm_select(channel);
-    connection().consume(channel, parking_queue, "person");
+Watcher::Watcher(const config::Endpoint& broker, Chronicle& chronicle)
+    : Client(broker, "demo watcher"), chronicle_(chronicle) {
+    connection().consume(channel, parking_queue, "watcher");
 }
 
-void Person::on_delivery(const core::Delivery& delivery) {
+void Watcher::on_delivery(const core::Delivery& delivery) {
     if (!is_ours(delivery.message, parking_queue)) return connection().ack(channel, delivery.tag, false);
-    parked_.emplace_back(delivery);
     chronicle_.parked(mail_of(delivery.message), delivery.message);
-}
-
-void Person::replay_all() {
-    for (const core::OwnedDelivery& parked : parked_) {
-        chronicle_.sent_back(mail_of(parked.get().message));
-        replay(parked.get().message);
-    }
-}
-
-void Person::replay(const core::Message& parked) {
-    const std::vector<core::Field> headers = producers_headers(parked);
-    core::Message message = parked;
-    message.properties.headers = core::Table{headers.data(), headers.size()};
-    const std::string default_exchange;
-    publish(default_exchange, work_queue, message);
-}
-
-void Person::on_confirm(relay::PublishSeq seq, bool multiple, bool acked) {
-    if (!acked) throw std::runtime_error("the broker did not take a replayed message");
-    // Publications are numbered from 1 in the order of parked_; without `multiple` a confirm is for one of them alone.
-    for (std::size_t i = multiple ? moved_ : seq - 1; i < seq; ++i) {
-        const core::Delivery& parked = parked_.at(i).get();
-        connection().ack(channel, parked.tag, false);
-        chronicle_.replayed(mail_of(parked.message));
-        ++moved_;
-    }
-}
-
-void Person::on_returned(const amqp::Returned& returned) {
-    not_routed(returned);
 }
 
 }  // namespace retryd::demo

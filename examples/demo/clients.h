@@ -1,5 +1,5 @@
-// Who talks to RabbitMQ in the play: the producer, the flaky consumer, and the person who looks after what was parked.
-// None of them needs anything of retryd: they would be written the same without it.
+// Who talks to RabbitMQ in the play: the producer, the flaky consumer, and one who watches the parking queue. None of
+// them needs anything of retryd: they would be written the same without it.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,6 @@
 
 #include "amqp/connection.h"
 #include "chronicle.h"
-#include "core/owned_message.h"
 #include "mails.h"
 
 namespace retryd::demo {
@@ -73,28 +72,16 @@ class Consumer : public Client {
     bool mended_ = false;
 };
 
-/// Looks at the parking queue, and moves a message back when its cause has been mended.
-class Person : public Client {
+/// Sees what is parked, as anyone could who looks at the parking queue. It takes nothing: what it was given goes back
+/// when it is gone.
+class Watcher : public Client {
   public:
-    Person(const config::Endpoint& broker, Chronicle& chronicle);
-
-    const std::vector<core::OwnedDelivery>& parked() const { return parked_; }
-
-    /// Publishes each to its work queue, without the headers of its past; acks it in the parking queue when the broker
-    /// has confirmed that. In this order a crash in between gives a second copy instead of none.
-    void replay_all();
-    bool all_moved() const { return moved_ == parked_.size(); }
+    Watcher(const config::Endpoint& broker, Chronicle& chronicle);
 
     void on_delivery(const core::Delivery& delivery) override;
-    void on_confirm(relay::PublishSeq seq, bool multiple, bool acked) override;
-    void on_returned(const amqp::Returned& returned) override;
 
   private:
-    void replay(const core::Message& parked);
-
     Chronicle& chronicle_;
-    std::vector<core::OwnedDelivery> parked_;
-    std::size_t moved_ = 0;
 };
 
 }  // namespace retryd::demo

@@ -14,23 +14,22 @@
 namespace retryd::demo {
 namespace {
 
-void show_what_became(const Act& act, const Chronicle& chronicle, const Screen& screen) {
+void show_what_became(const Chronicle& chronicle, const Screen& screen) {
     screen.chapter("4  What became of them");
     print_ways(chronicle, screen);
-    for (const core::OwnedDelivery& parked : act.parked()) {
-        screen.blank();
-        screen.say("The parked message tells its story in its headers, to anyone who looks at " + parking_queue + ":");
-        print_parked(parked.get().message, screen);
-    }
     screen.let_read();
 }
 
-void replay(Act& act, const Screen& screen) {
-    screen.chapter("5  The bug is fixed, the message goes back");
-    screen.say("What a person would do with any tool: publish the parked message to " + work_queue + ", without");
-    screen.say("its retryd- and x-death headers, and once that is confirmed, ack it in " + parking_queue + ".");
+void replay_parked(Act& act, Stage& stage, Chronicle& chronicle, const Screen& screen) {
+    screen.chapter("5  One is parked: a person looks at it");
+    act.leave_the_parked();
+    stage.show("parked list");
+    screen.let_read();
     screen.blank();
-    act.mend_and_replay();
+    stage.show("parked show --queue email");
+    screen.let_read();
+    screen.chapter("6  The bug is fixed, the message goes back");
+    if (!act.mend_and_replay()) chronicle.complain("the parked message did not come home in time");
     screen.blank();
 }
 
@@ -42,8 +41,8 @@ void play_traffic(const Setting& setting, Stage& stage, Chronicle& chronicle, co
     Act act(setting, stage, chronicle);
     act.send_and_climb();
     screen.let_read();
-    show_what_became(act, chronicle, screen);
-    if (!act.parked().empty()) replay(act, screen);
+    show_what_became(chronicle, screen);
+    replay_parked(act, stage, chronicle, screen);
 }
 
 bool play(Stage& stage, const Setting& setting, const Screen& screen) {

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/duration.h"
-#include "message_text.h"
 
 namespace retryd::demo {
 namespace {
@@ -44,7 +43,7 @@ Counts count(const Chronicle& chronicle) {
     for (const Story& story : chronicle.stories()) {
         counts.sent += 1;
         counts.done += story.done > 0 ? 1U : 0U;
-        counts.replayed += story.done > 0 && story.replayed ? 1U : 0U;
+        counts.replayed += story.done > 0 && story.parked ? 1U : 0U;
         counts.waits += story.waits.size();
     }
     return counts;
@@ -71,11 +70,6 @@ void print_ways(const Chronicle& chronicle, const Screen& screen) {
                                              "end"));
     for (const Story& story : chronicle.stories())
         screen.say(line_of(story, screen));
-}
-
-void print_parked(const core::Message& message, const Screen& screen) {
-    for (const core::Field& field : message.properties.header_table())
-        screen.say("  " + padded(field.name, 22) + text_of(field.value));
 }
 
 bool print_verdict(Chronicle& chronicle, int exit_code_of_retryd, const Screen& screen) {

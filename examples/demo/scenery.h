@@ -17,7 +17,7 @@ inline const std::string application = R"({
 )";
 
 /// retryd.yaml. The delays are those of `ladder`. The address is taken from the environment, so that no password stands
-/// in the file.
+/// in the file; the status page takes any port that is free.
 inline const std::string configuration = R"(broker:
   uri: ${RETRYD_DEMO_URI}
 ladders:
@@ -26,11 +26,16 @@ ladders:
 queues:
   - match: email
     ladder: quick
+http:
+  listen: 127.0.0.1:0
 )";
 
 /// Arguments of rabbitmqctl, for a shell.
 inline const std::string policy =
     R"(set_policy retryd '^email$' '{"dead-letter-exchange": "retryd.errors",
     "dead-letter-strategy": "at-least-once", "overflow": "reject-publish"}' --apply-to queues)";
+
+/// Arguments of retryd, for a shell.
+inline const std::string replay = "parked replay --queue email";
 
 }  // namespace retryd::demo

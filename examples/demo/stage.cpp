@@ -83,6 +83,34 @@ void Stage::start_retryd() {
         std::make_unique<Child>(std::vector<std::string>{setting_.retryd, "run", "-c", "retryd.yaml"}, log_path());
     await("retryd's word that it consumes", [this] { return has(retryds_log(), "consuming '"); });
     screen_.quote(retryds_log());
+    show_status_page();
+}
+
+void Stage::show_status_page() {
+    const std::string log = retryds_log();
+    const std::size_t begin = log.find("http://");
+    if (begin == std::string::npos) throw std::runtime_error("retryd does not say where its status page is");
+    screen_.blank();
+    screen_.say("While this runs, a browser shows what waits and what is parked:");
+    screen_.say("  " + screen_.paint(Colour::bold, log.substr(begin, log.find_first_of(" ,\n", begin) - begin)));
+}
+
+void Stage::show(const std::string& arguments) {
+    screen_.command("retryd " + arguments + " -c retryd.yaml");
+    screen_.quote(run({"/bin/sh", "-c", "exec \"$0\" " + arguments + " -c retryd.yaml", setting_.retryd},
+                      setting_.folder + "/output"));
+}
+
+std::unique_ptr<Child> Stage::begin_replay() {
+    screen_.command("retryd " + replay + " -c retryd.yaml");
+    return std::make_unique<Child>(
+        std::vector<std::string>{"/bin/sh", "-c", "exec \"$0\" " + replay + " -c retryd.yaml", setting_.retryd},
+        setting_.folder + "/replay");
+}
+
+void Stage::show_replay(int exit_code) {
+    screen_.quote(read_file(setting_.folder + "/replay"));
+    if (exit_code != 0) throw std::runtime_error("retryd " + replay + " ended with " + std::to_string(exit_code));
 }
 
 /// What retryd has declared, in rabbitmqctl's words.

@@ -20,6 +20,12 @@ class Stage {
     /// The four steps of the README: file, check, run, policy.
     void connect_retryd();
 
+    /// Runs a command of retryd and shows it with its output.
+    void show(const std::string& arguments);
+    /// `retryd parked replay`, which runs while the consumer goes on, and what it has written.
+    std::unique_ptr<Child> begin_replay();
+    void show_replay(int exit_code);
+
     /// Throws std::runtime_error if it has ended by itself.
     void require_retryd();
     /// SIGTERM; its exit code.
@@ -31,6 +37,7 @@ class Stage {
   private:
     void start_retryd();
     void show_queues();
+    void show_status_page();
     /// Throws if that does not come true in good time; `what` is what is awaited.
     void await(const std::string& what, const std::function<bool()>& condition);
     bool comes_true(const std::function<bool()>& condition);
