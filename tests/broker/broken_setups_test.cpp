@@ -1,0 +1,209 @@
+// Every command that looks, on set-ups that are broken in one way: each tells what it can, and none hangs, crashes or
+// makes anything worse.
+#include <functional>
+
+#include "support/catch.h"
+#include "support/command_line.h"
+#include "support/scenario.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+namespace {
+
+struct Expected {
+    std::string command;
+    int code = 0;
+    std::vector<std::string> says = {};  // on standard output or error, each somewhere
+};
+
+/// A work queue with one rung and a message that is parked.
+struct Setup : Scenario {
+    Setup() : work(work_queue("work")) {
+        config.management_url = retryd::test::management_url();
+        retry(work, {"1h"});
+        entry().on = "{rejected: park}";
+    }
+
+    /// The daemon at work, and one message parked.
+    void make() {
+        start();
+        client.publish("", work, {.body = "m"});
+        Worker worker(work);
+        worker.reject(worker.receive());
+        REQUIRE(await_depth(parking_of(work), 1));
+    }
+
+    void check(const std::vector<Expected>& all) {
+        daemon.write(config.yaml());
+        for (const Expected& expected : all) {
+            const Told told = run_retryd(expected.command + " -c " + daemon.config_file());
+            INFO("retryd " << expected.command << "\n" << told.out << told.err);
+            CHECK(told.code == expected.code);
+            for (const std::string& text : expected.says) {
+                CAPTURE(text);
+                CHECK((told.out + told.err).find(text) != std::string::npos);
+            }
+            CHECK((told.out + told.err).find("s3cret") == std::string::npos);
+        }
+    }
+
+    /// What every command must say of a broker that cannot be asked.
+    void check_all_fail(const std::string& text) {
+        for (const char* const command : {"plan", "apply", "doctor", "status", "parked list", "parked show --all",
+                                          "parked replay --all --dry-run", "parked drop --all --dry-run"})
+            check({{command, 1, {text}}});
+    }
+
+    std::string named() const { return "'" + work + "'"; }
+
+    std::string work;
+};
+
+}  // namespace
+
+TEST_CASE("broken: the work queue has no dead-letter exchange") {
+    Setup s;
+    s.start();
+    s.retry(s.plain_queue("bare"), {"1h"});
+    s.check({{"doctor", 2, {"has no dead-letter exchange in effect", "remedy"}},
+             {"attach", 0, {"rabbitmqctl set_policy", "bare"}},
+             {"status", 0, {"bare"}},
+             {"parked list", 0}});
+    s.stop();
+}
+
+TEST_CASE("broken: the dead-letter exchange is somebody else's, by an argument") {
+    Setup s;
+    s.start();
+    s.retry(s.plain_queue("fixed", {{"x-dead-letter-exchange", longstr("their.dlx")}}), {"1h"});
+    s.check({{"doctor", 2, {"\"their.dlx\" is fixed by argument", "errors.bind"}},
+             {"attach", 0, {"errors.bind"}},
+             {"status", 0},
+             {"parked list", 0}});
+    s.stop();
+}
+
+TEST_CASE("broken: nothing is declared") {
+    Setup s;
+    s.check({{"plan", 2, {"missing"}},
+             {"doctor", 2, {s.config.error_queue}},
+             {"attach --apply", 1, {"nothing was set", "Run retryd apply first"}},
+             {"status", 0, {"not there"}},
+             {"parked list", 0, {s.parking_of(s.work)}},
+             {"parked replay --all", 0}});
+    CHECK_FALSE(s.exists(s.parking_of(s.work)));
+}
+
+TEST_CASE("broken: the error exchange is gone") {
+    Setup s;
+    s.make();
+    s.stop();
+    s.client.delete_exchange(s.config.error_exchange);
+    s.check({{"plan", 2, {"missing"}},
+             {"doctor", 2, {s.config.error_exchange}},
+             {"status", 0},
+             {"parked list", 0, {"1"}},
+             {"parked replay --all", 1, {s.config.error_exchange}}});
+    CHECK(s.await_depth(s.parking_of(s.work), 1));
+}
+
+TEST_CASE("broken: no daemon runs") {
+    Setup s;
+    s.make();
+    s.stop();
+    s.check({{"plan", 0},
+             {"doctor", 2, {"nobody consumes"}},
+             {"status", 0, {"Error queue"}},
+             {"parked list", 0, {s.work}}});
+}
+
+TEST_CASE("broken: a rung and a parking queue have other arguments") {
+    Setup s;
+    const std::string other = s.work_queue("other");
+    s.plain_queue("other.retry.1h", {{"x-message-ttl", int64(1000)}});
+    s.plain_queue("other.parked", {{"x-max-length", int64(5)}});
+    s.retry(other, {"1h"});
+    s.start();
+    s.check({{"plan", 2, {"different", "x-message-ttl"}},
+             {"apply", 1, {"different"}},
+             {"doctor", 2, {other}},
+             {"status", 0},
+             {"parked list", 0}});
+    s.stop();
+}
+
+TEST_CASE("broken: the password is wrong") {
+    Setup s;
+    Address address = broker_address();
+    address.password = "s3cret";
+    s.config.uris = {uri_of(address)};
+    s.check_all_fail("ACCESS_REFUSED");
+}
+
+TEST_CASE("broken: the vhost does not exist") {
+    Setup s;
+    Address address = broker_address();
+    address.vhost = "nowhere";
+    s.config.uris = {uri_of(address)};
+    s.check_all_fail("nowhere");
+}
+
+TEST_CASE("broken: nothing listens where the broker should be") {
+    Setup s;
+    Address address = broker_address();
+    address.port = 1;
+    s.config.uris = {uri_of(address)};
+    s.check_all_fail(":1");
+}
+
+TEST_CASE("broken: the management API does not answer") {
+    Setup s;
+    s.make();
+    s.config.management_url = "http://127.0.0.1:1";
+    s.check({{"plan", 1, {"127.0.0.1:1"}},
+             {"doctor", 1, {"127.0.0.1:1"}},
+             {"attach", 1, {"127.0.0.1:1"}},
+             {"status", 0, {s.work}},
+             {"parked list", 0, {s.work}},
+             {"parked replay --all --dry-run", 0, {"1"}}});
+    s.stop();
+}
+
+TEST_CASE("broken: the user may do nothing") {
+    Setup s;
+    s.make();
+    const std::string user = s.queue_name("user");
+    rabbitmqctl("add_user '" + user + "' s3cret");
+    rabbitmqctl("set_permissions '" + user + "' '^$' '^$' '^$'");
+    Address address = broker_address();
+    address.user = user;
+    address.password = "s3cret";
+    s.config.uris = {uri_of(address)};
+    s.check({{"apply", 1, {"access to"}},
+             {"status", 0, {s.work}},
+             {"parked list", 1, {"access to"}},
+             {"parked replay --all", 1, {"access to"}}});
+    CHECK(s.await_depth(s.parking_of(s.work), 1));
+    rabbitmqctl("delete_user '" + user + "'");
+    s.stop();
+}
+
+TEST_CASE("broken: the work queue of a parked message is gone") {
+    Setup s;
+    s.make();
+    s.client.delete_queue(s.work);
+    s.check({{"doctor", 2, {"does not exist"}},
+             {"parked list", 0, {s.work}},
+             {"parked replay --all", 1, {s.work, "not there"}}});
+    CHECK(s.await_depth(s.parking_of(s.work), 1));
+    s.stop();
+}
+
+TEST_CASE("broken: the configuration is wrong") {
+    Setup s;
+    s.config.entries.front().ladder = "nowhere";
+    for (const char* const command :
+         {"check", "plan", "apply", "attach", "doctor", "status", "parked list", "parked replay --all"})
+        s.check({{command, 78, {"nowhere"}}});
+}
