@@ -171,22 +171,22 @@ TEST_CASE("reload moves the HTTP server; to where it cannot listen it does not g
     s.stop();
 }
 
-TEST_CASE("reload brings the HTTP server and takes it away; without it there are no more threads than two") {
+TEST_CASE("reload brings the HTTP server and its two threads, and takes them away") {
     Watched s;
     s.config.http = "";
     s.start();
-    CHECK(s.daemon.threads() == 2);
+    const int others = s.daemon.threads();  // a sanitizer may have one of its own
     s.config.http = "127.0.0.1:0";
     s.reload();
     REQUIRE(s.daemon.await_log("status page on"));
-    CHECK(s.daemon.threads() == 4);
+    CHECK(s.daemon.threads() == others + 2);
     s.fail(s.work, 2, 1);
     CHECK(s.served.await_metric(s.messages_total("retried", "rejected"), 2));
     const std::string url = s.served.url();
     s.config.http = "";
     s.reload();
     REQUIRE(s.daemon.await_log("nothing is served over HTTP from now on"));
-    CHECK(await([&] { return s.daemon.threads() == 2; }));
+    CHECK(await([&] { return s.daemon.threads() == others; }));
     CHECK(Served::get_from(url, "/healthz").status == 0);
     s.fail(s.work, 1, 1);
     s.stop();
