@@ -85,19 +85,22 @@ run_soak() {
         "$tests/stress/stress" --broker-dir "$broker_dir" --soak "${filter[0]:-60}"
 }
 
-# The tests of the daemon's two threads, and the broker tests in which they meet: stopping, reloading, a stuck socket. Not
+# The tests of the daemon's threads, and the broker tests in which they meet: stopping, reloading, a stuck socket, HTTP. Not
 # the one in which the log hangs: at the end ThreadSanitizer flushes standard error, and would hang there, too.
 run_threads() {
-    local filters=('*SIGTERM under*,*SIGTERM while*,*like SIGTERM*,*whose broker takes*,*reload*,*stopped*')
+    local filters=('*SIGTERM under*,*SIGTERM while*,*like SIGTERM*,*whose broker takes*,*reload*,*stopped*,*who counts*')
+    local suite
     step "building (tsan)" "$work/build.log" build_threads || return 1
-    run_suite "daemon tests with ThreadSanitizer" "$project/build/tsan/tests/daemon/daemon_tests" 120 || return 1
+    for suite in daemon telemetry http; do
+        run_suite "$suite tests with ThreadSanitizer" "$project/build/tsan/tests/$suite/${suite}_tests" 120 || return 1
+    done
     RETRYD_TEST_BINARY=$project/build/tsan/src/retryd TSAN_OPTIONS=halt_on_error=1 \
         run_suite "threads on RabbitMQ $1 with ThreadSanitizer" "$tests/broker/broker_tests" 300 "${filters[@]}"
 }
 
 build_threads() {
     cmake --preset tsan -S "$project" &&
-        cmake --build "$project/build/tsan" --target retryd daemon_tests --parallel "$(nproc)"
+        cmake --build "$project/build/tsan" --target retryd daemon_tests telemetry_tests http_tests --parallel "$(nproc)"
 }
 
 run_on_cluster() {

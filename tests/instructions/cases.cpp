@@ -4,6 +4,7 @@
 
 #include "instructions/quiet_broker.h"
 #include "instructions/scenes.h"
+#include "telemetry/tally.h"
 
 namespace retryd::instructions {
 namespace {
@@ -45,11 +46,12 @@ class Pure {
 /// From the delivery to the ack: `burst` deliveries, one confirm for all of them, one ack.
 class Relayed {
   public:
-    Relayed(SetUp set_up, std::size_t burst) : burst_(burst) {
+    Relayed(SetUp set_up, std::size_t burst, std::unique_ptr<relay::Reporter> reporter)
+        : burst_(burst), reporter_(std::move(reporter)) {
         set_up(scene_);
         relay_ = std::make_unique<relay::Relay>(
             std::make_shared<const core::Policy>(scene_.policy),
-            relay::Surroundings{{}, std::string{connection_user}, [] { return 0.5; }}, broker_, reporter_, suspects_);
+            relay::Surroundings{{}, std::string{connection_user}, [] { return 0.5; }}, broker_, *reporter_, suspects_);
         relay_->start();
         broker_.answer_declares(*relay_, now);
     }
@@ -65,7 +67,7 @@ class Relayed {
     std::size_t burst_;
     Scene scene_;
     QuietBroker broker_;
-    QuietReporter reporter_;
+    std::unique_ptr<relay::Reporter> reporter_;
     relay::Suspects suspects_;
     std::unique_ptr<relay::Relay> relay_;
     core::DeliveryTag tag_ = 0;
@@ -75,8 +77,10 @@ Case pure(const char* name, SetUp set_up) {
     return {name, 1, 0, [scene = std::make_shared<Pure>(set_up)] { scene->carry(); }};
 }
 
+template <class Reporter = QuietReporter>
 Case relayed(const char* name, SetUp set_up, std::size_t burst, std::size_t allocations) {
-    return {name, burst, allocations, [scene = std::make_shared<Relayed>(set_up, burst)] { scene->carry(); }};
+    const auto scene = std::make_shared<Relayed>(set_up, burst, std::make_unique<Reporter>());
+    return {name, burst, allocations, [scene] { scene->carry(); }};
 }
 
 }  // namespace
@@ -94,7 +98,9 @@ std::vector<Case> pure_cases() {
 std::vector<Case> relay_cases() {
     return {relayed("relay-one-by-one", first_failure, 1, 0), relayed("relay-a-hundred-at-once", first_failure, 100, 0),
             relayed("relay-fifty-rungs", last_of_fifty_rungs, 100, 0),
-            relayed("relay-parked", parked_with_its_story, 100, 0)};
+            relayed("relay-parked", parked_with_its_story, 100, 0),
+            // The first, and what it costs more where somebody wants to see metrics.
+            relayed<telemetry::Tally>("relay-counted", first_failure, 100, 0)};
 }
 
 }  // namespace retryd::instructions

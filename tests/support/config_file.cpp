@@ -61,6 +61,7 @@ std::string ConfigFile::yaml() const {
     text += "parking:\n  queue: " + in_quotes(parking_template) + "\n  catch_all: " + in_quotes(catch_all) + "\n";
     if (!management_url.empty()) text += "management: {url: " + in_quotes(management_url) + "}\n";
     if (!declare) text += "declare: false\n";
+    if (!http.empty()) text += "http: {listen: " + in_quotes(http) + "}\n";
     return text + "log: {level: debug}\nshutdown_timeout: " + shutdown_timeout + "\n";
 }
 

@@ -44,6 +44,7 @@ struct ConfigFile {
     std::string error_bindings;  // YAML: [{exchange: a, routing_key: b}]; empty: none
     bool declare = true;
     std::string management_url;  // empty: not configured
+    std::string http;            // HOST:PORT; empty: none
 
     std::string yaml() const;
 };

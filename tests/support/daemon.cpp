@@ -52,6 +52,11 @@ void Daemon::kill() {
     process_->wait(patience);
 }
 
+int Daemon::threads() const {
+    const std::filesystem::directory_iterator tasks("/proc/" + std::to_string(process_->pid()) + "/task");
+    return static_cast<int>(std::distance(begin(tasks), end(tasks)));
+}
+
 long Daemon::resident_kib() const {
     std::ifstream status("/proc/" + std::to_string(process_->pid()) + "/status");
     const std::string name = "VmRSS:";

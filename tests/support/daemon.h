@@ -36,6 +36,8 @@ class Daemon {
     /// Its memory at this moment, in KiB.
     long resident_kib() const;
 
+    int threads() const;
+
     std::string log() const;
     /// The number of lines that contain all of these.
     int lines_with(const std::vector<std::string>& texts) const { return test::lines_with(log(), texts); }
