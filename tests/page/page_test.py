@@ -132,7 +132,7 @@ class Live(PageTest):
         self.open()
         self.await_ladder(INVOICE, "parked", "2")
         command = f"retryd parked list -c {daemon.config} --queue {INVOICE}"
-        self.assertIn(command, browser.texts("#todo code"))
+        self.assertEqual(browser.texts("#todo code"), [command])
         browser.tell("Browser.grantPermissions", origin=daemon.url,
                           permissions=["clipboardReadWrite", "clipboardSanitizedWrite"])
         browser.run("document.querySelector('#todo button').focus()")
