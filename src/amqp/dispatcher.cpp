@@ -94,7 +94,7 @@ void Dispatcher::give_up_unreadable(Events& events) {
     for (const auto& [channel, content] : contents_) {
         if (content.kind() != Content::Kind::delivery || !content.awaits_header()) continue;
         events.on_unreadable_delivery(content.tag());
-        consequence = "; the message was settled without reading it";
+        consequence = "; the message was passed over without reading it";
     }
     wire_.hang_up();
     throw Error(Error::Kind::protocol, "the broker at " + wire_.peer() +

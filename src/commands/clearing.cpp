@@ -66,7 +66,7 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
         turn_watch();
         clearance_.on_tick(now_);
         heed_ends();
-        table_.progress(clearance_.counts());
+        table_.progress(clearance_.counts(), writer_ ? writer_->blocked() : std::string{});
         keep_broker_connected();
         if (!(more && taking) && !clearance_.settled()) wait();
     }
@@ -99,7 +99,10 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
             clearance_.stop(End::broker);
         }
         const bool idle = clearance_.wants_more() && clearance_.waiting() == 0 && clearance_.in_flight() == 0;
-        if (idle && exhaustion_.reached(counts.looked_at)) clearance_.on_exhausted();
+        if (idle && exhaustion_.reached(counts.looked_at)) {
+            why_ = exhaustion_.withheld();
+            clearance_.stop(why_.empty() ? End::all : End::broker);
+        }
         require_confirms();
     }
 

@@ -26,7 +26,8 @@ struct ClearingTable {
     Broker& broker;
     const Interrupts& interrupts;
     amqp::FailureWatch* watch;  // null: nobody looks what fails
-    std::function<void(const relay::ClearanceCounts&)> progress;
+    /// `blocked`: why the broker takes no messages at the moment, in its words; empty where it does.
+    std::function<void(const relay::ClearanceCounts&, const std::string& blocked)> progress;
 };
 
 /// Returns when all is settled. A lost connection is told in the result.

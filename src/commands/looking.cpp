@@ -53,15 +53,22 @@ const config::Endpoint& endpoint_of(const config::Settings& settings, const Brok
 
 bool Exhaustion::reached(std::size_t seen) {
     constexpr Milliseconds a_while{500};
+    constexpr int most_times_asked = 20;
     const auto now = Clock::now();
     if (seen != seen_) {
         seen_ = seen;
         since_ = now;
+        times_asked_ = 0;
     }
     if (now - since_ < a_while) return false;
     since_ = now;
     const auto answer = broker_.carry_out(amqp::Declarer::CheckQueue{queue_});
-    return answer.result != amqp::Declarer::Result::done || answer.counts.messages == 0;
+    if (answer.result != amqp::Declarer::Result::done || answer.counts.messages == 0) return true;
+    if (++times_asked_ < most_times_asked) return false;
+    withheld_ = std::to_string(answer.counts.messages) +
+                " messages are there that the broker does not give to us: another consumer may be the queue's single "
+                "active one, or the queue is waiting for its nodes";
+    return true;
 }
 
 Looked look_through(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
@@ -77,7 +84,10 @@ Looked look_through(const config::Settings& settings, Broker& broker, const std:
         look.looked.ended = reader.ended();
         if (look.looked.interrupted || !look.looked.ended.empty() || look.over()) break;
         if (more) continue;
-        if (exhaustion.reached(look.looked.messages)) break;
+        if (exhaustion.reached(look.looked.messages)) {
+            look.looked.ended = exhaustion.withheld();
+            break;
+        }
         std::array fds{pollfd{reader.fd(), POLLIN, 0}, pollfd{interrupts.fd(), POLLIN, 0}};
         constexpr int a_moment = 100;  // milliseconds
         poll(fds.data(), fds.size(), a_moment);

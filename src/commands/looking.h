@@ -21,8 +21,12 @@ class Exhaustion {
     explicit Exhaustion(Broker& broker, std::string queue) : broker_(broker), queue_(std::move(queue)) {}
     /// `seen`: how many came so far. Asks the broker when none has come for a while.
     bool reached(std::size_t seen);
+    /// Why, where messages are left that the broker does not give to us; else empty.
+    const std::string& withheld() const { return withheld_; }
 
   private:
+    std::string withheld_;
+    int times_asked_ = 0;
     Broker& broker_;
     std::string queue_;
     std::size_t seen_ = 0;

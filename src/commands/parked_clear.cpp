@@ -15,6 +15,7 @@
 #include "commands/destinations.h"
 #include "commands/exit_code.h"
 #include "commands/progress.h"
+#include "commands/safe_text.h"
 
 namespace retryd::commands {
 namespace {
@@ -137,9 +138,11 @@ class Clearing {
         await_return(queue);
         ProgressBar progress(out_.err(), standard_error_is_terminal(), queue.selected.messages(),
                              report_.drop ? "dropped" : "replayed");
-        const auto show = [&](const relay::ClearanceCounts& counts) {
+        const auto show = [&](const relay::ClearanceCounts& counts, const std::string& blocked) {
             const std::size_t failures = counts.failures();
-            progress.show(counts.done, failures > 0 ? std::to_string(failures) + " failed" : "");
+            std::string note = failures > 0 ? std::to_string(failures) + " failed" : "";
+            if (!blocked.empty()) note = "waiting: the broker takes no messages (" + safe_line(blocked) + ")";
+            progress.show(counts.done, note);
         };
         const ClearingTable table{settings_, desk_.broker(), desk_.interrupts(), watch_ ? &*watch_ : nullptr, show};
         return clear(table, queue.name, order_for(queue));

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "amqp/error.h"
 #include "commands/counted.h"
 #include "commands/heading.h"
 #include "commands/safe_text.h"
@@ -91,7 +92,12 @@ void ParkedDesk::look_at(const std::string& name, ParkedSurvey& survey, const Se
         enough = !seen(name, *delivery, parked);
         return !enough;
     };
-    const Looked looked = look_through(settings_, *broker_, name, look.messages, interrupts_, visit);
+    Looked looked;
+    try {
+        looked = look_through(settings_, *broker_, name, look.messages, interrupts_, visit);
+    } catch (const amqp::Error& error) {
+        looked.ended = error.what();  // the other queues may do; where the broker is gone, the next question tells
+    }
     queue.looked_at = looked.messages;
     survey.interrupted = looked.interrupted;
     if (!looked.ended.empty()) {

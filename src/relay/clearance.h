@@ -1,8 +1,8 @@
 // One run through a parking queue: what is selected is sent back or dropped, all the rest stays as it lies.
 //
 // delivery → selected? → compose → publish → confirm → ack. Sans-IO, as Relay: events come in as calls, commands go
-// out through relay::Passage, time is an argument. What is not acked the broker gives back to the queue when the channel
-// ends, so that an end at any point costs a second copy at worst.
+// out through relay::Passage, time is an argument. What is not acked the broker gives back to the queue when the
+// channel ends, so that an end at any point costs a second copy at worst.
 #pragma once
 
 #include <cstddef>
@@ -92,8 +92,6 @@ class Clearance {
     void on_rejected(const core::Table& headers);
     /// What was not confirmed will not be any more.
     void on_publishing_closed();
-    /// The queue has no more for us.
-    void on_exhausted() { end(End::all); }
 
     /// Publishes what is due, and acks. Once a turn.
     void on_tick(const core::Now& now);

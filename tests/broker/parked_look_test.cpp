@@ -112,3 +112,17 @@ TEST_CASE("a classic queue of somebody else's may be looked at") {
     CHECK(told.code == 0);
     CHECK(told.says({"(unknown)", " 1 "}));
 }
+
+TEST_CASE("a queue whose messages the broker gives to another consumer alone is given up with a reason") {
+    ParkedScene s;
+    const std::string theirs =
+        s.plain_queue("theirs", {{"x-queue-type", longstr("classic")}, {"x-single-active-consumer", {'t', true}}});
+    Client other(broker_address());
+    other.consume(theirs, 1);
+    for (int i = 0; i < 3; ++i)
+        s.client.publish("", theirs, {.body = "x"});
+    REQUIRE(other.next(patience));
+    const Told told = s.parked("list --despite-delivery-limit --from " + theirs);
+    CHECK(told.code == 1);
+    CHECK(told.says({"not all of", "single active"}));
+}

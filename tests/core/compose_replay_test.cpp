@@ -118,6 +118,15 @@ TEST_CASE("a forged list of replays is made anew: nothing nested, nothing long, 
     CHECK(header_of(home, "retryd-replays").find("evil") == std::string::npos);
 }
 
+TEST_CASE("of a forged list that is longer than any of ours no more is read, and no more is ever written") {
+    Headers headers;
+    const std::vector<Value> elements(most_replays + 1, headers.table({{"id", text("x")}}));
+    CHECK(read_replays(headers.fields({{"retryd-replays", headers.array(elements)}})).size() == most_replays);
+    ReplayFields fields;
+    const Value written = write_replays(std::vector<Replay>(most_replays + 1), fields);
+    CHECK(array_of(&written)->size() == most_replays);
+}
+
 TEST_CASE("a list of replays that is none has no newest") {
     Headers headers;
     CHECK(newest_replay_id({}).empty());
