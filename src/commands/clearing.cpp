@@ -35,14 +35,14 @@ constexpr Milliseconds broker_again_after{1'000};
 
 class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay::Passage {
   public:
-    Run(const ClearingTable& table, const std::string& queue, relay::ClearanceOrder order)
+    Run(const ClearingTable& table, const std::string& queue, std::size_t ready, relay::ClearanceOrder order)
         : table_(table),
           sends_(order.action == relay::ClearanceOrder::Action::send),
           reader_(endpoint(), table.settings.broker, "retryd parked consume"),
           exhaustion_(table.broker, queue),
           clearance_(std::move(order), *this) {
         if (sends_) writer_.emplace(endpoint(), table.settings.broker, "retryd parked publish");
-        reader_.begin(queue);
+        reader_.begin(queue, ready);
     }
 
     void run() {
@@ -176,11 +176,11 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
 
 }  // namespace
 
-Cleared clear(const ClearingTable& table, const std::string& queue, relay::ClearanceOrder order) {
+Cleared clear(const ClearingTable& table, const std::string& queue, std::size_t ready, relay::ClearanceOrder order) {
     std::unique_ptr<Run> run;
     Cleared cleared;
     try {
-        run = std::make_unique<Run>(table, queue, std::move(order));
+        run = std::make_unique<Run>(table, queue, ready, std::move(order));
         run->run();
     } catch (const amqp::Error& error) {
         cleared.fault = std::string{error.what()} + "; " + amqp::remedy(error.kind());

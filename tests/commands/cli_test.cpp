@@ -54,7 +54,7 @@ TEST_CASE("wrong usage ends with 64 and says where to look") {
     CHECK(usage({"chekc"}) ==
           "retryd: there is no command chekc; did you mean check?\n`retryd --help` shows what there is.\n");
     CHECK(usage({"stop"}) ==
-          "retryd: there is no command stop; expected one of run, check, plan, apply, attach, doctor\n`retryd --help` "
+          "retryd: there is no command stop; expected one of run, check, plan, apply, attach, doctor, parked\n`retryd --help` "
           "shows "
           "what there "
           "is.\n");
