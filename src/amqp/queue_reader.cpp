@@ -38,8 +38,10 @@ QueueReader::~QueueReader() {
     connection_->close(patience);
 }
 
-void QueueReader::begin(const std::string& queue) {
+void QueueReader::begin(const std::string& queue, std::size_t ready) {
     begun_ = true;
+    expected_ = std::min(ready, most_held);
+    last_delivery_ = Clock::now();
     connection_->open_channel(channel);
     connection_->qos(channel, static_cast<std::uint16_t>(most_held));
     connection_->consume(channel, queue, consumer_tag);
@@ -64,13 +66,27 @@ void QueueReader::leave() {
     // 3.10 ends the connection (541) over a cancel that overtakes its basic.consume within the broker. Before 3.10 what
     // is on its way when the consumer is cancelled arrives twice.
     await([&] { return consuming_; });
+    // What the acks have made room for has to be here before the consumer goes.
+    await([&] { return all_here(); });
     if (features_.clean_cancel) {
         connection_->cancel(channel, consumer_tag);
         await([&] { return cancelled_; });
     }
-    await([&] { return Clock::now() - last_ack_ >= acks_take; });
     connection_->close_channel(channel);
     await([&] { return left_; });
+}
+
+/// Somebody else may have taken some: then no more come.
+bool QueueReader::all_here() const {
+    constexpr Milliseconds long_silence{5'000};
+    const auto now = Clock::now();
+    if (now - last_ack_ < acks_take) return false;
+    return delivered_ >= expected_ || now - last_delivery_ >= long_silence;
+}
+
+void QueueReader::count_delivery() {
+    ++delivered_;
+    last_delivery_ = Clock::now();
 }
 
 template <typename Condition>
@@ -92,10 +108,12 @@ void QueueReader::wait_for_frames(Milliseconds longest) {
 }
 
 void QueueReader::on_delivery(const core::Delivery& delivery) {
+    count_delivery();
     if (sink_ != nullptr) sink_->on_delivery(delivery);
 }
 
 void QueueReader::on_unreadable_delivery(core::DeliveryTag tag) {
+    count_delivery();
     if (sink_ != nullptr) sink_->on_unreadable_delivery(tag);
 }
 

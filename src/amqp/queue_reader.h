@@ -4,8 +4,10 @@
 // That it goes back in its order takes care. A quorum queue gives back what one consumer holds in the order in which it
 // was delivered (return_all in rabbit_fifo.erl, 3.10 to 4.3), but behind whatever was given back before: what lies in
 // front of a queue that somebody has looked at. So every reader takes as much in hand as a consumer can; then nothing
-// of that is left to get in front. And while the consumer is there, what has just come may be on its way to it. So the
-// way out is basic.cancel, then channel.close, each answered before the next step.
+// of that is left to get in front. And what is still on its way to a consumer that is cancelled goes back at once, in
+// front of the rest (handle_delivery in rabbit_fifo_client.erl). So the way out is: wait until all that was there has
+// come, and what the acks have made room for, too; then basic.cancel, then channel.close, each answered before the next
+// step.
 #pragma once
 
 #include <chrono>
@@ -41,8 +43,8 @@ class QueueReader : private Events {
     /// The most that a consumer can hold unacked: 16 bits.
     static constexpr std::size_t most_held = 65'535;
 
-    /// Once only.
-    void begin(const std::string& queue);
+    /// Once only. `ready`: how many messages lie there, as the broker counts them.
+    void begin(const std::string& queue, std::size_t ready);
 
     /// Takes in at most `limit` messages, without waiting; with 0 it reads nothing and keeps the connection alive.
     /// True if there may be more already.
@@ -60,6 +62,8 @@ class QueueReader : private Events {
     int fd() const { return connection_->fd(); }
 
   private:
+    bool all_here() const;
+    void count_delivery();
     template <typename Condition>
     void await(Condition condition);
     void wait_for_frames(core::Milliseconds longest);
@@ -75,6 +79,9 @@ class QueueReader : private Events {
     std::unique_ptr<Connection> connection_;
     core::BrokerFeatures features_;
     DeliverySink* sink_ = nullptr;
+    std::size_t expected_ = 0;
+    std::size_t delivered_ = 0;
+    std::chrono::steady_clock::time_point last_delivery_{};
     std::chrono::steady_clock::time_point last_ack_{};
     std::string ended_;
     bool begun_ = false;

@@ -32,7 +32,7 @@ std::string ending(const ClearedQueue& queue, const ClearReport& report) {
                    "in front first, or drop them." +
                    again;
         case End::broker:
-            return "Stopped: " + cleared.why + "." + again;
+            return "Stopped: " + cleared.why + ". What is still parked stays; the same command goes on with it.";
         case End::all:
         case End::none:
             break;

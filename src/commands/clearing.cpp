@@ -23,7 +23,7 @@ using core::SteadyTime;
 using End = relay::Clearance::End;
 
 constexpr std::size_t messages_a_turn = 128;
-/// A broker takes a message back that was held for half an hour (consumer_timeout), and gives it to us once more.
+/// All are in hand from the beginning, and a broker takes back what was held for half an hour (consumer_timeout).
 constexpr Milliseconds longest_hold{20 * 60'000};
 /// Far longer than a confirm ever takes, the election of a queue's new leader included.
 constexpr Milliseconds confirms_take{60'000};
@@ -35,14 +35,14 @@ constexpr Milliseconds broker_again_after{1'000};
 
 class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay::Passage {
   public:
-    Run(const ClearingTable& table, const std::string& queue, relay::ClearanceOrder order)
+    Run(const ClearingTable& table, const std::string& queue, std::size_t ready, relay::ClearanceOrder order)
         : table_(table),
           sends_(order.action == relay::ClearanceOrder::Action::send),
           reader_(endpoint(), table.settings.broker, "retryd parked consume"),
           exhaustion_(table.broker, queue),
           clearance_(std::move(order), *this) {
         if (sends_) writer_.emplace(endpoint(), table.settings.broker, "retryd parked publish");
-        reader_.begin(queue);
+        reader_.begin(queue, ready);
     }
 
     void run() {
@@ -60,7 +60,7 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
 
     void turn() {
         now_ = read_clocks();
-        const bool taking = clearance_.wants_more() && clearance_.has_room();
+        const bool taking = reads();
         const bool more = reader_.turn(*this, taking ? messages_a_turn : 0);
         turn_writer();
         turn_watch();
@@ -70,6 +70,9 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
         keep_broker_connected();
         if (!(more && taking) && !clearance_.settled()) wait();
     }
+
+    /// At its end, too: the broker may have taken the consumer away, and what comes beyond is not looked at.
+    bool reads() const { return !clearance_.wants_more() || clearance_.has_room(); }
 
     void turn_writer() {
         if (!writer_) return;
@@ -92,12 +95,11 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
             why_ = reader_.ended();
             clearance_.on_publishing_closed();  // their acks cannot be sent any more
         }
-        const relay::ClearanceCounts& counts = clearance_.counts();
-        if (counts.kept() > 0 && !held_since_) held_since_ = now_.steady;
-        if (held_since_ && now_.steady - *held_since_ > longest_hold && clearance_.wants_more()) {
-            why_ = "messages that stay were held for 20 minutes, and the broker takes them away after 30";
+        if (now_.steady - begun_ > longest_hold && clearance_.waiting() > 0) {
+            why_ = "a consumer may hold messages for 30 minutes by default, and this one has for 20";
             clearance_.stop(End::broker);
         }
+        const relay::ClearanceCounts& counts = clearance_.counts();
         const bool idle = clearance_.wants_more() && clearance_.waiting() == 0 && clearance_.in_flight() == 0;
         if (idle && exhaustion_.reached(counts.looked_at)) {
             why_ = exhaustion_.withheld();
@@ -125,7 +127,7 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
         if (table_.watch == nullptr || clearance_.counts().done == 0) return;
         const SteadyTime until = read_clocks().steady + late_failures_after;
         while (read_clocks().steady < until && !table_.interrupts.seen()) {
-            reader_.turn(*this, 0);
+            reader_.turn(*this, messages_a_turn);
             turn_writer();
             turn_watch();
             wait();
@@ -136,7 +138,7 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
         const SteadyTime now = read_clocks().steady;
         Milliseconds time = longest_wait;
         if (const auto due = clearance_.next_tick(now)) time = std::clamp(*due - now, Milliseconds{0}, time);
-        const bool taking = clearance_.wants_more() && clearance_.has_room();
+        const bool taking = reads();
         const bool full = clearance_.paused() && writer_ && writer_->blocked().empty();
         const bool signalled = clearance_.ended() == End::interrupted;
         std::array fds{pollfd{taking ? reader_.fd() : -1, POLLIN, 0},
@@ -166,19 +168,19 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
     Exhaustion exhaustion_;
     relay::Clearance clearance_;
     core::Now now_ = read_clocks();
+    SteadyTime begun_ = now_.steady;
     SteadyTime broker_due_{};
     SteadyTime unblocked_at_{};
-    std::optional<SteadyTime> held_since_;
     std::string why_;
 };
 
 }  // namespace
 
-Cleared clear(const ClearingTable& table, const std::string& queue, relay::ClearanceOrder order) {
+Cleared clear(const ClearingTable& table, const std::string& queue, std::size_t ready, relay::ClearanceOrder order) {
     std::unique_ptr<Run> run;
     Cleared cleared;
     try {
-        run = std::make_unique<Run>(table, queue, std::move(order));
+        run = std::make_unique<Run>(table, queue, ready, std::move(order));
         run->run();
     } catch (const amqp::Error& error) {
         cleared.fault = std::string{error.what()} + "; " + amqp::remedy(error.kind());

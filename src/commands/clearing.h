@@ -30,7 +30,7 @@ struct ClearingTable {
     std::function<void(const relay::ClearanceCounts&, const std::string& blocked)> progress;
 };
 
-/// Returns when all is settled. A lost connection is told in the result.
-Cleared clear(const ClearingTable& table, const std::string& queue, relay::ClearanceOrder order);
+/// Returns when all is settled. `ready`: how many messages lie in the queue. A lost connection is told in the result.
+Cleared clear(const ClearingTable& table, const std::string& queue, std::size_t ready, relay::ClearanceOrder order);
 
 }  // namespace retryd::commands

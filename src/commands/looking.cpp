@@ -63,8 +63,10 @@ bool Exhaustion::reached(std::size_t seen) {
     if (now - since_ < a_while) return false;
     since_ = now;
     const auto answer = broker_.carry_out(amqp::Declarer::CheckQueue{queue_});
-    if (answer.result != amqp::Declarer::Result::done || answer.counts.messages == 0) return true;
+    if (answer.result != amqp::Declarer::Result::done) return true;
+    // None are ready either when all are on their way to us, which may take a busy broker a while.
     if (++times_asked_ < most_times_asked) return false;
+    if (answer.counts.messages == 0) return true;
     withheld_ = std::to_string(answer.counts.messages) +
                 " messages are there that the broker does not give to us: another consumer may be the queue's single "
                 "active one, or the queue is waiting for its nodes";
@@ -76,7 +78,7 @@ Looked look_through(const config::Settings& settings, Broker& broker, const std:
     Look look(std::min(count, amqp::QueueReader::most_held), visit);
     if (look.over()) return look.looked;
     amqp::QueueReader reader(endpoint_of(settings, broker.identity()), settings.broker, "retryd parked look");
-    reader.begin(queue);
+    reader.begin(queue, count);
     Exhaustion exhaustion(broker, queue);
     while (!look.over()) {
         const bool more = look.turn(reader);

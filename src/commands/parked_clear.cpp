@@ -129,7 +129,7 @@ class Clearing {
         constexpr core::Milliseconds pause{40};
         for (int i = 0; i < tries; ++i) {
             const auto there = desk_.broker().carry_out(amqp::Declarer::CheckQueue{queue.name});
-            if (there.counts.messages >= queue.looked_at || desk_.interrupts().seen()) return;
+            if (there.counts.messages >= queue.messages || desk_.interrupts().seen()) return;
             desk_.broker().wait(pause);
         }
     }
@@ -145,7 +145,7 @@ class Clearing {
             progress.show(counts.done, note);
         };
         const ClearingTable table{settings_, desk_.broker(), desk_.interrupts(), watch_ ? &*watch_ : nullptr, show};
-        return clear(table, queue.name, order_for(queue));
+        return clear(table, queue.name, queue.messages, order_for(queue));
     }
 
     /// Failures count over all queues.

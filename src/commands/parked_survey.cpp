@@ -25,6 +25,12 @@ std::string too_many(const SurveyedQueue& queue) {
            "again for the rest";
 }
 
+std::string taken_by_others(const SurveyedQueue& queue) {
+    return "only " + std::to_string(queue.looked_at) + " of " + std::to_string(queue.messages) +
+           " messages came: somebody else takes messages from the queue at the same time. Look again when that has "
+           "ended";
+}
+
 std::string count_line(const SurveyedQueue& queue) {
     const std::size_t selected = queue.selected.messages();
     std::string line = counted(queue.messages, "message", "messages");
@@ -102,8 +108,8 @@ void ParkedDesk::look_at(const std::string& name, ParkedSurvey& survey, const Se
     survey.interrupted = looked.interrupted;
     if (!looked.ended.empty()) {
         queue.fault = "not all of '" + name + "' was looked at: " + looked.ended;
-    } else if (!enough && queue.looked_at == amqp::QueueReader::most_held && queue.messages > queue.looked_at) {
-        queue.fault = too_many(queue);
+    } else if (!enough && !looked.interrupted && queue.messages > queue.looked_at) {
+        queue.fault = queue.looked_at == amqp::QueueReader::most_held ? too_many(queue) : taken_by_others(queue);
     }
 }
 
