@@ -50,7 +50,7 @@ struct Setup : Scenario {
 
     /// What every command must say of a broker that cannot be asked.
     void check_all_fail(const std::string& text) {
-        for (const char* const command : {"plan", "apply", "doctor", "status", "parked list", "parked show --all",
+        for (const char* const command : {"plan", "apply", "doctor", "status", "parked list", "parked show",
                                           "parked replay --all --dry-run", "parked drop --all --dry-run"})
             check({{command, 1, {text}}});
     }
@@ -86,11 +86,12 @@ TEST_CASE("broken: the dead-letter exchange is somebody else's, by an argument")
 
 TEST_CASE("broken: nothing is declared") {
     Setup s;
+    s.retry(s.plain_queue("bare"), {"1h"});
     s.check({{"plan", 2, {"missing"}},
              {"doctor", 2, {s.config.error_queue}},
              {"attach --apply", 1, {"nothing was set", "Run retryd apply first"}},
              {"status", 0, {"not there"}},
-             {"parked list", 0, {s.parking_of(s.work)}},
+             {"parked list", 0, {"Nothing is parked"}},
              {"parked replay --all", 0}});
     CHECK_FALSE(s.exists(s.parking_of(s.work)));
 }
@@ -195,7 +196,7 @@ TEST_CASE("broken: the work queue of a parked message is gone") {
     s.client.delete_queue(s.work);
     s.check({{"doctor", 2, {"does not exist"}},
              {"parked list", 0, {s.work}},
-             {"parked replay --all", 1, {s.work, "not there"}}});
+             {"parked replay --all", 1, {s.work, "does not exist"}}});
     CHECK(s.await_depth(s.parking_of(s.work), 1));
     s.stop();
 }
