@@ -22,6 +22,12 @@ struct Patient : Scenario {
             rabbitmqctl(name);
     }
 
+    /// Until everything is declared: the daemon consumes before.
+    void start() {
+        Scenario::start();
+        REQUIRE(await([&] { return exists(parking_of(quorum)); }));
+    }
+
     Told doctor(const std::string& options = "") {
         daemon.write(config.yaml() + management);
         return run_retryd("doctor " + options + " -c " + daemon.config_file());
