@@ -27,6 +27,8 @@ constexpr std::size_t messages_a_turn = 128;
 constexpr Milliseconds longest_hold{20 * 60'000};
 /// Far longer than a confirm ever takes, the election of a queue's new leader included.
 constexpr Milliseconds confirms_take{60'000};
+/// So long an interrupted run waits for the broker's answers.
+constexpr Milliseconds longest_farewell{10'000};
 /// What was sent last may be rejected a moment later.
 constexpr Milliseconds late_failures_after{1'000};
 /// Heartbeats have to be served, and progress shown.
@@ -90,7 +92,7 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
     }
 
     void heed_ends() {
-        if (table_.interrupts.seen()) clearance_.stop(End::interrupted);
+        heed_interrupts();
         if (!reader_.ended().empty()) {
             why_ = reader_.ended();
             clearance_.on_publishing_closed();  // their acks cannot be sent any more
@@ -106,6 +108,16 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
             clearance_.stop(why_.empty() ? End::all : End::broker);
         }
         require_confirms();
+    }
+
+    /// A broker that takes no messages confirms none either: it is not waited for without an end.
+    void heed_interrupts() {
+        if (!table_.interrupts.seen()) return;
+        clearance_.stop(End::interrupted);
+        if (!interrupted_at_) interrupted_at_ = now_.steady;
+        if (clearance_.in_flight() == 0 || now_.steady - *interrupted_at_ < longest_farewell) return;
+        why_ = "the broker has not confirmed " + std::to_string(clearance_.in_flight()) + " messages for 10s";
+        clearance_.on_publishing_closed();
     }
 
     void require_confirms() {
@@ -171,6 +183,7 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
     SteadyTime begun_ = now_.steady;
     SteadyTime broker_due_{};
     SteadyTime unblocked_at_{};
+    std::optional<SteadyTime> interrupted_at_;
     std::string why_;
 };
 

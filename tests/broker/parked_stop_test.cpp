@@ -6,6 +6,7 @@
 #include <set>
 #include <thread>
 
+#include "support/alarm.h"
 #include "support/catch.h"
 #include "support/parked_scene.h"
 #include "support/worker.h"
@@ -128,6 +129,23 @@ TEST_CASE("SIGINT ends a replay in order: what was sent is settled, nothing is t
         if (std::find(home.begin(), home.end(), std::to_string(i)) == home.end()) wanted.push_back(std::to_string(i));
     }
     CHECK(s.drain(s.parking, wanted.size()) == wanted);
+}
+
+TEST_CASE("SIGINT ends a replay in time although the broker takes no messages, and nothing is lost") {
+    ParkedScene s;
+    s.park(300);
+    const auto replay = s.start_parked({"replay", "--all", "--rate", "50", "--stop-after", "never"});
+    REQUIRE(await([&] { return s.depth(s.work) >= 10; }));
+    {
+        const Alarm alarm(Alarm::Cause::memory);
+        REQUIRE(await([&] { return s.output().find("takes no messages") != std::string::npos; }, seconds(20)));
+        replay->signal(SIGINT);
+        CHECK(replay->wait(seconds(20)) == 1);
+    }
+    const auto home = s.drain(s.work, 0);
+    auto all = s.drain(s.parking, 300 - home.size());
+    all.insert(all.end(), home.begin(), home.end());
+    CHECK(std::set<std::string>(all.begin(), all.end()).size() == 300);
 }
 
 TEST_CASE("1,000 parked, kill -9 again and again: none lost, the unselected in order") {
