@@ -13,6 +13,7 @@ class Error : public std::runtime_error {
         unreachable,    // no connection: refused, unresolved, timed out, TLS failed
         refused_login,  // wrong credentials, no such vhost, no access to it
         lost,           // an established connection ended
+        cancelled,      // the broker took the consumer of the error queue away
         refused,        // the broker closed a channel or the connection with a reason (404, 403, 406 …)
         protocol,       // what came makes no sense
     };

@@ -54,9 +54,9 @@ class Link::Intake : public Events {
         link_.renew_consumer();
     }
     void on_consumer_cancelled() override {
-        throw Error(Error::Kind::lost, "the broker cancelled the consumer of the error queue '" +
-                                           link_.settings_->policy.error_queue +
-                                           "': the queue was deleted, or its node went away");
+        throw Error(Error::Kind::cancelled, "the broker cancelled the consumer of the error queue '" +
+                                                link_.settings_->policy.error_queue +
+                                                "': the queue was deleted, or its node went away");
     }
     void on_channel_closed(const ChannelClosed& closed) override {
         throw Error(Error::Kind::refused, "the broker closed the consuming channel: " + closed.text);
@@ -139,7 +139,8 @@ bool Link::exchange_events_or_tell() {
     try {
         return exchange_events();
     } catch (const Error& error) {
-        if (error.provoked() || error.kind() == Error::Kind::lost) relay_->on_connection_lost(error.provoked());
+        if (error.provoked() || error.kind() == Error::Kind::lost || error.kind() == Error::Kind::cancelled)
+            relay_->on_connection_lost(error.provoked());
         throw;
     }
 }

@@ -91,9 +91,11 @@ void QueueReader::count_delivery() {
 
 template <typename Condition>
 void QueueReader::await(Condition condition) {
-    const auto deadline = Clock::now() + longest_answer;
+    auto deadline = Clock::now() + longest_answer;
     while (!condition() && ended_.empty()) {
+        const std::size_t before = delivered_;
         connection_->drain(*this, 1'000);
+        if (delivered_ != before) deadline = Clock::now() + longest_answer;
         if (condition() || !ended_.empty()) return;
         if (Clock::now() >= deadline) {
             throw Error(Error::Kind::lost, "the broker has not answered for 60 s");

@@ -56,13 +56,15 @@ class QueueReader : private Events {
     /// long (consumer_timeout), or because the queue or its node is gone. The reason; empty as long as it reads.
     const std::string& ended() const { return ended_; }
 
+    /// Whether all has come that is to come before it may leave: what was there, and what the acks have made room for.
+    bool all_here() const;
+
     /// Gives back what is not acked. Waits until the broker has done with the acks, too.
     void leave();
 
     int fd() const { return connection_->fd(); }
 
   private:
-    bool all_here() const;
     void count_delivery();
     template <typename Condition>
     void await(Condition condition);

@@ -13,10 +13,20 @@ std::string remedy(Error::Kind kind) {
                    "of "
                    "the user, or a queue or exchange that is there with other arguments";
         case Error::Kind::lost:
+        case Error::Kind::cancelled:
         case Error::Kind::protocol:
             break;
     }
     return "the broker's log around this time says more";
+}
+
+std::string consequence(Error::Kind kind) {
+    if (kind == Error::Kind::cancelled) {
+        return "If the queue was deleted, what lay in it is gone, and until it is declared again the broker drops what "
+               "is "
+               "rejected; else rejected messages wait in it";
+    }
+    return "Rejected messages wait in the error queue meanwhile, none is lost";
 }
 
 }  // namespace retryd::amqp

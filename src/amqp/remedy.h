@@ -9,4 +9,7 @@ namespace retryd::amqp {
 
 std::string remedy(Error::Kind kind);
 
+/// What becomes of rejected messages meanwhile.
+std::string consequence(Error::Kind kind);
+
 }  // namespace retryd::amqp

@@ -12,6 +12,12 @@ namespace {
 using End = relay::Clearance::End;
 using Json = nlohmann::ordered_json;
 
+std::string what_to_mend(const relay::ClearanceCounts& counts) {
+    if (counts.refused > counts.failed) return "The queue refuses them: is it full? Make room there first.";
+    if (counts.unrouted > counts.failed) return "Their queue is gone: declare it again, or name another with --to.";
+    return "Mend the consumer first: what was sent and rejected climbs the ladder once more.";
+}
+
 /// What became of the run, and what to do; empty where it went to its end.
 std::string ending(const ClearedQueue& queue, const ClearReport& report) {
     const Cleared& cleared = queue.cleared;
@@ -23,8 +29,8 @@ std::string ending(const ClearedQueue& queue, const ClearReport& report) {
     switch (cleared.end) {
         case End::failures:
             return "Stopped: " + counted(cleared.counts.failures(), "message", "messages") +
-                   " failed again, and --stop-after allows " + std::to_string(report.stop_above.value_or(0)) +
-                   ". Mend the consumer first: what was sent and rejected climbs the ladder once more." + again;
+                   " failed again, and --stop-after allows " + std::to_string(report.stop_above.value_or(0)) + ". " +
+                   what_to_mend(cleared.counts) + again;
         case End::interrupted:
             return "Interrupted: all that was sent is confirmed and settled." + again;
         case End::held:
@@ -69,7 +75,7 @@ Rows rows_of(const ClearedQueue& queue, bool drop) {
     add("refused by the queue", counts.refused);
     add("could not be routed", counts.unrouted);
     add("headers too large", counts.too_large);
-    add("no work queue known", counts.without_home);
+    add("no work queue to go to", counts.without_home);
     add("outcome unknown", counts.unknown);
     return rows;
 }

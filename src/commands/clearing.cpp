@@ -52,6 +52,7 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
             turn();
         clearance_.flush_acks();
         wait_for_late_failures();
+        read_the_rest();
         reader_.leave();
     }
 
@@ -143,6 +144,17 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
             turn_writer();
             turn_watch();
             wait();
+        }
+    }
+
+    /// Before the consumer may go, all that is on its way to it has to be here.
+    void read_the_rest() {
+        while (!reader_.all_here() && reader_.ended().empty()) {
+            now_ = read_clocks();
+            const bool more = reader_.turn(*this, messages_a_turn);
+            turn_writer();
+            keep_broker_connected();
+            if (!more) wait();
         }
     }
 

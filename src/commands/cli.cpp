@@ -130,7 +130,11 @@ int explain(const CLI::App& app, const CLI::ParseError& error, std::ostream& out
 }  // namespace
 
 int run_command_line(int argc, const char* const* argv, const Actions& actions) {
-    return run_command_line(argc, argv, actions, std::cout, std::cerr, standard_output_is_coloured());
+    const int code = run_command_line(argc, argv, actions, std::cout, std::cerr, standard_output_is_coloured());
+    std::cout.flush();
+    if (std::cout || code != exit_code::fine) return code;
+    std::cerr << "retryd: not all of the output could be written: is the disk full?\n";
+    return exit_code::failed;
 }
 
 int run_command_line(int argc, const char* const* argv, const Actions& actions, std::ostream& out, std::ostream& err,

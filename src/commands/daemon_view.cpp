@@ -79,8 +79,8 @@ std::string url_of(config::Http http) {
 
 DaemonAnswer read_daemon_view(const std::string& json) {
     const Json answer = Json::parse(json, nullptr, false);
-    if (!answer.is_object()) {
-        return "what answers at http.listen is not retryd: it sends no JSON object; see what listens there";
+    if (!answer.is_object() || !answer.contains("version") || !answer.contains("queues")) {
+        return "what answers at http.listen is not retryd: it sends no status of it; see what listens there";
     }
     return view_of(answer);
 }

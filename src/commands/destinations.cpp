@@ -1,5 +1,7 @@
 #include "commands/destinations.h"
 
+#include <algorithm>
+
 #include "core/names.h"
 #include "core/topology.h"
 
@@ -20,18 +22,24 @@ std::set<std::string> targets_of(const ParkedSurvey& survey, const std::string& 
     return targets;
 }
 
-std::string fault_of(Broker& broker, const ParkedSurvey& survey, const std::string& target) {
-    for (const SurveyedQueue& queue : survey.queues) {
-        if (queue.name == target && queue.selected.messages() > 0) {
-            return "'" + target + "' is the parking queue itself: messages cannot be replayed into where they lie";
-        }
+bool is_parking_queue(const ParkedSurvey& survey, const std::string& target) {
+    return std::any_of(survey.queues.begin(), survey.queues.end(), [&](const SurveyedQueue& queue) {
+        return queue.name == target && queue.selected.messages() > 0;
+    });
+}
+
+/// Why nothing can go there; empty where it can.
+std::string why_not(Broker& broker, const ParkedSurvey& survey, const std::string& target) {
+    if (is_parking_queue(survey, target)) {
+        return "'" + target +
+               "' is the parking queue itself: messages cannot be replayed into where they lie. --to QUEUE sends them "
+               "elsewhere";
     }
     const auto there = broker.carry_out(Declarer::CheckQueue{target});
     if (there.result == Result::done) return "";
     if (there.result == Result::refused) return there.text;
     return "the work queue '" + target +
-           "' does not exist, so its messages have nowhere to go. Declare it, or send them elsewhere with --to QUEUE, "
-           "or leave them out with --queue";
+           "' does not exist, so its messages have nowhere to go. Declare it, or send them elsewhere with --to QUEUE";
 }
 
 /// Why the return exchange cannot be used; empty where it can.
@@ -50,9 +58,14 @@ std::string bind_home(Broker& broker, const config::Settings& settings, const st
 Destinations destinations(Broker& broker, const config::Settings& settings, const ParkedSurvey& survey,
                           const std::string& to) {
     Destinations found;
-    for (const std::string& target : targets_of(survey, to)) {
-        found.fault = fault_of(broker, survey, target);
-        if (!found.fault.empty()) return found;
+    const std::set<std::string> targets = targets_of(survey, to);
+    for (const std::string& target : targets) {
+        const std::string reason = why_not(broker, survey, target);
+        if (!reason.empty()) {
+            found.missing.insert(target);
+            found.notes.push_back(reason);
+            continue;
+        }
         const core::Entry* entry = core::match(settings.policy, target);
         if (entry == nullptr || entry->ladder.return_path != core::ReturnPath::headers) continue;
         const std::string why = bind_home(broker, settings, target);
@@ -66,6 +79,7 @@ Destinations destinations(Broker& broker, const config::Settings& settings, cons
                 why);
         }
     }
+    if (!targets.empty() && found.missing.size() == targets.size()) found.fault = found.notes.front();
     return found;
 }
 

@@ -14,6 +14,7 @@ namespace retryd::commands {
 struct Destinations {
     std::string fault;  // why nothing is sent at all; empty: all of them are there
     std::vector<std::string> notes;
+    std::set<std::string, std::less<>> missing;  // messages cannot go there, so they stay
     /// Their ladder is shared: through the return exchange their consumers see the producer's routing key.
     std::set<std::string, std::less<>> through_return;
 };

@@ -73,6 +73,34 @@ bool Exhaustion::reached(std::size_t seen) {
     return true;
 }
 
+namespace {
+
+void wait_for(const amqp::QueueReader& reader) {
+    constexpr int a_moment = 50;  // milliseconds
+    pollfd readable{reader.fd(), POLLIN, 0};
+    poll(&readable, 1, a_moment);
+}
+
+/// The connection that asks has nothing to do meanwhile; its heartbeats have to be served all the same.
+class Upkeep {
+  public:
+    explicit Upkeep(Broker& broker) : broker_(broker) {}
+
+    void turn() {
+        constexpr Milliseconds every{1'000};
+        const auto now = Clock::now();
+        if (now < due_) return;
+        due_ = now + every;
+        broker_.wait(Milliseconds{1});
+    }
+
+  private:
+    Broker& broker_;
+    Clock::time_point due_{};
+};
+
+}  // namespace
+
 Looked look_through(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
                     const Interrupts& interrupts, const Visitor& visit) {
     Look look(std::min(count, amqp::QueueReader::most_held), visit);
@@ -80,7 +108,9 @@ Looked look_through(const config::Settings& settings, Broker& broker, const std:
     amqp::QueueReader reader(endpoint_of(settings, broker.identity()), settings.broker, "retryd parked look");
     reader.begin(queue, count);
     Exhaustion exhaustion(broker, queue);
+    Upkeep upkeep(broker);
     while (!look.over()) {
+        upkeep.turn();
         const bool more = look.turn(reader);
         look.looked.interrupted = interrupts.seen();
         look.looked.ended = reader.ended();
@@ -93,6 +123,10 @@ Looked look_through(const config::Settings& settings, Broker& broker, const std:
         std::array fds{pollfd{reader.fd(), POLLIN, 0}, pollfd{interrupts.fd(), POLLIN, 0}};
         constexpr int a_moment = 100;  // milliseconds
         poll(fds.data(), fds.size(), a_moment);
+    }
+    while (!reader.all_here() && reader.ended().empty()) {
+        upkeep.turn();
+        if (!look.turn(reader)) wait_for(reader);
     }
     reader.leave();
     return look.looked;

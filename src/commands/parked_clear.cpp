@@ -1,8 +1,10 @@
 #include "commands/parked_clear.h"
 
+#include <poll.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <iostream>
 #include <ostream>
 #include <random>
@@ -87,6 +89,7 @@ class Clearing {
         const Destinations found = destinations(desk_.broker(), settings_, report_.survey, clear_.to);
         report_.notes = found.notes;
         through_return_ = found.through_return;
+        missing_ = found.missing;
         if (!found.fault.empty() || clear_.dry_run || !clear_.stop_above) return found.fault;
         const std::string queue = "retryd.replay." + report_.id;
         watch_.emplace(endpoint_of(settings_, desk_.broker().identity()), settings_.broker, queue,
@@ -108,8 +111,9 @@ class Clearing {
         print_survey(report_.survey, desk_, false, out_.err());
         out_.err() << "\nDelete " << (number == 1 ? "this message" : "these " + std::to_string(number) + " messages")
                    << " for good? [y/N] " << std::flush;
+        std::array fds{pollfd{STDIN_FILENO, POLLIN, 0}, pollfd{desk_.interrupts().fd(), POLLIN, 0}};
         std::string answer;
-        std::getline(std::cin, answer);
+        if (poll(fds.data(), fds.size(), -1) > 0 && fds[1].revents == 0) std::getline(std::cin, answer);
         return answer == "y" || answer == "yes";
     }
 
@@ -162,6 +166,7 @@ class Clearing {
         order.id = report_.id;
         order.connection_user = endpoint_of(settings_, desk_.broker().identity()).username;
         order.through_return = through_return_;
+        order.missing = missing_;
         order.per_second = clear_.per_second;
         order.stop_above = clear_.stop_above;
         if (order.stop_above) *order.stop_above -= std::min(*order.stop_above, report_.failed());
@@ -174,6 +179,7 @@ class Clearing {
     ParkedDesk desk_;
     ClearReport report_;
     std::set<std::string, std::less<>> through_return_;
+    std::set<std::string, std::less<>> missing_;
     std::optional<amqp::FailureWatch> watch_;
 };
 

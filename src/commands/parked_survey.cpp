@@ -31,6 +31,18 @@ std::string taken_by_others(const SurveyedQueue& queue) {
            "ended";
 }
 
+std::string unreadable_ones(std::size_t number) {
+    return counted(number, "message has", "messages have") +
+           " headers that cannot be read: they nest too deep. Such are never selected, and stay where they are; "
+           "another "
+           "client has to take them out";
+}
+
+std::string held_by_others(const std::string& queue, std::size_t consumers) {
+    return "'" + queue + "': no message is ready there, but " + counted(consumers, "consumer takes", "consumers take") +
+           " from it. A replay or a look that is under way holds all that is parked; look again when it has ended";
+}
+
 std::string count_line(const SurveyedQueue& queue) {
     const std::size_t selected = queue.selected.messages();
     std::string line = counted(queue.messages, "message", "messages");
@@ -78,19 +90,37 @@ ParkedSurvey ParkedDesk::survey(const Seen& seen) {
     survey.notes = std::move(queues.notes);
     bool enough = false;
     for (const std::string& name : queues.names) {
+        survey.interrupted = survey.interrupted || interrupts_.seen();
         if (!enough && !survey.interrupted) look_at(name, survey, seen, enough);
     }
     if (survey.queues.empty() && !options_.from.empty()) survey.fault = not_there(options_.from);
     return survey;
 }
 
+/// Asked for once. Null without a management API that answers.
+const core::Governance* ParkedDesk::governance() {
+    if (asked_ || !records_) return governance_ ? &*governance_ : nullptr;
+    asked_ = true;
+    try {
+        governance_ = records_->governance();
+    } catch (const http::Error&) {
+        return nullptr;  // the arguments of a queue tell enough, most of the time
+    }
+    return &*governance_;
+}
+
 void ParkedDesk::look_at(const std::string& name, ParkedSurvey& survey, const Seen& seen, bool& enough) {
-    const MayLook look = may_look(*broker_, records_.get(), name, options_.despite_delivery_limit);
+    const MayLook look = may_look(*broker_, governance(), name, options_.despite_delivery_limit);
     if (!look.exists) return;
+    if (look.messages == 0 && look.consumers > 0) survey.notes.push_back(held_by_others(name, look.consumers));
     SurveyedQueue& queue = survey.queues.emplace_back(SurveyedQueue{name, look.messages, 0, {}, look.why_not});
     if (!look.allowed) return;
+    std::size_t unreadable = 0;
     const auto visit = [&](const core::Delivery* delivery) {
-        if (delivery == nullptr) return true;
+        if (delivery == nullptr) {
+            ++unreadable;
+            return true;
+        }
         const core::Table headers = delivery->message.properties.header_table();
         const core::Parked parked = core::read_parked(headers, settings_.policy.error_queue);
         if (!core::selects(selection_, parked, headers)) return true;
@@ -105,11 +135,13 @@ void ParkedDesk::look_at(const std::string& name, ParkedSurvey& survey, const Se
         looked.ended = error.what();  // the other queues may do; where the broker is gone, the next question tells
     }
     queue.looked_at = looked.messages;
-    survey.interrupted = looked.interrupted;
+    survey.interrupted = survey.interrupted || looked.interrupted;
     if (!looked.ended.empty()) {
         queue.fault = "not all of '" + name + "' was looked at: " + looked.ended;
     } else if (!enough && !looked.interrupted && queue.messages > queue.looked_at) {
         queue.fault = queue.looked_at == amqp::QueueReader::most_held ? too_many(queue) : taken_by_others(queue);
+    } else if (unreadable > 0) {
+        queue.fault = unreadable_ones(unreadable);
     }
 }
 

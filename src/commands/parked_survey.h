@@ -68,12 +68,15 @@ class ParkedDesk {
 
   private:
     void look_at(const std::string& name, ParkedSurvey& survey, const Seen& seen, bool& enough);
+    const core::Governance* governance();
 
     const config::Settings& settings_;
     const ParkedOptions& options_;
     Interrupts interrupts_;
     std::unique_ptr<Broker> broker_;
     std::unique_ptr<Records> records_;
+    std::optional<core::Governance> governance_;
+    bool asked_ = false;
     core::Selection selection_;
     core::WallTime now_;
 };

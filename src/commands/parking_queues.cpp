@@ -105,14 +105,10 @@ std::string danger_of(const core::Governance& governance, const core::GovernedQu
     return unlimited ? "" : "a delivery limit is in effect on it";
 }
 
-std::optional<std::string> danger_by_records(Records& records, const std::string& queue, bool has_default) {
-    try {
-        const core::Governance governance = records.governance();
-        for (const core::GovernedQueue& governed : governance.queues) {
-            if (governed.name == queue) return danger_of(governance, governed, has_default);
-        }
-    } catch (const http::Error&) {
-        return std::nullopt;
+std::optional<std::string> danger_by_records(const core::Governance& governance, const std::string& queue,
+                                             bool has_default) {
+    for (const core::GovernedQueue& governed : governance.queues) {
+        if (governed.name == queue) return danger_of(governance, governed, has_default);
     }
     return std::nullopt;
 }
@@ -139,20 +135,22 @@ ParkingQueues parking_queues(Broker& broker, const core::Policy& policy, const s
     return std::move(collection.found);
 }
 
-MayLook may_look(Broker& broker, Records* records, const std::string& queue, bool insisted) {
+MayLook may_look(Broker& broker, const core::Governance* governance, const std::string& queue, bool insisted) {
     MayLook look;
     const auto there = broker.carry_out(Declarer::CheckQueue{queue});
     if (there.result == Result::missing) return look;
     look.exists = true;
     look.messages = there.counts.messages;
+    look.consumers = there.counts.consumers;
     if (there.result == Result::refused) {
         look.why_not = there.text;
         return look;
     }
     const core::BrokerFeatures features = core::features_of(broker.identity().version);
     std::optional<std::string> danger;
-    if (insisted) danger = "";
-    if (!danger && records != nullptr) danger = danger_by_records(*records, queue, features.unlimited_delivery_limit);
+    if (insisted || look.messages == 0) danger = "";
+    if (!danger && governance != nullptr)
+        danger = danger_by_records(*governance, queue, features.unlimited_delivery_limit);
     if (!danger) danger = danger_by_arguments(broker, queue, features);
     look.allowed = danger->empty();
     if (!look.allowed) {

@@ -28,11 +28,12 @@ struct MayLook {
     bool exists = false;
     bool allowed = false;
     std::size_t messages = 0;  // ready ones
-    std::string why_not;       // cause, consequence and remedy, where it exists and is not allowed
+    std::size_t consumers = 0;
+    std::string why_not;  // cause, consequence and remedy, where it exists and is not allowed
 };
 
-/// `records` may be null: then the arguments of the queue are all that is known. `insisted`: by the operator, whatever
-/// the limit is.
-MayLook may_look(Broker& broker, Records* records, const std::string& queue, bool insisted);
+/// `governance` may be null: then the arguments of the queue are all that is known. `insisted`: by the operator,
+/// whatever the limit is. Where nothing lies, nothing can happen to it.
+MayLook may_look(Broker& broker, const core::Governance* governance, const std::string& queue, bool insisted);
 
 }  // namespace retryd::commands

@@ -7,6 +7,7 @@
 #include "amqp/remedy.h"
 #include "commands/exit_code.h"
 #include "commands/meaning_json.h"
+#include "commands/safe_text.h"
 #include "config/load.h"
 
 namespace retryd::commands {
@@ -27,7 +28,7 @@ int Report::run(const std::function<int(const config::Settings&)>& rest) const {
 
 int Report::fail(const std::string& text, int code) const {
     if (options_.json) print_failure_json(text, false, out_);
-    err_ << "retryd: " << text << '\n';
+    err_ << "retryd: " << safe_lines(text) << '\n';
     return code;
 }
 

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
+
+#include "commands/safe_text.h"
 
 namespace retryd::commands {
 namespace {
@@ -16,7 +19,15 @@ std::size_t width(const std::string& text) {
 std::string plain(std::string text) {
     std::replace_if(
         text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20U || c == 0x7f; }, '?');
-    return text;
+    return safe_lines(text);
+}
+
+Rows plain(Rows rows) {
+    for (auto& row : rows) {
+        for (std::string& cell : row)
+            cell = plain(std::move(cell));
+    }
+    return rows;
 }
 
 std::vector<std::size_t> widths(const Rows& rows) {
@@ -31,12 +42,13 @@ std::vector<std::size_t> widths(const Rows& rows) {
 
 }  // namespace
 
-void print_table(const Rows& rows, const std::string& indent, std::ostream& out) {
+void print_table(const Rows& any_rows, const std::string& indent, std::ostream& out) {
+    const Rows rows = plain(any_rows);
     const auto widest = widths(rows);
     for (const auto& row : rows) {
         out << indent;
         for (std::size_t i = 0; i < row.size(); ++i) {
-            out << plain(row[i]);
+            out << row[i];
             if (i + 1 < row.size()) out << std::string(widest[i] - width(row[i]) + 2, ' ');
         }
         out << '\n';

@@ -46,6 +46,7 @@ void DepthCounter::run() {
 
 std::optional<DepthWatch::Subject> DepthCounter::await_subject() {
     std::unique_lock lock(state_->mutex);
+    if (!state_->subject) counting_.reset();  // it comes back with nothing against it
     state_->changed.wait(lock, [&] { return state_->stop || state_->subject; });
     if (state_->stop) return std::nullopt;
     if (counting_ != state_->subject) {

@@ -133,7 +133,7 @@ void HttpSide::look(core::SteadyTime now) {
     std::optional<DepthWatch::Subject> subject;
     if (standing.phase == Standing::Phase::consuming) subject = {configuration_.current(), standing.endpoint};
     serving_->depths.watch(subject);
-    tell_of_depths(serving_->depths.seen());
+    if (subject) tell_of_depths(serving_->depths.seen());
 }
 
 void HttpSide::tell_of_depths(const DepthWatch::Seen& seen) {

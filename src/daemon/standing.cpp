@@ -46,11 +46,10 @@ void Standing::consuming(const std::string& broker, const config::Endpoint& endp
     faults_.erase(disconnected_key);
 }
 
-void Standing::disconnected(const std::string& broker, const std::string& fault) {
+void Standing::disconnected(const std::string& broker, const std::string& fault, const std::string& consequence) {
     const std::lock_guard lock(mutex_);
     change(Phase::not_connected, broker, fault);
-    const std::string text = "not connected to " + broker + ": " + fault +
-                             ". Rejected messages wait in the error queue meanwhile, none is lost";
+    const std::string text = "not connected to " + broker + ": " + fault + ". " + consequence;
     faults_.try_emplace(disconnected_key, telemetry::LastingFault{wall_now(), ""}).first->second.text = text;
 }
 

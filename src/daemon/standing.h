@@ -35,7 +35,7 @@ class Standing {
     Now now() const;
 
     void consuming(const std::string& broker, const config::Endpoint& endpoint, const core::BrokerVersion& version);
-    void disconnected(const std::string& broker, const std::string& fault);
+    void disconnected(const std::string& broker, const std::string& fault, const std::string& consequence);
     /// The session is left in order: for good, or for another one.
     void leaving(bool for_good);
     void blocked(std::string_view reason);

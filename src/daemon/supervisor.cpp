@@ -22,8 +22,8 @@ void say(telemetry::Log& log, LogLevel level, const std::string& broker, const a
     const bool next_at_once = wait == core::Milliseconds::zero();
     const std::string next = next_at_once ? "trying the next broker" : "trying again in " + core::format_duration(wait);
     log.write(level, "disconnected",
-              broker + ": " + error.what() + ". Rejected messages wait in the error queue meanwhile, none is lost; " +
-                  next + "; " + amqp::remedy(error.kind()),
+              broker + ": " + error.what() + ". " + amqp::consequence(error.kind()) + "; " + next + "; " +
+                  amqp::remedy(error.kind()),
               {{"broker", broker}, {"cause", error.what()}, {"retry_in_ms", wait.count()}});
 }
 
@@ -84,7 +84,7 @@ void Rounds::after_fault(const config::Endpoint& endpoint, const amqp::Error& er
     const core::Milliseconds time = round_over ? backoff_.next(context_.dice()) : core::Milliseconds::zero();
     const std::string broker = name_of(endpoint);
     say(context_.log, faults_.is_news(broker, error.what()) ? LogLevel::error : LogLevel::debug, broker, error, time);
-    context_.http.standing().disconnected(broker, error.what());
+    context_.http.standing().disconnected(broker, error.what(), amqp::consequence(error.kind()));
     notify_status("not connected: " + std::string{error.what()});
     wait(time);
 }

@@ -53,11 +53,16 @@ void Clearance::consider(const core::Delivery& delivery) {
         ++counts_.not_selected;
     } else if (!order_.id.empty() && core::newest_replay_id(headers) == order_.id) {
         ++counts_.came_back;
-    } else if (order_.action == ClearanceOrder::Action::send && order_.to.empty() && parked.queue.empty()) {
+    } else if (order_.action == ClearanceOrder::Action::send && !has_home(parked)) {
         ++counts_.without_home;
     } else {
         take(delivery);
     }
+}
+
+bool Clearance::has_home(const core::Parked& parked) const {
+    if (!order_.to.empty()) return true;
+    return !parked.queue.empty() && order_.missing.count(parked.queue) == 0;
 }
 
 void Clearance::take(const core::Delivery& delivery) {
@@ -138,6 +143,7 @@ void Clearance::on_returned(std::string_view exchange, std::string_view routing_
 
 void Clearance::on_rejected(const core::Table& headers) {
     if (core::newest_replay_id(headers) != order_.id) return;
+    if (core::find(headers, core::header::attempt) != nullptr) return;  // has failed before, and was counted then
     ++counts_.failed;
     heed_failures();
 }

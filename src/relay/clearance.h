@@ -40,6 +40,7 @@ struct ClearanceOrder {
     std::string id;                                     // of this run
     std::string connection_user;                        // a foreign user-id is set aside
     std::set<std::string, std::less<>> through_return;  // these work queues are sent to through the return exchange
+    std::set<std::string, std::less<>> missing;         // these queues cannot be sent to: their messages stay
     int per_second = 0;                                 // 0: as fast as it goes
     std::optional<std::size_t> stop_above;              // failures; absent: whatever fails
 };
@@ -49,7 +50,7 @@ struct ClearanceCounts {
     std::size_t looked_at = 0;
     std::size_t not_selected = 0;
     std::size_t came_back = 0;     // of this very run: it failed again and was parked anew
-    std::size_t without_home = 0;  // selected, but nobody knows its work queue, and no other was named
+    std::size_t without_home = 0;  // selected, but its work queue is not known or missing, and no other was named
     std::size_t selected = 0;      // the rest
 
     // What became of the selected.
@@ -121,6 +122,7 @@ class Clearance {
 
   private:
     void end(End why);
+    bool has_home(const core::Parked& parked) const;
     void consider(const core::Delivery& delivery);
     void take(const core::Delivery& delivery);
     void send_waiting(const core::Now& now);

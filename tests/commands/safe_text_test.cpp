@@ -1,6 +1,10 @@
 // Texts of strangers on a terminal.
 #include "commands/safe_text.h"
 
+#include <sstream>
+
+#include "commands/report.h"
+#include "commands/table.h"
 #include "support/catch.h"
 
 namespace retryd::commands {
@@ -55,6 +59,16 @@ TEST_CASE("an age has its two largest units") {
     CHECK(age(1'000'000 - 90'061, now) == "1d1h");
     CHECK(age(2'000'000, now) == "0s");
     CHECK(age(18'446'744'073'709'551'615U, now) == "0s");
+}
+
+TEST_CASE("a table and a complaint let nothing through that moves a cursor or turns the direction of writing") {
+    std::ostringstream out;
+    print_table({{"a\x1b[2J\nb", "g.c1\u009b31m", "g.bidi\u202e", "^a\\.b$"}}, "", out);
+    CHECK(out.str() == "a?[2J?b  g.c1\\u{9b}31m  g.bidi\\u{202e}  ^a\\.b$\n");
+    std::ostringstream nothing;
+    std::ostringstream err;
+    Report({"", false, false}, nothing, err).fail("queue 'evil\x1b]0;PWNED\x07'", 1);
+    CHECK(err.str() == "retryd: queue 'evil\\x1b]0;PWNED\\x07'\n");
 }
 
 }  // namespace retryd::commands

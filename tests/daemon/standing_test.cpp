@@ -29,7 +29,7 @@ const core::BrokerVersion version{4, 3, 6};
 TEST_CASE("standing: ready while it consumes, and why not in plain words otherwise") {
     Standing standing;
     CHECK(reason_of(standing) == "starting: not connected to a broker yet");
-    standing.disconnected("h:1, vhost '/'", "Connection refused");
+    standing.disconnected("h:1, vhost '/'", "Connection refused", "None is lost");
     CHECK(reason_of(standing) == "not connected to h:1, vhost '/': Connection refused");
     standing.consuming("h:1, vhost '/'", {}, version);
     CHECK(reason_of(standing).empty());
@@ -53,16 +53,16 @@ TEST_CASE("standing: a broker that takes no messages is a fault, but no reason n
     standing.unblocked();
     CHECK(faults_of(standing).empty());
     standing.blocked("low on disk");
-    standing.disconnected("h", "gone");
+    standing.disconnected("h", "gone", "None is lost");
     CHECK_FALSE(standing.now().blocked.has_value());
     CHECK(faults_of(standing).size() == 1);
 }
 
 TEST_CASE("standing: a lasting fault keeps the moment when it began") {
     Standing standing;
-    standing.disconnected("h", "one");
+    standing.disconnected("h", "one", "None is lost");
     const core::WallTime since = standing.now().faults.at(0).since;
-    standing.disconnected("h", "two");
+    standing.disconnected("h", "two", "None is lost");
     CHECK(standing.now().faults.at(0).since == since);
     CHECK(standing.now().faults.at(0).text.find("two") != std::string::npos);
 }

@@ -3,6 +3,7 @@
 #include <deque>
 #include <vector>
 
+#include "core/compose_replay.h"
 #include "fuzz/require.h"
 #include "fuzz/rounds.h"
 #include "fuzz/targets.h"
@@ -51,6 +52,7 @@ constexpr std::array header_names{"x-death"sv,
                                   "retryd-expiration"sv,
                                   "retryd-parked-reason"sv,
                                   "retryd-parked-at"sv,
+                                  "retryd-replays"sv,
                                   "CC"sv,
                                   "BCC"sv,
                                   "x-first-death-queue"sv,
@@ -170,6 +172,21 @@ class Forger {
     std::deque<std::vector<Value>> arrays_;
 };
 
+/// Whatever it tells, a parked message goes home with a fresh count and with that said in a header that stays small.
+void send_back(const core::Message& parked, std::string_view to) {
+    const core::ReplayStamp stamp{1'800'000'000, "0123456789abcdef", "email.parked"};
+    core::ReplayScratch scratch;
+    const Table told = parked.properties.header_table();
+    const core::Message home =
+        core::compose_replay(parked, core::read_parked(told, "retryd.errors"), to, stamp, "retryd", scratch);
+    const Table headers = home.properties.header_table();
+    require(core::newest_replay_id(headers) == stamp.id, "a replay is written down");
+    require(core::read_replays(headers).size() <= core::most_replays, "of replays only the newest stay");
+    require(core::read_carried(headers, to).attempt == 0, "a replayed message begins anew");
+    for (const std::string_view gone : {"x-death"sv, "x-delivery-count"sv, "CC"sv, "BCC"sv, "retryd-parked-reason"sv})
+        require(core::find(headers, gone) == nullptr, "a replayed message leaves its past behind");
+}
+
 }  // namespace
 
 void deaths(std::string_view input) {
@@ -183,6 +200,7 @@ void deaths(std::string_view input) {
     if ((options & 4U) != 0) message.properties.user_id = forger.text().substr(0, 255);
     if ((options & 8U) != 0) message.properties.priority = bytes.byte();
     if ((options & 16U) != 0) message.properties.delivery_mode = bytes.byte();
+    send_back(message, forger.text().substr(0, 255));
     const Array forged = forger.death_entries();
     Passage passage{policy_of((options & 1U) == 0)};
     carry_to_the_end(passage, message, forged, bytes);

@@ -2,6 +2,7 @@
 #include "relay/clearance.h"
 
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <string>
 #include <vector>
@@ -242,6 +243,28 @@ TEST_CASE("what others reject is no failure of this run") {
     CHECK(s.clearance.ended() == End::none);
     s.reject_one_of_ours();
     CHECK(s.clearance.ended() == End::failures);
+}
+
+TEST_CASE("a message that fails again and again on its way up the ladder is one failure") {
+    Scene s(order_of(10));
+    core::ReplayFields fields;
+    const Value replays = core::write_replays({{.id = "this-run"}}, fields);
+    const std::array again{core::Field{core::header::replays, replays},
+                           core::Field{core::header::attempt, Value::of_long(1)}};
+    s.reject_one_of_ours();
+    s.clearance.on_rejected({again.data(), again.size()});
+    CHECK(s.clearance.counts().failed == 1);
+}
+
+TEST_CASE("what belongs to a queue that is missing stays, and the others go") {
+    ClearanceOrder order = order_of(10);
+    order.missing = {"gone"};
+    Scene s(order);
+    s.deliver("gone");
+    s.deliver("email");
+    s.tick();
+    CHECK(s.clearance.counts().without_home == 1);
+    CHECK(s.clearance.counts().selected == 1);
 }
 
 TEST_CASE("refusals of the work queue count as failures") {
