@@ -35,7 +35,7 @@ struct Inventory {
 
 /// No more than so many queues, those that the configuration names first: all of them have to be asked for within a
 /// minute.
-inline constexpr std::size_t most_kept_queues = 5'000;
+inline constexpr std::size_t most_kept_queues = 4'000;
 
 /// What is known beside the configuration.
 struct Seen {
