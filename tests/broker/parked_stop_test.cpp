@@ -134,8 +134,8 @@ TEST_CASE("SIGINT ends a replay in order: what was sent is settled, nothing is t
 TEST_CASE("SIGINT ends a replay in time although the broker takes no messages, and nothing is lost") {
     ParkedScene s;
     s.park(300);
-    const auto replay = s.start_parked({"replay", "--all", "--rate", "50", "--stop-after", "never"});
-    REQUIRE(await([&] { return s.depth(s.work) >= 10; }));
+    const auto replay = s.start_parked({"replay", "--all", "--rate", "10", "--stop-after", "never"});
+    REQUIRE(await([&] { return s.depth(s.work) >= 3; }));
     {
         const Alarm alarm(Alarm::Cause::memory);
         REQUIRE(await([&] { return s.output().find("takes no messages") != std::string::npos; }, seconds(20)));
