@@ -9,9 +9,8 @@ std::string remedy(Error::Kind kind) {
         case Error::Kind::refused_login:
             return "check broker.username, the password and that the user may use the vhost";
         case Error::Kind::refused:
-            return "until that is mended no message is retried. The broker's words say what it refused: a permission "
-                   "of "
-                   "the user, or a queue or exchange that is there with other arguments";
+            return "until that is mended no message is retried. The broker's words say what it refused: a "
+                   "permission of the user, or a queue or exchange that is there with other arguments";
         case Error::Kind::lost:
         case Error::Kind::cancelled:
         case Error::Kind::protocol:
@@ -22,9 +21,8 @@ std::string remedy(Error::Kind kind) {
 
 std::string consequence(Error::Kind kind) {
     if (kind == Error::Kind::cancelled) {
-        return "If the queue was deleted, what lay in it is gone, and until it is declared again the broker drops what "
-               "is "
-               "rejected; else rejected messages wait in it";
+        return "If the queue was deleted, what lay in it is gone, and until it is declared again the broker drops "
+               "what is rejected; else rejected messages wait in it";
     }
     return "Rejected messages wait in the error queue meanwhile, none is lost";
 }

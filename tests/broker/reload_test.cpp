@@ -57,7 +57,7 @@ struct Change : Scenario {
         Worker judge(judged, 500);
         bool changed = false;
         Clock::time_point last_arrival = Clock::now();
-        while (since(last_arrival) < seconds(10)) {
+        while (since(last_arrival) < patience) {
             const bool climbed = reject_what_comes(climber, 250);
             if (reject_what_comes(judge, 250) || climbed) last_arrival = Clock::now();
             const std::uint32_t old_ones = depth(old_place);

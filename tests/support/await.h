@@ -1,6 +1,7 @@
 // Waiting for what must become true, instead of sleeping for as long as it might take.
 #pragma once
 
+#include <algorithm>
 #include <chrono>
 #include <thread>
 
@@ -10,7 +11,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-inline constexpr milliseconds patience{10'000};  // for what takes milliseconds, on a machine that is busy
+inline constexpr milliseconds patience{30'000};  // for what takes milliseconds, on a machine that is busy
 
 /// Asks until the condition holds (true at once) or the time is over (false).
 template <typename Condition>
@@ -26,5 +27,16 @@ bool await(Condition condition, milliseconds within = patience, milliseconds pau
 inline milliseconds since(Clock::time_point start) {
     return std::chrono::duration_cast<milliseconds>(Clock::now() - start);
 }
+
+/// How late something comes that is waited for several times. A busy machine holds up one or the other; what is slow by
+/// itself is late each time.
+class Lateness {
+  public:
+    void add(milliseconds waited, milliseconds due) { least_ = std::min(least_, waited - due); }
+    milliseconds least() const { return least_; }
+
+  private:
+    milliseconds least_ = milliseconds::max();
+};
 
 }  // namespace retryd::test
