@@ -51,6 +51,11 @@ run_broker() {
     run_suite "broker tests on RabbitMQ $1" "$tests/broker/broker_tests" 900 "${filter[@]}"
 }
 
+# The one test that is too long for each broker.
+run_replay() {
+    run_suite "replay of 10,000 parked messages on RabbitMQ $1" "$tests/broker/broker_tests" 300 '[.ten-thousand]'
+}
+
 run_faults() {
     run_suite "fault tests on RabbitMQ $1" "$tests/faults/fault_tests" 900 "${filter[@]}"
 }
