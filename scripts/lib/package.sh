@@ -34,10 +34,10 @@ debian_flags() {
 build_package() (
     cd "$1" || return
     eval "$(debian_flags)"
-    # shellcheck disable=SC2153  # both come from debian_flags
-    export CXXFLAGS+=" $CPPFLAGS" LC_ALL=C.UTF-8 TZ=UTC
+    export LC_ALL=C.UTF-8 TZ=UTC
     umask 022
     step "configuring the package" "$work/configure.log" cmake --preset package -B "$2" \
+        -DCMAKE_CXX_FLAGS="$CXXFLAGS $CPPFLAGS" -DCMAKE_EXE_LINKER_FLAGS="$LDFLAGS" \
         -DRETRYD_PACKAGE_REVISION="$revision"
     step "building it" "$work/build.log" cmake --build "$2" --target retryd packaging/all --parallel "$(nproc)"
     rm -f "$2"/*.deb
