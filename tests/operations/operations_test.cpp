@@ -1,30 +1,17 @@
 // That the alerts, the dashboard and docs/operations.md hold together. Most of it is looked at by `holds`, beside this.
-#include <sys/wait.h>
-
-#include <array>
-#include <cstdio>
 #include <fstream>
 #include <iterator>
 #include <string>
 
 #include "core/decide.h"
 #include "support/catch.h"
+#include "support/findings.h"
 
 namespace retryd {
 namespace {
 
-/// What `holds` finds; a line when it cannot be run.
-std::string findings(const std::string& check) {
-    const std::string command = std::string{RETRYD_HOLDS} + " " + check + " " RETRYD_PROJECT " 2>&1";
-    FILE* pipe = popen(command.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    std::string text;
-    std::array<char, 4096> part{};
-    while (const std::size_t size = fread(part.data(), 1, part.size(), pipe))
-        text.append(part.data(), size);
-    const int status = pclose(pipe);
-    const bool good = WIFEXITED(status) && WEXITSTATUS(status) == 0;
-    return good || !text.empty() ? text : "'" + command + "' failed and said nothing";
+std::string found(const std::string& check) {
+    return findings(RETRYD_HOLDS, check, RETRYD_PROJECT);
 }
 
 std::string operations_book() {
@@ -44,27 +31,27 @@ std::string section_of(core::ParkReason reason) {
 }  // namespace
 
 TEST_CASE("operations: the alert rules are sound; each fires when it should and is silent when it should be") {
-    CHECK(findings("rules") == "");
+    CHECK(found("rules") == "");
 }
 
 TEST_CASE("operations: alerts and dashboard name metrics and labels that retryd has") {
-    CHECK(findings("names") == "");
+    CHECK(found("names") == "");
 }
 
 TEST_CASE("operations: every alert has its runbook in docs/operations.md") {
-    CHECK(findings("runbooks") == "");
+    CHECK(found("runbooks") == "");
 }
 
 TEST_CASE("operations: every link in docs/operations.md leads somewhere") {
-    CHECK(findings("links") == "");
+    CHECK(found("links") == "");
 }
 
 TEST_CASE("operations: the dashboard is valid, complete and asks the datasource that its reader chooses") {
-    CHECK(findings("dashboard") == "");
+    CHECK(found("dashboard") == "");
 }
 
 TEST_CASE("operations: every panel of the dashboard shows something") {
-    CHECK(findings("panels") == "");
+    CHECK(found("panels") == "");
 }
 
 TEST_CASE("operations: every reason why a message is parked has its section in docs/operations.md") {
