@@ -59,16 +59,17 @@ certificate() {
     openssl x509 -req -in "$1.csr" -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile <(echo "$3") -out "$1.pem"
 }
 
-# write_certificates FOLDER - an authority; with its word for them a broker, and a client. The broker's name looks like an
-# address, since not every bare system can resolve localhost; as a DNS name, for that is what clients compare.
+# write_certificates FOLDER - an authority; with its word for them a broker, and a client, who is the user guest where the
+# broker lets certificates log in.
 write_certificates() {
     mkdir -p "$1"
     (
         cd "$1"
         openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj "/CN=tests of retryd" \
             -keyout ca.key -out ca.pem
-        certificate server 127.0.0.1 subjectAltName=DNS:127.0.0.1
-        certificate client retryd extendedKeyUsage=clientAuth
+        certificate server localhost subjectAltName=DNS:localhost,IP:127.0.0.1
+        cat server.key >>server.pem
+        certificate client guest extendedKeyUsage=clientAuth
     ) &>"$1/openssl.log" || fail "openssl made no certificates" "no broker was started" "read $1/openssl.log"
 }
 
@@ -85,15 +86,21 @@ listeners.ssl.1 = 127.0.0.1:$5
 listeners.ssl.2 = 127.0.0.2:$5
 ssl_options.cacertfile = /mnt/tls/ca.pem
 ssl_options.certfile = /mnt/tls/server.pem
-ssl_options.keyfile = /mnt/tls/server.key
+ssl_options.keyfile = /mnt/tls/server.pem
 ssl_options.verify = verify_peer
 ssl_options.fail_if_no_peer_cert = true
+auth_mechanisms.1 = PLAIN
+auth_mechanisms.2 = EXTERNAL
+ssl_cert_login_from = common_name
 log.file.level = info
 CONF
-    echo '[].' >"$1/enabled_plugins"
+    if [[ -e /proc/net/if_inet6 ]] && grep -q '^0\{31\}1 ' /proc/net/if_inet6; then
+        echo "listeners.ssl.3 = ::1:$5" >>"$1/rabbitmq.conf"
+    fi
+    echo '[rabbitmq_auth_mechanism_ssl].' >"$1/enabled_plugins"
     if (($4)); then
         printf 'management.tcp.ip = 127.0.0.1\nmanagement.tcp.port = %s\n' "$3" >>"$1/rabbitmq.conf"
-        echo '[rabbitmq_management].' >"$1/enabled_plugins"
+        echo '[rabbitmq_auth_mechanism_ssl, rabbitmq_management].' >"$1/enabled_plugins"
     fi
 }
 

@@ -30,7 +30,17 @@ std::string explain(int status, const config::Endpoint& endpoint, core::Millisec
         const std::string reason = why_unreachable(endpoint.host, endpoint.port);
         if (!reason.empty()) return reason;
     }
-    return explain_tls(status, endpoint.host).value_or(amqp_error_string2(status));
+    return amqp_error_string2(status);
+}
+
+[[noreturn]] void fail(int status, amqp_socket_t* socket, const config::Endpoint& endpoint,
+                       const config::Broker& settings) {
+    const std::string beginning = "cannot connect to the broker at " + peer_of(endpoint) + ": ";
+    if (endpoint.tls && status != AMQP_STATUS_SOCKET_ERROR) {
+        const auto reason = explain_tls(socket, status, endpoint.host, settings.tls);
+        if (reason) throw Error(Error::Kind::insecure, beginning + *reason);
+    }
+    throw Error(Error::Kind::unreachable, beginning + explain(status, endpoint, settings.connect_timeout));
 }
 
 /// A connection whose data the broker does not take for so long is broken, even while the broker's host answers.
@@ -52,18 +62,15 @@ State connect(const config::Endpoint& endpoint, const config::Broker& settings, 
     if (!state) throw std::bad_alloc();
     const auto deadline = Clock::now() + settings.connect_timeout;
     amqp_socket_t* const socket =
-        endpoint.tls ? new_tls_socket(state.get(), settings.tls) : amqp_tcp_socket_new(state.get());
+        endpoint.tls ? new_tls_socket(state.get(), endpoint.host, settings.tls) : amqp_tcp_socket_new(state.get());
     if (socket == nullptr) throw std::bad_alloc();
 
     const timeval patience = until(deadline);
     const int status = amqp_socket_open_noblock(socket, endpoint.host.c_str(), endpoint.port, &patience);
-    if (status != AMQP_STATUS_OK) {
-        throw Error(Error::Kind::unreachable, "cannot connect to the broker at " + peer_of(endpoint) + ": " +
-                                                  explain(status, endpoint, settings.connect_timeout));
-    }
+    if (status != AMQP_STATUS_OK) fail(status, socket, endpoint, settings);
     const timeval rest = until(deadline);
     amqp_set_handshake_timeout(state.get(), &rest);
-    log_in(state.get(), endpoint, settings.heartbeat, name);
+    log_in(state.get(), endpoint, settings, name);
     set_patience(amqp_get_sockfd(state.get()), std::chrono::seconds(amqp_get_heartbeat(state.get())));
     return state;
 }

@@ -10,7 +10,8 @@ namespace retryd::amqp {
 class Error : public std::runtime_error {
   public:
     enum class Kind {
-        unreachable,    // no connection: refused, unresolved, timed out, TLS failed
+        unreachable,    // no connection: refused, unresolved, timed out
+        insecure,       // TLS does not come about: a certificate is refused, or a file of broker.tls is of no use
         refused_login,  // wrong credentials, no such vhost, no access to it
         lost,           // an established connection ended
         cancelled,      // the broker took the consumer of the error queue away

@@ -4,6 +4,7 @@
 
 #include "amqp/connect.h"
 #include "amqp/error.h"
+#include "amqp/tls.h"
 
 namespace retryd::amqp {
 namespace {
@@ -32,17 +33,53 @@ amqp_table_t table_of(std::array<amqp_table_entry_t, count>& entries) {
     return {static_cast<int>(count), entries.data()};
 }
 
-[[noreturn]] void refuse(const config::Endpoint& endpoint, const amqp_connection_close_t& close) {
-    throw Error(
-        Error::Kind::refused_login,
-        "the broker at " + peer_of(endpoint) + " refused user '" + endpoint.username + "' on vhost '" + endpoint.vhost +
-            "': " + std::to_string(close.reply_code) + ' ' + std::string{view_of(close.reply_text)} +
-            (close.reply_code == AMQP_ACCESS_REFUSED
-                 ? "; check user name and password (rabbitmqctl authenticate_user)"
-                 : "; check that the vhost exists and that the user may enter it (rabbitmqctl set_permissions)"));
+bool is_external(const config::Broker& settings) {
+    return settings.auth_mechanism == config::AuthMechanism::external;
 }
 
-[[noreturn]] void fail(const config::Endpoint& endpoint, int status) {
+/// RabbitMQ takes the user's name from the certificate, its whole subject unless it is told otherwise.
+std::string remedy_for_certificate(const OwnNames& own) {
+    return "; a user of the certificate's name has to be there: '" + own.subject + "'" +
+           (own.common_name.empty()
+                ? ""
+                : ", or '" + own.common_name + "' where the broker has ssl_cert_login_from = common_name") +
+           " (rabbitmqctl add_user, set_permissions)";
+}
+
+[[noreturn]] void refuse(amqp_connection_state_t state, const config::Endpoint& endpoint,
+                         const config::Broker& settings, const amqp_connection_close_t& close) {
+    const bool external = is_external(settings);
+    std::string remedy = "; check that the vhost exists and that the user may enter it (rabbitmqctl set_permissions)";
+    if (close.reply_code == AMQP_ACCESS_REFUSED) {
+        remedy = external ? remedy_for_certificate(own_names(amqp_get_socket(state)))
+                          : "; check user name and password (rabbitmqctl authenticate_user)";
+    }
+    const std::string who = external ? "the user of retryd's certificate" : "user '" + endpoint.username + "'";
+    throw Error(Error::Kind::refused_login, "the broker at " + peer_of(endpoint) + " refused " + who + " on vhost '" +
+                                                endpoint.vhost + "': " + std::to_string(close.reply_code) + ' ' +
+                                                std::string{view_of(close.reply_text)} + remedy);
+}
+
+std::string not_offered(bool external) {
+    if (!external) {
+        return "it takes no user with a password (PLAIN); allow it in the broker's auth_mechanisms, or log in with a "
+               "certificate (broker.auth_mechanism: external)";
+    }
+    return "it offers no login with a certificate (EXTERNAL); that takes the plugin rabbitmq_auth_mechanism_ssl, "
+           "EXTERNAL among the broker's auth_mechanisms, and ssl_options.verify = verify_peer";
+}
+
+[[noreturn]] void fail(amqp_connection_state_t state, const config::Endpoint& endpoint, const config::Broker& settings,
+                       int status) {
+    const std::string beginning = "cannot log in to the broker at " + peer_of(endpoint) + ": ";
+    if (status == AMQP_STATUS_BROKER_UNSUPPORTED_SASL_METHOD) {
+        throw Error(Error::Kind::refused_login, beginning + not_offered(is_external(settings)));
+    }
+    const bool greeted = amqp_get_server_properties(state)->num_entries > 0;
+    if (endpoint.tls && !greeted) {  // with TLS 1.3 a refusal of our certificate comes only now
+        const auto reason = explain_tls(amqp_get_socket(state), status, endpoint.host, settings.tls);
+        if (reason) throw Error(Error::Kind::insecure, beginning + *reason);
+    }
     std::string reason = amqp_error_string2(status);
     if (status == AMQP_STATUS_TIMEOUT) {
         reason = "connected, but no answer in time";
@@ -50,12 +87,24 @@ amqp_table_t table_of(std::array<amqp_table_entry_t, count>& entries) {
                status == AMQP_STATUS_SOCKET_ERROR) {
         reason += endpoint.tls ? "; is this an AMQP port?" : "; is this an AMQP port, and one without TLS?";
     }
-    throw Error(Error::Kind::unreachable, "cannot log in to the broker at " + peer_of(endpoint) + ": " + reason);
+    throw Error(Error::Kind::unreachable, beginning + reason);
+}
+
+amqp_rpc_reply_t log_in_as(amqp_connection_state_t state, const config::Endpoint& endpoint,
+                           const config::Broker& settings, const amqp_table_t& properties) {
+    const int heartbeat = static_cast<int>(settings.heartbeat.count());
+    if (is_external(settings)) {
+        // RabbitMQ does not read the identity, and rabbitmq-c takes an empty one for a lack of memory.
+        return amqp_login_with_properties(state, endpoint.vhost.c_str(), any_channel_max, frame_max, heartbeat,
+                                          &properties, AMQP_SASL_METHOD_EXTERNAL, "retryd");
+    }
+    return amqp_login_with_properties(state, endpoint.vhost.c_str(), any_channel_max, frame_max, heartbeat, &properties,
+                                      AMQP_SASL_METHOD_PLAIN, endpoint.username.c_str(), endpoint.password.c_str());
 }
 
 }  // namespace
 
-void log_in(amqp_connection_state_t state, const config::Endpoint& endpoint, std::chrono::seconds heartbeat,
+void log_in(amqp_connection_state_t state, const config::Endpoint& endpoint, const config::Broker& settings,
             const std::string& name) {
     // Without consumer_cancel_notify a deleted error queue stops deliveries without a word; without
     // connection.blocked an alarm is invisible.
@@ -67,15 +116,11 @@ void log_in(amqp_connection_state_t state, const config::Endpoint& endpoint, std
     capability_entry.value.value.table = table_of(capabilities);
     std::array properties{text_entry("connection_name", name), text_entry("product", "retryd"),
                           text_entry("version", RETRYD_VERSION), text_entry("information", ""), capability_entry};
-    const amqp_table_t table = table_of(properties);
-
-    const amqp_rpc_reply_t reply = amqp_login_with_properties(
-        state, endpoint.vhost.c_str(), any_channel_max, frame_max, static_cast<int>(heartbeat.count()), &table,
-        AMQP_SASL_METHOD_PLAIN, endpoint.username.c_str(), endpoint.password.c_str());
+    const amqp_rpc_reply_t reply = log_in_as(state, endpoint, settings, table_of(properties));
     if (reply.reply_type == AMQP_RESPONSE_NORMAL) return;
-    if (reply.reply_type != AMQP_RESPONSE_SERVER_EXCEPTION) fail(endpoint, reply.library_error);
-    if (reply.reply.id != AMQP_CONNECTION_CLOSE_METHOD) fail(endpoint, AMQP_STATUS_WRONG_METHOD);
-    refuse(endpoint, *static_cast<const amqp_connection_close_t*>(reply.reply.decoded));
+    if (reply.reply_type != AMQP_RESPONSE_SERVER_EXCEPTION) fail(state, endpoint, settings, reply.library_error);
+    if (reply.reply.id != AMQP_CONNECTION_CLOSE_METHOD) fail(state, endpoint, settings, AMQP_STATUS_WRONG_METHOD);
+    refuse(state, endpoint, settings, *static_cast<const amqp_connection_close_t*>(reply.reply.decoded));
 }
 
 }  // namespace retryd::amqp

@@ -6,8 +6,12 @@ std::string remedy(Error::Kind kind) {
     switch (kind) {
         case Error::Kind::unreachable:
             return "check that the broker runs and that broker.uri names it";
+        case Error::Kind::insecure:
+            return "the files of broker.tls are read anew each time, and what the broker sends, `openssl s_client "
+                   "-showcerts "
+                   "-connect HOST:PORT` shows";
         case Error::Kind::refused_login:
-            return "check broker.username, the password and that the user may use the vhost";
+            return "check who retryd logs in as (`retryd check`), and that this user may use the vhost";
         case Error::Kind::refused:
             return "until that is mended no message is retried. The broker's words say what it refused: a "
                    "permission of the user, or a queue or exchange that is there with other arguments";

@@ -1,56 +1,20 @@
 #include "amqp/tls.h"
 
 #include <arpa/inet.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
 
 #include <array>
-#include <filesystem>
 #include <new>
 
-#include "amqp/error.h"
+#include "amqp/certificate.h"
+#include "amqp/tls_files.h"
+#include "amqp/tls_refusal.h"
+#include "amqp/tls_watch.h"
 
 namespace retryd::amqp {
 namespace {
-
-[[noreturn]] void unusable(const std::string& what) {
-    throw Error(Error::Kind::unreachable, "cannot use " + what);
-}
-
-#if AMQP_VERSION >= AMQP_VERSION_CODE(0, 14, 0, 0)
-void trust_system(amqp_socket_t* socket) {
-    if (amqp_ssl_socket_enable_default_verify_paths(socket) != AMQP_STATUS_OK) {
-        unusable("the system's CA certificates; name a file with broker.tls.ca_file");
-    }
-}
-#else
-/// The bundles of Debian, Fedora and Alpine. rabbitmq-c cannot ask OpenSSL for its own before 0.14.
-void trust_system(amqp_socket_t* socket) {
-    constexpr std::array bundles{"/etc/ssl/certs/ca-certificates.crt", "/etc/pki/tls/certs/ca-bundle.crt",
-                                 "/etc/ssl/cert.pem"};
-    for (const char* bundle : bundles) {
-        if (std::error_code ignored; !std::filesystem::exists(bundle, ignored)) continue;
-        if (amqp_ssl_socket_set_cacert(socket, bundle) == AMQP_STATUS_OK) return;
-    }
-    unusable(
-        "the system's CA certificates: none found; install ca-certificates or name a file with broker.tls.ca_file");
-}
-#endif
-
-void trust(amqp_socket_t* socket, const config::Tls& tls) {
-    if (!tls.verify_peer) return;
-    if (tls.ca_file.empty()) return trust_system(socket);
-    if (amqp_ssl_socket_set_cacert(socket, tls.ca_file.c_str()) != AMQP_STATUS_OK) {
-        unusable("broker.tls.ca_file " + tls.ca_file + ": not readable, or no PEM certificate in it");
-    }
-}
-
-void identify(amqp_socket_t* socket, const config::Tls& tls) {
-    if (tls.cert_file.empty()) return;
-    amqp_ssl_socket_set_key_passwd(socket, "");  // else OpenSSL asks for a passphrase on the terminal
-    if (amqp_ssl_socket_set_key(socket, tls.cert_file.c_str(), tls.key_file.c_str()) != AMQP_STATUS_OK) {
-        unusable("broker.tls.cert_file " + tls.cert_file + " with key_file " + tls.key_file +
-                 ": not readable, not PEM, encrypted, or they do not belong together");
-    }
-}
 
 bool is_address(const std::string& host) {
     std::array<unsigned char, sizeof(in6_addr)> address{};
@@ -58,34 +22,56 @@ bool is_address(const std::string& host) {
            inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
 }
 
+SSL_CTX* context_of(amqp_socket_t* socket) {
+    return static_cast<SSL_CTX*>(amqp_ssl_socket_get_context(socket));
+}
+
+/// An address is looked for among the certificate's addresses alone, a name among its names.
+void expect(SSL_CTX* context, const std::string& host) {
+    X509_VERIFY_PARAM* const param = SSL_CTX_get0_param(context);
+    X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
+    const int set = is_address(host) ? X509_VERIFY_PARAM_set1_ip_asc(param, host.c_str())
+                                     : X509_VERIFY_PARAM_set1_host(param, host.c_str(), host.size());
+    if (set != 1) throw std::bad_alloc();  // without a host everyone's certificate would do
+}
+
+bool is_broken_off(int status) {
+    return status == AMQP_STATUS_SSL_ERROR || status == AMQP_STATUS_SSL_CONNECTION_FAILED ||
+           status == AMQP_STATUS_SSL_PEER_VERIFY_FAILED || status == AMQP_STATUS_SOCKET_ERROR ||
+           status == AMQP_STATUS_CONNECTION_CLOSED;
+}
+
 }  // namespace
 
-amqp_socket_t* new_tls_socket(amqp_connection_state_t state, const config::Tls& tls) {
+amqp_socket_t* new_tls_socket(amqp_connection_state_t state, const std::string& host, const config::Tls& tls) {
     amqp_socket_t* const socket = amqp_ssl_socket_new(state);
     if (socket == nullptr) throw std::bad_alloc();
-    amqp_ssl_socket_set_ssl_versions(socket, AMQP_TLSv1_2, AMQP_TLSvLATEST);
+    SSL_CTX* const context = context_of(socket);
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
     amqp_ssl_socket_set_verify_peer(socket, tls.verify_peer ? 1 : 0);
-    amqp_ssl_socket_set_verify_hostname(socket, tls.verify_hostname ? 1 : 0);
-    trust(socket, tls);
-    identify(socket, tls);
+    amqp_ssl_socket_set_verify_hostname(socket, 0);  // OpenSSL does it, which knows addresses as well
+    if (tls.verify_hostname) expect(context, host);
+    watch(context, tls, !is_address(host));
+    trust(context, tls);
+    identify(context, tls);
     return socket;
 }
 
-std::optional<std::string> explain_tls(int status, const std::string& host) {
-    switch (status) {
-        case AMQP_STATUS_SSL_CONNECTION_FAILED:
-            return "the TLS handshake failed; is this the broker's TLS port (5671, as a rule), and does the broker "
-                   "want a "
-                   "client certificate (broker.tls.cert_file)?";
-        case AMQP_STATUS_SSL_PEER_VERIFY_FAILED:
-            return "its certificate is not trusted; name the CA that signed it with broker.tls.ca_file";
-        case AMQP_STATUS_SSL_HOSTNAME_VERIFY_FAILED:
-            return "its certificate is not for the name " + host +
-                   (is_address(host) ? "; an IP address is never accepted: connect by the name in the certificate"
-                                     : "; connect by a name in the certificate");
-        default:
-            return std::nullopt;
-    }
+std::optional<std::string> explain_tls(amqp_socket_t* socket, int status, const std::string& host,
+                                       const config::Tls& tls) {
+    if (!is_broken_off(status)) return std::nullopt;
+    SSL_CTX* const context = context_of(socket);
+    const TlsWatch& watch = watch_of(context);
+    if (watch.refusal != X509_V_OK) return refusal_of_theirs(watch, host, tls);
+    if (auto refusal = refusal_of_ours(watch, SSL_CTX_get0_certificate(context), tls)) return refusal;
+    if (status != AMQP_STATUS_SSL_CONNECTION_FAILED) return std::nullopt;
+    return failed_handshake(ERR_peek_last_error());
+}
+
+OwnNames own_names(amqp_socket_t* socket) {
+    const X509* const own = SSL_CTX_get0_certificate(context_of(socket));
+    if (own == nullptr) return {};
+    return {subject_of(own), common_name_of(own)};
 }
 
 }  // namespace retryd::amqp

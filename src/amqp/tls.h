@@ -9,11 +9,20 @@
 
 namespace retryd::amqp {
 
-/// Not connected yet; belongs to `state`. TLS 1.2 at least; peer and host name are verified unless the settings say
-/// otherwise. Throws Error where a file cannot be used.
-amqp_socket_t* new_tls_socket(amqp_connection_state_t state, const config::Tls& tls);
+/// Not connected yet; belongs to `state`. TLS 1.2 at least. OpenSSL verifies the peer, and that its certificate is for
+/// `host`, a name or an address, unless the settings say otherwise. Throws Error where a file cannot be used.
+amqp_socket_t* new_tls_socket(amqp_connection_state_t state, const std::string& host, const config::Tls& tls);
 
-/// Nothing for what has nothing to do with TLS.
-std::optional<std::string> explain_tls(int status, const std::string& host);
+/// Why a connection over a socket of new_tls_socket() did not come about: cause and remedy. To be asked at once, in the
+/// same thread. Nothing for a status that has nothing to do with TLS.
+std::optional<std::string> explain_tls(amqp_socket_t* socket, int status, const std::string& host,
+                                       const config::Tls& tls);
+
+/// The names by which a broker may know the certificate of such a socket: subject and common name. Empty without one.
+struct OwnNames {
+    std::string subject;
+    std::string common_name;
+};
+OwnNames own_names(amqp_socket_t* socket);
 
 }  // namespace retryd::amqp

@@ -106,6 +106,11 @@ class Doctor {
     }
 
     void look_at_permissions() {
+        if (settings_.broker.endpoints.front().username.empty()) {
+            return not_seen(
+                "the permissions of retryd's user: which one a certificate stands for, the broker decides "
+                "(broker.username tells it to doctor)");
+        }
         const auto given = records_->permissions();
         if (!given) {
             return not_seen(

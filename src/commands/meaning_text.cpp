@@ -26,11 +26,17 @@ std::string verification(const config::Tls& tls) {
     return "certificate verified against " + authorities + (tls.verify_hostname ? "" : ", host name NOT verified");
 }
 
+std::string login(const config::Broker& broker, const config::Endpoint& endpoint) {
+    if (broker.auth_mechanism == config::AuthMechanism::plain) return "user " + endpoint.username;
+    const std::string user = endpoint.username.empty() ? "user" : "user " + endpoint.username;
+    return user + " of the certificate " + broker.tls.cert_file;
+}
+
 void print_brokers(const config::Broker& broker, const Heading& heading, std::ostream& out) {
     out << heading(broker.endpoints.size() == 1 ? "Broker" : "Brokers, tried in turn") << '\n';
     Rows rows;
     for (const config::Endpoint& endpoint : broker.endpoints) {
-        std::vector<std::string> row{address(endpoint), "vhost " + endpoint.vhost, "user " + endpoint.username};
+        std::vector<std::string> row{address(endpoint), "vhost " + endpoint.vhost, login(broker, endpoint)};
         if (endpoint.tls) row.push_back(verification(broker.tls));
         rows.push_back(row);
     }

@@ -19,11 +19,16 @@ Json json_of(const core::Permissions& permissions, const std::string& command) {
             {"command", command}};
 }
 
+/// The name that the broker takes from a certificate may not be known here.
+std::string user_of(const config::Endpoint& endpoint) {
+    return endpoint.username.empty() ? "USER" : endpoint.username;
+}
+
 /// Of the first broker: all of them stand for one.
 struct Needs {
     explicit Needs(const config::Settings& settings)
         : vhost(settings.broker.endpoints.front().vhost),
-          user(settings.broker.endpoints.front().username),
+          user(user_of(settings.broker.endpoints.front())),
           daemon(core::daemon_permissions(settings.policy, settings.declare)),
           replay(core::replay_permissions(settings.policy)) {}
 

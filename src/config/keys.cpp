@@ -45,6 +45,10 @@ void broker(Section& s, Written& written) {
           "The user's password; wins over the URI's.");
     s.key("password_file", text(broker.password_file, "the path of a file"),
           "Instead of password: a file that holds it; a line break at its end is not part of it.");
+    s.key("auth_mechanism",
+          choice(broker.auth_mechanism,
+                 Choices<AuthMechanism>{{"plain", AuthMechanism::plain}, {"external", AuthMechanism::external}}),
+          "How to log in: with user name and password, or as the user that the certificate in tls names.");
     s.key("heartbeat", config::seconds(settings.heartbeat, seconds{1}, longest_heartbeat),
           "A connection that is silent for twice as long counts as lost.");
     s.key("connect_timeout", duration(settings.connect_timeout, least, longest_wait),

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -72,7 +73,7 @@ std::string join_words(const std::vector<std::string>& words);
 }  // namespace detail
 
 template <class T>
-Scalar choice(T& target, Choices<T> choices) {
+Scalar choice(Given<T>& target, Choices<T> choices) {
     std::vector<std::string> words;
     std::vector<T> values;
     Scalar scalar;
@@ -80,15 +81,27 @@ Scalar choice(T& target, Choices<T> choices) {
     for (const auto& [word, value] : choices) {
         words.emplace_back(word);
         values.push_back(value);
-        if (value == target) scalar.fallback = word;
+        if (value == target.value) scalar.fallback = word;
     }
     scalar.expected = detail::join_words(words);
     scalar.choices = words;
-    scalar.take = [&target, words, values](const std::string& text, const Place&) -> std::optional<std::string> {
+    scalar.take = [&target, words, values](const std::string& text, const Place& place) -> std::optional<std::string> {
         const auto found = detail::find_word(words, text);
         if (!found) return "is not one of the choices";
-        target = values[*found];
+        target = {values[*found], place, true};
         return std::nullopt;
+    };
+    return scalar;
+}
+
+template <class T>
+Scalar choice(T& target, Choices<T> choices) {
+    const auto read = std::make_shared<Given<T>>(Given<T>{target, {}, false});
+    Scalar scalar = choice(*read, choices);
+    scalar.take = [&target, read, take = scalar.take](const std::string& text, const Place& place) {
+        auto complaint = take(text, place);
+        if (!complaint) target = read->value;
+        return complaint;
     };
     return scalar;
 }

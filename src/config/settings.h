@@ -27,6 +27,8 @@ struct Endpoint {
     bool operator==(const Endpoint&) const = default;
 };
 
+enum class AuthMechanism { plain, external };
+
 struct Tls {
     std::string ca_file;  // empty: the system's
     std::string cert_file;
@@ -44,6 +46,8 @@ struct Reconnect {
 
 struct Broker {
     std::vector<Endpoint> endpoints{Endpoint{}};  // at least one, tried in turn
+    /// External: the user is the certificate's; endpoints have TLS, and neither username nor password.
+    AuthMechanism auth_mechanism = AuthMechanism::plain;
     std::chrono::seconds heartbeat{20};
     core::Milliseconds connect_timeout{10'000};
     Reconnect reconnect;

@@ -13,7 +13,12 @@ namespace {
 struct Credentials {
     Given<std::string> username;
     std::optional<std::string> password;
+    bool external = false;  // with a certificate: no password, and the user's name only for what needs to know it
 };
+
+const std::string no_password =
+    "a password has no effect where broker.auth_mechanism is external; expected none, since the certificate says who "
+    "logs in";
 
 std::optional<Endpoint> endpoint(const Given<std::string>& uri, const Credentials& winning, Problems& problems) {
     auto parsed = parse_uri(uri.value);
@@ -22,6 +27,11 @@ std::optional<Endpoint> endpoint(const Given<std::string>& uri, const Credential
         return std::nullopt;
     }
     Uri& parts = std::get<Uri>(parsed);
+    if (winning.external) {
+        if (parts.password) add(problems, uri.place, no_password);
+        const std::string username = winning.username.given ? winning.username.value : parts.username.value_or("");
+        return Endpoint{std::move(parts.host), parts.port, parts.tls, std::move(parts.vhost), username, ""};
+    }
     const Endpoint defaults;
     const auto username = winning.username.given ? std::optional{winning.username.value} : parts.username;
     const auto& secret = winning.password ? winning.password : parts.password;
@@ -75,6 +85,16 @@ void settle_tls(const WrittenBroker& broker, const Surroundings& surroundings, b
     }
 }
 
+void check_external(const WrittenBroker& broker, bool all_tls, Problems& problems) {
+    if (broker.password.given) add(problems, broker.password.place, no_password);
+    if (broker.password_file.given) add(problems, broker.password_file.place, no_password);
+    const Place& place = broker.auth_mechanism.place;
+    if (!all_tls) add(problems, place, "external takes TLS; expected broker URIs that begin with amqps://");
+    if (!broker.cert_file.given) {
+        add(problems, place, "external takes a certificate to log in with; expected broker.tls.cert_file and key_file");
+    }
+}
+
 void settle_reconnect(const WrittenBroker& broker, Reconnect& reconnect, Problems& problems) {
     reconnect.first = broker.reconnect_first.value;
     reconnect.max = broker.reconnect_max.value;
@@ -93,12 +113,16 @@ void settle_reconnect(const WrittenBroker& broker, Reconnect& reconnect, Problem
 
 void settle_broker(const Written& written, const Surroundings& surroundings, Broker& settings, Problems& problems) {
     const WrittenBroker& broker = written.broker;
+    const bool external = broker.auth_mechanism.value == AuthMechanism::external;
     const Credentials winning{broker.username,
-                              read_password(broker.password, broker.password_file, surroundings, problems)};
+                              read_password(broker.password, broker.password_file, surroundings, problems), external};
+    const auto has_tls = [](const Endpoint& endpoint) { return endpoint.tls; };
+    settings.auth_mechanism = broker.auth_mechanism.value;
     settings.endpoints = endpoints(broker, winning, problems);
-    const bool any_tls = std::any_of(settings.endpoints.begin(), settings.endpoints.end(),
-                                     [](const Endpoint& endpoint) { return endpoint.tls; });
+    const bool any_tls = std::any_of(settings.endpoints.begin(), settings.endpoints.end(), has_tls);
+    const bool all_tls = std::all_of(settings.endpoints.begin(), settings.endpoints.end(), has_tls);
     settle_tls(broker, surroundings, any_tls || uris_are_wrong(problems), settings.tls, problems);
+    if (external) check_external(broker, all_tls, problems);
     settle_reconnect(broker, settings.reconnect, problems);
 }
 

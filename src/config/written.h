@@ -58,6 +58,7 @@ struct WrittenBroker {
     Given<std::string> username;
     Given<std::string> password;
     Given<std::string> password_file;
+    Given<AuthMechanism> auth_mechanism{AuthMechanism::plain, {}, false};
     Given<core::Milliseconds> reconnect_first{Reconnect{}.first, {}, false};
     Given<core::Milliseconds> reconnect_max{Reconnect{}.max, {}, false};
     Given<std::string> ca_file;

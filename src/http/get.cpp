@@ -52,6 +52,7 @@ void set_tls(const Handle& handle, const config::Tls& tls) {
     if (tls.cert_file.empty()) return;
     set(handle, CURLOPT_SSLCERT, tls.cert_file.c_str());
     set(handle, CURLOPT_SSLKEY, tls.key_file.c_str());
+    set(handle, CURLOPT_KEYPASSWD, "");  // else OpenSSL asks for a passphrase on the terminal
 }
 
 void set_request(const Handle& handle, const Request& request) {
@@ -69,6 +70,15 @@ void set_request(const Handle& handle, const Request& request) {
     set_tls(handle, request.tls);
 }
 
+/// libcurl's words; of a certificate they say what is wrong with it, but not who decides that.
+std::string failure(CURLcode code, const char* detail) {
+    std::string text = *detail != '\0' ? detail : curl_easy_strerror(code);
+    if (code == CURLE_PEER_FAILED_VERIFICATION) {
+        text += "; trusted is what broker.tls.ca_file holds, without it the authorities of this system";
+    }
+    return text;
+}
+
 Response perform(const Handle& handle, std::size_t largest_body) {
     Body body{{}, largest_body};
     std::array<char, CURL_ERROR_SIZE> detail{};
@@ -77,7 +87,7 @@ Response perform(const Handle& handle, std::size_t largest_body) {
     set(handle, CURLOPT_WRITEDATA, &body);
     const CURLcode code = curl_easy_perform(handle.get());
     if (body.too_large) throw Error("the answer is larger than " + std::to_string(body.most) + " bytes");
-    if (code != CURLE_OK) throw Error(detail.front() != '\0' ? detail.data() : curl_easy_strerror(code));
+    if (code != CURLE_OK) throw Error(failure(code, detail.data()));
     long status = 0;
     curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &status);
     return {static_cast<int>(status), std::move(body.text)};

@@ -189,6 +189,39 @@ TEST_CASE("TLS files are read, come in pairs, and are told where no connection w
           "f:1:41: broker.tls.ca_file: has no effect; expected a broker URI that begins with amqps://\n");
 }
 
+TEST_CASE("to log in with a certificate takes TLS and a certificate, and no password") {
+    const World world{{}, {{"c", "x"}, {"k", "x"}, {"p", "x"}}};
+    const std::string external = "broker:\n  auth_mechanism: external\n";
+    const std::string tls = "  tls: {cert_file: c, key_file: k}\n";
+    const Broker good = settings_of(external + "  uri: amqps://h/v\n" + tls + smallest, world).broker;
+    CHECK(good.auth_mechanism == AuthMechanism::external);
+    CHECK(good.endpoints.at(0) == Endpoint{"h", 5671, true, "v", "", ""});
+    CHECK(settings_of(external + "  uri: amqps://ann@h/\n" + tls + smallest, world).broker.endpoints.at(0).username ==
+          "ann");
+    CHECK(settings_of(external + "  uri: amqps://ann@h/\n  username: bob\n" + tls + smallest, world)
+              .broker.endpoints.at(0)
+              .username == "bob");
+
+    const std::string plain = "external takes TLS; expected broker URIs that begin with amqps://\n";
+    CHECK(problems_of(external + "  uris: [amqps://h/, amqp://i/]\n" + tls + smallest, world) ==
+          "f:2:19: broker.auth_mechanism: " + plain);
+    CHECK(
+        problems_of(external + smallest) ==
+        "f:2:19: broker.auth_mechanism: " + plain +
+            "f:2:19: broker.auth_mechanism: external takes a certificate to log in with; expected broker.tls.cert_file "
+            "and key_file\n");
+    const std::string no_password =
+        "a password has no effect where broker.auth_mechanism is external; expected none, since the certificate says "
+        "who "
+        "logs in\n";
+    CHECK(problems_of(external + "  uri: amqps://ann:geheim@h/\n" + tls + "  password: geheim\n" + smallest, world) ==
+          "f:3:8: broker.uri: " + no_password + "f:5:13: broker.password: " + no_password);
+    CHECK(problems_of(external + "  uri: amqps://h/\n" + tls + "  password_file: p\n" + smallest, world) ==
+          "f:5:18: broker.password_file: " + no_password);
+    CHECK(problems_of("broker: {auth_mechanism: EXTERNAL}\n" + smallest) ==
+          "f:1:26: broker.auth_mechanism: \"EXTERNAL\" is not one of the choices; expected plain or external\n");
+}
+
 TEST_CASE("the longest wait before reconnecting is not shorter than the first") {
     CHECK(problems_of("broker: {reconnect: {first: 31s}}\n" + smallest) ==
           "f:1:29: broker.reconnect.first: is longer than broker.reconnect.max; expected at most its default, 30s\n");

@@ -34,6 +34,7 @@ void check_defaults(const Settings& settings) {
     CHECK(settings.broker.connect_timeout == 10s);
     CHECK(settings.broker.reconnect.first == 500ms);
     CHECK(settings.broker.reconnect.max == 30s);
+    CHECK(settings.broker.auth_mechanism == AuthMechanism::plain);
     CHECK(settings.broker.tls.ca_file.empty());
     CHECK(settings.broker.tls.cert_file.empty());
     CHECK(settings.broker.tls.key_file.empty());

@@ -83,6 +83,21 @@ TEST_CASE("another user without a password, two passwords, and a file that canno
           "that retryd may read\n");
 }
 
+TEST_CASE("who logs in to the broker with a certificate needs a user and a password for the management API") {
+    const World world{{}, {{"c", "x"}, {"k", "x"}}};
+    const std::string broker =
+        "broker: {auth_mechanism: external, uri: \"amqps://ann@h/\", tls: {cert_file: c, key_file: k}}\n";
+    const std::string problem =
+        "f:2:19: management.url: the management API takes a user with a password, and broker.auth_mechanism is "
+        "external; "
+        "expected management.username, and management.password or management.password_file\n";
+    CHECK(problems_of(broker + with_management("url: http://h"), world) == problem);
+    CHECK(problems_of(broker + with_management("url: http://h, username: ann"), world) == problem);
+    CHECK(problems_of(broker + with_management("url: http://h, password: x"), world) == problem);
+    CHECK(settings_of(broker + with_management("url: http://h, username: eve, password: x"), world).management ==
+          Management{"http://h", "eve", "x"});
+}
+
 TEST_CASE("settings are equal if everything in them is") {
     CHECK(settings_of(smallest) == settings_of("# another text\n" + smallest));
     for (const char* key :

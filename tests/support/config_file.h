@@ -40,7 +40,8 @@ struct ConfigFile {
     std::string shutdown_timeout = "10s";
     std::string heartbeat = "5s";
     std::string prefetch_bytes = "64MiB";
-    std::string tls = "{}";      // YAML
+    std::string tls = "{}";  // YAML
+    std::string auth_mechanism = "plain";
     std::string error_bindings;  // YAML: [{exchange: a, routing_key: b}]; empty: none
     bool declare = true;
     std::string management_url;  // empty: not configured

@@ -19,11 +19,12 @@ std::string output_of(const std::string& command);
 /// RETRYD_TEST_AMQP_URI; throws with a remedy when it is not set.
 const Address& broker_address();
 
-/// RETRYD_TEST_AMQPS_URI: the same broker over TLS. It calls itself 127.0.0.1, answers on 127.0.0.2
-/// too, and asks for a client's certificate.
+/// RETRYD_TEST_AMQPS_URI: the same broker over TLS, on 127.0.0.1. It answers on 127.0.0.2 and, where there is IPv6, on
+/// ::1 too, asks for a client's certificate, and takes its common name for a user's where it is to log in.
 std::string tls_broker_uri();
 
-/// A file of RETRYD_TEST_CERTIFICATES: ca.pem, client.pem, client.key, server.pem.
+/// A file of RETRYD_TEST_CERTIFICATES: ca.pem, ca.key, client.pem (of the user guest), client.key, and server.pem with
+/// its key in it, which the broker reads for every connection.
 std::string certificate(const std::string& file);
 
 /// RETRYD_TEST_MANAGEMENT_URL: the management API of that broker, where guest may do everything.

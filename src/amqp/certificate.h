@@ -1,0 +1,24 @@
+// Words about a certificate. What stands in one is a stranger's: it comes out as printable ASCII, and cut.
+#pragma once
+
+#include <openssl/x509.h>
+
+#include <string>
+
+namespace retryd::amqp {
+
+/// 'CN=a.example,O=Example' (RFC 2253), without the quotes.
+std::string subject_of(const X509* certificate);
+std::string issuer_of(const X509* certificate);
+
+/// The user's name where a broker takes the common name for it; empty where there is none.
+std::string common_name_of(const X509* certificate);
+
+/// The hosts it is for: `a.example, b.example, 10.0.0.1 and 7 more`; empty where there is none. A common name counts
+/// only where no DNS name stands in it, as OpenSSL has it.
+std::string hosts_of(const X509* certificate);
+
+/// 2026-03-01T12:00:00Z.
+std::string time_of(const ASN1_TIME* time);
+
+}  // namespace retryd::amqp
