@@ -51,10 +51,14 @@ check_lintian() {
     say "lintian: no errors"
 }
 
-# check_hardening PACKAGE - the daemon that is in it.
+# check_hardening PACKAGE - the daemon that is in it. Two things are not asked for: branch protection is ARM's, and only a
+# newer checker looks for it; and control flow is marked as protected in a program only where every object that the C
+# library adds is.
 check_hardening() {
+    local ignored=(--nocfprotection)
+    if grep -q nobranchprotection "$(command -v hardening-check)"; then ignored+=(--nobranchprotection); fi
     dpkg-deb --extract "$1" "$work/unpacked"
-    hardening-check --nocfprotection "$work/unpacked/usr/bin/retryd" >&2 ||
+    hardening-check "${ignored[@]}" "$work/unpacked/usr/bin/retryd" >&2 ||
         fail "the daemon lacks some hardening" "it is no package to give away" "which one stands above"
 }
 
