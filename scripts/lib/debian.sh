@@ -13,6 +13,15 @@ suite_of() {
     esac
 }
 
+# codename_of VERSION - the suite that is that Debian.
+codename_of() {
+    case $1 in
+        12) echo bookworm ;;
+        13) echo trixie ;;
+        *) fail "retryd is not made for a Debian '$1'" "nothing was done" "name one of 12, 13" ;;
+    esac
+}
+
 # "debian 12", or what else /etc/os-release calls this system.
 debian_system() {
     # shellcheck source=/dev/null
