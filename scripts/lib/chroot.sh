@@ -47,3 +47,15 @@ building_root_for() {
         fail "the root of Debian $1 lacks what building needs" "no package is built there" "read apt's words above"
     exec {lock}>&-
 }
+
+# try_package VERSION PACKAGE - on a copy of that Debian's plain root.
+try_package() {
+    plain_root_for "$1"
+    need_private_mounts
+    mkdir -p "$work/try"
+    cp "$2" "$work/try/retryd.deb"
+    cp "$here/lib/try-package" "$here/lib/say.sh" "$work/try"
+    cp --archive "$root" "$work/root-$1"
+    in_root "$work/root-$1" "$work/try" /work/try-package /work/retryd.deb
+    rm -rf --one-file-system "$work/root-$1"
+}

@@ -28,6 +28,13 @@ debian_system() {
     (. /etc/os-release 2>/dev/null && echo "${ID:-unknown} ${VERSION_ID:-without a number}") || echo unknown
 }
 
+# Of this system: 12.
+debian_number() {
+    local system
+    system=$(debian_system)
+    echo "${system##* }"
+}
+
 # The mirror that this host's own apt uses for Debian; nothing where it names none: debootstrap has a default.
 host_mirror() {
     local codename='' uri=''

@@ -57,3 +57,25 @@ check_hardening() {
     hardening-check --nocfprotection "$work/unpacked/usr/bin/retryd" >&2 ||
         fail "the daemon lacks some hardening" "it is no package to give away" "which one stands above"
 }
+
+# check_twice PACKAGE - another folder, another moment, no compiler's cache: the same bytes.
+check_twice() {
+    local elsewhere=$work/elsewhere/retryd second
+    copy_sources "$elsewhere"
+    CCACHE_DISABLE=1 build_package "$elsewhere" "$elsewhere/build/second"
+    second=$(echo "$elsewhere"/build/second/retryd_*.deb)
+    if ! cmp "$1" "$second"; then
+        diffoscope "$1" "$second" >&2 || true
+        fail "built twice, $(basename "$1") is not the same" "nobody can verify it by building it" \
+            "what differs stands above"
+    fi
+    say "built twice, in two folders: the same $(stat --format %s "$1") bytes"
+}
+
+# write_sbom PACKAGE - beside it, PACKAGE.spdx.json; after check_hardening, which unpacks the daemon.
+write_sbom() {
+    "$project/packaging/sbom.py" "$1" "$work/unpacked/usr/bin/retryd" >"${1%.deb}.spdx.json" ||
+        fail "no list of what is in $1 could be written" "nobody can tell which libraries it needs" \
+            "read Python's words above"
+    say "$(grep -c '"SPDXID"' "${1%.deb}.spdx.json") entries in $(basename "${1%.deb}").spdx.json"
+}

@@ -16,12 +16,15 @@
 #include "commands/plan.h"
 #include "commands/schema.h"
 #include "commands/status.h"
+#include "commands/usage.h"
 #include "config/suggest.h"
 
 namespace retryd::commands {
 namespace {
 
 constexpr const char* default_config = "/etc/retryd/retryd.yaml";
+constexpr const char* purpose =
+    "The retry sidecar for RabbitMQ: gives rejected messages back to their queue after a delay.";
 
 /// What all options say, whichever command they belong to.
 struct Asked {
@@ -86,6 +89,14 @@ void add_commands(CLI::App& app, Asked& asked, Commands& commands) {
     commands.status->add_flag("--watch", asked.watch, "Again every 2 seconds, until it is interrupted");
 }
 
+void set_up(CLI::App& app, const std::string& version, Asked& asked, Commands& commands) {
+    app.set_version_flag("--version", "retryd " + version, "Print the version and leave");
+    app.set_help_flag("-h,--help", "Print this help and leave");
+    app.require_subcommand(1);
+    add_config(app, asked);
+    add_commands(app, asked, commands);
+}
+
 int carry_out(const Commands& commands, const Asked& asked, const Actions& actions, std::ostream& out,
               std::ostream& err, bool colour) {
     const ReportOptions options{asked.config_path, asked.json, colour};
@@ -129,6 +140,14 @@ int explain(const CLI::App& app, const CLI::ParseError& error, std::ostream& out
 
 }  // namespace
 
+std::vector<CommandInfo> all_commands() {
+    CLI::App app{purpose, "retryd"};
+    Asked asked;
+    Commands commands{};
+    set_up(app, "", asked, commands);
+    return commands_of(app);
+}
+
 int run_command_line(int argc, const char* const* argv, const Actions& actions) {
     const int code = run_command_line(argc, argv, actions, std::cout, std::cerr, standard_output_is_coloured());
     std::cout.flush();
@@ -139,15 +158,10 @@ int run_command_line(int argc, const char* const* argv, const Actions& actions) 
 
 int run_command_line(int argc, const char* const* argv, const Actions& actions, std::ostream& out, std::ostream& err,
                      bool colour) {
-    CLI::App app{"The retry sidecar for RabbitMQ: gives rejected messages back to their queue after a delay.",
-                 "retryd"};
-    app.set_version_flag("--version", "retryd " + actions.version, "Print the version and leave");
-    app.set_help_flag("-h,--help", "Print this help and leave");
-    app.require_subcommand(1);
+    CLI::App app{purpose, "retryd"};
     Asked asked;
-    add_config(app, asked);
     Commands commands{};
-    add_commands(app, asked, commands);
+    set_up(app, actions.version, asked, commands);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {

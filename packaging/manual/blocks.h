@@ -1,0 +1,23 @@
+// What the templates leave open, made of the command line's and the configuration's own descriptions.
+#pragma once
+
+#include <iosfwd>
+
+namespace retryd::manual {
+
+/// man(7): every command with what it does and the options that are its own.
+void print_commands(std::ostream& out);
+
+/// man(7): the options of retryd itself, and those of all its reports.
+void print_options(std::ostream& out);
+
+/// man(7): every key with its default, its meaning and what is expected.
+void print_keys(std::ostream& out);
+
+/// bash: the patterns of a `case`, one for all options that take a value.
+void print_valued(std::ostream& out);
+
+/// bash: the branches of a `case` over the command that has been typed, each setting `words`.
+void print_words(std::ostream& out);
+
+}  // namespace retryd::manual

@@ -1,0 +1,46 @@
+// The shell's completion, run by the shell.
+#include <cstdio>
+
+#include "files.h"
+
+namespace retryd::packaging {
+namespace {
+
+/// What bash offers behind `words`, the last of which is being typed.
+std::string offered(const std::string& words) {
+    const std::string script = "compopt() { :; }; . " RETRYD_PAGES "/retryd.bash; COMP_WORDS=(retryd " + words +
+                               "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _retryd; echo \"${COMPREPLY[*]}\"";
+    FILE* shell = popen(("bash --norc -c '" + script + "' 2>&1").c_str(), "r");
+    REQUIRE(shell != nullptr);
+    std::string out;
+    for (int character = std::fgetc(shell); character != EOF; character = std::fgetc(shell))
+        out += static_cast<char>(character);
+    pclose(shell);
+    return out;
+}
+
+}  // namespace
+
+TEST_CASE("completion: commands, and what is below them") {
+    CHECK(offered("par") == "parked\n");
+    CHECK(offered("\"\"") == "run check plan apply attach doctor parked status\n");
+    CHECK(offered("-c /etc/hosts pl") == "plan\n");
+    CHECK(offered("parked \"\"") == "list show replay drop\n");
+    CHECK(offered("parked re") == "replay\n");
+    CHECK(offered("parked --") == "--help\n");
+}
+
+TEST_CASE("completion: options of the command that was typed") {
+    CHECK(offered("check --s") == "--schema\n");
+    CHECK(offered("parked replay --dr") == "--dry-run\n");
+    CHECK(offered("parked replay --first 3 --a") == "--all\n");
+    CHECK(offered("parked list --a") == "\n");
+    CHECK(offered("apply \"\"") == "--help --config --json --prune\n");
+}
+
+TEST_CASE("completion: files where one is expected, nothing where only the user knows") {
+    CHECK(offered("-c " RETRYD_PROJECT "/packaging/retryd.y") == RETRYD_PROJECT "/packaging/retryd.yaml\n");
+    CHECK(offered("parked list --queue pa") == "\n");
+}
+
+}  // namespace retryd::packaging
