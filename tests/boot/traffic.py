@@ -6,14 +6,14 @@
     traffic collect QUEUE COUNT        waits until so many came back
 
 --vhost NAME before the command. One line at the end: how many were sent, came back, are lost, came back twice. The exit
-code is 1 where any is lost: not home, and none other has come home for 45 seconds.
+code is 1 where any is lost: not home, and none other has come home for 200 seconds.
 """
 import sys
 import time
 
 import pika
 
-PATIENCE = 45  # seconds; a broker that is busy, a service that the watchdog has to find first
+PATIENCE = 200  # seconds: RabbitMQ repeats a way home that it has no confirm for after 180
 
 
 class Traffic:
