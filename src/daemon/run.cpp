@@ -77,6 +77,8 @@ void watch_over(const Signals& signals, const SessionContext& daemon, const Stop
     }
     daemon.requests.stop();
     const core::Milliseconds timeout = daemon.configuration.current()->shutdown_timeout;
+    constexpr core::Milliseconds farewell{5'000};
+    notify_stopping(timeout + farewell);
     if (ended.wait(timeout + grace)) return;
     if (telemetry::Log::takes_more()) {  // it may be the log that hangs
         daemon.log.write(
@@ -108,6 +110,8 @@ int run_with(const std::string& path, config::Settings settings) {
     Standing standing;
     HttpSide http(configuration, watchdog, standing, log);
     watchdog.turned(steady_now());
+    watchdog.allow(*configuration.current());
+    notify_starting(longest_turn(*configuration.current()));
     if (!http.start()) return failed;
     const SessionContext daemon{configuration, log, requests, dice, suspects, watchdog, http};
     std::thread watcher([&] { watch_over(signals, daemon, ended); });

@@ -4,6 +4,7 @@
 
 #include "daemon/changes.h"
 #include "daemon/notify.h"
+#include "daemon/reload.h"
 
 namespace retryd::daemon {
 namespace {
@@ -45,6 +46,7 @@ void Session::run() {
     warn_of_old_broker();
     link_.start(relay_);
     relay_.start();
+    const core::SteadyTime began = read_clocks().steady;
     for (;;) {
         const core::Now now = read_clocks();
         context_.watchdog.turned(now.steady);
@@ -53,6 +55,7 @@ void Session::run() {
         relay_.flush(now);
         reporters_.in_flight(relay_.in_flight());
         heed_requests(now);
+        tell_if_slow(began, now.steady);
         if (leaving_until_ && may_leave(now)) break;
         if (!more) link_.wait(leaving_until_ ? -1 : context_.requests.fd(), time_to_wait(now));
     }
@@ -68,21 +71,19 @@ void Session::heed_requests(const core::Now& now) {
                    {{"in_flight", static_cast<std::int64_t>(relay_.in_flight())}});
         return begin_to_leave(now);
     }
-    if (context_.requests.take_reload()) reload(now);
+    if (context_.requests.take_reload()) follow_reload(now);
     if (next_ && !leaving_until_ && relay_.in_flight() == 0) adopt_next(now);
 }
 
 void Session::begin_to_leave(const core::Now& now) {
-    if (context_.requests.stopping()) notify_stopping();
     context_.http.standing().leaving(context_.requests.stopping());
     leaving_until_ = now.steady + settings_->shutdown_timeout;
     relay_.stop();
     link_.stop_consuming();
 }
 
-void Session::reload(const core::Now& now) {
-    if (!context_.configuration.reload()) return;
-    context_.http.follow();
+void Session::follow_reload(const core::Now& now) {
+    if (!reload(context_)) return;
     reporters_.count_with(context_.http.tally());
     next_ = context_.configuration.current();
     for (const std::string& note : left_behind(settings_->policy, next_->policy))
@@ -132,6 +133,15 @@ Milliseconds Session::time_to_wait(const core::Now& now) const {
     return std::max(time, Milliseconds::zero());
 }
 
+/// A broker that leaves a declare without an answer does so for hours: whoever waits for READY must not.
+void Session::tell_if_slow(core::SteadyTime began, core::SteadyTime now) {
+    constexpr Milliseconds slow{10'000};
+    if (told_ || now - began < slow) return;
+    told_ = true;
+    context_.http.standing().declaring(name_);
+    notify_ready(status_line(context_.http.standing().now()));
+}
+
 void Session::warn_of_old_broker() {
     const std::string version = core::to_string(link_.version());
     for (const core::Remark& remark : core::remarks(link_.version())) {
@@ -149,7 +159,8 @@ void Session::consuming() {
             settings_->policy.error_queue + "'",
         {{"broker", name_}, {"version", core::to_string(link_.version())}, {"queue", settings_->policy.error_queue}});
     context_.http.standing().consuming(name_, endpoint_, link_.version());
-    notify_ready("connected to " + name_);
+    told_ = true;
+    notify_ready(status_line(context_.http.standing().now()));
 }
 
 void Session::accepted(std::string_view note) {
@@ -162,11 +173,13 @@ void Session::blocked(std::string_view reason) {
                "the broker takes no messages (" + std::string{reason} +
                    "). Retries wait and go on by themselves when its alarm is over; free memory or disk there",
                {{"cause", std::string{reason}}});
+    notify_status(status_line(context_.http.standing().now()));
 }
 
 void Session::unblocked() {
     context_.http.standing().unblocked();
     log_.write(LogLevel::info, "unblocked", "the broker takes messages again");
+    notify_status(status_line(context_.http.standing().now()));
 }
 
 }  // namespace retryd::daemon

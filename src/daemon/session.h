@@ -43,11 +43,12 @@ class Session : private amqp::LinkObserver {
 
   private:
     void heed_requests(const core::Now& now);
-    void reload(const core::Now& now);
+    void follow_reload(const core::Now& now);
     void adopt_next(const core::Now& now);
     void begin_to_leave(const core::Now& now);
     bool may_leave(const core::Now& now);
     core::Milliseconds time_to_wait(const core::Now& now) const;
+    void tell_if_slow(core::SteadyTime began, core::SteadyTime now);
     void warn_of_old_broker();
 
     void consuming() override;
@@ -67,6 +68,7 @@ class Session : private amqp::LinkObserver {
     core::BrokerFeatures features_;
     relay::Relay relay_;
     std::optional<core::SteadyTime> leaving_until_;
+    bool told_ = false;  // how the attempt to connect has ended
 };
 
 }  // namespace retryd::daemon

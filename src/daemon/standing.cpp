@@ -13,6 +13,7 @@ core::WallTime wall_now() {
 
 constexpr const char* blocked_key = "blocked";
 constexpr const char* disconnected_key = "disconnected";
+constexpr const char* reload_key = "reload";
 
 }  // namespace
 
@@ -46,6 +47,11 @@ void Standing::consuming(const std::string& broker, const config::Endpoint& endp
     faults_.erase(disconnected_key);
 }
 
+void Standing::declaring(const std::string& broker) {
+    const std::lock_guard lock(mutex_);
+    change(Phase::declaring, broker, "");
+}
+
 void Standing::disconnected(const std::string& broker, const std::string& fault, const std::string& consequence) {
     const std::lock_guard lock(mutex_);
     change(Phase::not_connected, broker, fault);
@@ -70,6 +76,20 @@ void Standing::unblocked() {
     faults_.erase(blocked_key);
 }
 
+void Standing::reload_refused(const std::string& file) {
+    const std::lock_guard lock(mutex_);
+    now_.refused_reload = file +
+                          " is wrong and was not reloaded: the former configuration is in force, but retryd would not "
+                          "start again. `retryd check` says what is wrong";
+    faults_.try_emplace(reload_key, telemetry::LastingFault{wall_now(), ""}).first->second.text = now_.refused_reload;
+}
+
+void Standing::reloaded() {
+    const std::lock_guard lock(mutex_);
+    now_.refused_reload.clear();
+    faults_.erase(reload_key);
+}
+
 void Standing::lasts(const std::string& key, const std::string& text) {
     const std::lock_guard lock(mutex_);
     faults_.try_emplace(key, telemetry::LastingFault{wall_now(), ""}).first->second.text = text;
@@ -86,6 +106,8 @@ std::string why_not_ready(const Standing::Now& now) {
             return "";
         case Standing::Phase::starting:
             return "starting: not connected to a broker yet";
+        case Standing::Phase::declaring:
+            return "connected to " + now.broker + ", which does not answer what is declared: a queue without a leader?";
         case Standing::Phase::not_connected:
             return "not connected to " + now.broker + ": " + now.fault;
         case Standing::Phase::leaving:
@@ -99,6 +121,14 @@ std::string why_not_ready(const Standing::Now& now) {
 std::string why_blocked(const Standing::Now& now) {
     return "the broker takes no messages (" + now.blocked.value_or("") +
            "). Retries wait and go on by themselves when its alarm is over; free memory or disk there";
+}
+
+std::string status_line(const Standing::Now& now) {
+    std::string line = why_not_ready(now);
+    if (line.empty()) line = "connected to " + now.broker;
+    if (now.blocked) line += ". But " + why_blocked(now);
+    if (!now.refused_reload.empty()) line += ". " + now.refused_reload;
+    return line;
 }
 
 }  // namespace retryd::daemon

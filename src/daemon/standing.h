@@ -19,7 +19,7 @@ namespace retryd::daemon {
 /// Thread-safe. Nothing secret goes in: the texts are those of the log.
 class Standing {
   public:
-    enum class Phase { starting, consuming, not_connected, leaving, stopping };
+    enum class Phase { starting, declaring, consuming, not_connected, leaving, stopping };
 
     struct Now {
         Phase phase = Phase::starting;
@@ -29,17 +29,23 @@ class Standing {
         std::optional<core::WallTime> since;
         std::string fault;  // why it is not connected
         std::optional<std::string> blocked;
+        std::string refused_reload;  // why the file is not in force; empty where it is
         std::uint64_t reconnects = 0;
         std::vector<telemetry::LastingFault> faults;  // the oldest first
     };
     Now now() const;
 
     void consuming(const std::string& broker, const config::Endpoint& endpoint, const core::BrokerVersion& version);
+    /// Connected, but the broker keeps its answers to itself.
+    void declaring(const std::string& broker);
     void disconnected(const std::string& broker, const std::string& fault, const std::string& consequence);
     /// The session is left in order: for good, or for another one.
     void leaving(bool for_good);
     void blocked(std::string_view reason);
     void unblocked();
+    /// `file` is wrong as it is now.
+    void reload_refused(const std::string& file);
+    void reloaded();
 
     /// A fault that lasts until it has healed; `key` tells it from others.
     void lasts(const std::string& key, const std::string& text);
@@ -59,5 +65,7 @@ class Standing {
 std::string why_not_ready(const Standing::Now& now);
 /// While it is blocked.
 std::string why_blocked(const Standing::Now& now);
+/// All of that in one line, for `systemctl status`.
+std::string status_line(const Standing::Now& now);
 
 }  // namespace retryd::daemon

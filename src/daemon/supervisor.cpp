@@ -10,6 +10,7 @@
 #include "daemon/backoff.h"
 #include "daemon/faults.h"
 #include "daemon/notify.h"
+#include "daemon/reload.h"
 #include "daemon/session.h"
 
 namespace retryd::daemon {
@@ -85,7 +86,7 @@ void Rounds::after_fault(const config::Endpoint& endpoint, const amqp::Error& er
     const std::string broker = name_of(endpoint);
     say(context_.log, faults_.is_news(broker, error.what()) ? LogLevel::error : LogLevel::debug, broker, error, time);
     context_.http.standing().disconnected(broker, error.what(), amqp::consequence(error.kind()));
-    notify_status("not connected: " + std::string{error.what()});
+    notify_ready(status_line(context_.http.standing().now()));
     wait(time);
 }
 
@@ -96,8 +97,7 @@ void Rounds::wait(core::Milliseconds time) const {
         context_.watchdog.turned(std::chrono::time_point_cast<core::Milliseconds>(std::chrono::steady_clock::now()));
         const bool asked = context_.requests.wait(std::min(left, context_.watchdog.longest_wait()));
         if (context_.requests.stopping()) return;
-        if (asked && context_.requests.take_reload() && context_.configuration.reload()) {
-            context_.http.follow();
+        if (asked && context_.requests.take_reload() && reload(context_)) {
             context_.log.write(LogLevel::info, "reloaded",
                                "reloaded " + context_.configuration.path() + ": connecting with it now",
                                {{"file", context_.configuration.path()}});

@@ -28,11 +28,20 @@ Milliseconds Watchdog::longest_wait() const {
     return interval_ ? std::min(longest, *interval_ / 4) : longest;
 }
 
-std::string Watchdog::why_stuck(core::SteadyTime now, const config::Settings& settings) const {
-    constexpr Milliseconds slack{10'000};  // for looking up names, and for a machine that is busy
+Milliseconds longest_turn(const config::Settings& settings) {
+    constexpr Milliseconds look_up{30'000};  // of a name, while three name servers are silent (resolv.conf(5))
+    constexpr Milliseconds slack{10'000};    // for a machine that is busy
     const auto& broker = settings.broker;
-    // Two connections are opened one after the other.
-    const Milliseconds longest = 2 * std::max<Milliseconds>(broker.heartbeat, broker.connect_timeout) + slack;
+    // Two connections are opened one after the other; a name that was not found is looked up once more, to tell why.
+    return 2 * std::max<Milliseconds>({broker.heartbeat, broker.connect_timeout, look_up}) + slack;
+}
+
+void Watchdog::allow(const config::Settings& settings) const {
+    if (interval_) notify_watchdog_interval(std::max(*interval_, longest_turn(settings)));
+}
+
+std::string Watchdog::why_stuck(core::SteadyTime now, const config::Settings& settings) const {
+    const Milliseconds longest = longest_turn(settings);
     const std::lock_guard lock(mutex_);
     if (now - turned_ <= longest) return "";
     return "the loop has not turned for " + core::format_duration(now - turned_) + ", which is more than the " +

@@ -13,6 +13,9 @@
 
 namespace retryd::daemon {
 
+/// How long the loop may wait for a broker in one turn, with these settings.
+core::Milliseconds longest_turn(const config::Settings& settings);
+
 /// Thread-safe: the loop feeds it, another thread watches.
 class Watchdog {
   public:
@@ -23,6 +26,8 @@ class Watchdog {
 
     /// The loop has turned, or waits as it should.
     void turned(core::SteadyTime now);
+    /// Tells systemd to be at least as patient as why_stuck() is with these settings, whatever WatchdogSec= says.
+    void allow(const config::Settings& settings) const;
     /// At most so long the loop may wait and still be in time for systemd.
     core::Milliseconds longest_wait() const;
 

@@ -1,5 +1,6 @@
 #include "daemon/notify.h"
 
+#include <ctime>
 #include <future>
 
 #include "daemon/watchdog.h"
@@ -27,12 +28,56 @@ void fill(const Systemd& systemd) {
 
 TEST_CASE("systemd is told when messages are taken, why not, and that the end has begun") {
     const Systemd systemd;
+    notify_starting(Milliseconds{70'000});
+    CHECK(systemd.heard() == "EXTEND_TIMEOUT_USEC=70000000");
     notify_ready("connected");
     CHECK(systemd.heard() == "READY=1\nSTATUS=connected");
     notify_status("not connected: refused");
     CHECK(systemd.heard() == "STATUS=not connected: refused");
-    notify_stopping();
-    CHECK(systemd.heard() == "STOPPING=1\nSTATUS=stopping");
+    notify_stopping(Milliseconds{15'000});
+    CHECK(systemd.heard() == "STOPPING=1\nSTATUS=stopping\nEXTEND_TIMEOUT_USEC=15000000");
+}
+
+TEST_CASE("a reload is told with the moment at which it began, by the clock of systemd") {
+    const Systemd systemd;
+    const auto microseconds = [] {
+        timespec now{};
+        clock_gettime(CLOCK_MONOTONIC, &now);
+        return now.tv_sec * 1'000'000LL + now.tv_nsec / 1'000;
+    };
+    const long long before = microseconds();
+    notify_reloading();
+    const long long after = microseconds();
+    const std::string heard = systemd.heard();
+    const std::string head = "RELOADING=1\nMONOTONIC_USEC=";
+    REQUIRE(heard.substr(0, head.size()) == head);
+    const long long told = std::stoll(heard.substr(head.size()));
+    CHECK(told >= before);
+    CHECK(told <= after);
+}
+
+TEST_CASE("a status line that a broker had a hand in stays one line of UTF-8, and short enough to arrive") {
+    const Systemd systemd;
+    notify_status("closed:\nSTOPPING=1\x1b[2J");
+    CHECK(systemd.heard() == "STATUS=closed: STOPPING=1 [2J");
+    notify_status("caf\xc3\xa9 caf\xe9 end\xc3");
+    CHECK(systemd.heard() == "STATUS=caf\xc3\xa9 caf? end?");
+    notify_status(std::string(999, 'x') + "\xc3\xa9" + std::string(5'000, 'x'));
+    CHECK(systemd.heard() == "STATUS=" + std::string(999, 'x'));
+}
+
+TEST_CASE("systemd is as patient as the settings make the loop, and never less than the unit says") {
+    const Systemd systemd;
+    telemetry::Log log{{config::LogLevel::error, config::LogFormat::text}, telemetry::Log::Sink::plain};
+    config::Settings settings;
+    Watchdog(log, std::nullopt).allow(settings);
+    CHECK(systemd.heard().empty());
+    const Watchdog watchdog(log, Milliseconds{90'000});
+    watchdog.allow(settings);
+    CHECK(systemd.heard() == "WATCHDOG_USEC=90000000");
+    settings.broker.connect_timeout = Milliseconds{60'000};
+    watchdog.allow(settings);
+    CHECK(systemd.heard() == "WATCHDOG_USEC=130000000");
 }
 
 TEST_CASE("the interval is systemd's, and none where it does not watch") {

@@ -1,6 +1,8 @@
 // How the daemon stands, in plain words; and which faults last.
 #include "daemon/standing.h"
 
+#include <algorithm>
+
 #include "daemon/reporters.h"
 #include "support/catch.h"
 
@@ -41,6 +43,42 @@ TEST_CASE("standing: ready while it consumes, and why not in plain words otherwi
     CHECK(standing.now().reconnects == 1);
     standing.leaving(true);
     CHECK(reason_of(standing) == "stopping");
+}
+
+TEST_CASE("standing: a broker that keeps its answers to itself is no reason to be silent") {
+    Standing standing;
+    standing.declaring("h:1, vhost '/'");
+    CHECK(reason_of(standing) ==
+          "connected to h:1, vhost '/', which does not answer what is declared: a queue without a leader?");
+}
+
+TEST_CASE("standing: systemctl shows in one line what is and what is wrong") {
+    Standing standing;
+    CHECK(status_line(standing.now()) == "starting: not connected to a broker yet");
+    standing.disconnected("h:1, vhost '/'", "Connection refused", "None is lost");
+    CHECK(status_line(standing.now()) == "not connected to h:1, vhost '/': Connection refused");
+    standing.consuming("h:1, vhost '/'", {}, version);
+    CHECK(status_line(standing.now()) == "connected to h:1, vhost '/'");
+    standing.blocked("low on memory");
+    CHECK(status_line(standing.now()) == "connected to h:1, vhost '/'. But " + why_blocked(standing.now()));
+}
+
+TEST_CASE("standing: a file that was refused is a fault until one is taken, whatever else happens") {
+    Standing standing;
+    standing.consuming("h", {}, version);
+    standing.reload_refused("/etc/retryd/retryd.yaml");
+    const std::string refused =
+        "/etc/retryd/retryd.yaml is wrong and was not reloaded: the former configuration is in force, but retryd would "
+        "not start again. `retryd check` says what is wrong";
+    CHECK(reason_of(standing).empty());
+    CHECK(status_line(standing.now()) == "connected to h. " + refused);
+    standing.disconnected("h", "gone", "None is lost");
+    CHECK(status_line(standing.now()) == "not connected to h: gone. " + refused);
+    const auto faults = faults_of(standing);
+    CHECK(std::count(faults.begin(), faults.end(), refused) == 1);
+    standing.reloaded();
+    CHECK(status_line(standing.now()) == "not connected to h: gone");
+    CHECK(faults_of(standing).size() == 1);
 }
 
 TEST_CASE("standing: a broker that takes no messages is a fault, but no reason not to be ready") {

@@ -86,13 +86,23 @@ TEST_CASE("a loop that does not turn for longer than it may wait for the broker 
     Scene s;
     config::Settings settings;  // heartbeat 20s, connect_timeout 10s
     s.watchdog.turned(s.now);
-    s.now += Milliseconds{50'000};
+    s.now += Milliseconds{70'000};
     CHECK(s.watchdog.why_stuck(s.now, settings).empty());
     s.now += Milliseconds{1};
     CHECK(s.watchdog.why_stuck(s.now, settings) ==
-          "the loop has not turned for 50s1ms, which is more than the 50s that it may wait for the broker");
+          "the loop has not turned for 1m10s1ms, which is more than the 1m10s that it may wait for the broker");
     s.watchdog.turned(s.now);
     CHECK(s.watchdog.why_stuck(s.now, settings).empty());
+}
+
+TEST_CASE(
+    "one turn may take as long as two connections do: their heartbeats, time-outs or names, whichever is slowest") {
+    config::Settings settings;
+    CHECK(longest_turn(settings) == Milliseconds{70'000});
+    settings.broker.heartbeat = std::chrono::seconds(45);
+    CHECK(longest_turn(settings) == Milliseconds{100'000});
+    settings.broker.connect_timeout = Milliseconds{50'000};
+    CHECK(longest_turn(settings) == Milliseconds{110'000});
 }
 
 TEST_CASE("the loop waits no longer than systemd's interval allows") {

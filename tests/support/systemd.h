@@ -45,7 +45,7 @@ class Systemd {
 
     /// The next message, empty where there is none.
     std::string heard() const {
-        char text[256];
+        char text[4096];
         const ssize_t size = recv(socket_, text, sizeof text, 0);
         return size > 0 ? std::string(text, static_cast<std::size_t>(size)) : "";
     }
