@@ -2,9 +2,9 @@
 # The service in the machine: what is asked of it, and how an answer is waited for. Sourced after boot-machine.sh.
 
 config=/etc/retryd/retryd.yaml
-# A word that stands nowhere else: wherever it turns up, the password has been given away.
 # shellcheck disable=SC2016  # retryd expands it
 password_file='${CREDENTIALS_DIRECTORY:-/etc/credstore}/retryd.password'
+# A word that stands nowhere else: wherever it turns up, the password has been given away.
 password=correct-horse-$RANDOM$RANDOM
 
 # await SECONDS COMMAND... - asks until it succeeds.
