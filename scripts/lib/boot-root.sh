@@ -3,7 +3,7 @@
 # what the package depends on. Each trial runs in a copy of it, without a network. Sourced after root.sh.
 
 # What a machine has besides its broker: a systemd that boots it, apt's helpers, the consumer's library.
-boot_packages=(systemd systemd-sysv dbus procps init-system-helpers iproute2 python3-pika)
+boot_packages=(systemd systemd-sysv dbus procps init-system-helpers iproute2 curl openssl python3-pika)
 
 # rabbitmq_of DEBIAN - the version of RabbitMQ that comes with it, as root.sh counts them.
 rabbitmq_of() {
@@ -38,7 +38,7 @@ install_in() {
 
 # boot_root_for DEBIAN DEPENDS - sets $boot_root, and makes it where there is none that has all of it.
 boot_root_for() {
-    local debian=$1 depends=$2 partial lock
+    local debian=$1 depends="${boot_packages[*]}, $2" partial lock
     root_for "$(rabbitmq_of "$debian")"
     boot_root=$cache/roots/boot-$(basename "$root")
     partial=$cache/roots/.boot-$(basename "$root").partial
@@ -49,7 +49,7 @@ boot_root_for() {
         rm -rf --one-file-system "$partial"
         cp -a --reflink=auto "$root" "$partial"
         step "making a Debian $debian that boots" "$work/root-$debian.log" \
-            install_in "$partial" "${boot_packages[@]}" "$depends" ||
+            install_in "$partial" "${boot_packages[@]}" "$2" ||
             fail "the packages for Debian $debian could not be installed" "it cannot be booted" \
                 "read apt's words above; is its mirror reachable?"
         echo "$depends" >"$partial/etc/retryd-depends"
