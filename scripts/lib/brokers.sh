@@ -27,6 +27,23 @@ make_roots() {
     done
 }
 
+# What later parts take is built while the tests with brokers are run, which mostly wait: at the lowest priority. A part
+# whose build fails here says so itself, when its turn comes.
+build_ahead() {
+    set -m
+    nice -n 19 bash -c "$(declare -f build_threads); $(declare -p project fuzz_seconds instructions)
+        if ((fuzz_seconds)); then \"\$project/scripts/fuzz\" --build; fi
+        if ((instructions)); then \"\$project/scripts/instructions\" --build; fi
+        if [[ '${suites[*]}' == *threads* ]]; then build_threads; fi" >"$work/ahead.log" 2>&1 </dev/null &
+    ahead=$!
+    set +m
+}
+
+await_ahead() {
+    if [[ -n $ahead ]]; then step "what was built ahead" "$work/waited.log" tail --pid="$ahead" -n 0 -f "$work/ahead.log"; fi
+    ahead=
+}
+
 run_on_broker() {
     local version=$1 kept=build/dev/rabbitmq-$1.log suite
     if ! root_is_there "$version"; then
@@ -95,6 +112,7 @@ run_soak() {
 run_threads() {
     local filters=('*SIGTERM under*,*SIGTERM while*,*like SIGTERM*,*whose broker takes*,*reload*,*stopped*,*who counts*')
     local suite
+    await_ahead
     step "building (tsan)" "$work/build.log" build_threads || return 1
     for suite in daemon telemetry http; do
         run_suite "$suite tests with ThreadSanitizer" "$project/build/tsan/tests/$suite/${suite}_tests" 120 || return 1
@@ -130,6 +148,7 @@ run_on_cluster() {
 # Each target counts as one test.
 run_fuzzers() {
     local log=$work/fuzzers.log good bad
+    await_ahead
     follow "$project/scripts/fuzz" "$fuzz_seconds" >"$log" || notes+=("a fuzzer found something, or could not be run")
     cat "$log" >&2
     good=$(grep -c ' passed' "$log") || true
@@ -142,6 +161,7 @@ run_fuzzers() {
 # Each case counts as one test.
 run_instructions() {
     local log=$work/instructions.log good bad code=0
+    await_ahead
     follow "$project/scripts/instructions" >"$log" || code=$?
     cat "$log" >&2
     good=$(grep -c ' passed$' "$log") || true

@@ -6,11 +6,13 @@ broker=$project/scripts/broker
 work=$(mktemp -d "${TMPDIR:-/tmp}/retryd.XXXXXX")
 brokers=()
 clusters_made=()
+ahead= # the process group of what ./test builds ahead
 
 cleanup() {
     local dir job
     trap '' INT TERM HUP
     end_steps
+    if [[ -n $ahead ]]; then kill -TERM -- "-$ahead" 2>/dev/null || true; fi
     # A broker that is starting, roots that are being made: each tidies up behind itself.
     for job in $(jobs -p); do
         if kill -TERM "$job" 2>/dev/null; then wait "$job" 2>/dev/null || true; fi

@@ -65,8 +65,8 @@ TEST_CASE("metrics are right as soon as messages went by, and tell how many wait
     CHECK(s.served.metric("retryd_confirm_seconds_count") == 6);
     CHECK(s.served.metric("retryd_connected") == 1);
     CHECK(s.served.await_metric(s.depth_of(s.rung(s.work, "1h"), R"(role="rung",delay="1h")"), 3));
-    CHECK(s.served.metric(s.depth_of(s.config.error_queue, R"(role="errors")")) == 0);
-    CHECK(s.served.metric(s.depth_of(s.parking_of(s.work), R"(role="parked")")) == 0);
+    CHECK(s.served.await_metric(s.depth_of(s.config.error_queue, R"(role="errors")"), 0));
+    CHECK(s.served.await_metric(s.depth_of(s.parking_of(s.work), R"(role="parked")"), 0));
     CHECK(s.shows(R"("work_queue":")" + s.work + R"(","ladder":"ladder0","shared":false)"));
     CHECK(s.shows(R"("delay":"1h","delay_ms":3600000,"messages":3)"));
     CHECK(s.shows(R"("totals":{"retried":6,"parked":0,"dropped":0})"));
