@@ -40,9 +40,9 @@ TEST_CASE("a ladder by formula: each wait is the one before times the factor, cu
 namespace {
 
 constexpr int messages = 400;
-const std::vector<std::string> lanes{"1s400ms", "1s600ms", "1s800ms", "2s"};
+const std::vector<std::string> lanes{"2s800ms", "3s200ms", "3s600ms", "4s"};
 
-/// 400 messages that are rejected at one moment, on a rung of 2 s less up to 30 %.
+/// 400 messages that are rejected at one moment, on a rung of 4 s less up to 30 %.
 struct Spread : Scenario {
     Spread() : work(work_queue("work")) {}
 
@@ -95,9 +95,9 @@ void check_spread(Spread& s, const std::function<std::string(const std::string&)
         CHECK(long_header(back, "retryd-attempt") == 1);
         worker.ack(back);
     }
-    CHECK(arrivals.front() >= milliseconds(1400));
-    CHECK(arrivals.back() >= milliseconds(2000));
-    CHECK(arrivals.back() < milliseconds(2000 + 1000));
+    CHECK(arrivals.front() >= milliseconds(2800));
+    CHECK(arrivals.back() >= seconds(4));
+    CHECK(arrivals.back() < seconds(4 + 2));
     CHECK(worker.stays_idle(milliseconds(100)));
     s.stop();
 }
@@ -106,12 +106,12 @@ void check_spread(Spread& s, const std::function<std::string(const std::string&)
 
 TEST_CASE("with jitter, what failed at one moment comes home spread over the lanes of its rung") {
     Spread s;
-    s.retry(s.work, {"2s"});
+    s.retry(s.work, {"4s"});
     check_spread(s, [&](const std::string& lane) { return s.rung(s.work, lane); });
 }
 
 TEST_CASE("with jitter on a shared ladder, what failed at one moment comes home spread over the lanes of its rung") {
     Spread s;
-    const std::string ladder = s.share({s.work}, {"2s"});
+    const std::string ladder = s.share({s.work}, {"4s"});
     check_spread(s, [&](const std::string& lane) { return s.shared_rung(ladder, lane); });
 }
