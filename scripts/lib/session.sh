@@ -5,20 +5,18 @@
 broker=$project/scripts/broker
 work=$(mktemp -d "${TMPDIR:-/tmp}/retryd.XXXXXX")
 brokers=()
-clusters_made=()
-ahead= # the process group of what ./test builds ahead
+at_exit=true # a command of the script's own
 
 cleanup() {
     local dir job
     trap '' INT TERM HUP
     end_steps
-    if [[ -n $ahead ]]; then kill -TERM -- "-$ahead" 2>/dev/null || true; fi
     # A broker that is starting, roots that are being made: each tidies up behind itself.
     for job in $(jobs -p); do
         if kill -TERM "$job" 2>/dev/null; then wait "$job" 2>/dev/null || true; fi
     done
     for dir in "${brokers[@]}"; do "$broker" remove "$dir" || true; done
-    for dir in "${clusters_made[@]}"; do "$project/scripts/cluster" remove "$dir" || true; done
+    "$at_exit" || true
     rm -rf "$work"
 }
 trap cleanup EXIT
@@ -45,8 +43,8 @@ start_broker() {
     follow "$broker" start "$1" "$broker_dir" "${@:2}"
 }
 
-# build PRESET - configures and builds, one compiler for each core.
+# build PRESET [OPTION...] - configures and builds, one compiler for each core.
 build() {
-    if ! step "configuring ($1)" "$work/configure.log" cmake --preset "$1" -S "$project"; then return 1; fi
-    step "building ($1)" "$work/build.log" cmake --build "$project/build/$1" --parallel "$(nproc)"
+    step "configuring ($1)" "$work/configure.log" cmake --preset "$1" -S "$project" "${@:2}" &&
+        step "building ($1)" "$work/build.log" cmake --build "$project/build/$1" --parallel "$(nproc)"
 }
