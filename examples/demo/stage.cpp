@@ -16,7 +16,7 @@ namespace {
 
 using std::chrono::seconds;
 
-constexpr seconds patience{30};
+constexpr seconds broker_patience{30};
 /// RabbitMQ counts the messages of quorum queues anew every 5 seconds: until then a list shows what was there before.
 constexpr seconds count_age{6};
 
@@ -139,7 +139,7 @@ void Stage::await(const std::string& what, const std::function<bool()>& conditio
 }
 
 bool Stage::comes_true(const std::function<bool()>& condition) {
-    const auto deadline = std::chrono::steady_clock::now() + patience;
+    const auto deadline = std::chrono::steady_clock::now() + broker_patience;
     while (!condition()) {
         if (retryd_) require_retryd();
         if (std::chrono::steady_clock::now() > deadline) return false;
