@@ -1,18 +1,9 @@
 # shellcheck shell=bash disable=SC2154
-# The cached root file systems of scripts/boot: $RETRYD_CACHE/roots/boot-SUITE, a copy of the broker's root with systemd and
-# what the package depends on. Each trial runs in a copy of it, without a network. Sourced after root.sh.
+# The cached root file systems of scripts/boot: $RETRYD_CACHE/roots/boot-SUITE, a plain Debian with RabbitMQ, systemd
+# and what the package depends on. Each trial runs in a copy of it, without a network. Sourced after root.sh.
 
-# What a machine has besides its broker: a systemd that boots it, apt's helpers, the consumer's library.
-boot_packages=(systemd systemd-sysv dbus procps init-system-helpers iproute2 curl openssl python3-pika)
-
-# rabbitmq_of DEBIAN - the version of RabbitMQ that comes with it, as root.sh counts them.
-rabbitmq_of() {
-    case $1 in
-        12) echo 3.10 ;;
-        13) echo 4.0 ;;
-        *) fail "no Debian '$1' here" "nothing was booted" "name 12 or 13" ;;
-    esac
-}
+# What a machine has: its broker, a systemd that boots it, apt's helpers, the consumer's library.
+boot_packages=(rabbitmq-server systemd systemd-sysv dbus procps init-system-helpers iproute2 curl openssl python3-pika)
 
 # install_in ROOT PACKAGE... - with the names or relations that `apt-get satisfy` takes, from the host's network; nothing
 # that is installed is started.
@@ -38,11 +29,12 @@ install_in() {
 
 # boot_root_for DEBIAN DEPENDS - sets $boot_root, and makes it where there is none that has all of it.
 boot_root_for() {
-    local debian=$1 depends="${boot_packages[*]}, $2" partial lock
-    root_for "$(rabbitmq_of "$debian")"
-    boot_root=$cache/roots/boot-$(basename "$root")
-    partial=$cache/roots/.boot-$(basename "$root").partial
-    exec {lock}>"$cache/roots/.boot-$(basename "$root").lock"
+    local debian=$1 depends="${boot_packages[*]}, $2" name partial lock
+    plain_root_for "$debian"
+    name=boot-$(codename_of "$debian")
+    boot_root=$cache/roots/$name
+    partial=$cache/roots/.$name.partial
+    exec {lock}>"$cache/roots/.$name.lock"
     flock "$lock"
     if [[ $(cat "$boot_root/etc/retryd-depends" 2>/dev/null) != "$depends" ]]; then
         need_private_mounts

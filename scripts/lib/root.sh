@@ -1,57 +1,117 @@
 # shellcheck shell=bash disable=SC2154
-# The cached root file systems: one for each RabbitMQ, $RETRYD_CACHE/roots/SUITE, and one for each Debian with nothing in
-# it, roots/plain-SUITE; made by debootstrap from Debian's own packages. A root appears under its name only when it is
+# The cached root file systems, made from Debian's own packages: one for each RabbitMQ, $RETRYD_CACHE/roots/SUITE, in which
+# its packages are unpacked but not installed (a node needs no more, and it takes a fifth of the time), and one for each
+# Debian with nothing in it, roots/plain-SUITE, made by debootstrap. A root appears under its name only when it is
 # complete; nodes see it read-only, any number of them at once. Remove a folder there to have it made anew. Sourced after
 # say.sh and debian.sh.
 
 cache=${RETRYD_CACHE:-/var/cache/retryd}
+default_mirror=http://deb.debian.org/debian
 server=usr/lib/rabbitmq/bin/rabbitmq-server
 
 # root_is_complete FOLDER WITNESS - the program that must be in it.
 root_is_complete() { [[ -x $1/$2 && ! -e $1/debootstrap ]]; }
 
-# The version of the RabbitMQ in a root, as the broker itself reports it: 4.0.5.
+# The version of the RabbitMQ in a root: 4.0.5.
 rabbitmq_version() {
-    local version
-    version=$(dpkg-query --admindir="$1/var/lib/dpkg" -W -f '${Version}' rabbitmq-server)
-    version=${version#*:}
-    echo "${version%%[-+~]*}"
+    local folder
+    folder=$(echo "$1"/usr/lib/rabbitmq/lib/rabbitmq_server-*)
+    echo "${folder##*/rabbitmq_server-}"
 }
 
-# bootstrap SUITE FOLDER PACKAGES MIRROR KEYRING - PACKAGES: beside the minimum, with commas. MIRROR empty: debootstrap's
-# default. All scripts of debootstrap for today's Debian are the one of sid, which an older debootstrap has even if it
-# has not heard of the suite.
-bootstrap() {
-    local suite=$1 folder=$2 packages=$3 mirror=$4 keyring=$5
-    rm -rf --one-file-system "$folder"
-    mkdir -p "$folder"
+# What a node runs beside RabbitMQ's own dependencies, since nothing here is essential; and the keys of that Debian, which
+# knows later ones than the host does.
+node_packages=(rabbitmq-server base-files base-passwd bash coreutils dash findutils grep hostname libc-bin login mawk sed
+    util-linux debian-archive-keyring)
+
+# private_apt FOLDER LINE - sets the array `apt` to an apt-get that knows the sources of LINE and nothing of what this
+# host has installed. It keeps everything in FOLDER, but takes the host's settings, like a proxy. A mirror that stands
+# still, so that its index has expired, is good enough for trying things.
+private_apt() {
+    local folder
+    mkdir -p "$1/lists/partial" "$1/archives/partial"
+    folder=$(realpath "$1")
+    echo "$2" >"$folder/sources.list"
+    : >"$folder/status"
+    apt=(apt-get -q -o Dir::State="$folder" -o Dir::State::status="$folder/status" -o Dir::Cache="$folder"
+        -o Dir::Etc::SourceList="$folder/sources.list" -o Dir::Etc::SourceParts=/dev/null
+        -o Dir::Etc::Preferences=/dev/null -o Dir::Etc::PreferencesParts=/dev/null
+        -o Acquire::Languages=none -o Acquire::Check-Valid-Until=false -o Acquire::Retries=3)
+}
+
+# unpack FOLDER PACKAGE_FILE... - without running anything of the packages, and without what nobody reads here. The
+# folders that are merged in newer Debians are so in every root.
+unpack() {
+    local folder=$1 merged package
+    shift
+    for merged in bin sbin lib lib64; do
+        mkdir -p "$folder/usr/$merged"
+        ln -s "usr/$merged" "$folder/$merged"
+    done
+    for package; do
+        case ${package##*/} in python3* | libpython3* | perl* | libperl* | locales-all*) continue ;; esac
+        echo "unpacking ${package##*/}"
+        dpkg-deb --fsys-tarfile "$package" | tar --extract --numeric-owner --directory "$folder" --keep-directory-symlink \
+            --exclude './usr/share/doc/*' --exclude './usr/share/man/*' --exclude './usr/share/locale/*' || return 1
+    done
+}
+
+# settle FOLDER - what the packages' scripts would have made and a node needs: places to mount on, awk, and its user.
+settle() {
+    mkdir -p "$1"/{dev,mnt,proc,run,tmp} &&
+        ln -sf mawk "$1/usr/bin/awk" &&
+        cp "$1/usr/share/base-passwd/passwd.master" "$1/etc/passwd" &&
+        cp "$1/usr/share/base-passwd/group.master" "$1/etc/group" &&
+        echo 'rabbitmq:x:100:101::/var/lib/rabbitmq:/usr/sbin/nologin' >>"$1/etc/passwd" &&
+        echo 'rabbitmq:x:101:' >>"$1/etc/group"
+}
+
+# unpack_root SUITE FOLDER MIRROR KEYRING
+unpack_root() {
+    local apt
+    private_apt "$2.apt" "deb [arch=$(dpkg --print-architecture) signed-by=$4] $3 $1 main"
+    "${apt[@]}" update --error-on=any &&
+        "${apt[@]}" install --yes --download-only --no-install-recommends "${node_packages[@]}" &&
+        unpack "$2" "$2.apt"/archives/*.deb &&
+        settle "$2"
+}
+
+# bootstrap_root SUITE FOLDER MIRROR KEYRING - all scripts of debootstrap for today's Debian are the one of sid, which an
+# older debootstrap has even if it has not heard of the suite.
+bootstrap_root() {
     # shellcheck disable=SC2016  # the inner shell expands these
-    step "making the root of Debian $suite from ${mirror:-the default mirror}" "$folder.log" \
-        "${private[@]}" bash -c '
-            . "$1" && private_tree "$2" &&
-            debootstrap --variant=minbase ${6:+--include="$6"} --keyring="$5" "$3" "$2" "$4" \
-                /usr/share/debootstrap/scripts/sid && exit
-            tail -n 40 "$2/debootstrap/debootstrap.log" 2>/dev/null
-            exit 1
-        ' bash "$here/lib/debian.sh" "$folder" "$suite" "$mirror" "$keyring" "$packages"
+    "${private[@]}" bash -c '
+        . "$1" && private_tree "$2" &&
+        debootstrap --variant=minbase --keyring="$5" "$3" "$2" "$4" /usr/share/debootstrap/scripts/sid && exit
+        tail -n 40 "$2/debootstrap/debootstrap.log" 2>/dev/null
+        exit 1
+    ' bash "$here/lib/debian.sh" "$2" "$1" "$3" "$4"
 }
 
-# make_root SUITE FOLDER PACKAGES - first from the host's own mirror, then from debootstrap's default; the second time
-# with the keys of the newest Debian at hand, which may know a suite that the host's keyring has not heard of.
+# make_root MAKER SUITE FOLDER - first from the host's own mirror, then from Debian's; the second time with the keys of
+# the newest Debian at hand, which may know a suite that the host's keyring has not heard of.
 make_root() {
-    local suite=$1 folder=$2 packages=$3 mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg newest
+    local maker=$1 suite=$2 folder=$3 mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg newest
     mirror=$(host_mirror)
-    if bootstrap "$suite" "$folder" "$packages" "$mirror" "$keyring"; then return; fi
+    mirror=${mirror:-$default_mirror}
+    if try_root "$maker" "$suite" "$folder" "$mirror" "$keyring"; then return; fi
     newest=$cache/roots/trixie$keyring
     if [[ -r $newest ]]; then keyring=$newest; fi
-    if [[ -z $mirror && $keyring != "$newest" ]]; then return 1; fi
-    say "trying once more, from debootstrap's default mirror with the keys in $keyring"
-    bootstrap "$suite" "$folder" "$packages" '' "$keyring"
+    if [[ $mirror == "$default_mirror" && $keyring != "$newest" ]]; then return 1; fi
+    say "trying once more, from $default_mirror with the keys in $keyring"
+    try_root "$maker" "$suite" "$folder" "$default_mirror" "$keyring"
 }
 
-need_debootstrap() {
+# try_root MAKER SUITE FOLDER MIRROR KEYRING
+try_root() {
+    rm -rf --one-file-system "$3" "$3.apt"
+    mkdir -p "$3"
+    step "making the root of Debian $2 from $4" "$3.log" "$1" "${@:2}"
+}
+
+need_tools() {
     local tool
-    for tool in debootstrap unshare flock; do
+    for tool in "$@"; do
         if ! command -v "$tool" >/dev/null; then
             fail "$tool is not installed" "no root of Debian can be made" "scripts/install-deps"
         fi
@@ -61,15 +121,15 @@ need_debootstrap() {
     fi
 }
 
-# cached_root NAME SUITE WITNESS PACKAGES CONSEQUENCE - sets $root, and makes it if there is none; what it means if that
+need_debootstrap() { need_tools debootstrap unshare flock; }
+
+# cached_root NAME SUITE MAKER WITNESS CONSEQUENCE - sets $root, and makes it if there is none; what it means if that
 # fails. Two at once: the second waits for the first.
 cached_root() {
-    local name=$1 suite=$2 witness=$3 packages=$4 consequence=$5 partial lock
+    local name=$1 suite=$2 maker=$3 witness=$4 consequence=$5 partial lock
     root=$cache/roots/$name
     partial=$cache/roots/.$name.partial
     if ! root_is_complete "$root" "$witness"; then
-        need_debootstrap
-        need_private_mounts
         mkdir -p "$cache/roots"
         exec {lock}>"$cache/roots/.$name.lock"
         if ! flock --nonblock "$lock"; then
@@ -77,16 +137,16 @@ cached_root() {
             flock "$lock"
         fi
         if ! root_is_complete "$root" "$witness"; then
-            make_root "$suite" "$partial" "$packages" ||
+            make_root "$maker" "$suite" "$partial" ||
                 fail "the root of Debian $suite could not be made" "$consequence" \
-                    "read debootstrap's output above; all of it is in $partial.log"
+                    "read the output above; all of it is in $partial.log"
             if mountpoint -q "$partial"; then umount --recursive --lazy "$partial"; fi
-            rm -rf --one-file-system "$root"
+            rm -rf --one-file-system "$root" "$partial.apt"
             mv "$partial" "$root"
         fi
         exec {lock}>&-
     fi
-    # Each node mounts a hosts file of its own here; minbase does not always bring a file to mount it on.
+    # Each node mounts a hosts file of its own here.
     if [[ ! -e $root/etc/hosts ]]; then : >"$root/etc/hosts"; fi
 }
 
@@ -94,12 +154,15 @@ cached_root() {
 root_for() {
     local suite
     suite=$(suite_of "$1")
-    cached_root "$suite" "$suite" "$server" rabbitmq-server "RabbitMQ $1 cannot be started"
+    need_tools apt-get dpkg-deb flock tar
+    cached_root "$suite" "$suite" unpack_root "$server" "RabbitMQ $1 cannot be started"
 }
 
 # plain_root_for VERSION - of Debian, 12 or 13; sets $root. Not to be written to: copy it.
 plain_root_for() {
     local suite
     suite=$(codename_of "$1")
-    cached_root "plain-$suite" "$suite" usr/bin/apt-get '' "nothing can be built or tried on Debian $1"
+    need_debootstrap
+    need_private_mounts
+    cached_root "plain-$suite" "$suite" bootstrap_root usr/bin/apt-get "nothing can be built or tried on Debian $1"
 }
