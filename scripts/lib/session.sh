@@ -38,11 +38,20 @@ ask_sudo() {
     if ((EUID != 0)) && command -v sudo >/dev/null; then sudo --validate; fi
 }
 
-# start_broker VERSION [OPTION...] - starts one that ends with this script; sets $broker_dir. Its environment: . env
-start_broker() {
+# begin_broker VERSION [OPTION...] - starts one that ends with this script; sets $broker_dir. It can be used once
+# await_broker has returned. Its environment: . env
+begin_broker() {
     broker_dir=$work/broker-$1
     brokers+=("$broker_dir")
-    follow "$broker" start "$1" "$broker_dir" "${@:2}"
+    "$broker" start "$1" "$broker_dir" "${@:2}" &
+    broker_starts=$!
+}
+
+await_broker() { wait "$broker_starts"; }
+
+start_broker() {
+    begin_broker "$@"
+    await_broker
 }
 
 # build PRESET - configures and builds, one compiler for each core.
