@@ -33,6 +33,7 @@ class Play:
 
     def perform(self) -> bool:
         """True if all was as promised."""
+        screen.say()
         screen.title("retryd: what happens to a message that a consumer rejects?")
         self.show_application()
         self.connect_retryd()
