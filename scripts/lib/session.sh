@@ -54,8 +54,9 @@ start_broker() {
     await_broker
 }
 
-# build PRESET - configures and builds, one compiler for each core.
+# build PRESET [TARGET] - configures and builds, one compiler for each core; everything, unless a target is named.
 build() {
     if ! step "configuring ($1)" "$work/configure.log" cmake --preset "$1" -S "$project"; then return 1; fi
-    step "building ($1)" "$work/build.log" cmake --build "$project/build/$1" --parallel "$(nproc)"
+    step "building ($1)" "$work/build.log" cmake --build "$project/build/$1" --parallel "$(nproc)" \
+        --target "${2:-all}"
 }
