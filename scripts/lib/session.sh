@@ -36,15 +36,24 @@ ask_sudo() {
     if ((EUID != 0)) && command -v sudo >/dev/null; then sudo --validate; fi
 }
 
-# start_broker VERSION [OPTION...] - starts one that ends with this script; sets $broker_dir. Its environment: . env
-start_broker() {
+# begin_broker VERSION [OPTION...] - starts one that ends with this script; sets $broker_dir. It can be used once
+# await_broker has returned. Its environment: . env
+begin_broker() {
     broker_dir=$work/broker-$1
     brokers+=("$broker_dir")
-    follow "$broker" start "$1" "$broker_dir" "${@:2}"
+    "$broker" start "$1" "$broker_dir" "${@:2}" &
+    broker_starts=$!
 }
 
-# build PRESET [OPTION...] - configures and builds, one compiler for each core.
+await_broker() { wait "$broker_starts"; }
+
+start_broker() {
+    begin_broker "$@"
+    await_broker
+}
+
+# build PRESET TARGET [OPTION...] - configures, with these options, and builds, one compiler for each core.
 build() {
-    step "configuring ($1)" "$work/configure.log" cmake --preset "$1" -S "$project" "${@:2}" &&
-        step "building ($1)" "$work/build.log" cmake --build "$project/build/$1" --parallel "$(nproc)"
+    step "configuring ($1)" "$work/configure.log" cmake --preset "$1" -S "$project" "${@:3}" &&
+        step "building ($1)" "$work/build.log" cmake --build "$project/build/$1" --parallel "$(nproc)" --target "$2"
 }
