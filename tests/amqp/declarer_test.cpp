@@ -6,7 +6,8 @@
 
 #include "support/catch.h"
 
-using namespace retryd;
+namespace retryd::amqp::declarer_test {
+
 using amqp::Declarer;
 using Lines = std::vector<std::string>;
 using Result = Declarer::Result;
@@ -337,3 +338,5 @@ TEST_CASE("declarer: a channel closed while nothing was asked is opened again fo
     f.open();
     CHECK(f.sent() == Lines{"queue r x-queue-type"});
 }
+
+}  // namespace retryd::amqp::declarer_test

@@ -9,8 +9,7 @@
 #include "amqp/tables.h"
 #include "support/catch.h"
 
-using namespace retryd;
-
+namespace retryd::amqp::decode_stack_test {
 namespace {
 
 constexpr std::size_t frame_max = 131072;
@@ -71,3 +70,5 @@ TEST_CASE("decode stack: half of it is enough for the deepest header, and that h
         CHECK(attempt.status == AMQP_STATUS_BAD_AMQP_DATA);  // 0.14 and later give up at a depth of 100
     }
 }
+
+}  // namespace retryd::amqp::decode_stack_test

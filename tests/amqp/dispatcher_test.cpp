@@ -7,7 +7,8 @@
 #include "amqp/recorder.h"
 #include "support/catch.h"
 
-using namespace retryd;
+namespace retryd::amqp::dispatcher_test {
+
 using Lines = std::vector<std::string>;
 
 namespace {
@@ -288,3 +289,5 @@ TEST_CASE("dispatcher: frames that do not belong together are an error, not a me
     CHECK(f.failure().kind() == amqp::Error::Kind::protocol);
     CHECK(f.events.lines.empty());
 }
+
+}  // namespace retryd::amqp::dispatcher_test

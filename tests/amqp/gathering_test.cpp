@@ -7,7 +7,8 @@
 #include "amqp/recorder.h"
 #include "support/catch.h"
 
-using namespace retryd;
+namespace retryd::amqp::gathering_test {
+
 using relay::PublishResult;
 
 namespace {
@@ -190,3 +191,5 @@ TEST_CASE("connection: on a plain socket a drain that stops at its limit says wh
     CHECK_FALSE(f.connection.drain(f.events, 1));
     CHECK(f.events.lines.size() == 2);
 }
+
+}  // namespace retryd::amqp::gathering_test

@@ -4,7 +4,8 @@
 #include "amqp/tables.h"
 #include "support/catch.h"
 
-using namespace retryd;
+namespace retryd::amqp::properties_test {
+
 using core::Properties;
 
 namespace {
@@ -98,3 +99,5 @@ TEST_CASE("properties: what fits to the byte fits, and with one byte less it doe
     CHECK(amqp::fits(written, std::span(room).first(exactly)));
     CHECK_FALSE(amqp::fits(written, std::span(room).first(exactly - 1)));
 }
+
+}  // namespace retryd::amqp::properties_test

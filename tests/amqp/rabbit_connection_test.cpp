@@ -5,7 +5,8 @@
 #include "amqp/peer.h"
 #include "support/catch.h"
 
-using namespace retryd;
+namespace retryd::amqp::rabbit_connection_test {
+
 using relay::PublishResult;
 
 namespace {
@@ -180,3 +181,5 @@ TEST_CASE("connection: a close that nobody answers ends when the other side does
     REQUIRE(received);
     CHECK(received->id == AMQP_CONNECTION_CLOSE_METHOD);
 }
+
+}  // namespace retryd::amqp::rabbit_connection_test

@@ -3,7 +3,8 @@
 
 #include "support/catch.h"
 
-using namespace retryd;
+namespace retryd::amqp::refusal_test {
+
 using amqp::parse_inequivalent;
 
 namespace {
@@ -180,3 +181,5 @@ TEST_CASE("refusal: an exchange that is not there is explained by what it was fo
         "the broker refused to say whether exchange 'theirs' exists: 403 ACCESS_REFUSED - access to exchange 'theirs' "
         "refused; give the user the permission (rabbitmqctl set_permissions)");
 }
+
+}  // namespace retryd::amqp::refusal_test

@@ -8,7 +8,8 @@
 #include "amqp/over_the_wire.h"
 #include "support/catch.h"
 
-using namespace retryd;
+namespace retryd::amqp::tables_test {
+
 using core::Field;
 using core::Kind;
 using core::Table;
@@ -137,3 +138,5 @@ TEST_CASE("tables: a level too many is found in arrays too, and in the last of m
     fields[1].value = {Kind::array, core::Array{&values.back(), 1}};
     CHECK_FALSE(over_the_wire(Table{fields, 2}));
 }
+
+}  // namespace retryd::amqp::tables_test

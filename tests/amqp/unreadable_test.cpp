@@ -10,7 +10,8 @@
 #include "amqp/tables.h"
 #include "support/catch.h"
 
-using namespace retryd;
+namespace retryd::amqp::unreadable_test {
+
 using Lines = std::vector<std::string>;
 
 namespace {
@@ -120,3 +121,5 @@ TEST_CASE("unreadable: a header of too many levels is settled, and others go on 
     f.dispatcher.drain(f.events, 1000);
     CHECK(f.events.lines == Lines{"delivery 1 of 1", "unreadable 2", "delivery 3 of 1"});
 }
+
+}  // namespace retryd::amqp::unreadable_test

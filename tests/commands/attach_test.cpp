@@ -7,7 +7,7 @@
 #include "commands/attach_text.h"
 #include "fake_board.h"
 
-namespace retryd::commands {
+namespace retryd::commands::attach_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -240,4 +240,4 @@ TEST_CASE("attach: a wrong configuration ends with 78 and all its problems") {
     CHECK(outcome.err.find(file.path() + ":1:10: ladders") != std::string::npos);
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::attach_test

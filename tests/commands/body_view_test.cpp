@@ -3,7 +3,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::commands {
+namespace retryd::commands::body_view_test {
 
 TEST_CASE("JSON is set out, and no token of it changes") {
     CHECK(set_out_json(R"({"b":1.50,"a":[],"c":[12345678901234567890.12345, {"d" : "x\"}{"}]})") == R"({
@@ -69,4 +69,4 @@ TEST_CASE("JSON with many deep elements does not become far longer than what is 
     CHECK(set_out->size() < 70'000);
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::body_view_test

@@ -3,7 +3,7 @@
 
 #include "command_line.h"
 
-namespace retryd::commands {
+namespace retryd::commands::check_policy_test {
 namespace {
 
 constexpr const char* whole = R"(
@@ -141,4 +141,4 @@ TEST_CASE("check never prints the management API's password") {
     CHECK(run({"check", "--json", "-c", file.path().c_str()}).out.find("geheim") == std::string::npos);
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::check_policy_test

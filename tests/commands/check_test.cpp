@@ -2,7 +2,7 @@
 
 #include "command_line.h"
 
-namespace retryd::commands {
+namespace retryd::commands::check_test {
 namespace {
 
 constexpr const char* rich = R"(
@@ -151,4 +151,4 @@ TEST_CASE("check never prints a password") {
     CHECK(run({"check", "--json", "-c", file.path().c_str()}).out.find("geheim") == std::string::npos);
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::check_test

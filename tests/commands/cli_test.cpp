@@ -1,6 +1,6 @@
 #include "command_line.h"
 
-namespace retryd::commands {
+namespace retryd::commands::cli_test {
 
 TEST_CASE("run is started with the configuration that was named, before or behind the command") {
     CHECK(run({"run", "-c", "a.yaml"}).runs == std::vector<std::string>{"a.yaml"});
@@ -64,4 +64,4 @@ TEST_CASE("wrong usage ends with 64 and says where to look") {
     CHECK(usage({"run", "-c"}).starts_with("retryd: "));
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::cli_test

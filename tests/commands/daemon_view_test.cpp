@@ -2,7 +2,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::commands {
+namespace retryd::commands::daemon_view_test {
 namespace {
 
 /// `members`: of the object, besides those without which it is none of retryd's.
@@ -50,4 +50,4 @@ TEST_CASE("daemon view: an odd answer is no view, or one without what is odd") {
     CHECK(view.rates.retried == 0);
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::daemon_view_test

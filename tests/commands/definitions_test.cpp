@@ -6,7 +6,7 @@
 #include "core/broker_features.h"
 #include "support/catch.h"
 
-namespace retryd::commands {
+namespace retryd::commands::definitions_test {
 namespace {
 
 using nlohmann::json;
@@ -78,4 +78,4 @@ TEST_CASE("definitions: what cannot be among them is said") {
     CHECK(lacking(foreign) == "retryd: has to be there: the exchange team.dlx\n");
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::definitions_test

@@ -7,7 +7,7 @@
 #include "core/fake_policies.h"
 #include "fake_broker.h"
 
-namespace retryd::commands {
+namespace retryd::commands::examination_test {
 namespace {
 
 struct FakeRecords : Records {
@@ -209,4 +209,4 @@ TEST_CASE("doctor: a wrong configuration ends with 78, a broker that is not ther
     CHECK((outcome.out + outcome.err).find("Geheim-7391") == std::string::npos);
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::examination_test

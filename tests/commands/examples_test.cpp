@@ -7,7 +7,7 @@
 #include "core/names.h"
 #include "support/catch.h"
 
-namespace retryd::commands {
+namespace retryd::commands::examples_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -77,4 +77,4 @@ TEST_CASE("there is a test for every example") {
     CHECK(examples == 4);
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::examples_test

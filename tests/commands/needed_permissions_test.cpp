@@ -2,7 +2,7 @@
 
 #include "command_line.h"
 
-namespace retryd::commands {
+namespace retryd::commands::needed_permissions_test {
 namespace {
 
 const std::string settings = R"(broker: {uri: "amqp://ret'ryd:secret@rabbit/shop"}
@@ -38,4 +38,4 @@ TEST_CASE("doctor --permissions of a wrong configuration tells what is wrong wit
     CHECK(run({"doctor", "--permissions", "-c", file.path().c_str()}).code == 78);
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::needed_permissions_test

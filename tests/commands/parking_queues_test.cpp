@@ -4,7 +4,7 @@
 #include "commands/fake_broker.h"
 #include "support/catch.h"
 
-namespace retryd::commands {
+namespace retryd::commands::parking_queues_test {
 namespace {
 
 core::Entry entry(const std::string& match, const std::string& parked = "{queue}.parked") {
@@ -56,4 +56,4 @@ TEST_CASE("an entry that parks in somebody else's exchange is named") {
     CHECK(found.notes[0].find("'team.dlx'") != std::string::npos);
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::parking_queues_test

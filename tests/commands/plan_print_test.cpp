@@ -6,7 +6,7 @@
 #include "commands/report.h"
 #include "support/catch.h"
 
-namespace retryd::commands {
+namespace retryd::commands::plan_print_test {
 namespace {
 
 using Role = core::Wanted::Role;
@@ -194,4 +194,4 @@ TEST_CASE("plan: as JSON without what is not known or was not asked for") {
     CHECK(nlohmann::json::parse(failed.str()) == nlohmann::json{{"ok", false}, {"error", "cannot connect"}});
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::plan_print_test

@@ -2,7 +2,7 @@
 
 #include "command_line.h"
 
-namespace retryd::commands {
+namespace retryd::commands::plan_test {
 namespace {
 
 // Nobody listens on port 1.
@@ -54,4 +54,4 @@ TEST_CASE("apply: prunes only with the management API, and does nothing without"
     CHECK(run({"plan", "--prune"}).code == 64);
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::plan_test

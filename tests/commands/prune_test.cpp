@@ -4,7 +4,7 @@
 #include "fake_broker.h"
 #include "support/catch.h"
 
-namespace retryd::commands {
+namespace retryd::commands::prune_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -219,4 +219,4 @@ TEST_CASE("prune: consumers that the management API does not know forbid it") {
     CHECK(why_not_prune(policy, {{"retryd.errors", own_tag}}, 0));
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::prune_test

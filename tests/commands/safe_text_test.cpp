@@ -7,7 +7,7 @@
 #include "commands/table.h"
 #include "support/catch.h"
 
-namespace retryd::commands {
+namespace retryd::commands::safe_text_test {
 
 TEST_CASE("on one line nothing is left that a terminal obeys") {
     CHECK(safe_line("plain \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80") == "plain \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
@@ -71,4 +71,4 @@ TEST_CASE("a table and a complaint let nothing through that moves a cursor or tu
     CHECK(err.str() == "retryd: queue 'evil\\x1b]0;PWNED\\x07'\n");
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::safe_text_test

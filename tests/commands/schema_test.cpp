@@ -12,7 +12,7 @@
 #include "config/load.h"
 #include "schema_cases.h"
 
-namespace retryd::commands {
+namespace retryd::commands::schema_test {
 namespace {
 
 std::string contents(const std::string& path) {
@@ -113,4 +113,4 @@ TEST_CASE("every shipped configuration names its schema to editors") {
     }
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::schema_test

@@ -6,7 +6,7 @@
 #include "commands/watch.h"
 #include "support/catch.h"
 
-namespace retryd::commands {
+namespace retryd::commands::status_print_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -147,4 +147,4 @@ TEST_CASE("watch: a screen is drawn over the last one, and says how much of it d
     CHECK(redrawn("a\nb\nc\n", 3) == "\x1b[Ha\x1b[K\n… 2 more lines\x1b[K\n\x1b[J");
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::status_print_test

@@ -3,7 +3,7 @@
 #include "fake_broker.h"
 #include "support/catch.h"
 
-namespace retryd::commands {
+namespace retryd::commands::stocktaking_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -152,4 +152,4 @@ TEST_CASE("status: who parks to an exchange has no queue to count, and what is r
     CHECK(status.not_seen.back() == "what the broker would not say; the first: locked by another");
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::stocktaking_test

@@ -5,7 +5,7 @@
 #include "fake_broker.h"
 #include "support/catch.h"
 
-namespace retryd::commands {
+namespace retryd::commands::survey_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -189,4 +189,4 @@ TEST_CASE("apply: what only others can make is left to do") {
     CHECK(apply_exit_code(later, false) == exit_code::fine);
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::survey_test

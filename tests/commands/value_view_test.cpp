@@ -5,7 +5,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::commands {
+namespace retryd::commands::value_view_test {
 namespace {
 
 using core::Kind;
@@ -33,4 +33,4 @@ TEST_CASE("values as JSON keep their types; what is no UTF-8 is base64") {
           R"([{"name":"a","type":"long","value":1},{"name":"a","type":"void","value":null}])");
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::value_view_test

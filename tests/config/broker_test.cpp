@@ -1,7 +1,7 @@
 // Where to connect and as whom.
 #include "loading.h"
 
-namespace retryd::config {
+namespace retryd::config::broker_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -232,4 +232,4 @@ TEST_CASE("the longest wait before reconnecting is not shorter than the first") 
     CHECK(same.max == 5s);
 }
 
-}  // namespace retryd::config
+}  // namespace retryd::config::broker_test

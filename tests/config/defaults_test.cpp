@@ -7,7 +7,7 @@
 #include "config/tree.h"
 #include "loading.h"
 
-namespace retryd::config {
+namespace retryd::config::defaults_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -171,4 +171,4 @@ TEST_CASE("every key can be set to something else") {
     CHECK(settings.shutdown_timeout == 0s);
 }
 
-}  // namespace retryd::config
+}  // namespace retryd::config::defaults_test

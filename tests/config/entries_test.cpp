@@ -1,7 +1,7 @@
 // What an entry does with its messages, and which other exchanges lead to us.
 #include "loading.h"
 
-namespace retryd::config {
+namespace retryd::config::entries_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -126,4 +126,4 @@ TEST_CASE("the error exchange is none of those that send home") {
     CHECK_FALSE(problems_of("errors: {exchange: retryd.s.1s}\n" + smallest).empty());
 }
 
-}  // namespace retryd::config
+}  // namespace retryd::config::entries_test

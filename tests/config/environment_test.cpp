@@ -3,7 +3,7 @@
 
 #include "loading.h"
 
-namespace retryd::config {
+namespace retryd::config::environment_test {
 namespace {
 
 const World world{{{"NAME", "value"}, {"EMPTY", ""}, {"NESTED", "${NAME}"}, {"PASSWORD", "geheim"}}, {}};
@@ -108,4 +108,4 @@ TEST_CASE("no secret is ever in a problem's text") {
     }
 }
 
-}  // namespace retryd::config
+}  // namespace retryd::config::environment_test

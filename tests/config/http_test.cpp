@@ -2,7 +2,7 @@
 #include "config/listen_address.h"
 #include "loading.h"
 
-namespace retryd::config {
+namespace retryd::config::http_test {
 namespace {
 
 Http http_of(const std::string& listen) {
@@ -52,4 +52,4 @@ TEST_CASE("a section http without listen is told, an empty one is none") {
     CHECK_FALSE(settings_of("http:\n" + smallest).http.has_value());
 }
 
-}  // namespace retryd::config
+}  // namespace retryd::config::http_test

@@ -1,7 +1,7 @@
 // Files with wrong keys and values: the whole text that an operator reads.
 #include "loading.h"
 
-namespace retryd::config {
+namespace retryd::config::keys_test {
 
 TEST_CASE("a file without content misses its queues") {
     CHECK(problems_of("") == "f: queues: is missing; expected a list of at least one entry\n");
@@ -127,4 +127,4 @@ TEST_CASE("control characters and endless values are made fit for a terminal") {
               "…\" is not one of the choices; expected debug, info, warning or error\n");
 }
 
-}  // namespace retryd::config
+}  // namespace retryd::config::keys_test

@@ -2,7 +2,7 @@
 #include "config/formula.h"
 #include "loading.h"
 
-namespace retryd::config {
+namespace retryd::config::ladders_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -141,4 +141,4 @@ TEST_CASE("jitter has a width in percent and a number of lanes") {
           "f:2:48: ladders.s.jitter.lanes: \"17\" is too large; expected a whole number from 2 to 16\n");
 }
 
-}  // namespace retryd::config
+}  // namespace retryd::config::ladders_test

@@ -1,7 +1,7 @@
 // The management API: where it is and as whom; and settings that can be compared.
 #include "loading.h"
 
-namespace retryd::config {
+namespace retryd::config::management_test {
 namespace {
 
 std::string with_management(const std::string& keys) {
@@ -110,4 +110,4 @@ TEST_CASE("settings are equal if everything in them is") {
     }
 }
 
-}  // namespace retryd::config
+}  // namespace retryd::config::management_test

@@ -1,7 +1,7 @@
 // Ladders, entries and queues, each checked against the others.
 #include "loading.h"
 
-namespace retryd::config {
+namespace retryd::config::policy_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -182,4 +182,4 @@ TEST_CASE("parking in the error queue is told") {
           "f:3:37: queues[0].parked: \"retryd.errors\" is errors.queue" + loop);
 }
 
-}  // namespace retryd::config
+}  // namespace retryd::config::policy_test

@@ -7,7 +7,7 @@
 #include "core/utf8.h"
 #include "loading.h"
 
-namespace retryd::config {
+namespace retryd::config::values_test {
 
 TEST_CASE("sizes have a unit of 1000 or 1024") {
     CHECK(parse_size("512B") == 512);
@@ -82,4 +82,4 @@ TEST_CASE("a file that cannot be read is a problem without a place") {
           "/dev/zero: cannot be read (it is larger than 4 MiB); expected a file that retryd may read");
 }
 
-}  // namespace retryd::config
+}  // namespace retryd::config::values_test

@@ -1,7 +1,7 @@
 // What YAML itself gives occasion for.
 #include "loading.h"
 
-namespace retryd::config {
+namespace retryd::config::yaml_test {
 
 TEST_CASE("what is not YAML is told where it stops to be") {
     CHECK(problems_of("broker: uri: amqp://h/\n") ==
@@ -113,4 +113,4 @@ TEST_CASE("what is nested too deep is a problem, not a crash") {
     CHECK_FALSE(problems_of(chain).empty());
 }
 
-}  // namespace retryd::config
+}  // namespace retryd::config::yaml_test

@@ -10,7 +10,7 @@
 #include "support/catch.h"
 #include "support/findings.h"
 
-namespace retryd {
+namespace retryd::container_test {
 namespace {
 
 std::string found(const std::string& check) {
@@ -80,4 +80,4 @@ TEST_CASE("containers: the configuration of the Kubernetes manifest is right") {
     CHECK(problems_of(found("configuration"), "/run/secrets/retryd/password") == "");
 }
 
-}  // namespace retryd
+}  // namespace retryd::container_test

@@ -28,7 +28,7 @@ void operator delete(void* memory, const std::nothrow_t&) noexcept {
     std::free(memory);
 }
 
-namespace retryd::core {
+namespace retryd::core::allocations_test {
 namespace {
 
 using namespace test;
@@ -51,7 +51,7 @@ std::size_t allocations_of_one_way(const Message& message, const Entry* entry, C
 }  // namespace
 
 TEST_CASE("once warm, nothing is allocated between the header table and the composed message") {
-    const Entry entry{"email", {"standard", {std::chrono::seconds{5}}}, "parked"};
+    const Entry entry{"email", {"standard", {std::chrono::seconds{5}}}, {"parked"}};
     ComposeScene retried;
     retried.message.properties.user_id = "alice";
     retried.died({.original_expiration = "60000"}, {{"CC", text("audit")}, {"a", number(1)}, {"b", number(2)}});
@@ -64,4 +64,4 @@ TEST_CASE("once warm, nothing is allocated between the header table and the comp
     CHECK(allocations_of_one_way(parked.message, &entry, scratch) == 0);
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::allocations_test

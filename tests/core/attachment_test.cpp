@@ -3,7 +3,7 @@
 #include "core/fake_policies.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::attachment_test {
 namespace {
 
 using State = Standing::State;
@@ -12,7 +12,7 @@ using Names = std::vector<std::string>;
 constexpr const char* ours = "\"retryd.errors\"";
 
 /// A broker's policies and a configuration.
-struct World : test::FakePolicies {
+struct World : retryd::test::FakePolicies {
     Policy policy;
 
     explicit World(const Names& matches) {
@@ -387,4 +387,4 @@ TEST_CASE("attachment: without a broker there is a policy for all that is config
     CHECK(general.priority == 0);
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::attachment_test

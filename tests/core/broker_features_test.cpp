@@ -2,7 +2,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::broker_features_test {
 namespace {
 
 std::string parsed(std::string_view text) {
@@ -91,4 +91,4 @@ TEST_CASE("a pre-release counts as its release") {
     CHECK_FALSE(features("4.3.0-beta.1").priority_blocks_expiry);
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::broker_features_test

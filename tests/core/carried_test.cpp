@@ -5,7 +5,7 @@
 #include "core/headers.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::carried_test {
 namespace {
 
 using namespace test;
@@ -134,4 +134,4 @@ TEST_CASE("an empty exchange, the default one, is an exchange") {
     CHECK(read_with(headers, "retryd-exchange", text("")).exchange == std::optional<std::string_view>{""});
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::carried_test

@@ -2,7 +2,7 @@
 #include "core/compose_scene.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::compose_parked_test {
 namespace {
 
 using namespace test;
@@ -127,4 +127,4 @@ TEST_CASE("without a readable death, too, what is set aside now wins over an ear
           "retryd-parked-reason=S:no-death, retryd-parked-at=T:1800000000}");
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::compose_parked_test

@@ -3,7 +3,7 @@
 #include "core/compose_scene.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::compose_properties_test {
 namespace {
 
 using namespace test;
@@ -155,4 +155,4 @@ TEST_CASE("what is set aside now wins over what an earlier round set aside") {
     CHECK(header_of(scene.retried(), "retryd-expiration") == "S:5");
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::compose_properties_test

@@ -9,7 +9,7 @@
 #include "core/owned_message.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::compose_replay_test {
 namespace {
 
 using namespace test;
@@ -134,4 +134,4 @@ TEST_CASE("a list of replays that is none has no newest") {
     CHECK(newest_replay_id(headers.fields({{"retryd-replays", headers.array({text("x")})}})).empty());
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::compose_replay_test

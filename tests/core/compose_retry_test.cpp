@@ -2,7 +2,7 @@
 #include "core/compose_scene.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::compose_retry_test {
 namespace {
 
 using namespace test;
@@ -131,4 +131,4 @@ TEST_CASE("a scratch that was used before leaves nothing behind in the next mess
     CHECK(headers_of(composed) == '{' + ours_of_first_round + '}');
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::compose_retry_test

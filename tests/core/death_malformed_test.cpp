@@ -3,7 +3,7 @@
 #include "core/names.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::death_malformed_test {
 namespace {
 
 using namespace test;
@@ -106,4 +106,4 @@ TEST_CASE("an original expiration that is missing or no text is unknown") {
     CHECK(read_with(headers, "original-expiration", text("5"))->original_expiration.value_or("(none)") == "5");
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::death_malformed_test

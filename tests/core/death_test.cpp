@@ -5,7 +5,7 @@
 #include "core/headers.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::death_test {
 namespace {
 
 using namespace test;
@@ -144,4 +144,4 @@ TEST_CASE("a sum of huge counts stops at the largest number") {
     CHECK(count_of(headers.deaths({{"email", "rejected", most - 5}, {"email", "expired", 5}})) == most);
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::death_test

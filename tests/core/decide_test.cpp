@@ -5,14 +5,14 @@
 #include "core/duration.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::decide_test {
 namespace {
 
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
 /// A ladder of 1 s, 2 s, 3 s …: the delay tells the step.
 Entry entry_of(std::size_t steps) {
-    Entry entry{"email", {"standard", {}}, "{queue}.parked"};
+    Entry entry{"email", {"standard", {}}, {"{queue}.parked"}};
     for (std::size_t i = 1; i <= steps; ++i)
         entry.ladder.steps.push_back(std::chrono::seconds{i});
     return entry;
@@ -216,4 +216,4 @@ TEST_CASE("a parked message says why in the words of the contract") {
     CHECK(reason_text(ParkReason::death_reason, "", buffer) == "reason-");
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::decide_test

@@ -3,14 +3,14 @@
 #include "core/fake_policies.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::diagnosis_test {
 namespace {
 
 using Found = std::vector<Diagnosis>;
 
 constexpr const char* ours = "\"retryd.errors\"";
 
-struct World : test::FakePolicies {
+struct World : retryd::test::FakePolicies {
     Policy policy;
 
     explicit World(const std::string& match) {
@@ -169,4 +169,4 @@ TEST_CASE("diagnosis: policies on other queues are nobody's business") {
     CHECK(w.own().empty());
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::diagnosis_test

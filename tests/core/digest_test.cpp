@@ -5,7 +5,7 @@
 #include "core/headers.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::digest_test {
 namespace {
 
 using namespace test;
@@ -43,4 +43,4 @@ TEST_CASE("messages that differ have another digest") {
     CHECK(seen.size() == 8 + headers.one_of_each().size());
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::digest_test

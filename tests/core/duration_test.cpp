@@ -6,7 +6,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::duration_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -114,4 +114,4 @@ TEST_CASE("two spellings of one duration are written alike, so that a delay name
     CHECK(format_duration(*parse_duration("0h1000ms")) == format_duration(*parse_duration("1s")));
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::duration_test

@@ -5,7 +5,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::fingerprint_test {
 
 using namespace std::chrono_literals;
 
@@ -52,4 +52,4 @@ TEST_CASE("a fingerprint is the same on every machine and with every version") {
     CHECK(fingerprint({}) == "6c0c0ae770e0c58e");
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::fingerprint_test

@@ -4,7 +4,7 @@
 #include "core/names.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::glob_test {
 namespace {
 
 /// The definition, taken literally: what a glob means, not how to match one fast.
@@ -103,4 +103,4 @@ TEST_CASE("a glob is what has a star or a question mark") {
     CHECK_FALSE(is_glob("a[b]"));
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::glob_test

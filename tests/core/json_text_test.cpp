@@ -2,7 +2,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::json_text_test {
 
 TEST_CASE("json: a string keeps what it may keep and escapes the rest") {
     CHECK(json_string("") == R"("")");
@@ -19,4 +19,4 @@ TEST_CASE("json: an object has its keys in order") {
           R"({"max-length": 1000, "overflow": "drop-head"})");
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::json_text_test

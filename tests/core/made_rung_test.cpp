@@ -3,7 +3,7 @@
 #include "core/duration.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::made_rung_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -133,4 +133,4 @@ TEST_CASE("every lane is in use") {
     CHECK_FALSE(is_in_use(policy_of("email", ladder), {"email", ReturnPath::queue, 7s}));
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::made_rung_test

@@ -5,7 +5,7 @@
 #include "core/duration.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::names_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -160,4 +160,4 @@ TEST_CASE("a name that is not UTF-8 is no queue's: the broker ends the connectio
     CHECK_FALSE(usable_queue_name("\xc0\x80"));
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::names_test

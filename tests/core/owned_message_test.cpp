@@ -8,7 +8,7 @@
 #include "core/headers.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::owned_message_test {
 namespace {
 
 using namespace test;
@@ -157,4 +157,4 @@ TEST_CASE("a large body and many headers are copied whole") {
     CHECK(equal(*owned.get().message.properties.headers, *source.message.properties.headers));
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::owned_message_test

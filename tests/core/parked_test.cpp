@@ -4,7 +4,7 @@
 #include "core/headers.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::parked_test {
 namespace {
 
 using namespace test;
@@ -119,4 +119,4 @@ TEST_CASE("what nobody knows the time of, or claims an impossible one, is select
     }
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::parked_test

@@ -6,7 +6,7 @@
 #include "core/wanted.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::permission_patterns_test {
 namespace {
 
 Entry entry(const std::string& match, ReturnPath path = ReturnPath::queue,
@@ -94,4 +94,4 @@ TEST_CASE("permission patterns: who works on parked messages may take from parki
                       R"(^(email\.parked|retryd\.errors|retryd\.parked|retryd\.replay\..*|sms\..*\.parked)$)"});
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::permission_patterns_test

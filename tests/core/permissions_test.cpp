@@ -4,7 +4,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::permissions_test {
 namespace {
 
 using Needed = std::vector<NeededPermission>;
@@ -78,4 +78,4 @@ TEST_CASE("permissions: those that the regular expressions do not give are lacki
     CHECK(lacking(list, {"(?<!x)*(", "(", "("}).empty());
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::permissions_test

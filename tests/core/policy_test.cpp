@@ -4,13 +4,13 @@
 
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::policy_test {
 namespace {
 
 Policy policy_of(std::initializer_list<const char*> patterns) {
     Policy policy;
     for (const char* pattern : patterns)
-        policy.entries.push_back({pattern, {}, "{queue}.parked"});
+        policy.entries.push_back({pattern, {}, {"{queue}.parked"}});
     return policy;
 }
 
@@ -54,4 +54,4 @@ TEST_CASE("queues of our own are told from work queues, and never match an entry
     CHECK(match(policy_of({"*"}), "email.parked") == nullptr);
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::policy_test

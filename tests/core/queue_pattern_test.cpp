@@ -4,7 +4,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::queue_pattern_test {
 namespace {
 
 Policy policy_with(const std::vector<std::string>& matches, const std::string& parked = "{queue}.parked") {
@@ -96,4 +96,4 @@ TEST_CASE("queue pattern: says of every name the same as the configuration does"
     }
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::queue_pattern_test

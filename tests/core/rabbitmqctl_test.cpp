@@ -2,7 +2,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::rabbitmqctl_test {
 namespace {
 
 const BrokerPolicy plain{"retryd.errors", "^(email)$", "queues", {{"dead-letter-exchange", "\"retryd.errors\""}}, 0};
@@ -44,4 +44,4 @@ TEST_CASE("rabbitmqctl: sets the permissions of a user") {
           "rabbitmqctl set_permissions --vhost 'a b' -- '-u' '' '' ''");
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::rabbitmqctl_test

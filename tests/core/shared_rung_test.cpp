@@ -2,7 +2,7 @@
 #include "core/topology.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::shared_rung_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -96,4 +96,4 @@ TEST_CASE("before 3.10 the name of a parking queue is cut to what such a broker 
     CHECK(parking_queue_of(parked, "email", rabbit_3_9) == "email.parked");
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::shared_rung_test

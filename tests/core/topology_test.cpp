@@ -2,7 +2,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::topology_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -140,4 +140,4 @@ TEST_CASE("a delay that stands several times in a ladder is one rung, in the ord
     CHECK(distinct_delays(Ladder{}).empty());
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::topology_test

@@ -4,7 +4,7 @@
 #include "core/death.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::undelivered_test {
 namespace {
 
 using namespace test;
@@ -83,4 +83,4 @@ TEST_CASE("the producer's routing key is the carried one, else that of the death
     CHECK(producer_routing_key({death, carried, ""}).empty());
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::undelivered_test

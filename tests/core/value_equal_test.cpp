@@ -1,7 +1,7 @@
 #include "core/headers.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::value_equal_test {
 namespace {
 using namespace test;
 }  // namespace
@@ -69,4 +69,4 @@ TEST_CASE("equality reaches all the way down") {
     CHECK_FALSE(equal(nested(1), nested(2)));
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::value_equal_test

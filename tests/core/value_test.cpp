@@ -5,7 +5,7 @@
 #include "core/headers.h"
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::value_test {
 namespace {
 
 using namespace test;
@@ -113,4 +113,4 @@ TEST_CASE("arrays and tables give their elements in the order of the wire") {
     CHECK(Table{}.empty());
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::value_test

@@ -2,7 +2,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::core {
+namespace retryd::core::wanted_test {
 namespace {
 
 using namespace std::chrono_literals;
@@ -129,4 +129,4 @@ TEST_CASE("globs are on demand") {
     CHECK(found[0] == &policy.entries[1]);
 }
 
-}  // namespace retryd::core
+}  // namespace retryd::core::wanted_test

@@ -2,7 +2,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::daemon {
+namespace retryd::daemon::backoff_test {
 
 using core::Milliseconds;
 
@@ -29,4 +29,4 @@ TEST_CASE("after a success the wait is the first again") {
     CHECK(backoff.next(0.0) == Milliseconds{250});
 }
 
-}  // namespace retryd::daemon
+}  // namespace retryd::daemon::backoff_test

@@ -4,7 +4,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::daemon {
+namespace retryd::daemon::changes_test {
 namespace {
 
 using Change = std::function<void(config::Settings&)>;
@@ -59,4 +59,4 @@ TEST_CASE("a former error queue and a former binding are left to the operator, w
     CHECK(left_behind(from, from).empty());
 }
 
-}  // namespace retryd::daemon
+}  // namespace retryd::daemon::changes_test

@@ -2,7 +2,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::daemon {
+namespace retryd::daemon::faults_test {
 
 TEST_CASE("a lasting fault is news once, also while two brokers fail in turn") {
     Faults faults;
@@ -21,4 +21,4 @@ TEST_CASE("another fault is news, and so is the same one after it had healed") {
     CHECK(faults.is_news("a", "refused"));
 }
 
-}  // namespace retryd::daemon
+}  // namespace retryd::daemon::faults_test

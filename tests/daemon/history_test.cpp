@@ -3,7 +3,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::daemon {
+namespace retryd::daemon::history_test {
 namespace {
 
 using core::Milliseconds;
@@ -60,4 +60,4 @@ TEST_CASE("history: ten minutes are kept, and confirm times are those of that ti
     CHECK(telemetry::quantile(s.history.lately(s.tally).confirms, 0.99) <= 2.0);
 }
 
-}  // namespace retryd::daemon
+}  // namespace retryd::daemon::history_test

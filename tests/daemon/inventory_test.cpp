@@ -5,7 +5,7 @@
 #include "daemon/status.h"
 #include "support/catch.h"
 
-namespace retryd::daemon {
+namespace retryd::daemon::inventory_test {
 namespace {
 
 using core::Milliseconds;
@@ -150,4 +150,4 @@ TEST_CASE("status: a thousand queues are shown, the rest is a number") {
     CHECK(status.queues_left_out == 201);
 }
 
-}  // namespace retryd::daemon
+}  // namespace retryd::daemon::inventory_test

@@ -7,7 +7,7 @@
 #include "support/catch.h"
 #include "support/systemd.h"
 
-namespace retryd::daemon {
+namespace retryd::daemon::notify_test {
 namespace {
 
 using core::Milliseconds;
@@ -121,4 +121,4 @@ TEST_CASE("a loop that waits for a systemd which does not listen keeps nobody fr
     loop.wait();
 }
 
-}  // namespace retryd::daemon
+}  // namespace retryd::daemon::notify_test

@@ -4,7 +4,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::daemon {
+namespace retryd::daemon::requests_test {
 
 using core::Milliseconds;
 
@@ -68,4 +68,4 @@ TEST_CASE("a request of another thread ends the wait") {
     CHECK(requests.take_reload());
 }
 
-}  // namespace retryd::daemon
+}  // namespace retryd::daemon::requests_test

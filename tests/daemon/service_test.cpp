@@ -9,7 +9,7 @@
 #include "support/catch.h"
 #include "support/systemd.h"
 
-namespace retryd::daemon {
+namespace retryd::daemon::service_test {
 namespace {
 
 using test::await;
@@ -92,4 +92,4 @@ TEST_CASE("service: a reload that is refused ends like one that is taken, and sa
     CHECK(service.heard() == "READY=1\nSTATUS=" + std::string{refused});
 }
 
-}  // namespace retryd::daemon
+}  // namespace retryd::daemon::service_test

@@ -6,7 +6,7 @@
 #include "daemon/reporters.h"
 #include "support/catch.h"
 
-namespace retryd::daemon {
+namespace retryd::daemon::standing_test {
 namespace {
 
 using core::Milliseconds;
@@ -132,4 +132,4 @@ TEST_CASE("reporters: what is refused, and what is given back, lasts until it he
     CHECK(faults_of(standing).empty());
 }
 
-}  // namespace retryd::daemon
+}  // namespace retryd::daemon::standing_test

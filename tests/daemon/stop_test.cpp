@@ -4,7 +4,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::daemon {
+namespace retryd::daemon::stop_test {
 
 using core::Milliseconds;
 
@@ -29,4 +29,4 @@ TEST_CASE("a request from another thread wakes the one that waits") {
     other.join();
 }
 
-}  // namespace retryd::daemon
+}  // namespace retryd::daemon::stop_test

@@ -5,7 +5,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::daemon {
+namespace retryd::daemon::watchdog_test {
 namespace {
 
 using core::Milliseconds;
@@ -112,4 +112,4 @@ TEST_CASE("the loop waits no longer than systemd's interval allows") {
     CHECK(Watchdog(log, Milliseconds{60'000}).longest_wait() == Milliseconds{1'000});
 }
 
-}  // namespace retryd::daemon
+}  // namespace retryd::daemon::watchdog_test

@@ -7,7 +7,7 @@ namespace retryd::fuzz {
 namespace {
 
 /// Of the processor, with sanitizers; a file of that size is read in milliseconds without.
-constexpr std::chrono::milliseconds patience{1000};
+constexpr std::chrono::milliseconds file_patience{1000};
 
 void load(const std::string& text) {
     const auto loaded = config::load(text, surroundings());
@@ -22,7 +22,7 @@ void configuration(std::string_view input) {
     // Who writes the secrets down in the open, where names stand, will see them there.
     if (input.find(environment_secret) != input.npos || input.find(file_secret) != input.npos) return;
     const auto time = time_of([&] { load(std::string{input}); });
-    require(time < patience, "a file is read within a second, not " + std::to_string(time.count()) + " ms");
+    require(time < file_patience, "a file is read within a second, not " + std::to_string(time.count()) + " ms");
 }
 
 }  // namespace retryd::fuzz

@@ -10,7 +10,7 @@
 #include "fuzz/targets.h"
 #include "support/catch.h"
 
-namespace retryd::fuzz {
+namespace retryd::fuzz::fuzz_test {
 namespace {
 
 namespace fs = std::filesystem;
@@ -71,4 +71,4 @@ TEST_CASE("fuzz: what is found belongs to a target") {
     }
 }
 
-}  // namespace retryd::fuzz
+}  // namespace retryd::fuzz::fuzz_test

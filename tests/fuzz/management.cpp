@@ -29,7 +29,6 @@ namespace retryd::fuzz {
 namespace {
 
 constexpr std::array<int, 5> statuses{200, 404, 401, 500, 301};
-constexpr std::string_view secret = "Geheim-7391";
 
 template <typename Ask>
 void ask(Ask question) {

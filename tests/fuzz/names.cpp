@@ -22,7 +22,7 @@ namespace {
 using core::Milliseconds;
 
 /// A millisecond, and what sanitizers and a debug build take more.
-constexpr std::chrono::milliseconds patience{20};
+constexpr std::chrono::milliseconds name_patience{20};
 
 bool is_utf8(std::string_view text) {
     return core::valid_utf8_length(text) == text.size();
@@ -64,7 +64,7 @@ bool matches(std::string_view glob, std::string_view name) {
 void globs(std::string_view glob, std::string_view name) {
     bool found = false;
     const auto time = time_of([&] { found = core::glob_matches(glob, name); });
-    require(time <= patience, "a glob is matched within a millisecond");
+    require(time <= name_patience, "a glob is matched within a millisecond");
     require(found == matches(glob, name), "a glob matches what it should");
     require(core::is_glob(glob) || found == (glob == name), "what is no glob matches itself");
 }

@@ -3,6 +3,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <string_view>
 
 namespace retryd::fuzz {
 
@@ -19,5 +20,8 @@ inline void require(bool holds, const char* promise) {
 inline void require(bool holds, const std::string& promise) {
     if (!holds) throw Broken(promise);
 }
+
+/// A password, which nothing that is told may hold.
+inline constexpr std::string_view secret = "Geheim-7391";
 
 }  // namespace retryd::fuzz

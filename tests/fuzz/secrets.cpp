@@ -9,7 +9,6 @@
 namespace retryd::fuzz {
 namespace {
 
-constexpr std::string_view secret = "Geheim-7391";
 
 /// `@@` stands for the password with what is around it.
 constexpr std::array<std::string_view, 10> places{
@@ -25,7 +24,7 @@ constexpr std::array<std::string_view, 10> places{
     "management:\n  url: @@\n",
 };
 
-std::string written(std::string_view place, std::string_view password) {
+std::string filled_in(std::string_view place, std::string_view password) {
     std::string text{place};
     for (std::size_t at = text.find("@@"); at != std::string::npos; at = text.find("@@", at + password.size()))
         text.replace(at, 2, password);
@@ -51,7 +50,7 @@ void secrets(std::string_view input) {
     std::string password{bytes.text_until('\n')};
     if (password.find_first_of("&@\r") != std::string::npos) return;  // an anchor's value may be shown elsewhere
     password.insert(std::min(split, password.size()), secret);
-    const std::string text = written(place, password).append(bytes.rest());
+    const std::string text = filled_in(place, password).append(bytes.rest());
 
     const auto loaded = config::load(text, surroundings());
     if (const auto* problems = std::get_if<config::Problems>(&loaded)) {

@@ -9,7 +9,6 @@
 namespace retryd::fuzz {
 namespace {
 
-constexpr std::string_view secret = "Geheim-7391";
 
 std::string encoded(std::string_view text) {
     constexpr std::string_view digits = "0123456789ABCDEF";

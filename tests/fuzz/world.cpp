@@ -78,14 +78,14 @@ config::Surroundings surroundings() {
 }
 
 std::chrono::milliseconds time_of(const std::function<void()>& work) {
-    const auto now = [] {
+    const auto clock = [] {
         timespec time{};
         clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
         return std::chrono::seconds{time.tv_sec} + std::chrono::nanoseconds{time.tv_nsec};
     };
-    const auto begin = now();
+    const auto begin = clock();
     work();
-    return std::chrono::duration_cast<std::chrono::milliseconds>(now() - begin);
+    return std::chrono::duration_cast<std::chrono::milliseconds>(clock() - begin);
 }
 
 void check_problems(const config::Problems& problems) {

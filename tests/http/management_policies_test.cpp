@@ -2,7 +2,7 @@
 #include "http/server.h"
 #include "support/catch.h"
 
-namespace retryd::http {
+namespace retryd::http::management_policies_test {
 namespace {
 
 using Answers = std::map<std::string, std::string>;
@@ -122,4 +122,4 @@ TEST_CASE("policies: who cannot be reached while setting one is named") {
     CHECK(text.find("cannot ask the management API at http://127.0.0.1:1: ") == 0);
 }
 
-}  // namespace retryd::http
+}  // namespace retryd::http::management_policies_test

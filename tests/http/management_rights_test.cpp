@@ -2,7 +2,7 @@
 #include "http/server.h"
 #include "support/catch.h"
 
-namespace retryd::http {
+namespace retryd::http::management_rights_test {
 namespace {
 
 ManagementClient client_of(const test::Server& server) {
@@ -29,4 +29,4 @@ TEST_CASE("rights: the feature flags that are disabled, or that nobody says") {
     CHECK_FALSE(client_of(test::Server(test::answer("404 Not Found", "{}"))).disabled_feature_flags());
 }
 
-}  // namespace retryd::http
+}  // namespace retryd::http::management_rights_test

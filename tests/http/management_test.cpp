@@ -3,7 +3,7 @@
 #include "http/server.h"
 #include "support/catch.h"
 
-namespace retryd::http {
+namespace retryd::http::management_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -113,4 +113,4 @@ TEST_CASE("management: odd items are passed over") {
     CHECK_FALSE(queues[0].messages);
 }
 
-}  // namespace retryd::http
+}  // namespace retryd::http::management_test

@@ -17,7 +17,7 @@
 #include "support/await.h"
 #include "support/catch.h"
 
-namespace retryd::http {
+namespace retryd::http::web_server_test {
 namespace {
 
 using test::await;
@@ -243,4 +243,4 @@ TEST_CASE("server: the page is built in, byte for byte") {
     CHECK(page() == file.str());
 }
 
-}  // namespace retryd::http
+}  // namespace retryd::http::web_server_test

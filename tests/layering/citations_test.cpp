@@ -6,7 +6,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::layering {
+namespace retryd::layering::citations_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -66,4 +66,4 @@ TEST_CASE("what docs/guarantees.md says is tested is tested: 8 arrows, 16 faults
     CHECK(lines(rotten(grid, [&](const std::string& path) { return text_of(docs / path); })) == "");
 }
 
-}  // namespace retryd::layering
+}  // namespace retryd::layering::citations_test

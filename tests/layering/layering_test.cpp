@@ -2,7 +2,7 @@
 #include "layering/rules.h"
 #include "support/catch.h"
 
-namespace retryd::layering {
+namespace retryd::layering::layering_test {
 namespace {
 
 const Sources& tree() {
@@ -47,4 +47,4 @@ TEST_CASE("no header includes itself by way of others") {
     CHECK(lines(cycles(tree())) == "");
 }
 
-}  // namespace retryd::layering
+}  // namespace retryd::layering::layering_test

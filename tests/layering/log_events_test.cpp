@@ -8,7 +8,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::layering {
+namespace retryd::layering::log_events_test {
 namespace {
 
 using Names = std::set<std::string>;
@@ -55,4 +55,4 @@ TEST_CASE("docs/logs.md names every event that the log may have, and no other") 
     CHECK(events_in_document() == events_in_sources());
 }
 
-}  // namespace retryd::layering
+}  // namespace retryd::layering::log_events_test

@@ -23,10 +23,6 @@ constexpr std::array impure_calls{
 };
 constexpr std::array impure_names{"random_device", "mt19937", "mt19937_64", "cout", "cerr", "clog", "cin"};
 
-bool is_word(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
 /// Only the standard library's own headers have neither a dot nor a slash.
 bool may_include(const std::string& header) {
     const std::string folder = folder_of(header);

@@ -6,7 +6,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::layering {
+namespace retryd::layering::rules_test {
 namespace {
 
 Sources sources_of(std::initializer_list<std::pair<const char*, const char*>> files) {
@@ -155,4 +155,4 @@ TEST_CASE("two ways to one header are no circle") {
     CHECK(cycles(diamond).empty());
 }
 
-}  // namespace retryd::layering
+}  // namespace retryd::layering::rules_test

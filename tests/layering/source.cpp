@@ -9,10 +9,6 @@
 namespace retryd::layering {
 namespace {
 
-bool is_word(char c) {
-    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
-}
-
 /// Replaces [at, end) with spaces but for its line breaks; gives `end`.
 std::size_t blank(std::string& text, std::size_t at, std::size_t end) {
     for (end = std::min(end, text.size()); at < end; ++at) {
@@ -86,6 +82,10 @@ std::string included_by(std::string_view line) {
 }
 
 }  // namespace
+
+bool is_word(char c) {
+    return std::isalnum(static_cast<unsigned char>(c)) != 0 || c == '_';
+}
 
 Source parse(std::string_view text) {
     Source source;

@@ -19,6 +19,9 @@ struct Source {
     std::string code;  // comments and the insides of literals blanked, line breaks kept
 };
 
+/// Whether it can be part of an identifier.
+bool is_word(char c);
+
 /// By path below src, with forward slashes: `core/decide.cpp`; `main.cpp`.
 using Sources = std::map<std::string, Source>;
 

@@ -2,7 +2,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::layering {
+namespace retryd::layering::source_test {
 namespace {
 
 std::string includes_of(std::string_view text) {
@@ -43,4 +43,4 @@ TEST_CASE("a folder is the part before the first slash") {
     CHECK(folder_of("main.cpp") == "");
 }
 
-}  // namespace retryd::layering
+}  // namespace retryd::layering::source_test

@@ -7,7 +7,7 @@
 #include "support/catch.h"
 #include "support/findings.h"
 
-namespace retryd {
+namespace retryd::operations_test {
 namespace {
 
 std::string found(const std::string& check) {
@@ -63,4 +63,4 @@ TEST_CASE("operations: every reason why a message is parked has its section in d
     }
 }
 
-}  // namespace retryd
+}  // namespace retryd::operations_test

@@ -3,7 +3,7 @@
 
 #include "files.h"
 
-namespace retryd::packaging {
+namespace retryd::packaging::completion_test {
 namespace {
 
 /// What bash offers behind `words`, the last of which is being typed.
@@ -43,4 +43,4 @@ TEST_CASE("completion: files where one is expected, nothing where only the user 
     CHECK(offered("parked list --queue pa") == "\n");
 }
 
-}  // namespace retryd::packaging
+}  // namespace retryd::packaging::completion_test

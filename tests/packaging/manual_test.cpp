@@ -7,7 +7,7 @@
 #include "config/keys.h"
 #include "files.h"
 
-namespace retryd::packaging {
+namespace retryd::packaging::manual_test {
 namespace {
 
 /// The options that `retryd COMMAND --help` shows.
@@ -90,4 +90,4 @@ TEST_CASE("retryd.yaml(5) has every key with its default and its meaning") {
     }
 }
 
-}  // namespace retryd::packaging
+}  // namespace retryd::packaging::manual_test

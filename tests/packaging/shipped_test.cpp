@@ -2,7 +2,7 @@
 #include "../commands/command_line.h"
 #include "files.h"
 
-namespace retryd::packaging {
+namespace retryd::packaging::shipped_test {
 
 TEST_CASE("the configuration that is installed is right, and holds no password") {
     const std::string path = RETRYD_PROJECT "/packaging/retryd.yaml";
@@ -19,4 +19,4 @@ TEST_CASE("the newest entry of the CHANGELOG is this version") {
     CHECK(changes.substr(newest + 1, changes.find(' ', newest + 4) - newest - 1) == "## " RETRYD_VERSION);
 }
 
-}  // namespace retryd::packaging
+}  // namespace retryd::packaging::shipped_test

@@ -2,7 +2,7 @@
 #include "relay/relay_fixture.h"
 #include "support/catch.h"
 
-namespace retryd::relay {
+namespace retryd::relay::adopt_test {
 namespace {
 
 using Tags = std::vector<core::DeliveryTag>;
@@ -95,4 +95,4 @@ TEST_CASE("confirms of the former policy still settle what they belong to") {
     CHECK(f.reporter.lines == Lines{"retried email email.retry.5s rejected"});
 }
 
-}  // namespace retryd::relay
+}  // namespace retryd::relay::adopt_test

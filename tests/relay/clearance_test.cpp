@@ -10,7 +10,7 @@
 #include "core/names.h"
 #include "support/catch.h"
 
-namespace retryd::relay {
+namespace retryd::relay::clearance_test {
 namespace {
 
 using core::Milliseconds;
@@ -359,4 +359,4 @@ TEST_CASE("a drop acks what is selected and publishes nothing") {
     CHECK(s.clearance.settled());
 }
 
-}  // namespace retryd::relay
+}  // namespace retryd::relay::clearance_test

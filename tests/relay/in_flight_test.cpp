@@ -3,7 +3,7 @@
 #include "relay/routes.h"
 #include "support/catch.h"
 
-namespace retryd::relay {
+namespace retryd::relay::in_flight_test {
 namespace {
 
 Pending pending(core::DeliveryTag tag, const std::shared_ptr<Target>& target = nullptr,
@@ -119,4 +119,4 @@ TEST_CASE("an abandoned channel gives all that was unsettled, and the next publi
     CHECK(in_flight.add(pending(4)) == 1);
 }
 
-}  // namespace retryd::relay
+}  // namespace retryd::relay::in_flight_test

@@ -2,7 +2,7 @@
 #include "relay/relay_fixture.h"
 #include "support/catch.h"
 
-namespace retryd::relay {
+namespace retryd::relay::poison_test {
 namespace {
 
 using Tags = std::vector<core::DeliveryTag>;
@@ -242,4 +242,4 @@ TEST_CASE("where nothing may be declared nothing is handed to a dead-lettering t
     CHECK(f.broker.requeued == Tags{1});
 }
 
-}  // namespace retryd::relay
+}  // namespace retryd::relay::poison_test

@@ -4,7 +4,7 @@
 #include "relay/relay_fixture.h"
 #include "support/catch.h"
 
-namespace retryd::relay {
+namespace retryd::relay::policy_test {
 namespace {
 
 using Tags = std::vector<core::DeliveryTag>;
@@ -232,4 +232,4 @@ TEST_CASE("other dead-letter exchanges are bound at start; a refused one is repo
     CHECK_FALSE(f.relay.next_tick());
 }
 
-}  // namespace retryd::relay
+}  // namespace retryd::relay::policy_test

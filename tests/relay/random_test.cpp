@@ -11,7 +11,7 @@
 #include "relay/random_broker.h"
 #include "support/catch.h"
 
-namespace retryd::relay::random {
+namespace retryd::relay::random::random_test {
 namespace {
 
 using core::Milliseconds;
@@ -350,4 +350,4 @@ TEST_CASE("whatever happens in whatever order: nothing is lost, nothing is acked
     }
 }
 
-}  // namespace retryd::relay::random
+}  // namespace retryd::relay::random::random_test

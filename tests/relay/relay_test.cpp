@@ -4,7 +4,7 @@
 #include "relay/relay_fixture.h"
 #include "support/catch.h"
 
-namespace retryd::relay {
+namespace retryd::relay::relay_test {
 
 using Tags = std::vector<core::DeliveryTag>;
 using Lines = std::vector<std::string>;
@@ -378,4 +378,4 @@ TEST_CASE("after stop nothing new is taken, and what is in flight is still settl
     CHECK(g.broker.acked == Tags{1});
 }
 
-}  // namespace retryd::relay
+}  // namespace retryd::relay::relay_test

@@ -5,7 +5,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::relay {
+namespace retryd::relay::ring_test {
 
 TEST_CASE("ring: what goes in comes out in order, however often it went round and grew meanwhile") {
     Ring<int> ring;
@@ -41,4 +41,4 @@ TEST_CASE("ring: what an element owned is let go when it leaves, and when all ar
     CHECK(owned.use_count() == 1);
 }
 
-}  // namespace retryd::relay
+}  // namespace retryd::relay::ring_test

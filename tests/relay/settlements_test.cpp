@@ -4,7 +4,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::relay {
+namespace retryd::relay::settlements_test {
 namespace {
 
 /// Writes down the acks: `5*` is one with `multiple`.
@@ -102,4 +102,4 @@ TEST_CASE("tags go on after all were settled") {
     CHECK(flush(settlements) == "3*");
 }
 
-}  // namespace retryd::relay
+}  // namespace retryd::relay::settlements_test

@@ -2,7 +2,7 @@
 #include "relay/relay_fixture.h"
 #include "support/catch.h"
 
-namespace retryd::relay {
+namespace retryd::relay::shared_ladder_test {
 namespace {
 
 using Tags = std::vector<core::DeliveryTag>;
@@ -192,4 +192,4 @@ TEST_CASE("on a broker where priorities hold others back a shared rung has its t
     CHECK(f.lying_in("retryd.shared.1s.high") == 1);
 }
 
-}  // namespace retryd::relay
+}  // namespace retryd::relay::shared_ladder_test

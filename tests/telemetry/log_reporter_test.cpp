@@ -9,7 +9,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::telemetry {
+namespace retryd::telemetry::log_reporter_test {
 namespace {
 
 using core::Milliseconds;
@@ -142,4 +142,4 @@ TEST_CASE("level and format can change under way") {
     CHECK(log.enabled(config::LogLevel::debug));
 }
 
-}  // namespace retryd::telemetry
+}  // namespace retryd::telemetry::log_reporter_test

@@ -2,7 +2,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::telemetry {
+namespace retryd::telemetry::log_test {
 
 using config::LogFormat;
 using config::LogLevel;
@@ -40,4 +40,4 @@ TEST_CASE("a level hides what lies below it") {
     CHECK(log.enabled(LogLevel::error));
 }
 
-}  // namespace retryd::telemetry
+}  // namespace retryd::telemetry::log_test

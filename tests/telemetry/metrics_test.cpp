@@ -3,7 +3,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::telemetry {
+namespace retryd::telemetry::metrics_test {
 namespace {
 
 using core::Milliseconds;
@@ -87,4 +87,4 @@ TEST_CASE("metrics: what the process uses is told by the system") {
     CHECK(process.open_files >= 3);
 }
 
-}  // namespace retryd::telemetry
+}  // namespace retryd::telemetry::metrics_test

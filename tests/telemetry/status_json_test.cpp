@@ -2,7 +2,7 @@
 #include "support/catch.h"
 #include "telemetry/status.h"
 
-namespace retryd::telemetry {
+namespace retryd::telemetry::status_json_test {
 namespace {
 
 core::WallTime at(std::int64_t ms) {
@@ -54,4 +54,4 @@ TEST_CASE("status: queues that are not in it are told by their number, and only 
     CHECK(to_json(status).find("\"queues_left_out\":3") != std::string::npos);
 }
 
-}  // namespace retryd::telemetry
+}  // namespace retryd::telemetry::status_json_test

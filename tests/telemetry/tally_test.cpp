@@ -5,7 +5,7 @@
 
 #include "support/catch.h"
 
-namespace retryd::telemetry {
+namespace retryd::telemetry::tally_test {
 namespace {
 
 using core::Milliseconds;
@@ -141,4 +141,4 @@ TEST_CASE("tally: whoever looks while messages go by sees no more than there wer
     CHECK(tally.counts().in_flight == messages - 1);
 }
 
-}  // namespace retryd::telemetry
+}  // namespace retryd::telemetry::tally_test
