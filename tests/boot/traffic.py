@@ -5,8 +5,8 @@
     traffic fail QUEUE COUNT           sends and rejects them, and waits for none
     traffic collect QUEUE COUNT        waits until so many came back
 
---vhost NAME before the command. One line at the end: how many were sent, came back, are lost, came back twice. The exit
-code is 1 where any is lost: not home, and none other has come home for 200 seconds.
+--vhost NAME before the command. A line when a third is out; one at the end: how many were sent, came back, are lost,
+came back twice. The exit code is 1 where any is lost: not home, and none other has come home for 200 seconds.
 """
 import sys
 import time
@@ -51,6 +51,8 @@ class Traffic:
         for number in range(count):
             self.out.basic_publish("", self.queue, b"message %d" % number, pika.BasicProperties(delivery_mode=2))
             self.sent += 1
+            if self.sent == count // 3:
+                print("a third is out", flush=True)
             ahead = began + seconds * self.sent / count - time.monotonic()
             self.connection.process_data_events(time_limit=max(ahead, 0))
 

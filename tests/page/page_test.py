@@ -11,10 +11,11 @@ import unittest
 
 from selenium.webdriver.common.keys import Keys
 
-from browser import Browser
-from stand_in import StandIn
-from waiting import wait_until
-from world import PREFIX, Broker, Daemon
+sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "support"))
+from browser import Browser  # noqa: E402
+from stand_in import StandIn  # noqa: E402
+from waiting import wait_until  # noqa: E402
+from world import PREFIX, Broker, Daemon  # noqa: E402
 
 EMAIL = PREFIX + "email"          # climbs, and waits for long on its second rung
 INVOICE = PREFIX + "invoice"      # its only rung is short: it parks soon

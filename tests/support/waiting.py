@@ -14,3 +14,12 @@ def wait_until(condition, what, within=PATIENCE, pause=0.05):
         if time.monotonic() >= deadline:
             raise AssertionError(f"{what}: not within {within} s (last: {answer!r})")
         time.sleep(pause)
+
+
+def hold(condition, what, seconds, pause=0.2):
+    """That the condition holds for so long: fails at once when it does not."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if not condition():
+            raise AssertionError(f"{what}: no longer so")
+        time.sleep(pause)
