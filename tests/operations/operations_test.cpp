@@ -20,7 +20,7 @@ std::string operations_book() {
     return {std::istreambuf_iterator<char>{file}, {}};
 }
 
-/// The reasons of the enumeration, and of deaths those that README.md names.
+/// The reasons of the enumeration, and of deaths those that docs/reference.md names.
 std::string section_of(core::ParkReason reason) {
     std::string buffer;
     const std::string text{core::reason_text(reason, "expired", buffer)};
