@@ -18,7 +18,7 @@ using test::seconds;
 
 constexpr milliseconds between_looks{10};
 constexpr milliseconds last_acks_take{300};
-constexpr seconds without_progress{60};
+constexpr seconds carry_without_progress{60};
 
 /// What had been used at a moment.
 struct Used {
@@ -80,7 +80,7 @@ Course follow(const Watch& watch, std::uint32_t messages, const Used& begun, boo
         if (now.arrived > 0 && course.first.arrived == 0) course.first = now;
         if (now.arrived > course.last.arrived) progress = now.time;
         course.last = now;
-        if (now.time - progress > without_progress) break;
+        if (now.time - progress > carry_without_progress) break;
     }
     return course;
 }

@@ -24,7 +24,7 @@ Cells row_of(const std::string& name, const Summary& found, const Summary& first
             notes};
 }
 
-std::string table_of(const json& runs, const std::string& part) {
+std::string part_table(const json& runs, const std::string& part) {
     std::vector<Cells> rows{{part, "messages/s", "to first row", "own CPU, µs a message", "to first row",
                              "broker's CPU, µs a message", "peak memory, MiB", "note"}};
     json of_part = json::array();
@@ -44,7 +44,7 @@ std::string growth_tables(const json& results) {
     if (!results.contains("growth") || results["growth"].empty()) return "";
     std::string text = "\n### How the cost grows\n";
     for (const json& part : distinct(results["growth"], "part"))
-        text += "\n" + table_of(results["growth"], part);
+        text += "\n" + part_table(results["growth"], part);
     return text;
 }
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr milliseconds between_probes{5};
 constexpr milliseconds between_batches{10};
-constexpr seconds without_progress{30};
+constexpr seconds probes_without_progress{30};
 constexpr std::size_t body_bytes = 1024;
 
 using Times = std::vector<Clock::time_point>;
@@ -38,7 +38,7 @@ void publish_probes(const Stage& stage, std::uint32_t probes) {
         message.properties.delivery_mode = std::uint8_t{2};
         producer.send("", stage.work_queue(0), message);
     }
-    producer.await_confirms(without_progress);
+    producer.await_confirms(probes_without_progress);
 }
 
 Times reject_probes(const Stage& stage, std::uint32_t probes) {
@@ -46,7 +46,7 @@ Times reject_probes(const Stage& stage, std::uint32_t probes) {
     worker.consume(stage.work_queue(0), 100);
     Times rejected(probes);
     for (std::uint32_t i = 0; i < probes; ++i) {
-        const auto received = worker.next(without_progress);
+        const auto received = worker.next(probes_without_progress);
         if (!received) throw std::runtime_error("the probes' work queue delivers no more");
         rejected[number_in(*received)] = Clock::now();
         worker.reject(received->tag, false);
@@ -60,7 +60,7 @@ Times await_probes(const Stage& stage, std::uint32_t probes) {
     observer.consume(stage.rung_queue(0, 0), 1000);
     Times arrived(probes);
     for (std::uint32_t i = 0; i < probes; ++i) {
-        const auto received = observer.next(without_progress);
+        const auto received = observer.next(probes_without_progress);
         if (!received) throw std::runtime_error("not all probes came to their rung");
         arrived[number_in(*received)] = Clock::now();
         observer.ack(received->tag);
@@ -90,7 +90,7 @@ void publish_background(const Stage& stage, double rate, const std::atomic<bool>
         for (; static_cast<double>(sent) < rate * time; ++sent)
             producer.send("", error_queue, message);
     }
-    producer.await_confirms(without_progress);
+    producer.await_confirms(probes_without_progress);
 }
 
 TimeToRung result_of(const Times& rejected, const Times& arrived) {
@@ -128,9 +128,9 @@ TimeToRung time_to_rung(Stage& stage, std::uint32_t probes, double background) {
     return result;
 }
 
-void to_json(nlohmann::json& json, const TimeToRung& time) {
-    json = {{"probes", time.probes},   {"p50_ms", time.p50_ms}, {"p99_ms", time.p99_ms},
-            {"p999_ms", time.p999_ms}, {"max_ms", time.max_ms}, {"background", time.background}};
+void to_json(nlohmann::json& object, const TimeToRung& time) {
+    object = {{"probes", time.probes},   {"p50_ms", time.p50_ms}, {"p99_ms", time.p99_ms},
+              {"p999_ms", time.p999_ms}, {"max_ms", time.max_ms}, {"background", time.background}};
 }
 
 }  // namespace retryd::bench

@@ -11,41 +11,49 @@ import pika
 QUEUE = "email"
 BETWEEN_MAILS = 1  # seconds
 
-connection = pika.BlockingConnection(pika.URLParameters(os.environ["AMQP_URL"]))
-channel = connection.channel()
-numbers = itertools.count(1)
-failed_once = set()
+
+def consume(channel, deliver):
+    """From now on `deliver` is called with each mail, and tells whether the mail server took it."""
+    def on_mail(channel, method, properties, body):
+        if deliver(properties, body):
+            channel.basic_ack(method.delivery_tag)
+        else:
+            channel.basic_reject(method.delivery_tag, requeue=False)
+
+    channel.basic_qos(prefetch_count=10)
+    channel.basic_consume(QUEUE, on_mail)
 
 
-def send():
-    body = "mail %d" % next(numbers)
-    channel.basic_publish("", QUEUE, body, pika.BasicProperties(delivery_mode=2))
-    connection.call_later(BETWEEN_MAILS, send)
+def main():
+    connection = pika.BlockingConnection(pika.URLParameters(os.environ["AMQP_URL"]))
+    channel = connection.channel()
+    numbers = itertools.count(1)
+    failed_once = set()
+
+    def send():
+        body = "mail %d" % next(numbers)
+        channel.basic_publish("", QUEUE, body, pika.BasicProperties(delivery_mode=2))
+        connection.call_later(BETWEEN_MAILS, send)
+
+    def is_taken(number):
+        if number % 10 == 0:
+            return False
+        if number % 3 == 0 and number not in failed_once:
+            failed_once.add(number)
+            return False
+        failed_once.discard(number)
+        return True
+
+    def deliver(_, body):
+        mail = body.decode()
+        taken = is_taken(int(mail.split()[1]))
+        print(mail, "delivered" if taken else "rejected")
+        return taken
+
+    consume(channel, deliver)
+    send()
+    channel.start_consuming()
 
 
-def delivered(mail):
-    """Whether the mail server took it, this time."""
-    number = int(mail.split()[1])
-    if number % 10 == 0:
-        return False
-    if number % 3 == 0 and mail not in failed_once:
-        failed_once.add(mail)
-        return False
-    failed_once.discard(mail)
-    return True
-
-
-def on_mail(_, method, __, body):
-    mail = body.decode()
-    if delivered(mail):
-        print(mail, "delivered")
-        channel.basic_ack(method.delivery_tag)
-    else:
-        print(mail, "rejected")
-        channel.basic_reject(method.delivery_tag, requeue=False)
-
-
-channel.basic_qos(prefetch_count=10)
-channel.basic_consume(QUEUE, on_mail)
-send()
-channel.start_consuming()
+if __name__ == "__main__":
+    main()

@@ -67,7 +67,7 @@ need_private_mounts() {
     if "${private[@]}" true 2>/dev/null; then return; fi
     fail "this machine does not permit mounting (unshare --mount was refused)" \
         "no private RabbitMQ can be made or started here: it lives in a root file system of its own" \
-        "as root, outside of a restricted container; in Docker: docker run --privileged; or ./test --unit"
+        "as root, outside of a restricted container; in Docker: docker run --privileged; or ./test -L unit"
 }
 
 # private_tree FOLDER - from here on, what is mounted below FOLDER is seen in this mount namespace only.

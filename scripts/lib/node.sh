@@ -71,7 +71,7 @@ start_node() {
     done
     write_env "$dir"
     starting=
-    say "RabbitMQ $exact_version is ready after $(elapsed $((SECONDS - began))); . $dir/env"
+    say "RabbitMQ $exact_version is ready after $(elapsed $((SECONDS - began))); its addresses are in $dir/env"
 }
 
 end_start() {

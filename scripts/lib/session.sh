@@ -5,20 +5,18 @@
 broker=$project/scripts/broker
 work=$(mktemp -d "${TMPDIR:-/tmp}/retryd.XXXXXX")
 brokers=()
-clusters_made=()
-ahead= # the process group of what ./test builds ahead
+at_exit=true # a command of the script's own
 
 cleanup() {
     local dir job
     trap '' INT TERM HUP
     end_steps
-    if [[ -n $ahead ]]; then kill -TERM -- "-$ahead" 2>/dev/null || true; fi
     # A broker that is starting, roots that are being made: each tidies up behind itself.
     for job in $(jobs -p); do
         if kill -TERM "$job" 2>/dev/null; then wait "$job" 2>/dev/null || true; fi
     done
     for dir in "${brokers[@]}"; do "$broker" remove "$dir" || true; done
-    for dir in "${clusters_made[@]}"; do "$project/scripts/cluster" remove "$dir" || true; done
+    "$at_exit" || true
     rm -rf "$work"
 }
 trap cleanup EXIT
@@ -38,15 +36,24 @@ ask_sudo() {
     if ((EUID != 0)) && command -v sudo >/dev/null; then sudo --validate; fi
 }
 
-# start_broker VERSION [OPTION...] - starts one that ends with this script; sets $broker_dir. Its environment: . env
-start_broker() {
+# begin_broker VERSION [OPTION...] - starts one that ends with this script; sets $broker_dir. It can be used once
+# await_broker has returned. Its environment: . env
+begin_broker() {
     broker_dir=$work/broker-$1
     brokers+=("$broker_dir")
-    follow "$broker" start "$1" "$broker_dir" "${@:2}"
+    "$broker" start "$1" "$broker_dir" "${@:2}" &
+    broker_starts=$!
 }
 
-# build PRESET - configures and builds, one compiler for each core.
+await_broker() { wait "$broker_starts"; }
+
+start_broker() {
+    begin_broker "$@"
+    await_broker
+}
+
+# build PRESET TARGET [OPTION...] - configures, with these options, and builds, one compiler for each core.
 build() {
-    if ! step "configuring ($1)" "$work/configure.log" cmake --preset "$1" -S "$project"; then return 1; fi
-    step "building ($1)" "$work/build.log" cmake --build "$project/build/$1" --parallel "$(nproc)"
+    step "configuring ($1)" "$work/configure.log" cmake --preset "$1" -S "$project" "${@:3}" &&
+        step "building ($1)" "$work/build.log" cmake --build "$project/build/$1" --parallel "$(nproc)" --target "$2"
 }

@@ -14,14 +14,6 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr Channel channel = 1;
-/// Heartbeats have to be served more often than the shortest interval between them.
-constexpr core::Milliseconds longest_silence{400};
-
-core::Milliseconds left_until(Clock::time_point deadline) {
-    return std::chrono::ceil<core::Milliseconds>(deadline - Clock::now());
-}
-
 }  // namespace
 
 Administrator::Administrator(const config::Broker& settings, const std::string& name, core::Milliseconds longest_answer)
@@ -32,7 +24,7 @@ Administrator::Administrator(const config::Broker& settings, const std::string& 
         try {
             connection_ = Connection::open(endpoint, settings, name);
             endpoint_ = &endpoint;
-            declarer_ = std::make_unique<Declarer>(*connection_, channel);
+            declarer_ = std::make_unique<Declarer>(*connection_, only_channel);
             return;
         } catch (const Error& error) {
             refusals.append(refusals.empty() ? "" : "; ").append(error.what());

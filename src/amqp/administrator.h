@@ -6,6 +6,7 @@
 
 #include "amqp/connection.h"
 #include "amqp/declarer.h"
+#include "amqp/patience.h"
 #include "config/settings.h"
 #include "core/time.h"
 
@@ -18,7 +19,7 @@ class Administrator : private Events {
     /// `settings` must outlive it; `name` is the connection's, for those who look at the broker. A step that takes more
     /// than `longest_answer` ends the connection: a quorum queue may take its time where a node is slow or just gone.
     Administrator(const config::Broker& settings, const std::string& name,
-                  core::Milliseconds longest_answer = core::Milliseconds{60'000});
+                  core::Milliseconds longest_answer = answers_take);
     ~Administrator() override;
     Administrator(const Administrator&) = delete;
     Administrator& operator=(const Administrator&) = delete;

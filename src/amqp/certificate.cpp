@@ -46,15 +46,9 @@ std::string text_of(const X509_NAME* name) {
     return printed(longest_name, [&](BIO* bio) { X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253); });
 }
 
-bool is_address(const std::string& text) {
-    std::array<unsigned char, sizeof(in6_addr)> ignored{};
-    return inet_pton(AF_INET, text.c_str(), ignored.data()) == 1 ||
-           inet_pton(AF_INET6, text.c_str(), ignored.data()) == 1;
-}
-
 std::string name_of(const ASN1_STRING* string) {
     const std::string name = text_of(string);
-    return is_address(name) ? name + " (written as a name, which no address is compared with)" : name;
+    return is_ip_address(name) ? name + " (written as a name, which no address is compared with)" : name;
 }
 
 std::string address_of(const ASN1_OCTET_STRING* bytes) {
@@ -96,6 +90,12 @@ void read_alternative_names(const X509* certificate, Hosts& hosts) {
 }
 
 }  // namespace
+
+bool is_ip_address(const std::string& text) {
+    std::array<unsigned char, sizeof(in6_addr)> ignored{};
+    return inet_pton(AF_INET, text.c_str(), ignored.data()) == 1 ||
+           inet_pton(AF_INET6, text.c_str(), ignored.data()) == 1;
+}
 
 std::string subject_of(const X509* certificate) {
     return text_of(X509_get_subject_name(certificate));

@@ -18,6 +18,9 @@ std::string common_name_of(const X509* certificate);
 /// only where no DNS name stands in it, as OpenSSL has it.
 std::string hosts_of(const X509* certificate);
 
+/// Whether that is an IPv4 or IPv6 address rather than a name: a certificate lists them apart.
+bool is_ip_address(const std::string& text);
+
 /// 2026-03-01T12:00:00Z.
 std::string time_of(const ASN1_TIME* time);
 

@@ -4,15 +4,13 @@
 #include <utility>
 
 #include "amqp/refusal.h"
+#include "core/reply_code.h"
 
 namespace retryd::amqp {
 namespace {
 
 using Result = Declarer::Result;
 using Outcome = Declarer::Outcome;
-
-constexpr int not_found = 404;
-constexpr int precondition_failed = 406;
 
 bool is_optional(const core::QueueSpec& queue, std::string_view argument) {
     return std::find(queue.optional_arguments.begin(), queue.optional_arguments.end(), argument) !=
@@ -79,7 +77,7 @@ struct Explain {
         return refused(explain_check_refusal("queue", check.queue, code, text));
     }
     Outcome operator()(const Declarer::CheckExchange& check) const {
-        if (code == not_found) return missing("exchange '" + check.exchange + "' does not exist");
+        if (code == core::reply_code::not_found) return missing("exchange '" + check.exchange + "' does not exist");
         return refused(explain_check_refusal("exchange", check.exchange, code, text));
     }
     Outcome operator()(const Declarer::DeleteQueue& step) const {
@@ -91,7 +89,9 @@ struct Explain {
 
   private:
     /// 404 also stands for a queue that is there and cannot be reached: "home node '…' of durable queue '…' is down".
-    bool says_no_queue() const { return code == not_found && text.find("no queue '") != std::string_view::npos; }
+    bool says_no_queue() const {
+        return code == core::reply_code::not_found && text.find("no queue '") != std::string_view::npos;
+    }
     Outcome refused(std::string line) const { return {Result::refused, code, std::move(line), {}}; }
     Outcome missing(std::string line) const { return {Result::missing, code, std::move(line), {}}; }
     Outcome no_queue(const std::string& queue) const { return missing("queue '" + queue + "' does not exist"); }
@@ -150,7 +150,8 @@ void Declarer::advance() {
 bool Declarer::try_without_optional(int code, std::string_view text) {
     Waiting& asked = waiting_.front();
     const auto* queue = std::get_if<core::QueueSpec>(&asked.step);
-    if (queue == nullptr || queue->optional_arguments.empty() || code != precondition_failed) return false;
+    if (queue == nullptr || queue->optional_arguments.empty() || code != core::reply_code::precondition_failed)
+        return false;
     if (!asked.first_refusal.empty()) return false;
     asked.first_refusal = text;
     return true;

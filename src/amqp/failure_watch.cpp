@@ -5,15 +5,13 @@
 #include <chrono>
 
 #include "amqp/error.h"
+#include "amqp/patience.h"
 
 namespace retryd::amqp {
 namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr Channel channel = 1;
-constexpr core::Milliseconds longest_answer{60'000};
-constexpr int longest_silence = 400;  // milliseconds: heartbeats have to be served
 constexpr std::size_t messages_a_turn = 1'000;
 
 /// Nothing piles up where we are slow: the oldest copies go.
@@ -29,17 +27,17 @@ FailureWatch::FailureWatch(const config::Endpoint& endpoint, const config::Broke
                            const std::vector<core::BindingSpec>& exchanges)
     : connection_(Connection::open(endpoint, settings, queue)) {
     connection_->receive_large_headers();
-    connection_->open_channel(channel);
-    connection_->declare_exclusive_queue(channel, spec_of(queue));
+    connection_->open_channel(only_channel);
+    connection_->declare_exclusive_queue(only_channel, spec_of(queue));
     await_answers(1);
     for (core::BindingSpec binding : exchanges) {
         if (!refusal_.empty()) return;
         binding.queue = queue;
-        connection_->bind(channel, binding);
+        connection_->bind(only_channel, binding);
         await_answers(answers_ + 1);
     }
     if (!refusal_.empty()) return;
-    connection_->consume_without_acks(channel, queue, "");
+    connection_->consume_without_acks(only_channel, queue, "");
     await_answers(answers_ + 1);
 }
 
@@ -49,13 +47,13 @@ FailureWatch::~FailureWatch() {
 }
 
 void FailureWatch::await_answers(std::size_t number) {
-    const auto deadline = Clock::now() + longest_answer;
+    const auto deadline = Clock::now() + answers_take;
     while (answers_ < number && refusal_.empty()) {
         connection_->drain(*this, messages_a_turn);
         if (answers_ >= number || !refusal_.empty()) return;
         if (Clock::now() >= deadline) throw Error(Error::Kind::lost, "the broker has not answered for 60 s");
         pollfd readable{connection_->fd(), POLLIN, 0};
-        poll(&readable, 1, longest_silence);
+        poll(&readable, 1, static_cast<int>(longest_silence.count()));
     }
 }
 

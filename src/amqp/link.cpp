@@ -9,6 +9,7 @@
 #include "amqp/error.h"
 #include "core/duration.h"
 #include "core/fingerprint.h"
+#include "core/reply_code.h"
 
 namespace retryd::amqp {
 namespace {
@@ -24,15 +25,12 @@ constexpr core::Milliseconds confirms_take{60'000};
 /// or may not be published to (403). Without a permission for the default exchange every publication would meet it
 /// again.
 bool is_about_one_publication(const ChannelClosed& closed) {
-    constexpr int content_too_large = 311;
-    constexpr int access_refused = 403;
-    constexpr int not_found = 404;
-    constexpr int precondition_failed = 406;
-    if (closed.code == access_refused) {
+    if (closed.code == core::reply_code::access_refused) {
         return closed.text.find("exchange '") != std::string::npos &&
                closed.text.find("exchange 'amq.default'") == std::string::npos;
     }
-    return closed.code == content_too_large || closed.code == not_found || closed.code == precondition_failed;
+    return closed.code == core::reply_code::content_too_large || closed.code == core::reply_code::not_found ||
+           closed.code == core::reply_code::precondition_failed;
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <chrono>
 
 #include "amqp/error.h"
+#include "amqp/patience.h"
 
 namespace retryd::amqp {
 namespace {
@@ -13,18 +14,9 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using core::Milliseconds;
 
-constexpr Channel channel = 1;
-constexpr const char* consumer_tag = "retryd parked";
-/// A quorum queue may take its time where a node is slow or just gone.
-constexpr Milliseconds longest_answer{60'000};
-/// Heartbeats have to be served more often than the shortest interval between them.
-constexpr Milliseconds longest_silence{400};
+constexpr const char* reader_tag = "retryd parked";
 /// A quorum queue forgets acks that are still on their way to it when their channel ends (see daemon/session.cpp).
 constexpr Milliseconds acks_take{250};
-
-Milliseconds left_until(Clock::time_point deadline) {
-    return std::chrono::ceil<Milliseconds>(deadline - Clock::now());
-}
 
 }  // namespace
 
@@ -42,9 +34,9 @@ void QueueReader::begin(const std::string& queue, std::size_t ready) {
     begun_ = true;
     expected_ = std::min(ready, most_held);
     last_delivery_ = Clock::now();
-    connection_->open_channel(channel);
-    connection_->qos(channel, static_cast<std::uint16_t>(most_held));
-    connection_->consume(channel, queue, consumer_tag);
+    connection_->open_channel(only_channel);
+    connection_->qos(only_channel, static_cast<std::uint16_t>(most_held));
+    connection_->consume(only_channel, queue, reader_tag);
 }
 
 bool QueueReader::turn(DeliverySink& sink, std::size_t limit) {
@@ -57,7 +49,7 @@ bool QueueReader::turn(DeliverySink& sink, std::size_t limit) {
 void QueueReader::ack(core::DeliveryTag tag, bool multiple) {
     if (!ended_.empty()) return;  // the broker has given it back already, and would close the channel over the ack
     last_ack_ = Clock::now();
-    connection_->ack(channel, tag, multiple);
+    connection_->ack(only_channel, tag, multiple);
 }
 
 /// What comes meanwhile is not looked at: it goes back with the rest.
@@ -69,10 +61,10 @@ void QueueReader::leave() {
     // What the acks have made room for has to be here before the consumer goes.
     await([&] { return all_here(); });
     if (features_.clean_cancel) {
-        connection_->cancel(channel, consumer_tag);
+        connection_->cancel(only_channel, reader_tag);
         await([&] { return cancelled_; });
     }
-    connection_->close_channel(channel);
+    connection_->close_channel(only_channel);
     await([&] { return left_; });
 }
 
@@ -91,11 +83,11 @@ void QueueReader::count_delivery() {
 
 template <typename Condition>
 void QueueReader::await(Condition condition) {
-    auto deadline = Clock::now() + longest_answer;
+    auto deadline = Clock::now() + answers_take;
     while (!condition() && ended_.empty()) {
         const std::size_t before = delivered_;
         connection_->drain(*this, 1'000);
-        if (delivered_ != before) deadline = Clock::now() + longest_answer;
+        if (delivered_ != before) deadline = Clock::now() + answers_take;
         if (condition() || !ended_.empty()) return;
         if (Clock::now() >= deadline) {
             throw Error(Error::Kind::lost, "the broker has not answered for 60 s");

@@ -3,15 +3,14 @@
 namespace retryd::amqp {
 namespace {
 
-constexpr Channel channel = 1;
 constexpr std::size_t frames_a_turn = 1'000;
 
 }  // namespace
 
 QueueWriter::QueueWriter(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name)
     : connection_(Connection::open(endpoint, settings, name)) {
-    connection_->open_channel(channel);
-    connection_->confirm_select(channel);
+    connection_->open_channel(only_channel);
+    connection_->confirm_select(only_channel);
 }
 
 QueueWriter::~QueueWriter() {
@@ -21,7 +20,7 @@ QueueWriter::~QueueWriter() {
 
 relay::PublishResult QueueWriter::publish(const core::Publication& publication) {
     if (!blocked_.empty() || !closed_.empty()) return relay::PublishResult::would_block;
-    return connection_->publish(channel, publication);
+    return connection_->publish(only_channel, publication);
 }
 
 bool QueueWriter::turn(ConfirmSink& sink) {

@@ -10,6 +10,8 @@
 namespace retryd::amqp {
 namespace {
 
+using Clock = std::chrono::steady_clock;
+
 core::BrokerVersion version_of(amqp_connection_state_t state) {
     Arena arena;
     const auto properties = read_table(*amqp_get_server_properties(state), arena);
@@ -80,7 +82,6 @@ void RabbitConnection::reject(Channel channel, core::DeliveryTag tag) {
 }
 
 void RabbitConnection::close(core::Milliseconds patience) noexcept {
-    using Clock = std::chrono::steady_clock;
     amqp_connection_state_t state = wire_.state();
     amqp_connection_close_t close{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0};
     if (fd() < 0 || !wire_.writable()) return;

@@ -4,15 +4,13 @@
 
 #include "core/names.h"
 #include "core/rabbitmqctl.h"
+#include "core/reply_code.h"
 
 namespace retryd::amqp {
 namespace {
 
 using core::shell_word;
 using core::vhost_option;
-
-constexpr int access_refused = 403;
-constexpr int not_found = 404;
 
 std::string in_quotes(std::string_view text) {
     return '\'' + std::string{text} + '\'';
@@ -61,7 +59,7 @@ std::string both_values(const Inequivalent& difference, const std::string& expec
 std::string plain(std::string_view what, int code, std::string_view text) {
     std::string line = "the broker refused to " + std::string{what} + ": " + std::to_string(code) + ' ';
     line += text;
-    if (code == access_refused && text.find("access to") != std::string_view::npos) {
+    if (code == core::reply_code::access_refused && text.find("access to") != std::string_view::npos) {
         line += "; give the user the permission (rabbitmqctl set_permissions)";
     }
     return line;
@@ -124,7 +122,7 @@ std::string explain_exchange_refusal(const core::ExchangeSpec& exchange, int cod
 }
 
 std::string explain_binding_refusal(const core::BindingSpec& binding, int code, std::string_view text) {
-    if (code == not_found && text.find("no exchange '") != std::string_view::npos) {
+    if (code == core::reply_code::not_found && text.find("no exchange '") != std::string_view::npos) {
         return "exchange " + in_quotes(binding.exchange) + " does not exist, so queue " + in_quotes(binding.queue) +
                " cannot be bound to it and gets nothing from there. Declare the exchange, or correct its name in the "
                "configuration";
@@ -133,7 +131,7 @@ std::string explain_binding_refusal(const core::BindingSpec& binding, int code, 
 }
 
 std::string explain_foreign_refusal(const core::ForeignExchange& exchange, int code, std::string_view text) {
-    if (code == not_found) {
+    if (code == core::reply_code::not_found) {
         return "exchange " + in_quotes(exchange.name) +
                " does not exist: what should be parked there goes to the catch-all. Declare the exchange, or correct "
                "`parked` in the configuration";

@@ -16,12 +16,6 @@
 namespace retryd::amqp {
 namespace {
 
-bool is_address(const std::string& host) {
-    std::array<unsigned char, sizeof(in6_addr)> address{};
-    return inet_pton(AF_INET, host.c_str(), address.data()) == 1 ||
-           inet_pton(AF_INET6, host.c_str(), address.data()) == 1;
-}
-
 SSL_CTX* context_of(amqp_socket_t* socket) {
     return static_cast<SSL_CTX*>(amqp_ssl_socket_get_context(socket));
 }
@@ -30,8 +24,8 @@ SSL_CTX* context_of(amqp_socket_t* socket) {
 void expect(SSL_CTX* context, const std::string& host) {
     X509_VERIFY_PARAM* const param = SSL_CTX_get0_param(context);
     X509_VERIFY_PARAM_set_hostflags(param, X509_CHECK_FLAG_NO_PARTIAL_WILDCARDS);
-    const int set = is_address(host) ? X509_VERIFY_PARAM_set1_ip_asc(param, host.c_str())
-                                     : X509_VERIFY_PARAM_set1_host(param, host.c_str(), host.size());
+    const int set = is_ip_address(host) ? X509_VERIFY_PARAM_set1_ip_asc(param, host.c_str())
+                                        : X509_VERIFY_PARAM_set1_host(param, host.c_str(), host.size());
     if (set != 1) throw std::bad_alloc();  // without a host everyone's certificate would do
 }
 
@@ -51,7 +45,7 @@ amqp_socket_t* new_tls_socket(amqp_connection_state_t state, const std::string& 
     amqp_ssl_socket_set_verify_peer(socket, tls.verify_peer ? 1 : 0);
     amqp_ssl_socket_set_verify_hostname(socket, 0);  // OpenSSL does it, which knows addresses as well
     if (tls.verify_hostname) expect(context, host);
-    watch(context, tls, !is_address(host));
+    watch(context, tls, !is_ip_address(host));
     trust(context, tls);
     identify(context, tls);
     return socket;

@@ -12,6 +12,9 @@ namespace retryd::amqp {
 /// Numbered by us, from 1; 0 is the connection itself.
 using Channel = std::uint16_t;
 
+/// Of a connection that needs but one.
+inline constexpr Channel only_channel = 1;
+
 /// Why the broker closed a channel. It has been answered with close-ok already.
 struct ChannelClosed {
     Channel channel = 0;

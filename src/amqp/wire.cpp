@@ -12,12 +12,13 @@
 #include <cstring>
 #include <utility>
 
+#include "core/reply_code.h"
+
 namespace retryd::amqp {
 namespace {
 
 constexpr std::chrono::milliseconds farewell{1000};
 constexpr int large_frame = 16 * 1024 * 1024;  // no memory is taken before such a frame comes
-constexpr int connection_forced = 320;         // an operator closed it, or the broker is going down
 
 /// Milliseconds since the kernel got data from the peer; 0 where it does not tell.
 std::chrono::milliseconds silence(int fd) {
@@ -192,7 +193,8 @@ void Wire::throw_last_words() {
 
 void accept_close(amqp_connection_state_t state, const amqp_connection_close_t& close, const std::string& peer) {
     const std::string reason = std::to_string(close.reply_code) + ' ' + std::string{view_of(close.reply_text)};
-    const auto kind = close.reply_code == connection_forced ? Error::Kind::lost : Error::Kind::refused;
+    const auto kind =
+        close.reply_code == core::reply_code::connection_forced ? Error::Kind::lost : Error::Kind::refused;
     amqp_connection_close_ok_t answer{};
     amqp_send_method(state, 0, AMQP_CONNECTION_CLOSE_OK_METHOD, &answer);  // if it fails: the connection ends anyway
     throw Error(kind, "the broker at " + peer + " closed the connection: " + reason, close.reply_code);

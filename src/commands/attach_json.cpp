@@ -1,20 +1,14 @@
 #include "commands/attach_json.h"
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "commands/json.h"
 #include "core/rabbitmqctl.h"
 
 namespace retryd::commands {
 namespace {
 
 // Keys stay in the order in which they are written: people read this too.
-using Json = nlohmann::ordered_json;
-
-Json text_or_null(const std::string& text) {
-    return text.empty() ? Json() : Json(text);
-}
-
 std::string key_of(core::Standing::State state) {
     std::string key{to_string(state)};
     for (char& c : key) {
@@ -90,7 +84,7 @@ void print_attach_json(const AttachReport& report, bool ok, std::ostream& out) {
                   {"to_attach", summary.to_attach},
                   {"out_of_reach", summary.out_of_reach},
                   {"not_there", summary.not_there}}}};
-    out << object.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    print_json(object, out);
 }
 
 }  // namespace retryd::commands

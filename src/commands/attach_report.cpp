@@ -7,13 +7,14 @@
 namespace retryd::commands {
 
 AttachSummary summary_of(const AttachReport& report) {
-    using State = core::Standing::State;
-    const auto count = [&](State state) {
+    using Attached = core::Standing::State;
+    const auto count = [&](Attached state) {
         return static_cast<std::size_t>(
             std::count_if(report.found.queues.begin(), report.found.queues.end(),
                           [&](const core::Standing& standing) { return standing.state == state; }));
     };
-    return {count(State::attached), count(State::to_attach), count(State::out_of_reach), count(State::not_there)};
+    return {count(Attached::attached), count(Attached::to_attach), count(Attached::out_of_reach),
+            count(Attached::not_there)};
 }
 
 int attach_exit_code(const AttachReport& report) {

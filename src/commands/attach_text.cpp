@@ -10,11 +10,6 @@
 namespace retryd::commands {
 namespace {
 
-/// A line with names in it, which may hold anything.
-void print_line(const std::string& text, const std::string& indent, std::ostream& out) {
-    print_table({{text}}, indent, out);
-}
-
 bool something_was_set(const AttachReport& report) {
     return report.applied && !report.found.changes.empty();
 }

@@ -1,8 +1,8 @@
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "commands/counted.h"
 #include "commands/heading.h"
+#include "commands/json.h"
 #include "commands/parked_clear.h"
 #include "commands/safe_text.h"
 
@@ -10,8 +10,6 @@ namespace retryd::commands {
 namespace {
 
 using End = relay::Clearance::End;
-using Json = nlohmann::ordered_json;
-
 std::string what_to_mend(const relay::ClearanceCounts& counts) {
     if (counts.refused > counts.failed) return "The queue refuses them: is it full? Make room there first.";
     if (counts.unrouted > counts.failed) return "Their queue is gone: declare it again, or name another with --to.";
@@ -161,7 +159,7 @@ void print_clear_report_json(const ClearReport& report, std::ostream& out) {
                       {"looked_at", json_of(report.survey)},
                       {"notes", report.notes},
                       {"not_seen", report.survey.notes}};
-    out << object.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    print_json(object, out);
 }
 
 }  // namespace retryd::commands

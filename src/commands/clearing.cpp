@@ -22,7 +22,6 @@ using core::Milliseconds;
 using core::SteadyTime;
 using End = relay::Clearance::End;
 
-constexpr std::size_t messages_a_turn = 128;
 /// All are in hand from the beginning, and a broker takes back what was held for half an hour (consumer_timeout).
 constexpr Milliseconds longest_hold{20 * 60'000};
 /// Far longer than a confirm ever takes, the election of a queue's new leader included.

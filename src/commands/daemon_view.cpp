@@ -10,25 +10,25 @@
 namespace retryd::commands {
 namespace {
 
-using Json = nlohmann::json;
+using Answer = nlohmann::json;
 
 constexpr std::size_t a_minute_ms = 60'000;
 
 /// What is there under that key if it has the type that is wanted.
-const Json& part(const Json& object, const char* key) {
-    static const Json nothing;
+const Answer& part(const Answer& object, const char* key) {
+    static const Answer nothing;
     return object.is_object() && object.contains(key) ? object.at(key) : nothing;
 }
 
-std::int64_t whole(const Json& value) {
+std::int64_t whole(const Answer& value) {
     return value.is_number_integer() ? value.get<std::int64_t>() : 0;
 }
 
-std::string text(const Json& value) {
+std::string text(const Answer& value) {
     return value.is_string() ? value.get<std::string>() : "";
 }
 
-double per_second(const Json& series, std::size_t interval_ms) {
+double per_second(const Answer& series, std::size_t interval_ms) {
     if (!series.is_array() || series.empty()) return 0;
     const std::size_t intervals = std::clamp<std::size_t>(a_minute_ms / interval_ms, 1, series.size());
     std::int64_t messages = 0;
@@ -37,7 +37,7 @@ double per_second(const Json& series, std::size_t interval_ms) {
     return static_cast<double>(messages) * 1000 / static_cast<double>(intervals * interval_ms);
 }
 
-Rates rates_in(const Json& rates) {
+Rates rates_in(const Answer& rates) {
     const std::int64_t interval = whole(part(rates, "interval_ms"));
     if (interval <= 0) return {};
     const auto ms = static_cast<std::size_t>(interval);
@@ -45,20 +45,20 @@ Rates rates_in(const Json& rates) {
             per_second(part(rates, "dropped"), ms)};
 }
 
-Totals totals_in(const Json& totals) {
+Totals totals_in(const Answer& totals) {
     return {whole(part(totals, "retried")), whole(part(totals, "parked")), whole(part(totals, "dropped"))};
 }
 
-DaemonView view_of(const Json& answer) {
+DaemonView view_of(const Answer& answer) {
     DaemonView view;
     view.ready = part(answer, "ready") == true;
     view.reason = text(part(answer, "reason"));
     view.in_flight = whole(part(answer, "in_flight"));
     view.rates = rates_in(part(answer, "rates"));
     view.left_out = whole(part(answer, "queues_left_out"));
-    for (const Json& queue : part(answer, "queues"))
+    for (const Answer& queue : part(answer, "queues"))
         view.work_queues[text(part(queue, "work_queue"))] = totals_in(part(queue, "totals"));
-    for (const Json& fault : part(answer, "faults"))
+    for (const Answer& fault : part(answer, "faults"))
         view.faults.push_back(text(part(fault, "text")));
     return view;
 }
@@ -78,7 +78,7 @@ std::string url_of(config::Http http) {
 }  // namespace
 
 DaemonAnswer read_daemon_view(const std::string& json) {
-    const Json answer = Json::parse(json, nullptr, false);
+    const Answer answer = Answer::parse(json, nullptr, false);
     if (!answer.is_object() || !answer.contains("version") || !answer.contains("queues")) {
         return "what answers at http.listen is not retryd: it sends no status of it; see what listens there";
     }

@@ -1,20 +1,18 @@
 #include "commands/definitions.h"
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "commands/broker.h"
 #include "commands/exit_code.h"
+#include "commands/json.h"
 #include "commands/table.h"
 #include "core/names.h"
 #include "core/wanted.h"
 
 namespace retryd::commands {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json json_of(const core::Arguments& arguments) {
     Json object = Json::object();
@@ -96,7 +94,7 @@ void print_definitions(const core::Policy& policy, const core::BrokerFeatures& f
     for (const core::Wanted& each : core::wanted(policy, features))
         definitions.add(each.item);
     add_high_rungs(policy, features, definitions);
-    out << definitions.object().dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    print_json(definitions.object(), out);
 }
 
 void print_what_definitions_lack(const core::Policy& policy, const core::BrokerFeatures& features, std::ostream& err) {

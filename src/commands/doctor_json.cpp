@@ -1,19 +1,13 @@
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "commands/doctor.h"
 #include "commands/exit_code.h"
+#include "commands/json.h"
 
 namespace retryd::commands {
 namespace {
 
 // Keys stay in the order in which they are written: people read this too.
-using Json = nlohmann::ordered_json;
-
-Json text_or_null(const std::string& text) {
-    return text.empty() ? Json() : Json(text);
-}
-
 Json findings(const Examination& examination) {
     Json list = Json::array();
     for (const core::Diagnosis& diagnosis : examination.diagnoses) {
@@ -41,7 +35,7 @@ void print_examination_json(const Examination& examination, std::ostream& out) {
                 {"not_seen", examination.not_seen},
                 {"management", {{"configured", examination.management}, {"error", text_or_null(examination.fault)}}},
                 {"summary", {{"problems", problems}, {"warnings", examination.diagnoses.size() - problems}}}};
-    out << object.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    print_json(object, out);
 }
 
 }  // namespace retryd::commands

@@ -8,11 +8,6 @@
 namespace retryd::commands {
 namespace {
 
-/// A line with names in it, which may hold anything.
-void print_line(const std::string& text, const std::string& before, std::ostream& out) {
-    print_table({{text}}, before, out);
-}
-
 void print_diagnosis(const core::Diagnosis& diagnosis, const Heading& heading, std::ostream& out) {
     print_line(diagnosis.cause, '\n' + heading(diagnosis.problem ? "Problem: " : "Warning: "), out);
     if (!diagnosis.consequence.empty()) print_line(diagnosis.consequence, "  so that  ", out);

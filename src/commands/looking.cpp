@@ -12,8 +12,6 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using core::Milliseconds;
 
-constexpr std::size_t messages_a_turn = 128;
-
 class Look : private amqp::DeliverySink {
   public:
     Look(std::size_t count, const Visitor& visit) : count_(count), visit_(visit) {}

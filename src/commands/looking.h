@@ -12,6 +12,9 @@
 
 namespace retryd::commands {
 
+/// So many are taken in before the rest of the work has its turn.
+inline constexpr std::size_t messages_a_turn = 128;
+
 /// The one of the settings that a broker was reached at.
 const config::Endpoint& endpoint_of(const config::Settings& settings, const BrokerIdentity& identity);
 

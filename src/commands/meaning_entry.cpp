@@ -55,7 +55,7 @@ std::vector<std::string> remarks(const core::Entry& entry) {
     return lines;
 }
 
-std::string parked(const core::Entry& entry) {
+std::string parked_in(const core::Entry& entry) {
     const core::Parking& parking = entry.parked;
     if (parking.exchange.empty()) return parking_queue(entry);
     return "exchange " + parking.exchange + ", " +
@@ -91,7 +91,7 @@ void print_entry(const core::Entry& entry, const std::string& heading, std::ostr
     Rows rows{{"failure", "waits", "in"}};
     for (const Climb& climb : climbs(entry))
         add_climb(rows, climb);
-    rows.push_back({std::to_string(retries + 1), "parked", parked(entry)});
+    rows.push_back({std::to_string(retries + 1), "parked", parked_in(entry)});
     print_table(rows, "    ", out);
 }
 

@@ -1,9 +1,9 @@
 #include "commands/meaning_json.h"
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "commands/climb.h"
+#include "commands/json.h"
 #include "commands/queue_count.h"
 #include "config/listen_address.h"
 #include "core/duration.h"
@@ -13,8 +13,6 @@ namespace retryd::commands {
 namespace {
 
 // Keys stay in the order in which they are written: people read this too.
-using Json = nlohmann::ordered_json;
-
 Json endpoints(const config::Broker& broker) {
     Json list = Json::array();
     for (const config::Endpoint& endpoint : broker.endpoints) {
@@ -121,10 +119,6 @@ Json http(const config::Settings& settings) {
     return {{"listen", config::to_string(*settings.http)}};
 }
 
-void print(const Json& json, std::ostream& out) {
-    out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-}
-
 }  // namespace
 
 void print_meaning_json(const config::Settings& settings, const std::string& file, std::ostream& out) {
@@ -132,17 +126,17 @@ void print_meaning_json(const config::Settings& settings, const std::string& fil
     Json queues = Json::array();
     for (const core::Entry& entry : policy.entries)
         queues.push_back(queue(entry));
-    print({{"ok", true},
-           {"file", file},
-           {"brokers", endpoints(settings.broker)},
-           {"management", management(settings)},
-           {"http", http(settings)},
-           {"errors", errors(settings)},
-           {"queues", queues},
-           {"catch_all", policy.catch_all},
-           {"declare", settings.declare},
-           {"queue_count", queue_count(policy)}},
-          out);
+    print_json({{"ok", true},
+                {"file", file},
+                {"brokers", endpoints(settings.broker)},
+                {"management", management(settings)},
+                {"http", http(settings)},
+                {"errors", errors(settings)},
+                {"queues", queues},
+                {"catch_all", policy.catch_all},
+                {"declare", settings.declare},
+                {"queue_count", queue_count(policy)}},
+               out);
 }
 
 void print_problems_json(const config::Problems& problems, const std::string& file, std::ostream& out) {
@@ -151,7 +145,7 @@ void print_problems_json(const config::Problems& problems, const std::string& fi
         list.push_back(
             {{"line", problem.line}, {"column", problem.column}, {"key", problem.key}, {"message", problem.message}});
     }
-    print({{"ok", false}, {"file", file}, {"problems", list}}, out);
+    print_json({{"ok", false}, {"file", file}, {"problems", list}}, out);
 }
 
 }  // namespace retryd::commands

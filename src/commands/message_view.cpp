@@ -1,8 +1,8 @@
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "commands/body_view.h"
 #include "commands/heading.h"
+#include "commands/json.h"
 #include "commands/parked_show.h"
 #include "commands/safe_text.h"
 #include "commands/value_view.h"
@@ -12,14 +12,8 @@
 namespace retryd::commands {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// A header's value may be as long as a frame.
 constexpr std::size_t longest_value = 2'000;
-
-std::string or_unknown(std::string_view text) {
-    return text.empty() ? "(unknown)" : safe_line(text);
-}
 
 std::string moment(const std::optional<std::uint64_t>& seconds, core::WallTime now) {
     return seconds ? utc(*seconds) + ", " + age(*seconds, now) + " ago" : "(unknown)";

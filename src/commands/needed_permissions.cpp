@@ -1,16 +1,14 @@
 #include "commands/needed_permissions.h"
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "commands/exit_code.h"
+#include "commands/json.h"
 #include "core/permission_patterns.h"
 #include "core/rabbitmqctl.h"
 
 namespace retryd::commands {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 Json json_of(const core::Permissions& permissions, const std::string& command) {
     return {{"configure", permissions.configure},
@@ -51,13 +49,13 @@ void print(const Needs& needs, std::ostream& out) {
         << "# they can; attach --apply takes `policymaker`.\n";
 }
 
-void print_json(const Needs& needs, std::ostream& out) {
+void print_needs_json(const Needs& needs, std::ostream& out) {
     const Json object{{"ok", true},
                       {"vhost", needs.vhost},
                       {"user", needs.user},
                       {"daemon", json_of(needs.daemon, needs.daemon_command())},
                       {"parked", json_of(needs.replay, needs.replay_command())}};
-    out << object.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    print_json(object, out);
 }
 
 }  // namespace
@@ -66,7 +64,7 @@ int needed_permissions(const ReportOptions& options, std::ostream& out, std::ost
     const Report report(options, out, err);
     return report.run([&](const config::Settings& settings) {
         const Needs needs(settings);
-        report.json() ? print_json(needs, out) : print(needs, out);
+        report.json() ? print_needs_json(needs, out) : print(needs, out);
         return exit_code::fine;
     });
 }

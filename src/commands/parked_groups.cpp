@@ -1,8 +1,8 @@
 #include "commands/parked_groups.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
+#include "commands/json.h"
 #include "commands/safe_text.h"
 #include "commands/value_view.h"
 #include "core/replays.h"
@@ -10,14 +10,8 @@
 namespace retryd::commands {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// A forged reason may be as long as a header.
 constexpr std::size_t longest_reason = 60;
-
-std::string or_unknown(const std::string& text) {
-    return text.empty() ? "(unknown)" : safe_line(text);
-}
 
 std::string age_or_unknown(const std::optional<std::uint64_t>& seconds, core::WallTime now) {
     return seconds ? age(*seconds, now) : "(unknown)";

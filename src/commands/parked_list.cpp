@@ -1,19 +1,18 @@
 #include "commands/parked_list.h"
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "commands/clock.h"
 #include "commands/exit_code.h"
+#include "commands/json.h"
 
 namespace retryd::commands {
 namespace {
 
-void print_json(const ParkedSurvey& survey, bool ok, std::ostream& out) {
-    using Json = nlohmann::ordered_json;
+void print_survey_json(const ParkedSurvey& survey, bool ok, std::ostream& out) {
     const Json object{
         {"ok", ok}, {"selected", survey.selected()}, {"queues", json_of(survey)}, {"not_seen", survey.notes}};
-    out << object.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+    print_json(object, out);
 }
 
 }  // namespace
@@ -27,7 +26,7 @@ int parked_list(const ParkedOptions& options, std::ostream& out, std::ostream& e
         if (!survey.fault.empty()) return report.fail(survey.fault, exit_code::failed);
         const int code = survey.complete() ? exit_code::fine : exit_code::failed;
         if (report.json()) {
-            print_json(survey, code == exit_code::fine, out);
+            print_survey_json(survey, code == exit_code::fine, out);
         } else {
             print_survey(survey, desk, report.colour(), out);
         }

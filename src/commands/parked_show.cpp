@@ -1,12 +1,12 @@
 #include "commands/parked_show.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
 
 #include "commands/clock.h"
 #include "commands/counted.h"
 #include "commands/exit_code.h"
+#include "commands/json.h"
 #include "core/owned_message.h"
 
 namespace retryd::commands {
@@ -19,14 +19,12 @@ struct Found {
 
 void print(const Found& found, const config::Settings& settings, const ParkedDesk& desk, bool raw,
            const Report& report) {
-    using Json = nlohmann::ordered_json;
     const core::Message& message = found.delivery.get().message;
     const core::Parked parked = core::read_parked(message.properties.header_table(), settings.policy.error_queue);
     if (raw) {
         report.out() << message.body;
     } else if (report.json()) {
-        report.out() << json_of_message(found.from, message, parked).dump(2, ' ', false, Json::error_handler_t::replace)
-                     << '\n';
+        print_json(json_of_message(found.from, message, parked), report.out());
     } else {
         print_message(found.from, message, parked, desk.now(), report.colour(), report.out());
     }

@@ -1,18 +1,16 @@
 #include "commands/parked_survey.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "amqp/error.h"
 #include "commands/counted.h"
 #include "commands/heading.h"
+#include "commands/json.h"
 #include "commands/safe_text.h"
 
 namespace retryd::commands {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// Not one of theirs: what was asked for by name has to be there.
 std::string not_there(const std::string& queue) {

@@ -1,20 +1,14 @@
 #include "commands/plan_json.h"
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "commands/json.h"
 #include "core/duration.h"
 
 namespace retryd::commands {
 namespace {
 
 // Keys stay in the order in which they are written: people read this too.
-using Json = nlohmann::ordered_json;
-
-Json text_or_null(const std::string& text) {
-    return text.empty() ? Json() : Json(text);
-}
-
 /// `in place` → `in_place`
 std::string key_of(std::string_view text) {
     std::string key{text};
@@ -98,10 +92,6 @@ Json outcome_of(const Pruned& pruned) {
     return {{"refused", text_or_null(pruned.refused)}, {"deleted", pruned.deleted}, {"kept", kept}};
 }
 
-void print(const Json& json, std::ostream& out) {
-    out << json.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
-}
-
 }  // namespace
 
 void print_plan_json(const Plan& plan, const Pruned* pruned, bool ok, std::ostream& out) {
@@ -113,7 +103,7 @@ void print_plan_json(const Plan& plan, const Pruned* pruned, bool ok, std::ostre
     object["management"] = {{"configured", plan.management}, {"error", text_or_null(plan.management_fault)}};
     object["why_not_compared"] = text_or_null(plan.why_not_compared);
     object["summary"] = sums(plan);
-    print(object, out);
+    print_json(object, out);
 }
 
 }  // namespace retryd::commands

@@ -11,7 +11,7 @@
 namespace retryd::commands {
 namespace {
 
-struct Group {
+struct PlanGroup {
     std::string title;
     Rows rows;
     std::vector<std::string> notes;
@@ -29,15 +29,15 @@ std::string title_of(const core::Wanted& wanted) {
 }
 
 /// In the order of their first item. Bindings of which nothing is known are not among them.
-std::vector<Group> groups_of(const Plan& plan) {
-    std::vector<Group> groups;
+std::vector<PlanGroup> groups_of(const Plan& plan) {
+    std::vector<PlanGroup> groups;
     for (const Finding& finding : plan.findings) {
         if (finding.state == State::unknown) continue;
         const std::string title = title_of(finding.wanted);
         auto group = groups.begin();
         while (group != groups.end() && group->title != title)
             ++group;
-        if (group == groups.end()) group = groups.insert(group, Group{title, {}, {}});
+        if (group == groups.end()) group = groups.insert(group, PlanGroup{title, {}, {}});
         group->rows.push_back({std::string{core::to_string(finding.wanted.role)}, core::name_of(finding.wanted.item),
                                std::string{to_string(finding.state)}});
         if (!finding.note.empty()) group->notes.push_back(finding.note);
@@ -53,7 +53,7 @@ void print_broker(const Plan& plan, const Heading& heading, std::ostream& out) {
 }
 
 void print_findings(const Plan& plan, const Heading& heading, std::ostream& out) {
-    for (const Group& group : groups_of(plan)) {
+    for (const PlanGroup& group : groups_of(plan)) {
         out << '\n' << heading(group.title) << '\n';
         print_table(group.rows, "  ", out);
         for (const std::string& note : group.notes)

@@ -1,11 +1,11 @@
 #include "commands/report.h"
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 
 #include "amqp/error.h"
 #include "amqp/remedy.h"
 #include "commands/exit_code.h"
+#include "commands/json.h"
 #include "commands/meaning_json.h"
 #include "commands/safe_text.h"
 #include "config/load.h"
@@ -33,9 +33,8 @@ int Report::fail(const std::string& text, int code) const {
 }
 
 void print_failure_json(const std::string& error, bool one_line, std::ostream& out) {
-    using Json = nlohmann::ordered_json;
     const Json failure{{"ok", false}, {"error", error}};
-    out << failure.dump(one_line ? -1 : 2, ' ', false, Json::error_handler_t::replace) << '\n';
+    print_json(failure, out, one_line);
 }
 
 }  // namespace retryd::commands

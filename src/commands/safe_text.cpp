@@ -66,6 +66,10 @@ std::string safe_line(std::string_view text) {
     return escaped(text, "", true);
 }
 
+std::string or_unknown(std::string_view text) {
+    return text.empty() ? "(unknown)" : safe_line(text);
+}
+
 std::string safe_lines(std::string_view text) {
     return escaped(text, "\n\t", false);
 }

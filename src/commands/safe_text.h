@@ -13,7 +13,10 @@ namespace retryd::commands {
 /// \u{NNNN}, a backslash as two.
 std::string safe_line(std::string_view text);
 
-/// The same over several lines: line ends and tabs stay, and so do backslashes.
+/// The same, `(unknown)` where it is empty.
+std::string or_unknown(std::string_view text);
+
+/// As safe_line over several lines: line ends and tabs stay, and so do backslashes.
 std::string safe_lines(std::string_view text);
 
 /// At most so many bytes of the text, with … behind them where it is longer.

@@ -1,11 +1,11 @@
 #include "commands/schema.h"
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "commands/json.h"
 #include "config/keys.h"
 
 namespace retryd::commands {
@@ -13,8 +13,6 @@ namespace {
 
 using config::KeyInfo;
 using config::Type;
-using Json = nlohmann::ordered_json;
-
 /// Any value may be a text that the environment completes.
 constexpr const char* variable = "\\$\\{";
 

@@ -1,16 +1,14 @@
 #include "commands/status_json.h"
 
-#include <nlohmann/json.hpp>
 #include <ostream>
 
+#include "commands/json.h"
 #include "core/duration.h"
 
 namespace retryd::commands {
 namespace {
 
 // Keys stay in the order in which they are written: people read this too.
-using Json = nlohmann::ordered_json;
-
 Json depth(const Depth& of) {
     return {{"queue", of.queue}, {"messages", of.messages ? Json(*of.messages) : Json()}};
 }
@@ -78,7 +76,8 @@ void print_status_json(const Status& status, bool one_line, std::ostream& out) {
                       {"ladders", ladders(status)},
                       {"daemon", daemon(status.daemon)},
                       {"not_seen", status.not_seen}};
-    out << object.dump(one_line ? -1 : 2, ' ', false, Json::error_handler_t::replace) << std::endl;
+    print_json(object, out, one_line);
+    out.flush();  // a watch shows what there is
 }
 
 }  // namespace retryd::commands

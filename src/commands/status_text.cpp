@@ -15,11 +15,6 @@ namespace {
 
 constexpr std::size_t quiet_rows = 20;  // more of them are folded
 
-/// A line with names in it, which may hold anything.
-void print_line(const std::string& text, const std::string& before, std::ostream& out) {
-    print_table({{text}}, before, out);
-}
-
 std::string text_of(const std::optional<std::int64_t>& messages) {
     return messages ? std::to_string(*messages) : "-";
 }
@@ -46,13 +41,13 @@ void print_numbers(Rows rows, std::ostream& out) {
 }
 
 /// The work queues of one ladder.
-struct Group {
+struct LadderGroup {
     const SharedLadderStatus* shared = nullptr;
     std::vector<const WorkQueueStatus*> queues;
 };
 
-std::map<std::string, Group> groups_of(const Status& status) {
-    std::map<std::string, Group> groups;
+std::map<std::string, LadderGroup> groups_of(const Status& status) {
+    std::map<std::string, LadderGroup> groups;
     for (const SharedLadderStatus& ladder : status.ladders)
         groups[ladder.name].shared = &ladder;
     for (const WorkQueueStatus& queue : status.queues)
@@ -90,7 +85,7 @@ std::vector<std::string> row_of(const WorkQueueStatus& queue, std::size_t delays
     return row;
 }
 
-void print_ladder(const std::string& name, const Group& group, bool with_totals, const Heading& heading,
+void print_ladder(const std::string& name, const LadderGroup& group, bool with_totals, const Heading& heading,
                   std::ostream& out) {
     print_line(name + (group.shared != nullptr ? ", shared by its work queues" : ""), '\n' + heading("Ladder "), out);
     if (group.shared == nullptr && group.queues.empty()) return;

@@ -5,15 +5,14 @@
 #include <set>
 #include <utility>
 
+#include "core/reply_code.h"
+
 namespace retryd::commands {
 namespace {
 
 using Declarer = amqp::Declarer;
 using Outcome = Declarer::Outcome;
 using Result = Declarer::Result;
-
-constexpr int not_found = 404;
-constexpr int precondition_failed = 406;
 
 struct Seen {
     State state = State::unknown;
@@ -33,9 +32,9 @@ bool is_among(const std::vector<core::BindingSpec>& bindings, const core::Bindin
 }
 
 /// Of the items one after the other. What AMQP cannot list is found by asking for each by name.
-class Look {
+class Surveyor {
   public:
-    Look(Broker& broker, Plan& plan) : broker_(broker), plan_(plan) {}
+    Surveyor(Broker& broker, Plan& plan) : broker_(broker), plan_(plan) {}
 
     void look_at(const core::Wanted& wanted) {
         Seen seen = std::visit([this](const auto& item) { return look(item); }, wanted.item);
@@ -60,7 +59,7 @@ class Look {
     Seen look(const core::ForeignExchange& exchange) {
         const Outcome outcome = broker_.carry_out(exchange);
         if (outcome.result == Result::done) return {State::in_place, {}};
-        return {outcome.code == not_found ? State::missing : State::refused, outcome.text};
+        return {outcome.code == core::reply_code::not_found ? State::missing : State::refused, outcome.text};
     }
 
     Seen look(const core::BindingSpec& binding) {
@@ -99,7 +98,7 @@ class Look {
         if (there.result == Result::refused) return {State::refused, there.text};
         const Outcome compared = broker_.carry_out(spec);
         if (compared.result == Result::done) return {State::in_place, compared.text};
-        if (compared.code == precondition_failed) return {State::different, compared.text};
+        if (compared.code == core::reply_code::precondition_failed) return {State::different, compared.text};
         if (plan_.why_not_compared.empty()) plan_.why_not_compared = compared.text;
         return {State::not_compared, {}};
     }
@@ -146,7 +145,7 @@ Plan survey(Broker& broker, const core::Policy& policy) {
     plan.management = broker.has_management();
     for (const core::Entry* entry : core::on_demand(policy))
         plan.on_demand.push_back({entry->match, entry->ladder.name});
-    Look look(broker, plan);
+    Surveyor look(broker, plan);
     for (const core::Wanted& wanted : core::wanted(policy, core::features_of(plan.broker.version)))
         look.look_at(wanted);
     look.look_for_left_over(policy);

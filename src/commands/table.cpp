@@ -55,4 +55,8 @@ void print_table(const Rows& any_rows, const std::string& indent, std::ostream& 
     }
 }
 
+void print_line(const std::string& text, const std::string& indent, std::ostream& out) {
+    print_table({{text}}, indent, out);
+}
+
 }  // namespace retryd::commands

@@ -1,8 +1,8 @@
 #include "commands/value_view.h"
 
-#include <nlohmann/json.hpp>
 #include <type_traits>
 
+#include "commands/json.h"
 #include "commands/safe_text.h"
 #include "core/utf8.h"
 
@@ -11,8 +11,6 @@ namespace {
 
 using core::Kind;
 using core::Value;
-using Json = nlohmann::ordered_json;
-
 std::string name_of_kind(Kind kind) {
     switch (kind) {
         case Kind::boolean:

@@ -12,7 +12,7 @@ using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-constexpr milliseconds least{1};
+constexpr milliseconds shortest_wait{1};
 constexpr hours longest_wait{1};
 constexpr seconds longest_heartbeat{65535};  // AMQP carries it as a short
 
@@ -29,9 +29,9 @@ void tls(Section& s, WrittenBroker& broker, Tls& settings) {
 }
 
 void reconnect(Section& s, WrittenBroker& broker) {
-    s.key("first", duration(broker.reconnect_first, least, longest_wait),
+    s.key("first", duration(broker.reconnect_first, shortest_wait, longest_wait),
           "The wait before the first new attempt; it doubles with each failure, with jitter.");
-    s.key("max", duration(broker.reconnect_max, least, longest_wait), "The longest wait between two attempts.");
+    s.key("max", duration(broker.reconnect_max, shortest_wait, longest_wait), "The longest wait between two attempts.");
 }
 
 void broker(Section& s, Written& written) {
@@ -51,7 +51,7 @@ void broker(Section& s, Written& written) {
           "How to log in: with user name and password, or as the user that the certificate in tls names.");
     s.key("heartbeat", config::seconds(settings.heartbeat, seconds{1}, longest_heartbeat),
           "A connection that is silent for twice as long counts as lost.");
-    s.key("connect_timeout", duration(settings.connect_timeout, least, longest_wait),
+    s.key("connect_timeout", duration(settings.connect_timeout, shortest_wait, longest_wait),
           "How long connecting and logging in to one node may take.");
     s.section(
         "reconnect", [&](Section& in) { reconnect(in, broker); }, "The waits after a connection was lost.");

@@ -13,8 +13,6 @@ namespace {
 
 using Complaint = std::optional<std::string>;
 
-constexpr std::string_view placeholder = "{queue}";
-
 /// What RabbitMQ would refuse or change.
 Complaint complaint_about(std::string_view name) {
     if (name.empty()) return "is empty";
@@ -56,13 +54,15 @@ Complaint complaint_about_foreign_exchange(std::string_view name) {
 }
 
 Complaint complaint_about_fixed_queue(std::string_view name) {
-    if (name.find(placeholder) != std::string_view::npos) return "holds {queue}, which stands for nothing here";
+    if (name.find(core::queue_placeholder) != std::string_view::npos)
+        return "holds {queue}, which stands for nothing here";
     return complaint_about_queue(name);
 }
 
 Complaint complaint_about_placeholder(std::string_view name) {
     std::string fixed{name};
-    if (const std::size_t at = fixed.find(placeholder); at != std::string::npos) fixed.erase(at, placeholder.size());
+    if (const std::size_t at = fixed.find(core::queue_placeholder); at != std::string::npos)
+        fixed.erase(at, core::queue_placeholder.size());
     if (fixed.find_first_of("{}") != std::string::npos) return "has braces besides one {queue}";
     if (fixed.size() == name.size()) return std::nullopt;
     // The longest work queue is cut to make room; the rest of the template cannot be.
@@ -72,7 +72,7 @@ Complaint complaint_about_placeholder(std::string_view name) {
 }
 
 Complaint complaint_about_template(std::string_view name) {
-    if (name == placeholder) return "is the work queue itself";
+    if (name == core::queue_placeholder) return "is the work queue itself";
     if (auto complaint = complaint_about_placeholder(name)) return complaint;
     return complaint_about_queue(name);
 }

@@ -23,7 +23,7 @@ struct Gate {
     Remark remark;
 };
 
-constexpr BrokerVersion first{0, 0, 0};
+constexpr BrokerVersion first_release{0, 0, 0};
 constexpr BrokerVersion open_end{1'000'000, 0, 0};
 
 constexpr BrokerVersion quorum_ttl{3, 10, 0};             // release notes of 3.10.0
@@ -33,7 +33,7 @@ constexpr BrokerVersion priority_expiry_mended{4, 3, 0};  // tried on 4.0.5 and 
 constexpr BrokerVersion native_delayed_retry{4, 3, 0};    // release notes of 4.3.0
 
 constexpr std::array gates{
-    Gate{first,
+    Gate{first_release,
          quorum_ttl,
          {true,
           "before 3.10 quorum queues have no TTL: every rung is a classic queue, whatever queue_type says, and its way "

@@ -4,6 +4,7 @@
 #include <array>
 #include <iterator>
 
+#include "core/death.h"
 #include "core/names.h"
 #include "core/utf8.h"
 
@@ -11,7 +12,6 @@ namespace retryd::core {
 namespace {
 
 constexpr std::uint8_t persistent = 2;
-constexpr std::string_view x_death = "x-death";
 
 /// Headers that would travel on as stale claims, or send copies: never part of what is published again.
 bool belongs_to_broker(std::string_view name) {

@@ -8,8 +8,6 @@
 namespace retryd::core {
 namespace {
 
-constexpr std::string_view x_death = "x-death";
-
 struct Place {
     std::string_view queue;
     std::string_view reason;

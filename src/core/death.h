@@ -9,6 +9,9 @@
 
 namespace retryd::core {
 
+/// The header in which the broker writes them down.
+inline constexpr std::string_view x_death = "x-death";
+
 /// The newest death of a message in a work queue. Views into the header table it was read from.
 struct Death {
     std::string_view queue;   // the work queue: usable_queue_name() holds

@@ -10,7 +10,7 @@
 namespace retryd::core {
 namespace {
 
-enum class Kind { rung, kept };
+enum class OwnQueue { rung, kept };
 
 /// A key that does harm when a policy sets it on a queue of ours, and what it does.
 struct Harm {
@@ -54,19 +54,19 @@ class Examination {
     std::vector<Diagnosis> found;
 
     void look_at(const GovernedQueue& queue) {
-        const Kind kind = is_rung(queue.name) ? Kind::rung : Kind::kept;
+        const OwnQueue kind = is_rung(queue.name) ? OwnQueue::rung : OwnQueue::kept;
         look_at(queue, kind, effective_.policy(queue.policy), false);
         look_at(queue, kind, effective_.operator_policy(queue.operator_policy), true);
     }
 
   private:
-    void look_at(const GovernedQueue& queue, Kind kind, const BrokerPolicy* policy, bool by_operator) {
+    void look_at(const GovernedQueue& queue, OwnQueue kind, const BrokerPolicy* policy, bool by_operator) {
         if (policy == nullptr) return;
         std::string settings;
         std::string consequence;
         Definition rest = policy->definition;
         for (const Harm& harm : harms) {
-            const char* does = kind == Kind::rung ? harm.to_rung : harm.to_kept;
+            const char* does = kind == OwnQueue::rung ? harm.to_rung : harm.to_kept;
             const auto set = policy->definition.find(harm.key);
             if (does == nullptr || set == policy->definition.end()) continue;
             if (is_harmless(harm.key, set->second, queue)) continue;

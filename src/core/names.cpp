@@ -7,7 +7,6 @@
 namespace retryd::core {
 namespace {
 
-constexpr std::string_view placeholder = "{queue}";
 constexpr std::string_view rung_infix = ".retry.";
 constexpr std::string_view high_suffix = ".high";
 constexpr std::string_view shared_prefix = "retryd.";
@@ -52,9 +51,9 @@ std::string shared_rung_name(std::string_view ladder, Milliseconds delay, bool h
 }
 
 std::string expand_queue(std::string_view pattern, std::string_view work_queue, std::size_t longest) {
-    const std::size_t at = pattern.find(placeholder);
+    const std::size_t at = pattern.find(queue_placeholder);
     if (at == std::string_view::npos) return std::string{pattern};
-    return fit(pattern.substr(0, at), work_queue, pattern.substr(at + placeholder.size()), longest);
+    return fit(pattern.substr(0, at), work_queue, pattern.substr(at + queue_placeholder.size()), longest);
 }
 
 bool looks_like_rung(std::string_view name) {

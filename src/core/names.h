@@ -12,6 +12,9 @@ namespace retryd::core {
 /// A queue name is an AMQP short string: at most this many bytes.
 inline constexpr std::size_t longest_queue_name = 255;
 
+/// Stands for the work queue in the template of a name.
+inline constexpr std::string_view queue_placeholder = "{queue}";
+
 namespace header {
 inline constexpr std::string_view queue = "retryd-queue";
 inline constexpr std::string_view attempt = "retryd-attempt";

@@ -38,12 +38,11 @@ namespace {
 
 /// Whether the entry parks messages of a work queue that it matches in a queue of that name.
 bool parks_in(const Entry& entry, std::string_view queue) {
-    constexpr std::string_view placeholder = "{queue}";
     const std::string_view pattern = entry.parked.queue;
-    const std::size_t at = pattern.find(placeholder);
+    const std::size_t at = pattern.find(queue_placeholder);
     if (at == std::string_view::npos) return !pattern.empty() && queue == pattern;
     const std::string_view before = pattern.substr(0, at);
-    const std::string_view after = pattern.substr(at + placeholder.size());
+    const std::string_view after = pattern.substr(at + queue_placeholder.size());
     if (queue.size() <= before.size() + after.size()) return false;
     if (!queue.starts_with(before) || !queue.ends_with(after)) return false;
     queue.remove_prefix(before.size());

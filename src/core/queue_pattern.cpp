@@ -35,9 +35,8 @@ namespace {
 
 constexpr std::string_view opening = "^(";
 constexpr std::string_view closing = ")$";
-constexpr std::string_view placeholder = "{queue}";
 /// What format_duration makes.
-constexpr const char* delay = "(?=[0-9])(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(?:[0-9]+s)?(?:[0-9]+ms)?";
+constexpr const char* well_formed_delay = "(?=[0-9])(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(?:[0-9]+s)?(?:[0-9]+ms)?";
 constexpr const char* maybe_high = "(?:\\.high)?";
 
 template <typename Strings, typename Convert>
@@ -63,8 +62,8 @@ class NotWorkQueues {
         add_name(policy.catch_all);
         for (const Entry& entry : policy.entries)
             add_parking(entry);
-        patterns.insert(std::string{".+\\.retry\\."} + delay + maybe_high);
-        if (any_begins("retryd.")) patterns.insert(std::string{"retryd\\.[^.]+\\."} + delay + maybe_high);
+        patterns.insert(std::string{".+\\.retry\\."} + well_formed_delay + maybe_high);
+        if (any_begins("retryd.")) patterns.insert(std::string{"retryd\\.[^.]+\\."} + well_formed_delay + maybe_high);
         if (any_begins("amq.")) patterns.insert("amq\\..*");
     }
 
@@ -80,12 +79,12 @@ class NotWorkQueues {
     void add_parking(const Entry& entry) {
         const std::string& pattern = entry.parked.queue;
         if (!is_glob(entry.match)) return add_name(expand_queue(pattern, entry.match));
-        const std::size_t at = pattern.find(placeholder);
+        const std::size_t at = pattern.find(queue_placeholder);
         if (at == std::string::npos) return add_name(pattern);
         const std::string before = pattern.substr(0, at);
         if (!any_begins(before)) return;
         patterns.insert(pattern_of_name(before) + pattern_of_glob(entry.match) +
-                        pattern_of_name(pattern.substr(at + placeholder.size())));
+                        pattern_of_name(pattern.substr(at + queue_placeholder.size())));
     }
 
     bool any_begins(std::string_view beginning) const {

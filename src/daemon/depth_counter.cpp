@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "amqp/error.h"
+#include "daemon/clock.h"
 #include "http/management.h"
 
 namespace retryd::daemon {
@@ -20,10 +21,6 @@ constexpr Milliseconds first_pause{5'000};
 constexpr Milliseconds longest_pause{600'000};
 constexpr Milliseconds longest_backoff{60'000};
 constexpr Milliseconds between_lists{300'000};
-
-core::SteadyTime steady_now() {
-    return std::chrono::time_point_cast<Milliseconds>(std::chrono::steady_clock::now());
-}
 
 Milliseconds next_wait(Milliseconds last, Milliseconds longest) {
     return last == Milliseconds::zero() ? first_pause : std::min(2 * last, longest);
@@ -127,7 +124,7 @@ void DepthCounter::count_one(const std::string& queue, amqp::Administrator& brok
     }
     paused_.erase(queue);
     state_->counted[queue] = {outcome.counts.messages, steady_now()};
-    state_->last = std::chrono::time_point_cast<Milliseconds>(std::chrono::system_clock::now());
+    state_->last = wall_now();
 }
 
 void DepthCounter::leave_alone(const std::string& queue) {

@@ -36,15 +36,15 @@ struct DepthState {
     /// While it lives, the end of the watch cuts the connection.
     class Cuttable {
       public:
-        Cuttable(DepthState& state, int socket) : state_(state) { set(socket); }
+        Cuttable(DepthState& state, int fd) : state_(state) { set(fd); }
         ~Cuttable() { set(-1); }
         Cuttable(const Cuttable&) = delete;
         Cuttable& operator=(const Cuttable&) = delete;
 
       private:
-        void set(int socket) {
+        void set(int fd) {
             const std::lock_guard lock(state_.mutex);
-            state_.socket = socket;
+            state_.socket = fd;
         }
         DepthState& state_;
     };

@@ -5,6 +5,7 @@
 
 #include "config/listen_address.h"
 #include "core/names.h"
+#include "daemon/clock.h"
 #include "daemon/status.h"
 #include "http/error.h"
 #include "http/page.h"
@@ -18,14 +19,6 @@ using config::LogLevel;
 constexpr const char* plain = "text/plain; charset=utf-8";
 constexpr const char* http_fault = "http";
 constexpr const char* depths_fault = "depths";
-
-core::WallTime wall_now() {
-    return std::chrono::time_point_cast<core::Milliseconds>(std::chrono::system_clock::now());
-}
-
-core::SteadyTime steady_now() {
-    return std::chrono::time_point_cast<core::Milliseconds>(std::chrono::steady_clock::now());
-}
 
 std::string cannot_listen(const config::Http& listen, const std::string& why) {
     return "http.listen: cannot listen on " + config::to_string(listen) + " (" + why + ")";

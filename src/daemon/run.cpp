@@ -14,6 +14,7 @@
 #include "amqp/decode_stack.h"
 #include "config/load.h"
 #include "core/duration.h"
+#include "daemon/clock.h"
 #include "daemon/configuration.h"
 #include "daemon/http_side.h"
 #include "daemon/notify.h"
@@ -59,17 +60,13 @@ class Signals {
     int fd_ = -1;
 };
 
-core::SteadyTime steady_now() {
-    return std::chrono::time_point_cast<core::Milliseconds>(std::chrono::steady_clock::now());
-}
-
 /// Runs beside the daemon: passes signals on, frees it from a call into the network that hangs, and ends the process
 /// should one hang at the end.
 void watch_over(const Signals& signals, const SessionContext& daemon, const Stop& ended) {
-    constexpr core::Milliseconds between_looks{1'000};
+    constexpr core::Milliseconds a_turn{1'000};
     constexpr core::Milliseconds grace{500};
     while (!ended.requested()) {
-        const int signal = signals.wait(ended, between_looks);
+        const int signal = signals.wait(ended, a_turn);
         if (signal == SIGHUP) daemon.requests.reload();
         if (signal == SIGTERM || signal == SIGINT) break;
         daemon.watchdog.watch(steady_now());

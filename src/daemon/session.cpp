@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "daemon/changes.h"
+#include "daemon/clock.h"
 #include "daemon/notify.h"
 #include "daemon/reload.h"
 
@@ -18,8 +19,7 @@ using core::Milliseconds;
 constexpr Milliseconds acks_take{250};
 
 core::Now read_clocks() {
-    return {std::chrono::time_point_cast<Milliseconds>(std::chrono::system_clock::now()),
-            std::chrono::time_point_cast<Milliseconds>(std::chrono::steady_clock::now())};
+    return {wall_now(), steady_now()};
 }
 
 /// The policy of settings that live as long as it.

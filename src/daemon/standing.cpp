@@ -4,12 +4,10 @@
 #include <chrono>
 #include <utility>
 
+#include "daemon/clock.h"
+
 namespace retryd::daemon {
 namespace {
-
-core::WallTime wall_now() {
-    return std::chrono::time_point_cast<core::Milliseconds>(std::chrono::system_clock::now());
-}
 
 constexpr const char* blocked_key = "blocked";
 constexpr const char* disconnected_key = "disconnected";

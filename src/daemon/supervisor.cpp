@@ -8,6 +8,7 @@
 #include "amqp/remedy.h"
 #include "core/duration.h"
 #include "daemon/backoff.h"
+#include "daemon/clock.h"
 #include "daemon/faults.h"
 #include "daemon/notify.h"
 #include "daemon/reload.h"
@@ -94,7 +95,7 @@ void Rounds::after_fault(const config::Endpoint& endpoint, const amqp::Error& er
 void Rounds::wait(core::Milliseconds time) const {
     const auto until = std::chrono::steady_clock::now() + time;
     for (auto left = time; left > core::Milliseconds::zero();) {
-        context_.watchdog.turned(std::chrono::time_point_cast<core::Milliseconds>(std::chrono::steady_clock::now()));
+        context_.watchdog.turned(steady_now());
         const bool asked = context_.requests.wait(std::min(left, context_.watchdog.longest_wait()));
         if (context_.requests.stopping()) return;
         if (asked && context_.requests.take_reload() && reload(context_)) {

@@ -5,10 +5,6 @@
 namespace retryd::http {
 namespace {
 
-constexpr int fine = 200;
-constexpr int unauthorised = 401;
-constexpr int not_found = 404;
-
 constexpr const char* consequence = "; what only the management API can tell is missing. ";
 
 }  // namespace
@@ -63,9 +59,9 @@ Response Inquiry::response(const std::string& path) const {
 
 std::optional<Json> Inquiry::ask(const std::string& path) const {
     const Response answer = response(path);
-    if (answer.status == not_found) return std::nullopt;
-    if (answer.status == unauthorised) throw Error(not_let_in(answer));
-    if (answer.status != fine) throw Error(odd(answer.status));
+    if (answer.status == http_status::not_found) return std::nullopt;
+    if (answer.status == http_status::unauthorised) throw Error(not_let_in(answer));
+    if (answer.status != http_status::fine) throw Error(odd(answer.status));
     return Json::parse(answer.body, nullptr, false);
 }
 

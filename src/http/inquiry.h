@@ -13,6 +13,16 @@ namespace retryd::http {
 
 using Json = nlohmann::json;
 
+namespace http_status {
+inline constexpr int fine = 200;
+inline constexpr int created = 201;
+inline constexpr int no_content = 204;
+inline constexpr int bad_request = 400;
+inline constexpr int unauthorised = 401;
+inline constexpr int forbidden = 403;
+inline constexpr int not_found = 404;
+}  // namespace http_status
+
 /// Empty where there is no text of that name.
 std::string text_in(const Json& object, const char* key);
 /// `arguments`: the texts and the whole numbers among them.

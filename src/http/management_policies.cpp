@@ -7,12 +7,6 @@
 namespace retryd::http {
 namespace {
 
-constexpr int created = 201;
-constexpr int no_content = 204;
-constexpr int bad_request = 400;
-constexpr int unauthorised = 401;
-constexpr int forbidden = 403;
-
 core::Definition definition_in(const Json& object) {
     core::Definition definition;
     const auto found = object.find("definition");
@@ -105,13 +99,13 @@ void ManagementClient::set_policy(const core::BrokerPolicy& policy) const {
     } catch (const Error& error) {
         throw Error(inquiry.unreachable(error.what()));
     }
-    if (response.status == created || response.status == no_content) return;
+    if (response.status == http_status::created || response.status == http_status::no_content) return;
     std::string text = "the management API refused to set policy '" + policy.name + "': " + reason_in(response);
-    if (response.status == unauthorised || response.status == forbidden) {
+    if (response.status == http_status::unauthorised || response.status == http_status::forbidden) {
         text += "; it was not set. User '" + settings_.username +
                 "' needs the tag policymaker (rabbitmqctl set_user_tags) and access to the vhost; or let somebody who "
                 "may run the rabbitmqctl command";
-    } else if (response.status == bad_request) {
+    } else if (response.status == http_status::bad_request) {
         text += "; it was not set. A policy validator or a limit of the broker stands against it";
     }
     throw Error(text);

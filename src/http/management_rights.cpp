@@ -5,17 +5,12 @@
 namespace retryd::http {
 namespace {
 
-constexpr int fine = 200;
-constexpr int unauthorised = 401;
-constexpr int forbidden = 403;
-constexpr int not_found = 404;
-
 /// Nothing where our user may not know; null where there is nothing.
 std::optional<Json> ask(const Inquiry& inquiry, const std::string& path) {
     const Response response = inquiry.response(path);
-    if (response.status == unauthorised || response.status == forbidden) return std::nullopt;
-    if (response.status == not_found) return Json();
-    if (response.status != fine) throw Error(inquiry.odd(response.status));
+    if (response.status == http_status::unauthorised || response.status == http_status::forbidden) return std::nullopt;
+    if (response.status == http_status::not_found) return Json();
+    if (response.status != http_status::fine) throw Error(inquiry.odd(response.status));
     return Json::parse(response.body, nullptr, false);
 }
 

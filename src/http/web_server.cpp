@@ -29,7 +29,7 @@ constexpr std::array<std::pair<const char*, const char*>, 6> headers{
      {"Cache-Control", "no-store"},
      {"Connection", "close"}}};
 
-Reply not_found(const Handlers& handlers) {
+Reply nothing_here(const Handlers& handlers) {
     std::string body = "nothing is here; there is:\n";
     for (const auto& [path, handler] : handlers)
         body.append(path).append("\n");
@@ -40,7 +40,7 @@ Reply reply_to(const Handlers& handlers, std::string_view method, std::string_vi
     if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD)
         return {MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", "only GET and HEAD\n"};
     const auto found = handlers.find(path);
-    if (found == handlers.end()) return not_found(handlers);
+    if (found == handlers.end()) return nothing_here(handlers);
     try {
         return found->second();
     } catch (const std::exception&) {

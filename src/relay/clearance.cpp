@@ -15,7 +15,7 @@ constexpr std::size_t window = 500;
 /// The broker has sent all that a consumer may hold: what we do not take in fills its memory.
 constexpr std::size_t most_waiting_bytes = std::size_t{256} * 1024 * 1024;
 /// So long an ack waits for an older delivery to be settled too.
-constexpr Milliseconds late_acks_after{10};
+constexpr Milliseconds clearing_acks_after{10};
 
 std::uint64_t seconds_of(core::WallTime time) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
@@ -176,7 +176,7 @@ void Clearance::on_tick(const core::Now& now) {
     if (settlements_.behind() == 0) {
         late_acks_due_.reset();
     } else if (!late_acks_due_) {
-        late_acks_due_ = now.steady + late_acks_after;
+        late_acks_due_ = now.steady + clearing_acks_after;
     } else if (*late_acks_due_ <= now.steady) {
         flush_acks();
     }

@@ -3,6 +3,7 @@
 #include <string>
 
 #include "core/digest.h"
+#include "core/reply_code.h"
 #include "relay/relay.h"
 
 namespace retryd::relay {
@@ -11,8 +12,6 @@ namespace {
 using core::Milliseconds;
 
 constexpr Milliseconds stuck_for{30'000};
-constexpr int access_refused = 403;
-constexpr int not_found = 404;
 
 struct Named {
     std::string_view exchange;  // empty where there is none
@@ -133,7 +132,7 @@ void Relay::stop() {
 
 void Relay::on_publishing_closed(int code, std::string_view why, const core::Now& now) {
     const std::vector<Pending> lost = in_flight_.abandon();
-    const bool about_exchange = code == access_refused || code == not_found;
+    const bool about_exchange = code == core::reply_code::access_refused || code == core::reply_code::not_found;
     if (lost.size() == 1 && !about_exchange) {
         const Pending& guilty = lost.front();
         // Where it stays it is met again, and must not clear those beside it each time.
@@ -158,7 +157,7 @@ void Relay::on_publishing_closed(int code, std::string_view why, const core::Now
 void Relay::blame_exchange(int code, std::string_view why, const core::Now& now) {
     const Named named = exchange_in(why);
     for (const std::shared_ptr<Target>& target : routes_.behind(named.exchange, named.cut)) {
-        if (code == not_found) {
+        if (code == core::reply_code::not_found) {
             if (target->state == Target::State::ready) target->state = Target::State::unknown;
         } else {
             refuse(*target, "the broker lets nobody publish to it like that: " + std::string{why}, now);

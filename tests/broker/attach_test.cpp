@@ -3,6 +3,7 @@
 
 #include "support/catch.h"
 #include "support/command_line.h"
+#include "support/management.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -21,33 +22,17 @@ void paste(const std::string& output, const std::string& beginning) {
     output_of(script);
 }
 
-/// Policies of a test's own, in effect on its queues alone.
 struct Attached : Scenario {
     Attached() { config.management_url = management_url(); }
-    ~Attached() {
-        for (const std::string& name : policies_) {
-            try {
-                rabbitmqctl("clear_policy '" + name + "'");
-            } catch (const std::exception&) {  // it was never set, or is gone
-            }
-        }
-    }
 
     Told run(const std::string& command, const std::string& more_yaml = "") {
         daemon.write(config.yaml() + more_yaml);
         return run_retryd(command + " -c " + daemon.config_file());
     }
 
-    /// Cleared at the end.
-    void policy(const std::string& name, const std::string& pattern, const std::string& definition) {
-        policies_.insert(name);
-        rabbitmqctl("set_policy --apply-to queues '" + name + "' '" + pattern + "' '" + definition + "'");
-    }
-    /// Those that attach makes for it.
-    std::string general() { return *policies_.insert("retryd-" + config.error_exchange).first; }
-    std::string own(const std::string& after = "queues") {
-        return *policies_.insert("retryd-" + config.error_exchange + "-" + after).first;
-    }
+    /// The names of the policies that attach makes for it.
+    std::string general() const { return "retryd-" + config.error_exchange; }
+    std::string own(const std::string& after) const { return "retryd-" + config.error_exchange + "-" + after; }
 
     /// A message that is rejected there comes back as a second attempt.
     void comes_back(const std::string& queue) {
@@ -59,14 +44,11 @@ struct Attached : Scenario {
         CHECK(long_header(again, "retryd-attempt") == 1);
         worker.ack(again);
     }
-
-  private:
-    std::set<std::string> policies_;
 };
 
 }  // namespace
 
-TEST_CASE("attach: what it prints attaches when pasted into a shell, and its undo undoes it, whatever the names") {
+TEST_CASE("attach: what it prints attaches when pasted into a shell, and its undo undoes it, whatever the names", "[3.8]") {
     Attached s;
     const std::string classic = s.plain_queue("it's [a].b+c $HOME \"q\"");
     const std::string quorum = s.plain_queue("paid|x", {{"x-queue-type", longstr("quorum")}});
@@ -74,8 +56,6 @@ TEST_CASE("attach: what it prints attaches when pasted into a shell, and its und
     const std::string glob = globbed.substr(0, globbed.size() - 3) + "*";
     for (const std::string& match : {classic, quorum, glob})
         s.retry(match, {"100ms"});
-    s.general();
-    s.own();
     s.start();
     const Told printed = s.run("attach");
     INFO(printed.out);
@@ -90,17 +70,15 @@ TEST_CASE("attach: what it prints attaches when pasted into a shell, and its und
     s.stop();
 }
 
-TEST_CASE("attach --apply: what the policies in effect say stays, for its queues and for others; twice does nothing") {
+TEST_CASE("attach --apply: what the policies in effect say stays, for its queues and for others; twice does nothing", "[3.8]") {
     Attached s;
     const std::string alone = s.plain_queue("alone");
     const std::string shared = s.plain_queue("shared");
     const std::string other = s.plain_queue("other");
     s.retry(alone, {"100ms"});
     s.retry(shared, {"100ms"});
-    s.policy(alone, "^" + alone + "$", R"({"max-length": 2, "dead-letter-exchange": "elsewhere"})");
-    s.policy(other, "^(" + shared + "|" + other + ")$", R"({"max-length": 2})");
-    s.general();
-    s.own(other);
+    set_policy(alone, "^" + alone + "$", R"({"max-length": 2, "dead-letter-exchange": "elsewhere"})");
+    set_policy(other, "^(" + shared + "|" + other + ")$", R"({"max-length": 2})");
     s.start();
     const Told applied = s.run("attach --apply");
     INFO(applied.out);
@@ -129,8 +107,6 @@ TEST_CASE("attach --apply: quorum queues get at-least-once, and keep dropping th
         s.plain_queue("capped", {{"x-queue-type", longstr("quorum")}, {"x-max-length", int32(2)}});
     s.retry(paid, {"100ms"});
     s.retry(capped, {"100ms"});
-    s.general();
-    s.own();
     REQUIRE(s.run("apply").code == 0);
     const Told applied = s.run("attach --apply");
     INFO(applied.out);
@@ -140,7 +116,7 @@ TEST_CASE("attach --apply: quorum queues get at-least-once, and keep dropping th
     for (const char* body : {"1", "2", "3"})
         s.client.publish("", capped, {.body = body});
     CHECK(s.await_depth(capped, 2));
-    CHECK(rabbitmqctl("list_policies").find("at-least-once") != std::string::npos);
+    CHECK(policies().find("at-least-once") != std::string::npos);
 }
 
 TEST_CASE("attach: a queue that no policy can attach is named with the way out, and that way leads there") {
@@ -165,11 +141,10 @@ TEST_CASE("attach --apply: nothing is set while nothing is behind the error exch
     Attached s;
     const std::string work = s.plain_queue("work");
     s.retry(work, {"100ms"});
-    s.general();
     const Told refused = s.run("attach --apply");
     CHECK(refused.code == 1);
     CHECK(refused.err.find("retryd: nothing was set: the error queue '" + s.config.error_queue) == 0);
-    CHECK(rabbitmqctl("list_policies").find(s.general()) == std::string::npos);
+    CHECK(policies().find(s.general()) == std::string::npos);
     REQUIRE(s.run("apply").code == 0);
     CHECK(s.run("attach --apply").code == 0);
 }
@@ -178,12 +153,10 @@ TEST_CASE("attach --apply: a user who may not set policies is told which right i
     Attached s;
     const std::string work = s.plain_queue("work");
     s.retry(work, {"100ms"});
-    s.general();
     REQUIRE(s.run("apply").code == 0);
     const std::string user = s.queue_name("reader");
-    rabbitmqctl("add_user '" + user + "' reads");
-    rabbitmqctl("set_user_tags '" + user + "' management");
-    rabbitmqctl("set_permissions '" + user + "' '.*' '.*' '.*'");
+    add_user(user, "reads", "management");
+    set_permissions(user, ".*", ".*", ".*");
     s.config.management_url = "";
     const std::string management =
         "management: {url: \"" + management_url() + "\", username: \"" + user + "\", password: reads}\n";
@@ -192,17 +165,15 @@ TEST_CASE("attach --apply: a user who may not set policies is told which right i
     CHECK(refused.code == 1);
     CHECK(refused.says({"the management API refused to set policy '" + s.general() + "': 401 "}));
     CHECK(refused.says({"needs the tag policymaker"}));
-    rabbitmqctl("set_user_tags '" + user + "' policymaker");
+    add_user(user, "reads", "policymaker");
     CHECK(s.run("attach --apply", management).code == 0);
-    rabbitmqctl("delete_user '" + user + "'");
+    delete_user(user);
 }
 
 TEST_CASE("attach: a vhost whose name needs quoting") {
     Attached s;
     const std::string vhost = s.queue_name("a/b it's");
-    const std::string quoted = vhost.substr(0, vhost.size() - 2) + "'\\''s'";
-    rabbitmqctl("add_vhost '" + quoted);
-    rabbitmqctl("set_permissions -p '" + quoted + " guest '.*' '.*' '.*'");
+    add_vhost(vhost);
     Address address = broker_address();
     address.vhost = vhost.substr(0, vhost.size() - 8) + "a%2Fb%20it%27s";
     s.config.uris = {"amqp://" + address.user + ":" + address.password + "@" + address.host + ":" +
@@ -215,5 +186,5 @@ TEST_CASE("attach: a vhost whose name needs quoting") {
     CHECK(s.run("attach").says({"0 attached, 1 not there; nothing to set"}));
     paste(printed.out, "rabbitmqctl clear_policy");
     CHECK(s.run("attach").says({"1 policy to set"}));
-    rabbitmqctl("delete_vhost '" + quoted);
+    delete_vhost(vhost);
 }

@@ -4,6 +4,7 @@
 
 #include "support/catch.h"
 #include "support/command_line.h"
+#include "support/management.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -175,8 +176,8 @@ TEST_CASE("broken: the user may do nothing") {
     Setup s;
     s.make();
     const std::string user = s.queue_name("user");
-    rabbitmqctl("add_user '" + user + "' s3cret");
-    rabbitmqctl("set_permissions '" + user + "' '^$' '^$' '^$'");
+    add_user(user, "s3cret");
+    set_permissions(user, "^$", "^$", "^$");
     Address address = broker_address();
     address.user = user;
     address.password = "s3cret";
@@ -186,7 +187,7 @@ TEST_CASE("broken: the user may do nothing") {
              {"parked list", 1, {"access to"}},
              {"parked replay --all", 1, {"access to"}}});
     CHECK(s.await_depth(s.parking_of(s.work), 1));
-    rabbitmqctl("delete_user '" + user + "'");
+    delete_user(user);
     s.stop();
 }
 

@@ -3,6 +3,7 @@
 
 #include <poll.h>
 
+#include <algorithm>
 #include <chrono>
 #include <deque>
 #include <future>
@@ -17,6 +18,7 @@
 #include "core/topology.h"
 #include "support/catch.h"
 #include "support/environment.h"
+#include "support/machine.h"
 #include "support/tcp_relay.h"
 
 using namespace retryd;
@@ -164,12 +166,12 @@ class Nest {
 
 }  // namespace
 
-TEST_CASE("connection: the broker's version is known") {
+TEST_CASE("connection: the broker's version is known", "[3.8]") {
     Session session;
     CHECK(session.connection->version() >= core::BrokerVersion{3, 8, 0});
 }
 
-TEST_CASE("connection: bodies of no byte, a full frame and 8 MiB go out confirmed and come back whole") {
+TEST_CASE("connection: bodies of no byte, a full frame and 8 MiB go out confirmed and come back whole", "[3.8]") {
     Session session;
     const std::string queue = session.new_queue();
     std::string large(std::size_t{8} << 20, 'x');
@@ -210,12 +212,15 @@ TEST_CASE("connection: a body that fills its last frame is not held back") {
     const std::string full_frame(131072 - 8, 'f');
     session.publish(queue, full_frame);
     session.await_confirms();
-    const auto start = std::chrono::steady_clock::now();
+    // The quickest of them: a busy machine holds up one or the other, and what TCP holds back it holds back each time.
+    test::milliseconds quickest = test::patience;
     for (int i = 0; i < 10; ++i) {
+        const test::Clock::time_point start = test::Clock::now();
         session.publish(queue, full_frame);
         session.await_confirms();
+        quickest = std::min(quickest, test::since(start));
     }
-    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(1));  // 2 s if each took 200 ms
+    CHECK(quickest < test::milliseconds(100));  // 200 ms if it waits for an ack of TCP's
 }
 
 TEST_CASE("connection: headers that do not fit a frame are refused before anything is sent, and the next goes out") {
@@ -329,7 +334,8 @@ TEST_CASE("connection: publishing to a broker that has gone silent ends, althoug
     std::thread guard([&network, ended = over.get_future()] {
         if (ended.wait_for(patience / 2) == std::future_status::timeout) network.cut();
     });
-    const auto start = std::chrono::steady_clock::now();
+    const test::Machine machine;
+    const auto start = test::Clock::now();
     std::string failure;
     while (failure.empty()) {
         try {
@@ -342,7 +348,7 @@ TEST_CASE("connection: publishing to a broker that has gone silent ends, althoug
     over.set_value();
     guard.join();
     CHECK(failure.find("nothing was heard from the broker") != std::string::npos);
-    CHECK(std::chrono::steady_clock::now() - start < std::chrono::seconds(3));
+    CHECK(test::since(start) < test::milliseconds(3'000) + machine.slack());
 }
 
 TEST_CASE("connection: a deleted queue is told by a cancel") {

@@ -25,7 +25,7 @@ struct Load : Scenario {
     void work_through(Worker& worker, int deliveries) {
         for (; deliveries > 0 && home.size() < static_cast<std::size_t>(count); --deliveries) {
             INFO(home.size() << " of " << count << " messages are home");
-            const Received message = worker.receive(seconds(20));
+            const Received message = worker.receive();
             if (find(message.headers, "retryd-attempt") == nullptr) {
                 worker.reject(message);
                 continue;
@@ -49,7 +49,7 @@ struct Load : Scenario {
 
 }  // namespace
 
-TEST_CASE("kill -9 under load, four times: nothing is lost") {
+TEST_CASE("kill -9 under load, four times: nothing is lost", "[3.8]") {
     Load s(2000);
     Worker worker(s.work, 200);
     for (int kills = 0; kills < 4; ++kills) {
@@ -62,7 +62,7 @@ TEST_CASE("kill -9 under load, four times: nothing is lost") {
     s.stop();
 }
 
-TEST_CASE("SIGTERM under load, three times: what was published was acked, so nothing is lost and nothing comes twice") {
+TEST_CASE("SIGTERM under load, three times: what was published was acked, so nothing is lost and nothing comes twice", "[threads]") {
     Load s(2000);
     Worker worker(s.work, 200);
     for (int stops = 0; stops < 3; ++stops) {
@@ -77,11 +77,11 @@ TEST_CASE("SIGTERM under load, three times: what was published was acked, so not
     s.stop();
 }
 
-TEST_CASE("SIGINT ends the daemon like SIGTERM") {
+TEST_CASE("SIGINT ends the daemon like SIGTERM", "[threads]") {
     Scenario s;
     s.retry(s.work_queue("work"), {"100ms"});
     s.start();
     s.daemon.signal(SIGINT);
-    CHECK(s.daemon.wait(seconds(5)) == 0);
+    CHECK(s.daemon.wait(patience) == 0);
     CHECK_FALSE(s.consuming());
 }

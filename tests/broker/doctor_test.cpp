@@ -1,9 +1,9 @@
 // `retryd doctor` against a real broker: a healthy set-up, and broken ones made for the purpose.
-#include <set>
 #include <sstream>
 
 #include "support/catch.h"
 #include "support/command_line.h"
+#include "support/management.h"
 #include "support/scenario.h"
 
 using namespace retryd::test;
@@ -17,11 +17,6 @@ struct Patient : Scenario {
         retry(classic, {"1h"});
         retry(quorum, {"1h"});
     }
-    ~Patient() {
-        for (const std::string& name : policies_)
-            rabbitmqctl(name);
-    }
-
     /// Until everything is declared: the daemon consumes before.
     void start() {
         Scenario::start();
@@ -33,22 +28,13 @@ struct Patient : Scenario {
         return run_retryd("doctor " + options + " -c " + daemon.config_file());
     }
 
-    /// Cleared at the end.
-    void policy(const std::string& pattern, const std::string& definition, const std::string& kind = "policy") {
-        const std::string name = "'" + pattern + "'";
-        rabbitmqctl("set_" + kind + " --apply-to queues " + name + " '^" + pattern + "$' '" + definition + "'");
-        policies_.insert("clear_" + kind + " " + name);
-    }
-
-    /// Sets the policies that the remedies name; cleared at the end.
+    /// Sets the policies that the remedies name, as they are printed.
     void follow_remedies(const std::string& output) {
         std::istringstream lines(output);
         for (std::string line; std::getline(lines, line);) {
             const auto command = line.find("rabbitmqctl set_policy ");
-            const auto name = line.find("'retryd-keeps-");
-            if (command == std::string::npos || name == std::string::npos) continue;
+            if (command == std::string::npos || line.find("'retryd-keeps-") == std::string::npos) continue;
             output_of(variable("RETRYD_TEST_CTL") + line.substr(command + std::string("rabbitmqctl").size()));
-            policies_.insert("clear_policy " + line.substr(name, line.find("' ", name) + 1 - name));
         }
     }
 
@@ -64,14 +50,16 @@ struct Patient : Scenario {
     std::string classic;
     std::string quorum;
     std::string management;  // more YAML
-
-  private:
-    std::set<std::string> policies_;
 };
+
+/// For that queue alone.
+void policy(const std::string& queue, const std::string& definition, PolicyKind kind = PolicyKind::policies) {
+    set_policy(queue, "^" + queue + "$", definition, kind);
+}
 
 }  // namespace
 
-TEST_CASE("doctor: nothing is wrong with a set-up that is in order") {
+TEST_CASE("doctor: nothing is wrong with a set-up that is in order", "[3.8]") {
     Patient s;
     s.start();
     const Told told = s.doctor();
@@ -93,7 +81,7 @@ TEST_CASE("doctor: finds work queues whose rejected messages do not come to retr
     const std::string unsafe = s.quorum_work_queue("unsafe");
     for (const std::string& queue : {none, elsewhere, fixed, absent, unsafe})
         s.retry(queue, {"1h"});
-    s.policy(elsewhere, R"({"dead-letter-exchange": "team.dlx"})");
+    policy(elsewhere, R"({"dead-letter-exchange": "team.dlx"})");
     s.start();
     const Told told = s.doctor();
     INFO(told.out);
@@ -111,7 +99,7 @@ TEST_CASE("doctor: finds work queues whose rejected messages do not come to retr
     s.stop();
 }
 
-TEST_CASE("doctor: finds that nothing is declared, and that nobody consumes") {
+TEST_CASE("doctor: finds that nothing is declared, and that nobody consumes", "[3.8]") {
     Patient s;
     const Told before = s.doctor();
     INFO(before.out);
@@ -143,14 +131,14 @@ TEST_CASE("doctor: finds an error queue with other arguments, and one that its e
     s.stop();
 }
 
-TEST_CASE("doctor: finds policies that would throw away or shorten what waits, and its remedy mends that") {
+TEST_CASE("doctor: finds policies that would throw away or shorten what waits, and its remedy mends that", "[3.8]") {
     Patient s;
     s.start();
     const std::string rung = s.rung(s.classic, "1h");
     const std::string drops = s.has_quorum_ttl() ? R"(, "overflow": "drop-head")" : "";
-    s.policy(rung, R"({"expires": 86400000, "message-ttl": 1000, "max-length": 5)" + drops + "}");
-    s.policy(s.parking_of(s.classic), R"({"max-length": 9, "delivery-limit": 3})");
-    s.policy(s.config.catch_all, R"({"max-length": 7})", "operator_policy");
+    policy(rung, R"({"expires": 86400000, "message-ttl": 1000, "max-length": 5)" + drops + "}");
+    policy(s.parking_of(s.classic), R"({"max-length": 9, "delivery-limit": 3})");
+    policy(s.config.catch_all, R"({"max-length": 7})", PolicyKind::operator_policies);
     Told told;
     // Before 4.3 the management API knows operator policies by its statistics only.
     CHECK(await(
@@ -158,7 +146,7 @@ TEST_CASE("doctor: finds policies that would throw away or shorten what waits, a
             told = s.doctor();
             return told.says({"Problem: operator policy", "sets max-length 7", "'" + s.config.catch_all + "'"});
         },
-        seconds(20), milliseconds(500)));
+        patience, milliseconds(500)));
     INFO(told.out);
     CHECK(told.code == 2);
     CHECK(told.says({"Problem: policy '" + rung + "' sets expires 86400000, message-ttl 1000, max-length 5",
@@ -178,8 +166,8 @@ TEST_CASE("doctor: finds a permission that the daemon's user lacks") {
     Patient s;
     s.start();
     const std::string user = s.queue_name("poor");
-    rabbitmqctl("add_user '" + user + "' poor");
-    rabbitmqctl("set_permissions '" + user + "' '.*' '^t' '.*'");
+    add_user(user, "poor");
+    set_permissions(user, ".*", "^t", ".*");
     Address address = broker_address();
     address.user = user;
     address.password = "poor";
@@ -191,9 +179,9 @@ TEST_CASE("doctor: finds a permission that the daemon's user lacks") {
     CHECK(told.code == 2);
     CHECK(told.says({"Problem: retryd's user lacks the permission to write 'amq.default'"}));
     CHECK_FALSE(told.says({"lacks the permission to read"}));
-    rabbitmqctl("set_permissions '" + user + "' '^$' '.*' '.*'");
+    set_permissions(user, "^$", ".*", ".*");
     CHECK(s.doctor().says({"lacks the permission to configure '" + s.config.error_queue + "'"}));
-    rabbitmqctl("delete_user '" + user + "'");
+    delete_user(user);
     s.stop();
 }
 
@@ -214,7 +202,7 @@ TEST_CASE("doctor: finds rungs that a former configuration left over") {
 TEST_CASE("doctor: finds RabbitMQ's own delayed retry in effect on a work queue") {
     Patient s;
     if (version_of(s.client) < Version{4, 3}) return;
-    s.policy(s.quorum, R"({"delayed-retry-type": "all", "delayed-retry-min": 1000})");
+    policy(s.quorum, R"({"delayed-retry-type": "all", "delayed-retry-min": 1000})");
     s.start();
     const Told told = s.doctor();
     INFO(told.out);

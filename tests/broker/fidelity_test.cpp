@@ -6,6 +6,7 @@
 #include "broker/every_type.h"
 #include "support/catch.h"
 #include "support/forged.h"
+#include "support/management.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -43,10 +44,10 @@ constexpr const char* always =
 /// A second user of the broker, for as long as it is in scope.
 struct Producer {
     Producer() : name("producer-" + std::to_string(::getpid())) {
-        rabbitmqctl("add_user " + name + " secret");
-        rabbitmqctl("set_permissions " + name + " '.*' '.*' '.*'");
+        add_user(name, "secret");
+        set_permissions(name, ".*", ".*", ".*");
     }
-    ~Producer() { rabbitmqctl("delete_user " + name); }
+    ~Producer() { delete_user(name); }
     Address address() const {
         Address address = broker_address();
         address.user = name;
@@ -76,7 +77,7 @@ struct RoundTrip : Scenario {
 
 }  // namespace
 
-TEST_CASE("all properties and 200 headers of every type come back equal, and nothing else but retryd's own headers") {
+TEST_CASE("all properties and 200 headers of every type come back equal, and nothing else but retryd's own headers", "[3.8]") {
     RoundTrip s;
     Message message;
     message.body = std::string("body\0with zero", 14);
@@ -162,7 +163,7 @@ TEST_CASE("bodies of 0 bytes, of exactly one and two frames, and of 8 MiB come b
     s.stop();
 }
 
-TEST_CASE("a priority is kept, below and above the one that needs a rung of its own") {
+TEST_CASE("a priority is kept, below and above the one that needs a rung of its own", "[3.8]") {
     RoundTrip s;
     Worker worker(s.work);
     for (const std::uint8_t priority : {std::uint8_t{0}, std::uint8_t{4}, std::uint8_t{5}, std::uint8_t{255}}) {

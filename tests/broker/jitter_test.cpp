@@ -3,6 +3,7 @@
 #include <map>
 
 #include "support/catch.h"
+#include "support/machine.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -20,6 +21,7 @@ TEST_CASE("a ladder by formula: each wait is the one before times the factor, cu
         CHECK(await([&] { return s.exists(s.rung(work, delay)); }));
     Worker worker(work);
     s.client.publish("", work, {.body = "x"});
+    const Machine machine;
     Lateness lateness;
     Received message = worker.receive();
     for (std::size_t attempt = 1; attempt <= waits.size(); ++attempt) {
@@ -32,7 +34,7 @@ TEST_CASE("a ladder by formula: each wait is the one before times the factor, cu
         lateness.add(waited, waits[attempt - 1]);
         CHECK(long_header(message, "retryd-attempt") == static_cast<std::int64_t>(attempt));
     }
-    CHECK(lateness.least() < milliseconds(250));
+    CHECK(lateness.least() < milliseconds(250) + machine.slack());
     worker.reject(message);
     CHECK(text_header(s.take(s.parking_of(work)), "retryd-parked-reason") == "attempts-exhausted");
 }
@@ -81,6 +83,7 @@ void check_spread(Spread& s, const std::function<std::string(const std::string&)
     for (const std::string& lane : lanes)
         REQUIRE(await([&] { return s.exists(rung_of(lane)); }));
     Worker worker(s.work, messages);
+    const Machine machine;
     const Clock::time_point rejected = s.reject_all(worker);
     const auto waiting = s.waiting_in(rung_of);
     for (const auto& [lane, count] : waiting) {
@@ -97,7 +100,7 @@ void check_spread(Spread& s, const std::function<std::string(const std::string&)
     }
     CHECK(arrivals.front() >= milliseconds(2800));
     CHECK(arrivals.back() >= seconds(4));
-    CHECK(arrivals.back() < seconds(4 + 2));
+    CHECK(arrivals.back() < seconds(4 + 2) + machine.slack());
     CHECK(worker.stays_idle(milliseconds(100)));
     s.stop();
 }

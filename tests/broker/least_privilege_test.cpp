@@ -6,6 +6,7 @@
 #include "support/await.h"
 #include "support/catch.h"
 #include "support/command_line.h"
+#include "support/management.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -21,7 +22,7 @@ struct Locked : Scenario {
           globbed(work_queue("glob.a")),
           shared(work_queue("shared")),
           shared_globbed(work_queue("shared.glob.a")) {
-        rabbitmqctl("add_user '" + user + "' secret");
+        add_user(user, "secret");
         retry(named, {"100ms"});
         retry(globbed.substr(0, globbed.size() - 1) + "*", {"100ms"});
         share({shared, shared_globbed.substr(0, shared_globbed.size() - 1) + "*"}, {"100ms"});
@@ -30,7 +31,7 @@ struct Locked : Scenario {
         address.password = "secret";
         config.uris = {uri_of(address)};
     }
-    ~Locked() { rabbitmqctl("delete_user '" + user + "'"); }
+    ~Locked() { delete_user(user); }
 
     nlohmann::json needed() {
         daemon.write(config.yaml());
@@ -63,11 +64,10 @@ void import(const std::string& definitions, const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("with the permissions that doctor names, and no others, everything works") {
+TEST_CASE("with the permissions that doctor names, and no others, everything works", "[3.8]") {
     Locked s;
     const auto daemon = s.needed().at("daemon");
-    rabbitmqctl("set_permissions '" + s.user + "' '" + daemon.at("configure").get<std::string>() + "' '" +
-                daemon.at("write").get<std::string>() + "' '" + daemon.at("read").get<std::string>() + "'");
+    set_permissions(s.user, daemon.at("configure"), daemon.at("write"), daemon.at("read"));
     s.start();
     for (const std::string& queue : {s.named, s.globbed, s.shared, s.shared_globbed})
         s.climb_and_park(queue);
@@ -89,8 +89,8 @@ TEST_CASE("where the definitions were imported, a user that may configure nothin
     import(definitions.out, s.daemon.config_file() + ".definitions");
     REQUIRE(await([&] { return s.exists(s.rung(work, "100ms")) && s.exists(s.parking_of(shared)); }));
 
-    rabbitmqctl("add_user '" + user + "' secret");
-    rabbitmqctl("set_permissions '" + user + "' '^$' '.*' '.*'");
+    add_user(user, "secret");
+    set_permissions(user, "^$", ".*", ".*");
     Address address = broker_address();
     address.user = user;
     address.password = "secret";
@@ -106,5 +106,5 @@ TEST_CASE("where the definitions were imported, a user that may configure nothin
     }
     CHECK(s.daemon.lines_with({" error "}) == 0);
     s.stop();
-    rabbitmqctl("delete_user '" + user + "'");
+    delete_user(user);
 }

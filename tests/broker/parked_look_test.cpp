@@ -1,5 +1,6 @@
 // `retryd parked list` and `show`: what is parked is seen, and looking changes nothing.
 #include "support/catch.h"
+#include "support/management.h"
 #include "support/parked_scene.h"
 
 using namespace retryd::test;
@@ -67,7 +68,7 @@ TEST_CASE("parked show: one message, its story, its headers, its body") {
     CHECK(s.parked("show --number 3").code == 1);
 }
 
-TEST_CASE("25 looks at what is parked cost no message and keep the order") {
+TEST_CASE("25 looks at what is parked cost no message and keep the order", "[3.8]") {
     ParkedScene s;
     s.park(30);
     for (int i = 0; i < 25; ++i) {
@@ -80,7 +81,7 @@ TEST_CASE("25 looks at what is parked cost no message and keep the order") {
     CHECK(s.drain(s.parking, 30) == wanted);
 }
 
-TEST_CASE("a queue where a look may cost the message is not looked at, unless that is insisted on") {
+TEST_CASE("a queue where a look may cost the message is not looked at, unless that is insisted on", "[3.8]") {
     ParkedScene s;
     if (!has_default_delivery_limit(s)) return;
     const std::string old = s.plain_queue("made-under-3", {{"x-queue-type", longstr("quorum")}});
@@ -98,10 +99,8 @@ TEST_CASE("a policy that lifts the delivery limit is seen through the management
     s.client.publish("", old, {.body = "x"});
     s.config.management_url = management_url();
     CHECK(s.parked("list --from " + old).says({"default delivery limit"}));
-    rabbitmqctl("set_policy parked-test '^" + old + "$' '{\"delivery-limit\": -1}' --apply-to queues");
-    const bool seen = await([&] { return s.parked("list --from " + old).code == 0; });
-    rabbitmqctl("clear_policy parked-test");
-    CHECK(seen);
+    set_policy("parked-test", "^" + old + "$", R"({"delivery-limit": -1})");
+    CHECK(await([&] { return s.parked("list --from " + old).code == 0; }));
 }
 
 TEST_CASE("a classic queue of somebody else's may be looked at") {

@@ -5,7 +5,7 @@
 
 using namespace retryd::test;
 
-TEST_CASE("parked replay: the selected go home in order, the rest stays in order, and it is written down") {
+TEST_CASE("parked replay: the selected go home in order, the rest stays in order, and it is written down", "[3.8]") {
     ParkedScene s;
     s.park(60);
     const Told told = s.parked("replay --header third=yes --rate unlimited");

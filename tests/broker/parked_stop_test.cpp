@@ -8,6 +8,7 @@
 
 #include "support/alarm.h"
 #include "support/catch.h"
+#include "support/management.h"
 #include "support/parked_scene.h"
 #include "support/worker.h"
 
@@ -51,7 +52,7 @@ void kill_until_all_are_home(ParkedScene& s, int messages, const std::string& ra
         replay->signal(SIGKILL);
         replay->wait(patience);
         if (!done) ++kills;
-        REQUIRE(await([&] { return s.depth(s.parking) >= unselected; }, seconds(60)));
+        REQUIRE(await([&] { return s.depth(s.parking) >= unselected; }));
         REQUIRE(kills < 200);
     }
     const auto home = s.drain(s.work, 0);
@@ -99,15 +100,16 @@ TEST_CASE("parked replay sends nothing twice in one run, although it comes back 
 TEST_CASE("where failures may not be watched, nothing is sent, and it says which right it takes") {
     ParkedScene s;
     s.park(3);
-    rabbitmqctl("add_user parked-test secret");
-    rabbitmqctl("set_permissions parked-test '^(?!retryd[.]replay).*' '.*' '.*'");
+    const std::string user = s.queue_name("user");
+    add_user(user, "secret");
+    set_permissions(user, "^(?!retryd[.]replay).*", ".*", ".*");
     Address address = broker_address();
-    address.user = "parked-test";
+    address.user = user;
     address.password = "secret";
     s.config.uris = {uri_of(address)};
     const Told told = s.parked("replay --all");
     const Told blind = s.parked("replay --all --stop-after never");
-    rabbitmqctl("delete_user parked-test");
+    delete_user(user);
     CHECK(told.code == 1);
     CHECK(told.err.find("cannot be watched") != std::string::npos);
     CHECK(told.err.find("secret") == std::string::npos);
@@ -131,14 +133,14 @@ TEST_CASE("SIGINT ends a replay in order: what was sent is settled, nothing is t
     CHECK(s.drain(s.parking, wanted.size()) == wanted);
 }
 
-TEST_CASE("SIGINT ends a replay in time although the broker takes no messages, and nothing is lost") {
+TEST_CASE("SIGINT ends a replay in time although the broker takes no messages, and nothing is lost", "[own-broker]") {
     ParkedScene s;
     s.park(300);
     const auto replay = s.start_parked({"replay", "--all", "--rate", "10", "--stop-after", "never"});
     REQUIRE(await([&] { return s.depth(s.work) >= 3; }));
     {
         const Alarm alarm(Alarm::Cause::memory);
-        REQUIRE(await([&] { return s.output().find("takes no messages") != std::string::npos; }, seconds(20)));
+        REQUIRE(await([&] { return s.output().find("takes no messages") != std::string::npos; }));
         replay->signal(SIGINT);
         CHECK(replay->wait(seconds(20)) == 1);
     }
@@ -153,7 +155,7 @@ TEST_CASE("1,000 parked, kill -9 again and again: none lost, the unselected in o
     kill_until_all_are_home(s, 1'000, "200");
 }
 
-TEST_CASE("10,000 parked, kill -9 again and again: none lost, the unselected in order", "[.ten-thousand]") {
+TEST_CASE("10,000 parked, kill -9 again and again: none lost, the unselected in order", "[night]") {
     ParkedScene s;
     kill_until_all_are_home(s, 10'000, "1000");
 }

@@ -1,5 +1,6 @@
 // Parked to an exchange of a team's own, such as the dead-letter exchange that it had before.
 #include "support/catch.h"
+#include "support/management.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -127,8 +128,7 @@ TEST_CASE("a message is not lost because another entry parks with the routing ke
 
 TEST_CASE("a parking exchange that nobody may publish to: the catch-all takes its messages, and others go on") {
     Team s;
-    rabbitmqctl("eval 'rabbit_exchange:declare(rabbit_misc:r(<<\"/\">>, exchange, <<\"" + s.exchange +
-                "\">>), topic, true, false, true, [], <<\"test\">>).'");  // internal
+    declare_internal_exchange(s.exchange);
     const std::string work = s.parking_work_queue("work", "");
     const std::string neighbour = s.work_queue("neighbour");
     s.retry(neighbour, {"50ms"});

@@ -111,7 +111,7 @@ TEST_CASE("parking queues are named by the template, or by the entry where it ha
     s.client.delete_queue(by_template);
 }
 
-TEST_CASE("a parked message that was looked at 50 times is still there") {
+TEST_CASE("a parked message that was looked at 50 times is still there", "[3.8]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"50ms"});
@@ -140,7 +140,7 @@ TEST_CASE("a parked message is still there after 50 consumers that lost their co
     CHECK(s.take(s.config.catch_all).body == "x");
 }
 
-TEST_CASE("a message in the error queue lives through 50 lost connections of its consumer and is then retried") {
+TEST_CASE("a message in the error queue lives through 50 lost connections of its consumer and is then retried", "[3.8]") {
     const bool of_delivery_limit = GENERATE(false, true);
     CAPTURE(of_delivery_limit);
     Scenario s;

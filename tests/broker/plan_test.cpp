@@ -33,7 +33,7 @@ constexpr int bindings = 3;
 
 }  // namespace
 
-TEST_CASE("on a fresh broker plan finds everything missing and makes nothing, apply makes it, and plan is content") {
+TEST_CASE("on a fresh broker plan finds everything missing and makes nothing, apply makes it, and plan is content", "[3.8]") {
     Planned s;
     const std::string all = std::to_string(exchanges_and_queues + bindings);
     s.config.management_url = management_url();
@@ -58,7 +58,7 @@ TEST_CASE("on a fresh broker plan finds everything missing and makes nothing, ap
     CHECK(without.says({"\"unknown\": " + std::to_string(bindings)}));
 }
 
-TEST_CASE("what apply has declared is what the daemon uses") {
+TEST_CASE("what apply has declared is what the daemon uses", "[3.8]") {
     Planned s;
     REQUIRE(s.run("apply").code == 0);
     s.start();
@@ -73,7 +73,7 @@ TEST_CASE("what apply has declared is what the daemon uses") {
     s.stop();
 }
 
-TEST_CASE("plan and apply name the queue, the argument and both values of a rung that is different") {
+TEST_CASE("plan and apply name the queue, the argument and both values of a rung that is different", "[3.8]") {
     Planned s;
     REQUIRE(s.run("apply").code == 0);
     const std::string rung = s.rung(s.work, "100ms");

@@ -87,7 +87,7 @@ TEST_CASE("prune: refused beside a daemon with the old ladder; beside one with t
         return plan.says({s.idle_rung(), "0 messages"}) && plan.says({s.idle_shared_rung(), "0 messages"}) &&
                plan.says({s.hour_rung(), "1 message"});
     };
-    REQUIRE(await(all_counted, seconds(20), milliseconds(500)));
+    REQUIRE(await(all_counted, patience, milliseconds(500)));
     const Told refused = s.run("apply --prune");
     CHECK(refused.code == 1);
     CHECK(refused.says({"retryd-"}));  // the daemon's consumer tag
@@ -109,7 +109,7 @@ TEST_CASE("prune: refused beside a daemon with the old ladder; beside one with t
             pruned = s.run("apply --prune");
             return !pruned.says({"nothing is pruned"});
         },
-        seconds(30), milliseconds(500)));
+        patience, milliseconds(500)));
     CHECK(on_work.all_came_home());
     CHECK(on_sharing.all_came_home());
     CHECK(pruned.code == 0);

@@ -16,7 +16,7 @@ void die_of_delivery_limit(const Received& message, Worker& worker) {
 
 }  // namespace
 
-TEST_CASE("a message that dies of a quorum queue's delivery limit is retried, and parked after the last rung") {
+TEST_CASE("a message that dies of a quorum queue's delivery limit is retried, and parked after the last rung", "[3.8]") {
     Scenario s;
     const std::string work = s.quorum_work_queue("work", {{"x-delivery-limit", int32(1)}});
     s.retry(work, {"100ms", "150ms"});
@@ -36,7 +36,7 @@ TEST_CASE("a message that dies of a quorum queue's delivery limit is retried, an
     s.stop();
 }
 
-TEST_CASE("deaths of different reasons in one queue count together") {
+TEST_CASE("deaths of different reasons in one queue count together", "[3.8]") {
     Scenario s;
     const std::string work = s.quorum_work_queue("work", {{"x-delivery-limit", int32(1)}});
     s.retry(work, {"50ms", "50ms"});
@@ -51,7 +51,7 @@ TEST_CASE("deaths of different reasons in one queue count together") {
     CHECK(long_header(s.take(s.parking_of(work)), "retryd-attempt") == 3);
 }
 
-TEST_CASE("a message that expires in its work queue is parked as reason-expired") {
+TEST_CASE("a message that expires in its work queue is parked as reason-expired", "[3.8]") {
     for (const char* type : {"classic", "quorum"}) {
         CAPTURE(type);
         Scenario s;
@@ -68,7 +68,7 @@ TEST_CASE("a message that expires in its work queue is parked as reason-expired"
     }
 }
 
-TEST_CASE("a message that a full work queue throws out is parked as reason-maxlen") {
+TEST_CASE("a message that a full work queue throws out is parked as reason-maxlen", "[3.8]") {
     for (const char* type : {"classic", "quorum"}) {
         CAPTURE(type);
         Scenario s;

@@ -96,12 +96,12 @@ void collect(Scenario& s, const std::string& place, const std::map<std::string, 
 
 }  // namespace
 
-TEST_CASE("reload among 10,000 messages: none lost, none twice, each decided by one policy wholly, connection kept") {
+TEST_CASE("reload among 10,000 messages: none lost, none twice, each decided by one policy wholly, connection kept", "[threads]") {
     Change s;
     s.start();
     for (int n = 0; n < messages; ++n)
         s.client.send("", n % 2 == 0 ? s.climbing : s.judged, {.body = std::to_string(n)});
-    s.client.await_confirms(seconds(60));
+    s.client.await_confirms();
     s.reject_everything();
     CHECK(s.depth(s.old_place) > 0);
     CHECK(s.depth(s.new_place) > 0);
@@ -122,7 +122,7 @@ TEST_CASE("reload among 10,000 messages: none lost, none twice, each decided by 
     s.stop();
 }
 
-TEST_CASE("reload of a wrong file changes nothing, and the log tells every problem in it") {
+TEST_CASE("reload of a wrong file changes nothing, and the log tells every problem in it", "[threads]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms"});
@@ -140,7 +140,7 @@ TEST_CASE("reload of a wrong file changes nothing, and the log tells every probl
     s.stop();
 }
 
-TEST_CASE("a new entry's rungs are declared at reload, before any message, and its messages are retried") {
+TEST_CASE("a new entry's rungs are declared at reload, before any message, and its messages are retried", "[threads]") {
     Scenario s;
     s.retry(s.work_queue("work"), {"100ms"});
     s.start();
@@ -164,18 +164,18 @@ TEST_CASE("a new entry's rungs are declared at reload, before any message, and i
 TEST_CASE("what waits on a rung when its entry changes comes home, and its next failure takes the new ladder") {
     Scenario s;
     const std::string work = s.work_queue("work");
-    s.retry(work, {"1s", "30s"});
+    s.retry(work, {"1s", "1h"});
     s.start();
     Worker worker(work);
     s.client.publish("", work, {.body = "x"});
     worker.reject(worker.receive());
     REQUIRE(s.await_depth(s.rung(work, "1s"), 1));
     s.config.ladders.back().delays = {"100ms", "110ms"};
-    s.rung(work, "30s");  // to be deleted at the end
+    s.rung(work, "1h");  // to be deleted at the end
     s.reload();
     REQUIRE(s.daemon.await_log(in_force));
     worker.reject(worker.receive());
-    const Received back = worker.receive(seconds(5));
+    const Received back = worker.receive();
     CHECK(long_header(back, "retryd-attempt") == 2);
     worker.reject(back);
     CHECK(text_header(s.take(s.parking_of(work)), "retryd-parked-reason") == "attempts-exhausted");

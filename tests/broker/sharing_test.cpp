@@ -60,7 +60,7 @@ TEST_CASE("two daemons on one error queue share the work, and attempts do not mu
     s.stop();
 }
 
-TEST_CASE("of two daemons one is stopped under load: the other goes on, nothing is lost and nothing comes twice") {
+TEST_CASE("of two daemons one is stopped under load: the other goes on, nothing is lost and nothing comes twice", "[threads]") {
     Shared s;
     Worker worker(s.work);
     for (int deliveries = 0; deliveries < messages + messages / 2; ++deliveries)

@@ -59,7 +59,7 @@ void check_declared(Scenario& s, const std::string& queue, const Table& argument
 
 }  // namespace
 
-TEST_CASE("an entry with an exact name gets its rungs and its parking queue at start, with the promised arguments") {
+TEST_CASE("an entry with an exact name gets its rungs and its parking queue at start, with the promised arguments", "[3.8]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms", "1m30s"});
@@ -72,7 +72,7 @@ TEST_CASE("an entry with an exact name gets its rungs and its parking queue at s
     CHECK_FALSE(s.exists(s.rung(work, "100ms") + ".high"));
 }
 
-TEST_CASE("classic rungs have no argument that only quorum queues know") {
+TEST_CASE("classic rungs have no argument that only quorum queues know", "[3.8]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms"}, "classic");
@@ -84,7 +84,7 @@ TEST_CASE("classic rungs have no argument that only quorum queues know") {
     check_declared(s, s.rung(work, "100ms"), arguments);
 }
 
-TEST_CASE("the error exchange is a fanout; the error queue dead-letters to the catch-all") {
+TEST_CASE("the error exchange is a fanout; the error queue dead-letters to the catch-all", "[3.8]") {
     const std::string type = GENERATE(as<std::string>{}, "quorum", "classic");
     CAPTURE(type);
     Scenario s;
@@ -140,7 +140,7 @@ TEST_CASE("declaring again at every start changes nothing and disturbs nothing")
     CHECK(s.daemon.lines_with({"PRECONDITION"}) == 0);
 }
 
-TEST_CASE("a rung with other arguments is told in one line and its messages are parked; other queues go on") {
+TEST_CASE("a rung with other arguments is told in one line and its messages are parked; other queues go on", "[3.8]") {
     Scenario s;
     const std::string broken = s.work_queue("broken");
     const std::string sound = s.work_queue("sound");
@@ -184,7 +184,7 @@ TEST_CASE("a parking queue with other arguments: what belongs there goes to the 
     CHECK(s.daemon.lines_with({s.parking_of(work), "x-queue-type", "classic", "quorum"}) == 1);
 }
 
-TEST_CASE("queues made under 3.x, without x-delivery-limit, are accepted with a warning that names the policy") {
+TEST_CASE("queues made under 3.x, without x-delivery-limit, are accepted with a warning that names the policy", "[3.8]") {
     Scenario s;
     if (!from_4_0(s)) return;
     const std::string work = s.work_queue("work");

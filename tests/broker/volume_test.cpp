@@ -42,7 +42,7 @@ struct Mix {
             s.client.send("", queues[static_cast<std::size_t>(home_of(n))],
                           {.body = std::to_string(n), .properties = {.delivery_mode = 2}});
         }
-        s.client.await_confirms(seconds(60));
+        s.client.await_confirms();
     }
 
     /// Rejects or acks one delivery as its message's fate wants; what is wrong with it goes to `wrong`.

@@ -88,7 +88,7 @@ bool Load::consuming() const {
 }
 
 void Load::check() {
-    CHECK(await([&] { return producer_->caught_up(); }, seconds(60)));
+    CHECK(await([&] { return producer_->caught_up(); }));
     CHECK(stress::come_to_rest(seconds(240)));
     CHECK(stress::under_way() == std::vector<std::string>{});
     producer_.reset();

@@ -24,13 +24,13 @@ TEST_CASE("the node that retryd is connected to is killed: it goes on at another
     Load load(cluster, 1, 1);
     load.run_for(seconds(3));
     cluster.kill(1);
-    CHECK(await([&] { return load.consuming(); }, seconds(20)));
+    CHECK(await([&] { return load.consuming(); }));
     load.run_for(seconds(8));
     cluster.start(1);
     load.check();
 }
 
-TEST_CASE("a follower of the rungs is killed: nothing is lost") {
+TEST_CASE("a follower of the rungs is killed: nothing is lost", "[night]") {
     Cluster cluster;
     Load load(cluster, 1, 1);
     load.run_for(seconds(3));
@@ -42,20 +42,20 @@ TEST_CASE("a follower of the rungs is killed: nothing is lost") {
     load.check();
 }
 
-TEST_CASE("the node that leads the rungs is killed, which is not the one that retryd is connected to") {
+TEST_CASE("the node that leads the rungs is killed, which is not the one that retryd is connected to", "[night]") {
     Cluster cluster;
     constexpr int leader = 2;
     Load load(cluster, 1, leader);
     load.run_for(seconds(3));
     REQUIRE(cluster.leader_of(rung) == leader);
     cluster.kill(leader);
-    CHECK(await([&] { return load.consuming(); }, seconds(20)));
+    CHECK(await([&] { return load.consuming(); }));
     load.run_for(seconds(8));
     cluster.start(leader);
     load.check();
 }
 
-TEST_CASE("two of three nodes are away for 30 s: nothing is lost, and everything goes on by itself") {
+TEST_CASE("two of three nodes are away for 30 s: nothing is lost, and everything goes on by itself", "[night]") {
     Cluster cluster;
     Load load(cluster, 1, 1);
     load.run_for(seconds(3));
@@ -64,7 +64,7 @@ TEST_CASE("two of three nodes are away for 30 s: nothing is lost, and everything
     load.run_for(seconds(30));
     cluster.start(2);
     cluster.start(3);
-    CHECK(await([&] { return load.consuming(); }, seconds(60)));
+    CHECK(await([&] { return load.consuming(); }));
     load.run_for(seconds(3));
     load.check();
 }

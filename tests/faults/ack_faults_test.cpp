@@ -81,7 +81,8 @@ TEST_CASE("the error queue is deleted between confirms and acks: its messages ar
 }
 
 TEST_CASE(
-    "an alarm comes while publications are in flight: they are acked while it lasts, and the rest goes on after it") {
+    "an alarm comes while publications are in flight: they are acked while it lasts, and the rest goes on after it",
+    "[own-broker]") {
     const Alarm::Cause cause = GENERATE(Alarm::Cause::memory, Alarm::Cause::disk);
     CAPTURE(name_of(cause));
     constexpr int rejected_again = 3;

@@ -29,7 +29,7 @@ struct Restarted : ThroughFaults {
         worker.client.consume(other, 500);
         while (!all_seen()) {
             INFO(missing() << "are not home");
-            const Received home = worker.receive(seconds(30));
+            const Received home = worker.receive();
             worker.ack(home);
             ++copies[home.properties.message_id.value_or("(no id)")];
         }
@@ -41,8 +41,7 @@ struct Restarted : ThroughFaults {
 
 }  // namespace
 
-TEST_CASE("a restart of the broker with messages everywhere: from rungs, error queue and flight all come home",
-          "[restart]") {
+TEST_CASE("a restart of the broker with messages everywhere: from rungs, error queue and flight all come home", "[own-broker]") {
     Restarted s;
     s.put_messages_everywhere();
     s.network.heal();  // what was swallowed does not come any more
@@ -58,15 +57,14 @@ TEST_CASE("a restart of the broker with messages everywhere: from rungs, error q
     s.stop();
 }
 
-TEST_CASE("the broker is restarted while the daemon is stopping: the end comes in time, and nothing is lost",
-          "[restart]") {
+TEST_CASE("the broker is restarted while the daemon is stopping: the end comes in time, and nothing is lost", "[own-broker]") {
     Restarted s;
     s.config.shutdown_timeout = "30s";
     s.put_messages_everywhere();
     s.daemon.signal(SIGTERM);
     REQUIRE(s.daemon.await_log("stopping: waiting for"));
     control_broker("restart");
-    CHECK(s.daemon.wait(seconds(5)) == 0);
+    CHECK(s.daemon.wait(patience) == 0);
     s.network.heal();
     s.daemon.start(s.config.yaml());
     s.check_all_come_home();

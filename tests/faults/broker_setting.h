@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "support/environment.h"
+#include "support/management.h"
 
 namespace retryd::test {
 
@@ -13,7 +14,7 @@ class BrokerSetting {
   public:
     /// `value` is Erlang.
     BrokerSetting(std::string name, const std::string& value) : name_(std::move(name)) {
-        former_ = rabbitmqctl("--silent eval '{ok, V} = application:get_env(rabbit, " + name_ + "), V.'");
+        former_ = erlang("element(2, application:get_env(rabbit, " + name_ + ")).");
         set(value);
     }
     ~BrokerSetting() { set(former_); }
@@ -23,9 +24,8 @@ class BrokerSetting {
   private:
     /// Newer versions keep a copy of some settings where they find them faster.
     void set(const std::string& value) const {
-        rabbitmqctl("eval 'V = " + value + ", application:set_env(rabbit, " + name_ +
-                    ", V), case persistent_term:get(" + name_ + ", none) of none -> ok; _ -> persistent_term:put(" +
-                    name_ + ", V) end.'");
+        erlang("V = " + value + ", application:set_env(rabbit, " + name_ + ", V), case persistent_term:get(" + name_ +
+               ", none) of none -> ok; _ -> persistent_term:put(" + name_ + ", V) end.");
     }
 
     std::string name_;
@@ -36,9 +36,9 @@ class QueuePolicy {
   public:
     /// `definition` is JSON.
     QueuePolicy(std::string queue, const std::string& definition) : queue_(std::move(queue)) {
-        rabbitmqctl("set_policy " + queue_ + " '^" + queue_ + "$' '" + definition + "' --apply-to queues");
+        set_policy(queue_, "^" + queue_ + "$", definition);
     }
-    ~QueuePolicy() { rabbitmqctl("clear_policy " + queue_); }
+    ~QueuePolicy() { clear_policy(queue_); }
     QueuePolicy(const QueuePolicy&) = delete;
     QueuePolicy& operator=(const QueuePolicy&) = delete;
 

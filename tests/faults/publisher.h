@@ -7,6 +7,7 @@
 
 #include "faults/fault_proxy.h"
 #include "support/environment.h"
+#include "support/management.h"
 
 namespace retryd::test {
 
@@ -14,10 +15,10 @@ namespace retryd::test {
 class Publisher {
   public:
     Publisher() {
-        rabbitmqctl("add_user " + name + " " + name);
+        add_user(name, name);
         allow();
     }
-    ~Publisher() { rabbitmqctl("delete_user " + name); }
+    ~Publisher() { delete_user(name); }
     Publisher(const Publisher&) = delete;
     Publisher& operator=(const Publisher&) = delete;
 
@@ -27,7 +28,7 @@ class Publisher {
     void set_writable(const std::string& pattern) { set(".*", pattern, ".*"); }
     /// Patterns of names; empty: none.
     void set(const std::string& configure, const std::string& write, const std::string& read) {
-        rabbitmqctl("set_permissions " + name + " '" + configure + "' '" + write + "' '" + read + "'");
+        set_permissions(name, configure, write, read);
     }
     Address through(const FaultProxy& network) const {
         Address address = network.address();

@@ -31,7 +31,7 @@ struct Home : ThroughFaults {
 
 }  // namespace
 
-TEST_CASE("messages on a rung come home while no daemon runs") {
+TEST_CASE("messages on a rung come home while no daemon runs", "[own-broker]") {
     ThroughFaults s;
     s.ladder().delays = {"1s"};  // the other queue's
     s.start();
@@ -51,7 +51,7 @@ TEST_CASE("messages on a rung come home while no daemon runs") {
     s.stop();
 }
 
-TEST_CASE("a work queue that refuses what comes home, being full: it stays on its rung and comes when there is room") {
+TEST_CASE("a work queue that refuses what comes home, being full: it stays on its rung and comes when there is room", "[own-broker]") {
     Home s;
     if (!s.has_quorum_ttl()) return;  // classic rungs: the broker loses it
     s.client.delete_queue(s.other);
@@ -64,7 +64,7 @@ TEST_CASE("a work queue that refuses what comes home, being full: it stays on it
     s.stop();
 }
 
-TEST_CASE("a work queue that is deleted, and made again: what waited for it on a rung of its own comes home") {
+TEST_CASE("a work queue that is deleted, and made again: what waited for it on a rung of its own comes home", "[own-broker]") {
     Home s;
     if (!s.has_quorum_ttl()) return;  // classic rungs: the broker loses it
     s.client.delete_queue(s.other);
@@ -75,7 +75,7 @@ TEST_CASE("a work queue that is deleted, and made again: what waited for it on a
     s.stop();
 }
 
-TEST_CASE("a return exchange that is deleted under way: made again, what waits on shared rungs comes home") {
+TEST_CASE("a return exchange that is deleted under way: made again, what waits on shared rungs comes home", "[own-broker]") {
     Home s;
     if (!s.has_quorum_ttl()) return;  // classic rungs: the broker loses what leaves them before that
     s.config.ladders.clear();
@@ -94,7 +94,7 @@ TEST_CASE("a return exchange that is deleted under way: made again, what waits o
     s.stop();
 }
 
-TEST_CASE("what comes home from a rung comes home under an alarm, too") {
+TEST_CASE("what comes home from a rung comes home under an alarm, too", "[own-broker]") {
     Home s;
     if (!s.has_quorum_ttl()) return;  // classic rungs: nothing keeps a message on one until the alarm is there
     s.client.delete_queue(s.other);

@@ -45,7 +45,7 @@ struct ThroughFaults : Scenario {
     }
 
     /// Takes out what comes home or is set aside until every message was seen at least once.
-    void check_nothing_is_lost(milliseconds within = seconds(20)) {
+    void check_nothing_is_lost(milliseconds within = patience) {
         Homes homes(*this);
         const Clock::time_point deadline = Clock::now() + within;
         while (!all_seen() && Clock::now() < deadline) {

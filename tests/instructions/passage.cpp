@@ -1,6 +1,6 @@
 // What a message costs, without a clock. Prints compiler and processor, then for each case its name, messages,
 // allocations and how many those should be; under callgrind it leaves a dump for each, which has its name, and from
-// which scripts/instructions reads the instructions. Exit code 1 where a case does not allocate exactly what it should.
+// which count.py reads the instructions. Exit code 1 where a case does not allocate exactly what it should.
 #include <valgrind/callgrind.h>
 
 #include <iostream>

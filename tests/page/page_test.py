@@ -1,12 +1,12 @@
 #!/usr/bin/python3
 """The status page in a real Chromium, of a real daemon, on a real RabbitMQ with messages on their way.
 
-    page_test.py [--pictures FOLDER] [TEST...]
+    page_test.py [TEST...]
 
-The environment names the broker (tests/support/environment.h) and the daemon: RETRYD_TEST_BINARY, or RETRYD_BUILD with
+Pictures of it go to the folder RETRYD_PICTURES, where that is set. The environment names the broker (tests/support/environment.h) and the daemon: RETRYD_TEST_BINARY, or RETRYD_BUILD with
 src/retryd below it. It must be Debian's own python3: python3-selenium belongs to that."""
+import os
 import pathlib
-import sys
 import unittest
 
 from selenium.webdriver.common.keys import Keys
@@ -23,7 +23,7 @@ HOSTILE = PREFIX + "<img src=x onerror=alert(1)>'\u202e\x07"
 HOSTILE_SHOWN = PREFIX + "<img src=x onerror=alert(1)>'\\u202e\\u0007"
 QUEUES = [(EMAIL, ["1s", "1h"]), (INVOICE, ["1s"]), (SMS, ["3h"]), (HOSTILE, ["2h"])]
 
-pictures = None  # a folder, or nothing is painted
+pictures = os.environ.get("RETRYD_PICTURES") and pathlib.Path(os.environ["RETRYD_PICTURES"])
 
 
 broker = browser = daemon = None
@@ -31,6 +31,8 @@ broker = browser = daemon = None
 
 def setUpModule():
     global broker, browser, daemon
+    if pictures:
+        pictures.mkdir(parents=True, exist_ok=True)
     broker = Broker()
     browser = Browser()
     for queue, _ in QUEUES:
@@ -332,9 +334,5 @@ class StandInTest(PageTest):
 
 
 if __name__ == "__main__":
-    if len(sys.argv) > 2 and sys.argv[1] == "--pictures":
-        pictures = pathlib.Path(sys.argv[2])
-        pictures.mkdir(parents=True, exist_ok=True)
-        del sys.argv[1:3]
     del PageTest  # only its children are tests
     unittest.main(verbosity=2)

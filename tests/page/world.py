@@ -25,6 +25,7 @@ class Broker:
     def __init__(self):
         self.uri = os.environ["RETRYD_TEST_AMQP_URI"]
         self.api = os.environ["RETRYD_TEST_MANAGEMENT_URL"] + "/api"
+        self.vhost = os.environ["RETRYD_TEST_VHOST"]
         self.queues = set()
 
     def ask(self, method, path, body=None):
@@ -35,9 +36,8 @@ class Broker:
             text = answer.read()
         return json.loads(text) if text else None
 
-    @staticmethod
-    def at(queue):
-        return "/queues/%2F/" + urllib.parse.quote(queue, safe="")
+    def at(self, queue):
+        return f"/queues/{self.vhost}/" + urllib.parse.quote(queue, safe="")
 
     def work_queue(self, name, exchange):
         self.queues.add(name)
@@ -46,7 +46,7 @@ class Broker:
 
     def publish(self, queue, messages=1):
         for _ in range(messages):
-            self.ask("POST", "/exchanges/%2F/amq.default/publish",
+            self.ask("POST", f"/exchanges/{self.vhost}/amq.default/publish",
                      {"routing_key": queue, "payload": "x", "payload_encoding": "string", "properties": {}})
 
     def reject(self, queue, messages=1):
@@ -64,8 +64,8 @@ class Broker:
 
     def depths(self):
         """By queue, as the broker itself counts at this moment."""
-        listed = subprocess.run([*os.environ["RETRYD_TEST_CTL"].split(), "-q", "list_queues", "name", "messages_ready",
-                                 "--formatter", "json"], check=True, capture_output=True, text=True).stdout
+        listed = subprocess.run([*os.environ["RETRYD_TEST_CTL"].split(), "-q", "list_queues", "-p", self.vhost,
+                                 "name", "messages_ready", "--formatter", "json"], check=True, capture_output=True, text=True).stdout
         return {queue["name"]: queue["messages_ready"] for queue in json.loads(listed)}
 
     @staticmethod

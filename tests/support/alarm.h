@@ -25,7 +25,8 @@ class Alarm {
 
   private:
     void set(const std::string& memory, const std::string& disk) const {
-        rabbitmqctl(cause_ == Cause::memory ? "set_vm_memory_high_watermark " + memory : "set_disk_free_limit " + disk);
+        erlang(cause_ == Cause::memory ? "vm_memory_monitor:set_vm_memory_high_watermark(" + memory + ")."
+                                       : "rabbit_disk_monitor:set_disk_free_limit(\"" + disk + "\").");
     }
 
     Cause cause_;

@@ -11,7 +11,7 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-inline constexpr milliseconds patience{30'000};  // for what takes milliseconds, on a machine that is busy
+inline constexpr milliseconds patience{60'000};  // for what takes milliseconds, on a machine that is busy
 
 /// Asks until the condition holds (true at once) or the time is over (false).
 template <typename Condition>

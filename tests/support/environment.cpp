@@ -52,6 +52,14 @@ std::string rabbitmqctl(const std::string& arguments) {
     return output_of(variable("RETRYD_TEST_CTL") + " " + arguments);
 }
 
+std::string erlang(const std::string& expression) {
+    const std::string given = output_of(variable("RETRYD_TEST_BROKER") + " eval " + variable("RETRYD_TEST_BROKER_DIR") +
+                                        " '" + expression + "'");
+    const std::string before = "{ok, ";
+    if (!given.starts_with(before)) throw std::runtime_error(expression + " gives " + given);
+    return given.substr(before.size(), given.rfind('}') - before.size());
+}
+
 void control_broker(const std::string& action) {
     output_of(variable("RETRYD_TEST_BROKER") + " " + action + " " + variable("RETRYD_TEST_BROKER_DIR"));
 }

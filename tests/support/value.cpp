@@ -32,8 +32,8 @@ Value int32(std::int64_t number) {
 Value int64(std::int64_t number) {
     return {'l', number};
 }
-Value timestamp(std::uint64_t seconds) {
-    return {'T', seconds};
+Value timestamp(std::uint64_t since_1970) {
+    return {'T', since_1970};
 }
 Value array(Array elements) {
     return {'A', std::move(elements)};

@@ -46,7 +46,7 @@ Value signed_of(char kind, std::int64_t number);     // b s I l
 Value unsigned_of(char kind, std::uint64_t number);  // B u i L T
 Value int32(std::int64_t number);
 Value int64(std::int64_t number);
-Value timestamp(std::uint64_t seconds);
+Value timestamp(std::uint64_t since_1970);
 Value array(Array elements);
 Value table(Table fields);
 

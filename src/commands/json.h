@@ -1,0 +1,18 @@
+// What the commands print for programs.
+#pragma once
+
+#include <iosfwd>
+#include <nlohmann/json.hpp>
+#include <string>
+
+namespace retryd::commands {
+
+/// Keys stay in the order in which they are written: people read this too.
+using Json = nlohmann::ordered_json;
+
+Json text_or_null(const std::string& text);
+
+/// Set out over several lines, or all of it on one. What is no UTF-8 is replaced: names on a broker may hold anything.
+void print_json(const Json& json, std::ostream& out, bool one_line = false);
+
+}  // namespace retryd::commands

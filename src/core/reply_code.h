@@ -1,0 +1,13 @@
+// The codes with which a broker gives a reason (AMQP 0-9-1): when it refuses a step, closes a channel or the
+// connection.
+#pragma once
+
+namespace retryd::core::reply_code {
+
+inline constexpr int content_too_large = 311;
+inline constexpr int connection_forced = 320;  // an operator closed it, or the broker is going down
+inline constexpr int access_refused = 403;
+inline constexpr int not_found = 404;
+inline constexpr int precondition_failed = 406;
+
+}  // namespace retryd::core::reply_code

@@ -1,0 +1,93 @@
+# How CTest knows the tests that need a RabbitMQ: each test case of Catch2 is one test of CTest for each version of the
+# broker, in a vhost of its own, and the brokers are fixtures that CTest starts before and ends after.
+#
+#   label broker-4.3, faults-4.3 …   what is run on that version      label night   what only `./test --all` runs
+#
+# CTest ends what it has started when all is done; a run that was interrupted leaves brokers behind, which the next run
+# takes away (or `./test`, at once).
+
+# GCC 12's and clang 14's sanitizers cannot start where the kernel spreads addresses wider than they know
+# (vm.mmap_rnd_bits=32).
+find_program(SETARCH setarch)
+set(RETRYD_RUN "")
+if(RETRYD_SANITIZE AND SETARCH)
+  execute_process(COMMAND ${SETARCH} --addr-no-randomize true RESULT_VARIABLE refused OUTPUT_QUIET ERROR_QUIET)
+  if(NOT refused)
+    set(RETRYD_RUN ${SETARCH} --addr-no-randomize)
+  endif()
+endif()
+
+set(RETRYD_BROKERS ${PROJECT_BINARY_DIR}/brokers)  # a folder for each broker that runs
+set(RETRYD_VERSIONS 3.8 3.10 4.0 4.3)
+
+# Debian's oldest moves from the mirrors to the archive, its testing cannot be installed on some days: neither is a fault of
+# retryd's. What would have run there counts as skipped then, never as passed.
+set(may_lack_root 3.8 4.3)
+
+# A broker of that version as the fixture NAME, in the folder NAME of ${RETRYD_BROKERS}.
+function(retryd_broker name version script)
+  set(dir ${RETRYD_BROKERS}/${name})
+  add_test(NAME "${name} starts" COMMAND ${PROJECT_SOURCE_DIR}/tests/support/${script} start ${version} ${dir})
+  add_test(NAME "${name} ends" COMMAND ${PROJECT_SOURCE_DIR}/tests/support/${script} end ${dir})
+  # With the highest cost they come first; what needs none of them is run while they start.
+  set_tests_properties("${name} starts" PROPERTIES FIXTURES_SETUP ${name} LABELS fixture COST 1000 TIMEOUT 900)
+  set_tests_properties("${name} ends" PROPERTIES FIXTURES_CLEANUP ${name} LABELS fixture TIMEOUT 120)
+  if(version IN_LIST may_lack_root)
+    set_tests_properties("${name} starts" PROPERTIES SKIP_REGULAR_EXPRESSION "root of Debian [a-z]+ could not be made")
+  endif()
+endfunction()
+
+# Each version has one broker for all tests that harm nobody, and for each suite one for those that restart it, change its
+# limits or raise its alarms: tag [own-broker].
+foreach(version IN LISTS RETRYD_VERSIONS)
+  foreach(name rabbitmq-${version} broker-${version}-alone faults-${version}-alone)
+    retryd_broker(${name} ${version} node)
+  endforeach()
+endforeach()
+retryd_broker(page-alone 4.3 node)
+retryd_broker(stress-alone 4.3 node)
+foreach(version 3.10 4.3)
+  retryd_broker(cluster-${version} ${version} cluster)
+endforeach()
+
+# retryd_broker_tests(TARGET SUITE VERSIONS… [NIGHTLY VERSIONS…] [THREADS VERSION]) - registers the test cases of that
+# executable as it is built; those that are tagged [threads] once more with the daemon of the preset tsan.
+function(retryd_broker_tests target suite)
+  cmake_parse_arguments(PARSE_ARGV 2 arg "" "THREADS" "VERSIONS;NIGHTLY")
+  set(file ${CMAKE_CURRENT_BINARY_DIR}/${target}_cases.cmake)
+  add_custom_command(TARGET ${target} POST_BUILD VERBATIM
+    COMMAND ${CMAKE_COMMAND} "-DPROGRAM=$<TARGET_FILE:${target}>" "-DRUN=${RETRYD_RUN}" "-DSUITE=${suite}"
+            "-DVERSIONS=${arg_VERSIONS}" "-DNIGHTLY=${arg_NIGHTLY}" "-DMAY_SKIP=${may_lack_root}"
+            "-DTHREADS_VERSION=${arg_THREADS}" "-DTSAN_BINARY=${PROJECT_SOURCE_DIR}/build/tsan/src/retryd"
+            "-DBROKERS=${RETRYD_BROKERS}" "-DWITH_BROKER=${PROJECT_SOURCE_DIR}/tests/support/with-broker"
+            "-DOUTPUT=${file}" -P ${PROJECT_SOURCE_DIR}/tests/discover.cmake
+    COMMENT "Listing the test cases of ${target}")
+  # Until it is built, a test that fails says so.
+  file(WRITE ${file}.in "if(EXISTS \"${file}\")\n  include(\"${file}\")\nelse()\n"
+                        "  add_test(\"${target} is not built\" ${target})\nendif()\n")
+  set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES ${file}.in)
+endfunction()
+
+# Some tests take what another preset builds: fixtures as well, built while others wait for their brokers.
+#
+# retryd_preset(NAME TARGET...) - the fixture NAME.
+function(retryd_preset name)
+  set(dir ${PROJECT_SOURCE_DIR}/build/${name})
+  add_test(NAME "${name} builds" WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMAND nice -n 10 sh -c
+    "cmake --preset ${name} >/dev/null && cmake --build ${dir} --parallel ${RETRYD_CORES} --target $*" build ${ARGN})
+  set_tests_properties("${name} builds" PROPERTIES FIXTURES_SETUP ${name} LABELS fixture COST 900 TIMEOUT 1800
+                       RESOURCE_LOCK compiler)
+endfunction()
+
+include(ProcessorCount)
+ProcessorCount(RETRYD_CORES)
+retryd_preset(tsan retryd daemon_tests telemetry_tests http_tests)
+retryd_preset(fuzz fuzzers)
+retryd_preset(release retryd)
+retryd_preset(instructions passage)
+
+foreach(layer daemon telemetry http)
+  add_test(NAME "threads ${layer}"
+           COMMAND ${RETRYD_RUN} ${PROJECT_SOURCE_DIR}/build/tsan/tests/${layer}/${layer}_tests)
+  set_tests_properties("threads ${layer}" PROPERTIES LABELS "threads;night" FIXTURES_REQUIRED tsan TIMEOUT 300)
+endforeach()

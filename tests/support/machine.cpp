@@ -1,0 +1,53 @@
+#include "support/machine.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "support/environment.h"
+
+namespace retryd::test {
+
+namespace {
+
+constexpr milliseconds pause{20};
+
+/// Asks the broker, as long as it answers.
+class Question {
+  public:
+    void ask() {
+        try {
+            if (!client_ && !gone_) client_.emplace(broker_address());
+            if (client_) client_->look_at("no-such-queue");
+        } catch (const std::exception&) {
+            // A test that takes the broker away is judged by the processor alone from then on.
+            gone_ = true;
+            client_.reset();
+        }
+    }
+
+  private:
+    std::optional<Client> client_;
+    bool gone_ = false;
+};
+
+}  // namespace
+
+Machine::Machine()
+    : thread_([this](const std::stop_token& over) {
+          Question question;
+          question.ask();
+          while (!over.stop_requested()) {
+              const Clock::time_point start = Clock::now();
+              question.ask();
+              std::this_thread::sleep_for(pause);
+              slowest_ = std::max(slowest_.load(), since(start) - pause);
+          }
+      }) {}
+
+Machine::~Machine() = default;
+
+milliseconds Machine::slack() const {
+    return std::min(10 * slowest_.load(), milliseconds(10'000));
+}
+
+}  // namespace retryd::test
