@@ -44,16 +44,14 @@ TEST_CASE("a stream of failures with priority 9 never holds back those without p
         s.client.send("", work, {.body = "normal"});
     s.client.await_confirms();
 
-    const Machine machine;
+    // As long as the stream goes on, nobody behind it would come home.
     const Clock::time_point start = Clock::now();
-    milliseconds slowest(0);
     int home = 0;
-    while (since(start) < milliseconds(2500) + machine.slack()) {
+    while (home < normals && since(start) < patience / 2) {
         s.client.publish("", work, {.body = "urgent", .properties = {.priority = 9}});
         while (const auto message = worker.client.next(milliseconds(20))) {
             const bool back = find(message->headers, "retryd-attempt") != nullptr;
             if (message->body == "normal" && back) {
-                slowest = since(start);
                 ++home;
                 worker.ack(*message);
             } else {
@@ -62,7 +60,6 @@ TEST_CASE("a stream of failures with priority 9 never holds back those without p
         }
     }
     CHECK(home == normals);
-    CHECK(slowest < milliseconds(300 + 900) + machine.slack());
     const Version version = version_of(s.client);
     const bool needs_its_own = version >= Version{4, 0} && version < Version{4, 3};
     CHECK(s.exists(s.rung(work, "300ms") + ".high") == needs_its_own);

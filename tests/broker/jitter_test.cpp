@@ -82,6 +82,8 @@ void check_spread(Spread& s, const std::function<std::string(const std::string&)
     s.start();
     for (const std::string& lane : lanes)
         REQUIRE(await([&] { return s.exists(rung_of(lane)); }));
+    // Declared last. What is held because its rung is not there yet is decided anew, and takes a lane that is there.
+    REQUIRE(await([&] { return s.exists(Scenario::parking_of(s.work)); }));
     Worker worker(s.work, messages);
     const Machine machine;
     const Clock::time_point rejected = s.reject_all(worker);

@@ -1,5 +1,6 @@
 // The broker is away: at the start, in the middle, for good.
 #include <csignal>
+#include <set>
 
 #include "support/catch.h"
 #include "support/machine.h"

@@ -9,6 +9,7 @@
 #include "amqp/connection.h"
 #include "amqp/error.h"
 #include "config/uri.h"
+#include "support/await.h"
 #include "support/environment.h"
 
 namespace retryd::test {
@@ -20,7 +21,7 @@ struct OverTls {
         endpoint.host = uri.host;
         endpoint.port = uri.port;
         endpoint.tls = true;
-        settings.connect_timeout = std::chrono::seconds(3);
+        settings.connect_timeout = patience;
         settings.tls.ca_file = certificate("ca.pem");
         settings.tls.cert_file = certificate("client.pem");
         settings.tls.key_file = certificate("client.key");

@@ -115,8 +115,8 @@ TEST_CASE("a glob's rungs are declared when the first message comes, not before"
     worker.reject(worker.receive());
     CHECK(long_header(worker.receive(), "retryd-attempt") == 1);
     check_declared(s, s.rung(hook, "100ms"), quorum_rung(s, hook, 100));
-    CHECK(s.exists(s.rung(hook, "200ms")));
-    CHECK(s.exists(s.parking_of(hook)));
+    for (const std::string& queue : {s.rung(hook, "200ms"), s.parking_of(hook)})
+        CHECK(await([&] { return s.exists(queue); }));
 }
 
 TEST_CASE("declaring again at every start changes nothing and disturbs nothing") {

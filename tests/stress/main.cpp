@@ -1,7 +1,7 @@
 // A random mix of load and faults on one broker; at the end every message is looked for.
 //
-//   stress --broker-dir DIR [--messages N] [--faults N] [--seed N] [--kill-only]
-//   stress --broker-dir DIR --soak MINUTES [--seed N]
+//   stress [--broker-dir DIR] [--messages N] [--faults N] [--seed N] [--kill-only]
+//   stress [--broker-dir DIR] --soak MINUTES [--seed N]
 //
 // The second is a steady load with faults that retryd lives through, and reads what retryd takes of the machine.
 // Exit code 1 when a message was lost or is where it cannot belong, or retryd has grown. The seed gives the same faults

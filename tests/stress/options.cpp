@@ -12,9 +12,9 @@ namespace {
 
 [[noreturn]] void explain(const std::string& problem) {
     std::cerr << "stress: " << problem << "\n"
-              << "usage: stress --broker-dir DIR [--messages N] [--faults N] [--seed N] [--kill-only]\n"
-              << "       stress --broker-dir DIR --soak MINUTES [--seed N]\n"
-              << "  DIR is a broker's, started by scripts/broker start VERSION DIR; its vhost 'stress' is made anew\n";
+              << "usage: stress [--broker-dir DIR] [--messages N] [--faults N] [--seed N] [--kill-only]\n"
+              << "       stress [--broker-dir DIR] --soak MINUTES [--seed N]\n"
+              << "  DIR is a broker's, started by scripts/broker start VERSION DIR; its vhost 'stress' is made anew;\n  without it, that of the environment\n";
     std::exit(64);
 }
 
@@ -44,6 +44,8 @@ Options read_options(int argc, char* argv[]) {
         else
             explain("'" + name + "' is unknown");
     }
+    if (const char* there = std::getenv("RETRYD_TEST_BROKER_DIR"); there != nullptr && options.broker_dir.empty())
+        options.broker_dir = there;
     if (options.broker_dir.empty()) explain("which broker?");
     if (options.seed == 0) options.seed = std::random_device{}();
     return options;

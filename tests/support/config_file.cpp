@@ -48,7 +48,7 @@ std::string text_of(const EntrySpec& entry) {
 std::string ConfigFile::yaml() const {
     std::string text = "broker:\n  uris: " + list(uris) + "\n  heartbeat: " + heartbeat +
                        "\n  auth_mechanism: " + auth_mechanism + "\n  tls: " + tls +
-                       "\n  connect_timeout: 3s\n  reconnect: {first: 50ms, max: 300ms}\n";
+                       "\n  connect_timeout: 10s\n  reconnect: {first: 50ms, max: 300ms}\n";
     text += "errors:\n  exchange: " + in_quotes(error_exchange) + "\n  queue: " + in_quotes(error_queue) +
             "\n  queue_type: " + error_queue_type + "\n  prefetch: " + std::to_string(prefetch) +
             "\n  prefetch_bytes: " + prefetch_bytes + "\n";

@@ -10,14 +10,18 @@ namespace retryd::test {
 namespace {
 
 constexpr milliseconds pause{20};
+const std::string queue = "machine";
 
 /// Asks the broker, as long as it answers.
 class Question {
   public:
     void ask() {
         try {
-            if (!client_ && !gone_) client_.emplace(broker_address());
-            if (client_) client_->look_at("no-such-queue");
+            if (!client_ && !gone_) {
+                client_.emplace(broker_address());
+                client_->declare_queue(queue);
+            }
+            if (client_) client_->look_at(queue);
         } catch (const std::exception&) {
             // A test that takes the broker away is judged by the processor alone from then on.
             gone_ = true;

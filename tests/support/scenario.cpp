@@ -3,13 +3,11 @@
 #include <unistd.h>
 
 #include "support/catch.h"
-#include "support/failure_log.h"
 
 namespace retryd::test {
 
 namespace {
 
-constexpr std::size_t longest_name = 255;
 const std::string return_exchange = "retryd.return";
 
 std::string unique_prefix() {
@@ -28,53 +26,6 @@ Scenario::Scenario() : client(broker_address()), prefix_(unique_prefix()) {
 
 Scenario::~Scenario() {
     if (daemon.running()) daemon.kill();
-    try {
-        Client fresh(broker_address());  // the scenario's own may have been broken by its test
-        delete_everything(fresh);
-    } catch (const std::exception& error) {
-        keep_for_failure("queues left behind", std::string(error.what()) + "\n");
-    }
-}
-
-/// Those of the configuration join those that the test has named.
-void Scenario::name_rungs() {
-    for (const LadderSpec& ladder : config.ladders) {
-        for (const std::string& delay : ladder.delays) {
-            if (ladder.return_path == "headers") shared_rung(ladder.name, delay);
-            for (const std::string& queue : queues_)
-                rung(queue, delay);
-        }
-    }
-}
-
-void Scenario::delete_everything(Client& with) {
-    name_rungs();
-    for (const std::string& queue : queues_) {
-        with.delete_queue(queue);
-        if (parking_of(queue).size() <= longest_name) with.delete_queue(parking_of(queue));
-    }
-    for (const auto* names : {&rungs_, &shared_rungs_}) {
-        for (const std::string& name : *names) {
-            if (name.size() + 5 > longest_name) continue;
-            with.delete_queue(name);
-            with.delete_queue(name + ".high");
-        }
-    }
-    for (const std::string& name : shared_rungs_) {
-        with.delete_exchange(name);
-        with.delete_exchange(name + ".high");
-    }
-    if (!shared_rungs_.empty()) with.delete_exchange(return_exchange);
-    for (const std::string& exchange : exchanges_)
-        with.delete_exchange(exchange);
-}
-
-std::string Scenario::queue_name(const std::string& name) {
-    return *queues_.insert(prefix_ + name).first;
-}
-
-std::string Scenario::exchange_name(const std::string& name) {
-    return *exchanges_.insert(prefix_ + name).first;
 }
 
 std::string Scenario::plain_queue(const std::string& name, const Table& arguments) {
@@ -103,7 +54,7 @@ void Scenario::retry(const std::string& match, const std::vector<std::string>& d
 
 std::string Scenario::share(const std::vector<std::string>& matches, const std::vector<std::string>& delays,
                             const std::string& queue_type) {
-    // One for all of a vhost, leading to one error exchange; a test that was killed may have left its own behind.
+    // One for all of a vhost, leading to one error exchange: another scenario of the test may have left its own behind.
     client.delete_exchange(return_exchange);
     const std::string ladder =
         prefix_.substr(0, prefix_.size() - 1) + "-shared" + std::to_string(config.ladders.size());
@@ -130,14 +81,6 @@ void Scenario::stop() {
     INFO("SIGTERM must end the daemon within " << patience.count() << " ms with exit code 0");
     REQUIRE(code.has_value());
     REQUIRE(*code == 0);
-}
-
-std::string Scenario::rung(const std::string& work_queue, const std::string& delay) {
-    return *rungs_.insert(work_queue + ".retry." + delay).first;
-}
-
-std::string Scenario::shared_rung(const std::string& ladder, const std::string& delay) {
-    return *shared_rungs_.insert("retryd." + ladder + "." + delay).first;
 }
 
 Received Scenario::take(const std::string& queue, milliseconds within) {
