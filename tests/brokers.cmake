@@ -30,13 +30,20 @@ function(retryd_broker name version kind)
   set(fixture ${PROJECT_SOURCE_DIR}/tests/support/broker-fixture)
   add_test(NAME "${name} starts" COMMAND ${fixture} start ${kind} ${version} ${dir})
   add_test(NAME "${name} ends" COMMAND ${fixture} end ${kind} ${dir})
-  # With the highest cost they come first; what needs none of them is run while they start.
-  set_tests_properties("${name} starts" PROPERTIES FIXTURES_SETUP ${name} LABELS fixture COST 1000 TIMEOUT 900)
+  # With the highest cost they come first; what needs none of them is run while they start, two at a time: a dozen of
+  # them at once starve each other until one gives up.
+  get_property(number GLOBAL PROPERTY RETRYD_BROKERS)
+  math(EXPR number "1 - ${number}")
+  set_property(GLOBAL PROPERTY RETRYD_BROKERS ${number})
+  set_tests_properties("${name} starts" PROPERTIES FIXTURES_SETUP ${name} LABELS fixture COST 1000 TIMEOUT 900
+                       RESOURCE_LOCK broker-start-${number})
   set_tests_properties("${name} ends" PROPERTIES FIXTURES_CLEANUP ${name} LABELS fixture TIMEOUT 120)
   if(version IN_LIST may_lack_root)
     set_tests_properties("${name} starts" PROPERTIES SKIP_REGULAR_EXPRESSION "root of Debian [a-z]+ could not be made")
   endif()
 endfunction()
+
+set_property(GLOBAL PROPERTY RETRYD_BROKERS 0)
 
 # Each version has one broker for all tests that harm nobody, and for each suite one for those that restart it, change its
 # limits or raise its alarms: tag [own-broker].

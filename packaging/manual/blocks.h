@@ -2,6 +2,8 @@
 #pragma once
 
 #include <iosfwd>
+#include <map>
+#include <string>
 
 namespace retryd::manual {
 
@@ -13,6 +15,10 @@ void print_options(std::ostream& out);
 
 /// man(7): every key with its default, its meaning and what is expected.
 void print_keys(std::ostream& out);
+
+/// Markdown: what each section is for and a table of its keys, by the section's name; under the empty name a table of
+/// the keys that are in no section.
+std::map<std::string, std::string> key_tables();
 
 /// bash: the patterns of a `case`, one for all options that take a value.
 void print_valued(std::ostream& out);

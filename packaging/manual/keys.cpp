@@ -1,7 +1,8 @@
-// The configuration, as retryd.yaml(5) shows it.
+// The configuration, as retryd.yaml(5) and docs/configuration.md show it.
 #include "config/keys.h"
 
 #include <ostream>
+#include <sstream>
 
 #include "blocks.h"
 #include "roff.h"
@@ -36,7 +37,70 @@ void print_key(const KeyInfo& key, std::ostream& out) {
     out << ".br\n" << (key.type == Type::list ? "A list; each item: " : "Expected: ") << roff(key.expected) << ".\n";
 }
 
+/// Whether it stands below `section`, a name at the top.
+bool is_in(const KeyInfo& key, const std::string& section) {
+    if (!key.path.starts_with(section) || key.path.size() == section.size()) return false;
+    const char next = key.path[section.size()];
+    return next == '.' || next == '[';
+}
+
+/// Nothing in it ends a table's cell or is emphasis; what stands between backquotes stays code.
+std::string cell(std::string_view text) {
+    std::string result;
+    bool quoted = false;
+    for (const char character : text) {
+        if (character == '`') quoted = !quoted;
+        if (character == '|' || (character == '*' && !quoted)) result += '\\';
+        result += character;
+    }
+    return result;
+}
+
+/// What is expected; without its example where the default is one.
+std::string type_of(const KeyInfo& key) {
+    if (key.type == Type::section) return "a section";
+    if (key.type == Type::list) return "a list; each item: " + key.expected;
+    return key.fallback.empty() ? key.expected : key.expected.substr(0, key.expected.find(", such as "));
+}
+
+std::string default_of(const KeyInfo& key) {
+    if (key.required) return "required";
+    return key.fallback.empty() ? "" : '`' + key.fallback + '`';
+}
+
+void print_row(const KeyInfo& key, std::ostream& out) {
+    out << "\n| `" << shown(key.path) << "` | " << cell(type_of(key)) << " | " << default_of(key) << " | "
+        << cell(sentence(key.meaning)) << " |";
+}
+
+constexpr const char* table_head = "| key | type | default | meaning |\n|---|---|---|---|";
+
+std::string table_of(const KeyInfo& section, const std::vector<KeyInfo>& keys) {
+    std::ostringstream out;
+    out << sentence(section.meaning) << (section.required ? " It is required." : "") << "\n\n" << table_head;
+    for (const KeyInfo& key : keys)
+        if (is_in(key, section.path)) print_row(key, out);
+    return out.str();
+}
+
 }  // namespace
+
+std::map<std::string, std::string> key_tables() {
+    const std::vector<KeyInfo> keys = config::all_keys();
+    std::map<std::string, std::string> tables;
+    std::ostringstream outside;
+    outside << table_head;
+    for (const KeyInfo& key : keys) {
+        if (!is_top(key)) continue;
+        if (has_keys(key)) {
+            tables.emplace(key.path, table_of(key, keys));
+        } else {
+            print_row(key, outside);
+        }
+    }
+    tables.emplace("", outside.str());
+    return tables;
+}
 
 void print_keys(std::ostream& out) {
     bool alone = false;  // keys at the top that are no sections share one heading

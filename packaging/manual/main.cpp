@@ -1,5 +1,5 @@
-// Fills a template: retryd-manual VERSION DATE <TEMPLATE >PAGE. Manual pages and completion so say the same as --help
-// and as the complaints about a configuration.
+// Fills a template: retryd-manual VERSION DATE <TEMPLATE >PAGE. That way the manual pages, the completion and
+// docs/configuration.md say the same as --help and as the complaints about a configuration.
 #include <functional>
 #include <iostream>
 #include <map>
@@ -36,13 +36,15 @@ int main(int argc, char* argv[]) {
         std::cerr << "usage: retryd-manual VERSION DATE <TEMPLATE >PAGE\n";
         return 64;
     }
-    const Blocks blocks{{"@VERSION@", argv[1]},
-                        {"@DATE@", argv[2]},
-                        {"@COMMANDS@", text_of(print_commands)},
-                        {"@OPTIONS@", text_of(print_options)},
-                        {"@KEYS@", text_of(print_keys)},
-                        {"@VALUED@", text_of(print_valued)},
-                        {"@WORDS@", text_of(print_words)}};
+    Blocks blocks{{"@VERSION@", argv[1]},
+                  {"@DATE@", argv[2]},
+                  {"@COMMANDS@", text_of(print_commands)},
+                  {"@OPTIONS@", text_of(print_options)},
+                  {"@KEYS@", text_of(print_keys)},
+                  {"@VALUED@", text_of(print_valued)},
+                  {"@WORDS@", text_of(print_words)}};
+    for (const auto& [section, table] : key_tables())
+        blocks.emplace("@TABLE" + (section.empty() ? "" : ' ' + section) + '@', table);
     for (std::string line; std::getline(std::cin, line);)
         std::cout << filled(line, blocks) << '\n';
     std::cout.flush();

@@ -35,8 +35,17 @@ speaks_amqp() {
     [[ $first == $'\x01' ]]
 }
 
+# What the Erlang expression gives on the node of DIR, whose settings are known: {ok, VALUE}.
+evaluate() {
+    nsenter --target "$(<"$1/pid")" --mount --pid --root --wd "$here/lib/in-node" "$1" /usr/bin/erl_call \
+        -c "$(<"$1/node/.erlang.cookie")" -address "localhost:$dist_port" -e <<<"$2"
+}
+
+# is_ready DIR - it listens some moments before all of it runs.
 is_ready() {
-    (speaks_amqp "$amqp_port") 2>/dev/null && { [[ -z $management_port ]] || ! port_is_free "$management_port"; }
+    [[ $( (speaks_amqp "$amqp_port" && evaluate "$1" 'rabbit:is_running().') 2>/dev/null) == '{ok, true}' ]] && {
+        [[ -z $management_port ]] || ! port_is_free "$management_port"
+    }
 }
 
 # start_node DIR - starts the node of an existing DIR, with the data that is in it, and waits until it speaks AMQP. While
@@ -57,7 +66,7 @@ start_node() {
     exec {lock}>&-
     if [[ -n $ports_fd ]]; then exec {ports_fd}>&-; fi
     say "RabbitMQ $exact_version starts on 127.0.0.1:$amqp_port ..."
-    until is_ready; do
+    until is_ready "$dir"; do
         sleep 0.2
         if ! is_running "$dir"; then show_failed_start "$dir" "it ended by itself"; fi
         if ((SECONDS - began >= start_deadline)); then

@@ -18,7 +18,7 @@ constexpr seconds longest_heartbeat{65535};  // AMQP carries it as a short
 
 void tls(Section& s, WrittenBroker& broker, Tls& settings) {
     s.key("ca_file", text(broker.ca_file, "the path of a PEM file"),
-          "The authorities whose certificates are trusted, in PEM; none: the system's.");
+          "The authorities whose certificates are trusted, in PEM; without it, the system's.");
     s.key("cert_file", text(broker.cert_file, "the path of a PEM file"),
           "The certificate that retryd shows to the broker, in PEM.");
     s.key("key_file", text(broker.key_file, "the path of a PEM file"), "The private key of cert_file, in PEM.");
@@ -71,7 +71,7 @@ void management(Section& s, WrittenManagement& management) {
 
 void http(Section& s, std::optional<Http>& settings) {
     s.key("listen", required(listen_address(settings)),
-          "Where it listens; whoever reaches that sees names of queues and numbers, never a message.");
+          "Where it listens; anyone who can connect sees names of queues and numbers, never a message.");
 }
 
 void log(Section& s, Log& settings) {
@@ -82,7 +82,7 @@ void log(Section& s, Log& settings) {
                                                    {"error", LogLevel::error}}),
           "The least important level that is logged.");
     s.key("format", choice(settings.format, Choices<LogFormat>{{"text", LogFormat::text}, {"json", LogFormat::json}}),
-          "Lines for people, or one JSON object a line.");
+          "Lines for people, or one JSON object per line.");
 }
 
 }  // namespace
@@ -96,16 +96,16 @@ void describe(Section& file, Written& written) {
     describe_parking(file, written);
     file.section(
         "http", [&](Section& s) { http(s, written.settings.http); },
-        "Metrics, health and a status page over HTTP; none without it.");
+        "Metrics, health and a status page over HTTP; nothing is served without it.");
     file.section(
         "log", [&](Section& s) { log(s, written.settings.log); }, "The log, on standard error.");
     file.section(
         "management", [&](Section& s) { management(s, written.management); },
         "RabbitMQ's management API, for what AMQP cannot tell; without it, `plan` sees less.");
     file.key("declare", boolean(written.settings.declare),
-             "Whether retryd declares its exchanges and queues; false: it only checks that they are there.");
+             "Whether retryd declares its exchanges and queues; if false, it only checks that they exist.");
     file.key("shutdown_timeout", duration(written.settings.shutdown_timeout, milliseconds{0}, longest_wait),
-             "How long messages in hand may take to be settled when retryd is told to stop.");
+             "How long retryd may take to settle the messages in hand when it is told to stop.");
 }
 
 }  // namespace retryd::config

@@ -24,8 +24,8 @@ const Choices<core::Action> actions{
 
 void binding(Section& s, WrittenBinding& binding) {
     s.key("exchange", required(foreign_exchange(binding.exchange)),
-          "A dead-letter exchange that is there already, and that work queues name as an argument.");
-    s.key("routing_key", routing_key(binding.routing_key), "The binding's routing key; # on a topic exchange: any.");
+          "An existing dead-letter exchange that work queues name as an argument.");
+    s.key("routing_key", routing_key(binding.routing_key), "The binding's routing key; on a topic exchange, # is any.");
 }
 
 void errors(Section& s, Written& written) {
@@ -55,40 +55,41 @@ void jitter(Section& s, WrittenJitter& jitter) {
 void ladder(Section& s, WrittenLadder& ladder) {
     WrittenFormula& formula = ladder.formula;
     s.list("delays", each_step(ladder.delays),
-           "The wait after the first failure, the second, …; past the last one a message is parked.");
+           "The wait after the first failure, after the second, and so on; a message that fails after the last one is "
+           "parked.");
     s.key("first", duration(formula.first, least_delay, core::longest_ttl, seconds{1}),
           "Instead of delays: the wait after the first failure.");
     s.key("factor", decimal(formula.factor, {1, 100}), "How much longer each wait is than the one before.");
     s.key("max", duration(formula.max, least_delay, core::longest_ttl, minutes{5}),
-          "The longest wait; without it they grow to the end.");
+          "The longest wait; without it, the waits keep growing.");
     s.key("attempts", integer(formula.attempts, {1, longest_ladder}), "How many waits there are, first included.");
     s.key("return", choice(ladder.ladder.return_path, return_paths),
-          "How messages come home: from delay queues of each work queue's own, or from delay queues that all work "
-          "queues share, with the producer's routing key.");
+          "How messages come back: through delay queues of each work queue's own, or through delay queues that all "
+          "work queues share, with the producer's routing key.");
     s.key("queue_type", choice(ladder.ladder.queue_type, queue_types), "The type of the ladder's delay queues.");
     s.section(
-        "jitter", [&](Section& in) { jitter(in, ladder.jitter); }, "Spreads what failed at one moment.");
+        "jitter", [&](Section& in) { jitter(in, ladder.jitter); }, "Spreads out what failed at the same moment.");
 }
 
 void on_death(Section& s, core::OnDeath& on) {
     s.key("rejected", choice(on.rejected, actions), "A consumer rejected it.");
     s.key("delivery_limit", choice(on.delivery_limit, actions),
           "It was delivered more often than its quorum queue allows.");
-    s.key("expired", choice(on.expired, actions), "Its time ran out in the work queue.");
+    s.key("expired", choice(on.expired, actions), "Its TTL expired in the work queue.");
     s.key("maxlen", choice(on.maxlen, actions), "The work queue was full.");
 }
 
 void parked_exchange(Section& s, WrittenParking& parked) {
     s.key("exchange", required(foreign_exchange(parked.exchange)),
-          "An exchange that is there already, to which the messages go instead.");
+          "An existing exchange to which the messages go instead.");
     s.key("routing_key", routing_key_template(parked.routing_key),
-          "With which routing key; without it, the producer's. {queue} stands for the work queue.");
+          "The routing key to publish with; without it, the producer's. {queue} stands for the work queue.");
 }
 
 void entry(Section& s, WrittenEntry& entry) {
     s.key("match", required(queue_pattern(entry.match)),
-          "A work queue, or a glob: * stands for any run of characters, ? for one.");
-    s.key("ladder", required(text(entry.ladder, "the name of a ladder")), "The ladder that its messages climb.");
+          "A work queue, or a glob: * stands for any number of characters, ? for one.");
+    s.key("ladder", required(text(entry.ladder, "the name of a ladder")), "The ladder for its messages.");
     s.key("max_age", duration(entry.max_age, seconds{1}, core::longest_ttl, hours{24}),
           "A message is parked when its first failure is longer ago than this.");
     s.section(
@@ -103,9 +104,9 @@ void entry(Section& s, WrittenEntry& entry) {
 
 void parking(Section& s, Written& written) {
     s.key("queue", queue_template(written.parking_queue),
-          "Where messages are parked that have used up their ladder. {queue} stands for the work queue.");
+          "Where messages that have used up their ladder are parked. {queue} stands for the work queue.");
     s.key("catch_all", queue_name(written.catch_all),
-          "Where messages are parked that belong to no work queue, or to none that an entry matches.");
+          "Where messages that belong to no work queue, or to none that an entry matches, are parked.");
 }
 
 }  // namespace
@@ -140,7 +141,7 @@ void describe_queues(Section& file, Written& written) {
 
 void describe_parking(Section& file, Written& written) {
     file.section(
-        "parking", [&](Section& s) { parking(s, written); }, "Where messages wait for a person.");
+        "parking", [&](Section& s) { parking(s, written); }, "Where messages are parked.");
 }
 
 }  // namespace retryd::config

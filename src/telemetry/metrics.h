@@ -1,4 +1,4 @@
-// What Prometheus reads. Every name of it stands in the README.
+// What Prometheus reads. Every name is in docs/reference.md.
 #pragma once
 
 #include <cstdint>

@@ -120,7 +120,7 @@ def wrong_grafana():
     folders = [provider["options"]["path"] for provider in dashboards["providers"]]
     if os.path.dirname(home) not in folders:
         yield "the dashboard %s is in none of %s" % (home, folders)
-    if mounted("grafana", home) != "operations/grafana-dashboard.json":
+    if mounted("grafana", home) != "config/monitoring/grafana-dashboard.json":
         yield "the first page is not the dashboard"
-    if "__inputs" in json.loads(text_of("operations/grafana-dashboard.json")):
+    if "__inputs" in json.loads(text_of("config/monitoring/grafana-dashboard.json")):
         yield "the dashboard asks questions that only an import by hand answers"

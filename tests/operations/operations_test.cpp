@@ -20,7 +20,7 @@ std::string operations_book() {
     return {std::istreambuf_iterator<char>{file}, {}};
 }
 
-/// The reasons of the enumeration, and of deaths those that README.md names.
+/// The reasons of the enumeration, and of deaths those that docs/reference.md names.
 std::string section_of(core::ParkReason reason) {
     std::string buffer;
     const std::string text{core::reason_text(reason, "expired", buffer)};
@@ -42,7 +42,7 @@ TEST_CASE("operations: every alert has its runbook in docs/operations.md") {
     CHECK(found("runbooks") == "");
 }
 
-TEST_CASE("operations: every link in docs/operations.md leads somewhere") {
+TEST_CASE("documents: every link in them leads somewhere") {
     CHECK(found("links") == "");
 }
 
