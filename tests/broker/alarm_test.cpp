@@ -63,7 +63,8 @@ TEST_CASE("SIGTERM ends a daemon whose broker takes no messages, and nothing is 
     s.stop();
 }
 
-TEST_CASE("a broker that takes no messages: said, no more bodies held than prefetch_bytes, and it goes on by itself", "[own-broker]") {
+TEST_CASE("a broker that takes no messages: said, no more bodies held than prefetch_bytes, and it goes on by itself",
+          "[own-broker]") {
     const Alarm::Cause cause = GENERATE(Alarm::Cause::memory, Alarm::Cause::disk);
     CAPTURE(name_of(cause));
     constexpr std::size_t mebibyte = std::size_t{1} << 20;

@@ -48,7 +48,8 @@ struct Attached : Scenario {
 
 }  // namespace
 
-TEST_CASE("attach: what it prints attaches when pasted into a shell, and its undo undoes it, whatever the names", "[3.8]") {
+TEST_CASE("attach: what it prints attaches when pasted into a shell, and its undo undoes it, whatever the names",
+          "[3.8]") {
     Attached s;
     const std::string classic = s.plain_queue("it's [a].b+c $HOME \"q\"");
     const std::string quorum = s.plain_queue("paid|x", {{"x-queue-type", longstr("quorum")}});
@@ -70,7 +71,8 @@ TEST_CASE("attach: what it prints attaches when pasted into a shell, and its und
     s.stop();
 }
 
-TEST_CASE("attach --apply: what the policies in effect say stays, for its queues and for others; twice does nothing", "[3.8]") {
+TEST_CASE("attach --apply: what the policies in effect say stays, for its queues and for others; twice does nothing",
+          "[3.8]") {
     Attached s;
     const std::string alone = s.plain_queue("alone");
     const std::string shared = s.plain_queue("shared");

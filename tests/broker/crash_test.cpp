@@ -62,7 +62,8 @@ TEST_CASE("kill -9 under load, four times: nothing is lost", "[3.8]") {
     s.stop();
 }
 
-TEST_CASE("SIGTERM under load, three times: what was published was acked, so nothing is lost and nothing comes twice", "[threads]") {
+TEST_CASE("SIGTERM under load, three times: what was published was acked, so nothing is lost and nothing comes twice",
+          "[threads]") {
     Load s(2000);
     Worker worker(s.work, 200);
     for (int stops = 0; stops < 3; ++stops) {

@@ -77,7 +77,8 @@ struct RoundTrip : Scenario {
 
 }  // namespace
 
-TEST_CASE("all properties and 200 headers of every type come back equal, and nothing else but retryd's own headers", "[3.8]") {
+TEST_CASE("all properties and 200 headers of every type come back equal, and nothing else but retryd's own headers",
+          "[3.8]") {
     RoundTrip s;
     Message message;
     message.body = std::string("body\0with zero", 14);

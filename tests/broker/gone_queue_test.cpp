@@ -9,7 +9,7 @@ using namespace retryd::test;
 namespace {
 
 /// More than the 32 that a quorum queue has under way at once while it dead-letters at-least-once.
-constexpr int waiting = 50;
+constexpr int doomed_messages = 50;
 
 /// Two work queues; the messages of one wait on a rung when it is deleted.
 struct Gone : Scenario {
@@ -26,8 +26,8 @@ struct Gone : Scenario {
 
     /// `rung` is where the messages wait for 2 s.
     void delete_while_they_wait(const std::string& rung) {
-        reject_all(doomed, waiting);
-        REQUIRE(await_depth(rung, waiting));
+        reject_all(doomed, doomed_messages);
+        REQUIRE(await_depth(rung, doomed_messages));
         client.delete_queue(doomed);
     }
 
@@ -56,7 +56,8 @@ struct Gone : Scenario {
 
 /// "50\t0": fifty messages, none of them ready. AMQP does not count those that are being dead-lettered.
 std::string messages_and_ready(const std::string& queue) {
-    const std::string lines = rabbitmqctl("--silent list_queues -p " + broker_address().vhost + " name messages messages_ready");
+    const std::string lines =
+        rabbitmqctl("--silent list_queues -p " + broker_address().vhost + " name messages messages_ready");
     const std::size_t at = lines.find(queue + "\t");
     if (at == std::string::npos) return "(no queue)";
     const std::size_t from = at + queue.size() + 1;
@@ -65,7 +66,8 @@ std::string messages_and_ready(const std::string& queue) {
 
 }  // namespace
 
-TEST_CASE("return: headers, work queue deleted: its messages are parked as queue-gone at once, the neighbour's go on", "[3.8]") {
+TEST_CASE("return: headers, work queue deleted: its messages are parked as queue-gone at once, the neighbour's go on",
+          "[3.8]") {
     const std::string rungs = GENERATE(as<std::string>{}, "quorum", "classic");
     const bool by_glob = GENERATE(false, true);
     CAPTURE(rungs, by_glob);
@@ -75,7 +77,7 @@ TEST_CASE("return: headers, work queue deleted: its messages are parked as queue
     s.start();
     s.delete_while_they_wait(s.shared_rung(ladder, "2s"));
     s.check_neighbour_goes_on();
-    REQUIRE(s.await_depth(s.config.catch_all, waiting));
+    REQUIRE(s.await_depth(s.config.catch_all, doomed_messages));
     const Received parked = s.take(s.config.catch_all);
     CHECK(text_header(parked, "retryd-parked-reason") == "queue-gone");
     CHECK(text_header(parked, "retryd-queue") == s.doomed);
@@ -95,7 +97,7 @@ TEST_CASE("return: headers, work queue deleted and made again: it is bound again
     s.delete_while_they_wait(s.shared_rung(ladder, "2s"));
     s.work_queue("doomed");
     Worker worker(s.doomed, 500);
-    for (int i = 0; i < waiting; ++i) {
+    for (int i = 0; i < doomed_messages; ++i) {
         const Received back = worker.receive();
         CHECK(long_header(back, "retryd-attempt") == 1);  // to be bound again is no failure
         CHECK(text_header(back, "retryd-reason") == "rejected");
@@ -116,14 +118,15 @@ TEST_CASE("return: queue, quorum rungs, work queue deleted: its messages stay on
     s.start();
     s.delete_while_they_wait(s.rung(s.doomed, "2s"));
     s.check_neighbour_goes_on();
-    const std::string all_kept = std::to_string(waiting) + "\t0";
+    const std::string all_kept = std::to_string(doomed_messages) + "\t0";
     // The broker counts a quorum queue's messages every five seconds.
     CHECK(await([&] { return messages_and_ready(s.rung(s.doomed, "2s")) == all_kept; }));
     CHECK(s.depth(s.config.catch_all) == 0);
     s.stop();
 }
 
-TEST_CASE("return: queue, classic rungs, work queue deleted: the broker loses its messages, the neighbour's go on", "[3.8]") {
+TEST_CASE("return: queue, classic rungs, work queue deleted: the broker loses its messages, the neighbour's go on",
+          "[3.8]") {
     Gone s;
     s.retry(s.doomed, {"2s"}, "classic");
     s.retry(s.neighbour, {"2s"}, "classic");

@@ -107,7 +107,8 @@ TEST_CASE("negative, zero, missing and odd counts are one death; a huge count is
     s.stop();
 }
 
-TEST_CASE("headers that claim to be retryd's, with wrong types or numbers, neither stop nor prolong a message's way", "[3.8]") {
+TEST_CASE("headers that claim to be retryd's, with wrong types or numbers, neither stop nor prolong a message's way",
+          "[3.8]") {
     Hostile s;
     Worker worker(s.work);
     const std::vector<Value> worthless{longstr("7"),      int64(-5),     Value{},          table({}),
@@ -229,8 +230,8 @@ TEST_CASE("a work queue with a name of 255 bytes gets rungs and a parking queue 
 
 namespace {
 
-/// Room for a table of so many levels, through which the client of the tests goes by recursion: not for the daemon, which
-/// runs by then.
+/// Room for a table of so many levels, through which the client of the tests goes by recursion: not for the daemon,
+/// which runs by then.
 class DeepStack {
   public:
     DeepStack() {

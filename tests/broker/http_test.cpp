@@ -147,7 +147,8 @@ TEST_CASE("a broker that takes no messages is told, and retryd is ready all the 
     s.stop();
 }
 
-TEST_CASE("reload moves the HTTP server; to where it cannot listen it does not go, and that is a lasting fault", "[threads]") {
+TEST_CASE("reload moves the HTTP server; to where it cannot listen it does not go, and that is a lasting fault",
+          "[threads]") {
     Watched s;
     s.start();
     const std::string first = s.served.url();

@@ -182,7 +182,8 @@ TEST_CASE("wrong credentials end nothing: the daemon says so and keeps trying, w
     s.stop();
 }
 
-TEST_CASE("a restart of the broker: what waits on a rung comes home, and the daemon goes on by itself", "[own-broker]") {
+TEST_CASE("a restart of the broker: what waits on a rung comes home, and the daemon goes on by itself",
+          "[own-broker]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms", "3s"});
@@ -196,11 +197,10 @@ TEST_CASE("a restart of the broker: what waits on a rung comes home, and the dae
     }
     control_broker("restart");
     Client again(broker_address());
-    REQUIRE(await(
-        [&] {
-            const auto errors = again.look_at(s.config.error_queue);
-            return errors && errors->consumers > 0;
-        }));
+    REQUIRE(await([&] {
+        const auto errors = again.look_at(s.config.error_queue);
+        return errors && errors->consumers > 0;
+    }));
     Worker worker(work);
     const Received home = worker.receive();
     CHECK(home.body == "waiting");

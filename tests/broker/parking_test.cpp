@@ -140,7 +140,8 @@ TEST_CASE("a parked message is still there after 50 consumers that lost their co
     CHECK(s.take(s.config.catch_all).body == "x");
 }
 
-TEST_CASE("a message in the error queue lives through 50 lost connections of its consumer and is then retried", "[3.8]") {
+TEST_CASE("a message in the error queue lives through 50 lost connections of its consumer and is then retried",
+          "[3.8]") {
     const bool of_delivery_limit = GENERATE(false, true);
     CAPTURE(of_delivery_limit);
     Scenario s;

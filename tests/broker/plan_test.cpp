@@ -33,7 +33,8 @@ constexpr int bindings = 3;
 
 }  // namespace
 
-TEST_CASE("on a fresh broker plan finds everything missing and makes nothing, apply makes it, and plan is content", "[3.8]") {
+TEST_CASE("on a fresh broker plan finds everything missing and makes nothing, apply makes it, and plan is content",
+          "[3.8]") {
     Planned s;
     const std::string all = std::to_string(exchanges_and_queues + bindings);
     s.config.management_url = management_url();

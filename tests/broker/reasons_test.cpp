@@ -16,7 +16,8 @@ void die_of_delivery_limit(const Received& message, Worker& worker) {
 
 }  // namespace
 
-TEST_CASE("a message that dies of a quorum queue's delivery limit is retried, and parked after the last rung", "[3.8]") {
+TEST_CASE("a message that dies of a quorum queue's delivery limit is retried, and parked after the last rung",
+          "[3.8]") {
     Scenario s;
     const std::string work = s.quorum_work_queue("work", {{"x-delivery-limit", int32(1)}});
     s.retry(work, {"100ms", "150ms"});

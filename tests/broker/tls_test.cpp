@@ -64,7 +64,8 @@ TEST_CASE("with a certificate for a login the daemon retries, and the commands w
     s.stop();
 }
 
-TEST_CASE("daemon and commands say why they do not take the broker's certificate, and the daemon takes the next one", "[tls]") {
+TEST_CASE("daemon and commands say why they do not take the broker's certificate, and the daemon takes the next one",
+          "[tls]") {
     Certificates made;
     made.make_self_signed("own", "/CN=own", "subjectAltName=IP:127.0.0.1");
     made.show("own");

@@ -59,7 +59,8 @@ void check_declared(Scenario& s, const std::string& queue, const Table& argument
 
 }  // namespace
 
-TEST_CASE("an entry with an exact name gets its rungs and its parking queue at start, with the promised arguments", "[3.8]") {
+TEST_CASE("an entry with an exact name gets its rungs and its parking queue at start, with the promised arguments",
+          "[3.8]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms", "1m30s"});
@@ -184,7 +185,8 @@ TEST_CASE("a parking queue with other arguments: what belongs there goes to the 
     CHECK(s.daemon.lines_with({s.parking_of(work), "x-queue-type", "classic", "quorum"}) == 1);
 }
 
-TEST_CASE("queues made under 3.x, without x-delivery-limit, are accepted with a warning that names the policy", "[3.8]") {
+TEST_CASE("queues made under 3.x, without x-delivery-limit, are accepted with a warning that names the policy",
+          "[3.8]") {
     Scenario s;
     if (!from_4_0(s)) return;
     const std::string work = s.work_queue("work");

@@ -8,7 +8,7 @@ using namespace retryd::test;
 
 namespace {
 
-constexpr int messages = 2'000;
+constexpr int load = 2'000;
 
 /// Rejects so much, and tells how long systemd did not hear of the daemon's loop meanwhile, at most.
 milliseconds longest_silence(const Systemd& systemd, Worker& worker, milliseconds time) {
@@ -28,12 +28,13 @@ milliseconds longest_silence(const Systemd& systemd, Worker& worker, millisecond
 
 }  // namespace
 
-TEST_CASE("a minute of memory alarm under load: the daemon stays awake, loses nothing, and goes on by itself", "[own-broker]") {
+TEST_CASE("a minute of memory alarm under load: the daemon stays awake, loses nothing, and goes on by itself",
+          "[own-broker]") {
     const Systemd systemd;
     systemd.watch_every(seconds(4));
     ThroughFaults s;
     s.start();
-    s.fill_work(messages);
+    s.fill_work(load);
     Alarm alarm(Alarm::Cause::memory);
     const Machine machine;
     {

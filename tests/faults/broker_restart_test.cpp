@@ -41,7 +41,8 @@ struct Restarted : ThroughFaults {
 
 }  // namespace
 
-TEST_CASE("a restart of the broker with messages everywhere: from rungs, error queue and flight all come home", "[own-broker]") {
+TEST_CASE("a restart of the broker with messages everywhere: from rungs, error queue and flight all come home",
+          "[own-broker]") {
     Restarted s;
     s.put_messages_everywhere();
     s.network.heal();  // what was swallowed does not come any more
@@ -57,7 +58,8 @@ TEST_CASE("a restart of the broker with messages everywhere: from rungs, error q
     s.stop();
 }
 
-TEST_CASE("the broker is restarted while the daemon is stopping: the end comes in time, and nothing is lost", "[own-broker]") {
+TEST_CASE("the broker is restarted while the daemon is stopping: the end comes in time, and nothing is lost",
+          "[own-broker]") {
     Restarted s;
     s.config.shutdown_timeout = "30s";
     s.put_messages_everywhere();

@@ -89,7 +89,8 @@ TEST_CASE("an error queue that is deleted while messages go through it: it is ma
     s.stop();
 }
 
-TEST_CASE("a consumer that the broker gives up because an ack is missing: consumed anew, and nothing is lost", "[own-broker]") {
+TEST_CASE("a consumer that the broker gives up because an ack is missing: consumed anew, and nothing is lost",
+          "[own-broker]") {
     ThroughFaults s;
     if (version_of(s.client) < Version{3, 10}) return;  // has no such time-out yet
     std::optional<QueuePolicy> policy;
@@ -108,12 +109,11 @@ TEST_CASE("a consumer that the broker gives up because an ack is missing: consum
     s.start();
     s.network.on(every(confirm()), fault::swallow());
     s.reject_many(50);
-    REQUIRE(await(
-        [&] {
-            return s.daemon.lines_with({"the broker closed the consuming channel", "timed out"}) +
-                       s.daemon.lines_with({"the broker cancelled the consumer"}) >
-                   0;
-        }));
+    REQUIRE(await([&] {
+        return s.daemon.lines_with({"the broker closed the consuming channel", "timed out"}) +
+                   s.daemon.lines_with({"the broker cancelled the consumer"}) >
+               0;
+    }));
     s.network.heal();
     s.check_nothing_is_lost();
     CHECK(await([&] { return s.take_home(), s.came_twice() > 0; }));

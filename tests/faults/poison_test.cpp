@@ -46,7 +46,8 @@ TEST_CASE("a message at which the connection just ends is set aside after some, 
     s.stop();
 }
 
-TEST_CASE("a message larger than the broker takes is set aside at once, the others arrive, no connection is lost", "[own-broker]") {
+TEST_CASE("a message larger than the broker takes is set aside at once, the others arrive, no connection is lost",
+          "[own-broker]") {
     ThroughFaults s;
     s.start();
     s.stop();

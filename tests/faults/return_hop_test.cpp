@@ -51,7 +51,8 @@ TEST_CASE("messages on a rung come home while no daemon runs", "[own-broker]") {
     s.stop();
 }
 
-TEST_CASE("a work queue that refuses what comes home, being full: it stays on its rung and comes when there is room", "[own-broker]") {
+TEST_CASE("a work queue that refuses what comes home, being full: it stays on its rung and comes when there is room",
+          "[own-broker]") {
     Home s;
     if (!s.has_quorum_ttl()) return;  // classic rungs: the broker loses it
     s.client.delete_queue(s.other);
@@ -64,7 +65,8 @@ TEST_CASE("a work queue that refuses what comes home, being full: it stays on it
     s.stop();
 }
 
-TEST_CASE("a work queue that is deleted, and made again: what waited for it on a rung of its own comes home", "[own-broker]") {
+TEST_CASE("a work queue that is deleted, and made again: what waited for it on a rung of its own comes home",
+          "[own-broker]") {
     Home s;
     if (!s.has_quorum_ttl()) return;  // classic rungs: the broker loses it
     s.client.delete_queue(s.other);
@@ -75,7 +77,8 @@ TEST_CASE("a work queue that is deleted, and made again: what waited for it on a
     s.stop();
 }
 
-TEST_CASE("a return exchange that is deleted under way: made again, what waits on shared rungs comes home", "[own-broker]") {
+TEST_CASE("a return exchange that is deleted under way: made again, what waits on shared rungs comes home",
+          "[own-broker]") {
     Home s;
     if (!s.has_quorum_ttl()) return;  // classic rungs: the broker loses what leaves them before that
     s.config.ladders.clear();

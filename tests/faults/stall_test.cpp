@@ -37,7 +37,8 @@ TEST_CASE("a broker that hardly reads while a large message goes out: the hang i
     const Machine machine;
     Stalled s(std::size_t{128} << 10);
     CHECK(machine.await([&] { return s.daemon.lines_with({"sending to the broker has hung for"}) > 0; }, seconds(6)));
-    CHECK(machine.await([&] { return s.network.accepted() > 2; }, milliseconds(1500)));  // no other time-out was waited for
+    CHECK(machine.await([&] { return s.network.accepted() > 2; },
+                        milliseconds(1500)));  // no other time-out was waited for
     s.check_nothing_is_lost();
     s.check_goes_on();
     CHECK(s.reconnects() == 1);

@@ -8,8 +8,9 @@
 
 namespace retryd::test {
 
-/// As long as it lives a thread of its own asks the broker small questions on a connection of its own, with a short sleep
-/// between them, and keeps the longest time that one took. What is late by itself is late beside quick answers, too.
+/// As long as it lives a thread of its own asks the broker small questions on a connection of its own, with a short
+/// sleep between them, and keeps the longest time that one took. What is late by itself is late beside quick answers,
+/// too.
 class Machine {
   public:
     Machine();

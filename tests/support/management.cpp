@@ -25,12 +25,12 @@ struct ApiAnswer {
     std::string body;
 };
 
-ApiAnswer ask(const std::string& method, const std::string& path, const json& content) {
+ApiAnswer ask(const std::string& method, const std::string& path, const json& document) {
     const std::unique_ptr<CURL, decltype(&curl_easy_cleanup)> curl(curl_easy_init(), &curl_easy_cleanup);
     const std::unique_ptr<curl_slist, decltype(&curl_slist_free_all)> headers(
         curl_slist_append(nullptr, "Content-Type: application/json"), &curl_slist_free_all);
     const std::string url = management_url() + "/api" + path;
-    const std::string sent = content.is_null() ? "" : content.dump();
+    const std::string sent = document.is_null() ? "" : document.dump();
     ApiAnswer answer;
     curl_easy_setopt(curl.get(), CURLOPT_URL, url.c_str());
     curl_easy_setopt(curl.get(), CURLOPT_CUSTOMREQUEST, method.c_str());
@@ -47,8 +47,8 @@ ApiAnswer ask(const std::string& method, const std::string& path, const json& co
     return answer;
 }
 
-std::string manage(const std::string& method, const std::string& path, const json& content = nullptr) {
-    const ApiAnswer answer = ask(method, path, content);
+std::string manage(const std::string& method, const std::string& path, const json& document = nullptr) {
+    const ApiAnswer answer = ask(method, path, document);
     const bool missing = method == "DELETE" && answer.status == 404;
     if (answer.status / 100 != 2 && !missing)
         throw std::runtime_error(method + " " + path + ": " + std::to_string(answer.status) + " " + answer.body);

@@ -1,7 +1,7 @@
 // One test's own little world on the broker: names nobody else uses, a configuration, the daemon. What it has declared
 // goes with the vhost that the test runs in (tests/support/with-broker), not before: a broker that loses a queue with
-// at-least-once dead-lettering within moments of its declaration may lose its dead-lettering altogether (seen on 3.10 and
-// 4.0.5: the queue's worker is started again until its supervisor gives up).
+// at-least-once dead-lettering within moments of its declaration may lose its dead-lettering altogether (seen on 3.10
+// and 4.0.5: the queue's worker is started again until its supervisor gives up).
 #pragma once
 
 #include <string>
