@@ -47,8 +47,8 @@ foreach(tag own-broker tls 3.8 threads slow night)
 endforeach()
 
 set(text "")
-foreach(version IN LISTS VERSIONS NIGHTLY)
-  foreach(case IN LISTS cases)
+foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as much to do at any moment
+  foreach(version IN LISTS VERSIONS NIGHTLY)
     string(REPLACE "<semicolon>" ";" title "${case}")
     string(REPLACE "<open>" "[" title "${title}")
     string(REPLACE "<close>" "]" title "${title}")

@@ -282,6 +282,25 @@ TEST_CASE("connection: a header of too many levels is settled without being read
     CHECK(next.unreadable.empty());
 }
 
+namespace {
+
+/// The body of the first message there that can be read. How an unreadable one was settled may be lost with the connection
+/// that it ends; then it comes and is settled once more.
+std::string first_readable_of(const std::string& queue) {
+    for (int tries = 0; tries < 10; ++tries) {
+        Session session;
+        try {
+            session.connection->consume(message_channel, queue, "dead");
+            session.await([&] { return session.received.size() == 1; });
+            return session.received[0].body;
+        } catch (const amqp::Error&) {
+        }
+    }
+    return "(it comes again and again)";
+}
+
+}  // namespace
+
 TEST_CASE("connection: a message whose header outgrew a frame by dead-lettering is settled without being read") {
     Session session;
     const std::string final_queue = session.new_queue();
@@ -315,11 +334,7 @@ TEST_CASE("connection: a message whose header outgrew a frame by dead-lettering 
         }(),
         amqp::Error);
     CHECK(session.unreadable.size() == 1);
-
-    Session next;
-    next.connection->consume(message_channel, dead, "dead");
-    next.await([&] { return next.received.size() == 1; });
-    CHECK(next.received[0].body == "fine");
+    CHECK(first_readable_of(dead) == "fine");
 }
 
 TEST_CASE("connection: publishing to a broker that has gone silent ends, although the connection stays up") {

@@ -182,6 +182,7 @@ TEST_CASE("another error queue takes a new connection: the log says why, and not
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms"});
     s.start();
+    REQUIRE(s.daemon.await_log("connected to"));
     const std::string former = s.config.error_queue;
     s.config.error_queue = s.queue_name("errors-too");
     s.reload();

@@ -7,6 +7,7 @@ Pictures of it go to the folder RETRYD_PICTURES, where that is set. The environm
 src/retryd below it. It must be Debian's own python3: python3-selenium belongs to that."""
 import os
 import pathlib
+import sys
 import unittest
 
 from selenium.webdriver.common.keys import Keys
