@@ -29,7 +29,7 @@ namespace {
 
 constexpr amqp::Channel message_channel = 1;
 constexpr amqp::Channel declare_channel = 2;
-constexpr std::chrono::seconds patience{20};
+constexpr std::chrono::seconds answer_patience{20};
 
 config::Endpoint endpoint(const test::Address& address = test::broker_address()) {
     return {address.host, address.port, false, address.vhost, address.user, address.password};
@@ -62,7 +62,7 @@ class Session : public amqp::Events {
 
     template <typename Condition>
     void await(Condition condition) {
-        const auto deadline = std::chrono::steady_clock::now() + patience;
+        const auto deadline = std::chrono::steady_clock::now() + answer_patience;
         while (!condition()) {
             REQUIRE(std::chrono::steady_clock::now() < deadline);
             pollfd waiting{connection->fd(), POLLIN, 0};
@@ -332,7 +332,7 @@ TEST_CASE("connection: publishing to a broker that has gone silent ends, althoug
     // Should it wait for ever, this ends it, too late for the check at the end.
     std::promise<void> over;
     std::thread guard([&network, ended = over.get_future()] {
-        if (ended.wait_for(patience / 2) == std::future_status::timeout) network.cut();
+        if (ended.wait_for(answer_patience / 2) == std::future_status::timeout) network.cut();
     });
     const test::Machine machine;
     const auto start = test::Clock::now();

@@ -11,8 +11,8 @@ using namespace retryd::test;
 namespace {
 
 /// Many messages that each fail once, and what came of them.
-struct Load : Scenario {
-    explicit Load(int messages) : work(work_queue("work")), count(messages) {
+struct CrashLoad : Scenario {
+    explicit CrashLoad(int messages) : work(work_queue("work")), count(messages) {
         retry(work, {"100ms"});
         config.prefetch = 200;
         start();
@@ -50,7 +50,7 @@ struct Load : Scenario {
 }  // namespace
 
 TEST_CASE("kill -9 under load, four times: nothing is lost", "[3.8]") {
-    Load s(2000);
+    CrashLoad s(2000);
     Worker worker(s.work, 200);
     for (int kills = 0; kills < 4; ++kills) {
         s.work_through(worker, 600);
@@ -63,7 +63,7 @@ TEST_CASE("kill -9 under load, four times: nothing is lost", "[3.8]") {
 }
 
 TEST_CASE("SIGTERM under load, three times: what was published was acked, so nothing is lost and nothing comes twice", "[threads]") {
-    Load s(2000);
+    CrashLoad s(2000);
     Worker worker(s.work, 200);
     for (int stops = 0; stops < 3; ++stops) {
         s.work_through(worker, 800);

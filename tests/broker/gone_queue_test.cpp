@@ -9,7 +9,7 @@ using namespace retryd::test;
 namespace {
 
 /// More than the 32 that a quorum queue has under way at once while it dead-letters at-least-once.
-constexpr int waiting = 50;
+constexpr int waiting_there = 50;
 
 /// Two work queues; the messages of one wait on a rung when it is deleted.
 struct Gone : Scenario {
@@ -26,8 +26,8 @@ struct Gone : Scenario {
 
     /// `rung` is where the messages wait for 2 s.
     void delete_while_they_wait(const std::string& rung) {
-        reject_all(doomed, waiting);
-        REQUIRE(await_depth(rung, waiting));
+        reject_all(doomed, waiting_there);
+        REQUIRE(await_depth(rung, waiting_there));
         client.delete_queue(doomed);
     }
 
@@ -75,7 +75,7 @@ TEST_CASE("return: headers, work queue deleted: its messages are parked as queue
     s.start();
     s.delete_while_they_wait(s.shared_rung(ladder, "2s"));
     s.check_neighbour_goes_on();
-    REQUIRE(s.await_depth(s.config.catch_all, waiting));
+    REQUIRE(s.await_depth(s.config.catch_all, waiting_there));
     const Received parked = s.take(s.config.catch_all);
     CHECK(text_header(parked, "retryd-parked-reason") == "queue-gone");
     CHECK(text_header(parked, "retryd-queue") == s.doomed);
@@ -95,7 +95,7 @@ TEST_CASE("return: headers, work queue deleted and made again: it is bound again
     s.delete_while_they_wait(s.shared_rung(ladder, "2s"));
     s.work_queue("doomed");
     Worker worker(s.doomed, 500);
-    for (int i = 0; i < waiting; ++i) {
+    for (int i = 0; i < waiting_there; ++i) {
         const Received back = worker.receive();
         CHECK(long_header(back, "retryd-attempt") == 1);  // to be bound again is no failure
         CHECK(text_header(back, "retryd-reason") == "rejected");
@@ -116,7 +116,7 @@ TEST_CASE("return: queue, quorum rungs, work queue deleted: its messages stay on
     s.start();
     s.delete_while_they_wait(s.rung(s.doomed, "2s"));
     s.check_neighbour_goes_on();
-    const std::string all_kept = std::to_string(waiting) + "\t0";
+    const std::string all_kept = std::to_string(waiting_there) + "\t0";
     // The broker counts a quorum queue's messages every five seconds.
     CHECK(await([&] { return messages_and_ready(s.rung(s.doomed, "2s")) == all_kept; }));
     CHECK(s.depth(s.config.catch_all) == 0);

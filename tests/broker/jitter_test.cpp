@@ -41,7 +41,7 @@ TEST_CASE("a ladder by formula: each wait is the one before times the factor, cu
 
 namespace {
 
-constexpr int messages = 400;
+constexpr int jittered = 400;
 const std::vector<std::string> lanes{"2s800ms", "3s200ms", "3s600ms", "4s"};
 
 /// 400 messages that are rejected at one moment, on a rung of 4 s less up to 30 %.
@@ -49,11 +49,11 @@ struct Spread : Scenario {
     Spread() : work(work_queue("work")) {}
 
     Clock::time_point reject_all(Worker& worker) {
-        for (int i = 0; i < messages; ++i)
+        for (int i = 0; i < jittered; ++i)
             client.send("", work, {.body = "x"});
         client.await_confirms();
         std::vector<Received> all;
-        for (int i = 0; i < messages; ++i)
+        for (int i = 0; i < jittered; ++i)
             all.push_back(worker.receive());
         const Clock::time_point rejected = Clock::now();
         for (const Received& message : all)
@@ -68,7 +68,7 @@ struct Spread : Scenario {
             std::uint32_t total = 0;
             for (const std::string& lane : lanes)
                 total += found[lane] = depth(rung_of(lane));
-            return total == messages;
+            return total == jittered;
         });
         CHECK(all_wait);
         return found;
@@ -84,7 +84,7 @@ void check_spread(Spread& s, const std::function<std::string(const std::string&)
         REQUIRE(await([&] { return s.exists(rung_of(lane)); }));
     // Declared last. What is held because its rung is not there yet is decided anew, and takes a lane that is there.
     REQUIRE(await([&] { return s.exists(Scenario::parking_of(s.work)); }));
-    Worker worker(s.work, messages);
+    Worker worker(s.work, jittered);
     const Machine machine;
     const Clock::time_point rejected = s.reject_all(worker);
     const auto waiting = s.waiting_in(rung_of);
@@ -94,7 +94,7 @@ void check_spread(Spread& s, const std::function<std::string(const std::string&)
     }
 
     std::vector<milliseconds> arrivals;
-    for (int i = 0; i < messages; ++i) {
+    for (int i = 0; i < jittered; ++i) {
         const Received back = worker.receive();
         arrivals.push_back(since(rejected));
         CHECK(long_header(back, "retryd-attempt") == 1);

@@ -12,8 +12,8 @@ using namespace retryd::test;
 namespace {
 
 /// Two ladders that are about to change; one message waits an hour on a rung of the old one.
-struct Change : Scenario {
-    Change() : work(work_queue("work")), sharing(work_queue("sharing")) {
+struct PruneChange : Scenario {
+    PruneChange() : work(work_queue("work")), sharing(work_queue("sharing")) {
         config.management_url = management_url();
         retry(work, {"100ms", "1h"});
         shared_ladder = share({sharing}, {"110ms"});
@@ -43,9 +43,9 @@ struct Change : Scenario {
 };
 
 /// Messages that fail once each, for as long as it lives.
-class Load {
+class SteadyLoad {
   public:
-    explicit Load(const std::string& queue)
+    explicit SteadyLoad(const std::string& queue)
         : thread_([this, queue](const std::stop_token& over) {
               Client producer(broker_address());
               Worker worker(queue, 500);
@@ -80,7 +80,7 @@ class Load {
 }  // namespace
 
 TEST_CASE("prune: refused beside a daemon with the old ladder; beside one with the new it deletes what is empty only") {
-    Change s;
+    PruneChange s;
     // The management API learns of queues and their messages every five seconds.
     const auto all_counted = [&] {
         const Told plan = s.run("plan");
@@ -101,8 +101,8 @@ TEST_CASE("prune: refused beside a daemon with the old ladder; beside one with t
         s.stop();  // before 3.10 a running consumer keeps its tag
         s.start();
     }
-    Load on_work(s.work);
-    Load on_sharing(s.sharing);
+    SteadyLoad on_work(s.work);
+    SteadyLoad on_sharing(s.sharing);
     Told pruned;
     CHECK(await(
         [&] {

@@ -10,13 +10,13 @@ using namespace retryd::test;
 
 namespace {
 
-constexpr int messages = 10'000;
+constexpr int messages_under_reload = 10'000;
 constexpr const char* in_force = "in force from the next message on";
 
 /// Two work queues. The old policy retries each message of `climbing` once, the new one twice on other rungs; of
 /// `judged` the old one retries what was rejected, the new one parks it. Each policy parks in a place of its own.
-struct Change : Scenario {
-    Change() : climbing(work_queue("climbing")), judged(work_queue("judged")) {
+struct PolicyChange : Scenario {
+    PolicyChange() : climbing(work_queue("climbing")), judged(work_queue("judged")) {
         set_policy(old_place, {"100ms"}, "retry");
     }
 
@@ -57,7 +57,7 @@ struct Change : Scenario {
             const bool climbed = reject_what_comes(climber, 250);
             if (reject_what_comes(judge, 250) || climbed) last_arrival = Clock::now();
             const std::uint32_t old_ones = depth(old_place);
-            if (old_ones + depth(new_place) == messages) return;
+            if (old_ones + depth(new_place) == messages_under_reload) return;
             if (!changed && old_ones > 0) change_policy();
             changed = changed || old_ones > 0;
         }
@@ -93,9 +93,9 @@ void collect(Scenario& s, const std::string& place, const std::map<std::string, 
 }  // namespace
 
 TEST_CASE("reload among 10,000 messages: none lost, none twice, each decided by one policy wholly, connection kept", "[threads]") {
-    Change s;
+    PolicyChange s;
     s.start();
-    for (int n = 0; n < messages; ++n)
+    for (int n = 0; n < messages_under_reload; ++n)
         s.client.send("", n % 2 == 0 ? s.climbing : s.judged, {.body = std::to_string(n)});
     s.client.await_confirms();
     s.reject_everything();
@@ -110,7 +110,7 @@ TEST_CASE("reload among 10,000 messages: none lost, none twice, each decided by 
             {{s.climbing, {"attempts-exhausted at 3"}}, {s.judged, {"reason-rejected at 1", "reason-rejected at 2"}}},
             copies, wrong);
     CHECK(wrong == "");
-    CHECK(copies.size() == messages);
+    CHECK(copies.size() == messages_under_reload);
     CHECK(s.depth(s.config.error_queue) == 0);
     CHECK(s.depth(s.config.catch_all) == 0);
     CHECK(s.daemon.lines_with({"connected to"}) == 1);

@@ -25,7 +25,7 @@ struct Events : Scenario {
     std::string exchange;
 };
 
-void climb(const std::string& work_type, const std::string& rung_type) {
+void climb_shared(const std::string& work_type, const std::string& rung_type) {
     INFO("work queue: " << work_type << ", rungs: " << rung_type);
     const std::vector<milliseconds> waits{milliseconds(150), milliseconds(250), milliseconds(80)};
     Events s;
@@ -70,19 +70,19 @@ std::ptrdiff_t count_beginning(const std::vector<std::string>& queues, const std
 }  // namespace
 
 TEST_CASE("a shared ladder keeps the producer's routing key on every return: classic work queue, quorum rungs", "[3.8]") {
-    climb("classic", "quorum");
+    climb_shared("classic", "quorum");
 }
 
 TEST_CASE("a shared ladder keeps the producer's routing key on every return: quorum work queue, quorum rungs", "[3.8]") {
-    climb("quorum", "quorum");
+    climb_shared("quorum", "quorum");
 }
 
 TEST_CASE("a shared ladder keeps the producer's routing key on every return: classic work queue, classic rungs", "[3.8]") {
-    climb("classic", "classic");
+    climb_shared("classic", "classic");
 }
 
 TEST_CASE("a shared ladder keeps the producer's routing key on every return: quorum work queue, classic rungs", "[3.8]") {
-    climb("quorum", "classic");
+    climb_shared("quorum", "classic");
 }
 
 TEST_CASE("of two work queues on one ladder each gets back only what it rejected itself") {

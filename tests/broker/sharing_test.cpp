@@ -9,7 +9,7 @@ using namespace retryd::test;
 
 namespace {
 
-constexpr int messages = 400;
+constexpr int shared_messages = 400;
 
 /// Two daemons, and messages that each fail twice.
 struct Shared : Scenario {
@@ -19,7 +19,7 @@ struct Shared : Scenario {
         start();
         second.start(config.yaml());
         REQUIRE(await([&] { return client.look_at(config.error_queue)->consumers == 2; }));
-        for (int i = 0; i < messages; ++i)
+        for (int i = 0; i < shared_messages; ++i)
             client.send("", work, {.body = std::to_string(i)});
         client.await_confirms();
     }
@@ -49,9 +49,9 @@ struct Shared : Scenario {
 TEST_CASE("two daemons on one error queue share the work, and attempts do not multiply") {
     Shared s;
     Worker worker(s.work);
-    for (int deliveries = 0; deliveries < 3 * messages; ++deliveries)
+    for (int deliveries = 0; deliveries < 3 * shared_messages; ++deliveries)
         s.work_one(worker);
-    CHECK(s.done.size() == messages);
+    CHECK(s.done.size() == shared_messages);
     CHECK(worker.stays_idle(milliseconds(300)));
     const std::string retrying = "retrying a message";
     CHECK(s.daemon.log().find(retrying) != std::string::npos);
@@ -63,12 +63,12 @@ TEST_CASE("two daemons on one error queue share the work, and attempts do not mu
 TEST_CASE("of two daemons one is stopped under load: the other goes on, nothing is lost and nothing comes twice", "[threads]") {
     Shared s;
     Worker worker(s.work);
-    for (int deliveries = 0; deliveries < messages + messages / 2; ++deliveries)
+    for (int deliveries = 0; deliveries < shared_messages + shared_messages / 2; ++deliveries)
         s.work_one(worker);
     CHECK(s.second.terminate() == 0);
-    for (int deliveries = messages + messages / 2; deliveries < 3 * messages; ++deliveries)
+    for (int deliveries = shared_messages + shared_messages / 2; deliveries < 3 * shared_messages; ++deliveries)
         s.work_one(worker);
-    CHECK(s.done.size() == messages);
+    CHECK(s.done.size() == shared_messages);
     CHECK(worker.stays_idle(milliseconds(300)));
     CHECK(s.await_depth(s.config.error_queue, 0));
     s.stop();
@@ -77,10 +77,10 @@ TEST_CASE("of two daemons one is stopped under load: the other goes on, nothing 
 TEST_CASE("of two daemons one is killed: the other goes on, and nothing is lost") {
     Shared s;
     Worker worker(s.work);
-    for (int deliveries = 0; deliveries < messages + messages / 2; ++deliveries)
+    for (int deliveries = 0; deliveries < shared_messages + shared_messages / 2; ++deliveries)
         s.work_one(worker);
     s.second.kill();
-    while (s.done.size() < messages)
+    while (s.done.size() < shared_messages)
         s.work_one(worker);
     CHECK(s.await_depth(s.config.error_queue, 0));
     s.stop();

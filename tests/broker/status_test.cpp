@@ -16,8 +16,8 @@ using namespace retryd::test;
 namespace {
 
 /// A work queue with two long rungs.
-struct Watched : Scenario {
-    Watched() : work(work_queue("work")) { retry(work, {"1h", "2h"}); }
+struct StatusScene : Scenario {
+    StatusScene() : work(work_queue("work")) { retry(work, {"1h", "2h"}); }
 
     Told status(const std::string& options = "") {
         daemon.write(config.yaml());
@@ -58,7 +58,7 @@ class Watcher {
 }  // namespace
 
 TEST_CASE("status counts what waits on each rung and what is parked, as the broker does", "[3.8]") {
-    Watched s;
+    StatusScene s;
     const std::string parks = s.work_queue("parks");
     s.retry(parks, {"1h"});
     s.entry().on = "{rejected: park}";
@@ -82,7 +82,7 @@ TEST_CASE("status counts what waits on each rung and what is parked, as the brok
 }
 
 TEST_CASE("status counts on a broker where nothing has been declared, and makes nothing") {
-    Watched s;
+    StatusScene s;
     const Told told = s.status();
     CHECK(told.code == 0);
     CHECK(told.says({s.work + " ", " -   -        0       -"}));
@@ -91,7 +91,7 @@ TEST_CASE("status counts on a broker where nothing has been declared, and makes 
 }
 
 TEST_CASE("status finds the queues of a glob by the management API, and says what it takes where there is none") {
-    Watched s;
+    StatusScene s;
     const std::string one = s.work_queue("web.one");
     s.work_queue("web.idle");
     s.retry(s.queue_name("web.*"), {"3h"});
@@ -108,7 +108,7 @@ TEST_CASE("status finds the queues of a glob by the management API, and says wha
 }
 
 TEST_CASE("status shows the rungs of a shared ladder once") {
-    Watched s;
+    StatusScene s;
     const std::string sharing = s.work_queue("sharing");
     const std::string ladder = s.share({sharing}, {"4h"});
     s.start();
@@ -122,7 +122,7 @@ TEST_CASE("status shows the rungs of a shared ladder once") {
 }
 
 TEST_CASE("a queue's name cannot steer the terminal that status prints to") {
-    Watched s;
+    StatusScene s;
     const std::string name = s.work_queue("\x1b[31mred\a");
     s.retry(name, {"5h"});
     // YAML writes them as escapes.
@@ -139,7 +139,7 @@ TEST_CASE("a queue's name cannot steer the terminal that status prints to") {
 }
 
 TEST_CASE("status ends with 1 where there is no broker, without a password, with and without --watch") {
-    Watched s;
+    StatusScene s;
     s.config.uris = {"amqp://guest:geheim@127.0.0.1:1/"};
     for (const char* options : {"", "--watch"}) {
         CAPTURE(options);
@@ -151,7 +151,7 @@ TEST_CASE("status ends with 1 where there is no broker, without a password, with
 }
 
 TEST_CASE("a watch goes on when the broker went away and comes back, and ends with 0 by a signal") {
-    Watched s;
+    StatusScene s;
     TcpRelay network(broker_address());
     network.open();
     s.config.uris = {uri_of(network.address())};
@@ -173,7 +173,7 @@ TEST_CASE("a watch goes on when the broker went away and comes back, and ends wi
 }
 
 TEST_CASE("a watch that is connecting to a host that says nothing ends at once by a signal") {
-    Watched s;
+    StatusScene s;
     TcpRelay network(broker_address());
     network.open();
     s.config.uris = {uri_of(network.address())};

@@ -14,7 +14,7 @@ using namespace retryd::test;
 
 namespace {
 
-constexpr int messages = 1'000;  // a pipe takes 64 KiB
+constexpr int logged_messages = 1'000;  // a pipe takes 64 KiB
 
 struct UnreadPipe {
     UnreadPipe() { REQUIRE(::pipe(ends) == 0); }
@@ -44,10 +44,10 @@ TEST_CASE("SIGTERM ends a daemon that hangs in its log, within the shutdown time
     Process daemon({retryd_binary(), "run", "-c", s.daemon.config_file()}, pipe.path());
     REQUIRE(await([&] { return s.consuming(); }));
     Worker worker(work);
-    for (int i = 0; i < messages; ++i)
+    for (int i = 0; i < logged_messages; ++i)
         s.client.send("", work, {.body = std::to_string(i)});
     s.client.await_confirms();
-    for (int i = 0; i < messages; ++i)
+    for (int i = 0; i < logged_messages; ++i)
         worker.reject(worker.receive());
     REQUIRE(await([&] { return pipe.full(); }));
     // Longer than the daemon waits before it looks what its loop hangs in.
@@ -56,7 +56,7 @@ TEST_CASE("SIGTERM ends a daemon that hangs in its log, within the shutdown time
     CHECK(daemon.wait(seconds(4)) == 1);
     s.start();
     std::set<std::string> home;
-    while (home.size() < std::size_t{messages}) {
+    while (home.size() < std::size_t{logged_messages}) {
         const Received back = worker.receive();
         home.insert(back.body);
         worker.ack(back);

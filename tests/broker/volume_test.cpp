@@ -10,7 +10,7 @@ using namespace retryd::test;
 
 namespace {
 
-constexpr int messages = 10'000;
+constexpr int volume = 10'000;
 constexpr int work_queues = 5;
 constexpr int rungs = 4;
 
@@ -38,7 +38,7 @@ struct Mix {
     }
 
     void publish_all() {
-        for (int n = 0; n < messages; ++n) {
+        for (int n = 0; n < volume; ++n) {
             s.client.send("", queues[static_cast<std::size_t>(home_of(n))],
                           {.body = std::to_string(n), .properties = {.delivery_mode = 2}});
         }
@@ -94,7 +94,7 @@ TEST_CASE("of 10,000 messages over 5 queues and 4 rungs each comes back exactly 
     Mix mix;
     int to_finish = 0;
     std::uint32_t to_park = 0;
-    for (int n = 0; n < messages; ++n)
+    for (int n = 0; n < volume; ++n)
         is_parked_in_the_end(n) ? static_cast<void>(++to_park) : static_cast<void>(++to_finish);
     mix.s.start();
     mix.publish_all();

@@ -8,7 +8,7 @@ using namespace retryd::test;
 
 namespace {
 
-constexpr int messages = 2'000;
+constexpr int blocked_messages = 2'000;
 
 /// Rejects so much, and tells how long systemd did not hear of the daemon's loop meanwhile, at most.
 milliseconds longest_silence(const Systemd& systemd, Worker& worker, milliseconds time) {
@@ -33,7 +33,7 @@ TEST_CASE("a minute of memory alarm under load: the daemon stays awake, loses no
     systemd.watch_every(seconds(4));
     ThroughFaults s;
     s.start();
-    s.fill_work(messages);
+    s.fill_work(blocked_messages);
     Alarm alarm(Alarm::Cause::memory);
     const Machine machine;
     {

@@ -9,7 +9,7 @@ using namespace retryd::test;
 
 namespace {
 
-constexpr int messages = 30;
+constexpr int messages_at_stop = 30;
 
 /// The broker has taken all publications; its answers, or whatever the test has it say instead, wait behind a gate.
 struct Stopping : ThroughFaults {
@@ -19,8 +19,8 @@ struct Stopping : ThroughFaults {
     }
 
     void stop_with_messages_in_flight(const Gate& gate) {
-        reject_many(messages);
-        REQUIRE(await_depth(work, messages));
+        reject_many(messages_at_stop);
+        REQUIRE(await_depth(work, messages_at_stop));
         REQUIRE(network.await_matched(gate.frames()));
         begin_to_stop();
     }
@@ -67,7 +67,7 @@ TEST_CASE("SIGTERM, and what is in flight is refused: it stays in the error queu
         gate.open();
         s.check_ends_and_nothing_is_lost();
         // The broker had taken what it seemed to refuse.
-        CHECK(await([&] { return s.take_home(), s.came_twice() == messages; }));
+        CHECK(await([&] { return s.take_home(), s.came_twice() == messages_at_stop; }));
     }
     SECTION("as unroutable") {
         s.check_goes_on();
@@ -86,7 +86,7 @@ TEST_CASE("SIGTERM, and what is in flight is refused: it stays in the error queu
                 connection.hold(direction, milliseconds(1500));
                 fault::then_406()(connection, direction, frame);
             });
-        s.reject_many(messages);
+        s.reject_many(messages_at_stop);
         REQUIRE(s.network.await_matched(closed));
         s.begin_to_stop();
         s.check_ends_and_nothing_is_lost();
@@ -118,7 +118,7 @@ TEST_CASE("SIGTERM, and connection or consumer are lost: the end comes before th
     gate.open();
     s.check_ends_and_nothing_is_lost();
     CHECK(s.daemon.lines_with({consequence}) == 1);
-    CHECK(await([&] { return s.take_home(), s.came_twice() == messages; }));
+    CHECK(await([&] { return s.take_home(), s.came_twice() == messages_at_stop; }));
     s.stop();
 }
 
@@ -161,6 +161,6 @@ TEST_CASE("kill -9 while the daemon is stopping: all that was in flight comes ag
     s.network.heal();
     s.start();
     s.check_nothing_is_lost();
-    CHECK(await([&] { return s.take_home(), s.came_twice() == messages; }));
+    CHECK(await([&] { return s.take_home(), s.came_twice() == messages_at_stop; }));
     s.stop();
 }

@@ -19,6 +19,10 @@ Response get(const Request&) {
     return next_answer;
 }
 
+Response put(const Request&, const std::string&) {
+    return next_answer;
+}
+
 std::string percent_encoded(const std::string& text) {
     return text;
 }

@@ -4,7 +4,7 @@
 namespace retryd::stress {
 namespace {
 
-bool kill(Stage& stage) {
+bool kill_retryd(Stage& stage) {
     stage.wait_up_to(800);
     stage.first.kill();
     stage.wait_up_to(300);
@@ -12,7 +12,7 @@ bool kill(Stage& stage) {
     return true;
 }
 
-bool restart(Stage& stage) {
+bool restart_retryd(Stage& stage) {
     stage.wait_up_to(800);
     stage.first.terminate();
     stage.first.start();
@@ -52,13 +52,13 @@ bool one_of_two_dies(Stage& stage) {
 }  // namespace
 
 const Trouble& kill_retryd() {
-    static const Trouble trouble{"kill", kill};
+    static const Trouble trouble{"kill", kill_retryd};
     return trouble;
 }
 
 std::vector<Trouble> troubles_of_retryd() {
     return {kill_retryd(),
-            {"terminate", restart},
+            {"terminate", restart_retryd},
             {"reload", reload},
             {"reload of a wrong file", reload_wrong},
             {"one of two daemons dies", one_of_two_dies}};

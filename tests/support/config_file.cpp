@@ -32,12 +32,12 @@ std::string steps_of(const LadderSpec& ladder) {
     return text;
 }
 
-std::string text_of(const LadderSpec& ladder) {
+std::string yaml_of(const LadderSpec& ladder) {
     return "  " + in_quotes(ladder.name) + ":\n" + steps_of(ladder) + "    queue_type: " + ladder.queue_type + "\n" +
            optional_key("return", ladder.return_path) + optional_key("jitter", ladder.jitter);
 }
 
-std::string text_of(const EntrySpec& entry) {
+std::string yaml_of(const EntrySpec& entry) {
     return "  - match: " + in_quotes(entry.match) + "\n    ladder: " + in_quotes(entry.ladder) + "\n" +
            optional_key("parked", entry.parked ? in_quotes(*entry.parked) : entry.parked_to) +
            optional_key("on", entry.on) + optional_key("max_age", entry.max_age);
@@ -55,10 +55,10 @@ std::string ConfigFile::yaml() const {
     if (!error_bindings.empty()) text += "  bind: " + error_bindings + "\n";
     text += "ladders:\n";
     for (const LadderSpec& ladder : ladders)
-        text += text_of(ladder);
+        text += yaml_of(ladder);
     text += "queues:\n";
     for (const EntrySpec& entry : entries)
-        text += text_of(entry);
+        text += yaml_of(entry);
     text += "parking:\n  queue: " + in_quotes(parking_template) + "\n  catch_all: " + in_quotes(catch_all) + "\n";
     if (!management_url.empty()) text += "management: {url: " + in_quotes(management_url) + "}\n";
     if (!declare) text += "declare: false\n";

@@ -10,7 +10,7 @@ namespace retryd::test {
 namespace {
 
 constexpr milliseconds pause{20};
-const std::string queue = "machine";
+const std::string asked_queue = "machine";
 
 /// Asks the broker, as long as it answers.
 class Question {
@@ -19,9 +19,9 @@ class Question {
         try {
             if (!client_ && !gone_) {
                 client_.emplace(broker_address());
-                client_->declare_queue(queue);
+                client_->declare_queue(asked_queue);
             }
-            if (client_) client_->look_at(queue);
+            if (client_) client_->look_at(asked_queue);
         } catch (const std::exception&) {
             // A test that takes the broker away is judged by the processor alone from then on.
             gone_ = true;

@@ -1,10 +1,9 @@
-#if __has_include(<catch2/catch_all.hpp>)
-#include <catch2/catch_session.hpp>
-#else
-#define CATCH_CONFIG_RUNNER
-#include <catch2/catch.hpp>
-#endif
+namespace retryd::test {
+
+int run_cases(int argc, char* argv[]);
+
+}  // namespace retryd::test
 
 int main(int argc, char* argv[]) {
-    return Catch::Session().run(argc, argv);
+    return retryd::test::run_cases(argc, argv);
 }
