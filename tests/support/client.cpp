@@ -12,7 +12,7 @@ namespace retryd::test {
 
 namespace {
 
-constexpr amqp_channel_t content = 1;  // publishes, consumes, gets, settles
+constexpr amqp_channel_t content_channel = 1;  // publishes, consumes, gets, settles
 
 [[noreturn]] void lost(const std::string& what) {
     throw std::runtime_error("test client: " + what);
@@ -62,7 +62,7 @@ Client::Client(const Address& address) : user_(address.user) {
                        address.password.c_str());
         if (reply.reply_type != AMQP_RESPONSE_NORMAL) lost("login refused");
         broker_version_ = version_in(amqp_get_server_properties(connection_));
-        if (amqp_channel_open(connection_, content) == nullptr) lost("no channel");
+        if (amqp_channel_open(connection_, content_channel) == nullptr) lost("no channel");
     } catch (...) {
         amqp_destroy_connection(connection_);
         throw;
@@ -91,12 +91,12 @@ void Client::check(int status, const char* what) {
 
 void Client::send(const std::string& exchange, const std::string& key, const Message& message) {
     if (!confirming_) {
-        if (amqp_confirm_select(connection_, content) == nullptr) lost("no confirms");
+        if (amqp_confirm_select(connection_, content_channel) == nullptr) lost("no confirms");
         confirming_ = true;
     }
     TableEncoder encoder;
     const amqp_basic_properties_t properties = encode_properties(message, encoder);
-    check(amqp_basic_publish(connection_, content, bytes_of(exchange), bytes_of(key), 1, 0, &properties,
+    check(amqp_basic_publish(connection_, content_channel, bytes_of(exchange), bytes_of(key), 1, 0, &properties,
                              bytes_of(message.body)),
           "publish");
     unconfirmed_[++published_] = true;
@@ -127,7 +127,7 @@ void Client::confirmed(std::uint64_t seq, bool multiple, bool acked) {
 }
 
 std::optional<Received> Client::get(const std::string& queue) {
-    const amqp_rpc_reply_t reply = amqp_basic_get(connection_, content, bytes_of(queue), 0);
+    const amqp_rpc_reply_t reply = amqp_basic_get(connection_, content_channel, bytes_of(queue), 0);
     check(reply.reply_type == AMQP_RESPONSE_NORMAL ? 0 : AMQP_STATUS_SOCKET_ERROR, "get a message");
     if (reply.reply.id != AMQP_BASIC_GET_OK_METHOD) return std::nullopt;
     const auto* ok = static_cast<const amqp_basic_get_ok_t*>(reply.reply.decoded);
@@ -135,7 +135,7 @@ std::optional<Received> Client::get(const std::string& queue) {
     const bool redelivered = ok->redelivered != 0;
     std::string exchange = text_of(ok->exchange);
     std::string key = text_of(ok->routing_key);
-    Received received = read_content(content);
+    Received received = read_content(content_channel);
     received.tag = tag;
     received.redelivered = redelivered;
     received.exchange = std::move(exchange);
@@ -156,8 +156,8 @@ Received Client::read_content(std::uint16_t channel) {
 }
 
 void Client::consume(const std::string& queue, std::uint16_t prefetch) {
-    if (amqp_basic_qos(connection_, content, 0, prefetch, 0) == nullptr) lost("no prefetch");
-    if (amqp_basic_consume(connection_, content, bytes_of(queue), amqp_empty_bytes, 0, 0, 0, amqp_empty_table) ==
+    if (amqp_basic_qos(connection_, content_channel, 0, prefetch, 0) == nullptr) lost("no prefetch");
+    if (amqp_basic_consume(connection_, content_channel, bytes_of(queue), amqp_empty_bytes, 0, 0, 0, amqp_empty_table) ==
         nullptr)
         lost("consuming " + queue + " failed");
 }
@@ -174,15 +174,15 @@ std::optional<Received> Client::next(milliseconds within) {
 }
 
 void Client::ack(std::uint64_t tag) {
-    check(amqp_basic_ack(connection_, content, tag, 0), "ack");
+    check(amqp_basic_ack(connection_, content_channel, tag, 0), "ack");
 }
 
 void Client::reject(std::uint64_t tag, bool requeue) {
-    check(amqp_basic_reject(connection_, content, tag, requeue ? 1 : 0), "reject");
+    check(amqp_basic_reject(connection_, content_channel, tag, requeue ? 1 : 0), "reject");
 }
 
 void Client::nack(std::uint64_t tag, bool requeue) {
-    check(amqp_basic_nack(connection_, content, tag, 0, requeue ? 1 : 0), "nack");
+    check(amqp_basic_nack(connection_, content_channel, tag, 0, requeue ? 1 : 0), "nack");
 }
 
 bool Client::pump(milliseconds within) {
@@ -206,7 +206,7 @@ void Client::handle_method(std::uint32_t id, void* decoded) {
     } else if (id == AMQP_BASIC_RETURN_METHOD) {
         const auto* returned = static_cast<const amqp_basic_return_t*>(decoded);
         trouble_ = "returned: " + text_of(returned->reply_text) + " for '" + text_of(returned->routing_key) + "'";
-        read_content(content);
+        read_content(content_channel);
     } else if (id == AMQP_BASIC_DELIVER_METHOD) {
         const auto* deliver = static_cast<const amqp_basic_deliver_t*>(decoded);
         Received received;
@@ -214,7 +214,7 @@ void Client::handle_method(std::uint32_t id, void* decoded) {
         received.redelivered = deliver->redelivered != 0;
         received.exchange = text_of(deliver->exchange);
         received.routing_key = text_of(deliver->routing_key);
-        static_cast<Message&>(received) = read_content(content);
+        static_cast<Message&>(received) = read_content(content_channel);
         deliveries_.push_back(std::move(received));
     } else if (id == AMQP_CHANNEL_CLOSE_METHOD) {
         const auto* close = static_cast<const amqp_channel_close_t*>(decoded);

@@ -1,5 +1,9 @@
-#include "support/runner.h"
+namespace retryd::test {
+
+int run_cases(int argc, char* argv[]);
+
+}  // namespace retryd::test
 
 int main(int argc, char* argv[]) {
-    return retryd::test::run_tests(argc, argv);
+    return retryd::test::run_cases(argc, argv);
 }

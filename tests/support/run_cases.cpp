@@ -1,6 +1,4 @@
-// Apart from main(), for programs that use what the tests share and have a main() of their own.
-#include "support/runner.h"
-
+// Catch2 2 is compiled here. Apart from main(): a program that only has helpers which use Catch2 has a main() of its own.
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_session.hpp>
 #else
@@ -10,7 +8,7 @@
 
 namespace retryd::test {
 
-int run_tests(int argc, char* argv[]) {
+int run_cases(int argc, char* argv[]) {
     return Catch::Session().run(argc, argv);
 }
 
