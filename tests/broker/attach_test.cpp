@@ -49,7 +49,7 @@ struct Attached : Scenario {
 }  // namespace
 
 TEST_CASE("attach: what it prints attaches when pasted into a shell, and its undo undoes it, whatever the names",
-          "[3.8]") {
+          "[3.8][slow]") {
     Attached s;
     const std::string classic = s.plain_queue("it's [a].b+c $HOME \"q\"");
     const std::string quorum = s.plain_queue("paid|x", {{"x-queue-type", longstr("quorum")}});

@@ -284,8 +284,8 @@ TEST_CASE("connection: a header of too many levels is settled without being read
 
 namespace {
 
-/// The body of the first message there that can be read. How an unreadable one was settled may be lost with the connection
-/// that it ends; then it comes and is settled once more.
+/// The body of the first message there that can be read. How an unreadable one was settled may be lost with the
+/// connection that it ends; then it comes and is settled once more.
 std::string first_readable_of(const std::string& queue) {
     for (int tries = 0; tries < 10; ++tries) {
         Session session;

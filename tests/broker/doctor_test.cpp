@@ -131,7 +131,8 @@ TEST_CASE("doctor: finds an error queue with other arguments, and one that its e
     s.stop();
 }
 
-TEST_CASE("doctor: finds policies that would throw away or shorten what waits, and its remedy mends that", "[3.8]") {
+TEST_CASE("doctor: finds policies that would throw away or shorten what waits, and its remedy mends that",
+          "[3.8][slow]") {
     Patient s;
     s.start();
     const std::string rung = s.rung(s.classic, "1h");

@@ -110,7 +110,8 @@ TEST_CASE("return: headers, work queue deleted and made again: it is bound again
     s.stop();
 }
 
-TEST_CASE("return: queue, quorum rungs, work queue deleted: its messages stay on the rung, the neighbour's go on") {
+TEST_CASE("return: queue, quorum rungs, work queue deleted: its messages stay on the rung, the neighbour's go on",
+          "[slow]") {
     Gone s;
     if (!s.has_quorum_ttl()) return;  // classic rungs, as in the next test
     s.retry(s.doomed, {"2s"});

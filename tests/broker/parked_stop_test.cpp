@@ -150,7 +150,7 @@ TEST_CASE("SIGINT ends a replay in time although the broker takes no messages, a
     CHECK(std::set<std::string>(all.begin(), all.end()).size() == 300);
 }
 
-TEST_CASE("1,000 parked, kill -9 again and again: none lost, the unselected in order") {
+TEST_CASE("1,000 parked, kill -9 again and again: none lost, the unselected in order", "[slow]") {
     ParkedScene s;
     kill_until_all_are_home(s, 1'000, "200");
 }

@@ -141,7 +141,7 @@ TEST_CASE("a parked message is still there after 50 consumers that lost their co
 }
 
 TEST_CASE("a message in the error queue lives through 50 lost connections of its consumer and is then retried",
-          "[3.8]") {
+          "[3.8][slow]") {
     const bool of_delivery_limit = GENERATE(false, true);
     CAPTURE(of_delivery_limit);
     Scenario s;

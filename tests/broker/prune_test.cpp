@@ -79,7 +79,8 @@ class SteadyLoad {
 
 }  // namespace
 
-TEST_CASE("prune: refused beside a daemon with the old ladder; beside one with the new it deletes what is empty only") {
+TEST_CASE("prune: refused beside a daemon with the old ladder; beside one with the new it deletes what is empty only",
+          "[slow]") {
     LadderChange s;
     // The management API learns of queues and their messages every five seconds.
     const auto all_counted = [&] {

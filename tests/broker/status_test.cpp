@@ -150,7 +150,7 @@ TEST_CASE("status ends with 1 where there is no broker, without a password, with
     }
 }
 
-TEST_CASE("a watch goes on when the broker went away and comes back, and ends with 0 by a signal") {
+TEST_CASE("a watch goes on when the broker went away and comes back, and ends with 0 by a signal", "[slow]") {
     WatchedStatus s;
     TcpRelay network(broker_address());
     network.open();
@@ -172,7 +172,7 @@ TEST_CASE("a watch goes on when the broker went away and comes back, and ends wi
     }
 }
 
-TEST_CASE("a watch that is connecting to a host that says nothing ends at once by a signal") {
+TEST_CASE("a watch that is connecting to a host that says nothing ends at once by a signal", "[slow]") {
     WatchedStatus s;
     TcpRelay network(broker_address());
     network.open();

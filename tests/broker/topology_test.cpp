@@ -249,7 +249,7 @@ TEST_CASE("a parking queue that somebody deletes under the running daemon is mad
     s.stop();
 }
 
-TEST_CASE("an error queue that somebody deletes under the running daemon is made again and consumed") {
+TEST_CASE("an error queue that somebody deletes under the running daemon is made again and consumed", "[slow]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms"});

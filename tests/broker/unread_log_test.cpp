@@ -33,7 +33,7 @@ struct UnreadPipe {
 
 }  // namespace
 
-TEST_CASE("SIGTERM ends a daemon that hangs in its log, within the shutdown time-out, and nothing is lost") {
+TEST_CASE("SIGTERM ends a daemon that hangs in its log, within the shutdown time-out, and nothing is lost", "[slow]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"1s"});

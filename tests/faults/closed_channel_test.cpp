@@ -7,8 +7,8 @@
 
 using namespace retryd::test;
 
-TEST_CASE(
-    "a permission to publish that is taken away and given back: nothing is lost, all go home, the cause is told") {
+TEST_CASE("a permission to publish that is taken away and given back: nothing is lost, all go home, the cause is told",
+          "[slow]") {
     Publisher publisher;
     ThroughFaults s;
     s.config.uris = {uri_of(publisher.through(s.network))};

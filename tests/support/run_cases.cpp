@@ -1,4 +1,5 @@
-// Catch2 2 is compiled here. Apart from main(): a program that only has helpers which use Catch2 has a main() of its own.
+// Catch2 2 is compiled here. Apart from main(): a program that only has helpers which use Catch2 has a main() of its
+// own.
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_session.hpp>
 #else
