@@ -58,10 +58,10 @@ TEST_CASE("a rung that is full: the broker refuses, the messages wait in the err
     const auto refused = [&] { return s.daemon.lines_with({"(nacked) a message for queue '" + rung + "'"}) > 0; };
     REQUIRE(await([&] { return s.depth(rung) > 1 || refused(); }));  // a quorum queue refuses when over its limit
     // What is on the rung goes home after its delay, so that there is room again: more come until one is refused.
-    int narrow = 0;
+    int tries = 0;
     REQUIRE(await(
         [&] {
-            s.reject("narrow" + std::to_string(narrow++), s.other);
+            s.reject("narrow" + std::to_string(tries++), s.other);
             return refused();
         },
         patience, milliseconds(100)));
