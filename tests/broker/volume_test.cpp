@@ -65,7 +65,7 @@ struct Mix {
     bool work_once() {
         bool any = false;
         for (std::size_t q = 0; q < workers.size(); ++q) {
-            while (const auto message = workers[q]->client.next(milliseconds(any ? 0 : 1))) {
+            while (const auto message = workers[q]->client.next(milliseconds(any ? 0 : 10))) {
                 settle(*workers[q], static_cast<int>(q), *message);
                 any = true;
             }
