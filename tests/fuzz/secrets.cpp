@@ -9,7 +9,6 @@
 namespace retryd::fuzz {
 namespace {
 
-
 /// `@@` stands for the password with what is around it.
 constexpr std::array<std::string_view, 10> places{
     "broker:\n  password: @@\n",

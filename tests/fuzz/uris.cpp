@@ -9,7 +9,6 @@
 namespace retryd::fuzz {
 namespace {
 
-
 std::string encoded(std::string_view text) {
     constexpr std::string_view digits = "0123456789ABCDEF";
     std::string to;

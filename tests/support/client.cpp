@@ -157,8 +157,8 @@ Received Client::read_content(std::uint16_t channel) {
 
 void Client::consume(const std::string& queue, std::uint16_t prefetch) {
     if (amqp_basic_qos(connection_, content_channel, 0, prefetch, 0) == nullptr) lost("no prefetch");
-    if (amqp_basic_consume(connection_, content_channel, bytes_of(queue), amqp_empty_bytes, 0, 0, 0, amqp_empty_table) ==
-        nullptr)
+    if (amqp_basic_consume(connection_, content_channel, bytes_of(queue), amqp_empty_bytes, 0, 0, 0,
+                           amqp_empty_table) == nullptr)
         lost("consuming " + queue + " failed");
 }
 
