@@ -123,7 +123,7 @@ class Scene(Step):
         folder = WORK / "prometheus"
         folder.mkdir()
         shutil.copy(COMPOSE / "prometheus.yaml", folder / "prometheus.yml")
-        shutil.copy(PROJECT / "operations/alerts.yaml", folder / "retryd-alerts.yaml")
+        shutil.copy(PROJECT / "config/monitoring/alerts.yaml", folder / "retryd-alerts.yaml")
         checked(["mount", "--bind", HOSTS, "/etc/hosts"])
         start(WORK / "prometheus.out", "prometheus", f"--config.file={folder}/prometheus.yml",
               f"--storage.tsdb.path={folder}/data", "--web.listen-address=127.0.0.1:9090")
