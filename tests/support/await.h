@@ -15,7 +15,7 @@ inline constexpr milliseconds patience{60'000};  // for what takes milliseconds,
 
 /// Asks until the condition holds (true at once) or the time is over (false).
 template <typename Condition>
-bool await(Condition condition, milliseconds within = patience, milliseconds pause = milliseconds(10)) {
+bool await(Condition condition, milliseconds within = patience, milliseconds pause = milliseconds(30)) {
     const Clock::time_point deadline = Clock::now() + within;
     while (!condition()) {
         if (Clock::now() >= deadline) return false;
