@@ -22,7 +22,7 @@ milliseconds longest_silence(const Systemd& systemd, Worker& worker, millisecond
         if (const auto message = worker.client.next(milliseconds(0))) worker.reject(*message);
         return false;
     };
-    await(listen_and_reject, time);
+    await(listen_and_reject, time, milliseconds(10));
     return std::max(longest, since(last));
 }
 
