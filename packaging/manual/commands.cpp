@@ -4,7 +4,7 @@
 #include <set>
 
 #include "blocks.h"
-#include "commands/usage.h"
+#include "commands/cli.h"
 #include "roff.h"
 
 namespace retryd::manual {

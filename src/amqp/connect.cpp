@@ -1,19 +1,26 @@
 #include "amqp/connect.h"
 
+#include <fcntl.h>
+#include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
+#include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <chrono>
+#include <cstring>
+#include <memory>
 
+#include "amqp/connection.h"
 #include "amqp/decode_stack.h"
 #include "amqp/error.h"
-#include "amqp/login.h"
-#include "amqp/rabbit_connection.h"
-#include "amqp/tls.h"
+#include "amqp/tls/socket.h"
 
 namespace retryd::amqp {
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -78,8 +85,160 @@ State connect(const config::Endpoint& endpoint, const config::Broker& settings, 
 std::unique_ptr<Connection> Connection::open(const config::Endpoint& endpoint, const config::Broker& settings,
                                              const std::string& name) {
     provide_decode_stack();
-    return std::make_unique<RabbitConnection>(connect(endpoint, settings, name), peer_of(endpoint),
-                                              endpoint.tls ? Socket::secured : Socket::plain);
+    return std::make_unique<Connection>(connect(endpoint, settings, name), peer_of(endpoint),
+                                        endpoint.tls ? Socket::secured : Socket::plain);
+}
+
+namespace {
+
+constexpr int any_channel_max = 0;
+constexpr int frame_max = 131072;  // RabbitMQ's default
+
+amqp_table_entry_t text_entry(std::string_view key, std::string_view value) {
+    amqp_table_entry_t entry{};
+    entry.key = bytes_of(key);
+    entry.value.kind = AMQP_FIELD_KIND_UTF8;
+    entry.value.value.bytes = bytes_of(value);
+    return entry;
+}
+
+amqp_table_entry_t true_entry(std::string_view key) {
+    amqp_table_entry_t entry{};
+    entry.key = bytes_of(key);
+    entry.value.kind = AMQP_FIELD_KIND_BOOLEAN;
+    entry.value.value.boolean = 1;
+    return entry;
+}
+
+template <std::size_t count>
+amqp_table_t table_of(std::array<amqp_table_entry_t, count>& entries) {
+    return {static_cast<int>(count), entries.data()};
+}
+
+bool is_external(const config::Broker& settings) {
+    return settings.auth_mechanism == config::AuthMechanism::external;
+}
+
+/// RabbitMQ takes the user's name from the certificate, its whole subject unless it is told otherwise.
+std::string remedy_for_certificate(const OwnNames& own) {
+    return "; a user of the certificate's name has to be there: '" + own.subject + "'" +
+           (own.common_name.empty()
+                ? ""
+                : ", or '" + own.common_name + "' where the broker has ssl_cert_login_from = common_name") +
+           " (rabbitmqctl add_user, set_permissions)";
+}
+
+[[noreturn]] void refuse(amqp_connection_state_t state, const config::Endpoint& endpoint,
+                         const config::Broker& settings, const amqp_connection_close_t& close) {
+    const bool external = is_external(settings);
+    std::string remedy = "; check that the vhost exists and that the user may enter it (rabbitmqctl set_permissions)";
+    if (close.reply_code == AMQP_ACCESS_REFUSED) {
+        remedy = external ? remedy_for_certificate(own_names(amqp_get_socket(state)))
+                          : "; check user name and password (rabbitmqctl authenticate_user)";
+    }
+    const std::string who = external ? "the user of retryd's certificate" : "user '" + endpoint.username + "'";
+    throw Error(Error::Kind::refused_login, "the broker at " + peer_of(endpoint) + " refused " + who + " on vhost '" +
+                                                endpoint.vhost + "': " + std::to_string(close.reply_code) + ' ' +
+                                                std::string{view_of(close.reply_text)} + remedy);
+}
+
+std::string not_offered(bool external) {
+    if (!external) {
+        return "it takes no user with a password (PLAIN); allow it in the broker's auth_mechanisms, or log in with a "
+               "certificate (broker.auth_mechanism: external)";
+    }
+    return "it offers no login with a certificate (EXTERNAL); that takes the plugin rabbitmq_auth_mechanism_ssl, "
+           "EXTERNAL among the broker's auth_mechanisms, and ssl_options.verify = verify_peer";
+}
+
+[[noreturn]] void fail(amqp_connection_state_t state, const config::Endpoint& endpoint, const config::Broker& settings,
+                       int status) {
+    const std::string beginning = "cannot log in to the broker at " + peer_of(endpoint) + ": ";
+    if (status == AMQP_STATUS_BROKER_UNSUPPORTED_SASL_METHOD) {
+        throw Error(Error::Kind::refused_login, beginning + not_offered(is_external(settings)));
+    }
+    const bool greeted = amqp_get_server_properties(state)->num_entries > 0;
+    if (endpoint.tls && !greeted) {  // with TLS 1.3 a refusal of our certificate comes only now
+        const auto reason = explain_tls(amqp_get_socket(state), status, endpoint.host, settings.tls);
+        if (reason) throw Error(Error::Kind::insecure, beginning + *reason);
+    }
+    std::string reason = amqp_error_string2(status);
+    if (status == AMQP_STATUS_TIMEOUT) {
+        reason = "connected, but no answer in time";
+    } else if (status == AMQP_STATUS_CONNECTION_CLOSED || status == AMQP_STATUS_BAD_AMQP_DATA ||
+               status == AMQP_STATUS_SOCKET_ERROR) {
+        reason += endpoint.tls ? "; is this an AMQP port?" : "; is this an AMQP port, and one without TLS?";
+    }
+    throw Error(Error::Kind::unreachable, beginning + reason);
+}
+
+amqp_rpc_reply_t log_in_as(amqp_connection_state_t state, const config::Endpoint& endpoint,
+                           const config::Broker& settings, const amqp_table_t& properties) {
+    const int heartbeat = static_cast<int>(settings.heartbeat.count());
+    if (is_external(settings)) {
+        // RabbitMQ does not read the identity, and rabbitmq-c takes an empty one for a lack of memory.
+        return amqp_login_with_properties(state, endpoint.vhost.c_str(), any_channel_max, frame_max, heartbeat,
+                                          &properties, AMQP_SASL_METHOD_EXTERNAL, "retryd");
+    }
+    return amqp_login_with_properties(state, endpoint.vhost.c_str(), any_channel_max, frame_max, heartbeat, &properties,
+                                      AMQP_SASL_METHOD_PLAIN, endpoint.username.c_str(), endpoint.password.c_str());
+}
+
+}  // namespace
+
+void log_in(amqp_connection_state_t state, const config::Endpoint& endpoint, const config::Broker& settings,
+            const std::string& name) {
+    // Without consumer_cancel_notify a deleted error queue stops deliveries without a word; without
+    // connection.blocked an alarm is invisible.
+    std::array capabilities{true_entry("consumer_cancel_notify"), true_entry("connection.blocked"),
+                            true_entry("basic.nack"), true_entry("publisher_confirms")};
+    amqp_table_entry_t capability_entry{};
+    capability_entry.key = bytes_of("capabilities");
+    capability_entry.value.kind = AMQP_FIELD_KIND_TABLE;
+    capability_entry.value.value.table = table_of(capabilities);
+    std::array properties{text_entry("connection_name", name), text_entry("product", "retryd"),
+                          text_entry("version", RETRYD_VERSION), text_entry("information", ""), capability_entry};
+    const amqp_rpc_reply_t reply = log_in_as(state, endpoint, settings, table_of(properties));
+    if (reply.reply_type == AMQP_RESPONSE_NORMAL) return;
+    if (reply.reply_type != AMQP_RESPONSE_SERVER_EXCEPTION) fail(state, endpoint, settings, reply.library_error);
+    if (reply.reply.id != AMQP_CONNECTION_CLOSE_METHOD) fail(state, endpoint, settings, AMQP_STATUS_WRONG_METHOD);
+    refuse(state, endpoint, settings, *static_cast<const amqp_connection_close_t*>(reply.reply.decoded));
+}
+
+namespace {
+
+constexpr int patience_ms = 1000;
+
+/// errno of a connection attempt; 0 if it succeeds, or is still undecided after a second.
+int try_address(const addrinfo& address) {
+    const int fd = socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, address.ai_protocol);
+    if (fd < 0) return errno;
+    int cause = connect(fd, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
+    if (cause == EINPROGRESS) {
+        pollfd waiting{fd, POLLOUT, 0};
+        cause = 0;
+        socklen_t size = sizeof(cause);
+        if (poll(&waiting, 1, patience_ms) > 0) getsockopt(fd, SOL_SOCKET, SO_ERROR, &cause, &size);
+    }
+    close(fd);
+    return cause;
+}
+
+}  // namespace
+
+std::string why_unreachable(const std::string& host, std::uint16_t port) {
+    addrinfo wanted{};
+    wanted.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    const int failure = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found);
+    if (failure != 0) return gai_strerror(failure);
+    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, &freeaddrinfo);
+    int cause = 0;
+    for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
+        cause = try_address(*address);
+        if (cause == 0) return {};
+    }
+    return std::strerror(cause);
 }
 
 }  // namespace retryd::amqp

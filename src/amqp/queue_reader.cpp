@@ -5,8 +5,9 @@
 #include <algorithm>
 #include <chrono>
 
+#include "amqp/connection.h"
 #include "amqp/error.h"
-#include "amqp/patience.h"
+#include "amqp/sync_admin.h"
 
 namespace retryd::amqp {
 namespace {
@@ -120,6 +121,10 @@ void QueueReader::on_consumer_cancelled() {
 void QueueReader::on_channel_closed(const ChannelClosed& closed) {
     if (!consuming_) throw Error(Error::Kind::refused, "the broker lets nobody read the queue: " + closed.text);
     ended_ = "the broker closed the channel: " + closed.text;
+}
+
+int QueueReader::fd() const {
+    return connection_->fd();
 }
 
 }  // namespace retryd::amqp

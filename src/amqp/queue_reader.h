@@ -16,12 +16,14 @@
 #include <memory>
 #include <string>
 
-#include "amqp/connection.h"
+#include "amqp/events.h"
 #include "config/settings.h"
 #include "core/broker_features.h"
 #include "core/time.h"
 
 namespace retryd::amqp {
+
+class Connection;
 
 class DeliverySink {
   public:
@@ -62,7 +64,7 @@ class QueueReader : private Events {
     /// Gives back what is not acked. Waits until the broker has done with the acks, too.
     void leave();
 
-    int fd() const { return connection_->fd(); }
+    int fd() const;
 
   private:
     void count_delivery();

@@ -1,5 +1,7 @@
 #include "amqp/queue_writer.h"
 
+#include "amqp/connection.h"
+
 namespace retryd::amqp {
 namespace {
 
@@ -27,6 +29,10 @@ bool QueueWriter::turn(ConfirmSink& sink) {
     sink_ = &sink;
     connection_->drain(*this, frames_a_turn);
     return connection_->flush();
+}
+
+int QueueWriter::fd() const {
+    return connection_->fd();
 }
 
 }  // namespace retryd::amqp

@@ -5,11 +5,13 @@
 #include <string>
 #include <string_view>
 
-#include "amqp/connection.h"
+#include "amqp/events.h"
 #include "config/settings.h"
 #include "relay/broker.h"
 
 namespace retryd::amqp {
+
+class Connection;
 
 class ConfirmSink {
   public:
@@ -36,7 +38,7 @@ class QueueWriter : private Events {
     /// It closed the channel over a publication, in its own words; empty as long as it is open.
     const std::string& closed() const { return closed_; }
 
-    int fd() const { return connection_->fd(); }
+    int fd() const;
 
   private:
     void on_confirm(relay::PublishSeq seq, bool multiple, bool acked) override {

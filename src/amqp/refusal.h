@@ -5,9 +5,17 @@
 #include <string>
 #include <string_view>
 
+#include "amqp/error.h"
 #include "core/topology.h"
 
 namespace retryd::amqp {
+
+// What an operator can do about a fault of the broker or the network.
+
+std::string remedy(Error::Kind kind);
+
+/// What becomes of rejected messages meanwhile.
+std::string consequence(Error::Kind kind);
 
 /// A queue or exchange that is there already, with something different about it.
 struct Inequivalent {

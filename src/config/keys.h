@@ -5,10 +5,17 @@
 #include <string>
 #include <vector>
 
-#include "config/section.h"
-#include "config/written.h"
+#include "config/raw_config.h"
+#include "config/reader.h"
 
 namespace retryd::config {
+
+// The keys of errors:, ladders:, queues: and parking:; the other half of keys.cpp.
+
+void describe_errors(Section& file, Written& written);
+void describe_ladders(Section& file, Written& written);
+void describe_queues(Section& file, Written& written);
+void describe_parking(Section& file, Written& written);
 
 /// The keys with their types, defaults and meanings, bound to `written`. To add a key: a member there, a line here.
 void describe(Section& file, Written& written);

@@ -1,6 +1,7 @@
 // What is wrong with a configuration: the one kind of error that an operator mends with an editor.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -36,5 +37,14 @@ std::string shown(std::string_view text);
 /// As it stands in the file: of what the environment holds only the variable, which may have been put into the wrong
 /// place.
 std::string shown(const Given<std::string>& given);
+
+// "Did you mean …?"
+
+/// The candidate that most probably was meant: at most a third of its characters added, left out, changed, or swapped
+/// with a neighbour. Nothing where none is that near. Upper and lower case, `-` and `_` count as the same.
+std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
+
+/// What to say after "unknown": the nearest of the candidates, or all of them.
+std::string expected_one_of(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace retryd::config

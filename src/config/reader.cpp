@@ -5,9 +5,10 @@
 #include <utility>
 
 #include "config/keys.h"
-#include "config/suggest.h"
+#include "config/problem.h"
 
 namespace retryd::config {
+
 namespace {
 
 std::string_view kind_words(NodeKind kind) {

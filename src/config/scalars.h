@@ -4,17 +4,43 @@
 #include <cstdint>
 #include <initializer_list>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "config/section.h"
+#include "config/reader.h"
 #include "config/settings.h"
 #include "core/policy.h"
 #include "core/time.h"
 
 namespace retryd::config {
+
+// Sizes in bytes as operators write them: 64MiB, 10MB, 512B.
+
+/// The largest size that is taken: 1 TiB.
+inline constexpr std::uint64_t largest_size = 1ULL << 40U;
+
+/// A whole number directly followed by its unit: B, kB or KB, MB, GB (powers of 1000), KiB, MiB, GiB (of 1024).
+/// Nothing for anything else, or past largest_size.
+std::optional<std::uint64_t> parse_size(std::string_view text);
+
+/// The shortest exact spelling: parse_size(format_size(n)) == n.
+std::string format_size(std::uint64_t bytes);
+
+// One item of a ladder's delays: `30s`, or `30s x3` for three attempts on the same rung.
+
+/// A ladder has at most this many attempts.
+inline constexpr int longest_ladder = 1000;
+
+struct Steps {
+    core::Milliseconds delay{};
+    int times = 1;  // 1 to longest_ladder
+};
+
+/// Nothing where it is neither. Whether the delay is possible is not asked here.
+std::optional<Steps> parse_steps(std::string_view text);
 
 /// A value from one of a few words: the word and what it stands for.
 template <class T>

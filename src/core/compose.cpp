@@ -6,7 +6,7 @@
 
 #include "core/death.h"
 #include "core/names.h"
-#include "core/utf8.h"
+#include "core/text.h"
 
 namespace retryd::core {
 namespace {

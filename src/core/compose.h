@@ -6,7 +6,6 @@
 #include <string_view>
 #include <vector>
 
-#include "core/carried.h"
 #include "core/death.h"
 #include "core/decide.h"
 #include "core/message.h"

@@ -6,6 +6,7 @@
 #include "core/topology.h"
 
 namespace retryd::core {
+
 namespace {
 
 bool is_too_old(const Death& death, const Carried& carried, const Entry& entry, WallTime now) {

@@ -2,16 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <variant>
 
-#include "core/carried.h"
 #include "core/death.h"
 #include "core/policy.h"
 
 namespace retryd::core {
+
+// Randomness comes in as an argument, like time.
+
+/// Uniform in [0, 1).
+using Dice = std::function<double()>;
 
 /// Wait `delay` on a rung, then go home. With jitter it is the delay of one of the step's lanes.
 struct Retry {

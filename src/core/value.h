@@ -1,7 +1,7 @@
 // AMQP 0-9-1 field values as views: what a header table holds, without owning any of it.
 //
 // A view is valid as long as the buffer it was made from: for a delivery, until the connection's buffers are
-// released (see amqp/connection.h); for an OwnedMessage, as long as that object.
+// released (see amqp/events.h); for an OwnedMessage, as long as that object.
 #pragma once
 
 #include <cstddef>

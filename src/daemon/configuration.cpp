@@ -1,5 +1,6 @@
 #include "daemon/configuration.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "config/load.h"
@@ -35,6 +36,35 @@ bool Configuration::reload() {
     const std::lock_guard lock(mutex_);
     current_ = std::move(settings);
     return true;
+}
+
+std::vector<std::string_view> need_new_connection(const config::Settings& from, const config::Settings& to) {
+    std::vector<std::string_view> keys;
+    if (from.broker != to.broker) keys.emplace_back("broker");
+    if (from.policy.error_exchange != to.policy.error_exchange) keys.emplace_back("errors.exchange");
+    if (from.policy.error_queue != to.policy.error_queue) keys.emplace_back("errors.queue");
+    if (from.policy.error_queue_type != to.policy.error_queue_type) keys.emplace_back("errors.queue_type");
+    if (from.policy.catch_all != to.policy.catch_all) keys.emplace_back("parking.catch_all");
+    if (from.declare != to.declare) keys.emplace_back("declare");
+    return keys;
+}
+
+std::vector<std::string> left_behind(const core::Policy& from, const core::Policy& to) {
+    std::vector<std::string> notes;
+    if (from.error_queue != to.error_queue) {
+        notes.push_back(
+            "errors.queue was '" + from.error_queue + "': unbind it from exchange '" + from.error_exchange +
+            "' now, else what comes from now on is in both queues, and is retried twice if the old one is "
+            "ever consumed again. What was in it before is not taken any more: move it (shovel), or set the "
+            "key back once it is unbound, until it is empty");
+    }
+    for (const core::ErrorBinding& binding : from.error_bindings) {
+        if (std::find(to.error_bindings.begin(), to.error_bindings.end(), binding) != to.error_bindings.end()) continue;
+        notes.push_back("errors.bind no longer has exchange '" + binding.exchange + "': its binding to queue '" +
+                        from.error_queue +
+                        "' stays, and messages go on coming through it, until it is removed on the broker");
+    }
+    return notes;
 }
 
 }  // namespace retryd::daemon

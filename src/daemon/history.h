@@ -5,8 +5,8 @@
 #include <mutex>
 
 #include "core/time.h"
+#include "telemetry/stats.h"
 #include "telemetry/status.h"
-#include "telemetry/tally.h"
 
 namespace retryd::daemon {
 

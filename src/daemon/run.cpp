@@ -2,13 +2,17 @@
 
 #include <poll.h>
 #include <pthread.h>
+#include <sys/eventfd.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
 #include <array>
+#include <cerrno>
 #include <csignal>
+#include <cstdint>
 #include <iostream>
 #include <random>
+#include <system_error>
 #include <thread>
 
 #include "amqp/decode_stack.h"
@@ -16,14 +20,33 @@
 #include "core/duration.h"
 #include "daemon/clock.h"
 #include "daemon/configuration.h"
-#include "daemon/http_side.h"
-#include "daemon/notify.h"
+#include "daemon/http_service.h"
 #include "daemon/requests.h"
-#include "daemon/stop.h"
 #include "daemon/supervisor.h"
+#include "daemon/systemd.h"
 #include "telemetry/log.h"
 
 namespace retryd::daemon {
+
+Stop::Stop() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
+}
+
+Stop::~Stop() {
+    close(fd_);
+}
+
+void Stop::request() {
+    const std::uint64_t one = 1;
+    // Fails only when the counter is full: requested long ago.
+    [[maybe_unused]] const auto written = write(fd_, &one, sizeof one);
+}
+
+bool Stop::wait(core::Milliseconds time) const {
+    pollfd poll_fd{fd_, POLLIN, 0};
+    return poll(&poll_fd, 1, static_cast<int>(time.count())) > 0;
+}
+
 namespace {
 
 using config::LogLevel;

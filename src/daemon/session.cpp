@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "daemon/changes.h"
 #include "daemon/clock.h"
-#include "daemon/notify.h"
-#include "daemon/reload.h"
+#include "daemon/configuration.h"
+#include "daemon/systemd.h"
 
 namespace retryd::daemon {
+
 namespace {
 
 using config::LogLevel;
@@ -180,6 +180,21 @@ void Session::unblocked() {
     context_.http.standing().unblocked();
     log_.write(LogLevel::info, "unblocked", "the broker takes messages again");
     notify_status(status_line(context_.http.standing().now()));
+}
+
+bool reload(const SessionContext& daemon) {
+    notify_reloading();
+    const bool taken = daemon.configuration.reload();
+    Standing& standing = daemon.http.standing();
+    if (taken) {
+        daemon.http.follow();
+        daemon.watchdog.allow(*daemon.configuration.current());
+        standing.reloaded();
+    } else {
+        standing.reload_refused(daemon.configuration.path());
+    }
+    notify_ready(status_line(standing.now()));
+    return taken;
 }
 
 }  // namespace retryd::daemon

@@ -6,13 +6,13 @@
 #include <string>
 #include <string_view>
 
-#include "amqp/link.h"
+#include "amqp/broker_session.h"
 #include "config/settings.h"
 #include "core/broker_features.h"
-#include "core/dice.h"
+#include "core/decide.h"
 #include "daemon/configuration.h"
-#include "daemon/http_side.h"
-#include "daemon/reporters.h"
+#include "daemon/events.h"
+#include "daemon/http_service.h"
 #include "daemon/requests.h"
 #include "daemon/watchdog.h"
 #include "relay/relay.h"
@@ -70,5 +70,11 @@ class Session : private amqp::LinkObserver {
     std::optional<core::SteadyTime> leaving_until_;
     bool told_ = false;  // how the attempt to connect has ended
 };
+
+// What SIGHUP asks for, whatever the daemon is doing at that moment.
+
+/// Reads the file again; HTTP, the watchdog, systemd and the status page hear how it went. True: another configuration
+/// is current, and whoever works by the former one has to take it up.
+bool reload(const SessionContext& daemon);
 
 }  // namespace retryd::daemon

@@ -4,10 +4,9 @@
 #include <vector>
 
 #include "config/settings.h"
-#include "daemon/depth_watch.h"
 #include "daemon/history.h"
-#include "daemon/standing.h"
-#include "telemetry/depth.h"
+#include "daemon/queue_depths.h"
+#include "daemon/state.h"
 #include "telemetry/status.h"
 
 namespace retryd::daemon {

@@ -5,16 +5,29 @@
 #include <string>
 
 #include "amqp/error.h"
-#include "amqp/remedy.h"
+#include "amqp/refusal.h"
 #include "core/duration.h"
-#include "daemon/backoff.h"
 #include "daemon/clock.h"
-#include "daemon/faults.h"
-#include "daemon/notify.h"
-#include "daemon/reload.h"
 #include "daemon/session.h"
+#include "daemon/systemd.h"
 
 namespace retryd::daemon {
+
+core::Milliseconds Backoff::next(double dice) {
+    const core::Milliseconds full = next_;
+    next_ = std::min(next_ * 2, settings_.max);
+    const core::Milliseconds half = full / 2;
+    return half +
+           core::Milliseconds{static_cast<core::Milliseconds::rep>(dice * static_cast<double>((full - half).count()))};
+}
+
+bool Faults::is_news(const std::string& broker, const std::string& fault) {
+    std::string& last = last_[broker];
+    if (last == fault) return false;
+    last = fault;
+    return true;
+}
+
 namespace {
 
 using config::LogLevel;

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "core/duration.h"
-#include "daemon/notify.h"
+#include "daemon/systemd.h"
 
 namespace retryd::daemon {
 

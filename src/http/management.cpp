@@ -1,11 +1,150 @@
 #include "http/management.h"
 
+#include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "http/inquiry.h"
+#include "http/client.h"
 
 namespace retryd::http {
+
+namespace {
+
+// What the parts of the management client share: asking, reading what came, and saying why nothing came.
+
+using Json = nlohmann::json;
+
+namespace http_status {
+inline constexpr int fine = 200;
+inline constexpr int created = 201;
+inline constexpr int no_content = 204;
+inline constexpr int bad_request = 400;
+inline constexpr int unauthorised = 401;
+inline constexpr int forbidden = 403;
+inline constexpr int not_found = 404;
+}  // namespace http_status
+
+constexpr const char* consequence = "; what only the management API can tell is missing. ";
+
+/// Empty where there is no text of that name.
+std::string text_in(const Json& object, const char* key) {
+    const auto found = object.find(key);
+    return found != object.end() && found->is_string() ? found->get<std::string>() : "";
+}
+
+/// `arguments`: the texts and the whole numbers among them.
+core::Arguments arguments_in(const Json& object) {
+    core::Arguments arguments;
+    const auto found = object.find("arguments");
+    if (found == object.end() || !found->is_object()) return arguments;
+    for (const auto& [name, value] : found->items()) {
+        if (value.is_string()) arguments.emplace_back(name, value.get<std::string>());
+        if (value.is_number_integer()) arguments.emplace_back(name, value.get<std::int64_t>());
+    }
+    return arguments;
+}
+
+/// The broker's own words for it, after the status: {"error": …, "reason": …}
+std::string reason_in(const Response& response) {
+    const Json answer = Json::parse(response.body, nullptr, false);
+    const std::string reason = answer.is_object() ? text_in(answer, "reason") : "";
+    return std::to_string(response.status) + (reason.empty() ? "" : ' ' + reason);
+}
+
+/// Everything throws Error. Keeps references to its arguments.
+class Inquiry {
+  public:
+    Inquiry(const config::Management& settings, const config::Tls& tls, const std::string& vhost)
+        : settings_(settings), tls_(tls), vhost_(vhost) {}
+
+    /// The objects of the list at that path below /api/; nothing where it is not found.
+    std::optional<Json> list(const std::string& path) const;
+    /// The object there; nothing where it is not found.
+    std::optional<Json> object(const std::string& path) const;
+
+    /// Whatever it is that comes from there.
+    Response response(const std::string& path) const;
+
+    Request request_to(const std::string& path) const;
+    std::string no_vhost() const;
+    std::string unreachable(const std::string& cause) const;
+    std::string odd(int status) const;
+
+  private:
+    std::optional<Json> ask(const std::string& path) const;
+    std::string not_let_in(const Response& response) const;
+    std::string not_json() const;
+
+    const config::Management& settings_;
+    const config::Tls& tls_;
+    const std::string& vhost_;
+};
+
+}  // namespace
+
+std::optional<Json> Inquiry::list(const std::string& path) const {
+    auto answer = ask(path);
+    if (!answer) return answer;
+    if (!answer->is_array()) throw Error(not_json());
+    std::erase_if(answer->get_ref<Json::array_t&>(), [](const Json& item) { return !item.is_object(); });
+    return answer;
+}
+
+std::optional<Json> Inquiry::object(const std::string& path) const {
+    auto answer = ask(path);
+    if (answer && !answer->is_object()) throw Error(not_json());
+    return answer;
+}
+
+Request Inquiry::request_to(const std::string& path) const {
+    return {settings_.url + "/api/" + path, settings_.username, settings_.password, tls_};
+}
+
+Response Inquiry::response(const std::string& path) const {
+    try {
+        return get(request_to(path));
+    } catch (const Error& error) {
+        throw Error(unreachable(error.what()));
+    }
+}
+
+std::optional<Json> Inquiry::ask(const std::string& path) const {
+    const Response answer = response(path);
+    if (answer.status == http_status::not_found) return std::nullopt;
+    if (answer.status == http_status::unauthorised) throw Error(not_let_in(answer));
+    if (answer.status != http_status::fine) throw Error(odd(answer.status));
+    return Json::parse(answer.body, nullptr, false);
+}
+
+std::string Inquiry::no_vhost() const {
+    return "the management API at " + settings_.url + " knows no vhost '" + vhost_ + "'" + consequence +
+           "management.url must name the same cluster as broker.uri, and nothing behind host and port where the "
+           "broker has no path_prefix";
+}
+
+std::string Inquiry::unreachable(const std::string& cause) const {
+    return "cannot ask the management API at " + settings_.url + ": " + cause + consequence +
+           "Check management.url, and that the plugin is enabled (rabbitmq-plugins enable rabbitmq_management)";
+}
+
+std::string Inquiry::not_let_in(const Response& response) const {
+    return "the management API at " + settings_.url + " does not let user '" + settings_.username +
+           "' in: " + reason_in(response) + consequence +
+           "Check management.username and its password; the user needs the tag management and access to the vhost "
+           "(rabbitmqctl set_user_tags, set_permissions)";
+}
+
+std::string Inquiry::odd(int status) const {
+    const bool elsewhere = status >= 300 && status < 400;
+    return "the management API at " + settings_.url + " answered with HTTP status " + std::to_string(status) +
+           (elsewhere ? ", a redirect, and none is followed" : "") + consequence +
+           (elsewhere ? "management.url must name the API itself" : "The broker's log around this time says more");
+}
+
+std::string Inquiry::not_json() const {
+    return "what answers at " + settings_.url + " is not RabbitMQ's management API" + consequence +
+           "Check management.url: it is not the AMQP port, and usually ends in :15672";
+}
 
 ManagementClient::ManagementClient(config::Management settings, config::Tls tls, std::string vhost)
     : settings_(std::move(settings)), tls_(std::move(tls)), vhost_(std::move(vhost)) {}
@@ -48,6 +187,148 @@ std::vector<core::BindingSpec> ManagementClient::bindings_from(const std::string
         bindings.push_back({text_in(item, "destination"), exchange, text_in(item, "routing_key"), arguments_in(item)});
     }
     return bindings;
+}
+
+// The part of the management client that sees to policies.
+
+namespace {
+
+core::Definition definition_in(const Json& object) {
+    core::Definition definition;
+    const auto found = object.find("definition");
+    if (found == object.end() || !found->is_object()) return definition;
+    for (const auto& [key, value] : found->items())
+        definition[key] = value.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return definition;
+}
+
+std::int64_t priority_in(const Json& object) {
+    const auto found = object.find("priority");
+    return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+}
+
+std::vector<admin::BrokerPolicy> policies_at(const Inquiry& inquiry, const std::string& path) {
+    const auto answer = inquiry.list(path);
+    if (!answer) throw Error(inquiry.no_vhost());
+    std::vector<admin::BrokerPolicy> policies;
+    for (const Json& item : *answer) {
+        policies.push_back({text_in(item, "name"), text_in(item, "pattern"), text_in(item, "apply-to"),
+                            definition_in(item), priority_in(item)});
+    }
+    return policies;
+}
+
+std::string body_of(const admin::BrokerPolicy& policy) {
+    return "{\"pattern\":" + core::json_string(policy.pattern) + ",\"apply-to\":" + core::json_string(policy.apply_to) +
+           ",\"priority\":" + std::to_string(policy.priority) +
+           ",\"definition\":" + core::json_object(policy.definition) + '}';
+}
+
+/// By queue.
+std::map<std::string, std::string> operator_policies_on(const Inquiry& inquiry, const std::string& vhost) {
+    std::map<std::string, std::string> names;
+    const auto answer = inquiry.list("queues/" + percent_encoded(vhost) + "?columns=name,operator_policy");
+    if (!answer) throw Error(inquiry.no_vhost());
+    for (const Json& item : *answer)
+        names[text_in(item, "name")] = text_in(item, "operator_policy");
+    return names;
+}
+
+}  // namespace
+
+admin::Governance ManagementClient::governance() const {
+    const Inquiry inquiry(settings_, tls_, vhost_);
+    const std::string vhost = percent_encoded(vhost_);
+    admin::Governance found;
+    found.version = version();
+    found.operator_policies = policies_at(inquiry, "operator-policies/" + vhost);
+    // The broker's statistics are seconds old; what is told without them is what is so now. Before 4.3 that leaves the
+    // operator policies out.
+    std::map<std::string, std::string> by_operator;
+    if (!found.operator_policies.empty()) by_operator = operator_policies_on(inquiry, vhost_);
+    const auto queues = inquiry.list(
+        "queues/" + vhost + "?disable_stats=true&columns=name,type,arguments,exclusive,policy,operator_policy");
+    if (!queues) throw Error(inquiry.no_vhost());
+    for (const Json& item : *queues) {
+        admin::GovernedQueue queue{text_in(item, "name"),
+                                   text_in(item, "type"),
+                                   arguments_in(item),
+                                   text_in(item, "policy"),
+                                   text_in(item, "operator_policy"),
+                                   item.value("exclusive", Json()) == Json(true)};
+        if (queue.operator_policy.empty()) queue.operator_policy = by_operator[queue.name];
+        found.queues.push_back(std::move(queue));
+    }
+    found.policies = policies_at(inquiry, "policies/" + vhost);
+    return found;
+}
+
+core::BrokerVersion ManagementClient::version() const {
+    const Inquiry inquiry(settings_, tls_, vhost_);
+    const auto answer = inquiry.object("overview");
+    const auto version = core::parse_version(answer ? text_in(*answer, "rabbitmq_version") : "");
+    if (!version) {
+        throw Error("the management API at " + settings_.url +
+                    " does not say which RabbitMQ it belongs to; what depends on it cannot be told. Check "
+                    "management.url");
+    }
+    return *version;
+}
+
+void ManagementClient::set_policy(const admin::BrokerPolicy& policy) const {
+    const Inquiry inquiry(settings_, tls_, vhost_);
+    const Request request =
+        inquiry.request_to("policies/" + percent_encoded(vhost_) + '/' + percent_encoded(policy.name));
+    Response response;
+    try {
+        response = put(request, body_of(policy));
+    } catch (const Error& error) {
+        throw Error(inquiry.unreachable(error.what()));
+    }
+    if (response.status == http_status::created || response.status == http_status::no_content) return;
+    std::string text = "the management API refused to set policy '" + policy.name + "': " + reason_in(response);
+    if (response.status == http_status::unauthorised || response.status == http_status::forbidden) {
+        text += "; it was not set. User '" + settings_.username +
+                "' needs the tag policymaker (rabbitmqctl set_user_tags) and access to the vhost; or let somebody who "
+                "may run the rabbitmqctl command";
+    } else if (response.status == http_status::bad_request) {
+        text += "; it was not set. A policy validator or a limit of the broker stands against it";
+    }
+    throw Error(text);
+}
+
+// The part of the management client that asks for what not every user may know.
+
+namespace {
+
+/// Nothing where our user may not know; null where there is nothing.
+std::optional<Json> ask(const Inquiry& inquiry, const std::string& path) {
+    const Response response = inquiry.response(path);
+    if (response.status == http_status::unauthorised || response.status == http_status::forbidden) return std::nullopt;
+    if (response.status == http_status::not_found) return Json();
+    if (response.status != http_status::fine) throw Error(inquiry.odd(response.status));
+    return Json::parse(response.body, nullptr, false);
+}
+
+}  // namespace
+
+std::optional<admin::Permissions> ManagementClient::permissions(const std::string& user) const {
+    const Inquiry inquiry(settings_, tls_, vhost_);
+    const auto answer = ask(inquiry, "permissions/" + percent_encoded(vhost_) + '/' + percent_encoded(user));
+    if (!answer) return std::nullopt;
+    if (!answer->is_object()) return admin::Permissions{};
+    return admin::Permissions{text_in(*answer, "configure"), text_in(*answer, "write"), text_in(*answer, "read")};
+}
+
+std::optional<std::vector<std::string>> ManagementClient::disabled_feature_flags() const {
+    const Inquiry inquiry(settings_, tls_, vhost_);
+    const auto answer = ask(inquiry, "feature-flags");
+    if (!answer || !answer->is_array()) return std::nullopt;
+    std::vector<std::string> disabled;
+    for (const Json& item : *answer) {
+        if (item.is_object() && text_in(item, "state") == "disabled") disabled.push_back(text_in(item, "name"));
+    }
+    return disabled;
 }
 
 }  // namespace retryd::http

@@ -7,11 +7,11 @@
 #include <string>
 #include <vector>
 
+#include "admin/governance.h"
+#include "admin/permissions.h"
 #include "config/settings.h"
-#include "core/broker_policy.h"
-#include "core/permissions.h"
 #include "core/topology.h"
-#include "http/error.h"
+#include "http/client.h"
 
 namespace retryd::http {
 
@@ -42,13 +42,13 @@ class ManagementClient {
 
     core::BrokerVersion version() const;
     /// All queues and policies of the vhost. What an operator policy does may be 5 s old.
-    core::Governance governance() const;
+    admin::Governance governance() const;
     /// Makes it, or changes the one of that name. The user needs the tag policymaker.
-    void set_policy(const core::BrokerPolicy& policy) const;
+    void set_policy(const admin::BrokerPolicy& policy) const;
 
     // What only a user with more rights may know; nothing where ours has not got them.
     /// Of that user on the vhost; empty ones where it has none.
-    std::optional<core::Permissions> permissions(const std::string& user) const;
+    std::optional<admin::Permissions> permissions(const std::string& user) const;
     std::optional<std::vector<std::string>> disabled_feature_flags() const;
 
   private:

@@ -14,6 +14,16 @@
 
 namespace retryd::http {
 
+// A listening socket.
+
+struct Listener {
+    int fd = -1;
+    config::Http address;  // with the real port
+};
+
+/// Throws Error, with the cause alone. The caller closes it.
+Listener listen_on(const config::Http& settings);
+
 struct Reply {
     int status = 200;
     std::string content_type;

@@ -16,18 +16,16 @@
 #include <vector>
 
 #include "core/compose.h"
-#include "core/dice.h"
+#include "core/decide.h"
 #include "core/policy.h"
 #include "core/time.h"
+#include "relay/acks.h"
 #include "relay/broker.h"
-#include "relay/held.h"
-#include "relay/in_flight.h"
+#include "relay/delayed.h"
+#include "relay/poison.h"
 #include "relay/reporter.h"
-#include "relay/requeues.h"
 #include "relay/routes.h"
-#include "relay/settlements.h"
-#include "relay/suspects.h"
-#include "relay/unroutable.h"
+#include "relay/unconfirmed.h"
 
 namespace retryd::relay {
 

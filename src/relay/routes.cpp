@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "core/names.h"
-#include "relay/in_flight.h"
+#include "relay/unconfirmed.h"
 
 namespace retryd::relay {
 namespace {

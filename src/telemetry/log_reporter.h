@@ -2,17 +2,34 @@
 // cannot be published again once a minute.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "core/time.h"
 #include "relay/reporter.h"
 #include "telemetry/log.h"
-#include "telemetry/seldom.h"
 
 namespace retryd::telemetry {
+
+// What happens to single messages but has to be said: once a minute at most, with how often it happened in between.
+
+class Seldom {
+  public:
+    /// How often it has happened in silence since it was said last, if it may be said again now.
+    std::optional<std::int64_t> may_say(const std::string& what, core::SteadyTime now);
+
+  private:
+    struct Said {
+        core::SteadyTime at{};
+        std::int64_t silent = 0;
+    };
+    std::map<std::string, Said> said_;
+};
 
 class LogReporter : public relay::Reporter {
   public:

@@ -6,11 +6,21 @@
 #include <vector>
 
 #include "core/time.h"
-#include "telemetry/depth.h"
-#include "telemetry/process.h"
-#include "telemetry/tally.h"
+#include "telemetry/stats.h"
+#include "telemetry/status.h"
 
 namespace retryd::telemetry {
+
+// What this process uses, as the system tells it.
+
+struct Process {
+    double cpu_seconds = 0.0;
+    std::uint64_t resident_bytes = 0;
+    std::uint64_t open_files = 0;
+};
+
+/// At this moment. What cannot be found out is 0.
+Process this_process();
 
 /// All that is measured, at one moment.
 struct Measured {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "amqp/tables.h"
+#include "amqp/codec.h"
 #include "support/catch.h"
 
 namespace retryd::amqp::decode_stack_test {

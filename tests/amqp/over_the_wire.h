@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "amqp/tables.h"
+#include "amqp/codec.h"
 #include "support/catch.h"
 
 namespace retryd::test {

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "amqp/tables.h"
+#include "amqp/codec.h"
 
 namespace retryd::test {
 namespace {

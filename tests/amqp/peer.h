@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "amqp/wire.h"
+#include "amqp/frame_socket.h"
 #include "core/message.h"
 
 namespace retryd::test {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "amqp/connection.h"
+#include "amqp/events.h"
 
 namespace retryd::test {
 

@@ -8,7 +8,7 @@
 
 #include "amqp/connection.h"
 #include "amqp/error.h"
-#include "config/uri.h"
+#include "config/addresses.h"
 #include "support/await.h"
 #include "support/environment.h"
 

@@ -1,4 +1,4 @@
-#include "fake_broker.h"
+#include "commands/fake_broker.h"
 
 namespace retryd::commands {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "commands/broker.h"
+#include "commands/common/broker.h"
 
 namespace retryd::commands {
 

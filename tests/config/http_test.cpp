@@ -1,5 +1,5 @@
 // Where the HTTP server listens.
-#include "config/listen_address.h"
+#include "config/addresses.h"
 #include "loading.h"
 
 namespace retryd::config::http_test {

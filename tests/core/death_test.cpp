@@ -2,7 +2,10 @@
 
 #include <limits>
 
+#include "core/compose.h"
+#include "core/compose_scene.h"
 #include "core/headers.h"
+#include "core/names.h"
 #include "support/catch.h"
 
 namespace retryd::core::death_test {
@@ -145,3 +148,322 @@ TEST_CASE("a sum of huge counts stops at the largest number") {
 }
 
 }  // namespace retryd::core::death_test
+
+namespace retryd::core::death_malformed_test {
+namespace {
+
+using namespace test;
+
+constexpr std::string_view error_queue = "retryd.errors";
+
+/// The death read from one entry whose field is replaced, or taken off.
+std::optional<Death> read_with(Headers& headers, std::string_view field, std::optional<Value> value) {
+    const Value deaths = headers.array({headers.death_with(field, value)});
+    return read_death(headers.fields({{"x-death", deaths}}), error_queue);
+}
+
+}  // namespace
+
+TEST_CASE("an x-death that is not an array is no death") {
+    Headers headers;
+    for (const Value& value : headers.one_of_each()) {
+        CAPTURE(describe(value));
+        CHECK_FALSE(read_death(headers.fields({{"x-death", value}}), error_queue).has_value());
+    }
+    CHECK_FALSE(read_death(headers.fields({{"x-death", headers.death({})}}), error_queue).has_value());
+}
+
+TEST_CASE("a newest entry that is not a table is no death, even with readable ones behind it") {
+    Headers headers;
+    for (const Value& value : headers.one_of_each()) {
+        CAPTURE(describe(value));
+        const Value deaths = headers.array({value, headers.death({})});
+        CHECK_FALSE(read_death(headers.fields({{"x-death", deaths}}), error_queue).has_value());
+    }
+}
+
+TEST_CASE("an unreadable entry behind a hop of ours is no death either") {
+    Headers headers;
+    const Value hop = headers.death({.queue = "email.retry.5s", .reason = "expired"});
+    for (const Value& value : {text("email"), headers.death_with("queue", {})}) {
+        const Value deaths = headers.array({hop, value, headers.death({})});
+        CHECK_FALSE(read_death(headers.fields({{"x-death", deaths}}), error_queue).has_value());
+    }
+}
+
+TEST_CASE("a death without a queue, or in one that cannot be, is none") {
+    Headers headers;
+    const std::string longest(longest_queue_name, 'q');
+    const std::string longer = longest + 'q';
+    CHECK_FALSE(read_with(headers, "queue", {}).has_value());
+    CHECK_FALSE(read_with(headers, "queue", number(1)).has_value());
+    CHECK_FALSE(read_with(headers, "queue", text("")).has_value());
+    CHECK_FALSE(read_with(headers, "queue", text("e\nmail")).has_value());
+    CHECK_FALSE(read_with(headers, "queue", text(longer)).has_value());
+    CHECK(read_with(headers, "queue", text(longest)).has_value());
+    CHECK(read_with(headers, "queue", Value{Kind::bytes, "email"})->queue == "email");
+}
+
+TEST_CASE("a death without a reason is none") {
+    Headers headers;
+    CHECK_FALSE(read_with(headers, "reason", {}).has_value());
+    CHECK_FALSE(read_with(headers, "reason", number(1)).has_value());
+    CHECK_FALSE(read_with(headers, "reason", text("")).has_value());
+    CHECK(read_with(headers, "reason", Value{Kind::bytes, "rejected"})->reason == "rejected");
+}
+
+TEST_CASE("a time that is missing, negative or no integer is unknown") {
+    Headers headers;
+    CHECK_FALSE(read_with(headers, "time", {})->time.has_value());
+    CHECK_FALSE(read_with(headers, "time", text("1700000000"))->time.has_value());
+    CHECK_FALSE(read_with(headers, "time", number(-1))->time.has_value());
+    CHECK(read_with(headers, "time", number(0))->time == 0);
+    CHECK(read_with(headers, "time", seconds(0))->time == 0);
+    CHECK(read_with(headers, "time", number(1'700'000'000))->time == 1'700'000'000);
+}
+
+TEST_CASE("an exchange that is missing or no text is empty") {
+    Headers headers;
+    CHECK(read_with(headers, "exchange", {})->exchange == "");
+    CHECK(read_with(headers, "exchange", number(1))->exchange == "");
+    CHECK(read_with(headers, "exchange", text(""))->exchange == "");
+    CHECK(read_with(headers, "exchange", text("amq.topic"))->exchange == "amq.topic");
+}
+
+TEST_CASE("the routing key is the first of routing-keys, empty where there is none") {
+    Headers headers;
+    const auto key_from = [&](std::optional<Value> keys) {
+        return read_with(headers, "routing-keys", keys)->routing_key;
+    };
+    CHECK(key_from(headers.array({text("first"), text("cc")})) == "first");
+    CHECK(key_from({}) == "");
+    CHECK(key_from(headers.array({})) == "");
+    const Value behind = text("behind the end of an empty array");
+    CHECK(key_from(Value{Kind::array, Array{&behind, 0}}) == "");
+    CHECK(key_from(text("order.paid")) == "");
+    CHECK(key_from(headers.array({number(1), text("second")})) == "");
+    CHECK(key_from(headers.table({{"0", text("order.paid")}})) == "");
+}
+
+TEST_CASE("an original expiration that is missing or no text is unknown") {
+    Headers headers;
+    CHECK_FALSE(read_with(headers, "original-expiration", {})->original_expiration.has_value());
+    CHECK_FALSE(read_with(headers, "original-expiration", number(5))->original_expiration.has_value());
+    CHECK(read_with(headers, "original-expiration", text("5"))->original_expiration.value_or("(none)") == "5");
+}
+
+}  // namespace retryd::core::death_malformed_test
+
+// What a shared rung could not send home: how it is known, and how it is composed for its second try.
+
+namespace retryd::core::undelivered_test {
+namespace {
+
+using namespace test;
+
+Table arrived(Headers& headers, const DeathEntry& newest, std::optional<Value> queue) {
+    std::vector<Field> fields{{"x-death", headers.array({headers.death(newest)})}};
+    if (queue) fields.push_back({"retryd-queue", *queue});
+    return headers.fields(fields);
+}
+
+}  // namespace
+
+TEST_CASE("the expiry of a shared rung and the queue's name in our header make an undelivered message") {
+    Headers headers;
+    CHECK(read_undelivered(arrived(headers, {"retryd.shared.5s", "expired"}, text("email"))) == "email");
+    CHECK(read_undelivered(arrived(headers, {"retryd.shared.2m.high", "expired"}, text("email"))) == "email");
+}
+
+TEST_CASE("without a usable name, of another queue or for another reason it is none") {
+    Headers headers;
+    const DeathEntry expired{"retryd.shared.5s", "expired"};
+    CHECK_FALSE(read_undelivered(arrived(headers, expired, std::nullopt)));
+    CHECK_FALSE(read_undelivered(arrived(headers, expired, text(""))));
+    CHECK_FALSE(read_undelivered(arrived(headers, expired, text("two\nlines"))));
+    CHECK_FALSE(read_undelivered(arrived(headers, expired, number(1))));
+    CHECK_FALSE(read_undelivered(arrived(headers, {"retryd.shared.5s", "rejected"}, text("email"))));
+    CHECK_FALSE(read_undelivered(arrived(headers, {"email.retry.5s", "expired"}, text("email"))));
+    CHECK_FALSE(read_undelivered(arrived(headers, {"email", "rejected"}, text("email"))));
+    CHECK_FALSE(read_undelivered(headers.fields({{"x-death", headers.array({})}, {"retryd-queue", text("email")}})));
+    CHECK_FALSE(read_undelivered(headers.fields({{"retryd-queue", text("email")}})));
+}
+
+TEST_CASE("only the newest death counts: a message that came home and died again is no undelivered one") {
+    Headers headers;
+    const Table table = headers.fields(
+        {{"x-death", headers.array({headers.death({"email"}), headers.death({"retryd.shared.5s", "expired"})})},
+         {"retryd-queue", text("email")}});
+    CHECK_FALSE(read_undelivered(table));
+    CHECK(read_death(table, "retryd.errors")->queue == "email");
+}
+
+TEST_CASE("the expiry of a shared rung alone is a hop of ours, not a death") {
+    Headers headers;
+    CHECK_FALSE(read_death(headers.deaths({{"retryd.shared.5s", "expired"}}), "retryd.errors"));
+    CHECK(read_death(headers.deaths({{"retryd.shared.5s", "rejected"}}), "retryd.errors")->queue == "retryd.shared.5s");
+}
+
+TEST_CASE("it goes home as it left its rung: with our headers, without what the broker wrote") {
+    ComposeScene scene;
+    scene.died({"retryd.shared.5s", "expired"}, {{"x-first-death-queue", text("retryd.shared.5s")},
+                                                 {"mine", number(7)},
+                                                 {"retryd-queue", text("email")},
+                                                 {"retryd-attempt", number(3)},
+                                                 {"retryd-cc", text("audit")}});
+    const Story story{{}, read_carried(scene.message.properties.header_table(), "email"), connection_user};
+    ComposeScratch scratch;
+    const Message home = compose_home(scene.message, story, scratch);
+    CHECK(headers_of(home) == "{mine=l:7, retryd-queue=S:email, retryd-attempt=l:3, retryd-cc=S:audit}");
+    CHECK(home.properties.delivery_mode == 2);
+}
+
+TEST_CASE("the producer's routing key is the carried one, else that of the death, and never longer than can be") {
+    Death death;
+    death.routing_key = "order.paid";
+    CHECK(producer_routing_key({death, {}, ""}) == "order.paid");
+    Carried carried;
+    carried.routing_key = "order.new";
+    CHECK(producer_routing_key({death, carried, ""}) == "order.new");
+    CHECK(producer_routing_key({{}, {}, ""}).empty());
+    const std::string long_key(256, 'k');
+    carried.routing_key = long_key;
+    CHECK(producer_routing_key({death, carried, ""}).empty());
+    carried.routing_key = std::string_view{long_key}.substr(1);
+    CHECK(producer_routing_key({death, carried, ""}).size() == 255);
+    carried.routing_key = "\xff\xfe";
+    CHECK(producer_routing_key({death, carried, ""}).empty());
+}
+
+}  // namespace retryd::core::undelivered_test
+
+namespace retryd::core::carried_test {
+namespace {
+
+using namespace test;
+
+/// What a message that retryd sent back to the queue `email` carries.
+std::vector<Field> all_of_ours(Headers& headers) {
+    return {{"retryd-queue", text("email")},
+            {"retryd-attempt", number(4)},
+            {"retryd-reason", text("rejected")},
+            {"retryd-first-death", seconds(1'700'000'000)},
+            {"retryd-exchange", text("shop")},
+            {"retryd-routing-key", text("order.paid")},
+            {"retryd-user-id", text("alice")},
+            {"retryd-expiration", text("60000")},
+            {"retryd-cc", headers.array({text("audit")})},
+            {"retryd-bcc", headers.array({text("spy")})}};
+}
+
+/// The same with one header of another value.
+Carried read_with(Headers& headers, std::string_view name, const Value& value) {
+    auto fields = all_of_ours(headers);
+    for (Field& field : fields) {
+        if (field.name == name) field.value = value;
+    }
+    return read_carried(headers.fields(std::move(fields)), "email");
+}
+
+bool carries_nothing(const Carried& carried) {
+    return carried.attempt == 0 && !carried.first_death && !carried.exchange && !carried.routing_key &&
+           !carried.user_id && !carried.expiration && carried.cc == nullptr && carried.bcc == nullptr;
+}
+
+}  // namespace
+
+TEST_CASE("a message carries its story back from the rung") {
+    Headers headers;
+    const Table table = headers.fields(all_of_ours(headers));
+    const Carried carried = read_carried(table, "email");
+    CHECK(carried.attempt == 4);
+    CHECK(carried.first_death == 1'700'000'000);
+    CHECK(carried.exchange.value_or("(none)") == "shop");
+    CHECK(carried.routing_key.value_or("(none)") == "order.paid");
+    CHECK(carried.user_id.value_or("(none)") == "alice");
+    CHECK(carried.expiration.value_or("(none)") == "60000");
+    CHECK(carried.cc == find(table, "retryd-cc"));
+    CHECK(carried.bcc == find(table, "retryd-bcc"));
+}
+
+TEST_CASE("a message that is new to us carries nothing") {
+    Headers headers;
+    CHECK(carries_nothing(read_carried(Table{}, "email")));
+    CHECK(carries_nothing(read_carried(headers.fields({{"retryd-queue", text("email")}}), "email")));
+    CHECK(carries_nothing(read_carried(headers.fields({{"attempt", number(4)}, {"queue", text("email")}}), "email")));
+}
+
+TEST_CASE("headers copied into a message for another queue hand on nothing") {
+    Headers headers;
+    const Table table = headers.fields(all_of_ours(headers));
+    for (const std::string_view other : {"sms", "emai", "emails", "Email", ""}) {
+        CAPTURE(other);
+        CHECK(carries_nothing(read_carried(table, other)));
+    }
+}
+
+TEST_CASE("headers that name no queue, or not as text, hand on nothing") {
+    Headers headers;
+    auto fields = all_of_ours(headers);
+    fields.erase(fields.begin());
+    CHECK(carries_nothing(read_carried(headers.fields(fields), "email")));
+    CHECK(carries_nothing(read_carried(headers.fields(fields), "")));
+    CHECK(carries_nothing(read_with(headers, "retryd-queue", number(1))));
+    CHECK(carries_nothing(read_with(headers, "retryd-queue", headers.array({text("email")}))));
+}
+
+TEST_CASE("an attempt is read in every width of integer") {
+    Headers headers;
+    for (const Kind kind : {Kind::int8, Kind::int16, Kind::int32, Kind::int64})
+        CHECK(read_with(headers, "retryd-attempt", {kind, std::int64_t{9}}).attempt == 9);
+    for (const Kind kind : {Kind::uint8, Kind::uint16, Kind::uint32, Kind::uint64})
+        CHECK(read_with(headers, "retryd-attempt", {kind, std::uint64_t{9}}).attempt == 9);
+}
+
+TEST_CASE("an attempt that is negative or no integer is none") {
+    Headers headers;
+    for (const Value& value :
+         {number(-1), number(std::numeric_limits<std::int64_t>::min()), text("4"), Value{Kind::float64, 4.0},
+          Value{Kind::boolean, true}, Value{}, Value{Kind::uint64, std::numeric_limits<std::uint64_t>::max()}}) {
+        CAPTURE(describe(value));
+        CHECK(read_with(headers, "retryd-attempt", value).attempt == 0);
+    }
+    CHECK(read_with(headers, "retryd-attempt", number(0)).attempt == 0);
+    CHECK(read_with(headers, "retryd-attempt", number(1)).attempt == 1);
+}
+
+TEST_CASE("a huge attempt is taken at its word: it parks the message, and nothing worse") {
+    Headers headers;
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    CHECK(read_with(headers, "retryd-attempt", number(most)).attempt == most);
+}
+
+TEST_CASE("a first death that is negative or no integer is unknown") {
+    Headers headers;
+    for (const Value& value : {number(-1), text("1700000000"), Value{}})
+        CHECK_FALSE(read_with(headers, "retryd-first-death", value).first_death.has_value());
+    CHECK(read_with(headers, "retryd-first-death", number(0)).first_death == 0);
+    CHECK(read_with(headers, "retryd-first-death", number(17)).first_death == 17);
+}
+
+TEST_CASE("texts of another type are as if they were not there") {
+    Headers headers;
+    CHECK_FALSE(read_with(headers, "retryd-exchange", number(1)).exchange.has_value());
+    CHECK_FALSE(read_with(headers, "retryd-routing-key", number(1)).routing_key.has_value());
+    CHECK_FALSE(read_with(headers, "retryd-user-id", number(1)).user_id.has_value());
+    CHECK_FALSE(read_with(headers, "retryd-expiration", number(1)).expiration.has_value());
+}
+
+TEST_CASE("one header of a wrong type does not hide the others") {
+    Headers headers;
+    const Carried carried = read_with(headers, "retryd-first-death", text("yesterday"));
+    CHECK(carried.attempt == 4);
+    CHECK(carried.exchange.value_or("(none)") == "shop");
+}
+
+TEST_CASE("an empty exchange, the default one, is an exchange") {
+    Headers headers;
+    CHECK(read_with(headers, "retryd-exchange", text("")).exchange == std::optional<std::string_view>{""});
+}
+
+}  // namespace retryd::core::carried_test

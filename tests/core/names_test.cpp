@@ -1,6 +1,8 @@
 #include "core/names.h"
 
 #include <set>
+#include <string>
+#include <string_view>
 
 #include "core/duration.h"
 #include "support/catch.h"
@@ -161,3 +163,236 @@ TEST_CASE("a name that is not UTF-8 is no queue's: the broker ends the connectio
 }
 
 }  // namespace retryd::core::names_test
+
+namespace retryd::core::glob_test {
+namespace {
+
+/// The definition, taken literally: what a glob means, not how to match one fast.
+bool matches_by_definition(std::string_view glob, std::string_view name) {
+    if (glob.empty()) return name.empty();
+    if (glob.front() == '*') {
+        return matches_by_definition(glob.substr(1), name) ||
+               (!name.empty() && matches_by_definition(glob, name.substr(1)));
+    }
+    if (name.empty() || (glob.front() != '?' && glob.front() != name.front())) return false;
+    return matches_by_definition(glob.substr(1), name.substr(1));
+}
+
+/// The `index`-th string over `alphabet`, shortest first.
+std::string nth_string(std::string_view alphabet, std::size_t index) {
+    std::string made;
+    for (; index > 0; index = (index - 1) / alphabet.size())
+        made.push_back(alphabet[(index - 1) % alphabet.size()]);
+    return made;
+}
+
+}  // namespace
+
+TEST_CASE("a pattern without a star or question mark matches itself only") {
+    CHECK(glob_matches("email", "email"));
+    CHECK_FALSE(glob_matches("email", "emai"));
+    CHECK_FALSE(glob_matches("email", "emails"));
+    CHECK_FALSE(glob_matches("email", "Email"));
+    CHECK_FALSE(glob_matches("email", ""));
+    CHECK(glob_matches("a.b[c]{d}\\", "a.b[c]{d}\\"));
+}
+
+TEST_CASE("a star stands for any run of characters, the empty one and dots included") {
+    CHECK(glob_matches("*", ""));
+    CHECK(glob_matches("*", "anything.at.all"));
+    CHECK(glob_matches("webhook.*", "webhook."));
+    CHECK(glob_matches("webhook.*", "webhook.eu.west"));
+    CHECK_FALSE(glob_matches("webhook.*", "webhook"));
+    CHECK(glob_matches("*.retry", "a.retry.retry"));
+    CHECK(glob_matches("a*b*c", "a-b-b-c"));
+    CHECK_FALSE(glob_matches("a*b*c", "a-c-b"));
+    CHECK(glob_matches("a**b", "ab"));
+    CHECK(glob_matches("a***", "a"));
+}
+
+TEST_CASE("a question mark stands for one byte, never for none") {
+    CHECK(glob_matches("shard-?", "shard-7"));
+    CHECK_FALSE(glob_matches("shard-?", "shard-"));
+    CHECK_FALSE(glob_matches("shard-?", "shard-77"));
+    CHECK(glob_matches("?*", "x"));
+    CHECK_FALSE(glob_matches("?*", ""));
+    CHECK(glob_matches("*?", "xyz"));
+    CHECK(glob_matches("caf??", "café"));
+    CHECK_FALSE(glob_matches("caf?", "café"));
+}
+
+TEST_CASE("only the pattern given is read, whatever stands behind it") {
+    const std::string_view star = "a*";
+    CHECK_FALSE(glob_matches(star.substr(0, 1), "ab"));
+    const std::string_view mark = "a?";
+    CHECK_FALSE(glob_matches(mark.substr(0, 1), "ab"));
+    const std::string_view name = "abc";
+    CHECK(glob_matches("ab", name.substr(0, 2)));
+    CHECK_FALSE(glob_matches("abc", name.substr(0, 2)));
+}
+
+TEST_CASE("every short pattern matches what its definition says") {
+    std::string first_difference;
+    for (std::size_t g = 0; g <= 1364 && first_difference.empty(); ++g) {  // all patterns of up to 5 of these four
+        const std::string glob = nth_string("ab*?", g);
+        for (std::size_t n = 0; n <= 62; ++n) {  // all names of up to 5 of these two
+            const std::string name = nth_string("ab", n);
+            if (glob_matches(glob, name) != matches_by_definition(glob, name)) first_difference = glob + " on " + name;
+        }
+    }
+    CHECK(first_difference == "");
+}
+
+TEST_CASE("a pattern of many stars does not blow up") {
+    std::string glob;
+    for (int i = 0; i < 60; ++i)
+        glob += "a*";
+    const std::string name(255, 'a');
+    CHECK(glob_matches(glob, name));
+    CHECK_FALSE(glob_matches(glob + "b", name));
+    CHECK_FALSE(glob_matches(std::string(250, '*') + "b", name));
+    CHECK_FALSE(glob_matches("*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*a*?b", name));
+}
+
+TEST_CASE("a glob is what has a star or a question mark") {
+    CHECK(is_glob("*"));
+    CHECK(is_glob("webhook.*"));
+    CHECK(is_glob("shard-?"));
+    CHECK_FALSE(is_glob("email"));
+    CHECK_FALSE(is_glob(""));
+    CHECK_FALSE(is_glob("a[b]"));
+}
+
+}  // namespace retryd::core::glob_test
+
+namespace retryd::core::made_rung_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+const BrokerFeatures rabbit_4_0 = features_of({4, 0, 5});
+
+Ladder ladder_of(std::vector<Milliseconds> steps, ReturnPath path) {
+    Ladder ladder;
+    ladder.name = "all";
+    ladder.steps = std::move(steps);
+    ladder.return_path = path;
+    return ladder;
+}
+
+Entry entry(const std::string& match, const Ladder& ladder) {
+    Entry made;
+    made.match = match;
+    made.ladder = ladder;
+    return made;
+}
+
+Policy policy_of(const std::string& match, const Ladder& ladder) {
+    Policy policy;
+    policy.entries = {entry(match, ladder)};
+    return policy;
+}
+
+/// The queue that is declared for a rung.
+QueueSpec queue_of(const Ladder& ladder, const std::string& work_queue, Milliseconds delay, bool high = false) {
+    for (const TopologyItem& item : rung_topology({}, ladder, work_queue, delay, high, rabbit_4_0)) {
+        if (const auto* queue = std::get_if<QueueSpec>(&item)) return *queue;
+    }
+    FAIL("a rung without a queue");
+    return {};
+}
+
+std::optional<MadeRung> made(const QueueSpec& queue) {
+    return made_rung(queue.name, queue.arguments);
+}
+
+QueueSpec without(QueueSpec queue, const std::string& argument) {
+    std::erase_if(queue.arguments, [&](const auto& each) { return each.first == argument; });
+    return queue;
+}
+
+}  // namespace
+
+TEST_CASE("what is declared as a rung is known as one again") {
+    const std::string longest(255, 'q');
+    for (const bool high : {false, true}) {
+        const Ladder own = ladder_of({90s}, ReturnPath::queue);
+        CHECK(made(queue_of(own, "email", 90s, high)) == MadeRung{"email", ReturnPath::queue, 90s});
+        CHECK(made(queue_of(own, longest, 90s, high)) == MadeRung{longest, ReturnPath::queue, 90s});
+        const Ladder shared = ladder_of({90s}, ReturnPath::headers);
+        CHECK(made(queue_of(shared, "email", 90s, high)) == MadeRung{"all", ReturnPath::headers, 90s});
+    }
+}
+
+TEST_CASE("a queue is no rung of ours without the arguments that go with its name") {
+    QueueSpec rung = queue_of(ladder_of({90s}, ReturnPath::queue), "email", 90s);
+    for (const char* argument : {"x-message-ttl", "x-dead-letter-exchange", "x-dead-letter-routing-key"}) {
+        CAPTURE(argument);
+        CHECK_FALSE(made(without(rung, argument)));
+    }
+    CHECK_FALSE(made_rung("sms.retry.1m30s", rung.arguments));
+    CHECK_FALSE(made_rung("email.retry.90s", rung.arguments));
+    CHECK_FALSE(made_rung("email.retry.1m", rung.arguments));
+    CHECK_FALSE(made_rung(
+        "email.retry.1m30s",
+        {{"x-message-ttl", "90000"}, {"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", "email"}}));
+
+    const QueueSpec shared = queue_of(ladder_of({90s}, ReturnPath::headers), "email", 90s);
+    CHECK_FALSE(made(without(shared, "x-message-ttl")));
+    CHECK_FALSE(made(without(shared, "x-dead-letter-exchange")));
+    CHECK_FALSE(made_rung("retryd.all.1m", shared.arguments));
+    CHECK_FALSE(made_rung("retryd.parked", shared.arguments));
+    CHECK_FALSE(made_rung("all.1m30s", shared.arguments));
+    QueueSpec elsewhere = shared;
+    elsewhere.arguments.emplace_back("x-dead-letter-routing-key", "email");
+    CHECK_FALSE(made(elsewhere));
+}
+
+TEST_CASE("the queues of ours that are no rungs are not taken for such") {
+    CHECK_FALSE(made(error_queue_spec({}, rabbit_4_0)));
+    CHECK_FALSE(made(parking_queue_spec("email.parked", rabbit_4_0)));
+    CHECK_FALSE(made_rung("email", {}));
+}
+
+TEST_CASE("a delay that no rung can have is no rung") {
+    for (const std::int64_t ttl : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{longest_ttl.count() + 1}}) {
+        CAPTURE(ttl);
+        CHECK_FALSE(made_rung(
+            "email.retry.0ms",
+            {{"x-message-ttl", ttl}, {"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", "email"}}));
+    }
+}
+
+TEST_CASE("a work queue's rung is in use while an entry leads there") {
+    const Ladder ladder = ladder_of({5s, 30s}, ReturnPath::queue);
+    const MadeRung rung{"web.a", ReturnPath::queue, 30s};
+    CHECK(is_in_use(policy_of("web.a", ladder), rung));
+    CHECK(is_in_use(policy_of("web.*", ladder), rung));
+    CHECK_FALSE(is_in_use(policy_of("web.b", ladder), rung));
+    CHECK_FALSE(is_in_use(policy_of("web.*", ladder_of({5s}, ReturnPath::queue)), rung));
+    CHECK_FALSE(is_in_use(policy_of("web.*", ladder_of({5s, 30s}, ReturnPath::headers)), rung));
+
+    Policy shadowed = policy_of("web.*", ladder_of({5s}, ReturnPath::queue));
+    shadowed.entries.push_back(entry("web.a", ladder));
+    CHECK_FALSE(is_in_use(shadowed, rung));
+}
+
+TEST_CASE("a shared rung is in use while any entry climbs its ladder") {
+    const MadeRung rung{"all", ReturnPath::headers, 30s};
+    CHECK(is_in_use(policy_of("email", ladder_of({5s, 30s}, ReturnPath::headers)), rung));
+    CHECK_FALSE(is_in_use(policy_of("email", ladder_of({5s}, ReturnPath::headers)), rung));
+    CHECK_FALSE(is_in_use(policy_of("email", ladder_of({5s, 30s}, ReturnPath::queue)), rung));
+    Ladder other = ladder_of({5s, 30s}, ReturnPath::headers);
+    other.name = "other";
+    CHECK_FALSE(is_in_use(policy_of("email", other), rung));
+}
+
+TEST_CASE("every lane is in use") {
+    Ladder ladder = ladder_of({10s}, ReturnPath::queue);
+    ladder.jitter = {20, 3};
+    for (const Milliseconds lane : {8s, 9s, 10s})
+        CHECK(is_in_use(policy_of("email", ladder), {"email", ReturnPath::queue, lane}));
+    CHECK_FALSE(is_in_use(policy_of("email", ladder), {"email", ReturnPath::queue, 7s}));
+}
+
+}  // namespace retryd::core::made_rung_test

@@ -1,5 +1,6 @@
 #include "core/topology.h"
 
+#include "core/names.h"
 #include "support/catch.h"
 
 namespace retryd::core::topology_test {
@@ -141,3 +142,228 @@ TEST_CASE("a delay that stands several times in a ladder is one rung, in the ord
 }
 
 }  // namespace retryd::core::topology_test
+
+namespace retryd::core::shared_rung_test {
+namespace {
+
+using namespace std::chrono_literals;
+
+const BrokerFeatures rabbit_3_9 = features_of({3, 9, 29});
+const BrokerFeatures rabbit_4_0 = features_of({4, 0, 5});
+
+Ladder shared_ladder() {
+    Ladder ladder{"shared", {5s}};
+    ladder.return_path = ReturnPath::headers;
+    return ladder;
+}
+
+}  // namespace
+
+TEST_CASE("a shared rung is a fanout exchange and a queue of one name, behind which the return exchange lies") {
+    Policy policy;
+    policy.error_exchange = "my.errors";
+    const Topology rung = rung_topology(policy, shared_ladder(), "email", 5s, false, rabbit_4_0);
+    const Arguments to_return{{"x-queue-type", "quorum"},
+                              {"x-message-ttl", std::int64_t{5000}},
+                              {"x-dead-letter-exchange", "retryd.return"},
+                              {"x-dead-letter-strategy", "at-least-once"},
+                              {"x-overflow", "reject-publish"}};
+    CHECK(rung == Topology{ExchangeSpec{"retryd.return", "headers", {{"alternate-exchange", "my.errors"}}},
+                           ExchangeSpec{"retryd.shared.5s", "fanout", {}}, QueueSpec{"retryd.shared.5s", to_return, {}},
+                           BindingSpec{"retryd.shared.5s", "retryd.shared.5s", "", {}}});
+}
+
+TEST_CASE("a shared rung is the same for all work queues, and classic before 3.10") {
+    CHECK(rung_topology({}, shared_ladder(), "email", 5s, false, rabbit_4_0) ==
+          rung_topology({}, shared_ladder(), "other", 5s, false, rabbit_4_0));
+    const Topology old = rung_topology({}, shared_ladder(), "email", 5s, false, rabbit_3_9);
+    CHECK(std::get<QueueSpec>(old[2]).arguments == Arguments{{"x-queue-type", "classic"},
+                                                             {"x-message-ttl", std::int64_t{5000}},
+                                                             {"x-dead-letter-exchange", "retryd.return"}});
+}
+
+TEST_CASE("a work queue is bound to the return exchange by its name in a header") {
+    CHECK(home_binding("email") ==
+          BindingSpec{"email", "retryd.return", "", {{"x-match", "all"}, {"retryd-queue", "email"}}});
+}
+
+TEST_CASE("a shared rung is known by its name, and nothing else is taken for one") {
+    for (const auto delay : {1ms, 300000ms, 5400000ms}) {
+        CHECK(looks_like_shared_rung(shared_rung_name("shared", delay, false)));
+        CHECK(looks_like_shared_rung(shared_rung_name("a-b_1", delay, true)));
+    }
+    for (const char* name :
+         {"retryd.errors", "retryd.parked", "retryd.5s", "retryd..5s", "my.shared.5s", "retryd.shared.",
+          "retryd.shared.5s.low", "retryd.shared.soon", "retryd.a.b.5s", "retryd.shared.5s.high.high"}) {
+        CAPTURE(name);
+        CHECK_FALSE(looks_like_shared_rung(name));
+    }
+}
+
+TEST_CASE("lanes lie evenly between the delay less the width and the delay") {
+    CHECK(lanes_of(10s, {20, 5}) == std::vector<Milliseconds>{8s, 8500ms, 9s, 9500ms, 10s});
+    CHECK(lanes_of(10s, {20, 2}) == std::vector<Milliseconds>{8s, 10s});
+    CHECK(lanes_of(10s, {}) == std::vector<Milliseconds>{10s});
+    CHECK(lanes_of(3ms, {99, 4}) == std::vector<Milliseconds>{1ms, 1ms, 2ms, 3ms});
+}
+
+TEST_CASE("every lane is one roll of the dice away, and none is taken by a roll out of range") {
+    const Jitter jitter{20, 5};
+    CHECK(lane_of(10s, jitter, 0.0) == 8s);
+    CHECK(lane_of(10s, jitter, 0.2) == 8500ms);
+    CHECK(lane_of(10s, jitter, 0.59) == 9s);
+    CHECK(lane_of(10s, jitter, 0.99) == 10s);
+    CHECK(lane_of(10s, jitter, 1.0) == 10s);
+    CHECK(lane_of(10s, jitter, -1.0) == 8s);
+}
+
+TEST_CASE("the rungs of a ladder with lanes are all lanes of all steps, each delay once") {
+    Ladder ladder{"l", {10s, 8s, 10s}};
+    ladder.jitter = {20, 2};
+    CHECK(distinct_delays(ladder) == std::vector<Milliseconds>{8s, 10s, 6400ms});
+}
+
+TEST_CASE("parking is a queue of ours or an exchange that has to be there") {
+    CHECK(parking_topology({"{queue}.parked", "", std::nullopt}, "email", rabbit_4_0) ==
+          Topology{parking_queue_spec("email.parked", rabbit_4_0)});
+    CHECK(parking_topology({"", "team.dlx", "x"}, "email", rabbit_4_0) == Topology{ForeignExchange{"team.dlx"}});
+}
+
+TEST_CASE("before 3.10 the name of a parking queue is cut to what such a broker can make") {
+    const std::string work_queue(255, 'q');
+    const Parking parked{"{queue}.parked"};
+    CHECK(parking_queue_of(parked, work_queue, rabbit_4_0).size() == 255);
+    CHECK(parking_queue_of(parked, work_queue, rabbit_3_9).size() == 200);
+    CHECK(parking_queue_of(parked, "email", rabbit_3_9) == "email.parked");
+}
+
+}  // namespace retryd::core::shared_rung_test
+
+namespace retryd::core::wanted_test {
+namespace {
+
+using namespace std::chrono_literals;
+using Lines = std::vector<std::string>;
+
+const BrokerFeatures rabbit_4_0 = features_of({4, 0, 5});
+
+Ladder ladder_of(const std::string& name, std::vector<Milliseconds> steps, ReturnPath path) {
+    Ladder ladder;
+    ladder.name = name;
+    ladder.steps = std::move(steps);
+    ladder.return_path = path;
+    return ladder;
+}
+
+Ladder own(std::vector<Milliseconds> steps) {
+    return ladder_of("own", std::move(steps), ReturnPath::queue);
+}
+
+Ladder shared(std::vector<Milliseconds> steps) {
+    return ladder_of("all", std::move(steps), ReturnPath::headers);
+}
+
+Entry entry(const std::string& match, const Ladder& ladder, const Parking& parked = {"{queue}.parked", "", {}}) {
+    Entry made;
+    made.match = match;
+    made.ladder = ladder;
+    made.parked = parked;
+    return made;
+}
+
+Policy policy_of(std::vector<Entry> entries) {
+    Policy policy;
+    policy.entries = std::move(entries);
+    return policy;
+}
+
+/// `role: name (serves)`, without the four of the base.
+Lines lines_of(const Policy& policy) {
+    Lines lines;
+    for (const Wanted& each : wanted(policy, rabbit_4_0)) {
+        std::string line = std::string{to_string(each.role)} + ": " + name_of(each.item);
+        if (!each.work_queue.empty()) line += " (" + each.work_queue + ")";
+        if (!each.ladder.empty()) line += " (ladder " + each.ladder + ")";
+        lines.push_back(line);
+    }
+    REQUIRE(lines.size() >= 4);
+    lines.erase(lines.begin(), lines.begin() + 4);
+    return lines;
+}
+
+}  // namespace
+
+TEST_CASE("what every configuration wants comes first") {
+    const Policy policy;
+    const auto all = wanted(policy, rabbit_4_0);
+    const Topology base = base_topology(policy, rabbit_4_0);
+    REQUIRE(all.size() == base.size());
+    for (std::size_t i = 0; i < base.size(); ++i)
+        CHECK(all[i].item == base[i]);
+    using Role = Wanted::Role;
+    CHECK(all[0].role == Role::error_exchange);
+    CHECK(all[1].role == Role::catch_all);
+    CHECK(all[2].role == Role::error_queue);
+    CHECK(all[3].role == Role::error_binding);
+}
+
+TEST_CASE("an exact entry wants its rungs, each once, and its parking") {
+    CHECK(
+        lines_of(policy_of({entry("email", own({5s, 30s, 30s, 5s}))})) ==
+        Lines{"rung: email.retry.5s (email)", "rung: email.retry.30s (email)", "parking queue: email.parked (email)"});
+}
+
+TEST_CASE("lanes are rungs too") {
+    Ladder ladder = own({10s});
+    ladder.jitter = {20, 3};
+    CHECK(lines_of(policy_of({entry("email", ladder)})) ==
+          Lines{"rung: email.retry.8s (email)", "rung: email.retry.9s (email)", "rung: email.retry.10s (email)",
+                "parking queue: email.parked (email)"});
+}
+
+TEST_CASE("a shared ladder is wanted once, and each exact work queue's way home") {
+    CHECK(lines_of(policy_of({entry("email", shared({5s})), entry("sms", shared({5s}))})) ==
+          Lines{"return exchange: retryd.return", "rung exchange: retryd.all.5s (ladder all)",
+                "rung: retryd.all.5s (ladder all)", "rung binding: retryd.all.5s → retryd.all.5s (ladder all)",
+                "parking queue: email.parked (email)", "home binding: retryd.return → email (email)",
+                "parking queue: sms.parked (sms)", "home binding: retryd.return → sms (sms)"});
+}
+
+TEST_CASE("of a glob only what is the same for all its queues is wanted") {
+    CHECK(lines_of(policy_of({entry("a.*", own({5s}))})).empty());
+    CHECK(lines_of(policy_of({entry("a.*", own({5s}), {"graveyard", "", {}})})) ==
+          Lines{"parking queue: graveyard (a.*)"});
+    CHECK(lines_of(policy_of({entry("a.*", shared({5s}))})) ==
+          Lines{"return exchange: retryd.return", "rung exchange: retryd.all.5s (ladder all)",
+                "rung: retryd.all.5s (ladder all)", "rung binding: retryd.all.5s → retryd.all.5s (ladder all)"});
+}
+
+TEST_CASE("exchanges of somebody else's are wanted, and those that lead to the error queue are bound") {
+    Policy policy = policy_of({entry("a.*", own({5s}), {"", "graves", "{queue}"})});
+    policy.error_bindings = {{"legacy", "#"}, {"legacy", "a.#"}};
+    CHECK(lines_of(policy) == Lines{"error binding: legacy → retryd.errors", "error binding: legacy → retryd.errors",
+                                    "parking exchange: graves (a.*)"});
+}
+
+TEST_CASE("an exact entry that an earlier one catches wants nothing") {
+    CHECK(lines_of(policy_of({entry("*", own({5s})), entry("email", own({7s}))})).empty());
+}
+
+TEST_CASE("items are those that the daemon declares") {
+    const Policy policy = policy_of({entry("email", shared({5s}))});
+    const auto all = wanted(policy, rabbit_4_0);
+    const Topology rung = rung_topology(policy, policy.entries[0].ladder, "email", 5s, false, rabbit_4_0);
+    REQUIRE(all.size() == 4 + rung.size() + 2);
+    for (std::size_t i = 0; i < rung.size(); ++i)
+        CHECK(all[4 + i].item == rung[i]);
+    CHECK(all.back().item == TopologyItem{home_binding("email")});
+}
+
+TEST_CASE("globs are on demand") {
+    const Policy policy = policy_of({entry("email", own({5s})), entry("a.*", own({5s}))});
+    const auto found = on_demand(policy);
+    REQUIRE(found.size() == 1);
+    CHECK(found[0] == &policy.entries[1]);
+}
+
+}  // namespace retryd::core::wanted_test

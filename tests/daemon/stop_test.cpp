@@ -1,7 +1,6 @@
-#include "daemon/stop.h"
-
 #include <thread>
 
+#include "daemon/run.h"
 #include "support/catch.h"
 
 namespace retryd::daemon::stop_test {

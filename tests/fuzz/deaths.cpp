@@ -3,7 +3,7 @@
 #include <deque>
 #include <vector>
 
-#include "core/compose_replay.h"
+#include "admin/replay.h"
 #include "fuzz/require.h"
 #include "fuzz/rounds.h"
 #include "fuzz/targets.h"
@@ -174,14 +174,14 @@ class Forger {
 
 /// Whatever it tells, a parked message goes home with a fresh count and with that said in a header that stays small.
 void send_back(const core::Message& parked, std::string_view to) {
-    const core::ReplayStamp stamp{1'800'000'000, "0123456789abcdef", "email.parked"};
-    core::ReplayScratch scratch;
+    const admin::ReplayStamp stamp{1'800'000'000, "0123456789abcdef", "email.parked"};
+    admin::ReplayScratch scratch;
     const Table told = parked.properties.header_table();
     const core::Message home =
-        core::compose_replay(parked, core::read_parked(told, "retryd.errors"), to, stamp, "retryd", scratch);
+        admin::compose_replay(parked, admin::read_parked(told, "retryd.errors"), to, stamp, "retryd", scratch);
     const Table headers = home.properties.header_table();
-    require(core::newest_replay_id(headers) == stamp.id, "a replay is written down");
-    require(core::read_replays(headers).size() <= core::most_replays, "of replays only the newest stay");
+    require(admin::newest_replay_id(headers) == stamp.id, "a replay is written down");
+    require(admin::read_replays(headers).size() <= admin::most_replays, "of replays only the newest stay");
     require(core::read_carried(headers, to).attempt == 0, "a replayed message begins anew");
     for (const std::string_view gone : {"x-death"sv, "x-delivery-count"sv, "CC"sv, "BCC"sv, "retryd-parked-reason"sv})
         require(core::find(headers, gone) == nullptr, "a replayed message leaves its past behind");

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "amqp/tables.h"
+#include "amqp/codec.h"
 #include "core/message.h"
 
 namespace retryd::fuzz {

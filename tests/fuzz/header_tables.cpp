@@ -1,9 +1,9 @@
 // The bytes of a content header, through the functions that the dispatcher uses for a delivery.
 #include <memory>
 
-#include "amqp/content.h"
+#include "amqp/codec.h"
 #include "amqp/decode_stack.h"
-#include "amqp/tables.h"
+#include "amqp/receive.h"
 #include "fuzz/require.h"
 #include "fuzz/rounds.h"
 #include "fuzz/targets.h"

@@ -1,12 +1,12 @@
-// What answers at the URL of the management API, be it RabbitMQ or something else. Stands in for http/get.cpp: here no
-// socket is opened, the answer is the fuzzer's.
+// What answers at the URL of the management API, be it RabbitMQ or something else. Stands in for http/client.cpp: here
+// no socket is opened, the answer is the fuzzer's.
 #include "http/management.h"
 
-#include "core/made_rung.h"
+#include "core/names.h"
 #include "fuzz/bytes.h"
 #include "fuzz/require.h"
 #include "fuzz/targets.h"
-#include "http/get.h"
+#include "http/client.h"
 
 namespace retryd::http {
 namespace {

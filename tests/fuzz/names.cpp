@@ -4,13 +4,11 @@
 #include <string>
 #include <vector>
 
-#include "config/size.h"
-#include "config/steps.h"
+#include "config/scalars.h"
 #include "core/broker_features.h"
 #include "core/duration.h"
-#include "core/made_rung.h"
+#include "core/text.h"
 #include "core/topology.h"
-#include "core/utf8.h"
 #include "fuzz/bytes.h"
 #include "fuzz/require.h"
 #include "fuzz/targets.h"

@@ -5,8 +5,8 @@
 
 #include "core/decide.h"
 #include "core/duration.h"
+#include "core/message.h"
 #include "core/names.h"
-#include "core/owned_message.h"
 #include "core/topology.h"
 #include "fuzz/composed.h"
 #include "fuzz/require.h"

@@ -3,8 +3,8 @@
 #include <array>
 #include <vector>
 
+#include "core/message.h"
 #include "core/names.h"
-#include "core/owned_message.h"
 #include "fuzz/require.h"
 
 namespace retryd::fuzz {

@@ -1,8 +1,7 @@
 #include <cctype>
 #include <optional>
 
-#include "config/management_url.h"
-#include "config/uri.h"
+#include "config/addresses.h"
 #include "fuzz/require.h"
 #include "fuzz/targets.h"
 

@@ -6,12 +6,11 @@
 #include <set>
 #include <sstream>
 
-#include "commands/meaning_json.h"
-#include "commands/meaning_text.h"
+#include "commands/check/check_json.h"
+#include "commands/check/check_text.h"
 #include "core/fingerprint.h"
-#include "core/made_rung.h"
 #include "core/names.h"
-#include "core/wanted.h"
+#include "core/topology.h"
 #include "fuzz/require.h"
 
 namespace retryd::fuzz {

@@ -12,7 +12,7 @@
 #include <thread>
 #include <vector>
 
-#include "http/error.h"
+#include "http/client.h"
 #include "http/page.h"
 #include "support/await.h"
 #include "support/catch.h"

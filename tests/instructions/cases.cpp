@@ -4,7 +4,7 @@
 
 #include "instructions/quiet_broker.h"
 #include "instructions/scenes.h"
-#include "telemetry/tally.h"
+#include "telemetry/stats.h"
 
 namespace retryd::instructions {
 namespace {

@@ -23,10 +23,14 @@ constexpr std::array impure_calls{
 };
 constexpr std::array impure_names{"random_device", "mt19937", "mt19937_64", "cout", "cerr", "clog", "cin"};
 
+bool is_pure(const std::string& folder) {
+    return folder == "core" || folder == "relay" || folder == "admin";
+}
+
 /// Only the standard library's own headers have neither a dot nor a slash.
 bool may_include(const std::string& header) {
     const std::string folder = folder_of(header);
-    if (folder == "core" || folder == "relay") return true;
+    if (is_pure(folder)) return true;
     if (header.find_first_of("./") != std::string::npos) return false;
     return std::find(impure_headers.begin(), impure_headers.end(), header) == impure_headers.end();
 }
@@ -48,7 +52,7 @@ int line_of(const std::string& code, std::string_view name, bool called) {
 Violations impure(const Sources& sources) {
     Violations found;
     for (const auto& [path, source] : sources) {
-        if (folder_of(path) != "core" && folder_of(path) != "relay") continue;
+        if (!is_pure(folder_of(path))) continue;
         const auto add = [&found, &where = path](int line, const std::string& what) {
             if (line > 0) found.push_back(where + ':' + std::to_string(line) + ": " + what + " is not pure");
         };

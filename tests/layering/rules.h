@@ -10,8 +10,8 @@ namespace retryd::layering {
 
 using Violations = std::vector<std::string>;
 
-/// core <- relay, config <- amqp, telemetry, http <- commands, daemon <- main.cpp: an include points down or stays
-/// in its folder, never up, never sideways.
+/// core <- relay, config <- admin <- amqp, telemetry, http <- commands, daemon <- main.cpp: an include points down or
+/// stays in its folder, never up, never sideways.
 Violations points_up_or_sideways(const Sources& sources);
 
 /// Each library has a home: rabbitmq-c in amqp, yaml-cpp in config, spdlog and prometheus-cpp in telemetry, libcurl and
@@ -19,7 +19,7 @@ Violations points_up_or_sideways(const Sources& sources);
 /// nlohmann-json where JSON is written. No other folder sees its headers, not even through a header of ours.
 Violations library_away_from_home(const Sources& sources);
 
-/// core and relay read no clock, roll no dice, do no input or output, write no log and know no library.
+/// core, relay and admin read no clock, roll no dice, do no input or output, write no log and know no library.
 Violations impure(const Sources& sources);
 
 /// No header includes itself, not even by way of others.

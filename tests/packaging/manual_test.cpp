@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "../commands/command_line.h"
-#include "commands/usage.h"
+#include "commands/cli.h"
 #include "config/keys.h"
 #include "files.h"
 

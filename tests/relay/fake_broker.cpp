@@ -9,7 +9,7 @@ namespace retryd::relay {
 
 namespace {
 
-std::string name_of(const core::TopologyItem& item) {
+std::string name_of_item(const core::TopologyItem& item) {
     if (const auto* queue = std::get_if<core::QueueSpec>(&item)) return queue->name;
     if (const auto* exchange = std::get_if<core::ExchangeSpec>(&item)) return exchange->name;
     if (const auto* foreign = std::get_if<core::ForeignExchange>(&item)) return foreign->name;
@@ -80,10 +80,11 @@ void FakeBroker::answer_declares(Relay& relay, core::Now now) {
         const Declared declared = declares.front();
         declares.erase(declares.begin());
         ++declare_answers;
-        const bool bad = std::any_of(declared.topology.begin(), declared.topology.end(),
-                                     [&](const core::TopologyItem& item) { return refused.contains(name_of(item)); });
+        const bool bad =
+            std::any_of(declared.topology.begin(), declared.topology.end(),
+                        [&](const core::TopologyItem& item) { return refused.contains(name_of_item(item)); });
         for (const core::TopologyItem& item : declared.topology) {
-            if (!bad && std::holds_alternative<core::QueueSpec>(item)) queues[name_of(item)];
+            if (!bad && std::holds_alternative<core::QueueSpec>(item)) queues[name_of_item(item)];
         }
         relay.on_declared(declared.key, bad ? DeclareOutcome::refused : DeclareOutcome::ready,
                           bad ? "406 in the broker's words" : "", now);

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/owned_message.h"
+#include "core/message.h"
 #include "relay/relay.h"
 
 namespace retryd::relay {

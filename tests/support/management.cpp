@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
-#include "http/get.h"
+#include "http/client.h"
 #include "support/environment.h"
 
 namespace retryd::test {

@@ -2,8 +2,7 @@
 
 #include <sstream>
 
-#include "http/error.h"
-#include "http/get.h"
+#include "http/client.h"
 
 namespace retryd::test {
 

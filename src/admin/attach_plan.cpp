@@ -1,0 +1,435 @@
+#include "admin/attach_plan.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "admin/patterns.h"
+#include "core/names.h"
+
+namespace retryd::admin {
+
+namespace {
+
+using State = Standing::State;
+
+constexpr const char* dead_letter_exchange = "dead-letter-exchange";
+
+/// Told apart by the error exchange: a vhost may have several retryd.
+std::string general_name(const core::Policy& policy) {
+    return (policy.error_exchange.starts_with("retryd") ? "" : "retryd-") + policy.error_exchange;
+}
+
+core::Definition merged(core::Definition definition, const core::Definition& keys) {
+    for (const auto& [key, value] : keys)
+        definition[key] = value;
+    return definition;
+}
+
+/// Queues that have the same policy in effect and need the same of it.
+struct Group {
+    std::vector<std::string> queues;
+    std::set<std::string> taken_from;
+};
+
+class Drafting {
+  public:
+    Drafting(const core::Policy& policy, const Governance& governance)
+        : policy_(policy), governance_(governance), effective_(governance), general_(general_name(policy)) {}
+
+    Attachment run() {
+        for (const GovernedQueue& queue : governance_.queues) {
+            const bool passing = queue.exclusive || queue.name.starts_with("amq.");
+            if (!passing && match(policy_, queue.name) != nullptr) look_at(queue);
+        }
+        for (const core::Entry& entry : policy_.entries)
+            add_to_general(entry);
+        draft_general();
+        for (const auto& [key, group] : groups_)
+            draft(key.first, key.second, group);
+        std::sort(draft_.queues.begin(), draft_.queues.end(),
+                  [](const Standing& left, const Standing& right) { return left.queue < right.queue; });
+        return std::move(draft_);
+    }
+
+  private:
+    void look_at(const GovernedQueue& queue) {
+        Needs needs = needs_of(queue, policy_, governance_);
+        if (!queue.policy.empty() && effective_.policy(queue.policy) == nullptr) {
+            needs = {State::out_of_reach, {}, "its policy has just been deleted or made: attach again", ""};
+        }
+        there_.insert(queue.name);
+        draft_.queues.push_back({queue.name, queue.type, needs.state, queue.policy, needs.note});
+        if (is_generals(queue)) under_general_.insert(queue.name);
+        if (needs.state != State::to_attach && !is_ours(queue.policy)) spared_.push_back(&queue);
+        if (needs.state != State::to_attach) return;
+        const bool by_general = queue.policy.empty() || queue.policy == general_;
+        const bool exchange_alone = needs.keys.size() == 1 && needs.keys.contains(dead_letter_exchange);
+        if (by_general && exchange_alone) {
+            for_general_.emplace(queue.name, queue.policy);
+        } else {
+            add_to_group(queue.name, queue.policy, needs.keys, needs.taken_from);
+        }
+    }
+
+    bool is_ours(const std::string& policy) const {
+        return policy.empty() || policy == general_ || policy.starts_with(general_ + '-');
+    }
+
+    /// Owes its exchange to the general policy, or would without the one of ours above it.
+    bool is_generals(const GovernedQueue& queue) const {
+        const BrokerPolicy* general = effective_.policy(general_);
+        if (general == nullptr || queue.policy.empty() || !is_ours(queue.policy)) return false;
+        const bool by_argument = argument(queue, dead_letter_exchange).has_value();
+        return names_in_pattern(general->pattern, queue.name) || (queue.policy == general_ && !by_argument);
+    }
+
+    void add_to_group(const std::string& queue, const std::string& policy, const core::Definition& keys,
+                      const std::string& taken_from) {
+        Group& group = groups_[{policy, merged(definition_of(policy), keys)}];
+        group.queues.push_back(queue);
+        if (!taken_from.empty()) group.taken_from.insert(taken_from);
+    }
+
+    core::Definition to_error_exchange() const {
+        return {{dead_letter_exchange, core::json_string(policy_.error_exchange)}};
+    }
+
+    core::Definition definition_of(const std::string& policy) const {
+        const BrokerPolicy* found = effective_.policy(policy);
+        return found == nullptr ? core::Definition{} : found->definition;
+    }
+
+    /// Globs for the queues to come; of the exact names those that no other policy has.
+    void add_to_general(const core::Entry& entry) {
+        if (core::is_glob(entry.match)) return general_matches_.push_back(entry.match);
+        if (match(policy_, entry.match) != &entry) return;
+        const bool there = there_.contains(entry.match);
+        if (!there) draft_.queues.push_back({entry.match, "", State::not_there, "", ""});
+        if (!there || under_general_.contains(entry.match) || for_general_.contains(entry.match)) {
+            general_matches_.push_back(entry.match);
+        }
+    }
+
+    void draft_general() {
+        const BrokerPolicy* before = effective_.policy(general_);
+        if (before != nullptr) general_priority_ = before->priority;
+        if (general_matches_.empty()) return;
+        BrokerPolicy after = before != nullptr ? *before : BrokerPolicy{general_, "", "queues", {}, low_priority()};
+        after.pattern = matches_pattern(policy_, general_matches_, spared_by(after.priority));
+        after.definition = merged(after.definition, to_error_exchange());
+        general_priority_ = after.priority;
+        if (before != nullptr && *before == after) {
+            // It does not take hold of these: something in it is not for their type.
+            for (const auto& [queue, policy] : for_general_)
+                add_to_group(queue, policy, to_error_exchange(), "");
+            return;
+        }
+        PolicyChange change{after, {}, "", {}, {}, {}};
+        if (before != nullptr) {
+            change.before = *before;
+            change.in_effect = general_;
+            change.definition_now = before->definition;
+        }
+        for (const auto& [queue, policy] : for_general_)
+            change.queues.push_back(queue);
+        change.notes = general_notes(after.priority);
+        draft_.changes.push_back(std::move(change));
+    }
+
+    /// Of the queues that need nothing, those whose policy does not stand above the general one and would lose to it.
+    std::vector<std::string> spared_by(std::int64_t priority) const {
+        std::vector<std::string> names;
+        for (const GovernedQueue* queue : spared_) {
+            const BrokerPolicy* policy = effective_.policy(queue->policy);
+            if (policy != nullptr && policy->priority <= priority) names.push_back(queue->name);
+        }
+        return names;
+    }
+
+    std::vector<std::string> general_notes(std::int64_t priority) const {
+        std::vector<std::string> notes;
+        const bool glob = std::any_of(general_matches_.begin(), general_matches_.end(), core::is_glob);
+        if (glob || for_general_.size() < general_matches_.size()) {
+            notes.push_back(note::for_later(priority, low_priority()));
+        }
+        for (const GovernedQueue& queue : governance_.queues) {
+            if (queue.policy == general_ && match(policy_, queue.name) == nullptr) {
+                notes.push_back(note::leaves(queue.name));
+            }
+        }
+        return notes;
+    }
+
+    /// Below all others: where another one applies, nothing of it is lost.
+    std::int64_t low_priority() const {
+        std::int64_t lowest = 1;
+        for (const BrokerPolicy& other : governance_.policies) {
+            if (other.apply_to != "exchanges" && other.name != general_) lowest = std::min(lowest, other.priority);
+        }
+        return lowest - 1;
+    }
+
+    void draft(const std::string& in_effect, const core::Definition& wanted, const Group& group) {
+        const BrokerPolicy* now = effective_.policy(in_effect);
+        PolicyChange change{{}, {}, in_effect, definition_of(in_effect), group.queues, {}};
+        for (const std::string& exchange : group.taken_from) {
+            change.notes.push_back(note::taken_away(exchange));
+        }
+        const std::size_t others = count_under(in_effect) - group.queues.size();
+        const bool foreign = now != nullptr && in_effect != general_;
+        // Of two with the same priority nobody knows which will be in effect.
+        const bool stands = foreign && (!general_priority_ || now->priority > *general_priority_);
+        if (stands && others == 0 && !narrows(*now, wanted) && !names_.contains(in_effect)) {
+            change.before = *now;
+            change.after = *now;
+            change.after.definition = wanted;
+            change.notes.push_back(note::changed(!now->definition.contains(dead_letter_exchange)));
+        } else {
+            make_own(change, now, wanted);
+            if (foreign) change.notes.push_back(note::copied(in_effect, why_copied(others, stands)));
+        }
+        names_.insert(change.after.name);
+        draft_.changes.push_back(std::move(change));
+    }
+
+    /// Only quorum queues take a policy with this key in it, as a whole.
+    static bool narrows(const BrokerPolicy& now, const core::Definition& wanted) {
+        constexpr const char* key = "dead-letter-strategy";
+        return wanted.contains(key) && !now.definition.contains(key) && now.apply_to != "quorum_queues";
+    }
+
+    std::string why_copied(std::size_t others, bool stands) const {
+        if (others > 0) return note::applies_to_others(others);
+        return stands ? note::would_narrow() : note::stands_no_higher(general_);
+    }
+
+    std::size_t count_under(const std::string& policy) const {
+        return static_cast<std::size_t>(
+            std::count_if(governance_.queues.begin(), governance_.queues.end(),
+                          [&](const GovernedQueue& queue) { return queue.policy == policy; }));
+    }
+
+    /// One that matches these queues alone and stands above the one in effect; one of that kind that is there already
+    /// is extended.
+    void make_own(PolicyChange& change, const BrokerPolicy* now, const core::Definition& wanted) const {
+        const bool none = now == nullptr || now->name == general_;
+        const std::string name = general_ + '-' + (none ? "queues" : now->name);
+        const std::int64_t priority = std::max<std::int64_t>(now != nullptr ? now->priority + 1 : 0,
+                                                             general_priority_ ? *general_priority_ + 1 : 0);
+        change.after = {name, names_pattern(change.queues), "queues", wanted, priority};
+        const BrokerPolicy* there = effective_.policy(name);
+        if (there == nullptr && !names_.contains(name)) return;
+        const std::string extended = there != nullptr ? extended_pattern(there->pattern, change.queues) : "";
+        const bool same = there != nullptr && there->definition == wanted && there->apply_to == "queues" &&
+                          there->priority >= priority && !names_.contains(name);
+        if (!same || extended.empty()) {
+            change.after.name = free_name(name);
+            return;
+        }
+        change.before = *there;
+        change.after = *there;
+        change.after.pattern = extended;
+    }
+
+    std::string free_name(const std::string& wanted) const {
+        std::string name = wanted;
+        for (int number = 2; effective_.policy(name) != nullptr || names_.contains(name); ++number)
+            name = wanted + '-' + std::to_string(number);
+        return name;
+    }
+
+    const core::Policy& policy_;
+    const Governance& governance_;
+    Effective effective_;
+    std::string general_;
+    std::set<std::string> there_;
+    std::set<std::string> under_general_;
+    std::vector<const GovernedQueue*> spared_;        // under policies of others, which have to stay in effect
+    std::map<std::string, std::string> for_general_;  // queues that it attaches, and what is in effect on them
+    std::vector<std::string> general_matches_;
+    std::optional<std::int64_t> general_priority_;  // of the general policy, there or drafted
+    std::map<std::pair<std::string, core::Definition>, Group> groups_;
+    std::set<std::string> names_;  // of what has been drafted
+    Attachment draft_;
+};
+
+}  // namespace
+
+Attachment attachment(const core::Policy& policy, const Governance& governance) {
+    return Drafting(policy, governance).run();
+}
+
+std::string_view to_string(Standing::State state) {
+    switch (state) {
+        case State::attached:
+            return "attached";
+        case State::to_attach:
+            return "to attach";
+        case State::out_of_reach:
+            return "out of reach";
+        case State::not_there:
+            break;
+    }
+    return "not there";
+}
+
+BrokerPolicy general_policy(const core::Policy& policy) {
+    std::vector<std::string> matches;
+    for (const core::Entry& entry : policy.entries)
+        matches.push_back(entry.match);
+    return {general_name(policy),
+            matches_pattern(policy, matches),
+            "queues",
+            {{dead_letter_exchange, core::json_string(policy.error_exchange)}},
+            0};
+}
+
+namespace {
+
+using State = Standing::State;
+
+constexpr const char* at_least_once = "\"at-least-once\"";
+constexpr const char* reject_publish = "\"reject-publish\"";
+
+std::string out_of_reach(const std::string& exchange) {
+    const std::string fixed = "its dead-letter exchange " + exchange +
+                              " is fixed by argument, and no policy overrides that: rejected messages do not come to "
+                              "retryd. ";
+    if (exchange == "\"\"") return fixed + "Make the queue anew without x-dead-letter-exchange";
+    return fixed + "Name that exchange in errors.bind, {exchange: " + exchange +
+           "}, or make the queue anew without x-dead-letter-exchange";
+}
+
+class QuorumNeeds {
+  public:
+    QuorumNeeds(const GovernedQueue& queue, const Effective& effective)
+        : limited_(effective.is_limited(queue)),
+          overflow_(effective.quorum_overflow(queue)),
+          strategy_(effective.dead_letter_strategy(queue)) {}
+
+    void add_to(Needs& needs) const {
+        needs.note = why_not();
+        if (!needs.note.empty()) return;
+        if (strategy_.value != at_least_once) needs.keys["dead-letter-strategy"] = at_least_once;
+        if (overflow_.value != reject_publish) needs.keys["overflow"] = reject_publish;
+    }
+
+  private:
+    /// Why its dead letters are not made at-least-once; empty where they are or can be.
+    std::string why_not() const {
+        const std::string hop = "its way to the error queue is at-most-once: ";
+        if (strategy_.source == Source::argument && strategy_.value != at_least_once) {
+            return hop + "x-dead-letter-strategy is fixed by argument; make the queue anew without it";
+        }
+        if (overflow_.value == reject_publish) return "";
+        if (overflow_.source != Source::none) {
+            return hop + "at-least-once needs overflow reject-publish, and " + set_by(overflow_.source) + " says " +
+                   overflow_.value + "; change that there if publishers may be refused when the queue is full";
+        }
+        if (limited_) {
+            return hop +
+                   "at-least-once needs overflow reject-publish, but its length is limited, and publishers would be "
+                   "refused where now the oldest messages are dropped; set overflow by yourself if they may be";
+        }
+        return "";
+    }
+
+    static std::string set_by(Source source) {
+        if (source == Source::argument) return "its argument x-overflow";
+        return source == Source::policy ? "its policy" : "an operator policy";
+    }
+
+    bool limited_;
+    Setting overflow_;
+    Setting strategy_;
+};
+
+}  // namespace
+
+bool leads_to_error_queue(const core::Policy& policy, const std::string& exchange) {
+    if (exchange == core::json_string(policy.error_exchange)) return true;
+    return std::any_of(policy.error_bindings.begin(), policy.error_bindings.end(),
+                       [&](const core::ErrorBinding& bound) { return core::json_string(bound.exchange) == exchange; });
+}
+
+Needs needs_of(const GovernedQueue& queue, const core::Policy& policy, const Governance& governance) {
+    if (queue.type != "classic" && queue.type != "quorum") {
+        return {State::out_of_reach, {}, "a " + queue.type + " queue cannot dead-letter", ""};
+    }
+    const Effective effective(governance);
+    const Setting exchange = effective.dead_letter_exchange(queue);
+    const bool ours = exchange.source != Source::none && leads_to_error_queue(policy, exchange.value);
+    if (exchange.source == Source::argument && !ours) {
+        return {State::out_of_reach, {}, out_of_reach(exchange.value), ""};
+    }
+    Needs needs;
+    if (!ours) {
+        needs.keys["dead-letter-exchange"] = core::json_string(policy.error_exchange);
+        needs.taken_from = exchange.value;
+    }
+    if (queue.type == "quorum" && features_of(governance.version).quorum_ttl) {
+        QuorumNeeds(queue, effective).add_to(needs);
+    }
+    if (!needs.keys.empty()) needs.state = State::to_attach;
+    return needs;
+}
+
+namespace note {
+
+namespace {
+
+std::string in_quotes(const std::string& text) {
+    return '\'' + text + '\'';
+}
+
+}  // namespace
+
+std::string for_later(std::int64_t priority, std::int64_t below) {
+    const std::string attach_again =
+        ", and a quorum queue dead-letters at-most-once by this one: attach again when it is there";
+    if (priority <= below) {
+        return "also for queues made later. One of them that another policy applies to keeps that one" + attach_again;
+    }
+    return "also for queues made later. One of them that a policy with a priority of " + std::to_string(priority) +
+           " or less applies to may lose what that one says: give this one the priority " + std::to_string(below) +
+           " and attach again. One that a higher one applies to keeps that one" + attach_again;
+}
+
+std::string leaves(const std::string& queue) {
+    return "no longer applies to queue " + in_quotes(queue) + ", which no entry matches";
+}
+
+std::string taken_away(const std::string& exchange) {
+    std::string note = "dead letters of these queues go to exchange ";
+    note.append(exchange).append(" now, and no longer will. If its readers are to have what retryd gives up on, ");
+    return note.append("say so in the entries: parked: {exchange: ").append(exchange).append("}");
+}
+
+std::string changed(bool lost_to_streams) {
+    std::string note = "applies to every queue that its pattern matches, also to later ones";
+    if (lost_to_streams) note += "; but no longer to a stream: those take no policy that dead-letters";
+    return note;
+}
+
+std::string copied(const std::string& from, const std::string& why) {
+    return "a copy of policy " + in_quotes(from) + ", " + why +
+           ": a later change of that one does not reach these queues, unless it is made here as well";
+}
+
+std::string applies_to_others(std::size_t others) {
+    return "which applies to " + std::to_string(others) + (others == 1 ? " other queue" : " other queues") + ", too";
+}
+
+std::string stands_no_higher(const std::string& than) {
+    return "which stands no higher than " + in_quotes(than);
+}
+
+std::string would_narrow() {
+    return "which no classic queue made later would take with what is added";
+}
+
+}  // namespace note
+
+}  // namespace retryd::admin

@@ -1,0 +1,190 @@
+#include "admin/checks.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "admin/attach_plan.h"
+#include "admin/governance.h"
+#include "admin/patterns.h"
+#include "admin/rabbitmqctl.h"
+#include "core/names.h"
+
+namespace retryd::admin {
+
+namespace {
+
+enum class OwnQueue { rung, kept };
+
+/// A key that does harm when a policy sets it on a queue of ours, and what it does.
+struct Harm {
+    const char* key;
+    const char* to_rung;  // null: none
+    const char* to_kept;  // error queue, catch-all and parking queues
+};
+
+constexpr const char* dropped_when_full =
+    "when it is full, messages are thrown away, sent home too early, or refused and held in the error queue";
+
+constexpr std::array harms{
+    Harm{"expires", "the broker deletes the rung, with all that waits on it, when it was not used for that long",
+         "the broker deletes the queue, with all that is in it, when it was not used for that long"},
+    Harm{"message-ttl", "what waits there goes home before its delay is over, where that time is the shorter one",
+         "what stays there longer is thrown away, or parked by the broker as expired"},
+    Harm{"max-length", dropped_when_full, "when it is full, messages are thrown away or refused"},
+    Harm{"max-length-bytes", dropped_when_full, "when it is full, messages are thrown away or refused"},
+    Harm{"delivery-limit", nullptr, "a message that was looked at that often is thrown away, or parked by the broker"},
+    Harm{"overflow", "the way home is at-most-once, and what the broker keeps for a queue that is full or gone is lost",
+         "its own dead-lettering is at-most-once"},
+};
+
+bool is_rung(const std::string& name) {
+    return core::looks_like_rung(name) || core::looks_like_shared_rung(name);
+}
+
+/// A policy may say what does no harm.
+bool is_harmless(const std::string& key, const std::string& value, const GovernedQueue& queue) {
+    if (key == "delivery-limit") return value.starts_with('-') || queue.type != "quorum";
+    // Of a classic queue the argument wins, and the default drops nothing where nothing is limited.
+    if (key == "overflow") return value == "\"reject-publish\"" || queue.type != "quorum";
+    return false;
+}
+
+class Examination {
+  public:
+    Examination(const Governance& governance, std::string_view vhost)
+        : governance_(governance), effective_(governance), vhost_(vhost) {}
+
+    std::vector<Diagnosis> found;
+
+    void look_at(const GovernedQueue& queue) {
+        const OwnQueue kind = is_rung(queue.name) ? OwnQueue::rung : OwnQueue::kept;
+        look_at(queue, kind, effective_.policy(queue.policy), false);
+        look_at(queue, kind, effective_.operator_policy(queue.operator_policy), true);
+    }
+
+  private:
+    void look_at(const GovernedQueue& queue, OwnQueue kind, const BrokerPolicy* policy, bool by_operator) {
+        if (policy == nullptr) return;
+        std::string settings;
+        std::string consequence;
+        core::Definition rest = policy->definition;
+        for (const Harm& harm : harms) {
+            const char* does = kind == OwnQueue::rung ? harm.to_rung : harm.to_kept;
+            const auto set = policy->definition.find(harm.key);
+            if (does == nullptr || set == policy->definition.end()) continue;
+            if (is_harmless(harm.key, set->second, queue)) continue;
+            settings.append(settings.empty() ? "" : ", ").append(set->first).append(" ").append(set->second);
+            consequence.append(consequence.empty() ? "" : "; ").append(does);
+            rest.erase(harm.key);
+        }
+        if (settings.empty()) return;
+        const std::string title = by_operator ? "operator policy" : "policy";
+        found.push_back({true, title + " '" + policy->name + "' sets " + settings + " on queue '" + queue.name + "'",
+                         consequence, remedy(queue, *policy, rest, by_operator)});
+    }
+
+    std::string remedy(const GovernedQueue& queue, const BrokerPolicy& policy, core::Definition rest,
+                       bool by_operator) const {
+        if (by_operator) return "give the operator policy a pattern that leaves this queue out";
+        // A policy has to set something.
+        if (rest.empty()) rest = harmless(queue);
+        if (rest.empty()) return "give the policy a pattern that leaves this queue out";
+        const BrokerPolicy above{"retryd-keeps-" + queue.name, names_pattern({queue.name}), "queues", rest,
+                                 policy.priority + 1};
+        return "give the policy a pattern that leaves this queue out, or put another one above it: " +
+               set_policy_command(above, vhost_);
+    }
+
+    core::Definition harmless(const GovernedQueue& queue) const {
+        if (queue.type != "quorum" || !features_of(governance_.version).quorum_ttl) return {};
+        return {{"overflow", "\"reject-publish\""}};
+    }
+
+    const Governance& governance_;
+    Effective effective_;
+    std::string_view vhost_;
+};
+
+}  // namespace
+
+std::vector<Diagnosis> diagnose_own_queues(const core::Policy& policy, const Governance& governance,
+                                           std::string_view vhost) {
+    Examination examination(governance, vhost);
+    for (const GovernedQueue& queue : governance.queues) {
+        if (is_own_queue(policy, queue.name)) examination.look_at(queue);
+    }
+    return std::move(examination.found);
+}
+
+namespace {
+
+using State = Standing::State;
+
+constexpr const char* attach = "retryd attach prints the policy that does it, with its undo";
+
+std::string quoted(const std::string& name) {
+    return '\'' + name + '\'';
+}
+
+const GovernedQueue* find(const Governance& governance, const std::string& name) {
+    const auto found = std::find_if(governance.queues.begin(), governance.queues.end(),
+                                    [&](const GovernedQueue& queue) { return queue.name == name; });
+    return found == governance.queues.end() ? nullptr : &*found;
+}
+
+/// Of a queue that a policy can attach, and has not, or not safely.
+Diagnosis not_attached(const GovernedQueue& queue, const core::Policy& policy, const Effective& effective) {
+    const Setting exchange = effective.dead_letter_exchange(queue);
+    if (exchange.source == Source::none) {
+        return {true, "work queue " + quoted(queue.name) + " has no dead-letter exchange in effect",
+                "what its consumers reject is dropped by the broker", attach};
+    }
+    if (!leads_to_error_queue(policy, exchange.value)) {
+        return {true,
+                "work queue " + quoted(queue.name) + " dead-letters to exchange " + exchange.value + ", by policy " +
+                    quoted(queue.policy),
+                "what its consumers reject does not come to retryd",
+                std::string{attach} + "; or name that exchange in errors.bind"};
+    }
+    return {false, "quorum work queue " + quoted(queue.name) + " does not dead-letter at-least-once",
+            "what it rejects can be lost on its way to the error queue when a node stops", attach};
+}
+
+/// RabbitMQ 4.3 and later.
+void add_native_retry(std::vector<Diagnosis>& found, const GovernedQueue& queue, const Effective& effective) {
+    const Setting type = effective.value(queue, "delayed-retry-type");
+    if (type.source == Source::none || type.value == "\"disabled\"") return;
+    found.push_back(
+        {false,
+         "work queue " + quoted(queue.name) + " has RabbitMQ's own delayed retry in effect, of type " + type.value,
+         "what its consumers requeue is delayed by the broker, besides what they reject and retryd "
+         "delays: two ladders, one after the other",
+         "take delayed-retry-type out of its policy or arguments, or the queue out of the configuration"});
+}
+
+}  // namespace
+
+std::vector<Diagnosis> diagnose_work_queues(const core::Policy& policy, const Governance& governance) {
+    std::vector<Diagnosis> found;
+    const Effective effective(governance);
+    for (const Standing& standing : attachment(policy, governance).queues) {
+        const GovernedQueue* queue = find(governance, standing.queue);
+        if (queue == nullptr) {
+            found.push_back({false, "work queue " + quoted(standing.queue) + " does not exist",
+                             "nothing can die in it, and what waits on its rungs cannot come home",
+                             "declare it, or correct its name in the configuration"});
+            continue;
+        }
+        if (standing.state == State::to_attach) found.push_back(not_attached(*queue, policy, effective));
+        if (standing.state == State::out_of_reach) {
+            found.push_back({true, "work queue " + quoted(standing.queue) + ": " + standing.note, "", ""});
+        } else if (!standing.note.empty()) {
+            found.push_back({false, "work queue " + quoted(standing.queue) + ": " + standing.note, "", ""});
+        }
+        add_native_retry(found, *queue, effective);
+    }
+    return found;
+}
+
+}  // namespace retryd::admin

@@ -1,0 +1,199 @@
+#include "admin/parked_run.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/names.h"
+
+namespace retryd::admin {
+
+namespace {
+
+using core::Milliseconds;
+
+/// So many are in flight at once: enough for the broker to work without a pause.
+constexpr std::size_t window = 500;
+/// The broker has sent all that a consumer may hold: what we do not take in fills its memory.
+constexpr std::size_t most_waiting_bytes = std::size_t{256} * 1024 * 1024;
+/// So long an ack waits for an older delivery to be settled too.
+constexpr Milliseconds clearing_acks_after{10};
+
+std::uint64_t seconds_of(core::WallTime time) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
+    return static_cast<std::uint64_t>(std::max<std::int64_t>(0, seconds));
+}
+
+}  // namespace
+
+Clearance::Clearance(ClearanceOrder order, relay::Passage& passage)
+    : order_(std::move(order)), passage_(passage), pace_(order_.per_second) {
+    if (order_.count == 0 || order_.first == std::size_t{0}) end(End::all);
+}
+
+void Clearance::on_delivery(const core::Delivery& delivery, const core::Now&) {
+    settlements_.delivered(delivery.tag);
+    if (end_ != End::none) return;
+    ++counts_.looked_at;
+    consider(delivery);
+    const bool enough = order_.first && counts_.selected >= *order_.first;
+    if (enough || counts_.looked_at >= order_.count) end(End::all);
+}
+
+void Clearance::on_unreadable_delivery(core::DeliveryTag tag) {
+    settlements_.delivered(tag);
+    if (end_ != End::none) return;
+    ++counts_.looked_at;
+    ++counts_.not_selected;
+    if (counts_.looked_at >= order_.count) end(End::all);
+}
+
+void Clearance::consider(const core::Delivery& delivery) {
+    const core::Table headers = delivery.message.properties.header_table();
+    const admin::Parked parked = admin::read_parked(headers, order_.error_queue);
+    if (!admin::selects(order_.selection, parked, headers)) {
+        ++counts_.not_selected;
+    } else if (!order_.id.empty() && admin::newest_replay_id(headers) == order_.id) {
+        ++counts_.came_back;
+    } else if (order_.action == ClearanceOrder::Action::send && !has_home(parked)) {
+        ++counts_.without_home;
+    } else {
+        take(delivery);
+    }
+}
+
+bool Clearance::has_home(const admin::Parked& parked) const {
+    if (!order_.to.empty()) return true;
+    return !parked.queue.empty() && order_.missing.count(parked.queue) == 0;
+}
+
+void Clearance::take(const core::Delivery& delivery) {
+    ++counts_.selected;
+    if (order_.action == ClearanceOrder::Action::drop) {
+        ++counts_.done;
+        settlements_.ack(delivery.tag);
+    } else {
+        waiting_bytes_ += waiting_.emplace_back(delivery).bytes();
+    }
+}
+
+bool Clearance::has_room() const {
+    return waiting_bytes_ < most_waiting_bytes;
+}
+
+bool Clearance::may_send() const {
+    return !waiting_.empty() && !paused_ && in_flight_.size() < window;
+}
+
+void Clearance::send_waiting(const core::Now& now) {
+    while (may_send() && pace_.due(now.steady)) {
+        const relay::PublishResult result = send(waiting_.front().get(), now);
+        if (result == relay::PublishResult::would_block) {
+            paused_ = true;
+            return;
+        }
+        if (result == relay::PublishResult::header_too_large) ++counts_.too_large;
+        waiting_bytes_ -= waiting_.front().bytes();
+        waiting_.pop_front();
+        heed_failures();
+    }
+}
+
+relay::PublishResult Clearance::send(const core::Delivery& delivery, const core::Now& now) {
+    const core::Table headers = delivery.message.properties.header_table();
+    const admin::Parked parked = admin::read_parked(headers, order_.error_queue);
+    const std::string_view to = order_.to.empty() ? parked.queue : std::string_view{order_.to};
+    const bool through_return = order_.through_return.count(to) > 0;
+    const core::Story story = admin::story_of(parked, order_.connection_user);
+    const std::string_view exchange = through_return ? core::return_exchange_name : "";
+    const std::string_view key = through_return ? core::producer_routing_key(story) : to;
+    const admin::ReplayStamp stamp{seconds_of(now.wall), order_.id, order_.from};
+    const relay::PublishResult result = passage_.publish(
+        {exchange, key, admin::compose_replay(delivery.message, parked, to, stamp, order_.connection_user, scratch_)});
+    if (result != relay::PublishResult::sent) return result;
+    relay::Pending pending;
+    pending.tag = delivery.tag;
+    pending.sent_at = now.steady;
+    pending.published_as = relay::hash_of_address(exchange, key);
+    in_flight_.add(std::move(pending));
+    pace_.sent();
+    return result;
+}
+
+void Clearance::on_confirm(relay::PublishSeq seq, bool multiple, bool acked) {
+    confirmed_.clear();
+    in_flight_.confirm(seq, multiple, confirmed_);
+    for (const relay::Pending& pending : confirmed_)
+        settle(pending, acked);
+    heed_failures();
+}
+
+void Clearance::settle(const relay::Pending& pending, bool acked) {
+    if (!acked) {
+        ++counts_.refused;
+    } else if (pending.returned) {
+        ++counts_.unrouted;
+    } else {
+        ++counts_.done;
+        settlements_.ack(pending.tag);
+    }
+}
+
+void Clearance::on_returned(std::string_view exchange, std::string_view routing_key) {
+    in_flight_.mark_returned(relay::hash_of_address(exchange, routing_key));
+}
+
+void Clearance::on_rejected(const core::Table& headers) {
+    if (admin::newest_replay_id(headers) != order_.id) return;
+    if (core::find(headers, core::header::attempt) != nullptr) return;  // has failed before, and was counted then
+    ++counts_.failed;
+    heed_failures();
+}
+
+void Clearance::on_publishing_closed() {
+    counts_.unknown += in_flight_.abandon().size();
+    end(End::broker);
+}
+
+void Clearance::heed_failures() {
+    if (order_.stop_above && counts_.failures() > *order_.stop_above) end(End::failures);
+}
+
+/// The first reason counts, except that having looked at all of them is none to go on sending.
+void Clearance::end(End why) {
+    if (end_ != End::none && end_ != End::all) return;
+    end_ = why;
+    if (why == End::all) return;
+    counts_.selected -= waiting_.size();  // they stay, as if they had not been looked at
+    counts_.looked_at -= waiting_.size();
+    waiting_.clear();
+    waiting_bytes_ = 0;
+}
+
+void Clearance::on_tick(const core::Now& now) {
+    send_waiting(now);
+    const bool stuck = waiting_.empty() && in_flight_.empty() && counts_.kept() >= order_.most_held;
+    if (end_ == End::none && stuck) end(End::held);
+    settlements_.flush(passage_);
+    if (settlements_.behind() == 0) {
+        late_acks_due_.reset();
+    } else if (!late_acks_due_) {
+        late_acks_due_ = now.steady + clearing_acks_after;
+    } else if (*late_acks_due_ <= now.steady) {
+        flush_acks();
+    }
+}
+
+void Clearance::flush_acks() {
+    settlements_.flush(passage_);
+    settlements_.flush_behind(passage_);
+    late_acks_due_.reset();
+}
+
+std::optional<core::SteadyTime> Clearance::next_tick(core::SteadyTime now) {
+    std::optional<core::SteadyTime> next = late_acks_due_;
+    if (!may_send()) return next;
+    const core::SteadyTime due = pace_.next(now);
+    return next ? std::min(*next, due) : due;
+}
+
+}  // namespace retryd::admin

@@ -1,0 +1,177 @@
+// So many a second, evenly.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "admin/parked.h"
+#include "admin/replay.h"
+#include "core/message.h"
+#include "core/time.h"
+#include "relay/acks.h"
+#include "relay/broker.h"
+#include "relay/unconfirmed.h"
+
+namespace retryd::admin {
+
+/// The first is due at once. What could not be sent in time (the broker took nothing) is not made up for in a burst.
+class Pace {
+  public:
+    /// 0: as fast as it goes.
+    explicit Pace(int per_second) : per_second_(per_second) {}
+
+    bool due(core::SteadyTime now) { return per_second_ == 0 || now >= next(now); }
+
+    /// When the next one is due; it may be past.
+    core::SteadyTime next(core::SteadyTime now) {
+        constexpr core::Milliseconds longest_lag{1'000};
+        if (per_second_ == 0) return now;
+        const core::SteadyTime planned = start_ + core::Milliseconds{1'000 * sent_ / per_second_};
+        if (sent_ > 0 && now - planned <= longest_lag) return planned;
+        start_ = now;
+        sent_ = 0;
+        return now;
+    }
+
+    void sent() { ++sent_; }
+
+  private:
+    int per_second_;
+    core::SteadyTime start_{};
+    std::int64_t sent_ = 0;
+};
+
+// One run through a parking queue: what is selected is sent back or dropped, all the rest stays as it lies.
+//
+// delivery → selected? → compose → publish → confirm → ack. Sans-IO, as Relay: events come in as calls, commands go
+// out through relay::Passage, time is an argument. What is not acked the broker gives back to the queue when the
+// channel ends, so that an end at any point costs a second copy at worst.
+
+struct ClearanceOrder {
+    enum class Action { send, drop };
+    Action action = Action::send;
+    admin::Selection selection;
+    std::size_t count = 0;             // how many messages to look at: no more than lay there at the start
+    std::optional<std::size_t> first;  // of the selected only so many
+    std::size_t most_held = 65'535;    // as many unacked deliveries as the consumer may have
+    std::string error_queue;
+
+    // For sending.
+    std::string from;                                   // the parking queue
+    std::string to;                                     // empty: each to its own work queue
+    std::string id;                                     // of this run
+    std::string connection_user;                        // a foreign user-id is set aside
+    std::set<std::string, std::less<>> through_return;  // these work queues are sent to through the return exchange
+    std::set<std::string, std::less<>> missing;         // these queues cannot be sent to: their messages stay
+    int per_second = 0;                                 // 0: as fast as it goes
+    std::optional<std::size_t> stop_above;              // failures; absent: whatever fails
+};
+
+/// Every message that was looked at is counted once in each line.
+struct ClearanceCounts {
+    std::size_t looked_at = 0;
+    std::size_t not_selected = 0;
+    std::size_t came_back = 0;     // of this very run: it failed again and was parked anew
+    std::size_t without_home = 0;  // selected, but its work queue is not known or missing, and no other was named
+    std::size_t selected = 0;      // the rest
+
+    // What became of the selected.
+    std::size_t done = 0;       // sent and confirmed, or dropped; acked
+    std::size_t refused = 0;    // by the queue that it was sent to: it stays
+    std::size_t unrouted = 0;   // that queue is gone: it stays
+    std::size_t too_large = 0;  // its headers do not fit a frame: it stays
+    std::size_t unknown = 0;    // sent, but the answer never came: it stays, and may be there twice
+
+    /// Rejected by a consumer after they were sent, as far as the watch has seen it.
+    std::size_t failed = 0;
+
+    std::size_t failures() const { return failed + refused + unrouted + too_large; }
+    /// Unacked all the while.
+    std::size_t kept() const {
+        return not_selected + came_back + without_home + refused + unrouted + too_large + unknown;
+    }
+};
+
+class Clearance {
+  public:
+    enum class End {
+        none,         // it goes on
+        all,          // as many as lay there at the start were looked at, or as many as were asked for are done
+        failures,     // more than it may be
+        interrupted,  // by the operator
+        held,         // the consumer has as many messages as it may have, and none of them can go
+        broker,       // the broker closed the publishing channel, or gave the messages to somebody else
+    };
+
+    /// `passage` must outlive it.
+    Clearance(ClearanceOrder order, relay::Passage& passage);
+
+    void on_delivery(const core::Delivery& delivery, const core::Now& now);
+    /// Its headers nest too deep to be read: it stays.
+    void on_unreadable_delivery(core::DeliveryTag tag);
+    void on_confirm(relay::PublishSeq seq, bool multiple, bool acked);
+    void on_returned(std::string_view exchange, std::string_view routing_key);
+    /// A consumer has rejected a message with these headers; it may be one of ours.
+    void on_rejected(const core::Table& headers);
+    /// What was not confirmed will not be any more.
+    void on_publishing_closed();
+
+    /// Publishes what is due, and acks. Once a turn.
+    void on_tick(const core::Now& now);
+    /// When on_tick has something to do next, as far as no event comes before.
+    std::optional<core::SteadyTime> next_tick(core::SteadyTime now);
+
+    /// The socket is full, or the broker takes no messages.
+    void pause() { paused_ = true; }
+    void resume() { paused_ = false; }
+    bool paused() const { return paused_; }
+
+    void stop(End why) { end(why); }
+
+    /// Whether deliveries are to be taken in at this moment: not too many wait for their turn.
+    bool has_room() const;
+    /// Whether messages beyond those that came are wanted at all.
+    bool wants_more() const { return end_ == End::none; }
+    /// Nothing waits, nothing is in flight: the consumer may go.
+    bool settled() const { return end_ != End::none && waiting_.empty() && in_flight_.empty(); }
+    std::size_t in_flight() const { return in_flight_.size(); }
+    std::size_t waiting() const { return waiting_.size(); }
+    std::optional<core::SteadyTime> unconfirmed_since() const { return in_flight_.oldest(); }
+    void flush_acks();
+
+    End ended() const { return end_; }
+    const ClearanceCounts& counts() const { return counts_; }
+
+  private:
+    void end(End why);
+    bool has_home(const admin::Parked& parked) const;
+    void consider(const core::Delivery& delivery);
+    void take(const core::Delivery& delivery);
+    void send_waiting(const core::Now& now);
+    relay::PublishResult send(const core::Delivery& delivery, const core::Now& now);
+    void settle(const relay::Pending& pending, bool acked);
+    void heed_failures();
+    bool may_send() const;
+
+    ClearanceOrder order_;
+    relay::Passage& passage_;
+    Pace pace_;
+    std::deque<core::OwnedDelivery> waiting_;  // selected, for their turn
+    std::size_t waiting_bytes_ = 0;
+    relay::InFlight in_flight_;
+    relay::Settlements settlements_;
+    ClearanceCounts counts_;
+    admin::ReplayScratch scratch_;
+    std::vector<relay::Pending> confirmed_;  // scratch
+    std::optional<core::SteadyTime> late_acks_due_;
+    End end_ = End::none;
+    bool paused_ = false;
+};
+
+}  // namespace retryd::admin

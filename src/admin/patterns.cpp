@@ -1,0 +1,134 @@
+#include "admin/patterns.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+
+#include "core/names.h"
+
+namespace retryd::admin {
+
+std::string pattern_of_name(std::string_view text) {
+    std::string pattern;
+    for (const char c : text) {
+        if (std::string_view{R"(\.+*?()[]{}|^$)"}.find(c) != std::string_view::npos) pattern += '\\';
+        pattern += c;
+    }
+    return pattern;
+}
+
+std::string pattern_of_glob(std::string_view glob) {
+    std::string pattern;
+    for (const char c : glob) {
+        if (c == '*') {
+            pattern += ".*";
+        } else if (c == '?') {
+            pattern += '.';
+        } else {
+            pattern += pattern_of_name({&c, 1});
+        }
+    }
+    return pattern;
+}
+
+namespace {
+
+constexpr std::string_view opening = "^(";
+constexpr std::string_view closing = ")$";
+/// What format_duration makes.
+constexpr const char* well_formed_delay = "(?=[0-9])(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(?:[0-9]+s)?(?:[0-9]+ms)?";
+constexpr const char* maybe_high = "(?:\\.high)?";
+
+template <typename Strings, typename Convert>
+std::string alternatives(const Strings& texts, const Convert& convert) {
+    std::string all;
+    for (const auto& text : texts)
+        all.append(all.empty() ? "" : "|").append(convert(text));
+    return all;
+}
+
+/// Whether a glob can match any name that begins so.
+bool may_begin(const std::string& glob, std::string_view beginning) {
+    const std::string_view literal = std::string_view{glob}.substr(0, glob.find_first_of("*?"));
+    return literal.starts_with(beginning) || beginning.starts_with(literal);
+}
+
+/// Alternatives for what the globs could catch and must not.
+class NotWorkQueues {
+  public:
+    NotWorkQueues(const core::Policy& policy, const std::vector<std::string>& matches) {
+        std::copy_if(matches.begin(), matches.end(), std::back_inserter(globs_), core::is_glob);
+        add_name(policy.error_queue);
+        add_name(policy.catch_all);
+        for (const core::Entry& entry : policy.entries)
+            add_parking(entry);
+        patterns.insert(std::string{".+\\.retry\\."} + well_formed_delay + maybe_high);
+        if (any_begins("retryd.")) patterns.insert(std::string{"retryd\\.[^.]+\\."} + well_formed_delay + maybe_high);
+        if (any_begins("amq.")) patterns.insert("amq\\..*");
+    }
+
+    void add_name(const std::string& name) {
+        const bool caught = std::any_of(globs_.begin(), globs_.end(),
+                                        [&](const std::string& glob) { return core::glob_matches(glob, name); });
+        if (caught) patterns.insert(pattern_of_name(name));
+    }
+
+    std::set<std::string> patterns;
+
+  private:
+    void add_parking(const core::Entry& entry) {
+        const std::string& pattern = entry.parked.queue;
+        if (!core::is_glob(entry.match)) return add_name(core::expand_queue(pattern, entry.match));
+        const std::size_t at = pattern.find(core::queue_placeholder);
+        if (at == std::string::npos) return add_name(pattern);
+        const std::string before = pattern.substr(0, at);
+        if (!any_begins(before)) return;
+        patterns.insert(pattern_of_name(before) + pattern_of_glob(entry.match) +
+                        pattern_of_name(pattern.substr(at + core::queue_placeholder.size())));
+    }
+
+    bool any_begins(std::string_view beginning) const {
+        return std::any_of(globs_.begin(), globs_.end(),
+                           [&](const std::string& glob) { return may_begin(glob, beginning); });
+    }
+
+    std::vector<std::string> globs_;
+};
+
+}  // namespace
+
+std::string names_pattern(const std::vector<std::string>& names) {
+    return std::string{opening} + alternatives(names, pattern_of_name) + std::string{closing};
+}
+
+std::string extended_pattern(const std::string& pattern, const std::vector<std::string>& names) {
+    if (!pattern.starts_with(opening) || !pattern.ends_with(closing)) return "";
+    return pattern.substr(0, pattern.size() - closing.size()) + '|' + alternatives(names, pattern_of_name) +
+           std::string{closing};
+}
+
+bool names_in_pattern(const std::string& pattern, const std::string& name) {
+    const std::string alternative = pattern_of_name(name);
+    const std::size_t behind_exclusion = pattern.starts_with("^(?!") ? pattern.find(")$)(") : 0;
+    for (std::size_t at = pattern.find(alternative, behind_exclusion); at != std::string::npos;
+         at = pattern.find(alternative, at + 1)) {
+        const std::string_view after = std::string_view{pattern}.substr(at + alternative.size());
+        const bool begins = at > 0 && (pattern[at - 1] == '(' || pattern[at - 1] == '|');
+        if (begins && (after.starts_with('|') || after == closing)) return true;
+    }
+    return false;
+}
+
+std::string matches_pattern(const core::Policy& policy, const std::vector<std::string>& matches,
+                            const std::vector<std::string>& spared) {
+    const bool globs = std::any_of(matches.begin(), matches.end(), core::is_glob);
+    if (!globs) return names_pattern(matches);
+    NotWorkQueues excluded(policy, matches);
+    for (const std::string& name : spared)
+        excluded.add_name(name);
+    const auto as_is = [](const std::string& text) { return text; };
+    return "^(?!(?:" + alternatives(excluded.patterns, as_is) + ")$)(" + alternatives(matches, pattern_of_glob) +
+           std::string{closing};
+}
+
+}  // namespace retryd::admin

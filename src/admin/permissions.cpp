@@ -1,0 +1,201 @@
+#include "admin/permissions.h"
+
+#include <algorithm>
+#include <regex>
+#include <set>
+#include <string>
+
+#include "admin/patterns.h"
+#include "core/names.h"
+
+namespace retryd::admin {
+
+namespace {
+
+constexpr const char* default_exchange = "amq.default";
+
+class Needed {
+  public:
+    Needed(const core::Policy& policy, bool declares) : policy_(policy), declares_(declares) {}
+
+    std::vector<NeededPermission> found;
+
+    void add_base() {
+        add("read", policy_.error_queue);
+        add("write", default_exchange);
+    }
+    void add(const core::Wanted& wanted) {
+        std::visit([this](const auto& item) { add_for(item); }, wanted.item);
+        if (wanted.role == core::Wanted::Role::rung_exchange) add("write", name_of(wanted.item));
+    }
+
+  private:
+    void add_for(const core::ExchangeSpec& exchange) {
+        if (!declares_) return;
+        add("configure", exchange.name);
+        // To name an alternate exchange takes what it takes to publish there.
+        for (const auto& [key, value] : exchange.arguments) {
+            if (key != "alternate-exchange") continue;
+            add("read", exchange.name);
+            add("write", std::get<std::string>(value));
+        }
+    }
+    void add_for(const core::QueueSpec& queue) {
+        if (!declares_) return;
+        add("configure", queue.name);
+        for (const auto& [key, value] : queue.arguments) {
+            if (key != "x-dead-letter-exchange") continue;
+            const auto& exchange = std::get<std::string>(value);
+            add("read", queue.name);
+            add("write", exchange.empty() ? default_exchange : exchange);
+        }
+    }
+    void add_for(const core::BindingSpec& binding) {
+        add("write", binding.queue);
+        add("read", binding.exchange);
+    }
+    void add_for(const core::ForeignExchange& exchange) { add("write", exchange.name); }
+
+    void add(std::string_view operation, const std::string& name) {
+        const NeededPermission needed{operation, name};
+        if (std::find(found.begin(), found.end(), needed) == found.end()) found.push_back(needed);
+    }
+
+    const core::Policy& policy_;
+    bool declares_;
+};
+
+bool permits(const std::string& pattern, const std::string& name) {
+    if (pattern.empty()) return name.empty();  // RabbitMQ takes it for ^$
+    try {
+        return std::regex_search(name, std::regex(pattern));
+    } catch (const std::regex_error&) {
+        return true;
+    }
+}
+
+}  // namespace
+
+std::vector<NeededPermission> needed_permissions(const core::Policy& policy, const std::vector<core::Wanted>& wanted,
+                                                 bool declares) {
+    Needed needed(policy, declares);
+    needed.add_base();
+    for (const core::Wanted& each : wanted)
+        needed.add(each);
+    return std::move(needed.found);
+}
+
+std::vector<NeededPermission> lacking(const std::vector<NeededPermission>& needed, const Permissions& given) {
+    std::vector<NeededPermission> found;
+    std::copy_if(needed.begin(), needed.end(), std::back_inserter(found), [&](const NeededPermission& each) {
+        const std::string& pattern = each.operation == "configure" ? given.configure
+                                     : each.operation == "write"   ? given.write
+                                                                   : given.read;
+        return !permits(pattern, each.name);
+    });
+    return found;
+}
+
+namespace {
+
+/// Stands in a name where a glob will stand in its pattern: no name of anyone's has it.
+constexpr char mark = '\x01';
+constexpr const char* any_delay = "[0-9dhms]+(\\.high)?";
+
+std::string marked(std::size_t entry) {
+    return mark + std::to_string(entry) + mark;
+}
+
+/// The policy with a name in the place of each glob, so that everything it will ever want is wanted by name.
+core::Policy without_globs(core::Policy policy) {
+    for (std::size_t i = 0; i < policy.entries.size(); ++i) {
+        if (core::is_glob(policy.entries[i].match)) policy.entries[i].match = marked(i);
+    }
+    return policy;
+}
+
+/// Alternatives that share a beginning and an end.
+class Pattern {
+  public:
+    explicit Pattern(const core::Policy& policy) : policy_(policy) {}
+
+    void add(const std::string& name) { alternatives_.insert(pattern_of(name)); }
+    void add_pattern(const std::string& pattern) { alternatives_.insert(pattern); }
+
+    std::string text() const {
+        std::string all;
+        for (const std::string& each : alternatives_)
+            all.append(all.empty() ? "^(" : "|").append(each);
+        return all.empty() ? "^$" : all + ")$";
+    }
+
+  private:
+    std::string pattern_of(const std::string& name) const {
+        const bool rung = core::looks_like_rung(name) || core::looks_like_shared_rung(name);
+        if (!rung) return with_globs(pattern_of_name(name));
+        const std::size_t high = name.ends_with(".high") ? name.rfind('.') : name.size();
+        return with_globs(pattern_of_name(name.substr(0, name.rfind('.', high - 1) + 1))) + any_delay;
+    }
+
+    std::string with_globs(std::string pattern) const {
+        for (std::size_t i = 0; i < policy_.entries.size(); ++i) {
+            const std::string stand_in = marked(i);
+            const std::size_t at = pattern.find(stand_in);
+            if (at != std::string::npos)
+                pattern.replace(at, stand_in.size(), pattern_of_glob(policy_.entries[i].match));
+        }
+        return pattern;
+    }
+
+    const core::Policy& policy_;
+    std::set<std::string> alternatives_;
+};
+
+struct Patterns {
+    explicit Patterns(const core::Policy& policy) : configure(policy), write(policy), read(policy) {}
+
+    void add(const NeededPermission& needed) {
+        Pattern& pattern = needed.operation == "configure" ? configure : needed.operation == "write" ? write : read;
+        pattern.add(needed.name);
+    }
+    Permissions text() const { return {configure.text(), write.text(), read.text()}; }
+
+    Pattern configure;
+    Pattern write;
+    Pattern read;
+};
+
+/// The oldest that is supported has no rungs with at-least-once dead-lettering, and so needs the least; any later one
+/// will do for all.
+constexpr core::BrokerVersion needs_the_most{4, 0, 0};
+
+}  // namespace
+
+Permissions daemon_permissions(const core::Policy& policy, bool declares) {
+    const core::Policy named = without_globs(policy);
+    Patterns patterns(policy);
+    for (const NeededPermission& needed :
+         needed_permissions(named, wanted(named, features_of(needs_the_most)), declares))
+        patterns.add(needed);
+    return patterns.text();
+}
+
+Permissions replay_permissions(const core::Policy& policy) {
+    const std::string own = "retryd\\.replay\\..*";
+    Patterns patterns(policy);
+    for (Pattern* pattern : {&patterns.configure, &patterns.write, &patterns.read})
+        pattern->add_pattern(own);
+    patterns.write.add("amq.default");
+    if (has_shared_ladder(policy)) patterns.write.add(std::string{core::return_exchange_name});
+    patterns.read.add(policy.error_exchange);
+    patterns.read.add(policy.catch_all);
+    const core::Policy named = without_globs(policy);
+    for (const core::Entry& entry : named.entries) {
+        if (entry.parked.exchange.empty()) patterns.read.add(core::expand_queue(entry.parked.queue, entry.match));
+    }
+    for (const core::ErrorBinding& binding : policy.error_bindings)
+        patterns.read.add(binding.exchange);
+    return patterns.text();
+}
+
+}  // namespace retryd::admin

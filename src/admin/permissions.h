@@ -1,0 +1,47 @@
+// Which permissions retryd's user needs, and which of them it has.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/policy.h"
+#include "core/topology.h"
+
+namespace retryd::admin {
+
+/// As RabbitMQ keeps them: regular expressions for names of queues and exchanges.
+struct Permissions {
+    std::string configure;
+    std::string write;
+    std::string read;
+    bool operator==(const Permissions&) const = default;
+};
+
+struct NeededPermission {
+    std::string_view operation;  // configure, write, read
+    std::string name;            // of a queue or an exchange; amq.default is the default exchange
+    bool operator==(const NeededPermission&) const = default;
+};
+
+/// For what is wanted. `declares`: retryd declares it, else it only has to be there.
+std::vector<NeededPermission> needed_permissions(const core::Policy& policy, const std::vector<core::Wanted>& wanted,
+                                                 bool declares);
+
+/// Those that it has not. One whose regular expression cannot be read here counts as given.
+std::vector<NeededPermission> lacking(const std::vector<NeededPermission>& needed, const Permissions& given);
+
+// The permissions that retryd's user needs, as RabbitMQ takes them: regular expressions that let it do its work and
+// nothing else.
+
+/// Enough for the daemon on every version, with any delays on its ladders, so that a changed ladder takes no new
+/// permission. `declares`: it makes its queues itself.
+///
+/// A work queue's name so long that its rung's is shortened is matched only where its glob ends with a star.
+Permissions daemon_permissions(const core::Policy& policy, bool declares);
+
+/// What a person who works on parked messages needs: to take from parking queues, to send home, and a queue for the
+/// time of a replay.
+Permissions replay_permissions(const core::Policy& policy);
+
+}  // namespace retryd::admin

@@ -1,0 +1,70 @@
+#include "admin/rabbitmqctl.h"
+
+#include <algorithm>
+
+namespace retryd::admin {
+
+namespace {
+
+bool is_control(char c) {
+    return static_cast<unsigned char>(c) < 0x20U || c == 0x7f;
+}
+
+/// The quoting of bash, zsh and ksh, and of POSIX since 2024.
+std::string escaped_word(std::string_view text) {
+    constexpr std::string_view digits = "01234567";
+    std::string word = "$'";
+    for (const char c : text) {
+        const auto byte = static_cast<unsigned char>(c);
+        if (is_control(c)) {
+            word.append(1, '\\').append(1, digits[byte >> 6U]);
+            word.append(1, digits[(byte >> 3U) & 7U]).append(1, digits[byte & 7U]);
+        } else {
+            if (c == '\'' || c == '\\') word += '\\';
+            word += c;
+        }
+    }
+    return word + '\'';
+}
+
+/// What begins with a dash is no option.
+std::string end_of_options(std::string_view name, std::string_view pattern = "") {
+    return name.starts_with('-') || pattern.starts_with('-') ? " --" : "";
+}
+
+}  // namespace
+
+std::string shell_word(std::string_view text) {
+    if (std::any_of(text.begin(), text.end(), is_control)) return escaped_word(text);
+    std::string word = "'";
+    for (const char c : text) {
+        if (c == '\'') {
+            word += "'\\''";
+        } else {
+            word += c;
+        }
+    }
+    return word + '\'';
+}
+
+std::string vhost_option(std::string_view vhost) {
+    return vhost.empty() || vhost == "/" ? "" : " --vhost " + shell_word(vhost);
+}
+
+std::string set_policy_command(const BrokerPolicy& policy, std::string_view vhost) {
+    return "rabbitmqctl set_policy" + vhost_option(vhost) + " --priority=" + std::to_string(policy.priority) +
+           " --apply-to " + policy.apply_to + end_of_options(policy.name, policy.pattern) + ' ' +
+           shell_word(policy.name) + ' ' + shell_word(policy.pattern) + ' ' +
+           shell_word(core::json_object(policy.definition));
+}
+
+std::string set_permissions_command(std::string_view user, const Permissions& permissions, std::string_view vhost) {
+    return "rabbitmqctl set_permissions" + vhost_option(vhost) + end_of_options(user) + ' ' + shell_word(user) + ' ' +
+           shell_word(permissions.configure) + ' ' + shell_word(permissions.write) + ' ' + shell_word(permissions.read);
+}
+
+std::string clear_policy_command(std::string_view name, std::string_view vhost) {
+    return "rabbitmqctl clear_policy" + vhost_option(vhost) + end_of_options(name) + ' ' + shell_word(name);
+}
+
+}  // namespace retryd::admin

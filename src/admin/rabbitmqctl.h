@@ -1,0 +1,22 @@
+// Commands of rabbitmqctl, to be pasted into a shell whatever is in a name.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "admin/governance.h"
+#include "admin/permissions.h"
+
+namespace retryd::admin {
+
+/// As one word of a shell command: in '…', or in $'…' where control characters have to be seen.
+std::string shell_word(std::string_view text);
+
+/// ` --vhost 'shop'`; empty for the vhost /, which rabbitmqctl takes by itself.
+std::string vhost_option(std::string_view vhost);
+
+std::string set_policy_command(const BrokerPolicy& policy, std::string_view vhost);
+std::string set_permissions_command(std::string_view user, const Permissions& permissions, std::string_view vhost);
+std::string clear_policy_command(std::string_view name, std::string_view vhost);
+
+}  // namespace retryd::admin

@@ -1,0 +1,71 @@
+// How often a message was sent back out of a parking queue: the header `retryd-replays`, an array of tables, the newest
+// first. Written by `retryd parked replay` alone; the daemon carries it like any header that is not its own.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <string_view>
+#include <vector>
+
+#include "admin/parked.h"
+#include "core/compose.h"
+#include "core/value.h"
+
+namespace retryd::admin {
+
+/// One of them. Texts are views into the header table, cut to longest_replay_text; empty where absent.
+struct Replay {
+    std::uint64_t time = 0;      // seconds
+    std::string_view id = {};    // the same for all that one run of the command sent
+    std::string_view from = {};  // the parking queue
+    std::string_view to = {};    // the work queue
+    std::string_view parked_reason = {};
+    std::int64_t attempts = 0;  // how often it had died there when it was parked
+};
+
+inline constexpr std::size_t most_replays = 16;
+inline constexpr std::size_t longest_replay_text = 255;
+
+/// At most most_replays. Anyone who may publish can forge the header: an element that is no table ends the list, a
+/// field of another type is as if it were not there.
+std::vector<Replay> read_replays(const core::Table& headers);
+
+/// The id of the newest one; empty where there is none.
+std::string_view newest_replay_id(const core::Table& headers);
+
+/// Owns the structure of a written header, not its texts.
+struct ReplayFields {
+    std::deque<std::vector<core::Field>> tables;
+    std::vector<core::Value> elements;
+};
+
+/// As a header's value, made anew from what was read, so that nothing a stranger put there travels on. Of more than
+/// most_replays the oldest are left out. Valid as long as `fields` and the texts.
+core::Value write_replays(const std::vector<Replay>& replays, ReplayFields& fields);
+
+// The message that goes home from a parking queue, to begin anew.
+
+/// What is written down about it in the header retryd-replays.
+struct ReplayStamp {
+    std::uint64_t time = 0;  // seconds
+    std::string_view id;
+    std::string_view from;
+};
+
+struct ReplayScratch {
+    core::ComposeScratch compose;
+    ReplayFields replays;
+};
+
+/// As compose_retry, but with a fresh count and a fresh age: retryd-attempt, retryd-reason, retryd-first-death and
+/// retryd-parked-* are taken off. What the producer did stays (retryd-exchange, retryd-routing-key, what was set
+/// aside), and retryd-queue names `to`, so that a later failure there still knows it. The result holds views into all
+/// arguments.
+core::Message compose_replay(const core::Message& message, const Parked& parked, std::string_view to,
+                             const ReplayStamp& stamp, std::string_view connection_user, ReplayScratch& scratch);
+
+/// The story as far as a message of a parking queue tells it.
+core::Story story_of(const Parked& parked, std::string_view connection_user);
+
+}  // namespace retryd::admin

@@ -1,0 +1,368 @@
+#include "amqp/broker_session.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <array>
+#include <memory>
+#include <utility>
+
+#include "amqp/connection.h"
+#include "amqp/error.h"
+#include "core/duration.h"
+#include "core/fingerprint.h"
+#include "core/reply_code.h"
+
+namespace retryd::amqp {
+
+namespace {
+
+/// At most so many deliveries are handled before confirms and signals get their turn.
+constexpr std::size_t deliveries_a_turn = 128;
+/// A small part of the shortest heartbeat, which is a second.
+constexpr core::Milliseconds all_read_after{200};
+/// Far longer than a confirm ever takes, the election of a queue's new leader included.
+constexpr core::Milliseconds confirms_take{60'000};
+
+/// Of a publication: a size or property that the broker does not take (406, 311), an exchange that is not there (404)
+/// or may not be published to (403). Without a permission for the default exchange every publication would meet it
+/// again.
+bool is_about_one_publication(const ChannelClosed& closed) {
+    if (closed.code == core::reply_code::access_refused) {
+        return closed.text.find("exchange '") != std::string::npos &&
+               closed.text.find("exchange 'amq.default'") == std::string::npos;
+    }
+    return closed.code == core::reply_code::content_too_large || closed.code == core::reply_code::not_found ||
+           closed.code == core::reply_code::precondition_failed;
+}
+
+}  // namespace
+
+/// Events of the connection that consumes.
+class Link::Intake : public Events {
+  public:
+    explicit Intake(Link& link) : link_(link) {}
+
+    void on_delivery(const core::Delivery& delivery) override { link_.relay_->on_delivery(delivery, link_.now_); }
+    void on_unreadable_delivery(core::DeliveryTag tag) override {
+        link_.relay_->on_unreadable_delivery(tag, link_.now_);
+    }
+    void on_consume_ok() override {
+        if (!link_.consumed_) link_.observer_.consuming();
+        link_.consumed_ = true;
+        link_.base_due_ = link_.now_.steady + base_again_after;
+        link_.consume_answered_ = true;
+        link_.renew_consumer();
+    }
+    void on_consumer_cancelled() override {
+        throw Error(Error::Kind::cancelled, "the broker cancelled the consumer of the error queue '" +
+                                                link_.settings_->policy.error_queue +
+                                                "': the queue was deleted, or its node went away");
+    }
+    void on_channel_closed(const ChannelClosed& closed) override {
+        throw Error(Error::Kind::refused, "the broker closed the consuming channel: " + closed.text);
+    }
+
+  private:
+    Link& link_;
+};
+
+/// Events of the connection that publishes and declares.
+class Link::Outlet : public Events {
+  public:
+    explicit Outlet(Link& link) : link_(link) {}
+
+    void on_confirm(relay::PublishSeq seq, bool multiple, bool acked) override {
+        link_.relay_->on_confirm(seq, multiple, acked, link_.now_);
+    }
+    void on_returned(const Returned& returned) override {
+        link_.relay_->on_returned(returned.exchange, returned.routing_key, link_.now_);
+    }
+    void on_blocked(std::string_view reason) override {
+        link_.blocked_ = true;
+        link_.relay_->pause();
+        link_.observer_.blocked(reason);
+    }
+    void on_unblocked() override {
+        link_.blocked_ = false;
+        link_.observer_.unblocked();
+        link_.relay_->resume(link_.now_);
+    }
+    void on_channel_open(Channel channel) override { link_.declarer_.on_channel_open(channel); }
+    void on_declared(Channel channel, const QueueCounts& counts) override {
+        link_.declarer_.on_declared(channel, counts);
+    }
+    void on_channel_closed(const ChannelClosed& closed) override {
+        if (closed.channel == declare_channel) return link_.declarer_.on_channel_closed(closed);
+        if (!is_about_one_publication(closed)) {
+            throw Error(Error::Kind::refused, "the broker closed the publishing channel: " + closed.text);
+        }
+        link_.open_publishing_channel();
+        link_.relay_->on_publishing_closed(closed.code, closed.text, link_.now_);
+    }
+
+  private:
+    Link& link_;
+};
+
+Link::Link(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint, LinkObserver& observer)
+    : settings_(std::move(settings)),
+      observer_(observer),
+      intake_(Connection::open(endpoint, settings_->broker, "retryd consume")),
+      outlet_(Connection::open(endpoint, settings_->broker, "retryd publish")),
+      declarer_(*outlet_, declare_channel) {
+    intake_->receive_large_headers();
+}
+
+void Link::start(relay::Relay& relay) {
+    relay_ = &relay;
+    open_publishing_channel();
+    intake_->open_channel(relay_channel);
+    declare_base();
+}
+
+void Link::open_publishing_channel() {
+    outlet_->open_channel(relay_channel);
+    outlet_->confirm_select(relay_channel);
+}
+
+bool Link::turn(const core::Now& now) {
+    now_ = now;
+    const bool more = exchange_events_or_tell();
+    require_confirms();
+    declare_base_again();
+    return more;
+}
+
+/// A connection that ends may have choked on a message. What the broker refuses for another reason, a missing
+/// permission most of all, says nothing about any message.
+bool Link::exchange_events_or_tell() {
+    try {
+        return exchange_events();
+    } catch (const Error& error) {
+        if (error.provoked() || error.kind() == Error::Kind::lost || error.kind() == Error::Kind::cancelled)
+            relay_->on_connection_lost(error.provoked());
+        throw;
+    }
+}
+
+bool Link::exchange_events() {
+    Outlet outlet(*this);
+    Intake intake(*this);
+    const Readable readable = what_to_read();
+    const bool more = readable.outlet && outlet_->drain(outlet, deliveries_a_turn);
+    if (relay_->paused() && !blocked_ && outlet_->flush()) relay_->resume(now_);
+    const bool more_deliveries = readable.intake && take_deliveries(intake);
+    if (outlet_->gathered()) outlet_->flush();
+    return more_deliveries || more;
+}
+
+/// Reading in vain costs two calls into the kernel, so a connection waits until wait() has seen something on it; but
+/// not for long, for its heartbeats are served by the way. Without a wait() before, nobody knows.
+Link::Readable Link::what_to_read() {
+    const Readable seen = std::exchange(readable_, {});
+    if (now_.steady < all_due_) return seen;
+    all_due_ = now_.steady + all_read_after;
+    return {};
+}
+
+/// A queue without a majority does not confirm, not even with a nack, and nobody says so. What became of the message is
+/// unknown: a new connection brings the delivery again, at the price of a second copy.
+void Link::require_confirms() {
+    if (blocked_) unblocked_at_ = now_.steady;
+    const auto sent = relay_->unconfirmed_since();
+    if (!sent || now_.steady - std::max(*sent, unblocked_at_) < confirms_take) return;
+    throw Error(Error::Kind::lost, "the broker has not confirmed " + std::to_string(relay_->in_flight()) +
+                                       " messages for " + core::format_duration(confirms_take) +
+                                       ": a queue without a majority of its nodes, or a disk that is far too slow");
+}
+
+/// With too much held nothing more is taken in: what the broker sends then waits in the socket.
+bool Link::take_deliveries(Events& events) {
+    for (std::size_t taken = 0; taken < deliveries_a_turn; ++taken) {
+        stopped_ = saturated();
+        if (!intake_->drain(events, stopped_ ? 0 : 1) || stopped_) return false;
+    }
+    return true;
+}
+
+/// While the socket is full for a moment, what came in would have to be copied to be held.
+bool Link::saturated() const {
+    const bool no_room = relay_->paused() && !blocked_;
+    return no_room || relay_->held_bytes() >= settings_->prefetch.body_bytes;
+}
+
+void Link::wait(int wake_fd, core::Milliseconds time) {
+    if (stopped_ && !saturated()) time = core::Milliseconds::zero();
+    const bool room_wanted = (relay_->paused() && !blocked_) || outlet_->gathered();
+    std::array fds{
+        pollfd{saturated() ? -1 : intake_->fd(), POLLIN, 0},
+        pollfd{outlet_->fd(), static_cast<short>(room_wanted ? POLLIN | POLLOUT : POLLIN), 0},
+        pollfd{wake_fd, POLLIN, 0},
+    };
+    if (poll(fds.data(), fds.size(), static_cast<int>(time.count())) <= 0) return;
+    readable_ = {stopped_ || fds[0].revents != 0, fds[1].revents != 0};
+}
+
+void Link::stop_consuming() {
+    leaving_ = true;
+    if (!consumer_tag_.empty()) intake_->cancel(relay_channel, consumer_tag_);
+}
+
+void Link::close(core::Milliseconds patience) noexcept {
+    intake_->close(patience / 2);
+    outlet_->close(patience / 2);
+}
+
+relay::PublishResult Link::publish(const core::Publication& publication) {
+    if (blocked_) return relay::PublishResult::would_block;
+    return outlet_->publish(relay_channel, publication);
+}
+
+void Link::ack(core::DeliveryTag tag, bool multiple) {
+    last_ack_ = now_.steady;
+    intake_->ack(relay_channel, tag, multiple);
+}
+
+void Link::requeue(core::DeliveryTag tag) {
+    intake_->nack_requeue(relay_channel, tag);
+}
+
+void Link::dead_letter(core::DeliveryTag tag) {
+    intake_->reject(relay_channel, tag);
+}
+
+// Link's part that declares: what a session cannot do without, and what the relay asks for.
+
+namespace {
+
+relay::CheckOutcome outcome_of_check(Declarer::Result result) {
+    switch (result) {
+        case Declarer::Result::done:
+            return relay::CheckOutcome::exists;
+        case Declarer::Result::missing:
+            return relay::CheckOutcome::missing;
+        case Declarer::Result::refused:
+            break;
+    }
+    return relay::CheckOutcome::refused;
+}
+
+/// Where nothing may be declared, it is only looked whether it is there. A binding cannot be seen, only its queue.
+Declarer::Step step_for(const core::TopologyItem& item, bool declare) {
+    if (declare) return step_of(item);
+    if (const auto* exchange = std::get_if<core::ExchangeSpec>(&item)) return Declarer::CheckExchange{exchange->name};
+    if (const auto* queue = std::get_if<core::QueueSpec>(&item)) return Declarer::CheckQueue{queue->name};
+    if (const auto* binding = std::get_if<core::BindingSpec>(&item)) return Declarer::CheckQueue{binding->queue};
+    return step_of(item);
+}
+
+std::string why_not(const Declarer::Outcome& outcome) {
+    if (outcome.result != Declarer::Result::missing) return outcome.text;
+    return outcome.text + ", and with `declare: false` retryd does not make it; `retryd plan` lists what it needs";
+}
+
+}  // namespace
+
+/// Without these there is nothing to consume: a refusal ends the session.
+void Link::declare_base() {
+    const core::Topology base = core::base_topology(settings_->policy, core::features_of(version()));
+    for (const core::TopologyItem& item : base) {
+        const bool last = &item == &base.back();
+        declarer_.submit(step_for(item, settings_->declare), [this, last](const Declarer::Outcome& outcome) {
+            if (outcome.result != Declarer::Result::done) throw Error(Error::Kind::refused, why_not(outcome));
+            if (!outcome.text.empty() && !consumed_) observer_.accepted(outcome.text);
+            if (last && consumer_tag_.empty() && !leaving_) consume();
+        });
+    }
+}
+
+/// Somebody may have deleted an exchange or a binding under us: what work queues dead-letter would be lost, and nobody
+/// would say so. Declaring what is there does nothing. The broker may also have taken our consumer away without a word
+/// (3.8.9 does, now and then, when the queue is deleted).
+void Link::declare_base_again() {
+    if (!consumed_ || leaving_ || now_.steady < base_due_) return;
+    base_due_ = now_.steady + base_again_after;
+    declare_base();
+    declarer_.submit(Declarer::CheckQueue{settings_->policy.error_queue}, [this](const Declarer::Outcome& outcome) {
+        if (leaving_ || outcome.result != Declarer::Result::done || outcome.counts.consumers > 0) return;
+        throw Error(Error::Kind::lost, "the error queue '" + settings_->policy.error_queue +
+                                           "' has no consumer any more, and the broker has not said so");
+    });
+    if (!core::has_shared_ladder(settings_->policy)) return;
+    declarer_.submit(step_for(core::return_exchange_spec(settings_->policy), settings_->declare),
+                     [](const Declarer::Outcome&) {});  // a refusal shows when it is needed
+}
+
+/// A prefetch counts for the consumers that come after it.
+void Link::consume() {
+    consumer_tag_ = core::consumer_tag(settings_->policy);
+    consumer_prefetch_ = settings_->prefetch.messages;
+    consume_answered_ = false;
+    intake_->qos(relay_channel, consumer_prefetch_);
+    intake_->consume(relay_channel, settings_->policy.error_queue, consumer_tag_);
+}
+
+void Link::adopt(std::shared_ptr<const config::Settings> settings) {
+    settings_ = std::move(settings);
+    renew_consumer();
+}
+
+/// Where it shows that the settings are others. Not before the broker has answered basic.consume, whose answer leads
+/// here again: 3.10 ends the connection (541) over a cancel that overtakes it within the broker.
+void Link::renew_consumer() {
+    if (!consume_answered_ || leaving_ || !core::features_of(version()).clean_cancel) return;
+    const bool same_prefetch = consumer_prefetch_ == settings_->prefetch.messages;
+    if (same_prefetch && consumer_tag_ == core::consumer_tag(settings_->policy)) return;
+    base_due_ = now_.steady + base_again_after;  // for a moment there is no consumer
+    // Deliveries of the former consumer stay valid: their tags are the channel's.
+    intake_->cancel(relay_channel, consumer_tag_);
+    consume();
+}
+
+void Link::declare(std::string_view key, const core::Topology& topology) {
+    declare_next(std::make_shared<Declaration>(Declaration{std::string{key}, topology}));
+}
+
+void Link::declare_next(const std::shared_ptr<Declaration>& declaration) {
+    const core::TopologyItem& item = declaration->topology[declaration->next++];
+    declarer_.submit(step_for(item, settings_->declare), [this, declaration](const Declarer::Outcome& outcome) {
+        const bool done = outcome.result == Declarer::Result::done;
+        if (done && !outcome.text.empty()) observer_.accepted(outcome.text);
+        if (done && declaration->next < declaration->topology.size()) return declare_next(declaration);
+        relay_->on_declared(declaration->key, done ? relay::DeclareOutcome::ready : relay::DeclareOutcome::refused,
+                            done ? "" : why_not(outcome), now_);
+    });
+}
+
+void Link::check(std::string_view queue) {
+    declarer_.submit(Declarer::CheckQueue{std::string{queue}},
+                     [this, name = std::string{queue}](const Declarer::Outcome& outcome) {
+                         relay_->on_checked(name, outcome_of_check(outcome.result), now_);
+                     });
+}
+
+/// The exchange first: somebody may have deleted it.
+void Link::bind_home(std::string_view queue) {
+    const auto answer = [this, name = std::string{queue}](const Declarer::Outcome& outcome) {
+        const auto found = outcome_of_check(outcome.result);
+        relay_->on_bound(name, found, found == relay::CheckOutcome::refused ? outcome.text : "", now_);
+    };
+    declarer_.submit(core::return_exchange_spec(settings_->policy),
+                     [this, answer, binding = core::home_binding(queue)](const Declarer::Outcome& outcome) {
+                         if (outcome.result != Declarer::Result::done) return answer(outcome);
+                         declarer_.submit(binding, answer);
+                     });
+}
+
+core::BrokerVersion Link::version() const {
+    return outlet_->version();
+}
+
+std::array<int, 2> Link::sockets() const {
+    return {intake_->fd(), outlet_->fd()};
+}
+
+Link::~Link() = default;
+
+}  // namespace retryd::amqp

@@ -1,0 +1,202 @@
+#include "amqp/connection.h"
+
+#include <chrono>
+#include <utility>
+#include <vector>
+
+#include "amqp/arena.h"
+#include "amqp/codec.h"
+#include "amqp/error.h"
+
+namespace retryd::amqp {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+core::BrokerVersion version_of(amqp_connection_state_t state) {
+    Arena arena;
+    const auto properties = read_table(*amqp_get_server_properties(state), arena);
+    if (!properties) return {};
+    const auto text = core::text_of(core::find(*properties, "version"));
+    return core::parse_version(text.value_or("")).value_or(core::BrokerVersion{});
+}
+
+}  // namespace
+
+Connection::Connection(State state, std::string peer, Socket socket)
+    : wire_(std::move(state), std::move(peer), socket),
+      dispatcher_(wire_),
+      publisher_(wire_),
+      version_(version_of(wire_.state())) {}
+
+bool Connection::drain(Events& events, std::size_t limit) {
+    if (gathered()) flush();
+    return dispatcher_.drain(events, limit);
+}
+
+void Connection::open_channel(Channel channel) {
+    wire_.send(channel, AMQP_CHANNEL_OPEN_METHOD, amqp_channel_open_t{});
+}
+
+void Connection::confirm_select(Channel channel) {
+    wire_.send(channel, AMQP_CONFIRM_SELECT_METHOD, amqp_confirm_select_t{});
+}
+
+void Connection::qos(Channel channel, std::uint16_t prefetch) {
+    wire_.send(channel, AMQP_BASIC_QOS_METHOD, amqp_basic_qos_t{0, prefetch, 0});
+}
+
+void Connection::consume(Channel channel, const std::string& queue, const std::string& consumer_tag) {
+    amqp_basic_consume_t method{};
+    method.queue = bytes_of(queue);
+    method.consumer_tag = bytes_of(consumer_tag);
+    wire_.send(channel, AMQP_BASIC_CONSUME_METHOD, method);
+}
+
+void Connection::consume_without_acks(Channel channel, const std::string& queue, const std::string& consumer_tag) {
+    amqp_basic_consume_t method{};
+    method.queue = bytes_of(queue);
+    method.consumer_tag = bytes_of(consumer_tag);
+    method.no_ack = 1;
+    wire_.send(channel, AMQP_BASIC_CONSUME_METHOD, method);
+}
+
+void Connection::close_channel(Channel channel) {
+    wire_.send(channel, AMQP_CHANNEL_CLOSE_METHOD, amqp_channel_close_t{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0});
+}
+
+void Connection::cancel(Channel channel, const std::string& consumer_tag) {
+    wire_.send(channel, AMQP_BASIC_CANCEL_METHOD, amqp_basic_cancel_t{bytes_of(consumer_tag), 0});
+}
+
+void Connection::ack(Channel channel, core::DeliveryTag tag, bool multiple) {
+    wire_.send(channel, AMQP_BASIC_ACK_METHOD, amqp_basic_ack_t{tag, multiple ? 1 : 0});
+}
+
+void Connection::nack_requeue(Channel channel, core::DeliveryTag tag) {
+    wire_.send(channel, AMQP_BASIC_NACK_METHOD, amqp_basic_nack_t{tag, 0, 1});
+}
+
+void Connection::reject(Channel channel, core::DeliveryTag tag) {
+    wire_.send(channel, AMQP_BASIC_REJECT_METHOD, amqp_basic_reject_t{tag, 0});
+}
+
+void Connection::close(core::Milliseconds patience) noexcept {
+    amqp_connection_state_t state = wire_.state();
+    amqp_connection_close_t close{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0};
+    if (fd() < 0 || !wire_.writable()) return;
+    if (amqp_send_method(state, 0, AMQP_CONNECTION_CLOSE_METHOD, &close) != AMQP_STATUS_OK) return;
+    const auto deadline = Clock::now() + patience;
+    for (auto now = Clock::now(); now < deadline; now = Clock::now()) {
+        const auto left = std::chrono::duration_cast<std::chrono::microseconds>(deadline - now);
+        const timeval timeout{left.count() / 1'000'000, left.count() % 1'000'000};
+        amqp_frame_t frame{};
+        if (amqp_simple_wait_frame_noblock(state, &frame, &timeout) != AMQP_STATUS_OK) return;
+        if (frame.frame_type == AMQP_FRAME_METHOD && frame.payload.method.id == AMQP_CONNECTION_CLOSE_OK_METHOD) return;
+        amqp_maybe_release_buffers(state);
+    }
+}
+
+// The part of Connection that declares, looks and deletes.
+
+namespace {
+
+using Entries = std::vector<amqp_table_entry_t>;
+
+amqp_table_entry_t entry_of(const std::pair<std::string, core::Argument>& argument) {
+    amqp_table_entry_t entry{};
+    entry.key = bytes_of(argument.first);
+    if (const auto* number = std::get_if<std::int64_t>(&argument.second)) {
+        entry.value.kind = AMQP_FIELD_KIND_I64;
+        entry.value.value.i64 = *number;
+    } else {
+        entry.value.kind = AMQP_FIELD_KIND_UTF8;
+        entry.value.value.bytes = bytes_of(std::get<std::string>(argument.second));
+    }
+    return entry;
+}
+
+Entries entries_of(const core::Arguments& arguments) {
+    Entries entries;
+    for (const auto& argument : arguments)
+        entries.push_back(entry_of(argument));
+    return entries;
+}
+
+/// A view of the entries.
+amqp_table_t table_of(Entries& entries) {
+    return {static_cast<int>(entries.size()), entries.data()};
+}
+
+}  // namespace
+
+void Connection::declare_exchange(Channel channel, const core::ExchangeSpec& exchange) {
+    Entries entries = entries_of(exchange.arguments);
+    amqp_exchange_declare_t method{};
+    method.exchange = bytes_of(exchange.name);
+    method.type = bytes_of(exchange.type);
+    method.durable = 1;
+    method.arguments = table_of(entries);
+    wire_.send(channel, AMQP_EXCHANGE_DECLARE_METHOD, method);
+}
+
+void Connection::declare_queue(Channel channel, const core::QueueSpec& queue) {
+    Entries entries = entries_of(queue.arguments);
+    amqp_queue_declare_t method{};
+    method.queue = bytes_of(queue.name);
+    method.durable = 1;
+    method.arguments = table_of(entries);
+    wire_.send(channel, AMQP_QUEUE_DECLARE_METHOD, method);
+}
+
+void Connection::declare_exclusive_queue(Channel channel, const core::QueueSpec& queue) {
+    Entries entries = entries_of(queue.arguments);
+    amqp_queue_declare_t method{};
+    method.queue = bytes_of(queue.name);
+    method.exclusive = 1;
+    method.arguments = table_of(entries);
+    wire_.send(channel, AMQP_QUEUE_DECLARE_METHOD, method);
+}
+
+void Connection::bind(Channel channel, const core::BindingSpec& binding) {
+    Entries entries = entries_of(binding.arguments);
+    amqp_queue_bind_t method{};
+    method.queue = bytes_of(binding.queue);
+    method.exchange = bytes_of(binding.exchange);
+    method.routing_key = bytes_of(binding.routing_key);
+    method.arguments = table_of(entries);
+    wire_.send(channel, AMQP_QUEUE_BIND_METHOD, method);
+}
+
+void Connection::check_exchange(Channel channel, const std::string& exchange) {
+    amqp_exchange_declare_t method{};
+    method.exchange = bytes_of(exchange);
+    method.type = bytes_of("direct");  // not looked at, but must be a type that exists
+    method.passive = 1;
+    wire_.send(channel, AMQP_EXCHANGE_DECLARE_METHOD, method);
+}
+
+void Connection::check_queue(Channel channel, const std::string& queue) {
+    amqp_queue_declare_t method{};
+    method.queue = bytes_of(queue);
+    method.passive = 1;
+    wire_.send(channel, AMQP_QUEUE_DECLARE_METHOD, method);
+}
+
+void Connection::delete_exchange(Channel channel, const std::string& exchange) {
+    amqp_exchange_delete_t method{};
+    method.exchange = bytes_of(exchange);
+    method.if_unused = 1;
+    wire_.send(channel, AMQP_EXCHANGE_DELETE_METHOD, method);
+}
+
+void Connection::delete_queue(Channel channel, const std::string& queue, bool only_if_idle) {
+    amqp_queue_delete_t method{};
+    method.queue = bytes_of(queue);
+    method.if_unused = only_if_idle ? 1 : 0;
+    method.if_empty = only_if_idle ? 1 : 0;
+    wire_.send(channel, AMQP_QUEUE_DELETE_METHOD, method);
+}
+
+}  // namespace retryd::amqp

@@ -1,0 +1,289 @@
+#include "amqp/receive.h"
+
+#include <algorithm>
+
+#include "amqp/codec.h"
+#include "amqp/error.h"
+
+namespace retryd::amqp {
+
+namespace {
+
+constexpr std::size_t kept_capacity = std::size_t{1} << 20;
+constexpr std::uint64_t largest_body = std::uint64_t{512} << 20;  // RabbitMQ's own upper bound
+constexpr std::size_t pool_page = std::size_t{16} * 1024;
+
+[[noreturn]] void unexpected(const char* what) {
+    throw Error(Error::Kind::protocol, std::string{"the broker sent "} + what);
+}
+
+}  // namespace
+
+Content::Content() {
+    init_amqp_pool(&pool_, pool_page);
+}
+
+Content::~Content() {
+    empty_amqp_pool(&pool_);
+}
+
+void Content::begin_delivery(core::DeliveryTag tag, bool redelivered) {
+    if (kind_ != Kind::none) unexpected("a delivery before the end of the previous message");
+    kind_ = Kind::delivery;
+    tag_ = tag;
+    redelivered_ = redelivered;
+}
+
+void Content::begin_returned() {
+    if (kind_ != Kind::none) unexpected("a returned message before the end of the previous message");
+    kind_ = Kind::returned;
+}
+
+bool Content::add_header(const amqp_frame_t& frame) {
+    if (!awaits_header()) unexpected("a content header that belongs to no message");
+    const auto& header = frame.payload.properties;
+    if (header.class_id != AMQP_BASIC_CLASS) unexpected("a content header of an unknown class");
+    if (header.body_size > largest_body) unexpected("a message larger than 512 MiB");
+    has_header_ = true;
+    body_size_ = header.body_size;
+    if (kind_ == Kind::delivery) {
+        properties_ = static_cast<const amqp_basic_properties_t*>(header.decoded);
+        header_ = header.raw;
+    }
+    return body_size_ == 0;
+}
+
+bool Content::add_body(const amqp_bytes_t& fragment) {
+    if (!has_header_) unexpected("a body that belongs to no message");
+    if (fragment.len > body_size_ - received_) unexpected("a body larger than its header says");
+    received_ += fragment.len;
+    const bool whole = received_ == body_size_;
+    if (kind_ == Kind::delivery) {
+        if (whole && gathered_.empty()) {
+            only_fragment_ = fragment;
+        } else {
+            gather(fragment);
+        }
+    }
+    return whole;
+}
+
+void Content::gather(const amqp_bytes_t& fragment) {
+    const std::string_view bytes = view_of(fragment);
+    if (gathered_.empty()) {
+        const std::string_view header = view_of(header_);
+        gathered_header_.assign(header.begin(), header.end());
+        gathered_.reserve(static_cast<std::size_t>(body_size_));
+    }
+    gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
+}
+
+const amqp_basic_properties_t* Content::properties() {
+    if (gathered_.empty()) return properties_;
+    void* decoded = nullptr;
+    const amqp_bytes_t encoded{gathered_header_.size(), gathered_header_.data()};
+    if (amqp_decode_properties(AMQP_BASIC_CLASS, &pool_, encoded, &decoded) < 0) return nullptr;
+    return static_cast<const amqp_basic_properties_t*>(decoded);
+}
+
+std::string_view Content::body() const {
+    if (gathered_.empty()) return view_of(only_fragment_);
+    return {gathered_.data(), gathered_.size()};
+}
+
+void Content::finish() {
+    kind_ = Kind::none;
+    has_header_ = false;
+    received_ = 0;
+    properties_ = nullptr;
+    only_fragment_ = {};
+    recycle_amqp_pool(&pool_);
+    if (gathered_.capacity() > kept_capacity) {
+        std::vector<char>().swap(gathered_);  // assigning {} would keep the memory
+    } else {
+        gathered_.clear();
+    }
+}
+
+namespace {
+
+template <typename Method>
+const Method& as(const amqp_method_t& method) {
+    return *static_cast<const Method*>(method.decoded);
+}
+
+void tell_confirm(const amqp_method_t& method, Events& events) {
+    switch (method.id) {
+        case AMQP_BASIC_ACK_METHOD: {
+            const auto& ack = as<amqp_basic_ack_t>(method);
+            return events.on_confirm(ack.delivery_tag, ack.multiple != 0, true);
+        }
+        case AMQP_BASIC_NACK_METHOD: {
+            const auto& nack = as<amqp_basic_nack_t>(method);
+            return events.on_confirm(nack.delivery_tag, nack.multiple != 0, false);
+        }
+        default: {
+            const auto& returned = as<amqp_basic_return_t>(method);
+            return events.on_returned({returned.reply_code, view_of(returned.exchange), view_of(returned.routing_key)});
+        }
+    }
+}
+
+}  // namespace
+
+bool Dispatcher::drain(Events& events, std::size_t limit) {
+    if (limit == 0) wire_.send_heartbeat_if_due();
+    std::size_t delivered = 0;
+    while (delivered < limit) {
+        amqp_frame_t frame{};
+        switch (wire_.receive(frame)) {
+            case Wire::Received::nothing:
+                return false;
+            case Wire::Received::unreadable:
+                give_up_unreadable(events);
+            case Wire::Received::frame:
+                if (handle(frame, events)) ++delivered;
+        }
+        if (!may_go_on()) return false;
+    }
+    return true;
+}
+
+/// Trying in vain costs two calls into the kernel each turn. The rest of a message is as good as there.
+bool Dispatcher::may_go_on() const {
+    return wire_.may_hold_more() || std::any_of(contents_.begin(), contents_.end(), [](const auto& content) {
+               return content.second.kind() != Content::Kind::none;
+           });
+}
+
+bool Dispatcher::handle(const amqp_frame_t& frame, Events& events) {
+    bool delivered = false;
+    if (frame.frame_type == AMQP_FRAME_METHOD) {
+        on_method(frame, events);
+    } else if (frame.frame_type == AMQP_FRAME_HEADER || frame.frame_type == AMQP_FRAME_BODY) {
+        Content& content = contents_[frame.channel];
+        const bool whole = frame.frame_type == AMQP_FRAME_HEADER ? content.add_header(frame)
+                                                                 : content.add_body(frame.payload.body_fragment);
+        delivered = whole && content.kind() == Content::Kind::delivery;
+        if (delivered) deliver(content, events);
+        if (whole) content.finish();
+        if (content.holds_frames()) return false;
+    }
+    wire_.release(frame.channel);
+    return delivered;
+}
+
+void Dispatcher::deliver(Content& content, Events& events) {
+    arena_.reset();
+    const auto* const decoded = content.properties();
+    const auto properties = decoded == nullptr ? std::nullopt : read_properties(*decoded, arena_);
+    if (properties) {
+        events.on_delivery({content.tag(), content.redelivered(), {*properties, content.body()}});
+    } else {
+        events.on_unreadable_delivery(content.tag());
+    }
+}
+
+// rabbitmq-c cannot decode a header that nests deeper than its limit (0.14 and later) or is larger than a frame may be,
+// and what dead-lettering adds to a header may make it so: the broker sends it all the same. From then on it reads
+// nothing, but it still sends, so the message can be settled before the connection is given up. Else the broker would
+// give the same message again on every connection to come.
+void Dispatcher::give_up_unreadable(Events& events) {
+    std::string consequence;
+    for (const auto& [channel, content] : contents_) {
+        if (content.kind() != Content::Kind::delivery || !content.awaits_header()) continue;
+        events.on_unreadable_delivery(content.tag());
+        consequence = "; the message was passed over without reading it";
+    }
+    wire_.hang_up();
+    throw Error(Error::Kind::protocol, "the broker at " + wire_.peer() +
+                                           " sent a frame that cannot be decoded: a header nested too deeply or larger "
+                                           "than a frame may be" +
+                                           consequence + "; the connection cannot go on and is opened anew");
+}
+
+void Dispatcher::on_method(const amqp_frame_t& frame, Events& events) {
+    if (frame.channel == 0) {
+        on_connection_method(frame.payload.method, events);
+    } else {
+        on_channel_method(frame.channel, frame.payload.method, events);
+    }
+}
+
+void Dispatcher::on_connection_method(const amqp_method_t& method, Events& events) {
+    switch (method.id) {
+        case AMQP_CONNECTION_CLOSE_METHOD:
+            accept_close(wire_.state(), as<amqp_connection_close_t>(method), wire_.peer());
+        case AMQP_CONNECTION_BLOCKED_METHOD:
+            return events.on_blocked(view_of(as<amqp_connection_blocked_t>(method).reason));
+        case AMQP_CONNECTION_UNBLOCKED_METHOD:
+            return events.on_unblocked();
+        default:
+            return;
+    }
+}
+
+void Dispatcher::on_channel_method(Channel channel, const amqp_method_t& method, Events& events) {
+    switch (method.id) {
+        case AMQP_BASIC_DELIVER_METHOD:
+        case AMQP_BASIC_CONSUME_OK_METHOD:
+        case AMQP_BASIC_CANCEL_METHOD:
+        case AMQP_BASIC_CANCEL_OK_METHOD:
+            return on_consumer_method(channel, method, events);
+        case AMQP_BASIC_RETURN_METHOD:
+        case AMQP_BASIC_ACK_METHOD:
+        case AMQP_BASIC_NACK_METHOD:
+            if (method.id == AMQP_BASIC_RETURN_METHOD) contents_[channel].begin_returned();
+            return tell_confirm(method, events);
+        case AMQP_CHANNEL_OPEN_OK_METHOD:
+            return events.on_channel_open(channel);
+        case AMQP_CHANNEL_CLOSE_OK_METHOD:
+            contents_[channel].finish();
+            return events.on_channel_left(channel);
+        case AMQP_CHANNEL_CLOSE_METHOD:
+            return close_channel(channel, as<amqp_channel_close_t>(method), events);
+        case AMQP_QUEUE_DECLARE_OK_METHOD: {
+            const auto& declared = as<amqp_queue_declare_ok_t>(method);
+            return events.on_declared(channel, {declared.message_count, declared.consumer_count});
+        }
+        case AMQP_EXCHANGE_DECLARE_OK_METHOD:
+        case AMQP_QUEUE_BIND_OK_METHOD:
+        case AMQP_EXCHANGE_DELETE_OK_METHOD:
+        case AMQP_QUEUE_DELETE_OK_METHOD:
+            return events.on_declared(channel, {});
+        default:  // confirm.select-ok, basic.qos-ok: had they failed, the channel would have been closed
+            return;
+    }
+}
+
+void Dispatcher::on_consumer_method(Channel channel, const amqp_method_t& method, Events& events) {
+    switch (method.id) {
+        case AMQP_BASIC_DELIVER_METHOD: {
+            const auto& delivery = as<amqp_basic_deliver_t>(method);
+            return contents_[channel].begin_delivery(delivery.delivery_tag, delivery.redelivered != 0);
+        }
+        case AMQP_BASIC_CONSUME_OK_METHOD:
+            return events.on_consume_ok();
+        case AMQP_BASIC_CANCEL_METHOD:
+            return cancel_consumer(channel, as<amqp_basic_cancel_t>(method), events);
+        default:
+            return events.on_cancel_ok();
+    }
+}
+
+void Dispatcher::close_channel(Channel channel, const amqp_channel_close_t& close, Events& events) {
+    const ChannelClosed closed{channel, close.reply_code, std::string{view_of(close.reply_text)},
+                               std::uint32_t{close.class_id} << 16 | close.method_id};
+    contents_[channel].finish();
+    wire_.send(channel, AMQP_CHANNEL_CLOSE_OK_METHOD, amqp_channel_close_ok_t{});
+    events.on_channel_closed(closed);
+}
+
+void Dispatcher::cancel_consumer(Channel channel, const amqp_basic_cancel_t& cancel, Events& events) {
+    if (cancel.nowait == 0) {
+        wire_.send(channel, AMQP_BASIC_CANCEL_OK_METHOD, amqp_basic_cancel_ok_t{cancel.consumer_tag});
+    }
+    events.on_consumer_cancelled();
+}
+
+}  // namespace retryd::amqp

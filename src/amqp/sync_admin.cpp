@@ -1,0 +1,80 @@
+#include "amqp/sync_admin.h"
+
+#include <poll.h>
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "amqp/connection.h"
+#include "amqp/error.h"
+
+namespace retryd::amqp {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+}  // namespace
+
+Administrator::Administrator(const config::Broker& settings, const std::string& name, core::Milliseconds longest_answer)
+    : longest_answer_(longest_answer) {
+    std::string refusals;
+    auto kind = Error::Kind::unreachable;
+    for (const config::Endpoint& endpoint : settings.endpoints) {
+        try {
+            connection_ = Connection::open(endpoint, settings, name);
+            endpoint_ = &endpoint;
+            declarer_ = std::make_unique<Declarer>(*connection_, only_channel);
+            return;
+        } catch (const Error& error) {
+            refusals.append(refusals.empty() ? "" : "; ").append(error.what());
+            kind = error.kind();
+        }
+    }
+    throw Error(kind, refusals);
+}
+
+Administrator::~Administrator() {
+    constexpr core::Milliseconds patience{2'000};
+    connection_->close(patience);
+}
+
+Declarer::Outcome Administrator::carry_out(Declarer::Step step) {
+    std::optional<Declarer::Outcome> answer;
+    declarer_->submit(std::move(step), [&](const Declarer::Outcome& outcome) { answer = outcome; });
+    const auto deadline = Clock::now() + longest_answer_;
+    for (;;) {
+        connection_->drain(*this, 1);
+        if (answer) return *answer;
+        if (Clock::now() >= deadline) {
+            throw Error(Error::Kind::lost,
+                        "the broker has not answered for " + std::to_string(longest_answer_.count() / 1'000) + " s");
+        }
+        wait_for_frames(left_until(deadline));
+    }
+}
+
+void Administrator::wait(core::Milliseconds time) {
+    const auto deadline = Clock::now() + time;
+    while (Clock::now() < deadline) {
+        connection_->drain(*this, 1);
+        wait_for_frames(left_until(deadline));
+    }
+}
+
+void Administrator::wait_for_frames(core::Milliseconds longest) {
+    pollfd readable{connection_->fd(), POLLIN, 0};
+    poll(&readable, 1, static_cast<int>(std::clamp(longest, core::Milliseconds{0}, longest_silence).count()));
+}
+
+core::BrokerVersion Administrator::version() const {
+    return connection_->version();
+}
+
+int Administrator::fd() const {
+    return connection_->fd();
+}
+
+}  // namespace retryd::amqp

@@ -1,0 +1,64 @@
+// How long a connection that does one thing after the other waits for the broker.
+#pragma once
+
+#include <chrono>
+#include <memory>
+#include <string>
+
+#include "amqp/declarer.h"
+#include "amqp/events.h"
+#include "config/settings.h"
+#include "core/time.h"
+
+namespace retryd::amqp {
+
+class Connection;
+
+/// A quorum queue may take its time where a node is slow or just gone.
+inline constexpr core::Milliseconds answers_take{60'000};
+/// Heartbeats have to be served more often than the shortest interval between them.
+inline constexpr core::Milliseconds longest_silence{400};
+
+inline core::Milliseconds left_until(std::chrono::steady_clock::time_point deadline) {
+    return std::chrono::ceil<core::Milliseconds>(deadline - std::chrono::steady_clock::now());
+}
+
+// For a command rather than a daemon: one connection, on which one step after the other is carried out and waited for.
+
+/// Every call throws Error when the connection is lost.
+class Administrator : private Events {
+  public:
+    /// Connects to the first endpoint that lets us in. Throws Error with what each of them said where none does.
+    /// `settings` must outlive it; `name` is the connection's, for those who look at the broker. A step that takes more
+    /// than `longest_answer` ends the connection: a quorum queue may take its time where a node is slow or just gone.
+    Administrator(const config::Broker& settings, const std::string& name,
+                  core::Milliseconds longest_answer = answers_take);
+    ~Administrator() override;
+    Administrator(const Administrator&) = delete;
+    Administrator& operator=(const Administrator&) = delete;
+
+    const config::Endpoint& endpoint() const { return *endpoint_; }
+    core::BrokerVersion version() const;
+
+    /// Another thread ends whatever waits for the broker with shutdown() on it.
+    int fd() const;
+
+    Declarer::Outcome carry_out(Declarer::Step step);
+
+    /// Keeps the connection alive meanwhile.
+    void wait(core::Milliseconds time);
+
+  private:
+    void wait_for_frames(core::Milliseconds longest);
+
+    void on_channel_open(Channel channel) override { declarer_->on_channel_open(channel); }
+    void on_declared(Channel channel, const QueueCounts& counts) override { declarer_->on_declared(channel, counts); }
+    void on_channel_closed(const ChannelClosed& closed) override { declarer_->on_channel_closed(closed); }
+
+    core::Milliseconds longest_answer_;
+    const config::Endpoint* endpoint_ = nullptr;
+    std::unique_ptr<Connection> connection_;
+    std::unique_ptr<Declarer> declarer_;
+};
+
+}  // namespace retryd::amqp

@@ -1,0 +1,38 @@
+// A TLS socket set up as configured, and TLS failures in an operator's words.
+#pragma once
+
+#include <openssl/ssl.h>
+
+#include <optional>
+#include <string>
+
+#include "amqp/rabbitmq.h"
+#include "config/settings.h"
+
+namespace retryd::amqp {
+
+/// Not connected yet; belongs to `state`. TLS 1.2 at least. OpenSSL verifies the peer, and that its certificate is for
+/// `host`, a name or an address, unless the settings say otherwise. Throws Error where a file cannot be used.
+amqp_socket_t* new_tls_socket(amqp_connection_state_t state, const std::string& host, const config::Tls& tls);
+
+/// Why a connection over a socket of new_tls_socket() did not come about: cause and remedy. To be asked at once, in the
+/// same thread. Nothing for a status that has nothing to do with TLS.
+std::optional<std::string> explain_tls(amqp_socket_t* socket, int status, const std::string& host,
+                                       const config::Tls& tls);
+
+/// The names by which a broker may know the certificate of such a socket: subject and common name. Empty without one.
+struct OwnNames {
+    std::string subject;
+    std::string common_name;
+};
+OwnNames own_names(amqp_socket_t* socket);
+
+// The PEM files of broker.tls, read anew for every connection: what was replaced on disk counts from the next one on.
+
+/// Whom the context trusts: ca_file, else the system's authorities. Throws Error.
+void trust(SSL_CTX* context, const config::Tls& tls);
+
+/// Who the context is: cert_file and key_file, if there are any. Throws Error that says what is wrong with them.
+void identify(SSL_CTX* context, const config::Tls& tls);
+
+}  // namespace retryd::amqp

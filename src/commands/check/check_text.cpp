@@ -1,0 +1,207 @@
+#include "commands/check/check_text.h"
+
+#include <algorithm>
+#include <ostream>
+#include <vector>
+
+#include "commands/check/retry_schedule.h"
+#include "commands/common/table.h"
+#include "commands/common/text.h"
+#include "config/addresses.h"
+#include "config/scalars.h"
+#include "core/duration.h"
+#include "core/names.h"
+
+namespace retryd::commands {
+
+namespace {
+
+const char* words(core::Action action) {
+    switch (action) {
+        case core::Action::retry:
+            return "is retried";
+        case core::Action::drop:
+            return "is dropped";
+        case core::Action::park:
+            break;
+    }
+    return "is parked";
+}
+
+/// Nothing where the action is the default.
+void add_action(std::string& to, const std::string& what, core::Action action, core::Action fallback) {
+    if (action == fallback) return;
+    to.append(to.empty() ? "" : "; ").append("what ").append(what).append(" ").append(words(action));
+}
+
+std::string different_actions(const core::OnDeath& on) {
+    const core::OnDeath fallback;
+    std::string text;
+    add_action(text, "was rejected", on.rejected, fallback.rejected);
+    add_action(text, "reached its delivery limit", on.delivery_limit, fallback.delivery_limit);
+    add_action(text, "expired", on.expired, fallback.expired);
+    add_action(text, "was too much for its queue", on.maxlen, fallback.maxlen);
+    return text;
+}
+
+/// What the table does not say, a line each.
+std::vector<std::string> remarks(const core::Entry& entry) {
+    std::vector<std::string> lines;
+    if (entry.ladder.return_path == core::ReturnPath::headers) {
+        lines.push_back("comes home through the exchange " + std::string{core::return_exchange_name} +
+                        ", with the producer's routing key");
+    }
+    if (std::string actions = different_actions(entry.on); !actions.empty()) lines.push_back(std::move(actions));
+    if (entry.max_age) {
+        lines.push_back("parked at once when its first failure is more than " + core::format_duration(*entry.max_age) +
+                        " ago");
+    }
+    return lines;
+}
+
+std::string parked_in(const core::Entry& entry) {
+    const core::Parking& parking = entry.parked;
+    if (parking.exchange.empty()) return parking_queue(entry);
+    return "exchange " + parking.exchange + ", " +
+           (parking.routing_key ? "routing key \"" + *parking.routing_key + "\"" : "the producer's routing key");
+}
+
+std::string range(core::Milliseconds least, core::Milliseconds most) {
+    const std::string longest = core::format_duration(most);
+    return least == most ? longest : core::format_duration(least) + " … " + longest;
+}
+
+/// A row for each lane; the first says it all.
+void add_climb(Rows& rows, const Climb& climb) {
+    const std::string last = climb.last == climb.first ? "" : "-" + std::to_string(climb.last);
+    std::string waits = range(climb.lanes.front().delay, climb.delay);
+    if (climb.lanes.size() > 1) waits.append(" in ").append(std::to_string(climb.lanes.size())).append(" lanes");
+    rows.push_back({std::to_string(climb.first) + last, waits, climb.lanes.front().queue});
+    for (std::size_t lane = 1; lane < climb.lanes.size(); ++lane)
+        rows.push_back({"", "", climb.lanes[lane].queue});
+}
+
+}  // namespace
+
+void print_entry(const core::Entry& entry, const std::string& heading, std::ostream& out) {
+    const core::Ladder& ladder = entry.ladder;
+    const std::size_t retries = ladder.steps.size();
+    const bool shared = ladder.return_path == core::ReturnPath::headers;
+    out << "\n  " << heading << "  ladder " << ladder.name << ": " << counted(retries, "retry", "retries") << " on "
+        << (shared ? "shared " : "") << core::to_string(ladder.queue_type) << " queues, "
+        << range(least_wait(ladder), total_wait(ladder)) << " of waiting in all\n";
+    for (const std::string& line : remarks(entry))
+        out << "    " << line << '\n';
+    Rows rows{{"failure", "waits", "in"}};
+    for (const Climb& climb : climbs(entry))
+        add_climb(rows, climb);
+    rows.push_back({std::to_string(retries + 1), "parked", parked_in(entry)});
+    print_table(rows, "    ", out);
+}
+
+namespace {
+
+std::string address(const config::Endpoint& endpoint) {
+    const bool ipv6 = endpoint.host.find(':') != std::string::npos;
+    return (endpoint.tls ? "amqps://" : "amqp://") + (ipv6 ? "[" + endpoint.host + "]" : endpoint.host) + ":" +
+           std::to_string(endpoint.port);
+}
+
+std::string verification(const config::Tls& tls) {
+    if (!tls.verify_peer) return "certificate NOT verified";
+    const std::string authorities = tls.ca_file.empty() ? "the system's authorities" : tls.ca_file;
+    return "certificate verified against " + authorities + (tls.verify_hostname ? "" : ", host name NOT verified");
+}
+
+std::string login(const config::Broker& broker, const config::Endpoint& endpoint) {
+    if (broker.auth_mechanism == config::AuthMechanism::plain) return "user " + endpoint.username;
+    const std::string user = endpoint.username.empty() ? "user" : "user " + endpoint.username;
+    return user + " of the certificate " + broker.tls.cert_file;
+}
+
+void print_brokers(const config::Broker& broker, const Heading& heading, std::ostream& out) {
+    out << heading(broker.endpoints.size() == 1 ? "Broker" : "Brokers, tried in turn") << '\n';
+    Rows rows;
+    for (const config::Endpoint& endpoint : broker.endpoints) {
+        std::vector<std::string> row{address(endpoint), "vhost " + endpoint.vhost, login(broker, endpoint)};
+        if (endpoint.tls) row.push_back(verification(broker.tls));
+        rows.push_back(row);
+    }
+    print_table(rows, "  ", out);
+}
+
+void print_management(const config::Management& management, const Heading& heading, std::ostream& out) {
+    out << '\n' << heading("Management API") << '\n';
+    print_table({{management.url, "user " + management.username}}, "  ", out);
+}
+
+void print_http(const config::Http& http, const Heading& heading, std::ostream& out) {
+    out << '\n' << heading("Metrics, health, status page") << '\n';
+    print_table({{"http://" + config::to_string(http)}}, "  ", out);
+}
+
+void print_errors(const config::Settings& settings, const Heading& heading, std::ostream& out) {
+    const core::Policy& policy = settings.policy;
+    out << '\n' << heading("Failures arrive through") << '\n';
+    Rows rows{{"exchange", policy.error_exchange, "fanout"}};
+    for (const core::ErrorBinding& binding : policy.error_bindings) {
+        rows.push_back(
+            {"exchange", binding.exchange, "bound with routing key \"" + binding.routing_key + "\"; has to be there"});
+    }
+    rows.push_back({"queue", policy.error_queue,
+                    std::string{core::to_string(policy.error_queue_type)} + ", at most " +
+                        counted(settings.prefetch.messages, "message", "messages") + " or " +
+                        config::format_size(settings.prefetch.body_bytes) + " in hand"});
+    print_table(rows, "  ", out);
+}
+
+void print_entries(const std::vector<core::Entry>& entries, const Heading& heading, std::ostream& out) {
+    const bool differs = std::any_of(entries.begin(), entries.end(),
+                                     [](const core::Entry& entry) { return entry.on != core::OnDeath{}; });
+    out << '\n'
+        << heading("Work queues, the first entry that matches wins") << '\n'
+        << "  What was rejected, or reached its delivery limit, is retried; what expired, or was too much for its "
+           "queue,\n"
+        << "  is parked at once" << (differs ? ", unless the entry says otherwise" : "") << ".\n";
+    for (const core::Entry& entry : entries)
+        print_entry(entry, heading(entry.match), out);
+}
+
+void print_everything_else(const core::Policy& policy, const Heading& heading, std::ostream& out) {
+    const bool all_match = std::any_of(policy.entries.begin(), policy.entries.end(), [](const core::Entry& entry) {
+        return entry.match.find_first_not_of('*') == std::string::npos;
+    });
+    out << '\n' << heading("Everything else") << '\n';
+    out << "  "
+        << (all_match ? "Messages without a readable death are"
+                      : "Messages of other queues, and those without a readable death, are")
+        << " parked in " << policy.catch_all << ".\n";
+}
+
+void print_queue_count(const config::Settings& settings, const Heading& heading, std::ostream& out) {
+    const QueueCount count = count_queues(settings.policy);
+    out << '\n' << heading("Queues on the broker") << '\n';
+    if (!settings.declare) out << "  retryd declares none of them (declare: false); they have to be there.\n";
+    Rows rows{{std::to_string(count.fixed), "in any case"}};
+    for (const QueueCount::PerMatch& one : count.per_match)
+        rows.push_back({std::to_string(one.queues), "per queue that matches " + one.match});
+    print_table(rows, "  ", out);
+    out << "  RabbitMQ 4.0 to 4.2: one more for each rung that gets to carry a priority above 4.\n";
+}
+
+}  // namespace
+
+void print_meaning(const config::Settings& settings, const std::string& file, bool colour, std::ostream& out) {
+    const Heading heading{colour};
+    const core::Policy& policy = settings.policy;
+    out << file << " is fine: " << counted(policy.entries.size(), "queue entry", "queue entries") << ".\n\n";
+    print_brokers(settings.broker, heading, out);
+    if (settings.management) print_management(*settings.management, heading, out);
+    if (settings.http) print_http(*settings.http, heading, out);
+    print_errors(settings, heading, out);
+    print_entries(policy.entries, heading, out);
+    print_everything_else(policy, heading, out);
+    print_queue_count(settings, heading, out);
+}
+
+}  // namespace retryd::commands

@@ -1,0 +1,39 @@
+#include "commands/common/report.h"
+
+#include <ostream>
+
+#include "amqp/error.h"
+#include "amqp/refusal.h"
+#include "commands/check/check_json.h"
+#include "commands/common/json.h"
+#include "commands/common/text.h"
+#include "config/load.h"
+
+namespace retryd::commands {
+
+int Report::run(const std::function<int(const config::Settings&)>& rest) const {
+    const auto loaded = config::load_file(options_.config_path, config::real_surroundings());
+    if (const auto* problems = std::get_if<config::Problems>(&loaded)) {
+        if (options_.json) print_problems_json(*problems, options_.config_path, out_);
+        err_ << config::format(*problems, options_.config_path);
+        return exit_code::wrong_configuration;
+    }
+    try {
+        return rest(std::get<config::Settings>(loaded));
+    } catch (const amqp::Error& error) {
+        return fail(std::string{error.what()} + "; " + amqp::remedy(error.kind()), exit_code::failed);
+    }
+}
+
+int Report::fail(const std::string& text, int code) const {
+    if (options_.json) print_failure_json(text, false, out_);
+    err_ << "retryd: " << safe_lines(text) << '\n';
+    return code;
+}
+
+void print_failure_json(const std::string& error, bool one_line, std::ostream& out) {
+    const Json failure{{"ok", false}, {"error", error}};
+    print_json(failure, out, one_line);
+}
+
+}  // namespace retryd::commands

@@ -1,0 +1,149 @@
+#include "commands/common/text.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+
+#include "core/text.h"
+
+namespace retryd::commands {
+
+namespace {
+
+template <typename... Values>
+std::string formatted(const char* format, Values... values) {
+    std::array<char, 64> buffer{};
+    const int length = std::snprintf(buffer.data(), buffer.size(), format, values...);
+    return {buffer.data(), static_cast<std::size_t>(length)};
+}
+
+/// The character that begins the text, which is UTF-8 without NUL, and its length.
+struct Character {
+    std::uint32_t code = 0;
+    std::size_t length = 1;
+};
+
+Character first_of(std::string_view text) {
+    const auto lead = static_cast<unsigned char>(text.front());
+    if (lead < 0x80) return {lead, 1};
+    const std::size_t length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+    std::uint32_t code = lead & (0x7fU >> length);
+    for (std::size_t i = 1; i < length; ++i)
+        code = code << 6U | (static_cast<unsigned char>(text[i]) & 0x3fU);
+    return {code, length};
+}
+
+/// What a terminal obeys instead of showing it, or what turns the text around it.
+bool is_unsafe(std::uint32_t code) {
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) || code == 0x61c || code == 0xfeff;
+}
+
+std::string escaped(std::string_view text, std::string_view kept, bool escape_backslash) {
+    std::string safe;
+    while (!text.empty()) {
+        if (core::valid_utf8_length(text.substr(0, 4)) == 0) {
+            safe += formatted("\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(text.front())));
+            text.remove_prefix(1);
+            continue;
+        }
+        const Character character = first_of(text);
+        if (kept.find(text.front()) != std::string_view::npos || !is_unsafe(character.code)) {
+            safe.append(text.substr(0, character.length));
+            if (escape_backslash && text.front() == '\\') safe += '\\';
+        } else if (character.code < 0x80) {
+            safe += formatted("\\x%02x", static_cast<unsigned>(character.code));
+        } else {
+            safe += formatted("\\u{%x}", static_cast<unsigned>(character.code));
+        }
+        text.remove_prefix(character.length);
+    }
+    return safe;
+}
+
+}  // namespace
+
+std::string safe_line(std::string_view text) {
+    return escaped(text, "", true);
+}
+
+std::string or_unknown(std::string_view text) {
+    return text.empty() ? "(unknown)" : safe_line(text);
+}
+
+std::string safe_lines(std::string_view text) {
+    return escaped(text, "\n\t", false);
+}
+
+std::string shortened(std::string_view text, std::size_t longest) {
+    const std::string_view cut = core::utf8_prefix(text, longest);
+    return std::string{cut} + (cut.size() < text.size() ? "…" : "");
+}
+
+std::string hex_dump(std::string_view bytes) {
+    constexpr std::size_t a_line = 16;
+    std::string dump;
+    for (std::size_t at = 0; at < bytes.size(); at += a_line) {
+        const std::string_view line = bytes.substr(at, a_line);
+        dump += formatted("%08zx ", at);
+        std::string plain;
+        for (std::size_t i = 0; i < a_line; ++i) {
+            const bool there = i < line.size();
+            const auto byte = there ? static_cast<unsigned char>(line[i]) : 0U;
+            dump += there ? formatted(" %02x", static_cast<unsigned>(byte)) : "   ";
+            if (there) plain += byte >= 0x20 && byte < 0x7f ? static_cast<char>(byte) : '.';
+        }
+        dump += "  |" + plain + "|\n";
+    }
+    return dump;
+}
+
+std::string base64(std::string_view bytes) {
+    constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    std::string text;
+    for (std::size_t at = 0; at < bytes.size(); at += 3) {
+        std::uint32_t group = 0;
+        const std::size_t taken = std::min<std::size_t>(3, bytes.size() - at);
+        for (std::size_t i = 0; i < 3; ++i)
+            group = group << 8U | (i < taken ? static_cast<unsigned char>(bytes[at + i]) : 0U);
+        for (std::size_t i = 0; i < 4; ++i)
+            text += i <= taken ? digits[group >> (18 - 6 * i) & 0x3fU] : '=';
+    }
+    return text;
+}
+
+std::string utc(std::uint64_t seconds) {
+    constexpr std::uint64_t latest = 253'402'300'799;
+    if (seconds > latest) return std::to_string(seconds);
+    const std::chrono::sys_seconds time{std::chrono::seconds{static_cast<std::int64_t>(seconds)}};
+    const auto day = std::chrono::floor<std::chrono::days>(time);
+    const std::chrono::year_month_day date{day};
+    const std::chrono::hh_mm_ss clock{time - day};
+    return formatted("%04d-%02u-%02uT%02d:%02d:%02dZ", static_cast<int>(date.year()),
+                     static_cast<unsigned>(date.month()), static_cast<unsigned>(date.day()),
+                     static_cast<int>(clock.hours().count()), static_cast<int>(clock.minutes().count()),
+                     static_cast<int>(clock.seconds().count()));
+}
+
+std::string age(std::uint64_t seconds, core::WallTime now) {
+    struct Unit {
+        std::int64_t seconds;
+        const char* name;
+    };
+    constexpr std::array units{Unit{86'400, "d"}, Unit{3'600, "h"}, Unit{60, "m"}, Unit{1, "s"}};
+    const auto today = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+    const auto then = static_cast<std::int64_t>(std::min<std::uint64_t>(seconds, 253'402'300'799));
+    std::int64_t left = std::max<std::int64_t>(0, today - then);
+    std::string text;
+    int parts = 0;
+    for (const Unit& unit : units) {
+        const std::int64_t number = left / unit.seconds;
+        left %= unit.seconds;
+        if (number == 0 && parts == 0) continue;
+        if (number > 0) text += std::to_string(number) + unit.name;
+        if (++parts == 2) break;
+    }
+    return text.empty() ? "0s" : text;
+}
+
+}  // namespace retryd::commands

@@ -1,0 +1,54 @@
+// 1 queue, 2 queues.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/time.h"
+
+namespace retryd::commands {
+
+inline std::string counted(std::size_t number, const std::string& singular, const std::string& plural) {
+    return std::to_string(number) + " " + (number == 1 ? singular : plural);
+}
+
+// Headings, set off where there is colour.
+
+class Heading {
+  public:
+    explicit Heading(bool colour) : on_(colour ? "\x1b[1m" : ""), off_(colour ? "\x1b[0m" : "") {}
+    std::string operator()(const std::string& text) const { return on_ + text + off_; }
+
+  private:
+    std::string on_;
+    std::string off_;
+};
+
+// Texts of strangers on a terminal: nothing in them may move its cursor, change its colours or hide a part.
+
+/// On one line: control characters, what is no UTF-8 and what turns the direction of writing come out as \xNN or
+/// \u{NNNN}, a backslash as two.
+std::string safe_line(std::string_view text);
+
+/// The same, `(unknown)` where it is empty.
+std::string or_unknown(std::string_view text);
+
+/// As safe_line over several lines: line ends and tabs stay, and so do backslashes.
+std::string safe_lines(std::string_view text);
+
+/// At most so many bytes of the text, with … behind them where it is longer.
+std::string shortened(std::string_view text, std::size_t longest);
+
+/// 16 bytes a line: offset, bytes, and the printable ones among them.
+std::string hex_dump(std::string_view bytes);
+
+std::string base64(std::string_view bytes);
+
+/// 2026-03-01T12:00:00Z; the number itself where it lies beyond the year 9999.
+std::string utc(std::uint64_t seconds);
+
+/// `3d4h`, `12m5s`: the two largest units; `0s` for what lies in the future.
+std::string age(std::uint64_t seconds, core::WallTime now);
+
+}  // namespace retryd::commands

@@ -1,0 +1,34 @@
+// `retryd plan` and `retryd apply`: what is on the broker against what the configuration wants there.
+#pragma once
+
+#include <iosfwd>
+#include <vector>
+
+#include "commands/common/broker.h"
+#include "commands/common/report.h"
+#include "commands/plan/topology_diff.h"
+#include "core/policy.h"
+
+namespace retryd::commands {
+
+/// Changes nothing. Returns 0 nothing to do, 2 something to do, 1 the broker refused or cannot be reached, 78 wrong
+/// configuration. With `json`, `out` has one object in every case.
+int plan(const ReportOptions& options, std::ostream& out, std::ostream& err);
+
+/// Declares what is missing, then prints the plan; `with_prune`: it deletes before that what is left over and empty.
+/// Returns 0 all that is wanted is in place (whatever is left over), 1 something was refused or the broker cannot be
+/// reached, 2 something is missing that only others can make, 78 wrong configuration.
+int apply(const ReportOptions& options, bool with_prune, std::ostream& out, std::ostream& err);
+
+// Declares all that a configuration wants on a broker.
+
+/// Goes on after a refusal. What became of each item, in the order of core::wanted. Throws amqp::Error.
+std::vector<amqp::Declarer::Outcome> declare_wanted(Broker& broker, const core::Policy& policy);
+
+bool any_refused(const std::vector<amqp::Declarer::Outcome>& outcomes);
+
+/// Puts into the plan that was made afterwards what declaring told and looking cannot: that a binding was made, and why
+/// something is still not there.
+void add_outcomes(Plan& plan, const std::vector<amqp::Declarer::Outcome>& outcomes);
+
+}  // namespace retryd::commands

@@ -1,0 +1,85 @@
+// What is on a broker against what a configuration wants there.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "commands/common/broker.h"
+#include "core/names.h"
+#include "core/policy.h"
+#include "core/topology.h"
+
+namespace retryd::commands {
+
+enum class State {
+    in_place,
+    missing,
+    different,
+    not_compared,  // it is there, but this user may not compare it
+    refused,       // the broker would not say
+    unknown        // AMQP cannot say, and there is no management API to ask
+};
+std::string_view to_string(State state);
+
+struct Finding {
+    core::Wanted wanted;
+    State state = State::unknown;
+    std::string note;  // for the operator; may be empty
+};
+
+/// A rung that nothing is published to any more.
+struct LeftOver {
+    std::string queue;
+    std::string type;
+    core::MadeRung rung;
+    std::optional<std::int64_t> messages;  // ready, unacked and leaving; nothing where not counted yet
+};
+
+/// An entry whose queues appear with their first messages.
+struct OnDemand {
+    std::string match;
+    std::string ladder;
+};
+
+struct Plan {
+    BrokerIdentity broker;
+    std::vector<Finding> findings;
+    std::vector<OnDemand> on_demand;
+    bool management = false;       // is configured
+    std::string management_fault;  // why it did not answer; then the rest is not known
+    std::vector<LeftOver> left_over;
+    std::string why_not_compared;  // the broker's first refusal to
+};
+
+struct Summary {
+    std::size_t in_place = 0;
+    std::size_t missing = 0;
+    std::size_t different = 0;
+    std::size_t not_compared = 0;
+    std::size_t refused = 0;
+    std::size_t unknown = 0;
+    std::size_t left_over = 0;
+};
+
+Summary summary_of(const Plan& plan);
+
+/// Of `plan`: 0 nothing to do, 2 something, 1 where the broker did not say all that it was asked.
+int plan_exit_code(const Plan& plan);
+
+/// Of `apply`: 0 all that is wanted is in place, 2 something is missing that only others can make, 1 the broker refused
+/// something or did not say all that it was asked.
+int apply_exit_code(const Plan& plan, bool refused);
+
+/// The rungs among the queues that this policy does not use, by name.
+std::vector<LeftOver> left_over_among(const std::vector<http::ListedQueue>& queues, const core::Policy& policy);
+
+// Looks at a broker: what of a configuration is there. Changes nothing.
+
+/// Throws amqp::Error; a fault of the management API is part of the plan.
+Plan survey(Broker& broker, const core::Policy& policy);
+
+}  // namespace retryd::commands

@@ -1,0 +1,168 @@
+#include <string_view>
+#include <utility>
+
+#include "config/addresses.h"
+#include "config/scalars.h"
+#include "core/names.h"
+
+namespace retryd::config {
+
+// The names of queues and exchanges in the file: what RabbitMQ takes, and what retryd could not work with.
+
+namespace {
+
+using Complaint = std::optional<std::string>;
+
+/// What RabbitMQ would refuse or change.
+Complaint complaint_about(std::string_view name) {
+    if (name.empty()) return "is empty";
+    if (name.size() > core::longest_queue_name) return "is " + std::to_string(name.size()) + " bytes long";
+    if (!core::usable_queue_name(name)) return "has a line break in it";
+    if (name.starts_with("amq.")) return "begins with amq., which RabbitMQ keeps for itself";
+    return std::nullopt;
+}
+
+Complaint complaint_about_shared_rung(std::string_view name) {
+    if (!core::looks_like_shared_rung(name)) return std::nullopt;
+    return "has the form of a shared rung's name, retryd.{ladder}.{delay}";
+}
+
+/// A queue that looks like a rung would be taken for one.
+Complaint complaint_about_queue(std::string_view name) {
+    if (auto complaint = complaint_about(name)) return complaint;
+    if (core::looks_like_rung(name)) return "has the form of a rung's name, {queue}.retry.{delay}";
+    return complaint_about_shared_rung(name);
+}
+
+/// The exchanges behind and before the shared rungs are retryd's own, and what comes through them is on its way home.
+Complaint complaint_about_way_home(std::string_view name) {
+    if (name == core::return_exchange_name) return "is the exchange through which retryd sends messages home";
+    return complaint_about_shared_rung(name);
+}
+
+Complaint complaint_about_error_exchange(std::string_view name) {
+    if (auto complaint = complaint_about(name)) return complaint;
+    return complaint_about_way_home(name);
+}
+
+/// It is not declared, so it may be one of RabbitMQ's own, amq.topic for one.
+Complaint complaint_about_foreign_exchange(std::string_view name) {
+    if (name.empty()) return "is empty";
+    if (name.size() > core::longest_queue_name) return "is " + std::to_string(name.size()) + " bytes long";
+    if (!core::usable_queue_name(name)) return "has a line break in it";
+    return complaint_about_way_home(name);
+}
+
+Complaint complaint_about_fixed_queue(std::string_view name) {
+    if (name.find(core::queue_placeholder) != std::string_view::npos)
+        return "holds {queue}, which stands for nothing here";
+    return complaint_about_queue(name);
+}
+
+Complaint complaint_about_placeholder(std::string_view name) {
+    std::string fixed{name};
+    if (const std::size_t at = fixed.find(core::queue_placeholder); at != std::string::npos)
+        fixed.erase(at, core::queue_placeholder.size());
+    if (fixed.find_first_of("{}") != std::string::npos) return "has braces besides one {queue}";
+    if (fixed.size() == name.size()) return std::nullopt;
+    // The longest work queue is cut to make room; the rest of the template cannot be.
+    const std::string longest = core::expand_queue(name, std::string(core::longest_queue_name, 'q'));
+    if (longest.size() > core::longest_queue_name) return "leaves no room for the work queue's name";
+    return std::nullopt;
+}
+
+Complaint complaint_about_template(std::string_view name) {
+    if (name == core::queue_placeholder) return "is the work queue itself";
+    if (auto complaint = complaint_about_placeholder(name)) return complaint;
+    return complaint_about_queue(name);
+}
+
+Complaint complaint_about_routing_key(std::string_view key) {
+    if (key.size() > core::longest_queue_name) return "is " + std::to_string(key.size()) + " bytes long";
+    return std::nullopt;
+}
+
+Complaint complaint_about_key_template(std::string_view key) {
+    if (auto complaint = complaint_about_routing_key(key)) return complaint;
+    return complaint_about_placeholder(key);
+}
+
+using Check = Complaint (*)(std::string_view);
+
+Scalar checked_name(Given<std::string>& target, std::string expected, Check check) {
+    Scalar scalar;
+    scalar.expected = std::move(expected);
+    scalar.fallback = target.value;
+    scalar.pattern = detail::something;
+    scalar.take = [&target, check](const std::string& text, const Place& place) -> Complaint {
+        if (auto complaint = check(text)) return complaint;
+        target = {text, place, true};
+        return std::nullopt;
+    };
+    return scalar;
+}
+
+}  // namespace
+
+Scalar exchange_name(Given<std::string>& target) {
+    return checked_name(target, "the name of an exchange, 1 to 255 bytes", complaint_about_error_exchange);
+}
+
+Scalar foreign_exchange(Given<std::string>& target) {
+    return checked_name(target, "the name of an exchange that is there already, 1 to 255 bytes",
+                        complaint_about_foreign_exchange);
+}
+
+Scalar routing_key(Given<std::string>& target) {
+    Scalar scalar = checked_name(target, "a routing key, at most 255 bytes", complaint_about_routing_key);
+    scalar.pattern.clear();
+    scalar.may_be_null = target.value.empty();
+    return scalar;
+}
+
+Scalar routing_key_template(Given<std::string>& target) {
+    Scalar scalar =
+        checked_name(target, "a routing key, in which {queue} stands for the work queue", complaint_about_key_template);
+    scalar.pattern.clear();
+    scalar.may_be_null = target.value.empty();
+    return scalar;
+}
+
+Scalar management_url(Given<std::string>& target) {
+    // Secret, because whoever puts user and password into it shall not find them in a log.
+    Scalar scalar = secret(checked_name(target, "http://HOST:PORT or https://HOST:PORT", [](std::string_view url) {
+        return url.empty() ? "is empty" : complaint_about_management_url(url);
+    }));
+    scalar.take = [take = scalar.take](const std::string& text, const Place& place) {
+        return take(text.substr(0, text.find_last_not_of('/') + 1), place);
+    };
+    return scalar;
+}
+
+Scalar listen_address(std::optional<Http>& target) {
+    Scalar scalar;
+    scalar.expected = "HOST:PORT, such as 127.0.0.1:9467 or [::1]:9467";
+    scalar.pattern = "[^:]:[0-9]|\\$\\{";
+    scalar.take = [&target](const std::string& text, const Place&) -> Complaint {
+        auto parsed = parse_listen_address(text);
+        if (auto* complaint = std::get_if<std::string>(&parsed)) return text.empty() ? "is empty" : *complaint;
+        target = std::get<Http>(std::move(parsed));
+        return std::nullopt;
+    };
+    return scalar;
+}
+
+Scalar queue_name(Given<std::string>& target) {
+    return checked_name(target, "the name of a queue, 1 to 255 bytes", complaint_about_fixed_queue);
+}
+
+Scalar queue_template(Given<std::string>& target) {
+    return checked_name(target, "the name of a queue, in which {queue} stands for the work queue",
+                        complaint_about_template);
+}
+
+Scalar queue_pattern(Given<std::string>& target) {
+    return checked_name(target, "the name of a work queue, or a glob such as webhook.*", complaint_about_queue);
+}
+
+}  // namespace retryd::config

@@ -1,0 +1,54 @@
+#include "relay/delayed.h"
+
+#include <algorithm>
+#include <functional>
+
+namespace retryd::relay {
+
+void Held::add(const core::Delivery& delivery) {
+    bytes_ += deliveries_.emplace_back(delivery).bytes();
+}
+
+void Held::clear() {
+    deliveries_.clear();
+    bytes_ = 0;
+}
+
+core::Milliseconds backoff(int failures) {
+    constexpr core::Milliseconds first{1'000};
+    constexpr core::Milliseconds longest{30'000};
+    const int doublings = std::min(failures - 1, 10);
+    return std::min(first * (1 << doublings), longest);
+}
+
+void Requeues::add(core::SteadyTime due, core::DeliveryTag tag) {
+    heap_.push_back({due, tag});
+    std::push_heap(heap_.begin(), heap_.end(), std::greater<>{});
+}
+
+std::optional<core::DeliveryTag> Requeues::take_due(core::SteadyTime now) {
+    if (heap_.empty() || heap_.front().due > now) return std::nullopt;
+    const core::DeliveryTag tag = heap_.front().tag;
+    std::pop_heap(heap_.begin(), heap_.end(), std::greater<>{});
+    heap_.pop_back();
+    return tag;
+}
+
+std::optional<core::SteadyTime> Requeues::next() const {
+    if (heap_.empty()) return std::nullopt;
+    return heap_.front().due;
+}
+
+bool Unroutable::note(std::uint64_t address, core::SteadyTime now) {
+    constexpr core::Milliseconds tried_again_after{60'000};
+    constexpr std::size_t most = 10'000;  // producers choose the keys
+    if (until_.size() >= most) until_.clear();
+    return until_.insert_or_assign(address, now + tried_again_after).second;
+}
+
+bool Unroutable::holds(std::uint64_t address, core::SteadyTime now) const {
+    const auto found = until_.find(address);
+    return found != until_.end() && now < found->second;
+}
+
+}  // namespace retryd::relay

@@ -1,0 +1,172 @@
+#include "admin/checks.h"
+
+#include "admin/fake_policies.h"
+#include "support/catch.h"
+
+namespace retryd::admin::diagnosis_test {
+namespace {
+
+using Found = std::vector<Diagnosis>;
+
+constexpr const char* ours = "\"retryd.errors\"";
+
+struct World : retryd::test::FakePolicies {
+    core::Policy policy;
+
+    explicit World(const std::string& match) {
+        policy.entries.push_back({.match = match, .parked = {.queue = "{queue}.parked"}});
+    }
+    Found work() const { return diagnose_work_queues(policy, governance()); }
+    Found own() const { return diagnose_own_queues(policy, governance(), "shop"); }
+};
+
+const core::Definition attached{{"dead-letter-exchange", ours}};
+const core::Definition safe{
+    {"dead-letter-exchange", ours}, {"dead-letter-strategy", "\"at-least-once\""}, {"overflow", "\"reject-publish\""}};
+
+}  // namespace
+
+TEST_CASE("diagnosis: nothing is wrong with attached work queues") {
+    World w("*");
+    w.add("email", "classic");
+    w.add("paid", "quorum");
+    w.set({"a", "^email$", "queues", attached, 0});
+    w.set({"b", "^paid$", "queues", safe, 0});
+    w.add("other.retry.5s", "quorum");
+    CHECK(w.work().empty());
+}
+
+TEST_CASE("diagnosis: a work queue without a dead-letter exchange drops what is rejected") {
+    World w("email");
+    w.add("email", "classic");
+    CHECK(w.work() == Found{{true, "work queue 'email' has no dead-letter exchange in effect",
+                             "what its consumers reject is dropped by the broker",
+                             "retryd attach prints the policy that does it, with its undo"}});
+}
+
+TEST_CASE("diagnosis: a dead-letter exchange elsewhere is named, unless the error queue is bound to it") {
+    World w("email");
+    w.add("email", "classic");
+    w.set({"team", "^email$", "queues", {{"dead-letter-exchange", "\"team.dlx\""}}, 0});
+    const Found found = w.work();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].problem);
+    CHECK(found[0].cause == "work queue 'email' dead-letters to exchange \"team.dlx\", by policy 'team'");
+    w.policy.error_bindings = {{"team.dlx"}};
+    CHECK(w.work().empty());
+}
+
+TEST_CASE("diagnosis: what is fixed by argument, a stream, and what is not there") {
+    World w("*");
+    w.add("fixed", "classic", {{"x-dead-letter-exchange", "theirs"}});
+    w.add("log", "stream");
+    const Found found = w.work();
+    REQUIRE(found.size() == 2);
+    CHECK(found[0].cause.find("work queue 'fixed': its dead-letter exchange \"theirs\" is fixed by argument") == 0);
+    CHECK(found[1].cause == "work queue 'log': a stream queue cannot dead-letter");
+    CHECK((found[0].problem && found[1].problem));
+    const Found absent = World("email").work();
+    REQUIRE(absent.size() == 1);
+    CHECK_FALSE(absent[0].problem);
+    CHECK(absent[0].cause == "work queue 'email' does not exist");
+}
+
+TEST_CASE("diagnosis: a quorum queue that is attached at-most-once is a warning, with the reason where it has one") {
+    World w("*");
+    w.add("paid", "quorum");
+    w.add("capped", "quorum", {{"x-max-length", std::int64_t{5}}});
+    w.set({"a", ".*", "queues", attached, 0});
+    const Found found = w.work();
+    REQUIRE(found.size() == 2);
+    CHECK(found[0].cause.find("work queue 'capped': its way to the error queue is at-most-once: ") == 0);
+    CHECK(found[1].cause == "quorum work queue 'paid' does not dead-letter at-least-once");
+    CHECK_FALSE((found[0].problem || found[1].problem));
+}
+
+TEST_CASE("diagnosis: RabbitMQ's own delayed retry on a work queue") {
+    World w("*");
+    w.add("by-policy", "quorum");
+    w.add("by-argument", "quorum", {{"x-delayed-retry-type", "failed"}});
+    w.add("not", "quorum", {{"x-delayed-retry-type", "disabled"}});
+    core::Definition delayed = safe;
+    delayed["delayed-retry-type"] = "\"all\"";
+    w.set({"a", "^by-policy$", "queues", delayed, 1});
+    w.set({"b", ".*", "queues", safe, 0});
+    const Found found = w.work();
+    REQUIRE(found.size() == 2);
+    CHECK(found[0].cause == "work queue 'by-argument' has RabbitMQ's own delayed retry in effect, of type \"failed\"");
+    CHECK(found[1].cause == "work queue 'by-policy' has RabbitMQ's own delayed retry in effect, of type \"all\"");
+}
+
+TEST_CASE("diagnosis: each key that harms a rung is named, with a policy that keeps the rest") {
+    for (const char* rung : {"email.retry.5s", "retryd.shared.5s"}) {
+        World w("email");
+        w.add(rung, "quorum");
+        w.set({"all",
+               ".*",
+               "queues",
+               {{"expires", "1"},
+                {"message-ttl", "2"},
+                {"max-length", "3"},
+                {"max-length-bytes", "4"},
+                {"overflow", "\"drop-head\""},
+                {"delivery-limit", "5"},
+                {"max-in-memory-length", "6"}},
+               7});
+        const Found found = w.own();
+        REQUIRE(found.size() == 1);
+        CHECK(found[0].cause ==
+              "policy 'all' sets expires 1, message-ttl 2, max-length 3, max-length-bytes 4, overflow "
+              "\"drop-head\" on queue '" +
+                  std::string{rung} + "'");
+        CHECK(found[0].remedy.find("set_policy --vhost 'shop' --priority=8 --apply-to queues 'retryd-keeps-") !=
+              std::string::npos);
+        CHECK(found[0].remedy.ends_with("'{\"delivery-limit\": 5, \"max-in-memory-length\": 6}'"));
+    }
+}
+
+TEST_CASE("diagnosis: a delivery limit throws away what is looked at in a parking queue") {
+    for (const char* queue : {"retryd.errors", "retryd.parked", "email.parked"}) {
+        CAPTURE(queue);
+        World w("email");
+        w.add(queue, "quorum");
+        w.set({"all", ".*", "queues", {{"delivery-limit", "5"}}, 0});
+        const Found found = w.own();
+        REQUIRE(found.size() == 1);
+        CHECK(found[0].cause == "policy 'all' sets delivery-limit 5 on queue '" + std::string{queue} + "'");
+        CHECK(found[0].remedy.ends_with("'{\"overflow\": \"reject-publish\"}'"));
+        w.set({"all", ".*", "queues", {{"delivery-limit", "-1"}}, 0});
+        CHECK(w.own().empty());
+    }
+}
+
+TEST_CASE("diagnosis: an overflow harms quorum queues alone, and reject-publish none") {
+    World w("email");
+    w.add("email.retry.5s", "classic");
+    w.add("email.retry.9s", "quorum");
+    w.set({"all", ".*", "queues", {{"overflow", "\"drop-head\""}}, 0});
+    REQUIRE(w.own().size() == 1);
+    CHECK(w.own()[0].cause.ends_with("on queue 'email.retry.9s'"));
+    w.set({"all", ".*", "queues", {{"overflow", "\"reject-publish\""}}, 0});
+    CHECK(w.own().empty());
+}
+
+TEST_CASE("diagnosis: an operator policy harms, too, and no other policy mends that") {
+    World w("email");
+    w.add("email.retry.5s", "quorum");
+    w.operator_policies = {{"cap", ".*", "queues", {{"max-length", "5"}}, 0}};
+    const Found found = w.own();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].cause == "operator policy 'cap' sets max-length 5 on queue 'email.retry.5s'");
+    CHECK(found[0].remedy == "give the operator policy a pattern that leaves this queue out");
+}
+
+TEST_CASE("diagnosis: policies on other queues are nobody's business") {
+    World w("email");
+    w.add("email", "classic");
+    w.add("other", "quorum");
+    w.set({"all", ".*", "queues", {{"expires", "1"}, {"max-length", "3"}}, 0});
+    CHECK(w.own().empty());
+}
+
+}  // namespace retryd::admin::diagnosis_test

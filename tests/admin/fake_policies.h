@@ -1,0 +1,72 @@
+// Policies as RabbitMQ applies them: of those that match, and that the queue's type can take as a whole, the one with
+// the highest priority.
+#pragma once
+
+#include <algorithm>
+#include <regex>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "admin/governance.h"
+
+namespace retryd::test {
+
+class FakePolicies {
+  public:
+    core::BrokerVersion version{4, 0, 5};
+    std::vector<admin::BrokerPolicy> policies;
+    std::vector<admin::BrokerPolicy> operator_policies;
+
+    void add(const std::string& name, const std::string& type, core::Arguments arguments = {}) {
+        queues_.push_back({name, type, std::move(arguments), "", "", false});
+    }
+    void add_exclusive(const std::string& name) { queues_.push_back({name, "classic", {}, "", "", true}); }
+
+    void set(const admin::BrokerPolicy& policy) {
+        std::erase_if(policies, [&](const admin::BrokerPolicy& old) { return old.name == policy.name; });
+        policies.push_back(policy);
+    }
+
+    admin::Governance governance() const {
+        admin::Governance found{version, queues_, policies, operator_policies};
+        for (admin::GovernedQueue& queue : found.queues) {
+            queue.policy = in_effect(policies, queue);
+            queue.operator_policy = in_effect(operator_policies, queue);
+        }
+        return found;
+    }
+
+    /// The definition in effect on that queue, operator policies aside.
+    core::Definition on(const std::string& queue) const {
+        for (const admin::GovernedQueue& each : queues_) {
+            if (each.name != queue) continue;
+            for (const admin::BrokerPolicy& policy : policies) {
+                if (policy.name == in_effect(policies, each)) return policy.definition;
+            }
+        }
+        return {};
+    }
+
+  private:
+    static bool applies(const admin::BrokerPolicy& policy, const admin::GovernedQueue& queue) {
+        if (policy.apply_to == "exchanges" || queue.type == "stream") return false;
+        const bool quorum_keys =
+            policy.definition.count("dead-letter-strategy") + policy.definition.count("delivery-limit") > 0;
+        if (queue.type == "classic" && quorum_keys) return false;
+        return std::regex_search(queue.name, std::regex(policy.pattern));
+    }
+
+    static std::string in_effect(const std::vector<admin::BrokerPolicy>& all, const admin::GovernedQueue& queue) {
+        const admin::BrokerPolicy* best = nullptr;
+        for (const admin::BrokerPolicy& policy : all) {
+            const bool better = best == nullptr || policy.priority > best->priority;
+            if (better && applies(policy, queue)) best = &policy;
+        }
+        return best == nullptr ? "" : best->name;
+    }
+
+    std::vector<admin::GovernedQueue> queues_;
+};
+
+}  // namespace retryd::test

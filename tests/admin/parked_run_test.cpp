@@ -1,0 +1,363 @@
+#include "admin/parked_run.h"
+
+#include <algorithm>
+#include <array>
+#include <deque>
+#include <string>
+#include <vector>
+
+#include "core/names.h"
+#include "support/catch.h"
+
+// One run through a parking queue, without a broker.
+
+namespace retryd::admin::clearance_test {
+namespace {
+
+using core::Milliseconds;
+using core::Value;
+
+/// Takes what is published, and remembers what was acked.
+class FakePassage : public relay::Passage {
+  public:
+    relay::PublishResult publish(const core::Publication& publication) override {
+        if (result == relay::PublishResult::sent) {
+            addresses.push_back(std::string{publication.exchange} + ">" + std::string{publication.routing_key});
+            bodies.emplace_back(publication.message.body);
+        }
+        return result;
+    }
+    void ack(core::DeliveryTag tag, bool multiple) override {
+        const core::DeliveryTag first = multiple ? 1 : tag;
+        for (core::DeliveryTag each = first; each <= tag; ++each) {
+            if (std::find(acked.begin(), acked.end(), each) == acked.end()) acked.push_back(each);
+        }
+    }
+
+    relay::PublishResult result = relay::PublishResult::sent;
+    std::vector<std::string> addresses;
+    std::vector<std::string> bodies;
+    std::vector<core::DeliveryTag> acked;
+};
+
+ClearanceOrder order_of(std::size_t count) {
+    ClearanceOrder order;
+    order.count = count;
+    order.error_queue = "retryd.errors";
+    order.from = "email.parked";
+    order.id = "this-run";
+    order.connection_user = "retryd";
+    return order;
+}
+
+class Scene {
+  public:
+    explicit Scene(ClearanceOrder order) : clearance(std::move(order), passage) {}
+
+    /// A message that retryd parked. `id`: of the run that replayed it last.
+    void deliver(const std::string& queue, const std::string& reason = "attempts-exhausted",
+                 const std::string& id = "") {
+        texts_.insert(texts_.end(), {queue, reason, id, std::to_string(++tag_)});
+        const std::size_t last = texts_.size();
+        const std::string& body = texts_[last - 1];
+        fields_.push_back({{core::header::queue, Value::of_longstr(texts_[last - 4])},
+                           {core::header::parked_reason, Value::of_longstr(texts_[last - 3])}});
+        if (queue.empty()) fields_.back().erase(fields_.back().begin());
+        if (!id.empty()) {
+            replays_.emplace_back();
+            fields_.back().push_back(
+                {core::header::replays, admin::write_replays({{.id = texts_[last - 2]}}, replays_.back())});
+        }
+        core::Delivery delivery;
+        delivery.tag = tag_;
+        delivery.message.body = body;
+        delivery.message.properties.headers = core::Table{fields_.back().data(), fields_.back().size()};
+        clearance.on_delivery(delivery, now);
+    }
+    void deliver_many(std::size_t number, const std::string& queue) {
+        for (std::size_t i = 0; i < number; ++i)
+            deliver(queue);
+    }
+    void tick(Milliseconds later = Milliseconds{0}) {
+        now.steady += later;
+        clearance.on_tick(now);
+    }
+    void reject_one_of_ours() {
+        admin::ReplayFields fields;
+        const Value replays = admin::write_replays({{.id = "this-run"}}, fields);
+        const core::Field field{core::header::replays, replays};
+        clearance.on_rejected({&field, 1});
+    }
+
+    FakePassage passage;
+    core::Now now{core::WallTime{std::chrono::seconds{1'800'000'000}}, core::SteadyTime{Milliseconds{1'000'000}}};
+    Clearance clearance;
+
+  private:
+    std::deque<std::string> texts_;
+    std::deque<std::vector<core::Field>> fields_;
+    std::deque<admin::ReplayFields> replays_;
+    core::DeliveryTag tag_ = 0;
+};
+
+using End = Clearance::End;
+using Tags = std::vector<core::DeliveryTag>;
+
+}  // namespace
+
+TEST_CASE("what is selected goes home and is acked once it is confirmed; the rest is never acked") {
+    ClearanceOrder order = order_of(3);
+    order.selection.queue = "email";
+    Scene s(order);
+    s.deliver("email");
+    s.deliver("sms");
+    s.deliver("email");
+    s.tick();
+    CHECK(s.passage.addresses == std::vector<std::string>{">email", ">email"});
+    CHECK(s.passage.acked.empty());
+    CHECK_FALSE(s.clearance.settled());
+    s.clearance.on_confirm(2, true, true);
+    s.tick();
+    s.tick(Milliseconds{100});
+    CHECK(s.passage.acked == Tags{1, 3});
+    CHECK(s.clearance.settled());
+    CHECK(s.clearance.counts().done == 2);
+    CHECK(s.clearance.counts().not_selected == 1);
+}
+
+TEST_CASE("no more messages are looked at than lay there at the start") {
+    Scene s(order_of(2));
+    s.deliver_many(5, "email");
+    s.tick();
+    CHECK(s.passage.bodies == std::vector<std::string>{"1", "2"});
+    CHECK_FALSE(s.clearance.wants_more());
+    CHECK(s.clearance.counts().looked_at == 2);
+}
+
+TEST_CASE("of the selected only the first so many go") {
+    ClearanceOrder order = order_of(10);
+    order.first = 2;
+    order.selection.reason = "too-old";
+    Scene s(order);
+    s.deliver("email");
+    s.deliver("email", "too-old");
+    s.deliver("email", "too-old");
+    s.deliver("email", "too-old");
+    s.tick();
+    CHECK(s.passage.bodies == std::vector<std::string>{"2", "3"});
+}
+
+TEST_CASE("what this run has sent already and came back is not sent again; what another run sent is") {
+    Scene s(order_of(2));
+    s.deliver("email", "attempts-exhausted", "this-run");
+    s.deliver("email", "attempts-exhausted", "another");
+    s.tick();
+    CHECK(s.passage.bodies == std::vector<std::string>{"2"});
+    CHECK(s.clearance.counts().came_back == 1);
+}
+
+TEST_CASE("a message of which nobody knows the work queue stays, unless another queue is named") {
+    Scene s(order_of(1));
+    s.deliver("");
+    s.tick();
+    CHECK(s.passage.bodies.empty());
+    CHECK(s.clearance.counts().without_home == 1);
+    ClearanceOrder order = order_of(1);
+    order.to = "other";
+    Scene elsewhere(order);
+    elsewhere.deliver("");
+    elsewhere.tick();
+    CHECK(elsewhere.passage.addresses == std::vector<std::string>{">other"});
+}
+
+TEST_CASE("a work queue with a shared ladder is sent to through the return exchange") {
+    ClearanceOrder order = order_of(1);
+    order.through_return = {"email"};
+    Scene s(order);
+    s.deliver("email");
+    s.tick();
+    CHECK(s.passage.addresses == std::vector<std::string>{"retryd.return>"});
+}
+
+TEST_CASE("what is refused or handed back is counted and never acked") {
+    Scene s(order_of(3));
+    s.deliver_many(3, "email");
+    s.tick();
+    s.clearance.on_confirm(1, false, false);
+    s.clearance.on_returned("", "email");
+    s.clearance.on_confirm(3, true, true);
+    s.tick();
+    s.tick(Milliseconds{100});
+    CHECK(s.passage.acked.empty());
+    CHECK(s.clearance.counts().refused == 1);
+    CHECK(s.clearance.counts().unrouted == 2);
+    CHECK(s.clearance.settled());
+}
+
+TEST_CASE("so many a second, and no burst after a time in which nothing could be sent") {
+    ClearanceOrder order = order_of(100);
+    order.per_second = 10;
+    Scene s(order);
+    s.deliver_many(100, "email");
+    s.tick();
+    CHECK(s.passage.bodies.size() == 1);
+    s.tick(Milliseconds{99});
+    CHECK(s.passage.bodies.size() == 1);
+    s.tick(Milliseconds{1});
+    CHECK(s.passage.bodies.size() == 2);
+    s.tick(Milliseconds{500});
+    CHECK(s.passage.bodies.size() == 7);
+    s.clearance.pause();
+    s.tick(Milliseconds{5'000});
+    CHECK(s.passage.bodies.size() == 7);
+    s.clearance.resume();
+    s.tick();
+    CHECK(s.passage.bodies.size() == 8);
+}
+
+TEST_CASE("as many failures as are allowed change nothing; one more ends the run, and what waits stays") {
+    ClearanceOrder order = order_of(10);
+    order.per_second = 1;
+    order.stop_above = 2;
+    Scene s(order);
+    s.deliver_many(10, "email");
+    s.tick();
+    s.reject_one_of_ours();
+    s.reject_one_of_ours();
+    CHECK(s.clearance.waiting() == 9);
+    s.reject_one_of_ours();
+    CHECK(s.clearance.ended() == End::failures);
+    CHECK(s.clearance.waiting() == 0);
+    CHECK_FALSE(s.clearance.settled());
+    s.clearance.on_confirm(1, false, true);
+    s.tick();
+    CHECK(s.clearance.settled());
+    CHECK(s.passage.acked == Tags{1});
+    CHECK(s.clearance.counts().selected == 1);
+}
+
+TEST_CASE("what others reject is no failure of this run") {
+    ClearanceOrder order = order_of(1);
+    order.stop_above = 0;
+    Scene s(order);
+    s.clearance.on_rejected({});
+    CHECK(s.clearance.ended() == End::none);
+    s.reject_one_of_ours();
+    CHECK(s.clearance.ended() == End::failures);
+}
+
+TEST_CASE("a message that fails again and again on its way up the ladder is one failure") {
+    Scene s(order_of(10));
+    admin::ReplayFields fields;
+    const Value replays = admin::write_replays({{.id = "this-run"}}, fields);
+    const std::array again{core::Field{core::header::replays, replays},
+                           core::Field{core::header::attempt, Value::of_long(1)}};
+    s.reject_one_of_ours();
+    s.clearance.on_rejected({again.data(), again.size()});
+    CHECK(s.clearance.counts().failed == 1);
+}
+
+TEST_CASE("what belongs to a queue that is missing stays, and the others go") {
+    ClearanceOrder order = order_of(10);
+    order.missing = {"gone"};
+    Scene s(order);
+    s.deliver("gone");
+    s.deliver("email");
+    s.tick();
+    CHECK(s.clearance.counts().without_home == 1);
+    CHECK(s.clearance.counts().selected == 1);
+}
+
+TEST_CASE("refusals of the work queue count as failures") {
+    ClearanceOrder order = order_of(10);
+    order.stop_above = 1;
+    order.per_second = 1;
+    Scene s(order);
+    s.deliver_many(10, "email");
+    s.tick();
+    s.clearance.on_confirm(1, false, false);
+    CHECK(s.clearance.ended() == End::all);
+    s.tick(Milliseconds{1'000});
+    s.clearance.on_confirm(2, false, false);
+    CHECK(s.clearance.ended() == End::failures);
+}
+
+TEST_CASE("interrupted, it waits for what is in flight and sends nothing more") {
+    Scene s(order_of(10));
+    s.deliver_many(2, "email");
+    s.tick();
+    s.deliver_many(2, "email");
+    s.clearance.stop(End::interrupted);
+    s.tick();
+    CHECK(s.passage.bodies.size() == 2);
+    CHECK_FALSE(s.clearance.settled());
+    s.clearance.on_confirm(2, true, true);
+    s.tick();
+    CHECK(s.clearance.settled());
+    CHECK(s.passage.acked == Tags{1, 2});
+}
+
+TEST_CASE("a closed publishing channel leaves what was in flight where it is") {
+    Scene s(order_of(2));
+    s.deliver_many(2, "email");
+    s.tick();
+    s.clearance.on_confirm(1, false, true);
+    s.clearance.on_publishing_closed();
+    s.tick();
+    CHECK(s.clearance.settled());
+    CHECK(s.clearance.ended() == End::broker);
+    CHECK(s.clearance.counts().unknown == 1);
+    CHECK(s.passage.acked == Tags{1});
+}
+
+TEST_CASE("with a full socket nothing is lost and the same message is tried again") {
+    Scene s(order_of(1));
+    s.passage.result = relay::PublishResult::would_block;
+    s.deliver("email");
+    s.tick();
+    CHECK(s.clearance.paused());
+    s.passage.result = relay::PublishResult::sent;
+    s.clearance.resume();
+    s.tick();
+    CHECK(s.passage.bodies == std::vector<std::string>{"1"});
+}
+
+TEST_CASE("headers that do not fit a frame are counted, and the message stays") {
+    Scene s(order_of(1));
+    s.passage.result = relay::PublishResult::header_too_large;
+    s.deliver("email");
+    s.tick();
+    CHECK(s.clearance.settled());
+    CHECK(s.clearance.counts().too_large == 1);
+    CHECK(s.passage.acked.empty());
+}
+
+TEST_CASE("it ends when the consumer holds all it may and none of that can go") {
+    ClearanceOrder order = order_of(10);
+    order.selection.queue = "email";
+    order.most_held = 3;
+    Scene s(order);
+    s.deliver_many(2, "sms");
+    s.tick();
+    CHECK(s.clearance.ended() == End::none);
+    s.deliver("sms");
+    s.tick();
+    CHECK(s.clearance.ended() == End::held);
+}
+
+TEST_CASE("a drop acks what is selected and publishes nothing") {
+    ClearanceOrder order = order_of(3);
+    order.action = ClearanceOrder::Action::drop;
+    order.selection.queue = "email";
+    order.id.clear();
+    Scene s(order);
+    s.deliver("email");
+    s.deliver("sms");
+    s.deliver("");
+    s.tick();
+    CHECK(s.passage.acked == Tags{1});
+    CHECK(s.passage.bodies.empty());
+    CHECK(s.clearance.settled());
+}
+
+}  // namespace retryd::admin::clearance_test

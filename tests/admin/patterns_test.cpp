@@ -1,0 +1,99 @@
+#include "admin/patterns.h"
+
+#include <regex>
+
+#include "support/catch.h"
+
+namespace retryd::admin::queue_pattern_test {
+namespace {
+
+core::Policy policy_with(const std::vector<std::string>& matches, const std::string& parked = "{queue}.parked") {
+    core::Policy policy;
+    for (const std::string& match : matches)
+        policy.entries.push_back({.match = match, .parked = {.queue = parked}});
+    return policy;
+}
+
+bool matches(const std::string& pattern, const std::string& name) {
+    return std::regex_search(name, std::regex(pattern));
+}
+
+}  // namespace
+
+TEST_CASE("queue pattern: of names it matches these and no others") {
+    CHECK(names_pattern({"email"}) == "^(email)$");
+    CHECK(names_pattern({"email", "a.b"}) == R"(^(email|a\.b)$)");
+    const std::string odd = R"(a.b+c*d?(e)[f]{1}|^g$\h"i'j)";
+    const std::string pattern = names_pattern({odd});
+    CHECK(matches(pattern, odd));
+    CHECK_FALSE(matches(pattern, "x" + odd));
+    CHECK_FALSE(matches(names_pattern({"a.b"}), "axb"));
+    CHECK_FALSE(matches(names_pattern({"a"}), "ab"));
+}
+
+TEST_CASE("queue pattern: takes more names in, where it has the form for it") {
+    CHECK(extended_pattern("^(email)$", {"a.b", "c"}) == R"(^(email|a\.b|c)$)");
+    CHECK(extended_pattern("^email", {"a"}).empty());
+    CHECK(extended_pattern(".*", {"a"}).empty());
+}
+
+TEST_CASE("queue pattern: tells whether it has a name among its alternatives") {
+    CHECK(names_in_pattern("^(email)$", "email"));
+    CHECK(names_in_pattern("^(?!(?:x)$)(a\\.b|email|hook\\..*)$", "a.b"));
+    CHECK(names_in_pattern("^(my-email|email)$", "email"));
+    CHECK_FALSE(names_in_pattern("^(my-email|emails)$", "email"));
+    CHECK_FALSE(names_in_pattern("^(?!(?:w|x|y)$)(email)$", "x"));
+    CHECK_FALSE(names_in_pattern("^email$", "email"));
+}
+
+TEST_CASE("queue pattern: a name that is spared is not matched by a glob") {
+    const std::string pattern = matches_pattern(policy_with({"hook.*"}), {"hook.*"}, {"hook.a", "other"});
+    CHECK_FALSE(matches(pattern, "hook.a"));
+    CHECK(matches(pattern, "hook.ab"));
+    CHECK(pattern.find("other") == std::string::npos);
+}
+
+TEST_CASE("queue pattern: without a glob it is that of the names") {
+    CHECK(matches_pattern(policy_with({"email", "sms"}), {"email", "sms"}) == "^(email|sms)$");
+}
+
+TEST_CASE("queue pattern: a glob matches what the glob matches, and nothing of retryd's or the broker's own") {
+    const core::Policy policy = policy_with({"web?ook.*", "*"});
+    const std::string all = matches_pattern(policy, {"*"});
+    for (const char* name : {"email", "email.retry", "email.retry.soon", "retryd.x", "x.retry.5s.y", "retryd.a.b.c"}) {
+        CAPTURE(name);
+        CHECK(matches(all, name));
+    }
+    for (const char* own :
+         {"retryd.errors", "retryd.parked", "email.parked", "email.retry.5s", "email.retry.1h30m", "a.retry.500ms.high",
+          "retryd.standard.5s", "retryd.standard.1m.high", "amq.gen-x", "web.ook.a.parked"}) {
+        CAPTURE(own);
+        CHECK_FALSE(matches(all, own));
+        const bool taken = std::string{own}.starts_with("amq.") || match(policy, own) == nullptr;
+        CHECK(taken);
+    }
+    const std::string some = matches_pattern(policy, {"web?ook.*", "a+b"});
+    CHECK(matches(some, "webhook.a"));
+    CHECK(matches(some, "web.ook."));
+    CHECK(matches(some, "a+b"));
+    CHECK_FALSE(matches(some, "webook.a"));
+    CHECK_FALSE(matches(some, "webhookxa"));
+    CHECK_FALSE(matches(some, "webhook.a.parked"));
+    CHECK_FALSE(matches(some, "email"));
+}
+
+TEST_CASE("queue pattern: says of every name the same as the configuration does") {
+    core::Policy policy = policy_with({"email", "team.*"}, "dead.{queue}.letters");
+    policy.entries.push_back({.match = "*", .parked = {.queue = "one.for.all"}});
+    policy.error_queue = "dead";
+    policy.catch_all = "lost";
+    const std::string pattern = matches_pattern(policy, {"email", "team.*", "*"});
+    for (const char* name : {"email", "dead.email.letters", "dead.team.x.letters", "dead.other.letters", "one.for.all",
+                             "one_for_all", "team.a", "a.retry.2m", "a.retry.2m5", "a.retry.30m1h", ".retry.5s",
+                             "retryd.shared.5s", "retryd..5s", "dead", "lost", "lost.x", "retryd.errors"}) {
+        CAPTURE(name);
+        CHECK(matches(pattern, name) == (match(policy, name) != nullptr));
+    }
+}
+
+}  // namespace retryd::admin::queue_pattern_test

@@ -1,0 +1,176 @@
+#include "admin/permissions.h"
+
+#include <algorithm>
+#include <regex>
+
+#include "core/names.h"
+#include "core/topology.h"
+#include "support/catch.h"
+
+namespace retryd::admin::permissions_test {
+namespace {
+
+using Needed = std::vector<NeededPermission>;
+
+core::Policy policy_with(core::ReturnPath path) {
+    core::Policy policy;
+    policy.entries.push_back({.match = "email",
+                              .ladder = {.name = "all", .steps = {core::Milliseconds{5000}}, .return_path = path},
+                              .parked = {.queue = "{queue}.parked"}});
+    return policy;
+}
+
+Needed needed(const core::Policy& policy, bool declares = true) {
+    return needed_permissions(policy, wanted(policy, core::features_of({4, 0, 5})), declares);
+}
+
+bool has(const Needed& list, std::string_view operation, const std::string& name) {
+    return std::find(list.begin(), list.end(), NeededPermission{operation, name}) != list.end();
+}
+
+}  // namespace
+
+TEST_CASE("permissions: what it takes to declare, to publish and to consume") {
+    const Needed list = needed(policy_with(core::ReturnPath::queue));
+    for (const char* queue : {"retryd.errors", "retryd.parked", "email.retry.5s", "email.parked"}) {
+        CAPTURE(queue);
+        CHECK(has(list, "configure", queue));
+    }
+    CHECK(has(list, "read", "retryd.errors"));
+    CHECK(has(list, "write", "retryd.errors"));
+    CHECK(has(list, "read", "email.retry.5s"));
+    CHECK(has(list, "write", "amq.default"));
+    CHECK_FALSE(has(list, "configure", "email"));
+    for (const NeededPermission& each : list) {
+        CHECK(std::count(list.begin(), list.end(), each) == 1);
+        CHECK_FALSE(each.name.empty());
+    }
+}
+
+TEST_CASE("permissions: a shared ladder needs those of its exchanges and of the way home") {
+    core::Policy policy = policy_with(core::ReturnPath::headers);
+    policy.error_exchange = "errors";
+    const Needed list = needed(policy);
+    CHECK(has(list, "write", "errors"));  // the alternate exchange of the one that leads home
+    CHECK(has(list, "write", "retryd.all.5s"));
+    CHECK(has(list, "write", "retryd.return"));
+    CHECK(has(list, "read", "retryd.return"));
+    CHECK(has(list, "write", "email"));
+}
+
+TEST_CASE("permissions: who declares nothing needs to configure nothing") {
+    for (const NeededPermission& each : needed(policy_with(core::ReturnPath::queue), false))
+        CHECK(each.operation != "configure");
+}
+
+TEST_CASE("permissions: another's exchange to park in is written to") {
+    core::Policy policy = policy_with(core::ReturnPath::queue);
+    policy.entries[0].parked = {.exchange = "team.dlx"};
+    CHECK(has(needed(policy), "write", "team.dlx"));
+    CHECK_FALSE(has(needed(policy), "configure", "team.dlx"));
+}
+
+TEST_CASE("permissions: those that the regular expressions do not give are lacking") {
+    const Needed list{{"configure", "retryd.errors"}, {"write", "amq.default"}, {"read", "email"}};
+    CHECK(lacking(list, {".*", ".*", ".*"}).empty());
+    CHECK(lacking(list, {"^retryd\\.", "^amq\\.", "mai"}).empty());
+    CHECK(lacking(list, {"", "", ""}) == list);
+    CHECK(lacking(list, {"^errors", ".*", ".*"}) == Needed{{"configure", "retryd.errors"}});
+    CHECK(lacking(list, {".*", "^retryd", ".*"}) == Needed{{"write", "amq.default"}});
+    CHECK(lacking(list, {".*", ".*", "^$"}) == Needed{{"read", "email"}});
+    CHECK(lacking(list, {"(?<!x)*(", "(", "("}).empty());
+}
+
+}  // namespace retryd::admin::permissions_test
+
+namespace retryd::admin::permission_patterns_test {
+namespace {
+
+core::Entry entry(const std::string& match, core::ReturnPath path = core::ReturnPath::queue,
+                  const std::string& parked = "{queue}.parked") {
+    const core::Ladder ladder{
+        .name = "all", .steps = {core::Milliseconds{5000}, core::Milliseconds{90'000}}, .return_path = path};
+    return {.match = match, .ladder = ladder, .parked = {.queue = parked}};
+}
+
+core::Policy policy_of(const std::vector<core::Entry>& entries) {
+    core::Policy policy;
+    policy.entries = entries;
+    return policy;
+}
+
+bool permits(const std::string& pattern, const std::string& name) {
+    return std::regex_search(name, std::regex(pattern));
+}
+
+/// As if the glob that matches it were that name.
+core::Policy met(core::Policy policy, const std::string& name) {
+    for (core::Entry& each : policy.entries) {
+        if (core::is_glob(each.match) && core::glob_matches(each.match, name)) each.match = name;
+    }
+    return policy;
+}
+
+std::vector<NeededPermission> lacking_for(const core::Policy& policy, const std::string& met_name,
+                                          core::BrokerVersion version, bool declares) {
+    const core::Policy now = met(policy, met_name);
+    return lacking(needed_permissions(now, wanted(now, features_of(version)), declares),
+                   daemon_permissions(policy, declares));
+}
+
+}  // namespace
+
+TEST_CASE("permission patterns: whatever a configuration needs on any version is permitted, by name and by glob") {
+    core::Policy policy = policy_of({entry("email"), entry("web(hook).*"), entry("sms.*", core::ReturnPath::headers),
+                                     entry("a.b", core::ReturnPath::headers, "lost+found")});
+    policy.entries.push_back(entry("fax.*"));
+    policy.entries.back().parked = {.exchange = "team.dlx"};
+    policy.error_bindings = {{"legacy.dlx", "#"}};
+    for (const core::BrokerVersion version : {core::BrokerVersion{3, 8, 9}, {3, 10, 8}, {4, 0, 5}, {4, 3, 6}}) {
+        for (const bool declares : {true, false}) {
+            for (const std::string name : {"web(hook).a", "sms.b", "fax.c"}) {
+                CAPTURE(to_string(version), declares, name);
+                CHECK(lacking_for(policy, name, version, declares).empty());
+            }
+        }
+    }
+}
+
+TEST_CASE("permission patterns: nothing else is permitted") {
+    const Permissions given = daemon_permissions(policy_of({entry("email"), entry("webhook.*")}), true);
+    CHECK(permits(given.configure, "webhook.a.retry.1h30m"));
+    CHECK(permits(given.configure, "email.retry.5s.high"));
+    CHECK(permits(given.configure, "webhook.a.parked"));
+    for (const char* name :
+         {"email", "webhook.a", "xemail.retry.5s", "email.retry.5s.x", "emailxretry.5s", "amq.default"}) {
+        CAPTURE(name);
+        CHECK_FALSE(permits(given.configure, name));
+    }
+    CHECK(permits(given.write, "amq.default"));
+    CHECK_FALSE(permits(given.write, "email"));
+    CHECK_FALSE(permits(given.write, "webhook.a"));
+    CHECK_FALSE(permits(given.read, "email"));
+    CHECK_FALSE(permits(given.read, "email.parked"));
+}
+
+TEST_CASE("permission patterns: as the operator reads them") {
+    core::Policy policy = policy_of({entry("email"), entry("webhook.*")});
+    CHECK(
+        daemon_permissions(policy, true) ==
+        Permissions{
+            R"(^(email\.parked|email\.retry\.[0-9dhms]+(\.high)?|retryd\.errors|retryd\.parked|webhook\..*\.parked|webhook\..*\.retry\.[0-9dhms]+(\.high)?)$)",
+            R"(^(amq\.default|retryd\.errors)$)",
+            R"(^(email\.retry\.[0-9dhms]+(\.high)?|retryd\.errors|webhook\..*\.retry\.[0-9dhms]+(\.high)?)$)"});
+    CHECK(daemon_permissions(policy, false) ==
+          Permissions{"^$", R"(^(amq\.default|retryd\.errors)$)", R"(^(retryd\.errors)$)"});
+}
+
+TEST_CASE("permission patterns: who works on parked messages may take from parking queues and send home") {
+    const Permissions given =
+        replay_permissions(policy_of({entry("email"), entry("sms.*", core::ReturnPath::headers)}));
+    CHECK(given ==
+          Permissions{R"(^(retryd\.replay\..*)$)", R"(^(amq\.default|retryd\.replay\..*|retryd\.return)$)",
+                      R"(^(email\.parked|retryd\.errors|retryd\.parked|retryd\.replay\..*|sms\..*\.parked)$)"});
+}
+
+}  // namespace retryd::admin::permission_patterns_test

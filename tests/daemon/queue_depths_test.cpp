@@ -1,0 +1,154 @@
+#include "daemon/queue_depths.h"
+
+#include "core/names.h"
+#include "daemon/status.h"
+#include "support/catch.h"
+
+// The queues that retryd looks after; and what the status page makes of them.
+
+namespace retryd::daemon::inventory_test {
+namespace {
+
+using core::Milliseconds;
+using Role = telemetry::Depth::Role;
+
+const core::BrokerFeatures features = core::features_of({4, 3, 6});
+
+core::Ladder ladder(const std::string& name, std::vector<Milliseconds> steps,
+                    core::ReturnPath path = core::ReturnPath::queue) {
+    core::Ladder made;
+    made.name = name;
+    made.steps = std::move(steps);
+    made.return_path = path;
+    return made;
+}
+
+/// `email` by name, `web.*` on rungs of their own, the rest on a shared ladder.
+core::Policy policy() {
+    core::Policy policy;
+    const core::Parking parked{"{queue}.parked", "", {}};
+    policy.entries = {{"email", ladder("standard", {Milliseconds{5'000}, Milliseconds{30'000}}), parked},
+                      {"web.*", ladder("web", {Milliseconds{1'000}}), parked},
+                      {"*", ladder("shared", {Milliseconds{60'000}}, core::ReturnPath::headers), parked}};
+    return policy;
+}
+
+telemetry::QueueCounts met(const std::string& work_queue, const std::string& target, relay::Role role, int delay_ms) {
+    return {work_queue, {{relay::Outcome::retried, "rejected", role, target, Milliseconds{delay_ms}, 1}}};
+}
+
+core::Arguments rung_arguments(const std::string& work_queue, int delay_ms) {
+    return {{"x-message-ttl", std::int64_t{delay_ms}},
+            {"x-dead-letter-exchange", std::string{}},
+            {"x-dead-letter-routing-key", work_queue}};
+}
+
+using Names = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("inventory: what the configuration names, before any message") {
+    const Inventory found = take_inventory(policy(), features, {});
+    const std::map<std::string, KeptQueue> expected{
+        {"retryd.errors", {Role::errors, {}, "", false}},
+        {"retryd.parked", {Role::parked, {}, "", false}},
+        {"email.parked", {Role::parked, {}, "", false}},
+        {"email.retry.5s", {Role::rung, Milliseconds{5'000}, "email", false}},
+        {"email.retry.30s", {Role::rung, Milliseconds{30'000}, "email", false}},
+        {"retryd.shared.1m", {Role::rung, Milliseconds{60'000}, "shared", true}},
+    };
+    CHECK(found.queues == expected);
+    CHECK(found.work_queues == Names{"email"});
+}
+
+TEST_CASE("inventory: queues that were made for a glob are met with their messages") {
+    Seen seen;
+    seen.met = {met("web.a", "web.a.retry.1s", relay::Role::rung, 1'000),
+                met("web.a", "web.a.parked", relay::Role::parking, 0),
+                met("fax", "retryd.shared.1m.high", relay::Role::rung, 60'000),
+                met("sms", "team.dlx", relay::Role::parking_exchange, 0),
+                met(std::string{telemetry::other_queues}, "", relay::Role::rung, 1'000),
+                met(std::string{telemetry::no_queue}, "retryd.parked", relay::Role::parking, 0)};
+    const Inventory found = take_inventory(policy(), features, seen);
+    CHECK(found.queues.at("web.a.retry.1s") == KeptQueue{Role::rung, Milliseconds{1'000}, "web.a", false});
+    CHECK(found.queues.at("web.a.parked").role == Role::parked);
+    CHECK(found.queues.at("retryd.shared.1m.high") == KeptQueue{Role::rung, Milliseconds{60'000}, "shared", true});
+    CHECK(found.queues.count("team.dlx") == 0);
+    CHECK(found.work_queues == Names{"email", "fax", "sms", "web.a"});
+}
+
+TEST_CASE("inventory: queues of an earlier run are listed, and nobody else's are taken for them") {
+    Seen seen;
+    seen.listed = {{"web.b", {}},
+                   {"web.b.retry.1s", rung_arguments("web.b", 1'000)},
+                   {"web.b.retry.9s", rung_arguments("web.b", 9'000)},  // of a former ladder
+                   {"web.c.retry.1s", rung_arguments("elsewhere", 1'000)},
+                   {"web.d", {}},
+                   {"web.d.parked", {}},
+                   {"lonely.parked", {}}};
+    const Inventory found = take_inventory(policy(), features, seen);
+    CHECK(found.queues.at("web.b.retry.1s").serves == "web.b");
+    CHECK(found.queues.at("web.b.retry.9s").delay == Milliseconds{9'000});
+    CHECK(found.queues.at("web.d.parked").role == Role::parked);
+    CHECK(found.queues.count("web.c.retry.1s") == 0);
+    CHECK(found.queues.count("web.d") == 0);
+    CHECK(found.queues.count("lonely.parked") == 0);
+    CHECK(found.work_queues == Names{"email", "web.b", "web.d"});
+}
+
+TEST_CASE("inventory: is bounded, and has what the configuration names first") {
+    Seen seen;
+    for (int n = 0; n < 6'000; ++n) {
+        const std::string name = "web." + std::to_string(n);
+        seen.listed.push_back({name + ".retry.1s", rung_arguments(name, 1'000)});
+    }
+    const Inventory found = take_inventory(policy(), features, seen);
+    CHECK(found.queues.size() == most_kept_queues);
+    CHECK(found.queues.count("email.retry.30s") == 1);
+}
+
+TEST_CASE("status: each work queue with its rungs and its parking queue, as far as they are counted") {
+    config::Settings settings;
+    settings.policy = policy();
+    StatusSources sources{{}, settings, {}, {}, {}};
+    Seen seen;
+    seen.listed = {{"email.retry.9s", rung_arguments("email", 9'000)}};
+    seen.met = {met("fax", "retryd.shared.1m", relay::Role::rung, 60'000)};
+    sources.counts.queues = seen.met;
+    sources.seen.inventory = take_inventory(policy(), features, seen);
+    sources.seen.messages = {{"retryd.errors", 1}, {"email.retry.5s", 12}, {"email.retry.9s", 3}};
+    sources.standing.version = {4, 3, 6};
+    const telemetry::Status status = status_of(sources);
+    CHECK(status.errors == telemetry::Messages{1});
+    CHECK_FALSE(status.catch_all.messages.has_value());
+    REQUIRE(status.queues.size() == 2);
+    const telemetry::QueueStatus& email = status.queues[0];
+    CHECK(email.work_queue == "email");
+    REQUIRE(email.rungs.size() == 3);
+    CHECK(email.rungs[0].messages == telemetry::Messages{12});
+    CHECK(email.rungs[1].queue == "email.retry.9s");
+    CHECK_FALSE(email.rungs[2].messages.has_value());
+    CHECK(email.parked.queue == "email.parked");
+    const telemetry::QueueStatus& fax = status.queues[1];
+    CHECK(fax.shared);
+    CHECK(fax.rungs.empty());
+    CHECK(fax.retried == 1);
+    REQUIRE(status.ladders.size() == 1);
+    CHECK(status.ladders[0].name == "shared");
+    CHECK(status.ladders[0].rungs.size() == 1);
+    CHECK(depths_of(sources.seen).size() == 3);
+    CHECK_FALSE(status.ready);
+}
+
+TEST_CASE("status: a thousand queues are shown, the rest is a number") {
+    config::Settings settings;
+    settings.policy = policy();
+    StatusSources sources{{}, settings, {}, {}, {}};
+    for (int n = 0; n < 1'200; ++n)
+        sources.counts.queues.push_back({"web." + std::to_string(n), {}});
+    const telemetry::Status status = status_of(sources);
+    CHECK(status.queues.size() == 1'000);
+    CHECK(status.queues_left_out == 201);
+}
+
+}  // namespace retryd::daemon::inventory_test
