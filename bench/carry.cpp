@@ -91,8 +91,8 @@ void note_difference(std::string& note, std::uint32_t expected, std::uint32_t fo
         (note.empty() ? "" : "; ") + std::to_string(found) + " instead of " + std::to_string(expected) + " " + where;
 }
 
-Carried result_of(const Course& course, const Used& end, std::uint32_t messages) {
-    Carried carried;
+RetryHistory result_of(const Course& course, const Used& end, std::uint32_t messages) {
+    RetryHistory carried;
     const double time = std::chrono::duration<double>(course.last.time - course.first.time).count();
     if (time > 0) carried.rate = (course.last.arrived - course.first.arrived) / time;
     carried.cpu_us = (end.contender - course.begun.contender) * 1e6 / messages;
@@ -102,7 +102,7 @@ Carried result_of(const Course& course, const Used& end, std::uint32_t messages)
 
 }  // namespace
 
-Carried carry(Stage& stage, Contender& contender, const Load& load) {
+RetryHistory carry(Stage& stage, Contender& contender, const Load& load) {
     stage.reset();
     contender.start();
     if (contender.holds()) {
@@ -117,7 +117,7 @@ Carried carry(Stage& stage, Contender& contender, const Load& load) {
     contender.go();
     const Course course = follow(watch, load.messages, begun, contender.holds());
     std::this_thread::sleep_for(last_acks_take);
-    Carried carried = result_of(course, watch.look(), load.messages);
+    RetryHistory carried = result_of(course, watch.look(), load.messages);
     for (const pid_t pid : contender.pids())
         carried.peak_kib = std::max(carried.peak_kib, peak_kib(pid));
     contender.stop();
@@ -127,7 +127,7 @@ Carried carry(Stage& stage, Contender& contender, const Load& load) {
     return carried;
 }
 
-void to_json(nlohmann::json& json, const Carried& carried) {
+void to_json(nlohmann::json& json, const RetryHistory& carried) {
     json = {{"rate", carried.rate},
             {"cpu_us", carried.cpu_us},
             {"broker_cpu_us", carried.broker_cpu_us},

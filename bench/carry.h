@@ -9,7 +9,7 @@
 
 namespace retryd::bench {
 
-struct Carried {
+struct RetryHistory {
     double rate = 0;           // messages a second, from the first one seen on the rung to the last
     double cpu_us = 0;         // of the contender, a message
     double broker_cpu_us = 0;  // of the broker, a message
@@ -18,8 +18,8 @@ struct Carried {
 };
 
 /// Resets the stage, starts the contender, makes the backlog, lets it be carried, ends the contender, counts.
-Carried carry(Stage& stage, Contender& contender, const Load& load);
+RetryHistory carry(Stage& stage, Contender& contender, const Load& load);
 
-void to_json(nlohmann::json& json, const Carried& carried);
+void to_json(nlohmann::json& json, const RetryHistory& carried);
 
 }  // namespace retryd::bench

@@ -57,7 +57,7 @@ class Comparison {
                         std::to_string(round + 1));
         const Load load{.messages = messages_of(options_, size), .body_bytes = size};
         const auto contender = make_contender(name, stage);
-        const Carried carried = carry(stage, *contender, load);
+        const RetryHistory carried = carry(stage, *contender, load);
         progress_.end(carried);
         json run = carried;
         run.update(

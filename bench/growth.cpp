@@ -32,7 +32,7 @@ std::size_t measurements(const std::vector<GrowthPart>& parts, int rounds) {
     return sum;
 }
 
-Carried measure(const GrowthRow& row, const std::string& folder) {
+RetryHistory measure(const GrowthRow& row, const std::string& folder) {
     Stage stage(row.layout, folder);
     const auto contender = make_contender("retryd", stage, row.daemons);
     return carry(stage, *contender, row.load);
@@ -50,7 +50,7 @@ json growth(const Options& options, const std::string& folder) {
                 if (row.once && round > 0) continue;
                 progress.begin(row.name + ", round " + std::to_string(round + 1));
                 try {
-                    const Carried carried = measure(row, folder);
+                    const RetryHistory carried = measure(row, folder);
                     progress.end(carried);
                     json run = carried;
                     run.update(

@@ -19,7 +19,7 @@ void Progress::begin(const std::string& what) {
     ++done_;
 }
 
-void Progress::end(const Carried& carried) {
+void Progress::end(const RetryHistory& carried) {
     char figures[200];
     std::snprintf(figures, sizeof figures, "%.0f /s, CPU a message %.1f us + broker %.1f us, %.1f MiB", carried.rate,
                   carried.cpu_us, carried.broker_cpu_us, static_cast<double>(carried.peak_kib) / 1024);

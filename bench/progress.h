@@ -17,7 +17,7 @@ class Progress {
     explicit Progress(std::size_t measurements) : all_(measurements) {}
 
     void begin(const std::string& what);
-    void end(const Carried& carried);
+    void end(const RetryHistory& carried);
     /// What was begun cannot be measured: told, and kept for the results, since the others still can.
     void fail(const std::string& why);
     const std::vector<std::string>& failures() const { return failures_; }

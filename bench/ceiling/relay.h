@@ -32,8 +32,8 @@ class Relay {
     void ack();
     void wait();
 
-    Connection intake_;
-    Connection outlet_;
+    Connection consuming_;
+    Connection publishing_;
     Outgoing outgoing_;
     Tags confirmed_;
     bool deliveries_there_ = true;

@@ -12,7 +12,7 @@ namespace retryd::admin {
 
 namespace {
 
-using State = Standing::State;
+using State = AttachState::State;
 
 constexpr const char* dead_letter_exchange = "dead-letter-exchange";
 
@@ -35,11 +35,11 @@ struct Group {
 
 class Drafting {
   public:
-    Drafting(const core::Policy& policy, const Governance& governance)
+    Drafting(const core::Policy& policy, const VhostPolicies& governance)
         : policy_(policy), governance_(governance), effective_(governance), general_(general_name(policy)) {}
 
-    Attachment run() {
-        for (const GovernedQueue& queue : governance_.queues) {
+    AttachPlan run() {
+        for (const QueuePolicies& queue : governance_.queues) {
             const bool passing = queue.exclusive || queue.name.starts_with("amq.");
             if (!passing && match(policy_, queue.name) != nullptr) look_at(queue);
         }
@@ -49,12 +49,12 @@ class Drafting {
         for (const auto& [key, group] : groups_)
             draft(key.first, key.second, group);
         std::sort(draft_.queues.begin(), draft_.queues.end(),
-                  [](const Standing& left, const Standing& right) { return left.queue < right.queue; });
+                  [](const AttachState& left, const AttachState& right) { return left.queue < right.queue; });
         return std::move(draft_);
     }
 
   private:
-    void look_at(const GovernedQueue& queue) {
+    void look_at(const QueuePolicies& queue) {
         Needs needs = needs_of(queue, policy_, governance_);
         if (!queue.policy.empty() && effective_.policy(queue.policy) == nullptr) {
             needs = {State::out_of_reach, {}, "its policy has just been deleted or made: attach again", ""};
@@ -78,7 +78,7 @@ class Drafting {
     }
 
     /// Owes its exchange to the general policy, or would without the one of ours above it.
-    bool is_generals(const GovernedQueue& queue) const {
+    bool is_generals(const QueuePolicies& queue) const {
         const BrokerPolicy* general = effective_.policy(general_);
         if (general == nullptr || queue.policy.empty() || !is_ours(queue.policy)) return false;
         const bool by_argument = argument(queue, dead_letter_exchange).has_value();
@@ -141,7 +141,7 @@ class Drafting {
     /// Of the queues that need nothing, those whose policy does not stand above the general one and would lose to it.
     std::vector<std::string> spared_by(std::int64_t priority) const {
         std::vector<std::string> names;
-        for (const GovernedQueue* queue : spared_) {
+        for (const QueuePolicies* queue : spared_) {
             const BrokerPolicy* policy = effective_.policy(queue->policy);
             if (policy != nullptr && policy->priority <= priority) names.push_back(queue->name);
         }
@@ -154,7 +154,7 @@ class Drafting {
         if (glob || for_general_.size() < general_matches_.size()) {
             notes.push_back(note::for_later(priority, low_priority()));
         }
-        for (const GovernedQueue& queue : governance_.queues) {
+        for (const QueuePolicies& queue : governance_.queues) {
             if (queue.policy == general_ && match(policy_, queue.name) == nullptr) {
                 notes.push_back(note::leaves(queue.name));
             }
@@ -208,7 +208,7 @@ class Drafting {
     std::size_t count_under(const std::string& policy) const {
         return static_cast<std::size_t>(
             std::count_if(governance_.queues.begin(), governance_.queues.end(),
-                          [&](const GovernedQueue& queue) { return queue.policy == policy; }));
+                          [&](const QueuePolicies& queue) { return queue.policy == policy; }));
     }
 
     /// One that matches these queues alone and stands above the one in effect; one of that kind that is there already
@@ -241,27 +241,27 @@ class Drafting {
     }
 
     const core::Policy& policy_;
-    const Governance& governance_;
-    Effective effective_;
+    const VhostPolicies& governance_;
+    EffectivePolicy effective_;
     std::string general_;
     std::set<std::string> there_;
     std::set<std::string> under_general_;
-    std::vector<const GovernedQueue*> spared_;        // under policies of others, which have to stay in effect
+    std::vector<const QueuePolicies*> spared_;        // under policies of others, which have to stay in effect
     std::map<std::string, std::string> for_general_;  // queues that it attaches, and what is in effect on them
     std::vector<std::string> general_matches_;
     std::optional<std::int64_t> general_priority_;  // of the general policy, there or drafted
     std::map<std::pair<std::string, core::Definition>, Group> groups_;
     std::set<std::string> names_;  // of what has been drafted
-    Attachment draft_;
+    AttachPlan draft_;
 };
 
 }  // namespace
 
-Attachment attachment(const core::Policy& policy, const Governance& governance) {
+AttachPlan attachment(const core::Policy& policy, const VhostPolicies& governance) {
     return Drafting(policy, governance).run();
 }
 
-std::string_view to_string(Standing::State state) {
+std::string_view to_string(AttachState::State state) {
     switch (state) {
         case State::attached:
             return "attached";
@@ -288,7 +288,7 @@ BrokerPolicy general_policy(const core::Policy& policy) {
 
 namespace {
 
-using State = Standing::State;
+using State = AttachState::State;
 
 constexpr const char* at_least_once = "\"at-least-once\"";
 constexpr const char* reject_publish = "\"reject-publish\"";
@@ -304,7 +304,7 @@ std::string out_of_reach(const std::string& exchange) {
 
 class QuorumNeeds {
   public:
-    QuorumNeeds(const GovernedQueue& queue, const Effective& effective)
+    QuorumNeeds(const QueuePolicies& queue, const EffectivePolicy& effective)
         : limited_(effective.is_limited(queue)),
           overflow_(effective.quorum_overflow(queue)),
           strategy_(effective.dead_letter_strategy(queue)) {}
@@ -354,11 +354,11 @@ bool leads_to_error_queue(const core::Policy& policy, const std::string& exchang
                        [&](const core::ErrorBinding& bound) { return core::json_string(bound.exchange) == exchange; });
 }
 
-Needs needs_of(const GovernedQueue& queue, const core::Policy& policy, const Governance& governance) {
+Needs needs_of(const QueuePolicies& queue, const core::Policy& policy, const VhostPolicies& governance) {
     if (queue.type != "classic" && queue.type != "quorum") {
         return {State::out_of_reach, {}, "a " + queue.type + " queue cannot dead-letter", ""};
     }
-    const Effective effective(governance);
+    const EffectivePolicy effective(governance);
     const Setting exchange = effective.dead_letter_exchange(queue);
     const bool ours = exchange.source != Source::none && leads_to_error_queue(policy, exchange.value);
     if (exchange.source == Source::argument && !ours) {

@@ -15,7 +15,7 @@
 namespace retryd::admin {
 
 /// How a work queue stands before anything is set.
-struct Standing {
+struct AttachState {
     enum class State {
         attached,
         to_attach,
@@ -27,7 +27,7 @@ struct Standing {
     State state = State::to_attach;
     std::string policy;  // that is in effect on it; empty: none
     std::string note;    // for the operator; may be empty
-    bool operator==(const Standing&) const = default;
+    bool operator==(const AttachState&) const = default;
 };
 
 /// A policy to be set.
@@ -41,15 +41,15 @@ struct PolicyChange {
     std::vector<std::string> notes;   // for the operator
 };
 
-struct Attachment {
-    std::vector<Standing> queues;  // by name
+struct AttachPlan {
+    std::vector<AttachState> queues;  // by name
     std::vector<PolicyChange> changes;
 };
 
 /// Exclusive queues are left out: they go with their connection.
-Attachment attachment(const core::Policy& policy, const Governance& governance);
+AttachPlan attachment(const core::Policy& policy, const VhostPolicies& governance);
 
-std::string_view to_string(Standing::State state);
+std::string_view to_string(AttachState::State state);
 
 /// The policy for all that is configured, made without looking at a broker.
 BrokerPolicy general_policy(const core::Policy& policy);
@@ -60,13 +60,13 @@ BrokerPolicy general_policy(const core::Policy& policy);
 bool leads_to_error_queue(const core::Policy& policy, const std::string& exchange);
 
 struct Needs {
-    Standing::State state = Standing::State::attached;
+    AttachState::State state = AttachState::State::attached;
     core::Definition keys;   // what the policy has to set besides what it sets; empty unless to_attach
     std::string note;        // about the queue, whatever its state
     std::string taken_from;  // the exchange, as JSON text, that its dead letters go to now and then no more
 };
 
-Needs needs_of(const GovernedQueue& queue, const core::Policy& policy, const Governance& governance);
+Needs needs_of(const QueuePolicies& queue, const core::Policy& policy, const VhostPolicies& governance);
 
 // What `attach` says beside a policy: what setting it brings and takes, for the operator.
 

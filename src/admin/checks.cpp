@@ -43,28 +43,28 @@ bool is_rung(const std::string& name) {
 }
 
 /// A policy may say what does no harm.
-bool is_harmless(const std::string& key, const std::string& value, const GovernedQueue& queue) {
+bool is_harmless(const std::string& key, const std::string& value, const QueuePolicies& queue) {
     if (key == "delivery-limit") return value.starts_with('-') || queue.type != "quorum";
     // Of a classic queue the argument wins, and the default drops nothing where nothing is limited.
     if (key == "overflow") return value == "\"reject-publish\"" || queue.type != "quorum";
     return false;
 }
 
-class Examination {
+class CheckReport {
   public:
-    Examination(const Governance& governance, std::string_view vhost)
+    CheckReport(const VhostPolicies& governance, std::string_view vhost)
         : governance_(governance), effective_(governance), vhost_(vhost) {}
 
-    std::vector<Diagnosis> found;
+    std::vector<Finding> found;
 
-    void look_at(const GovernedQueue& queue) {
+    void look_at(const QueuePolicies& queue) {
         const OwnQueue kind = is_rung(queue.name) ? OwnQueue::rung : OwnQueue::kept;
         look_at(queue, kind, effective_.policy(queue.policy), false);
         look_at(queue, kind, effective_.operator_policy(queue.operator_policy), true);
     }
 
   private:
-    void look_at(const GovernedQueue& queue, OwnQueue kind, const BrokerPolicy* policy, bool by_operator) {
+    void look_at(const QueuePolicies& queue, OwnQueue kind, const BrokerPolicy* policy, bool by_operator) {
         if (policy == nullptr) return;
         std::string settings;
         std::string consequence;
@@ -84,7 +84,7 @@ class Examination {
                          consequence, remedy(queue, *policy, rest, by_operator)});
     }
 
-    std::string remedy(const GovernedQueue& queue, const BrokerPolicy& policy, core::Definition rest,
+    std::string remedy(const QueuePolicies& queue, const BrokerPolicy& policy, core::Definition rest,
                        bool by_operator) const {
         if (by_operator) return "give the operator policy a pattern that leaves this queue out";
         // A policy has to set something.
@@ -96,30 +96,30 @@ class Examination {
                set_policy_command(above, vhost_);
     }
 
-    core::Definition harmless(const GovernedQueue& queue) const {
+    core::Definition harmless(const QueuePolicies& queue) const {
         if (queue.type != "quorum" || !features_of(governance_.version).quorum_ttl) return {};
         return {{"overflow", "\"reject-publish\""}};
     }
 
-    const Governance& governance_;
-    Effective effective_;
+    const VhostPolicies& governance_;
+    EffectivePolicy effective_;
     std::string_view vhost_;
 };
 
 }  // namespace
 
-std::vector<Diagnosis> diagnose_own_queues(const core::Policy& policy, const Governance& governance,
-                                           std::string_view vhost) {
-    Examination examination(governance, vhost);
-    for (const GovernedQueue& queue : governance.queues) {
-        if (is_own_queue(policy, queue.name)) examination.look_at(queue);
+std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& governance,
+                                      std::string_view vhost) {
+    CheckReport check_report(governance, vhost);
+    for (const QueuePolicies& queue : governance.queues) {
+        if (is_own_queue(policy, queue.name)) check_report.look_at(queue);
     }
-    return std::move(examination.found);
+    return std::move(check_report.found);
 }
 
 namespace {
 
-using State = Standing::State;
+using State = AttachState::State;
 
 constexpr const char* attach = "retryd attach prints the policy that does it, with its undo";
 
@@ -127,14 +127,14 @@ std::string quoted(const std::string& name) {
     return '\'' + name + '\'';
 }
 
-const GovernedQueue* find(const Governance& governance, const std::string& name) {
+const QueuePolicies* find(const VhostPolicies& governance, const std::string& name) {
     const auto found = std::find_if(governance.queues.begin(), governance.queues.end(),
-                                    [&](const GovernedQueue& queue) { return queue.name == name; });
+                                    [&](const QueuePolicies& queue) { return queue.name == name; });
     return found == governance.queues.end() ? nullptr : &*found;
 }
 
 /// Of a queue that a policy can attach, and has not, or not safely.
-Diagnosis not_attached(const GovernedQueue& queue, const core::Policy& policy, const Effective& effective) {
+Finding not_attached(const QueuePolicies& queue, const core::Policy& policy, const EffectivePolicy& effective) {
     const Setting exchange = effective.dead_letter_exchange(queue);
     if (exchange.source == Source::none) {
         return {true, "work queue " + quoted(queue.name) + " has no dead-letter exchange in effect",
@@ -152,7 +152,7 @@ Diagnosis not_attached(const GovernedQueue& queue, const core::Policy& policy, c
 }
 
 /// RabbitMQ 4.3 and later.
-void add_native_retry(std::vector<Diagnosis>& found, const GovernedQueue& queue, const Effective& effective) {
+void add_native_retry(std::vector<Finding>& found, const QueuePolicies& queue, const EffectivePolicy& effective) {
     const Setting type = effective.value(queue, "delayed-retry-type");
     if (type.source == Source::none || type.value == "\"disabled\"") return;
     found.push_back(
@@ -165,11 +165,11 @@ void add_native_retry(std::vector<Diagnosis>& found, const GovernedQueue& queue,
 
 }  // namespace
 
-std::vector<Diagnosis> diagnose_work_queues(const core::Policy& policy, const Governance& governance) {
-    std::vector<Diagnosis> found;
-    const Effective effective(governance);
-    for (const Standing& standing : attachment(policy, governance).queues) {
-        const GovernedQueue* queue = find(governance, standing.queue);
+std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPolicies& governance) {
+    std::vector<Finding> found;
+    const EffectivePolicy effective(governance);
+    for (const AttachState& standing : attachment(policy, governance).queues) {
+        const QueuePolicies* queue = find(governance, standing.queue);
         if (queue == nullptr) {
             found.push_back({false, "work queue " + quoted(standing.queue) + " does not exist",
                              "nothing can die in it, and what waits on its rungs cannot come home",

@@ -10,19 +10,19 @@
 
 namespace retryd::admin {
 
-struct Diagnosis {
+struct Finding {
     bool problem = true;  // messages are lost or do not come back; else they may, or it is less safe than it could be
     std::string cause;    // what is so, with the names
     std::string consequence;  // may be empty where the cause says it
     std::string remedy;
-    bool operator==(const Diagnosis&) const = default;
+    bool operator==(const Finding&) const = default;
 };
 
 /// Of the queues that the entries match: does what they reject come to the error queue, and safely?
-std::vector<Diagnosis> diagnose_work_queues(const core::Policy& policy, const Governance& governance);
+std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPolicies& governance);
 
 /// Of error queue, catch-all, rungs and parking queues: does a policy shorten or throw away what waits there?
-std::vector<Diagnosis> diagnose_own_queues(const core::Policy& policy, const Governance& governance,
-                                           std::string_view vhost);
+std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& governance,
+                                      std::string_view vhost);
 
 }  // namespace retryd::admin

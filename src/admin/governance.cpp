@@ -21,7 +21,7 @@ const std::string* value_in(const BrokerPolicy* policy, const std::string& key) 
 
 }  // namespace
 
-std::optional<std::string> argument(const GovernedQueue& queue, const std::string& key) {
+std::optional<std::string> argument(const QueuePolicies& queue, const std::string& key) {
     for (const auto& [name, value] : queue.arguments) {
         if (name != "x-" + key) continue;
         const auto* number = std::get_if<std::int64_t>(&value);
@@ -30,34 +30,34 @@ std::optional<std::string> argument(const GovernedQueue& queue, const std::strin
     return std::nullopt;
 }
 
-const BrokerPolicy* Effective::policy(std::string_view name) const {
+const BrokerPolicy* EffectivePolicy::policy(std::string_view name) const {
     return named(governance_.policies, name);
 }
 
-const BrokerPolicy* Effective::operator_policy(std::string_view name) const {
+const BrokerPolicy* EffectivePolicy::operator_policy(std::string_view name) const {
     return named(governance_.operator_policies, name);
 }
 
-Setting Effective::quorum_overflow(const GovernedQueue& queue) const {
+Setting EffectivePolicy::quorum_overflow(const QueuePolicies& queue) const {
     Setting by_policy = in_policies(queue, "overflow");
     if (by_policy.source != Source::none) return by_policy;
     const auto by_argument = argument(queue, "overflow");
     return by_argument ? Setting{Source::argument, *by_argument} : Setting{};
 }
 
-bool Effective::is_limited(const GovernedQueue& queue) const {
+bool EffectivePolicy::is_limited(const QueuePolicies& queue) const {
     constexpr std::array keys{"max-length", "max-length-bytes"};
     return std::any_of(keys.begin(), keys.end(), [&](const char* key) {
         return argument(queue, key) || in_policies(queue, key).source != Source::none;
     });
 }
 
-Setting Effective::or_policy(const GovernedQueue& queue, const std::string& key) const {
+Setting EffectivePolicy::or_policy(const QueuePolicies& queue, const std::string& key) const {
     const auto by_argument = argument(queue, key);
     return by_argument ? Setting{Source::argument, *by_argument} : in_policies(queue, key);
 }
 
-Setting Effective::in_policies(const GovernedQueue& queue, const std::string& key) const {
+Setting EffectivePolicy::in_policies(const QueuePolicies& queue, const std::string& key) const {
     if (const auto* value = value_in(operator_policy(queue.operator_policy), key)) {
         return {Source::operator_policy, *value};
     }

@@ -23,7 +23,7 @@ struct BrokerPolicy {
 };
 
 /// A queue and the policies in effect on it.
-struct GovernedQueue {
+struct QueuePolicies {
     std::string name;
     std::string type;  // classic, quorum, stream
     core::Arguments arguments;
@@ -33,9 +33,9 @@ struct GovernedQueue {
 };
 
 /// All of a vhost.
-struct Governance {
+struct VhostPolicies {
     core::BrokerVersion version;
-    std::vector<GovernedQueue> queues;
+    std::vector<QueuePolicies> queues;
     std::vector<BrokerPolicy> policies;
     std::vector<BrokerPolicy> operator_policies;
 };
@@ -53,31 +53,31 @@ struct Setting {
 };
 
 /// Finds policies by name; keeps a reference to `governance`.
-class Effective {
+class EffectivePolicy {
   public:
-    explicit Effective(const Governance& governance) : governance_(governance) {}
+    explicit EffectivePolicy(const VhostPolicies& governance) : governance_(governance) {}
 
     /// Null where there is none of that name, as with the empty name.
     const BrokerPolicy* policy(std::string_view name) const;
     const BrokerPolicy* operator_policy(std::string_view name) const;
 
-    Setting dead_letter_exchange(const GovernedQueue& queue) const { return or_policy(queue, "dead-letter-exchange"); }
-    Setting dead_letter_strategy(const GovernedQueue& queue) const { return or_policy(queue, "dead-letter-strategy"); }
+    Setting dead_letter_exchange(const QueuePolicies& queue) const { return or_policy(queue, "dead-letter-exchange"); }
+    Setting dead_letter_strategy(const QueuePolicies& queue) const { return or_policy(queue, "dead-letter-strategy"); }
     /// Of any other key: `delayed-retry-type`.
-    Setting value(const GovernedQueue& queue, const std::string& key) const { return or_policy(queue, key); }
+    Setting value(const QueuePolicies& queue, const std::string& key) const { return or_policy(queue, key); }
     /// Of a quorum queue: there the policy wins, and over it the operator's.
-    Setting quorum_overflow(const GovernedQueue& queue) const;
+    Setting quorum_overflow(const QueuePolicies& queue) const;
     /// Whether something bounds how many messages, or bytes of them, it holds.
-    bool is_limited(const GovernedQueue& queue) const;
+    bool is_limited(const QueuePolicies& queue) const;
 
   private:
-    Setting or_policy(const GovernedQueue& queue, const std::string& key) const;
-    Setting in_policies(const GovernedQueue& queue, const std::string& key) const;
+    Setting or_policy(const QueuePolicies& queue, const std::string& key) const;
+    Setting in_policies(const QueuePolicies& queue, const std::string& key) const;
 
-    const Governance& governance_;
+    const VhostPolicies& governance_;
 };
 
 /// `x-{key}` as JSON text; nothing where it is not among them.
-std::optional<std::string> argument(const GovernedQueue& queue, const std::string& key);
+std::optional<std::string> argument(const QueuePolicies& queue, const std::string& key);
 
 }  // namespace retryd::admin

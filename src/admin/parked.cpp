@@ -60,7 +60,7 @@ Parked read_parked(const core::Table& headers, std::string_view error_queue) {
     const bool by_header = parked.by_retryd && !claimed.empty();
     parked.queue = !by_header && parked.death ? parked.death->queue : claimed;
     if (parked.death && parked.death->queue != parked.queue) parked.death.reset();
-    parked.carried = read_carried(headers, parked.queue);
+    parked.carried = read_retry_history(headers, parked.queue);
     if (parked.by_retryd) {
         parked.reason = *reason;
         parked.at = seconds_in(headers, core::header::parked_at);

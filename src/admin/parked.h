@@ -26,7 +26,7 @@ struct Parked {
     std::int64_t attempts = 0;         // 0 where it is not known
     bool by_retryd = false;            // else by the broker, or by a stranger
     std::optional<core::Death> death;  // in `queue`, where x-death tells of it
-    core::Carried carried;             // of `queue`
+    core::RetryHistory carried;        // of `queue`
 };
 
 Parked read_parked(const core::Table& headers, std::string_view error_queue);

@@ -25,13 +25,13 @@ std::uint64_t seconds_of(core::WallTime time) {
 
 }  // namespace
 
-Clearance::Clearance(ClearanceOrder order, relay::Passage& passage)
-    : order_(std::move(order)), passage_(passage), pace_(order_.per_second) {
+ParkedRun::ParkedRun(ParkedRunOrder order, relay::PublishPort& port)
+    : order_(std::move(order)), port_(port), rate_(order_.per_second) {
     if (order_.count == 0 || order_.first == std::size_t{0}) end(End::all);
 }
 
-void Clearance::on_delivery(const core::Delivery& delivery, const core::Now&) {
-    settlements_.delivered(delivery.tag);
+void ParkedRun::on_delivery(const core::Delivery& delivery, const core::Now&) {
+    acks_.delivered(delivery.tag);
     if (end_ != End::none) return;
     ++counts_.looked_at;
     consider(delivery);
@@ -39,53 +39,53 @@ void Clearance::on_delivery(const core::Delivery& delivery, const core::Now&) {
     if (enough || counts_.looked_at >= order_.count) end(End::all);
 }
 
-void Clearance::on_unreadable_delivery(core::DeliveryTag tag) {
-    settlements_.delivered(tag);
+void ParkedRun::on_unreadable_delivery(core::DeliveryTag tag) {
+    acks_.delivered(tag);
     if (end_ != End::none) return;
     ++counts_.looked_at;
     ++counts_.not_selected;
     if (counts_.looked_at >= order_.count) end(End::all);
 }
 
-void Clearance::consider(const core::Delivery& delivery) {
+void ParkedRun::consider(const core::Delivery& delivery) {
     const core::Table headers = delivery.message.properties.header_table();
     const admin::Parked parked = admin::read_parked(headers, order_.error_queue);
     if (!admin::selects(order_.selection, parked, headers)) {
         ++counts_.not_selected;
     } else if (!order_.id.empty() && admin::newest_replay_id(headers) == order_.id) {
         ++counts_.came_back;
-    } else if (order_.action == ClearanceOrder::Action::send && !has_home(parked)) {
+    } else if (order_.action == ParkedRunOrder::Action::send && !has_home(parked)) {
         ++counts_.without_home;
     } else {
         take(delivery);
     }
 }
 
-bool Clearance::has_home(const admin::Parked& parked) const {
+bool ParkedRun::has_home(const admin::Parked& parked) const {
     if (!order_.to.empty()) return true;
     return !parked.queue.empty() && order_.missing.count(parked.queue) == 0;
 }
 
-void Clearance::take(const core::Delivery& delivery) {
+void ParkedRun::take(const core::Delivery& delivery) {
     ++counts_.selected;
-    if (order_.action == ClearanceOrder::Action::drop) {
+    if (order_.action == ParkedRunOrder::Action::drop) {
         ++counts_.done;
-        settlements_.ack(delivery.tag);
+        acks_.ack(delivery.tag);
     } else {
         waiting_bytes_ += waiting_.emplace_back(delivery).bytes();
     }
 }
 
-bool Clearance::has_room() const {
+bool ParkedRun::has_room() const {
     return waiting_bytes_ < most_waiting_bytes;
 }
 
-bool Clearance::may_send() const {
-    return !waiting_.empty() && !paused_ && in_flight_.size() < window;
+bool ParkedRun::may_send() const {
+    return !waiting_.empty() && !paused_ && unconfirmed_.size() < window;
 }
 
-void Clearance::send_waiting(const core::Now& now) {
-    while (may_send() && pace_.due(now.steady)) {
+void ParkedRun::send_waiting(const core::Now& now) {
+    while (may_send() && rate_.due(now.steady)) {
         const relay::PublishResult result = send(waiting_.front().get(), now);
         if (result == relay::PublishResult::would_block) {
             paused_ = true;
@@ -98,7 +98,7 @@ void Clearance::send_waiting(const core::Now& now) {
     }
 }
 
-relay::PublishResult Clearance::send(const core::Delivery& delivery, const core::Now& now) {
+relay::PublishResult ParkedRun::send(const core::Delivery& delivery, const core::Now& now) {
     const core::Table headers = delivery.message.properties.header_table();
     const admin::Parked parked = admin::read_parked(headers, order_.error_queue);
     const std::string_view to = order_.to.empty() ? parked.queue : std::string_view{order_.to};
@@ -107,59 +107,59 @@ relay::PublishResult Clearance::send(const core::Delivery& delivery, const core:
     const std::string_view exchange = through_return ? core::return_exchange_name : "";
     const std::string_view key = through_return ? core::producer_routing_key(story) : to;
     const admin::ReplayStamp stamp{seconds_of(now.wall), order_.id, order_.from};
-    const relay::PublishResult result = passage_.publish(
+    const relay::PublishResult result = port_.publish(
         {exchange, key, admin::compose_replay(delivery.message, parked, to, stamp, order_.connection_user, scratch_)});
     if (result != relay::PublishResult::sent) return result;
     relay::Pending pending;
     pending.tag = delivery.tag;
     pending.sent_at = now.steady;
     pending.published_as = relay::hash_of_address(exchange, key);
-    in_flight_.add(std::move(pending));
-    pace_.sent();
+    unconfirmed_.add(std::move(pending));
+    rate_.sent();
     return result;
 }
 
-void Clearance::on_confirm(relay::PublishSeq seq, bool multiple, bool acked) {
+void ParkedRun::on_confirm(relay::PublishSeq seq, bool multiple, bool acked) {
     confirmed_.clear();
-    in_flight_.confirm(seq, multiple, confirmed_);
+    unconfirmed_.confirm(seq, multiple, confirmed_);
     for (const relay::Pending& pending : confirmed_)
         settle(pending, acked);
     heed_failures();
 }
 
-void Clearance::settle(const relay::Pending& pending, bool acked) {
+void ParkedRun::settle(const relay::Pending& pending, bool acked) {
     if (!acked) {
         ++counts_.refused;
     } else if (pending.returned) {
         ++counts_.unrouted;
     } else {
         ++counts_.done;
-        settlements_.ack(pending.tag);
+        acks_.ack(pending.tag);
     }
 }
 
-void Clearance::on_returned(std::string_view exchange, std::string_view routing_key) {
-    in_flight_.mark_returned(relay::hash_of_address(exchange, routing_key));
+void ParkedRun::on_returned(std::string_view exchange, std::string_view routing_key) {
+    unconfirmed_.mark_returned(relay::hash_of_address(exchange, routing_key));
 }
 
-void Clearance::on_rejected(const core::Table& headers) {
+void ParkedRun::on_rejected(const core::Table& headers) {
     if (admin::newest_replay_id(headers) != order_.id) return;
     if (core::find(headers, core::header::attempt) != nullptr) return;  // has failed before, and was counted then
     ++counts_.failed;
     heed_failures();
 }
 
-void Clearance::on_publishing_closed() {
-    counts_.unknown += in_flight_.abandon().size();
+void ParkedRun::on_publishing_closed() {
+    counts_.unknown += unconfirmed_.abandon().size();
     end(End::broker);
 }
 
-void Clearance::heed_failures() {
+void ParkedRun::heed_failures() {
     if (order_.stop_above && counts_.failures() > *order_.stop_above) end(End::failures);
 }
 
 /// The first reason counts, except that having looked at all of them is none to go on sending.
-void Clearance::end(End why) {
+void ParkedRun::end(End why) {
     if (end_ != End::none && end_ != End::all) return;
     end_ = why;
     if (why == End::all) return;
@@ -169,12 +169,12 @@ void Clearance::end(End why) {
     waiting_bytes_ = 0;
 }
 
-void Clearance::on_tick(const core::Now& now) {
+void ParkedRun::on_tick(const core::Now& now) {
     send_waiting(now);
-    const bool stuck = waiting_.empty() && in_flight_.empty() && counts_.kept() >= order_.most_held;
+    const bool stuck = waiting_.empty() && unconfirmed_.empty() && counts_.kept() >= order_.most_held;
     if (end_ == End::none && stuck) end(End::held);
-    settlements_.flush(passage_);
-    if (settlements_.behind() == 0) {
+    acks_.flush(port_);
+    if (acks_.behind() == 0) {
         late_acks_due_.reset();
     } else if (!late_acks_due_) {
         late_acks_due_ = now.steady + clearing_acks_after;
@@ -183,16 +183,16 @@ void Clearance::on_tick(const core::Now& now) {
     }
 }
 
-void Clearance::flush_acks() {
-    settlements_.flush(passage_);
-    settlements_.flush_behind(passage_);
+void ParkedRun::flush_acks() {
+    acks_.flush(port_);
+    acks_.flush_behind(port_);
     late_acks_due_.reset();
 }
 
-std::optional<core::SteadyTime> Clearance::next_tick(core::SteadyTime now) {
+std::optional<core::SteadyTime> ParkedRun::next_tick(core::SteadyTime now) {
     std::optional<core::SteadyTime> next = late_acks_due_;
     if (!may_send()) return next;
-    const core::SteadyTime due = pace_.next(now);
+    const core::SteadyTime due = rate_.next(now);
     return next ? std::min(*next, due) : due;
 }
 

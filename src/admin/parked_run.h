@@ -21,10 +21,10 @@
 namespace retryd::admin {
 
 /// The first is due at once. What could not be sent in time (the broker took nothing) is not made up for in a burst.
-class Pace {
+class SendRate {
   public:
     /// 0: as fast as it goes.
-    explicit Pace(int per_second) : per_second_(per_second) {}
+    explicit SendRate(int per_second) : per_second_(per_second) {}
 
     bool due(core::SteadyTime now) { return per_second_ == 0 || now >= next(now); }
 
@@ -53,7 +53,7 @@ class Pace {
 // out through relay::Passage, time is an argument. What is not acked the broker gives back to the queue when the
 // channel ends, so that an end at any point costs a second copy at worst.
 
-struct ClearanceOrder {
+struct ParkedRunOrder {
     enum class Action { send, drop };
     Action action = Action::send;
     admin::Selection selection;
@@ -74,7 +74,7 @@ struct ClearanceOrder {
 };
 
 /// Every message that was looked at is counted once in each line.
-struct ClearanceCounts {
+struct ParkedRunCounts {
     std::size_t looked_at = 0;
     std::size_t not_selected = 0;
     std::size_t came_back = 0;     // of this very run: it failed again and was parked anew
@@ -98,7 +98,7 @@ struct ClearanceCounts {
     }
 };
 
-class Clearance {
+class ParkedRun {
   public:
     enum class End {
         none,         // it goes on
@@ -110,7 +110,7 @@ class Clearance {
     };
 
     /// `passage` must outlive it.
-    Clearance(ClearanceOrder order, relay::Passage& passage);
+    ParkedRun(ParkedRunOrder order, relay::PublishPort& port);
 
     void on_delivery(const core::Delivery& delivery, const core::Now& now);
     /// Its headers nest too deep to be read: it stays.
@@ -139,14 +139,14 @@ class Clearance {
     /// Whether messages beyond those that came are wanted at all.
     bool wants_more() const { return end_ == End::none; }
     /// Nothing waits, nothing is in flight: the consumer may go.
-    bool settled() const { return end_ != End::none && waiting_.empty() && in_flight_.empty(); }
-    std::size_t in_flight() const { return in_flight_.size(); }
+    bool settled() const { return end_ != End::none && waiting_.empty() && unconfirmed_.empty(); }
+    std::size_t in_flight() const { return unconfirmed_.size(); }
     std::size_t waiting() const { return waiting_.size(); }
-    std::optional<core::SteadyTime> unconfirmed_since() const { return in_flight_.oldest(); }
+    std::optional<core::SteadyTime> unconfirmed_since() const { return unconfirmed_.oldest(); }
     void flush_acks();
 
     End ended() const { return end_; }
-    const ClearanceCounts& counts() const { return counts_; }
+    const ParkedRunCounts& counts() const { return counts_; }
 
   private:
     void end(End why);
@@ -159,14 +159,14 @@ class Clearance {
     void heed_failures();
     bool may_send() const;
 
-    ClearanceOrder order_;
-    relay::Passage& passage_;
-    Pace pace_;
+    ParkedRunOrder order_;
+    relay::PublishPort& port_;
+    SendRate rate_;
     std::deque<core::OwnedDelivery> waiting_;  // selected, for their turn
     std::size_t waiting_bytes_ = 0;
-    relay::InFlight in_flight_;
-    relay::Settlements settlements_;
-    ClearanceCounts counts_;
+    relay::Unconfirmed unconfirmed_;
+    relay::AckTracker acks_;
+    ParkedRunCounts counts_;
     admin::ReplayScratch scratch_;
     std::vector<relay::Pending> confirmed_;  // scratch
     std::optional<core::SteadyTime> late_acks_due_;

@@ -24,9 +24,9 @@ class Needed {
         add("read", policy_.error_queue);
         add("write", default_exchange);
     }
-    void add(const core::Wanted& wanted) {
+    void add(const core::DesiredItem& wanted) {
         std::visit([this](const auto& item) { add_for(item); }, wanted.item);
-        if (wanted.role == core::Wanted::Role::rung_exchange) add("write", name_of(wanted.item));
+        if (wanted.role == core::DesiredItem::Role::rung_exchange) add("write", name_of(wanted.item));
     }
 
   private:
@@ -76,11 +76,11 @@ bool permits(const std::string& pattern, const std::string& name) {
 
 }  // namespace
 
-std::vector<NeededPermission> needed_permissions(const core::Policy& policy, const std::vector<core::Wanted>& wanted,
-                                                 bool declares) {
+std::vector<NeededPermission> needed_permissions(const core::Policy& policy,
+                                                 const std::vector<core::DesiredItem>& wanted, bool declares) {
     Needed needed(policy, declares);
     needed.add_base();
-    for (const core::Wanted& each : wanted)
+    for (const core::DesiredItem& each : wanted)
         needed.add(each);
     return std::move(needed.found);
 }
@@ -175,7 +175,7 @@ Permissions daemon_permissions(const core::Policy& policy, bool declares) {
     const core::Policy named = without_globs(policy);
     Patterns patterns(policy);
     for (const NeededPermission& needed :
-         needed_permissions(named, wanted(named, features_of(needs_the_most)), declares))
+         needed_permissions(named, desired_topology(named, features_of(needs_the_most)), declares))
         patterns.add(needed);
     return patterns.text();
 }

@@ -25,8 +25,8 @@ struct NeededPermission {
 };
 
 /// For what is wanted. `declares`: retryd declares it, else it only has to be there.
-std::vector<NeededPermission> needed_permissions(const core::Policy& policy, const std::vector<core::Wanted>& wanted,
-                                                 bool declares);
+std::vector<NeededPermission> needed_permissions(const core::Policy& policy,
+                                                 const std::vector<core::DesiredItem>& wanted, bool declares);
 
 /// Those that it has not. One whose regular expression cannot be read here counts as given.
 std::vector<NeededPermission> lacking(const std::vector<NeededPermission>& needed, const Permissions& given);

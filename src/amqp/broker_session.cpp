@@ -39,9 +39,9 @@ bool is_about_one_publication(const ChannelClosed& closed) {
 }  // namespace
 
 /// Events of the connection that consumes.
-class Link::Intake : public Events {
+class BrokerSession::ConsumerSide : public Events {
   public:
-    explicit Intake(Link& link) : link_(link) {}
+    explicit ConsumerSide(BrokerSession& link) : link_(link) {}
 
     void on_delivery(const core::Delivery& delivery) override { link_.relay_->on_delivery(delivery, link_.now_); }
     void on_unreadable_delivery(core::DeliveryTag tag) override {
@@ -64,13 +64,13 @@ class Link::Intake : public Events {
     }
 
   private:
-    Link& link_;
+    BrokerSession& link_;
 };
 
 /// Events of the connection that publishes and declares.
-class Link::Outlet : public Events {
+class BrokerSession::PublisherSide : public Events {
   public:
-    explicit Outlet(Link& link) : link_(link) {}
+    explicit PublisherSide(BrokerSession& link) : link_(link) {}
 
     void on_confirm(relay::PublishSeq seq, bool multiple, bool acked) override {
         link_.relay_->on_confirm(seq, multiple, acked, link_.now_);
@@ -102,31 +102,32 @@ class Link::Outlet : public Events {
     }
 
   private:
-    Link& link_;
+    BrokerSession& link_;
 };
 
-Link::Link(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint, LinkObserver& observer)
+BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint,
+                             BrokerSessionObserver& observer)
     : settings_(std::move(settings)),
       observer_(observer),
-      intake_(Connection::open(endpoint, settings_->broker, "retryd consume")),
-      outlet_(Connection::open(endpoint, settings_->broker, "retryd publish")),
-      declarer_(*outlet_, declare_channel) {
-    intake_->receive_large_headers();
+      consuming_(Connection::open(endpoint, settings_->broker, "retryd consume")),
+      publishing_(Connection::open(endpoint, settings_->broker, "retryd publish")),
+      declarer_(*publishing_, declare_channel) {
+    consuming_->receive_large_headers();
 }
 
-void Link::start(relay::Relay& relay) {
+void BrokerSession::start(relay::Relay& relay) {
     relay_ = &relay;
     open_publishing_channel();
-    intake_->open_channel(relay_channel);
+    consuming_->open_channel(relay_channel);
     declare_base();
 }
 
-void Link::open_publishing_channel() {
-    outlet_->open_channel(relay_channel);
-    outlet_->confirm_select(relay_channel);
+void BrokerSession::open_publishing_channel() {
+    publishing_->open_channel(relay_channel);
+    publishing_->confirm_select(relay_channel);
 }
 
-bool Link::turn(const core::Now& now) {
+bool BrokerSession::turn(const core::Now& now) {
     now_ = now;
     const bool more = exchange_events_or_tell();
     require_confirms();
@@ -136,7 +137,7 @@ bool Link::turn(const core::Now& now) {
 
 /// A connection that ends may have choked on a message. What the broker refuses for another reason, a missing
 /// permission most of all, says nothing about any message.
-bool Link::exchange_events_or_tell() {
+bool BrokerSession::exchange_events_or_tell() {
     try {
         return exchange_events();
     } catch (const Error& error) {
@@ -146,20 +147,20 @@ bool Link::exchange_events_or_tell() {
     }
 }
 
-bool Link::exchange_events() {
-    Outlet outlet(*this);
-    Intake intake(*this);
+bool BrokerSession::exchange_events() {
+    PublisherSide outlet(*this);
+    ConsumerSide intake(*this);
     const Readable readable = what_to_read();
-    const bool more = readable.outlet && outlet_->drain(outlet, deliveries_a_turn);
-    if (relay_->paused() && !blocked_ && outlet_->flush()) relay_->resume(now_);
+    const bool more = readable.outlet && publishing_->drain(outlet, deliveries_a_turn);
+    if (relay_->paused() && !blocked_ && publishing_->flush()) relay_->resume(now_);
     const bool more_deliveries = readable.intake && take_deliveries(intake);
-    if (outlet_->gathered()) outlet_->flush();
+    if (publishing_->gathered()) publishing_->flush();
     return more_deliveries || more;
 }
 
 /// Reading in vain costs two calls into the kernel, so a connection waits until wait() has seen something on it; but
 /// not for long, for its heartbeats are served by the way. Without a wait() before, nobody knows.
-Link::Readable Link::what_to_read() {
+BrokerSession::Readable BrokerSession::what_to_read() {
     const Readable seen = std::exchange(readable_, {});
     if (now_.steady < all_due_) return seen;
     all_due_ = now_.steady + all_read_after;
@@ -168,7 +169,7 @@ Link::Readable Link::what_to_read() {
 
 /// A queue without a majority does not confirm, not even with a nack, and nobody says so. What became of the message is
 /// unknown: a new connection brings the delivery again, at the price of a second copy.
-void Link::require_confirms() {
+void BrokerSession::require_confirms() {
     if (blocked_) unblocked_at_ = now_.steady;
     const auto sent = relay_->unconfirmed_since();
     if (!sent || now_.steady - std::max(*sent, unblocked_at_) < confirms_take) return;
@@ -178,58 +179,58 @@ void Link::require_confirms() {
 }
 
 /// With too much held nothing more is taken in: what the broker sends then waits in the socket.
-bool Link::take_deliveries(Events& events) {
+bool BrokerSession::take_deliveries(Events& events) {
     for (std::size_t taken = 0; taken < deliveries_a_turn; ++taken) {
         stopped_ = saturated();
-        if (!intake_->drain(events, stopped_ ? 0 : 1) || stopped_) return false;
+        if (!consuming_->drain(events, stopped_ ? 0 : 1) || stopped_) return false;
     }
     return true;
 }
 
 /// While the socket is full for a moment, what came in would have to be copied to be held.
-bool Link::saturated() const {
+bool BrokerSession::saturated() const {
     const bool no_room = relay_->paused() && !blocked_;
     return no_room || relay_->held_bytes() >= settings_->prefetch.body_bytes;
 }
 
-void Link::wait(int wake_fd, core::Milliseconds time) {
+void BrokerSession::wait(int wake_fd, core::Milliseconds time) {
     if (stopped_ && !saturated()) time = core::Milliseconds::zero();
-    const bool room_wanted = (relay_->paused() && !blocked_) || outlet_->gathered();
+    const bool room_wanted = (relay_->paused() && !blocked_) || publishing_->gathered();
     std::array fds{
-        pollfd{saturated() ? -1 : intake_->fd(), POLLIN, 0},
-        pollfd{outlet_->fd(), static_cast<short>(room_wanted ? POLLIN | POLLOUT : POLLIN), 0},
+        pollfd{saturated() ? -1 : consuming_->fd(), POLLIN, 0},
+        pollfd{publishing_->fd(), static_cast<short>(room_wanted ? POLLIN | POLLOUT : POLLIN), 0},
         pollfd{wake_fd, POLLIN, 0},
     };
     if (poll(fds.data(), fds.size(), static_cast<int>(time.count())) <= 0) return;
     readable_ = {stopped_ || fds[0].revents != 0, fds[1].revents != 0};
 }
 
-void Link::stop_consuming() {
+void BrokerSession::stop_consuming() {
     leaving_ = true;
-    if (!consumer_tag_.empty()) intake_->cancel(relay_channel, consumer_tag_);
+    if (!consumer_tag_.empty()) consuming_->cancel(relay_channel, consumer_tag_);
 }
 
-void Link::close(core::Milliseconds patience) noexcept {
-    intake_->close(patience / 2);
-    outlet_->close(patience / 2);
+void BrokerSession::close(core::Milliseconds patience) noexcept {
+    consuming_->close(patience / 2);
+    publishing_->close(patience / 2);
 }
 
-relay::PublishResult Link::publish(const core::Publication& publication) {
+relay::PublishResult BrokerSession::publish(const core::Publication& publication) {
     if (blocked_) return relay::PublishResult::would_block;
-    return outlet_->publish(relay_channel, publication);
+    return publishing_->publish(relay_channel, publication);
 }
 
-void Link::ack(core::DeliveryTag tag, bool multiple) {
+void BrokerSession::ack(core::DeliveryTag tag, bool multiple) {
     last_ack_ = now_.steady;
-    intake_->ack(relay_channel, tag, multiple);
+    consuming_->ack(relay_channel, tag, multiple);
 }
 
-void Link::requeue(core::DeliveryTag tag) {
-    intake_->nack_requeue(relay_channel, tag);
+void BrokerSession::requeue(core::DeliveryTag tag) {
+    consuming_->nack_requeue(relay_channel, tag);
 }
 
-void Link::dead_letter(core::DeliveryTag tag) {
-    intake_->reject(relay_channel, tag);
+void BrokerSession::dead_letter(core::DeliveryTag tag) {
+    consuming_->reject(relay_channel, tag);
 }
 
 // Link's part that declares: what a session cannot do without, and what the relay asks for.
@@ -265,7 +266,7 @@ std::string why_not(const Declarer::Outcome& outcome) {
 }  // namespace
 
 /// Without these there is nothing to consume: a refusal ends the session.
-void Link::declare_base() {
+void BrokerSession::declare_base() {
     const core::Topology base = core::base_topology(settings_->policy, core::features_of(version()));
     for (const core::TopologyItem& item : base) {
         const bool last = &item == &base.back();
@@ -280,7 +281,7 @@ void Link::declare_base() {
 /// Somebody may have deleted an exchange or a binding under us: what work queues dead-letter would be lost, and nobody
 /// would say so. Declaring what is there does nothing. The broker may also have taken our consumer away without a word
 /// (3.8.9 does, now and then, when the queue is deleted).
-void Link::declare_base_again() {
+void BrokerSession::declare_base_again() {
     if (!consumed_ || leaving_ || now_.steady < base_due_) return;
     base_due_ = now_.steady + base_again_after;
     declare_base();
@@ -295,36 +296,36 @@ void Link::declare_base_again() {
 }
 
 /// A prefetch counts for the consumers that come after it.
-void Link::consume() {
+void BrokerSession::consume() {
     consumer_tag_ = core::consumer_tag(settings_->policy);
     consumer_prefetch_ = settings_->prefetch.messages;
     consume_answered_ = false;
-    intake_->qos(relay_channel, consumer_prefetch_);
-    intake_->consume(relay_channel, settings_->policy.error_queue, consumer_tag_);
+    consuming_->qos(relay_channel, consumer_prefetch_);
+    consuming_->consume(relay_channel, settings_->policy.error_queue, consumer_tag_);
 }
 
-void Link::adopt(std::shared_ptr<const config::Settings> settings) {
+void BrokerSession::adopt(std::shared_ptr<const config::Settings> settings) {
     settings_ = std::move(settings);
     renew_consumer();
 }
 
 /// Where it shows that the settings are others. Not before the broker has answered basic.consume, whose answer leads
 /// here again: 3.10 ends the connection (541) over a cancel that overtakes it within the broker.
-void Link::renew_consumer() {
+void BrokerSession::renew_consumer() {
     if (!consume_answered_ || leaving_ || !core::features_of(version()).clean_cancel) return;
     const bool same_prefetch = consumer_prefetch_ == settings_->prefetch.messages;
     if (same_prefetch && consumer_tag_ == core::consumer_tag(settings_->policy)) return;
     base_due_ = now_.steady + base_again_after;  // for a moment there is no consumer
     // Deliveries of the former consumer stay valid: their tags are the channel's.
-    intake_->cancel(relay_channel, consumer_tag_);
+    consuming_->cancel(relay_channel, consumer_tag_);
     consume();
 }
 
-void Link::declare(std::string_view key, const core::Topology& topology) {
+void BrokerSession::declare(std::string_view key, const core::Topology& topology) {
     declare_next(std::make_shared<Declaration>(Declaration{std::string{key}, topology}));
 }
 
-void Link::declare_next(const std::shared_ptr<Declaration>& declaration) {
+void BrokerSession::declare_next(const std::shared_ptr<Declaration>& declaration) {
     const core::TopologyItem& item = declaration->topology[declaration->next++];
     declarer_.submit(step_for(item, settings_->declare), [this, declaration](const Declarer::Outcome& outcome) {
         const bool done = outcome.result == Declarer::Result::done;
@@ -335,7 +336,7 @@ void Link::declare_next(const std::shared_ptr<Declaration>& declaration) {
     });
 }
 
-void Link::check(std::string_view queue) {
+void BrokerSession::check(std::string_view queue) {
     declarer_.submit(Declarer::CheckQueue{std::string{queue}},
                      [this, name = std::string{queue}](const Declarer::Outcome& outcome) {
                          relay_->on_checked(name, outcome_of_check(outcome.result), now_);
@@ -343,7 +344,7 @@ void Link::check(std::string_view queue) {
 }
 
 /// The exchange first: somebody may have deleted it.
-void Link::bind_home(std::string_view queue) {
+void BrokerSession::bind_home(std::string_view queue) {
     const auto answer = [this, name = std::string{queue}](const Declarer::Outcome& outcome) {
         const auto found = outcome_of_check(outcome.result);
         relay_->on_bound(name, found, found == relay::CheckOutcome::refused ? outcome.text : "", now_);
@@ -355,14 +356,14 @@ void Link::bind_home(std::string_view queue) {
                      });
 }
 
-core::BrokerVersion Link::version() const {
-    return outlet_->version();
+core::BrokerVersion BrokerSession::version() const {
+    return publishing_->version();
 }
 
-std::array<int, 2> Link::sockets() const {
-    return {intake_->fd(), outlet_->fd()};
+std::array<int, 2> BrokerSession::sockets() const {
+    return {consuming_->fd(), publishing_->fd()};
 }
 
-Link::~Link() = default;
+BrokerSession::~BrokerSession() = default;
 
 }  // namespace retryd::amqp

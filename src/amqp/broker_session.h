@@ -24,9 +24,9 @@ namespace retryd::amqp {
 class Connection;
 
 /// What a session wants to tell its operator.
-class LinkObserver {
+class BrokerSessionObserver {
   public:
-    virtual ~LinkObserver() = default;
+    virtual ~BrokerSessionObserver() = default;
     /// The consumer is there: from now on rejected messages are dealt with.
     virtual void consuming() = 0;
     /// A queue that was there already is used although it lacks an argument; `note` says which and how to mend it.
@@ -36,13 +36,14 @@ class LinkObserver {
     virtual void unblocked() = 0;
 };
 
-class Link : public relay::Broker {
+class BrokerSession : public relay::Broker {
   public:
     /// Opens both connections; throws Error. `observer` must outlive it.
-    Link(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint, LinkObserver& observer);
-    ~Link() override;
-    Link(const Link&) = delete;
-    Link& operator=(const Link&) = delete;
+    BrokerSession(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint,
+                  BrokerSessionObserver& observer);
+    ~BrokerSession() override;
+    BrokerSession(const BrokerSession&) = delete;
+    BrokerSession& operator=(const BrokerSession&) = delete;
 
     core::BrokerVersion version() const;
 
@@ -85,10 +86,10 @@ class Link : public relay::Broker {
 
     static constexpr core::Milliseconds base_again_after{60'000};
 
-    class Intake;
-    class Outlet;
-    friend class Intake;
-    friend class Outlet;
+    class ConsumerSide;
+    class PublisherSide;
+    friend class ConsumerSide;
+    friend class PublisherSide;
 
     /// What is being declared under one key, item after item.
     struct Declaration {
@@ -117,9 +118,9 @@ class Link : public relay::Broker {
     bool saturated() const;
 
     std::shared_ptr<const config::Settings> settings_;
-    LinkObserver& observer_;
-    std::unique_ptr<Connection> intake_;
-    std::unique_ptr<Connection> outlet_;
+    BrokerSessionObserver& observer_;
+    std::unique_ptr<Connection> consuming_;
+    std::unique_ptr<Connection> publishing_;
     Declarer declarer_;
     relay::Relay* relay_ = nullptr;
     std::string consumer_tag_;

@@ -25,10 +25,10 @@ core::BrokerVersion version_of(amqp_connection_state_t state) {
 }  // namespace
 
 Connection::Connection(State state, std::string peer, Socket socket)
-    : wire_(std::move(state), std::move(peer), socket),
-      dispatcher_(wire_),
-      publisher_(wire_),
-      version_(version_of(wire_.state())) {}
+    : socket_(std::move(state), std::move(peer), socket),
+      dispatcher_(socket_),
+      publisher_(socket_),
+      version_(version_of(socket_.state())) {}
 
 bool Connection::drain(Events& events, std::size_t limit) {
     if (gathered()) flush();
@@ -36,22 +36,22 @@ bool Connection::drain(Events& events, std::size_t limit) {
 }
 
 void Connection::open_channel(Channel channel) {
-    wire_.send(channel, AMQP_CHANNEL_OPEN_METHOD, amqp_channel_open_t{});
+    socket_.send(channel, AMQP_CHANNEL_OPEN_METHOD, amqp_channel_open_t{});
 }
 
 void Connection::confirm_select(Channel channel) {
-    wire_.send(channel, AMQP_CONFIRM_SELECT_METHOD, amqp_confirm_select_t{});
+    socket_.send(channel, AMQP_CONFIRM_SELECT_METHOD, amqp_confirm_select_t{});
 }
 
 void Connection::qos(Channel channel, std::uint16_t prefetch) {
-    wire_.send(channel, AMQP_BASIC_QOS_METHOD, amqp_basic_qos_t{0, prefetch, 0});
+    socket_.send(channel, AMQP_BASIC_QOS_METHOD, amqp_basic_qos_t{0, prefetch, 0});
 }
 
 void Connection::consume(Channel channel, const std::string& queue, const std::string& consumer_tag) {
     amqp_basic_consume_t method{};
     method.queue = bytes_of(queue);
     method.consumer_tag = bytes_of(consumer_tag);
-    wire_.send(channel, AMQP_BASIC_CONSUME_METHOD, method);
+    socket_.send(channel, AMQP_BASIC_CONSUME_METHOD, method);
 }
 
 void Connection::consume_without_acks(Channel channel, const std::string& queue, const std::string& consumer_tag) {
@@ -59,33 +59,33 @@ void Connection::consume_without_acks(Channel channel, const std::string& queue,
     method.queue = bytes_of(queue);
     method.consumer_tag = bytes_of(consumer_tag);
     method.no_ack = 1;
-    wire_.send(channel, AMQP_BASIC_CONSUME_METHOD, method);
+    socket_.send(channel, AMQP_BASIC_CONSUME_METHOD, method);
 }
 
 void Connection::close_channel(Channel channel) {
-    wire_.send(channel, AMQP_CHANNEL_CLOSE_METHOD, amqp_channel_close_t{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0});
+    socket_.send(channel, AMQP_CHANNEL_CLOSE_METHOD, amqp_channel_close_t{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0});
 }
 
 void Connection::cancel(Channel channel, const std::string& consumer_tag) {
-    wire_.send(channel, AMQP_BASIC_CANCEL_METHOD, amqp_basic_cancel_t{bytes_of(consumer_tag), 0});
+    socket_.send(channel, AMQP_BASIC_CANCEL_METHOD, amqp_basic_cancel_t{bytes_of(consumer_tag), 0});
 }
 
 void Connection::ack(Channel channel, core::DeliveryTag tag, bool multiple) {
-    wire_.send(channel, AMQP_BASIC_ACK_METHOD, amqp_basic_ack_t{tag, multiple ? 1 : 0});
+    socket_.send(channel, AMQP_BASIC_ACK_METHOD, amqp_basic_ack_t{tag, multiple ? 1 : 0});
 }
 
 void Connection::nack_requeue(Channel channel, core::DeliveryTag tag) {
-    wire_.send(channel, AMQP_BASIC_NACK_METHOD, amqp_basic_nack_t{tag, 0, 1});
+    socket_.send(channel, AMQP_BASIC_NACK_METHOD, amqp_basic_nack_t{tag, 0, 1});
 }
 
 void Connection::reject(Channel channel, core::DeliveryTag tag) {
-    wire_.send(channel, AMQP_BASIC_REJECT_METHOD, amqp_basic_reject_t{tag, 0});
+    socket_.send(channel, AMQP_BASIC_REJECT_METHOD, amqp_basic_reject_t{tag, 0});
 }
 
 void Connection::close(core::Milliseconds patience) noexcept {
-    amqp_connection_state_t state = wire_.state();
+    amqp_connection_state_t state = socket_.state();
     amqp_connection_close_t close{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0};
-    if (fd() < 0 || !wire_.writable()) return;
+    if (fd() < 0 || !socket_.writable()) return;
     if (amqp_send_method(state, 0, AMQP_CONNECTION_CLOSE_METHOD, &close) != AMQP_STATUS_OK) return;
     const auto deadline = Clock::now() + patience;
     for (auto now = Clock::now(); now < deadline; now = Clock::now()) {
@@ -138,7 +138,7 @@ void Connection::declare_exchange(Channel channel, const core::ExchangeSpec& exc
     method.type = bytes_of(exchange.type);
     method.durable = 1;
     method.arguments = table_of(entries);
-    wire_.send(channel, AMQP_EXCHANGE_DECLARE_METHOD, method);
+    socket_.send(channel, AMQP_EXCHANGE_DECLARE_METHOD, method);
 }
 
 void Connection::declare_queue(Channel channel, const core::QueueSpec& queue) {
@@ -147,7 +147,7 @@ void Connection::declare_queue(Channel channel, const core::QueueSpec& queue) {
     method.queue = bytes_of(queue.name);
     method.durable = 1;
     method.arguments = table_of(entries);
-    wire_.send(channel, AMQP_QUEUE_DECLARE_METHOD, method);
+    socket_.send(channel, AMQP_QUEUE_DECLARE_METHOD, method);
 }
 
 void Connection::declare_exclusive_queue(Channel channel, const core::QueueSpec& queue) {
@@ -156,7 +156,7 @@ void Connection::declare_exclusive_queue(Channel channel, const core::QueueSpec&
     method.queue = bytes_of(queue.name);
     method.exclusive = 1;
     method.arguments = table_of(entries);
-    wire_.send(channel, AMQP_QUEUE_DECLARE_METHOD, method);
+    socket_.send(channel, AMQP_QUEUE_DECLARE_METHOD, method);
 }
 
 void Connection::bind(Channel channel, const core::BindingSpec& binding) {
@@ -166,7 +166,7 @@ void Connection::bind(Channel channel, const core::BindingSpec& binding) {
     method.exchange = bytes_of(binding.exchange);
     method.routing_key = bytes_of(binding.routing_key);
     method.arguments = table_of(entries);
-    wire_.send(channel, AMQP_QUEUE_BIND_METHOD, method);
+    socket_.send(channel, AMQP_QUEUE_BIND_METHOD, method);
 }
 
 void Connection::check_exchange(Channel channel, const std::string& exchange) {
@@ -174,21 +174,21 @@ void Connection::check_exchange(Channel channel, const std::string& exchange) {
     method.exchange = bytes_of(exchange);
     method.type = bytes_of("direct");  // not looked at, but must be a type that exists
     method.passive = 1;
-    wire_.send(channel, AMQP_EXCHANGE_DECLARE_METHOD, method);
+    socket_.send(channel, AMQP_EXCHANGE_DECLARE_METHOD, method);
 }
 
 void Connection::check_queue(Channel channel, const std::string& queue) {
     amqp_queue_declare_t method{};
     method.queue = bytes_of(queue);
     method.passive = 1;
-    wire_.send(channel, AMQP_QUEUE_DECLARE_METHOD, method);
+    socket_.send(channel, AMQP_QUEUE_DECLARE_METHOD, method);
 }
 
 void Connection::delete_exchange(Channel channel, const std::string& exchange) {
     amqp_exchange_delete_t method{};
     method.exchange = bytes_of(exchange);
     method.if_unused = 1;
-    wire_.send(channel, AMQP_EXCHANGE_DELETE_METHOD, method);
+    socket_.send(channel, AMQP_EXCHANGE_DELETE_METHOD, method);
 }
 
 void Connection::delete_queue(Channel channel, const std::string& queue, bool only_if_idle) {
@@ -196,7 +196,7 @@ void Connection::delete_queue(Channel channel, const std::string& queue, bool on
     method.queue = bytes_of(queue);
     method.if_unused = only_if_idle ? 1 : 0;
     method.if_empty = only_if_idle ? 1 : 0;
-    wire_.send(channel, AMQP_QUEUE_DELETE_METHOD, method);
+    socket_.send(channel, AMQP_QUEUE_DELETE_METHOD, method);
 }
 
 }  // namespace retryd::amqp

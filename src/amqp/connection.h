@@ -41,7 +41,7 @@ class Connection : public TopologyCommands {
     /// The broker's version from connection.start; 0.0.0 where it does not say.
     core::BrokerVersion version() const { return version_; }
     /// For poll(): readable means that drain() has something to do.
-    int fd() const { return wire_.fd(); }
+    int fd() const { return socket_.fd(); }
 
     /// Handles at most `limit` whole messages and any other frames among them, without waiting, and serves heartbeats
     /// both ways; with a limit of 0 it reads nothing and only keeps our own heartbeats coming. To be called at least
@@ -50,12 +50,12 @@ class Connection : public TopologyCommands {
 
     /// For a connection that only consumes, before its first call: a broker sends the headers of a message in one frame
     /// however large dead-lettering has made them, and one that is not taken in ends the connection.
-    void receive_large_headers() { wire_.receive_large_frames(); }
+    void receive_large_headers() { socket_.receive_large_frames(); }
 
     /// Sends what publish() has gathered, where the socket has room. False: it has none, and nothing was sent.
     bool flush() { return publisher_.flush(); }
     /// Whether there is something to flush.
-    bool gathered() { return !wire_.unsent().empty(); }
+    bool gathered() { return !socket_.unsent().empty(); }
 
     void confirm_select(Channel channel);  // no event; sequence numbers start at 1
     void qos(Channel channel, std::uint16_t prefetch);
@@ -89,7 +89,7 @@ class Connection : public TopologyCommands {
     void close(core::Milliseconds patience) noexcept;
 
   private:
-    Wire wire_;
+    FrameSocket socket_;
     Dispatcher dispatcher_;
     Publisher publisher_;
     core::BrokerVersion version_;

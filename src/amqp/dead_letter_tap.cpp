@@ -25,8 +25,8 @@ core::QueueSpec spec_of(const std::string& queue) {
 
 }  // namespace
 
-FailureWatch::FailureWatch(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue,
-                           const std::vector<core::BindingSpec>& exchanges)
+DeadLetterTap::DeadLetterTap(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue,
+                             const std::vector<core::BindingSpec>& exchanges)
     : connection_(Connection::open(endpoint, settings, queue)) {
     connection_->receive_large_headers();
     connection_->open_channel(only_channel);
@@ -43,12 +43,12 @@ FailureWatch::FailureWatch(const config::Endpoint& endpoint, const config::Broke
     await_answers(answers_ + 1);
 }
 
-FailureWatch::~FailureWatch() {
+DeadLetterTap::~DeadLetterTap() {
     constexpr core::Milliseconds patience{2'000};
     connection_->close(patience);
 }
 
-void FailureWatch::await_answers(std::size_t number) {
+void DeadLetterTap::await_answers(std::size_t number) {
     const auto deadline = Clock::now() + answers_take;
     while (answers_ < number && refusal_.empty()) {
         connection_->drain(*this, messages_a_turn);
@@ -59,17 +59,17 @@ void FailureWatch::await_answers(std::size_t number) {
     }
 }
 
-void FailureWatch::turn(const Sink& sink) {
+void DeadLetterTap::turn(const Sink& sink) {
     sink_ = &sink;
     connection_->drain(*this, messages_a_turn);
     sink_ = nullptr;
 }
 
-void FailureWatch::on_delivery(const core::Delivery& delivery) {
+void DeadLetterTap::on_delivery(const core::Delivery& delivery) {
     if (sink_ != nullptr) (*sink_)(delivery.message.properties.header_table());
 }
 
-int FailureWatch::fd() const {
+int DeadLetterTap::fd() const {
     return connection_->fd();
 }
 

@@ -16,18 +16,18 @@ namespace retryd::amqp {
 class Connection;
 
 /// Every call throws Error when the connection is lost.
-class FailureWatch : private Events {
+class DeadLetterTap : private Events {
   public:
     /// With the header table of a message that was rejected.
     using Sink = std::function<void(const core::Table& headers)>;
 
     /// Connects, declares `queue`, binds it as `exchanges` say (their queue is not looked at) and consumes. Where the
     /// broker refuses one of that, refusal() has its words and nothing is watched. `settings` must outlive it.
-    FailureWatch(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue,
-                 const std::vector<core::BindingSpec>& exchanges);
-    ~FailureWatch() override;
-    FailureWatch(const FailureWatch&) = delete;
-    FailureWatch& operator=(const FailureWatch&) = delete;
+    DeadLetterTap(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue,
+                  const std::vector<core::BindingSpec>& exchanges);
+    ~DeadLetterTap() override;
+    DeadLetterTap(const DeadLetterTap&) = delete;
+    DeadLetterTap& operator=(const DeadLetterTap&) = delete;
 
     const std::string& refusal() const { return refusal_; }
 

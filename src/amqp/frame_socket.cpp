@@ -133,14 +133,14 @@ std::string describe(int status, std::chrono::seconds heartbeat) {
 
 }  // namespace
 
-Wire::Wire(State state, std::string peer, Socket socket)
+FrameSocket::FrameSocket(State state, std::string peer, Socket socket)
     : state_(std::move(state)),
       peer_(std::move(peer)),
       socket_(socket),
       unsent_(frame_max()),
       heartbeat_(amqp_get_heartbeat(state_.get())) {}
 
-Wire::Received Wire::receive(amqp_frame_t& frame) {
+FrameSocket::Received FrameSocket::receive(amqp_frame_t& frame) {
     const timeval now{};
     errno = 0;
     const int status = amqp_simple_wait_frame_noblock(state_.get(), &frame, &now);
@@ -156,22 +156,22 @@ Wire::Received Wire::receive(amqp_frame_t& frame) {
     }
 }
 
-bool Wire::may_hold_more() const {
+bool FrameSocket::may_hold_more() const {
     return !plain() || amqp_data_in_buffer(state_.get()) != 0 || amqp_frames_enqueued(state_.get()) != 0;
 }
 
-void Wire::receive_large_frames() {
+void FrameSocket::receive_large_frames() {
     amqp_connection_state_t state = state_.get();
     require(amqp_tune_connection(state, amqp_get_channel_max(state), large_frame, amqp_get_heartbeat(state)));
 }
 
-void Wire::flush() {
+void FrameSocket::flush() {
     if (!unsent_.empty()) flush_with({}, {});
 }
 
 // As rabbitmq-c's own sends it waits for room without an end of its own: TCP_USER_TIMEOUT (set by connect.cpp) breaks a
 // connection whose data is not taken, and another thread may shut the socket down.
-void Wire::flush_with(std::string_view fragment, std::string_view end) {
+void FrameSocket::flush_with(std::string_view fragment, std::string_view end) {
     constexpr std::chrono::milliseconds for_ever{-1};
     std::array parts{unsent_.bytes(), fragment, end};
     while (std::any_of(parts.begin(), parts.end(), [](std::string_view part) { return !part.empty(); })) {
@@ -187,13 +187,13 @@ void Wire::flush_with(std::string_view fragment, std::string_view end) {
     unsent_.cut(0);
 }
 
-void Wire::send_heartbeat() {
+void FrameSocket::send_heartbeat() {
     amqp_frame_t heartbeat{};
     heartbeat.frame_type = AMQP_FRAME_HEARTBEAT;
     require(amqp_send_frame(state_.get(), &heartbeat));
 }
 
-void Wire::send_heartbeat_if_due() {
+void FrameSocket::send_heartbeat_if_due() {
     const auto now = Clock::now();
     if (heartbeat_.count() == 0 || now < next_heartbeat_ || !writable()) return;
     send_heartbeat();
@@ -209,7 +209,7 @@ void Wire::send_heartbeat_if_due() {
 //
 // The same read is reached when a send finds the socket full for that long. There the data under way is what ends it:
 // TCP_USER_TIMEOUT (set by connect.cpp) breaks a connection whose data is not taken.
-void Wire::require_signs_of_life() {
+void FrameSocket::require_signs_of_life() {
     const auto now = Clock::now();
     if (heartbeat_.count() == 0 || now < next_check_) return;
     const std::chrono::milliseconds heartbeat = heartbeat_;
@@ -218,11 +218,11 @@ void Wire::require_signs_of_life() {
     next_check_ = now + heartbeat / 4;
 }
 
-bool Wire::writable() const {
+bool FrameSocket::writable() const {
     return ready(fd(), POLLOUT, {});
 }
 
-void Wire::hang_up() noexcept {
+void FrameSocket::hang_up() noexcept {
     const int socket = fd();
     if (socket < 0 || !ready(socket, POLLOUT, {})) return;
     amqp_connection_close_t close{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0};
@@ -236,17 +236,17 @@ void Wire::hang_up() noexcept {
     }
 }
 
-void Wire::fail(int status) {
+void FrameSocket::fail(int status) {
     const std::string reason = describe(status, heartbeat_);
     if (status == AMQP_STATUS_SOCKET_ERROR || status == AMQP_STATUS_CONNECTION_CLOSED) throw_last_words();
     throw lost(reason);
 }
 
-Error Wire::lost(const std::string& reason) const {
+Error FrameSocket::lost(const std::string& reason) const {
     return {Error::Kind::lost, "the connection to the broker at " + peer_ + " was lost: " + reason};
 }
 
-void Wire::throw_last_words() {
+void FrameSocket::throw_last_words() {
     amqp_frame_t frame{};
     const timeval now{};
     while (amqp_simple_wait_frame_noblock(state_.get(), &frame, &now) == AMQP_STATUS_OK) {

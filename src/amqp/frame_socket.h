@@ -65,7 +65,7 @@ using State = std::unique_ptr<amqp_connection_state_t_, DestroyState>;
 /// read. Beneath TLS neither holds.
 enum class Socket { plain, secured };
 
-class Wire {
+class FrameSocket {
   public:
     enum class Received {
         frame,
@@ -74,7 +74,7 @@ class Wire {
     };
 
     /// `peer` names the broker in errors: host:port.
-    Wire(State state, std::string peer, Socket socket = Socket::secured);
+    FrameSocket(State state, std::string peer, Socket socket = Socket::secured);
 
     amqp_connection_state_t state() const { return state_.get(); }
     const std::string& peer() const { return peer_; }

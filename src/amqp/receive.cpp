@@ -19,27 +19,27 @@ constexpr std::size_t pool_page = std::size_t{16} * 1024;
 
 }  // namespace
 
-Content::Content() {
+MessageAssembler::MessageAssembler() {
     init_amqp_pool(&pool_, pool_page);
 }
 
-Content::~Content() {
+MessageAssembler::~MessageAssembler() {
     empty_amqp_pool(&pool_);
 }
 
-void Content::begin_delivery(core::DeliveryTag tag, bool redelivered) {
+void MessageAssembler::begin_delivery(core::DeliveryTag tag, bool redelivered) {
     if (kind_ != Kind::none) unexpected("a delivery before the end of the previous message");
     kind_ = Kind::delivery;
     tag_ = tag;
     redelivered_ = redelivered;
 }
 
-void Content::begin_returned() {
+void MessageAssembler::begin_returned() {
     if (kind_ != Kind::none) unexpected("a returned message before the end of the previous message");
     kind_ = Kind::returned;
 }
 
-bool Content::add_header(const amqp_frame_t& frame) {
+bool MessageAssembler::add_header(const amqp_frame_t& frame) {
     if (!awaits_header()) unexpected("a content header that belongs to no message");
     const auto& header = frame.payload.properties;
     if (header.class_id != AMQP_BASIC_CLASS) unexpected("a content header of an unknown class");
@@ -53,7 +53,7 @@ bool Content::add_header(const amqp_frame_t& frame) {
     return body_size_ == 0;
 }
 
-bool Content::add_body(const amqp_bytes_t& fragment) {
+bool MessageAssembler::add_body(const amqp_bytes_t& fragment) {
     if (!has_header_) unexpected("a body that belongs to no message");
     if (fragment.len > body_size_ - received_) unexpected("a body larger than its header says");
     received_ += fragment.len;
@@ -68,7 +68,7 @@ bool Content::add_body(const amqp_bytes_t& fragment) {
     return whole;
 }
 
-void Content::gather(const amqp_bytes_t& fragment) {
+void MessageAssembler::gather(const amqp_bytes_t& fragment) {
     const std::string_view bytes = view_of(fragment);
     if (gathered_.empty()) {
         const std::string_view header = view_of(header_);
@@ -78,7 +78,7 @@ void Content::gather(const amqp_bytes_t& fragment) {
     gathered_.insert(gathered_.end(), bytes.begin(), bytes.end());
 }
 
-const amqp_basic_properties_t* Content::properties() {
+const amqp_basic_properties_t* MessageAssembler::properties() {
     if (gathered_.empty()) return properties_;
     void* decoded = nullptr;
     const amqp_bytes_t encoded{gathered_header_.size(), gathered_header_.data()};
@@ -86,12 +86,12 @@ const amqp_basic_properties_t* Content::properties() {
     return static_cast<const amqp_basic_properties_t*>(decoded);
 }
 
-std::string_view Content::body() const {
+std::string_view MessageAssembler::body() const {
     if (gathered_.empty()) return view_of(only_fragment_);
     return {gathered_.data(), gathered_.size()};
 }
 
-void Content::finish() {
+void MessageAssembler::finish() {
     kind_ = Kind::none;
     has_header_ = false;
     received_ = 0;
@@ -132,16 +132,16 @@ void tell_confirm(const amqp_method_t& method, Events& events) {
 }  // namespace
 
 bool Dispatcher::drain(Events& events, std::size_t limit) {
-    if (limit == 0) wire_.send_heartbeat_if_due();
+    if (limit == 0) socket_.send_heartbeat_if_due();
     std::size_t delivered = 0;
     while (delivered < limit) {
         amqp_frame_t frame{};
-        switch (wire_.receive(frame)) {
-            case Wire::Received::nothing:
+        switch (socket_.receive(frame)) {
+            case FrameSocket::Received::nothing:
                 return false;
-            case Wire::Received::unreadable:
+            case FrameSocket::Received::unreadable:
                 give_up_unreadable(events);
-            case Wire::Received::frame:
+            case FrameSocket::Received::frame:
                 if (handle(frame, events)) ++delivered;
         }
         if (!may_go_on()) return false;
@@ -151,8 +151,8 @@ bool Dispatcher::drain(Events& events, std::size_t limit) {
 
 /// Trying in vain costs two calls into the kernel each turn. The rest of a message is as good as there.
 bool Dispatcher::may_go_on() const {
-    return wire_.may_hold_more() || std::any_of(contents_.begin(), contents_.end(), [](const auto& content) {
-               return content.second.kind() != Content::Kind::none;
+    return socket_.may_hold_more() || std::any_of(contents_.begin(), contents_.end(), [](const auto& content) {
+               return content.second.kind() != MessageAssembler::Kind::none;
            });
 }
 
@@ -161,19 +161,19 @@ bool Dispatcher::handle(const amqp_frame_t& frame, Events& events) {
     if (frame.frame_type == AMQP_FRAME_METHOD) {
         on_method(frame, events);
     } else if (frame.frame_type == AMQP_FRAME_HEADER || frame.frame_type == AMQP_FRAME_BODY) {
-        Content& content = contents_[frame.channel];
+        MessageAssembler& content = contents_[frame.channel];
         const bool whole = frame.frame_type == AMQP_FRAME_HEADER ? content.add_header(frame)
                                                                  : content.add_body(frame.payload.body_fragment);
-        delivered = whole && content.kind() == Content::Kind::delivery;
+        delivered = whole && content.kind() == MessageAssembler::Kind::delivery;
         if (delivered) deliver(content, events);
         if (whole) content.finish();
         if (content.holds_frames()) return false;
     }
-    wire_.release(frame.channel);
+    socket_.release(frame.channel);
     return delivered;
 }
 
-void Dispatcher::deliver(Content& content, Events& events) {
+void Dispatcher::deliver(MessageAssembler& content, Events& events) {
     arena_.reset();
     const auto* const decoded = content.properties();
     const auto properties = decoded == nullptr ? std::nullopt : read_properties(*decoded, arena_);
@@ -191,12 +191,12 @@ void Dispatcher::deliver(Content& content, Events& events) {
 void Dispatcher::give_up_unreadable(Events& events) {
     std::string consequence;
     for (const auto& [channel, content] : contents_) {
-        if (content.kind() != Content::Kind::delivery || !content.awaits_header()) continue;
+        if (content.kind() != MessageAssembler::Kind::delivery || !content.awaits_header()) continue;
         events.on_unreadable_delivery(content.tag());
         consequence = "; the message was passed over without reading it";
     }
-    wire_.hang_up();
-    throw Error(Error::Kind::protocol, "the broker at " + wire_.peer() +
+    socket_.hang_up();
+    throw Error(Error::Kind::protocol, "the broker at " + socket_.peer() +
                                            " sent a frame that cannot be decoded: a header nested too deeply or larger "
                                            "than a frame may be" +
                                            consequence + "; the connection cannot go on and is opened anew");
@@ -213,7 +213,7 @@ void Dispatcher::on_method(const amqp_frame_t& frame, Events& events) {
 void Dispatcher::on_connection_method(const amqp_method_t& method, Events& events) {
     switch (method.id) {
         case AMQP_CONNECTION_CLOSE_METHOD:
-            accept_close(wire_.state(), as<amqp_connection_close_t>(method), wire_.peer());
+            accept_close(socket_.state(), as<amqp_connection_close_t>(method), socket_.peer());
         case AMQP_CONNECTION_BLOCKED_METHOD:
             return events.on_blocked(view_of(as<amqp_connection_blocked_t>(method).reason));
         case AMQP_CONNECTION_UNBLOCKED_METHOD:
@@ -275,13 +275,13 @@ void Dispatcher::close_channel(Channel channel, const amqp_channel_close_t& clos
     const ChannelClosed closed{channel, close.reply_code, std::string{view_of(close.reply_text)},
                                std::uint32_t{close.class_id} << 16 | close.method_id};
     contents_[channel].finish();
-    wire_.send(channel, AMQP_CHANNEL_CLOSE_OK_METHOD, amqp_channel_close_ok_t{});
+    socket_.send(channel, AMQP_CHANNEL_CLOSE_OK_METHOD, amqp_channel_close_ok_t{});
     events.on_channel_closed(closed);
 }
 
 void Dispatcher::cancel_consumer(Channel channel, const amqp_basic_cancel_t& cancel, Events& events) {
     if (cancel.nowait == 0) {
-        wire_.send(channel, AMQP_BASIC_CANCEL_OK_METHOD, amqp_basic_cancel_ok_t{cancel.consumer_tag});
+        socket_.send(channel, AMQP_BASIC_CANCEL_OK_METHOD, amqp_basic_cancel_ok_t{cancel.consumer_tag});
     }
     events.on_consumer_cancelled();
 }

@@ -17,14 +17,14 @@ namespace retryd::amqp {
 
 /// What is under way on one channel. A body in one frame stays where rabbitmq-c put it. One in several frames is
 /// gathered here, and the header with it, so that the frames can be released one by one.
-class Content {
+class MessageAssembler {
   public:
     enum class Kind { none, delivery, returned };
 
-    Content();
-    ~Content();
-    Content(const Content&) = delete;
-    Content& operator=(const Content&) = delete;
+    MessageAssembler();
+    ~MessageAssembler();
+    MessageAssembler(const MessageAssembler&) = delete;
+    MessageAssembler& operator=(const MessageAssembler&) = delete;
 
     void begin_delivery(core::DeliveryTag tag, bool redelivered);
     /// Only to be counted until it is over.
@@ -71,7 +71,7 @@ class Content {
 
 class Dispatcher {
   public:
-    explicit Dispatcher(Wire& wire) : wire_(wire) {}
+    explicit Dispatcher(FrameSocket& wire) : socket_(wire) {}
 
     /// As Connection::drain.
     bool drain(Events& events, std::size_t limit);
@@ -86,12 +86,12 @@ class Dispatcher {
     void on_consumer_method(Channel channel, const amqp_method_t& method, Events& events);
     void close_channel(Channel channel, const amqp_channel_close_t& close, Events& events);
     void cancel_consumer(Channel channel, const amqp_basic_cancel_t& cancel, Events& events);
-    void deliver(Content& content, Events& events);
+    void deliver(MessageAssembler& content, Events& events);
     [[noreturn]] void give_up_unreadable(Events& events);
 
-    Wire& wire_;
+    FrameSocket& socket_;
     Arena arena_;
-    std::map<Channel, Content> contents_;
+    std::map<Channel, MessageAssembler> contents_;
 };
 
 }  // namespace retryd::amqp

@@ -20,36 +20,36 @@ constexpr amqp_boolean_t immediate = 0;
 
 }  // namespace
 
-Publisher::Publisher(Wire& wire) : wire_(wire) {
+Publisher::Publisher(FrameSocket& wire) : socket_(wire) {
     if (!wire.plain()) header_room_.resize(wire.frame_max() - frame_overhead - header_overhead);
 }
 
 relay::PublishResult Publisher::publish(Channel channel, const core::Publication& publication) {
     if (unlooked_ >= bytes_between_looks && !flush()) return relay::PublishResult::would_block;
-    wire_.require_signs_of_life();
+    socket_.require_signs_of_life();
     arena_.reset();
     const amqp_basic_properties_t properties = write_properties(publication.message.properties, arena_);
     const bool fitted =
-        wire_.plain() ? gather(channel, publication, properties) : send(channel, publication, properties);
+        socket_.plain() ? gather(channel, publication, properties) : send(channel, publication, properties);
     return fitted ? relay::PublishResult::sent : relay::PublishResult::header_too_large;
 }
 
 bool Publisher::flush() {
     if (unlooked_ >= bytes_between_looks) {
-        if (!wire_.writable()) return false;
+        if (!socket_.writable()) return false;
         unlooked_ = 0;
     }
-    wire_.flush();
+    socket_.flush();
     return true;
 }
 
 bool Publisher::gather(Channel channel, const core::Publication& publication,
                        const amqp_basic_properties_t& properties) {
-    FrameBuffer& frames = wire_.unsent();
+    FrameBuffer& frames = socket_.unsent();
     const std::size_t before = frames.size();
     amqp_basic_publish_t method{0, bytes_of(publication.exchange), bytes_of(publication.routing_key), mandatory,
                                 immediate};
-    wire_.require(frames.add_method(channel, AMQP_BASIC_PUBLISH_METHOD, &method));
+    socket_.require(frames.add_method(channel, AMQP_BASIC_PUBLISH_METHOD, &method));
     const std::string_view body = publication.message.body;
     if (!frames.add_header(channel, properties, body.size())) {
         frames.cut(before);
@@ -61,7 +61,7 @@ bool Publisher::gather(Channel channel, const core::Publication& publication,
 }
 
 void Publisher::gather_body(Channel channel, std::string_view body) {
-    FrameBuffer& frames = wire_.unsent();
+    FrameBuffer& frames = socket_.unsent();
     const bool copied = body.size() <= largest_copy;
     for (; !body.empty(); body.remove_prefix(std::min(body.size(), frames.largest_fragment()))) {
         const std::string_view fragment = body.substr(0, frames.largest_fragment());
@@ -69,7 +69,7 @@ void Publisher::gather_body(Channel channel, std::string_view body) {
             frames.add_body(channel, fragment);
         } else {
             frames.open_body(channel, fragment.size());
-            wire_.flush_with(fragment, FrameBuffer::frame_end);
+            socket_.flush_with(fragment, FrameBuffer::frame_end);
         }
     }
 }
@@ -77,12 +77,12 @@ void Publisher::gather_body(Channel channel, std::string_view body) {
 bool Publisher::send(Channel channel, const core::Publication& publication, const amqp_basic_properties_t& properties) {
     const std::string_view body = publication.message.body;
     if (!fits(properties, header_room_)) return false;
-    wire_.require(amqp_basic_publish(wire_.state(), channel, bytes_of(publication.exchange),
-                                     bytes_of(publication.routing_key), mandatory, immediate, &properties,
-                                     bytes_of(body)));
+    socket_.require(amqp_basic_publish(socket_.state(), channel, bytes_of(publication.exchange),
+                                       bytes_of(publication.routing_key), mandatory, immediate, &properties,
+                                       bytes_of(body)));
     // rabbitmq-c marks a body frame that is exactly full with MSG_MORE even when it is the last one, and the kernel
     // then holds the end of it back for 200 ms, waiting for more. A heartbeat is more.
-    if (!body.empty() && body.size() % (wire_.frame_max() - frame_overhead) == 0) wire_.send_heartbeat();
+    if (!body.empty() && body.size() % (socket_.frame_max() - frame_overhead) == 0) socket_.send_heartbeat();
     unlooked_ += body.size();
     return true;
 }

@@ -16,7 +16,7 @@ namespace retryd::amqp {
 
 class Publisher {
   public:
-    explicit Publisher(Wire& wire);
+    explicit Publisher(FrameSocket& wire);
 
     /// As Connection::publish.
     relay::PublishResult publish(Channel channel, const core::Publication& publication);
@@ -28,7 +28,7 @@ class Publisher {
     void gather_body(Channel channel, std::string_view body);
     bool send(Channel channel, const core::Publication& publication, const amqp_basic_properties_t& properties);
 
-    Wire& wire_;
+    FrameSocket& socket_;
     Arena arena_;                    // a publication's tables
     std::vector<char> header_room_;  // as much as a header frame has for its properties
     std::size_t unlooked_ = 0;       // bytes since the socket was last asked for room

@@ -18,7 +18,8 @@ using Clock = std::chrono::steady_clock;
 
 }  // namespace
 
-Administrator::Administrator(const config::Broker& settings, const std::string& name, core::Milliseconds longest_answer)
+SyncAdminConnection::SyncAdminConnection(const config::Broker& settings, const std::string& name,
+                                         core::Milliseconds longest_answer)
     : longest_answer_(longest_answer) {
     std::string refusals;
     auto kind = Error::Kind::unreachable;
@@ -36,12 +37,12 @@ Administrator::Administrator(const config::Broker& settings, const std::string& 
     throw Error(kind, refusals);
 }
 
-Administrator::~Administrator() {
+SyncAdminConnection::~SyncAdminConnection() {
     constexpr core::Milliseconds patience{2'000};
     connection_->close(patience);
 }
 
-Declarer::Outcome Administrator::carry_out(Declarer::Step step) {
+Declarer::Outcome SyncAdminConnection::carry_out(Declarer::Step step) {
     std::optional<Declarer::Outcome> answer;
     declarer_->submit(std::move(step), [&](const Declarer::Outcome& outcome) { answer = outcome; });
     const auto deadline = Clock::now() + longest_answer_;
@@ -56,7 +57,7 @@ Declarer::Outcome Administrator::carry_out(Declarer::Step step) {
     }
 }
 
-void Administrator::wait(core::Milliseconds time) {
+void SyncAdminConnection::wait(core::Milliseconds time) {
     const auto deadline = Clock::now() + time;
     while (Clock::now() < deadline) {
         connection_->drain(*this, 1);
@@ -64,16 +65,16 @@ void Administrator::wait(core::Milliseconds time) {
     }
 }
 
-void Administrator::wait_for_frames(core::Milliseconds longest) {
+void SyncAdminConnection::wait_for_frames(core::Milliseconds longest) {
     pollfd readable{connection_->fd(), POLLIN, 0};
     poll(&readable, 1, static_cast<int>(std::clamp(longest, core::Milliseconds{0}, longest_silence).count()));
 }
 
-core::BrokerVersion Administrator::version() const {
+core::BrokerVersion SyncAdminConnection::version() const {
     return connection_->version();
 }
 
-int Administrator::fd() const {
+int SyncAdminConnection::fd() const {
     return connection_->fd();
 }
 

@@ -26,16 +26,16 @@ inline core::Milliseconds left_until(std::chrono::steady_clock::time_point deadl
 // For a command rather than a daemon: one connection, on which one step after the other is carried out and waited for.
 
 /// Every call throws Error when the connection is lost.
-class Administrator : private Events {
+class SyncAdminConnection : private Events {
   public:
     /// Connects to the first endpoint that lets us in. Throws Error with what each of them said where none does.
     /// `settings` must outlive it; `name` is the connection's, for those who look at the broker. A step that takes more
     /// than `longest_answer` ends the connection: a quorum queue may take its time where a node is slow or just gone.
-    Administrator(const config::Broker& settings, const std::string& name,
-                  core::Milliseconds longest_answer = answers_take);
-    ~Administrator() override;
-    Administrator(const Administrator&) = delete;
-    Administrator& operator=(const Administrator&) = delete;
+    SyncAdminConnection(const config::Broker& settings, const std::string& name,
+                        core::Milliseconds longest_answer = answers_take);
+    ~SyncAdminConnection() override;
+    SyncAdminConnection(const SyncAdminConnection&) = delete;
+    SyncAdminConnection& operator=(const SyncAdminConnection&) = delete;
 
     const config::Endpoint& endpoint() const { return *endpoint_; }
     core::BrokerVersion version() const;

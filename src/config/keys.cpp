@@ -23,13 +23,13 @@ const Choices<core::ReturnPath> return_paths{{"queue", core::ReturnPath::queue},
 const Choices<core::Action> actions{
     {"retry", core::Action::retry}, {"park", core::Action::park}, {"drop", core::Action::drop}};
 
-void binding(Section& s, WrittenBinding& binding) {
+void binding(Section& s, RawBinding& binding) {
     s.key("exchange", required(foreign_exchange(binding.exchange)),
           "An existing dead-letter exchange that work queues name as an argument.");
     s.key("routing_key", routing_key(binding.routing_key), "The binding's routing key; on a topic exchange, # is any.");
 }
 
-void errors(Section& s, Written& written) {
+void errors(Section& s, RawConfig& written) {
     s.key("exchange", exchange_name(written.exchange),
           "The fanout exchange to which the work queues' policy dead-letters.");
     s.key("queue", queue_name(written.queue), "The one queue that retryd consumes.");
@@ -47,14 +47,14 @@ void errors(Section& s, Written& written) {
         "Other exchanges that lead to the error queue too.");
 }
 
-void jitter(Section& s, WrittenJitter& jitter) {
+void jitter(Section& s, RawJitter& jitter) {
     s.key("width", required(percent(jitter.width_percent, {1, 99})),
           "By how much of its delay an attempt may come earlier.");
     s.key("lanes", required(integer(jitter.lanes, {2, 16})), "How many queues each rung becomes.");
 }
 
-void ladder(Section& s, WrittenLadder& ladder) {
-    WrittenFormula& formula = ladder.formula;
+void ladder(Section& s, RawLadder& ladder) {
+    RawFormula& formula = ladder.formula;
     s.list("delays", each_step(ladder.delays),
            "The wait after the first failure, after the second, and so on; a message that fails after the last one is "
            "parked.");
@@ -80,14 +80,14 @@ void on_death(Section& s, core::OnDeath& on) {
     s.key("maxlen", choice(on.maxlen, actions), "The work queue was full.");
 }
 
-void parked_exchange(Section& s, WrittenParking& parked) {
+void parked_exchange(Section& s, RawParking& parked) {
     s.key("exchange", required(foreign_exchange(parked.exchange)),
           "An existing exchange to which the messages go instead.");
     s.key("routing_key", routing_key_template(parked.routing_key),
           "The routing key to publish with; without it, the producer's. {queue} stands for the work queue.");
 }
 
-void entry(Section& s, WrittenEntry& entry) {
+void entry(Section& s, RawEntry& entry) {
     s.key("match", required(queue_pattern(entry.match)),
           "A work queue, or a glob: * stands for any number of characters, ? for one.");
     s.key("ladder", required(text(entry.ladder, "the name of a ladder")), "The ladder for its messages.");
@@ -103,7 +103,7 @@ void entry(Section& s, WrittenEntry& entry) {
         "Where its messages are parked; without it, parking.queue. {queue} stands for the work queue.");
 }
 
-void parking(Section& s, Written& written) {
+void parking(Section& s, RawConfig& written) {
     s.key("queue", queue_template(written.parking_queue),
           "Where messages that have used up their ladder are parked. {queue} stands for the work queue.");
     s.key("catch_all", queue_name(written.catch_all),
@@ -112,16 +112,16 @@ void parking(Section& s, Written& written) {
 
 }  // namespace
 
-void describe_errors(Section& file, Written& written) {
+void describe_errors(Section& file, RawConfig& written) {
     file.section(
         "errors", [&](Section& s) { errors(s, written); }, "Where failed messages arrive.");
 }
 
-void describe_ladders(Section& file, Written& written) {
+void describe_ladders(Section& file, RawConfig& written) {
     file.named_sections(
         "ladders",
         [&](Section& s, const Place& place, const std::string& name) {
-            WrittenLadder& written_ladder = written.ladders.emplace_back();
+            RawLadder& written_ladder = written.ladders.emplace_back();
             written_ladder.name = name;
             written_ladder.place = place;
             ladder(s, written_ladder);
@@ -129,18 +129,18 @@ void describe_ladders(Section& file, Written& written) {
         "The ladders, by name.");
 }
 
-void describe_queues(Section& file, Written& written) {
+void describe_queues(Section& file, RawConfig& written) {
     file.sections(
         "queues", Presence::required,
         [&](Section& s, const Place& place) {
-            WrittenEntry& written_entry = written.entries.emplace_back();
+            RawEntry& written_entry = written.entries.emplace_back();
             written_entry.place = place;
             entry(s, written_entry);
         },
         "The work queues and their ladders; the first entry that matches wins.");
 }
 
-void describe_parking(Section& file, Written& written) {
+void describe_parking(Section& file, RawConfig& written) {
     file.section(
         "parking", [&](Section& s) { parking(s, written); }, "Where messages are parked.");
 }
@@ -202,7 +202,7 @@ class Recorder : public Section {
 
 std::vector<KeyInfo> all_keys() {
     std::vector<KeyInfo> keys;
-    Written written;
+    RawConfig written;
     Recorder recorder{"", keys};
     describe(recorder, written);
     return keys;
@@ -218,7 +218,7 @@ constexpr milliseconds shortest_wait{1};
 constexpr hours longest_wait{1};
 constexpr seconds longest_heartbeat{65535};  // AMQP carries it as a short
 
-void tls(Section& s, WrittenBroker& broker, Tls& settings) {
+void tls(Section& s, RawBroker& broker, Tls& settings) {
     s.key("ca_file", text(broker.ca_file, "the path of a PEM file"),
           "The authorities whose certificates are trusted, in PEM; without it, the system's.");
     s.key("cert_file", text(broker.cert_file, "the path of a PEM file"),
@@ -230,14 +230,14 @@ void tls(Section& s, WrittenBroker& broker, Tls& settings) {
           "Whether the broker's certificate must name the host of the URI.");
 }
 
-void reconnect(Section& s, WrittenBroker& broker) {
+void reconnect(Section& s, RawBroker& broker) {
     s.key("first", duration(broker.reconnect_first, shortest_wait, longest_wait),
           "The wait before the first new attempt; it doubles with each failure, with jitter.");
     s.key("max", duration(broker.reconnect_max, shortest_wait, longest_wait), "The longest wait between two attempts.");
 }
 
-void broker(Section& s, Written& written) {
-    WrittenBroker& broker = written.broker;
+void broker(Section& s, RawConfig& written) {
+    RawBroker& broker = written.broker;
     Broker& settings = written.settings.broker;
     const std::string uri = "amqp://USER:PASSWORD@HOST:PORT/VHOST, or amqps:// for TLS";
     s.key("uri", secret(text(broker.uri, uri)), "Where the broker is; the path is the vhost.");
@@ -261,7 +261,7 @@ void broker(Section& s, Written& written) {
         "tls", [&](Section& in) { tls(in, broker, settings.tls); }, "TLS, for URIs that begin with amqps://.");
 }
 
-void management(Section& s, WrittenManagement& management) {
+void management(Section& s, RawManagement& management) {
     s.key("url", required(management_url(management.url)), "Where RabbitMQ's management API is.");
     s.key("username", text(management.username, "a user name"),
           "The user to log in as, with the tag `management` at least; without it, the broker's.");
@@ -289,7 +289,7 @@ void log(Section& s, Log& settings) {
 
 }  // namespace
 
-void describe(Section& file, Written& written) {
+void describe(Section& file, RawConfig& written) {
     file.section(
         "broker", [&](Section& s) { broker(s, written); }, "How to reach RabbitMQ.");
     describe_errors(file, written);

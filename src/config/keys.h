@@ -12,13 +12,13 @@ namespace retryd::config {
 
 // The keys of errors:, ladders:, queues: and parking:; the other half of keys.cpp.
 
-void describe_errors(Section& file, Written& written);
-void describe_ladders(Section& file, Written& written);
-void describe_queues(Section& file, Written& written);
-void describe_parking(Section& file, Written& written);
+void describe_errors(Section& file, RawConfig& written);
+void describe_ladders(Section& file, RawConfig& written);
+void describe_queues(Section& file, RawConfig& written);
+void describe_parking(Section& file, RawConfig& written);
 
 /// The keys with their types, defaults and meanings, bound to `written`. To add a key: a member there, a line here.
-void describe(Section& file, Written& written);
+void describe(Section& file, RawConfig& written);
 
 /// One key as the reference and a schema show it.
 struct KeyInfo {

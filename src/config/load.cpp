@@ -90,29 +90,29 @@ Problems in_order(Problems problems) {
 
 }  // namespace
 
-std::variant<Settings, Problems> load(const std::string& text, const Surroundings& surroundings) {
+std::variant<Settings, Problems> load(const std::string& text, const FileEnvironment& env) {
     Problems problems;
     const Tree tree = parse_tree(text, problems);
     if (!tree.readable) return in_order(std::move(problems));
 
-    Written written;
-    Reader reader{tree.root, {}, surroundings.environment, problems};
+    RawConfig written;
+    Reader reader{tree.root, {}, env.environment, problems};
     describe(reader, written);
     reader.refuse_the_rest();
 
     Settings& settings = written.settings;
-    settle_broker(written, surroundings, settings.broker, problems);
-    settings.management = settle_management(written.management, surroundings, settings.broker, problems);
-    settle_policy(written, settings.policy, problems);
+    validate_broker(written, env, settings.broker, problems);
+    settings.management = validate_management(written.management, env, settings.broker, problems);
+    validate_policy(written, settings.policy, problems);
     if (!problems.empty()) return in_order(std::move(problems));
     return std::move(settings);
 }
 
-std::variant<Settings, Problems> load_file(const std::string& path, const Surroundings& surroundings) {
+std::variant<Settings, Problems> load_file(const std::string& path, const FileEnvironment& env) {
     std::string error;
-    const auto text = surroundings.read_file(path, error);
+    const auto text = env.read_file(path, error);
     if (!text) return Problems{{0, 0, "", "cannot be read (" + error + "); expected a file that retryd may read"}};
-    return load(*text, surroundings);
+    return load(*text, env);
 }
 
 // The one place of config that touches the machine.
@@ -151,7 +151,7 @@ std::optional<std::string> read_file(const std::string& path, std::string& error
 
 }  // namespace
 
-Surroundings real_surroundings() {
+FileEnvironment process_environment() {
     return {environment, read_file};
 }
 
@@ -160,10 +160,10 @@ void exclude(const Place& one, const Place& other, Problems& problems) {
         "is given besides " + other.path + " on line " + std::to_string(other.at.line) + "; expected one of the two");
 }
 
-std::optional<std::string> read_named_file(const Given<std::string>& file, const Surroundings& surroundings,
+std::optional<std::string> read_named_file(const Given<std::string>& file, const FileEnvironment& env,
                                            Problems& problems) {
     std::string error;
-    auto contents = surroundings.read_file(file.value, error);
+    auto contents = env.read_file(file.value, error);
     if (!contents) {
         add(problems, file.place,
             "the file " + shown(file) + " cannot be read (" + error + "); expected one that retryd may read");
@@ -172,11 +172,11 @@ std::optional<std::string> read_named_file(const Given<std::string>& file, const
 }
 
 std::optional<std::string> read_password(const Given<std::string>& password, const Given<std::string>& file,
-                                         const Surroundings& surroundings, Problems& problems) {
+                                         const FileEnvironment& env, Problems& problems) {
     if (password.given && file.given) exclude(file.place, password.place, problems);
     if (password.given) return password.value;
     if (!file.given) return std::nullopt;
-    auto contents = read_named_file(file, surroundings, problems);
+    auto contents = read_named_file(file, env, problems);
     if (!contents) return "";
     if (contents->ends_with('\n')) contents->pop_back();
     if (contents->ends_with('\r')) contents->pop_back();

@@ -10,49 +10,49 @@
 namespace retryd::config {
 
 /// A ladder by formula; its delays are computed when all of it is there.
-struct WrittenFormula {
+struct RawFormula {
     Given<core::Milliseconds> first;
     Given<double> factor{2.0, {}, false};
     Given<core::Milliseconds> max;
     Given<int> attempts;
 };
 
-struct WrittenJitter {
+struct RawJitter {
     Given<int> width_percent;
     Given<int> lanes;
 };
 
-struct WrittenLadder {
+struct RawLadder {
     std::string name;
     Place place;
     core::Ladder ladder;                            // no steps, no jitter yet
     Given<std::vector<core::Milliseconds>> delays;  // its place: that of the first one
-    WrittenFormula formula;
-    WrittenJitter jitter;
+    RawFormula formula;
+    RawJitter jitter;
 };
 
-struct WrittenParking {
+struct RawParking {
     Given<std::string> queue;
     Given<std::string> exchange;
     Given<std::string> routing_key;
 };
 
-struct WrittenEntry {
+struct RawEntry {
     Place place;
     Given<std::string> match;
     Given<std::string> ladder;
-    WrittenParking parked;  // nothing given: as parking.queue says
+    RawParking parked;  // nothing given: as parking.queue says
     Given<core::Milliseconds> max_age;
     core::OnDeath on;
 };
 
-struct WrittenBinding {
+struct RawBinding {
     Place place;
     Given<std::string> exchange;
     Given<std::string> routing_key{core::ErrorBinding{}.routing_key, {}, false};
 };
 
-struct WrittenBroker {
+struct RawBroker {
     Given<std::string> uri;
     std::vector<Given<std::string>> uris;
     Given<std::string> username;
@@ -66,25 +66,25 @@ struct WrittenBroker {
     Given<std::string> key_file;
 };
 
-struct WrittenManagement {
+struct RawManagement {
     Given<std::string> url;
     Given<std::string> username;
     Given<std::string> password;
     Given<std::string> password_file;
 };
 
-struct Written {
+struct RawConfig {
     /// What needs no second look is read straight into its place; these are the defaults at first.
     Settings settings;
-    WrittenBroker broker;
-    WrittenManagement management;
+    RawBroker broker;
+    RawManagement management;
     Given<std::string> exchange{core::Policy{}.error_exchange, {}, false};
     Given<std::string> queue{core::Policy{}.error_queue, {}, false};
     Given<std::string> catch_all{core::Policy{}.catch_all, {}, false};
     Given<std::string> parking_queue{std::string{default_parking_queue}, {}, false};
-    std::vector<WrittenBinding> bindings;
-    std::vector<WrittenLadder> ladders;
-    std::vector<WrittenEntry> entries;
+    std::vector<RawBinding> bindings;
+    std::vector<RawLadder> ladders;
+    std::vector<RawEntry> entries;
 };
 
 }  // namespace retryd::config

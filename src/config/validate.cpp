@@ -21,7 +21,7 @@ namespace {
 using OwnQueues = std::map<std::string, std::string>;
 
 /// The queue where an entry parks, if there is one and its name can be known before the first message comes.
-std::optional<std::string> parking_queue(const WrittenEntry& entry, const Written& written) {
+std::optional<std::string> parking_queue(const RawEntry& entry, const RawConfig& written) {
     if (entry.parked.exchange.given) return std::nullopt;
     const std::string& parked = parking_queue_of(entry, written).value;
     if (parked.find("{queue}") == std::string::npos) return parked;
@@ -34,7 +34,7 @@ std::string loop(const Given<std::string>& name, const std::string& role, const 
            expected;
 }
 
-void check_parking_queues(const Written& written, Problems& problems) {
+void check_parking_queues(const RawConfig& written, Problems& problems) {
     // Told where the operator has written one of the two names; the other may be a default.
     const auto report = [&](const Given<std::string>& parks, const std::string& role) {
         const bool here = parks.given;
@@ -42,39 +42,39 @@ void check_parking_queues(const Written& written, Problems& problems) {
             loop(written.queue, here ? "errors.queue" : role, "queue"));
     };
     if (written.catch_all.value == written.queue.value) report(written.catch_all, "parking.catch_all");
-    for (const WrittenEntry& entry : written.entries) {
+    for (const RawEntry& entry : written.entries) {
         const bool same = parking_queue(entry, written) == written.queue.value;
         if (same) report(parking_queue_of(entry, written), "where " + entry.place.path + " parks");
     }
 }
 
-void check_parking_exchange(const Given<std::string>& parks, const Written& written, Problems& problems) {
+void check_parking_exchange(const Given<std::string>& parks, const RawConfig& written, Problems& problems) {
     if (!parks.given) return;
     if (parks.value == written.exchange.value) {
         add(problems, parks.place, loop(parks, "errors.exchange", "exchange"));
     }
-    const auto bound = std::find_if(
-        written.bindings.begin(), written.bindings.end(),
-        [&](const WrittenBinding& binding) { return binding.exchange.given && binding.exchange.value == parks.value; });
+    const auto bound = std::find_if(written.bindings.begin(), written.bindings.end(), [&](const RawBinding& binding) {
+        return binding.exchange.given && binding.exchange.value == parks.value;
+    });
     if (bound == written.bindings.end()) return;
     add(problems, parks.place, loop(parks, "the exchange of " + bound->place.path, "exchange"));
 }
 
 }  // namespace
 
-const Given<std::string>& parking_queue_of(const WrittenEntry& entry, const Written& written) {
+const Given<std::string>& parking_queue_of(const RawEntry& entry, const RawConfig& written) {
     return entry.parked.queue.given ? entry.parked.queue : written.parking_queue;
 }
 
-void check_own_queues(const Written& written, Problems& problems) {
+void check_own_queues(const RawConfig& written, Problems& problems) {
     OwnQueues own;
-    for (const WrittenEntry& entry : written.entries) {
+    for (const RawEntry& entry : written.entries) {
         if (const auto parked = parking_queue(entry, written))
             own.emplace(*parked, "where " + entry.place.path + " parks");
     }
     own.insert_or_assign(written.catch_all.value, "parking.catch_all");
     own.insert_or_assign(written.queue.value, "errors.queue");
-    for (const WrittenEntry& entry : written.entries) {
+    for (const RawEntry& entry : written.entries) {
         const auto found = entry.match.given ? own.find(entry.match.value) : own.end();
         if (found == own.end()) continue;
         add(problems, entry.match.place,
@@ -82,13 +82,13 @@ void check_own_queues(const Written& written, Problems& problems) {
     }
 }
 
-void check_parking_loops(const Written& written, Problems& problems) {
+void check_parking_loops(const RawConfig& written, Problems& problems) {
     check_parking_queues(written, problems);
-    for (const WrittenEntry& entry : written.entries)
+    for (const RawEntry& entry : written.entries)
         check_parking_exchange(entry.parked.exchange, written, problems);
 }
 
-void check_bindings(const Written& written, Problems& problems) {
+void check_bindings(const RawConfig& written, Problems& problems) {
     const auto& bindings = written.bindings;
     for (auto binding = bindings.begin(); binding != bindings.end(); ++binding) {
         if (!binding->exchange.given) continue;
@@ -98,7 +98,7 @@ void check_bindings(const Written& written, Problems& problems) {
                     " is errors.exchange, which leads to the error queue in any case; "
                     "expected another exchange");
         }
-        const auto same = std::find_if(bindings.begin(), binding, [&](const WrittenBinding& earlier) {
+        const auto same = std::find_if(bindings.begin(), binding, [&](const RawBinding& earlier) {
             return earlier.exchange.given && earlier.exchange.value == binding->exchange.value &&
                    earlier.routing_key.value == binding->routing_key.value;
         });
@@ -131,7 +131,7 @@ struct GivenKey {
     explicit operator bool() const { return place != nullptr; }
 };
 
-GivenKey any_formula_key(const WrittenFormula& formula) {
+GivenKey any_formula_key(const RawFormula& formula) {
     if (formula.first.given) return {&formula.first.place};
     if (formula.factor.given) return {&formula.factor.place};
     if (formula.max.given) return {&formula.max.place};
@@ -139,14 +139,14 @@ GivenKey any_formula_key(const WrittenFormula& formula) {
     return {};
 }
 
-void check_name(const WrittenLadder& ladder, Problems& problems) {
+void check_name(const RawLadder& ladder, Problems& problems) {
     constexpr std::string_view allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
     if (ladder.name.size() <= 64 && ladder.name.find_first_not_of(allowed) == std::string::npos) return;
     add(problems, ladder.place, "this is no name for a ladder; expected 1 to 64 letters, digits, _ and -");
 }
 
 /// Whether the ladder, or a key that makes its delays, has been told already: nothing shall follow from it.
-bool told(const WrittenLadder& ladder, const Problems& problems) {
+bool told(const RawLadder& ladder, const Problems& problems) {
     const std::string& path = ladder.place.path;
     return std::any_of(problems.begin(), problems.end(), [&](const Problem& problem) {
         if (!problem.key.starts_with(path)) return false;  // soon, where thousands are wrong
@@ -157,7 +157,7 @@ bool told(const WrittenLadder& ladder, const Problems& problems) {
 }
 
 /// The formula's other half is missing.
-void refuse_half(const WrittenLadder& ladder, const Place& given, Problems& problems) {
+void refuse_half(const RawLadder& ladder, const Place& given, Problems& problems) {
     const auto refuse = [&](const std::string& key, const std::string& expected) {
         add(problems, {given.at, ladder.place.path + "." + key},
             "is missing besides " + given.path + "; expected " + expected);
@@ -166,7 +166,7 @@ void refuse_half(const WrittenLadder& ladder, const Place& given, Problems& prob
     if (!ladder.formula.attempts.given) refuse("attempts", "how many waits there are, such as 10");
 }
 
-std::vector<core::Milliseconds> by_formula(const WrittenFormula& formula, Problems& problems) {
+std::vector<core::Milliseconds> by_formula(const RawFormula& formula, Problems& problems) {
     if (formula.max.given && formula.max.value < formula.first.value) {
         add(problems, formula.max.place,
             "is shorter than first; expected at least " + core::format_duration(formula.first.value));
@@ -184,7 +184,7 @@ std::vector<core::Milliseconds> by_formula(const WrittenFormula& formula, Proble
     return std::get<std::vector<core::Milliseconds>>(std::move(delays));
 }
 
-std::vector<core::Milliseconds> steps_of(const WrittenLadder& ladder, Problems& problems) {
+std::vector<core::Milliseconds> steps_of(const RawLadder& ladder, Problems& problems) {
     const GivenKey formula = any_formula_key(ladder.formula);
     if (ladder.delays.given && formula) {
         const Place& delays = ladder.delays.place;
@@ -207,9 +207,9 @@ std::vector<core::Milliseconds> steps_of(const WrittenLadder& ladder, Problems& 
 
 }  // namespace
 
-std::vector<core::Ladder> settle_ladders(const std::vector<WrittenLadder>& ladders, Problems& problems) {
+std::vector<core::Ladder> validate_ladders(const std::vector<RawLadder>& ladders, Problems& problems) {
     std::vector<core::Ladder> settled;
-    for (const WrittenLadder& written : ladders) {
+    for (const RawLadder& written : ladders) {
         core::Ladder ladder = written.ladder;
         ladder.name = written.name;
         ladder.steps = steps_of(written, problems);
@@ -266,7 +266,7 @@ bool uris_are_wrong(const Problems& problems) {
                        [](const Problem& problem) { return problem.key.starts_with("broker.uri"); });
 }
 
-std::vector<Endpoint> endpoints(const WrittenBroker& broker, const Credentials& winning, Problems& problems) {
+std::vector<Endpoint> endpoints(const RawBroker& broker, const Credentials& winning, Problems& problems) {
     std::vector<Given<std::string>> uris = broker.uris;
     if (broker.uri.given) {
         if (!uris.empty()) exclude(broker.uri.place, uris.front().place, problems);
@@ -280,11 +280,10 @@ std::vector<Endpoint> endpoints(const WrittenBroker& broker, const Credentials& 
     return found;
 }
 
-void settle_tls(const WrittenBroker& broker, const Surroundings& surroundings, bool any_tls, Tls& tls,
-                Problems& problems) {
+void validate_tls(const RawBroker& broker, const FileEnvironment& env, bool any_tls, Tls& tls, Problems& problems) {
     const auto settle = [&](const Given<std::string>& file, std::string& to) {
         if (!file.given) return;
-        read_named_file(file, surroundings, problems);
+        read_named_file(file, env, problems);
         to = file.value;
         // Without this, the password would go over the wire in clear while the file speaks of certificates.
         if (!any_tls) add(problems, file.place, "has no effect; expected a broker URI that begins with amqps://");
@@ -300,7 +299,7 @@ void settle_tls(const WrittenBroker& broker, const Surroundings& surroundings, b
     }
 }
 
-void check_external(const WrittenBroker& broker, bool all_tls, Problems& problems) {
+void check_external(const RawBroker& broker, bool all_tls, Problems& problems) {
     if (broker.password.given) add(problems, broker.password.place, no_password);
     if (broker.password_file.given) add(problems, broker.password_file.place, no_password);
     const Place& place = broker.auth_mechanism.place;
@@ -310,7 +309,7 @@ void check_external(const WrittenBroker& broker, bool all_tls, Problems& problem
     }
 }
 
-void settle_reconnect(const WrittenBroker& broker, Reconnect& reconnect, Problems& problems) {
+void settle_reconnect(const RawBroker& broker, Reconnect& reconnect, Problems& problems) {
     reconnect.first = broker.reconnect_first.value;
     reconnect.max = broker.reconnect_max.value;
     if (reconnect.first <= reconnect.max) return;
@@ -326,24 +325,24 @@ void settle_reconnect(const WrittenBroker& broker, Reconnect& reconnect, Problem
 
 }  // namespace
 
-void settle_broker(const Written& written, const Surroundings& surroundings, Broker& settings, Problems& problems) {
-    const WrittenBroker& broker = written.broker;
+void validate_broker(const RawConfig& written, const FileEnvironment& env, Broker& settings, Problems& problems) {
+    const RawBroker& broker = written.broker;
     const bool external = broker.auth_mechanism.value == AuthMechanism::external;
-    const Credentials winning{broker.username,
-                              read_password(broker.password, broker.password_file, surroundings, problems), external};
+    const Credentials winning{broker.username, read_password(broker.password, broker.password_file, env, problems),
+                              external};
     const auto has_tls = [](const Endpoint& endpoint) { return endpoint.tls; };
     settings.auth_mechanism = broker.auth_mechanism.value;
     settings.endpoints = endpoints(broker, winning, problems);
     const bool any_tls = std::any_of(settings.endpoints.begin(), settings.endpoints.end(), has_tls);
     const bool all_tls = std::all_of(settings.endpoints.begin(), settings.endpoints.end(), has_tls);
-    settle_tls(broker, surroundings, any_tls || uris_are_wrong(problems), settings.tls, problems);
+    validate_tls(broker, env, any_tls || uris_are_wrong(problems), settings.tls, problems);
     if (external) check_external(broker, all_tls, problems);
     settle_reconnect(broker, settings.reconnect, problems);
 }
 
-std::optional<Management> settle_management(const WrittenManagement& written, const Surroundings& surroundings,
-                                            const Broker& broker, Problems& problems) {
-    auto password = read_password(written.password, written.password_file, surroundings, problems);
+std::optional<Management> validate_management(const RawManagement& written, const FileEnvironment& env,
+                                              const Broker& broker, Problems& problems) {
+    auto password = read_password(written.password, written.password_file, env, problems);
     if (!written.url.given) return std::nullopt;
     const Endpoint same = broker.endpoints.empty() ? Endpoint{} : broker.endpoints.front();
     Management management{written.url.value, same.username, same.password};
@@ -374,10 +373,10 @@ bool covers(const std::string& earlier, const std::string& later) {
     return comparable && core::glob_matches(earlier, later);
 }
 
-void check_reachable(const std::vector<WrittenEntry>& entries, Problems& problems) {
+void check_reachable(const std::vector<RawEntry>& entries, Problems& problems) {
     for (auto later = entries.begin(); later != entries.end(); ++later) {
         if (!later->match.given) continue;
-        const auto earlier = std::find_if(entries.begin(), later, [&](const WrittenEntry& entry) {
+        const auto earlier = std::find_if(entries.begin(), later, [&](const RawEntry& entry) {
             return entry.match.given && covers(entry.match.value, later->match.value);
         });
         if (earlier == later) continue;
@@ -389,23 +388,23 @@ void check_reachable(const std::vector<WrittenEntry>& entries, Problems& problem
 }
 
 /// An exchange of the entry's own, or a queue.
-core::Parking parking(const WrittenEntry& entry, const Written& written) {
+core::Parking parking(const RawEntry& entry, const RawConfig& written) {
     if (!entry.parked.exchange.given) return {parking_queue_of(entry, written).value, "", std::nullopt};
     const auto& key = entry.parked.routing_key;
     return {"", entry.parked.exchange.value, key.given ? std::optional{key.value} : std::nullopt};
 }
 
-core::Entry settle(const WrittenEntry& entry, const core::Ladder& ladder, const Written& written) {
+core::Entry settle(const RawEntry& entry, const core::Ladder& ladder, const RawConfig& written) {
     const auto max_age = entry.max_age.given ? std::optional{entry.max_age.value} : std::nullopt;
     return {entry.match.value, ladder, parking(entry, written), entry.on, max_age};
 }
 
-void settle_entries(const Written& written, core::Policy& policy, Problems& problems) {
-    const std::vector<core::Ladder> ladders = settle_ladders(written.ladders, problems);
+void settle_entries(const RawConfig& written, core::Policy& policy, Problems& problems) {
+    const std::vector<core::Ladder> ladders = validate_ladders(written.ladders, problems);
     std::vector<std::string> names;
     for (const core::Ladder& ladder : ladders)
         names.push_back(ladder.name);
-    for (const WrittenEntry& entry : written.entries) {
+    for (const RawEntry& entry : written.entries) {
         if (!entry.ladder.given) continue;
         const auto found = std::find(names.begin(), names.end(), entry.ladder.value);
         if (found != names.end()) {
@@ -420,11 +419,11 @@ void settle_entries(const Written& written, core::Policy& policy, Problems& prob
 
 }  // namespace
 
-void settle_policy(const Written& written, core::Policy& policy, Problems& problems) {
+void validate_policy(const RawConfig& written, core::Policy& policy, Problems& problems) {
     policy.error_exchange = written.exchange.value;
     policy.error_queue = written.queue.value;
     policy.catch_all = written.catch_all.value;
-    for (const WrittenBinding& binding : written.bindings)
+    for (const RawBinding& binding : written.bindings)
         policy.error_bindings.push_back({binding.exchange.value, binding.routing_key.value});
     settle_entries(written, policy, problems);
     check_reachable(written.entries, problems);

@@ -13,28 +13,28 @@
 namespace retryd::config {
 
 /// Where to connect, as whom, over which TLS. Reads the files that the settings name, to see that they can be read.
-void settle_broker(const Written& written, const Surroundings& surroundings, Broker& settings, Problems& problems);
+void validate_broker(const RawConfig& written, const FileEnvironment& env, Broker& settings, Problems& problems);
 
 /// Nothing where there is no management API to ask. Whoever is not named logs in as at the broker.
-std::optional<Management> settle_management(const WrittenManagement& written, const Surroundings& surroundings,
-                                            const Broker& broker, Problems& problems);
+std::optional<Management> validate_management(const RawManagement& written, const FileEnvironment& env,
+                                              const Broker& broker, Problems& problems);
 
 /// Which queues climb which ladder and park where.
-void settle_policy(const Written& written, core::Policy& policy, Problems& problems);
+void validate_policy(const RawConfig& written, core::Policy& policy, Problems& problems);
 
 // Queues and exchanges that would be two things at once.
 
 /// Where an entry parks: its own key, or parking.queue.
-const Given<std::string>& parking_queue_of(const WrittenEntry& entry, const Written& written);
+const Given<std::string>& parking_queue_of(const RawEntry& entry, const RawConfig& written);
 
 /// A work queue that retryd declares itself.
-void check_own_queues(const Written& written, Problems& problems);
+void check_own_queues(const RawConfig& written, Problems& problems);
 
 /// Parking that leads back into the error queue: retryd would take it out again at once, for ever.
-void check_parking_loops(const Written& written, Problems& problems);
+void check_parking_loops(const RawConfig& written, Problems& problems);
 
 /// Bindings that are there already.
-void check_bindings(const Written& written, Problems& problems);
+void check_bindings(const RawConfig& written, Problems& problems);
 
 // A ladder by formula: 1s, 2s, 4s … cut at a longest delay.
 
@@ -58,6 +58,6 @@ std::variant<std::vector<core::Milliseconds>, TooLong> delays_of(const Formula& 
 // Ladders as they are written → ladders with their delays.
 
 /// One for each that is written, in the same order. A wrong one is told, and may be without steps.
-std::vector<core::Ladder> settle_ladders(const std::vector<WrittenLadder>& ladders, Problems& problems);
+std::vector<core::Ladder> validate_ladders(const std::vector<RawLadder>& ladders, Problems& problems);
 
 }  // namespace retryd::config

@@ -65,7 +65,7 @@ bool is_foreign(const std::optional<std::string_view>& user_id, std::string_view
 /// What is set aside now wins over what an earlier round set aside.
 void put_set_aside(const Message& message, const Story& story, std::vector<Field>& fields) {
     const Properties& was = message.properties;
-    const Carried& carried = story.carried;
+    const RetryHistory& carried = story.carried;
     const bool foreign = is_foreign(was.user_id, story.connection_user);
     put_text(fields, header::user_id, foreign ? was.user_id : carried.user_id);
     put_value(fields, header::cc, find(was.header_table(), "CC"), carried.cc);
@@ -79,7 +79,7 @@ void put_set_aside(const Message& message, const Story& story, std::vector<Field
 void add_origin(const Story& story, std::int64_t attempt, std::vector<Field>& fields) {
     if (!story.death) return;
     const Death& death = *story.death;
-    const Carried& carried = story.carried;
+    const RetryHistory& carried = story.carried;
     fields.push_back({header::queue, Value::of_longstr(death.queue)});
     fields.push_back({header::attempt, Value::of_long(attempt)});
     fields.push_back({header::reason, Value::of_longstr(death.reason)});

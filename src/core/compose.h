@@ -28,7 +28,7 @@ struct ComposeScratch {
 /// The parts of a message's story that go into headers of ours.
 struct Story {
     std::optional<Death> death;
-    Carried carried;
+    RetryHistory carried;
     std::string_view connection_user;  // a user-id other than this one would be refused (406), so it is set aside
 };
 

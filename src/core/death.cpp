@@ -88,8 +88,8 @@ std::optional<std::string_view> read_undelivered(const Table& headers) {
     return queue && usable_queue_name(*queue) ? queue : std::nullopt;
 }
 
-Carried read_carried(const Table& headers, std::string_view work_queue) {
-    Carried carried;
+RetryHistory read_retry_history(const Table& headers, std::string_view work_queue) {
+    RetryHistory carried;
     if (text_of(find(headers, header::queue)) != work_queue) return carried;
     carried.attempt = std::max<std::int64_t>(0, integer_of(find(headers, header::attempt)).value_or(0));
     if (const auto time = integer_of(find(headers, header::first_death)); time && *time >= 0) {

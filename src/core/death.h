@@ -42,7 +42,7 @@ std::optional<std::string_view> read_undelivered(const Table& headers);
 
 /// Views into the header table. Everything that is missing or has the wrong type is as if it were not there: these
 /// headers can be forged by anyone who may publish.
-struct Carried {
+struct RetryHistory {
     std::int64_t attempt = 0;  // never negative
     std::optional<std::uint64_t> first_death;
     std::optional<std::string_view> exchange;
@@ -55,6 +55,6 @@ struct Carried {
 
 /// Reads them if `retryd-queue` names `work_queue`. A consumer that copies headers into a new message to another
 /// queue must not hand on its attempts: then the result is empty.
-Carried read_carried(const Table& headers, std::string_view work_queue);
+RetryHistory read_retry_history(const Table& headers, std::string_view work_queue);
 
 }  // namespace retryd::core

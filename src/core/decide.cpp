@@ -9,7 +9,7 @@ namespace retryd::core {
 
 namespace {
 
-bool is_too_old(const Death& death, const Carried& carried, const Entry& entry, WallTime now) {
+bool is_too_old(const Death& death, const RetryHistory& carried, const Entry& entry, WallTime now) {
     const auto first = carried.first_death ? carried.first_death : death.time;
     if (!entry.max_age || !first) return false;
     // In seconds, unsigned: a forged stamp can be anything.
@@ -20,12 +20,13 @@ bool is_too_old(const Death& death, const Carried& carried, const Entry& entry, 
 
 }  // namespace
 
-std::int64_t attempt_of(const Death& death, const Carried& carried) {
+std::int64_t attempt_of(const Death& death, const RetryHistory& carried) {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
     return carried.attempt > most - death.count ? most : carried.attempt + death.count;
 }
 
-Decision decide(const std::optional<Death>& death, const Carried& carried, const Entry* entry, const Chance& chance) {
+Decision decide(const std::optional<Death>& death, const RetryHistory& carried, const Entry* entry,
+                const Chance& chance) {
     if (!death) return Park{ParkReason::no_death};
     const std::int64_t attempt = attempt_of(*death, carried);
     if (entry == nullptr) return Park{ParkReason::no_entry, attempt};

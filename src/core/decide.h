@@ -53,7 +53,7 @@ using Decision = std::variant<Retry, Park, Drop>;
 /// attempt = what the message carries from earlier rounds + what x-death counts for this one. Each half alone fails:
 /// x-death starts at 1 after every republish on 4.x, and the carried number knows nothing of deaths without us.
 /// It grows by at least 1 with every round, whatever the headers claim, so no message loops for ever.
-std::int64_t attempt_of(const Death& death, const Carried& carried);
+std::int64_t attempt_of(const Death& death, const RetryHistory& carried);
 
 /// What was decided without the message: the calendar, and one throw of the dice, uniform in [0, 1).
 struct Chance {
@@ -63,7 +63,8 @@ struct Chance {
 
 /// `death` absent: no readable x-death. `entry` null: no item of `queues:` matches.
 /// The first death is the carried one where there is one: the broker's own stamp starts anew with every republish.
-Decision decide(const std::optional<Death>& death, const Carried& carried, const Entry* entry, const Chance& chance);
+Decision decide(const std::optional<Death>& death, const RetryHistory& carried, const Entry* entry,
+                const Chance& chance);
 
 /// The text of the header `retryd-parked-reason`, without an allocation for the fixed ones.
 /// `buffer` must outlive the result.

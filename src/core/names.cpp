@@ -133,7 +133,7 @@ bool has_rung(const Ladder& ladder, Milliseconds delay) {
 
 }  // namespace
 
-std::optional<MadeRung> made_rung(std::string_view name, const Arguments& arguments) {
+std::optional<ParsedRung> parse_rung(std::string_view name, const Arguments& arguments) {
     const Argument* ttl = find(arguments, "x-message-ttl");
     const std::string* exchange = text_in(arguments, "x-dead-letter-exchange");
     if (ttl == nullptr || !std::holds_alternative<std::int64_t>(*ttl) || exchange == nullptr) return std::nullopt;
@@ -144,16 +144,16 @@ std::optional<MadeRung> made_rung(std::string_view name, const Arguments& argume
     };
     const std::string* work_queue = text_in(arguments, "x-dead-letter-routing-key");
     if (exchange->empty() && work_queue != nullptr && is_named(rung_name, *work_queue)) {
-        return MadeRung{*work_queue, ReturnPath::queue, delay};
+        return ParsedRung{*work_queue, ReturnPath::queue, delay};
     }
     if (*exchange != return_exchange_name || work_queue != nullptr || !looks_like_shared_rung(name))
         return std::nullopt;
     const std::string_view ladder = ladder_in(name);
     if (!is_named(shared_rung_name, ladder)) return std::nullopt;
-    return MadeRung{std::string{ladder}, ReturnPath::headers, delay};
+    return ParsedRung{std::string{ladder}, ReturnPath::headers, delay};
 }
 
-bool is_in_use(const Policy& policy, const MadeRung& rung) {
+bool is_in_use(const Policy& policy, const ParsedRung& rung) {
     if (rung.return_path == ReturnPath::queue) {
         const Entry* entry = match(policy, rung.serves);
         return entry != nullptr && entry->ladder.return_path == ReturnPath::queue &&

@@ -66,17 +66,17 @@ bool is_glob(std::string_view pattern);
 // Rungs that are on the broker already: which are ours, and which a changed configuration has left over.
 
 /// A rung that retryd once made, as its name and its arguments together prove.
-struct MadeRung {
+struct ParsedRung {
     std::string serves;  // the work queue; of a shared rung the ladder
     ReturnPath return_path = ReturnPath::queue;
     Milliseconds delay{};
-    bool operator==(const MadeRung&) const = default;
+    bool operator==(const ParsedRung&) const = default;
 };
 
 /// Nothing for any other queue. `arguments` are those that it was declared with.
-std::optional<MadeRung> made_rung(std::string_view name, const Arguments& arguments);
+std::optional<ParsedRung> parse_rung(std::string_view name, const Arguments& arguments);
 
 /// Whether that policy may publish to the rung: those of globs, of lanes and of high priorities included.
-bool is_in_use(const Policy& policy, const MadeRung& rung);
+bool is_in_use(const Policy& policy, const ParsedRung& rung);
 
 }  // namespace retryd::core

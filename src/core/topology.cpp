@@ -142,7 +142,7 @@ std::vector<Milliseconds> distinct_delays(const Ladder& ladder) {
 
 namespace {
 
-using Role = Wanted::Role;
+using Role = DesiredItem::Role;
 
 struct NameOf {
     std::string operator()(const ExchangeSpec& exchange) const { return exchange.name; }
@@ -185,7 +185,7 @@ class List {
         if (shared && !glob) add({Role::home_binding, entry.match, "", home_binding(entry.match)});
     }
 
-    std::vector<Wanted> found;
+    std::vector<DesiredItem> found;
 
   private:
     static bool depends_on_queue(const Parking& parked) {
@@ -202,7 +202,7 @@ class List {
     void add_rungs(const Entry& entry, bool shared) {
         for (const Milliseconds delay : distinct_delays(entry.ladder)) {
             for (TopologyItem& item : rung_topology(policy_, entry.ladder, entry.match, delay, false, features_)) {
-                Wanted rung{role_in_rung(item), "", "", std::move(item)};
+                DesiredItem rung{role_in_rung(item), "", "", std::move(item)};
                 if (rung.role != Role::return_exchange)
                     (shared ? rung.ladder : rung.work_queue) = shared ? entry.ladder.name : entry.match;
                 add(std::move(rung));
@@ -217,7 +217,7 @@ class List {
         }
     }
 
-    void add(Wanted item) {
+    void add(DesiredItem item) {
         if (seen_.insert(identity_of(item.item)).second) found.push_back(std::move(item));
     }
 
@@ -228,7 +228,7 @@ class List {
 
 }  // namespace
 
-std::string_view to_string(Wanted::Role role) {
+std::string_view to_string(DesiredItem::Role role) {
     switch (role) {
         case Role::error_exchange:
             return "error exchange";
@@ -260,7 +260,7 @@ std::string name_of(const TopologyItem& item) {
     return std::visit(NameOf{}, item);
 }
 
-std::vector<Wanted> wanted(const Policy& policy, const BrokerFeatures& features) {
+std::vector<DesiredItem> desired_topology(const Policy& policy, const BrokerFeatures& features) {
     List list(policy, features);
     list.add_base();
     for (const Entry& entry : policy.entries) {

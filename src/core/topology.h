@@ -88,7 +88,7 @@ std::vector<Milliseconds> distinct_delays(const Ladder& ladder);
 
 // Everything that a configuration wants on the broker before the first message comes.
 
-struct Wanted {
+struct DesiredItem {
     enum class Role {
         error_exchange,
         catch_all,
@@ -107,17 +107,17 @@ struct Wanted {
     std::string work_queue;  // a glob where it is the same for all its queues
     std::string ladder;      // whose work queues share it
     TopologyItem item;
-    bool operator==(const Wanted&) const = default;
+    bool operator==(const DesiredItem&) const = default;
 };
 
-std::string_view to_string(Wanted::Role role);
+std::string_view to_string(DesiredItem::Role role);
 
 /// The name of an exchange or a queue; `exchange → queue` for a binding.
 std::string name_of(const TopologyItem& item);
 
 /// In the order of declaring, nothing twice. Of a glob only what is the same for every queue that it matches; the rungs
 /// of messages with a high priority, which are made when the first one comes, are not among them.
-std::vector<Wanted> wanted(const Policy& policy, const BrokerFeatures& features);
+std::vector<DesiredItem> desired_topology(const Policy& policy, const BrokerFeatures& features);
 
 /// The entries whose rungs are declared when the first message of a queue comes.
 std::vector<const Entry*> on_demand(const Policy& policy);

@@ -18,7 +18,7 @@ std::shared_ptr<const config::Settings> Configuration::current() const {
 }
 
 bool Configuration::reload() {
-    auto loaded = config::load_file(path_, config::real_surroundings());
+    auto loaded = config::load_file(path_, config::process_environment());
     if (const auto* problems = std::get_if<config::Problems>(&loaded)) {
         for (const config::Problem& problem : *problems)
             log_.write(LogLevel::error, "reload_problem", config::format(problem, path_));

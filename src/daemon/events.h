@@ -11,18 +11,18 @@
 namespace retryd::daemon {
 
 /// One session's: what it knew of the broker ends with it.
-class Reporters : public relay::Reporter {
+class FlowEvents : public relay::Reporter {
   public:
     /// All of them must outlive it. `tally` is null where nobody asks for numbers.
-    Reporters(telemetry::Log& log, Standing& standing, telemetry::Tally* tally)
-        : log_(log), standing_(standing), tally_(tally) {}
-    ~Reporters() override;
-    Reporters(const Reporters&) = delete;
-    Reporters& operator=(const Reporters&) = delete;
+    FlowEvents(telemetry::Log& log, DaemonState& state, telemetry::MessageStats* stats)
+        : log_(log), state_(state), stats_(stats) {}
+    ~FlowEvents() override;
+    FlowEvents(const FlowEvents&) = delete;
+    FlowEvents& operator=(const FlowEvents&) = delete;
 
-    void count_with(telemetry::Tally* tally) { tally_ = tally; }
+    void count_with(telemetry::MessageStats* stats) { stats_ = stats; }
     void in_flight(std::size_t messages) {
-        if (tally_ != nullptr) tally_->in_flight(messages);
+        if (stats_ != nullptr) stats_->in_flight(messages);
     }
 
     void settled(const relay::Settled& message) override;
@@ -37,8 +37,8 @@ class Reporters : public relay::Reporter {
     void recovered(std::string_view target);
 
     telemetry::LogReporter log_;
-    Standing& standing_;
-    telemetry::Tally* tally_;
+    DaemonState& state_;
+    telemetry::MessageStats* stats_;
     std::set<std::string, std::less<>> lasting_;
     std::set<std::string, std::less<>> failing_;  // targets that do not take messages at the moment
 };

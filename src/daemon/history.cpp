@@ -2,19 +2,19 @@
 
 namespace retryd::daemon {
 
-void History::look(const telemetry::Tally& tally, core::SteadyTime now) {
+void History::look(const telemetry::MessageStats& stats, core::SteadyTime now) {
     const std::lock_guard lock(mutex_);
     if (samples_.empty()) due_ = now;
     if (now < due_) return;
     // Where nobody looked for longer than an interval, the next one has it all.
     due_ = now - due_ < interval ? due_ + interval : now + interval;
-    samples_.push_back({tally.totals(), tally.confirms()});
+    samples_.push_back({stats.totals(), stats.confirms()});
     if (samples_.size() > most_intervals + 1) samples_.pop_front();
 }
 
-History::Lately History::lately(const telemetry::Tally& tally) const {
+History::Lately History::lately(const telemetry::MessageStats& stats) const {
     const std::lock_guard lock(mutex_);
-    Lately lately{{interval, {}, {}, {}}, tally.confirms()};
+    Lately lately{{interval, {}, {}, {}}, stats.confirms()};
     if (samples_.empty()) return lately;
     for (std::size_t i = 1; i < samples_.size(); ++i) {
         const telemetry::Totals& before = samples_[i - 1].totals;

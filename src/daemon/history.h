@@ -17,13 +17,13 @@ class History {
     static constexpr std::size_t most_intervals = 120;
 
     /// To be called every second or so; keeps what there is when an interval is over.
-    void look(const telemetry::Tally& tally, core::SteadyTime now);
+    void look(const telemetry::MessageStats& stats, core::SteadyTime now);
 
     struct Lately {
         telemetry::Rates rates;
         telemetry::ConfirmTimes::Histogram confirms;  // of all intervals
     };
-    Lately lately(const telemetry::Tally& tally) const;
+    Lately lately(const telemetry::MessageStats& stats) const;
 
   private:
     struct Sample {

@@ -27,13 +27,13 @@ std::string cannot_listen(const config::Http& listen, const std::string& why) {
 
 }  // namespace
 
-HttpSide::HttpSide(const Configuration& configuration, const Watchdog& watchdog, Standing& standing,
-                   telemetry::Log& log)
-    : configuration_(configuration), watchdog_(watchdog), standing_(standing), log_(log), started_(wall_now()) {}
+HttpService::HttpService(const Configuration& configuration, const Watchdog& watchdog, DaemonState& state,
+                         telemetry::Log& log)
+    : configuration_(configuration), watchdog_(watchdog), state_(state), log_(log), started_(wall_now()) {}
 
-HttpSide::~HttpSide() = default;
+HttpService::~HttpService() = default;
 
-std::unique_ptr<http::Server> HttpSide::serve(Serving& serving, const config::Http& listen) const {
+std::unique_ptr<http::Server> HttpService::serve(Serving& serving, const config::Http& listen) const {
     const http::Handlers handlers{{"/",
                                    [] {
                                        return http::Reply{200, "text/html; charset=utf-8", std::string{http::page()}};
@@ -49,10 +49,10 @@ std::unique_ptr<http::Server> HttpSide::serve(Serving& serving, const config::Ht
     return server;
 }
 
-bool HttpSide::start() {
+bool HttpService::start() {
     const auto settings = configuration_.current();
     if (!settings->http) return true;
-    auto serving = std::make_unique<Serving>(std::make_shared<telemetry::Tally>());
+    auto serving = std::make_unique<Serving>(std::make_shared<telemetry::MessageStats>());
     try {
         serving->server = serve(*serving, *settings->http);
     } catch (const http::Error& error) {
@@ -68,26 +68,26 @@ bool HttpSide::start() {
     return true;
 }
 
-void HttpSide::follow() {
+void HttpService::follow() {
     const auto settings = configuration_.current();
     if (!settings->http) {
         if (!serving_) return;
         log_.write(LogLevel::info, "http_ended", "no section http any more: nothing is served over HTTP from now on");
-        standing_.healed(http_fault);
-        standing_.healed(depths_fault);
+        state_.healed(http_fault);
+        state_.healed(depths_fault);
         return stop();
     }
     if (!serving_ || serving_->listen != *settings->http) {
         move_to(*settings->http);
     } else {
-        standing_.healed(http_fault);
+        state_.healed(http_fault);
     }
     if (serving_) expect_queues();
 }
 
 /// The new address first, then without the former one.
-void HttpSide::move_to(const config::Http& listen) {
-    auto serving = serving_ ? nullptr : std::make_unique<Serving>(std::make_shared<telemetry::Tally>());
+void HttpService::move_to(const config::Http& listen) {
+    auto serving = serving_ ? nullptr : std::make_unique<Serving>(std::make_shared<telemetry::MessageStats>());
     try {
         Serving& with = serving_ ? *serving_ : *serving;
         const auto former = std::exchange(with.server, serve(with, listen));
@@ -97,71 +97,71 @@ void HttpSide::move_to(const config::Http& listen) {
             (serving_ ? "It stays at " + config::to_string(serving_->server->address()) : "Nothing is served") +
             "; messages go on all the same. Choose another address and reload, or restart retryd where the new address "
             "only overlaps the old one";
-        standing_.lasts(http_fault, text);
+        state_.lasts(http_fault, text);
         return log_.write(LogLevel::error, "http_failed", text);
     }
-    standing_.healed(http_fault);
+    state_.healed(http_fault);
     const std::lock_guard lock(mutex_);
     if (serving) serving_ = std::move(serving);
 }
 
-void HttpSide::stop() {
+void HttpService::stop() {
     std::unique_ptr<Serving> former;  // ends after the lock: look() must not wait for that
     const std::lock_guard lock(mutex_);
     former = std::move(serving_);
 }
 
-void HttpSide::expect_queues() const {
+void HttpService::expect_queues() const {
     std::vector<std::string> names;
     for (const core::Entry& entry : configuration_.current()->policy.entries) {
         if (!core::is_glob(entry.match)) names.push_back(entry.match);
     }
-    serving_->tally->expect(names);
+    serving_->stats->expect(names);
 }
 
-void HttpSide::look(core::SteadyTime now) {
+void HttpService::look(core::SteadyTime now) {
     const std::lock_guard lock(mutex_);
     if (!serving_) return;
-    serving_->history.look(*serving_->tally, now);
-    const Standing::Now standing = standing_.now();
-    std::optional<DepthWatch::Subject> subject;
-    if (standing.phase == Standing::Phase::consuming) subject = {configuration_.current(), standing.endpoint};
+    serving_->history.look(*serving_->stats, now);
+    const DaemonState::Now state = state_.now();
+    std::optional<QueueDepthPoller::Subject> subject;
+    if (state.phase == DaemonState::Phase::consuming) subject = {configuration_.current(), state.endpoint};
     serving_->depths.watch(subject);
     if (subject) tell_of_depths(serving_->depths.seen());
 }
 
-void HttpSide::tell_of_depths(const DepthWatch::Seen& seen) {
+void HttpService::tell_of_depths(const QueueDepthPoller::Seen& seen) {
     if (seen.fault == depths_fault_ || !telemetry::Log::takes_more()) return;
     depths_fault_ = seen.fault;
     if (seen.fault.empty()) {
-        standing_.healed(depths_fault);
+        state_.healed(depths_fault);
         return log_.write(LogLevel::info, "depths_counted", "the messages in the queues are counted again");
     }
     const std::string text = "the messages in the queues cannot be counted: " + seen.fault +
                              ". Metrics and status page are without them; messages go on all the same. It is tried "
                              "again by itself";
-    standing_.lasts(depths_fault, text);
+    state_.lasts(depths_fault, text);
     log_.write(LogLevel::warning, "depths_failed", text);
 }
 
-http::Reply HttpSide::metrics(const Serving& serving) const {
-    const Standing::Now standing = standing_.now();
+http::Reply HttpService::metrics(const Serving& serving) const {
+    const DaemonState::Now state = state_.now();
     const Configuration::Reloads reloads = configuration_.reloads();
-    telemetry::Measured measured{RETRYD_VERSION, started_, serving.tally->counts(), {}, {}, {}, {}, {}, {}, {}};
+    telemetry::Measured measured{RETRYD_VERSION, started_, serving.stats->counts(), {}, {}, {}, {}, {}, {}, {}};
     measured.depths = depths_of(serving.depths.seen());
-    measured.connected = standing.phase == Standing::Phase::consuming;
-    measured.blocked = standing.blocked.has_value();
-    measured.reconnects = standing.reconnects;
+    measured.connected = state.phase == DaemonState::Phase::consuming;
+    measured.blocked = state.blocked.has_value();
+    measured.reconnects = state.reconnects;
     measured.reloads = reloads.taken;
     measured.refused_reloads = reloads.refused;
     measured.process = telemetry::this_process();
     return {200, telemetry::metrics_type, telemetry::metrics_text(measured)};
 }
 
-http::Reply HttpSide::status(const Serving& serving) const {
+http::Reply HttpService::status(const Serving& serving) const {
     const auto settings = configuration_.current();
-    const StatusSources sources{standing_.now(), *settings, serving.tally->counts(), serving.depths.seen(),
-                                serving.history.lately(*serving.tally)};
+    const StatusSources sources{state_.now(), *settings, serving.stats->counts(), serving.depths.seen(),
+                                serving.history.lately(*serving.stats)};
     telemetry::Status status = status_of(sources);
     status.version = RETRYD_VERSION;
     status.now = wall_now();
@@ -170,14 +170,14 @@ http::Reply HttpSide::status(const Serving& serving) const {
     return {200, "application/json", telemetry::to_json(status)};
 }
 
-http::Reply HttpSide::health() const {
+http::Reply HttpService::health() const {
     const std::string why = watchdog_.why_stuck(steady_now(), *configuration_.current());
     if (why.empty()) return {200, plain, "ok\n"};
     return {503, plain, why + "\n"};
 }
 
-http::Reply HttpSide::readiness() const {
-    const Standing::Now now = standing_.now();
+http::Reply HttpService::readiness() const {
+    const DaemonState::Now now = state_.now();
     const std::string why = why_not_ready(now);
     if (!why.empty()) return {503, plain, "not ready: " + why + "\n"};
     if (now.blocked) return {200, plain, "ready, but " + why_blocked(now) + "\n"};

@@ -18,13 +18,13 @@
 
 namespace retryd::daemon {
 
-class HttpSide {
+class HttpService {
   public:
     /// All of them must outlive it. Nothing is served yet.
-    HttpSide(const Configuration& configuration, const Watchdog& watchdog, Standing& standing, telemetry::Log& log);
-    ~HttpSide();
-    HttpSide(const HttpSide&) = delete;
-    HttpSide& operator=(const HttpSide&) = delete;
+    HttpService(const Configuration& configuration, const Watchdog& watchdog, DaemonState& state, telemetry::Log& log);
+    ~HttpService();
+    HttpService(const HttpService&) = delete;
+    HttpService& operator=(const HttpService&) = delete;
 
     /// Serves as the configuration says. False where that cannot be, which is in the log.
     bool start();
@@ -35,8 +35,8 @@ class HttpSide {
     void stop();
 
     /// What counts messages; null where nobody asks.
-    telemetry::Tally* tally() const { return serving_ ? serving_->tally.get() : nullptr; }
-    Standing& standing() { return standing_; }
+    telemetry::MessageStats* stats() const { return serving_ ? serving_->stats.get() : nullptr; }
+    DaemonState& state() { return state_; }
 
     /// To be called every second or so, by another thread.
     void look(core::SteadyTime now);
@@ -44,19 +44,19 @@ class HttpSide {
   private:
     /// All that there is only while something is served.
     struct Serving {
-        std::shared_ptr<telemetry::Tally> tally;
+        std::shared_ptr<telemetry::MessageStats> stats;
         History history;
-        DepthWatch depths;
+        QueueDepthPoller depths;
         std::unique_ptr<http::Server> server;
         config::Http listen;  // as configured
 
-        explicit Serving(std::shared_ptr<telemetry::Tally> counted) : tally(counted), depths(counted) {}
+        explicit Serving(std::shared_ptr<telemetry::MessageStats> counted) : stats(counted), depths(counted) {}
     };
 
     std::unique_ptr<http::Server> serve(Serving& serving, const config::Http& listen) const;
     void move_to(const config::Http& listen);
     void expect_queues() const;
-    void tell_of_depths(const DepthWatch::Seen& seen);
+    void tell_of_depths(const QueueDepthPoller::Seen& seen);
 
     http::Reply metrics(const Serving& serving) const;
     http::Reply status(const Serving& serving) const;
@@ -65,7 +65,7 @@ class HttpSide {
 
     const Configuration& configuration_;
     const Watchdog& watchdog_;
-    Standing& standing_;
+    DaemonState& state_;
     telemetry::Log& log_;
     const core::WallTime started_;
     mutable std::mutex mutex_;  // of the pointer: look() comes from another thread

@@ -24,7 +24,7 @@ class Taking {
     Taking(const core::Policy& policy, const core::BrokerFeatures& features) : policy_(policy), features_(features) {}
 
     void configured() {
-        for (const core::Wanted& wanted : core::wanted(policy_, features_)) {
+        for (const core::DesiredItem& wanted : core::desired_topology(policy_, features_)) {
             if (const auto* queue = std::get_if<core::QueueSpec>(&wanted.item)) keep_wanted(wanted, *queue);
         }
         for (const core::Entry& entry : policy_.entries) {
@@ -50,7 +50,7 @@ class Taking {
         for (const auto& [name, arguments] : listed)
             names.insert(name);
         for (const auto& [name, arguments] : listed) {
-            if (const auto rung = core::made_rung(name, arguments)) {
+            if (const auto rung = core::parse_rung(name, arguments)) {
                 const bool shared = rung->return_path == core::ReturnPath::headers;
                 keep(name, {Role::rung, rung->delay, rung->serves, shared});
                 if (!shared) add_work_queue(rung->serves, names);
@@ -67,18 +67,18 @@ class Taking {
         if (queues_.size() < most_kept_queues) queues_.try_emplace(name, std::move(queue));
     }
 
-    void keep_wanted(const core::Wanted& wanted, const core::QueueSpec& queue) {
+    void keep_wanted(const core::DesiredItem& wanted, const core::QueueSpec& queue) {
         switch (wanted.role) {
-            case core::Wanted::Role::error_queue:
+            case core::DesiredItem::Role::error_queue:
                 return keep(queue.name, {Role::errors, {}, "", false});
-            case core::Wanted::Role::rung:
+            case core::DesiredItem::Role::rung:
                 return keep(queue.name, {Role::rung, delay_of(queue), rung_serves(wanted), wanted.work_queue.empty()});
             default:
                 return keep(queue.name, {Role::parked, {}, "", false});
         }
     }
 
-    static std::string rung_serves(const core::Wanted& wanted) {
+    static std::string rung_serves(const core::DesiredItem& wanted) {
         return wanted.work_queue.empty() ? wanted.ladder : wanted.work_queue;
     }
 
@@ -130,12 +130,13 @@ constexpr std::chrono::seconds true_for{60};
 
 }  // namespace
 
-DepthWatch::DepthWatch(std::shared_ptr<const telemetry::Tally> tally) : state_(std::make_shared<DepthState>()) {
-    state_->tally = std::move(tally);
-    thread_ = std::thread([counter = DepthCounter(state_)]() mutable { counter.run(); });
+QueueDepthPoller::QueueDepthPoller(std::shared_ptr<const telemetry::MessageStats> stats)
+    : state_(std::make_shared<QueueDepthState>()) {
+    state_->stats = std::move(stats);
+    thread_ = std::thread([counter = QueueDepthWorker(state_)]() mutable { counter.run(); });
 }
 
-DepthWatch::~DepthWatch() {
+QueueDepthPoller::~QueueDepthPoller() {
     constexpr std::chrono::seconds patience{1};
     std::unique_lock lock(state_->mutex);
     state_->stop = true;
@@ -146,14 +147,14 @@ DepthWatch::~DepthWatch() {
     ended ? thread_.join() : thread_.detach();
 }
 
-void DepthWatch::watch(const std::optional<Subject>& subject) {
+void QueueDepthPoller::watch(const std::optional<Subject>& subject) {
     const std::lock_guard lock(state_->mutex);
     if (state_->subject == subject) return;
     state_->subject = subject;
     state_->changed.notify_all();
 }
 
-DepthWatch::Seen DepthWatch::seen() const {
+QueueDepthPoller::Seen QueueDepthPoller::seen() const {
     const auto now = std::chrono::steady_clock::now();
     const std::lock_guard lock(state_->mutex);
     Seen seen{state_->inventory, {}, state_->last, state_->subject ? state_->fault : ""};
@@ -182,7 +183,7 @@ Milliseconds next_wait(Milliseconds last, Milliseconds longest) {
 
 }  // namespace
 
-void DepthCounter::run() {
+void QueueDepthWorker::run() {
     while (const auto subject = await_subject()) {
         try {
             count(*subject);
@@ -195,7 +196,7 @@ void DepthCounter::run() {
     state_->changed.notify_all();
 }
 
-std::optional<DepthWatch::Subject> DepthCounter::await_subject() {
+std::optional<QueueDepthPoller::Subject> QueueDepthWorker::await_subject() {
     std::unique_lock lock(state_->mutex);
     if (!state_->subject) counting_.reset();  // it comes back with nothing against it
     state_->changed.wait(lock, [&] { return state_->stop || state_->subject; });
@@ -213,11 +214,11 @@ std::optional<DepthWatch::Subject> DepthCounter::await_subject() {
     return counting_;
 }
 
-void DepthCounter::count(const Subject& subject) {
+void QueueDepthWorker::count(const Subject& subject) {
     config::Broker broker = subject.settings->broker;
     broker.endpoints = {subject.endpoint};
-    amqp::Administrator connection(broker, "retryd watch", longest_answer);
-    const DepthState::Cuttable cuttable(*state_, connection.fd());
+    amqp::SyncAdminConnection connection(broker, "retryd watch", longest_answer);
+    const QueueDepthState::Cuttable cuttable(*state_, connection.fd());
     const core::BrokerFeatures features = core::features_of(connection.version());
     while (state_->goes_on(subject)) {
         const core::SteadyTime next = steady_now() + between_rounds;
@@ -228,16 +229,16 @@ void DepthCounter::count(const Subject& subject) {
     }
 }
 
-void DepthCounter::take_inventory(const Subject& subject, const core::BrokerFeatures& features) {
+void QueueDepthWorker::take_inventory(const Subject& subject, const core::BrokerFeatures& features) {
     list_queues(subject);
     Inventory inventory =
-        daemon::take_inventory(subject.settings->policy, features, {state_->tally->counts().queues, listed_});
+        daemon::take_inventory(subject.settings->policy, features, {state_->stats->counts().queues, listed_});
     const std::lock_guard lock(state_->mutex);
     state_->inventory = std::move(inventory);
 }
 
 /// Only to find queues that were made before the last start: what it cannot tell is met sooner or later.
-void DepthCounter::list_queues(const Subject& subject) {
+void QueueDepthWorker::list_queues(const Subject& subject) {
     const auto& management = subject.settings->management;
     if (!management || steady_now() < list_again_) return;
     list_again_ = steady_now() + between_lists;
@@ -251,7 +252,7 @@ void DepthCounter::list_queues(const Subject& subject) {
     }
 }
 
-void DepthCounter::count_all(const Subject& subject, amqp::Administrator& broker) {
+void QueueDepthWorker::count_all(const Subject& subject, amqp::SyncAdminConnection& broker) {
     const std::map<std::string, KeptQueue> queues = [&] {
         const std::lock_guard lock(state_->mutex);
         return state_->inventory.queues;
@@ -268,7 +269,7 @@ void DepthCounter::count_all(const Subject& subject, amqp::Administrator& broker
     state_->fault.clear();
 }
 
-void DepthCounter::count_one(const std::string& queue, amqp::Administrator& broker) {
+void QueueDepthWorker::count_one(const std::string& queue, amqp::SyncAdminConnection& broker) {
     leave_alone(queue);  // should it not answer
     const amqp::Declarer::Outcome outcome = broker.carry_out(amqp::Declarer::CheckQueue{queue});
     const std::lock_guard lock(state_->mutex);
@@ -281,13 +282,13 @@ void DepthCounter::count_one(const std::string& queue, amqp::Administrator& brok
     state_->last = wall_now();
 }
 
-void DepthCounter::leave_alone(const std::string& queue) {
+void QueueDepthWorker::leave_alone(const std::string& queue) {
     Pause& pause = paused_[queue];
     pause.length = next_wait(pause.length, longest_pause);
     pause.until = steady_now() + pause.length;
 }
 
-void DepthCounter::failed(const Subject& subject, const std::string& why) {
+void QueueDepthWorker::failed(const Subject& subject, const std::string& why) {
     backoff_ = next_wait(backoff_, longest_backoff);
     std::unique_lock lock(state_->mutex);
     state_->fault = why;

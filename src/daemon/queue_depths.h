@@ -60,9 +60,9 @@ Inventory take_inventory(const core::Policy& policy, const core::BrokerFeatures&
 // It asks for no more than a hundred queues a second, for each at most every five seconds, and seldom for those that
 // are not there: the broker logs each such question.
 
-struct DepthState;
+struct QueueDepthState;
 
-class DepthWatch {
+class QueueDepthPoller {
   public:
     /// Whose queues are counted, and where.
     struct Subject {
@@ -79,12 +79,12 @@ class DepthWatch {
     };
 
     /// Counts nothing yet. `tally` names queues that are made while messages go by.
-    explicit DepthWatch(std::shared_ptr<const telemetry::Tally> tally);
+    explicit QueueDepthPoller(std::shared_ptr<const telemetry::MessageStats> stats);
     /// Cuts its connection. A thread that hangs all the same is left behind after a second; it touches nothing but
     /// what it owns.
-    ~DepthWatch();
-    DepthWatch(const DepthWatch&) = delete;
-    DepthWatch& operator=(const DepthWatch&) = delete;
+    ~QueueDepthPoller();
+    QueueDepthPoller(const QueueDepthPoller&) = delete;
+    QueueDepthPoller& operator=(const QueueDepthPoller&) = delete;
 
     /// From now on; nothing: no broker is there to ask. The same again changes nothing.
     void watch(const std::optional<Subject>& subject);
@@ -92,25 +92,25 @@ class DepthWatch {
     Seen seen() const;
 
   private:
-    std::shared_ptr<DepthState> state_;
+    std::shared_ptr<QueueDepthState> state_;
     std::thread thread_;
 };
 
-// What DepthWatch and its thread share. Both own it: the thread may outlive the other.
+// What QueueDepthPoller and its thread share. Both own it: the thread may outlive the other.
 
-struct DepthState {
+struct QueueDepthState {
     struct Counted {
         std::uint64_t messages = 0;
         core::SteadyTime at{};
     };
 
-    std::shared_ptr<const telemetry::Tally> tally;
+    std::shared_ptr<const telemetry::MessageStats> stats;
 
     std::mutex mutex;  // of all that follows
     std::condition_variable changed;
     bool stop = false;
     bool ended = false;
-    std::optional<DepthWatch::Subject> subject;
+    std::optional<QueueDepthPoller::Subject> subject;
     int socket = -1;  // of the connection, while there is one
     Inventory inventory;
     std::map<std::string, Counted> counted;
@@ -118,7 +118,7 @@ struct DepthState {
     std::string fault;
 
     /// Whether that is still what to count.
-    bool goes_on(const DepthWatch::Subject& with) {
+    bool goes_on(const QueueDepthPoller::Subject& with) {
         const std::lock_guard lock(mutex);
         return !stop && subject == with;
     }
@@ -126,7 +126,7 @@ struct DepthState {
     /// While it lives, the end of the watch cuts the connection.
     class Cuttable {
       public:
-        Cuttable(DepthState& state, int fd) : state_(state) { set(fd); }
+        Cuttable(QueueDepthState& state, int fd) : state_(state) { set(fd); }
         ~Cuttable() { set(-1); }
         Cuttable(const Cuttable&) = delete;
         Cuttable& operator=(const Cuttable&) = delete;
@@ -136,21 +136,21 @@ struct DepthState {
             const std::lock_guard lock(state_.mutex);
             state_.socket = fd;
         }
-        DepthState& state_;
+        QueueDepthState& state_;
     };
 };
 
-// What the thread of a DepthWatch does.
+// What the thread of a QueueDepthPoller does.
 
-class DepthCounter {
+class QueueDepthWorker {
   public:
-    explicit DepthCounter(std::shared_ptr<DepthState> state) : state_(std::move(state)) {}
+    explicit QueueDepthWorker(std::shared_ptr<QueueDepthState> state) : state_(std::move(state)) {}
 
     /// Until it is to stop.
     void run();
 
   private:
-    using Subject = DepthWatch::Subject;
+    using Subject = QueueDepthPoller::Subject;
 
     /// A queue that could not be counted, and when it is asked for again.
     struct Pause {
@@ -160,14 +160,14 @@ class DepthCounter {
 
     std::optional<Subject> await_subject();
     void count(const Subject& subject);
-    void count_all(const Subject& subject, amqp::Administrator& broker);
-    void count_one(const std::string& queue, amqp::Administrator& broker);
+    void count_all(const Subject& subject, amqp::SyncAdminConnection& broker);
+    void count_one(const std::string& queue, amqp::SyncAdminConnection& broker);
     void take_inventory(const Subject& subject, const core::BrokerFeatures& features);
     void list_queues(const Subject& subject);
     void leave_alone(const std::string& queue);
     void failed(const Subject& subject, const std::string& why);
 
-    std::shared_ptr<DepthState> state_;
+    std::shared_ptr<QueueDepthState> state_;
     std::optional<Subject> counting_;
     std::map<std::string, Pause> paused_;
     ListedQueues listed_;

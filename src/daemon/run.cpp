@@ -28,21 +28,21 @@
 
 namespace retryd::daemon {
 
-Stop::Stop() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+StopLatch::StopLatch() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
 
-Stop::~Stop() {
+StopLatch::~StopLatch() {
     close(fd_);
 }
 
-void Stop::request() {
+void StopLatch::request() {
     const std::uint64_t one = 1;
     // Fails only when the counter is full: requested long ago.
     [[maybe_unused]] const auto written = write(fd_, &one, sizeof one);
 }
 
-bool Stop::wait(core::Milliseconds time) const {
+bool StopLatch::wait(core::Milliseconds time) const {
     pollfd poll_fd{fd_, POLLIN, 0};
     return poll(&poll_fd, 1, static_cast<int>(time.count())) > 0;
 }
@@ -71,7 +71,7 @@ class Signals {
     Signals& operator=(const Signals&) = delete;
 
     /// Waits for one of them, for `other` to be requested, or for the time to be over: then 0.
-    int wait(const Stop& other, core::Milliseconds time) const {
+    int wait(const StopLatch& other, core::Milliseconds time) const {
         std::array fds{pollfd{fd_, POLLIN, 0}, pollfd{other.fd(), POLLIN, 0}};
         if (poll(fds.data(), fds.size(), static_cast<int>(time.count())) < 0) return 0;
         signalfd_siginfo info{};
@@ -85,7 +85,7 @@ class Signals {
 
 /// Runs beside the daemon: passes signals on, frees it from a call into the network that hangs, and ends the process
 /// should one hang at the end.
-void watch_over(const Signals& signals, const SessionContext& daemon, const Stop& ended) {
+void watch_over(const Signals& signals, const SessionContext& daemon, const StopLatch& ended) {
     constexpr core::Milliseconds a_turn{1'000};
     constexpr core::Milliseconds grace{500};
     while (!ended.requested()) {
@@ -117,7 +117,7 @@ int run_with(const std::string& path, config::Settings settings) {
     telemetry::Log log(settings.log, telemetry::sink_of_standard_error());
     Configuration configuration(path, std::move(settings), log);
     Requests requests;
-    Stop ended;
+    StopLatch ended;
     std::random_device seed;
     std::minstd_rand random(seed());
     std::uniform_real_distribution<double> uniform(0.0, 1.0);
@@ -125,10 +125,10 @@ int run_with(const std::string& path, config::Settings settings) {
 
     log.write(LogLevel::info, "started", "retryd " RETRYD_VERSION " started with " + path,
               {{"version", RETRYD_VERSION}, {"file", path}});
-    relay::Suspects suspects;
+    relay::PoisonDetector suspects;
     Watchdog watchdog(log, watchdog_interval());
-    Standing standing;
-    HttpSide http(configuration, watchdog, standing, log);
+    DaemonState state;
+    HttpService http(configuration, watchdog, state, log);
     watchdog.turned(steady_now());
     watchdog.allow(*configuration.current());
     notify_starting(longest_turn(*configuration.current()));
@@ -146,7 +146,7 @@ int run_with(const std::string& path, config::Settings settings) {
 }  // namespace
 
 int run(const std::string& config_path) {
-    auto loaded = config::load_file(config_path, config::real_surroundings());
+    auto loaded = config::load_file(config_path, config::process_environment());
     if (const auto* problems = std::get_if<config::Problems>(&loaded)) {
         std::cerr << config::format(*problems, config_path)
                   << "retryd does not start; nothing on the broker was touched\n";

@@ -10,12 +10,12 @@ namespace retryd::daemon {
 // A latch between two threads: something is over.
 
 /// A latch with a file descriptor, so that a poll() on sockets wakes for it too. Thread-safe.
-class Stop {
+class StopLatch {
   public:
-    Stop();
-    ~Stop();
-    Stop(const Stop&) = delete;
-    Stop& operator=(const Stop&) = delete;
+    StopLatch();
+    ~StopLatch();
+    StopLatch(const StopLatch&) = delete;
+    StopLatch& operator=(const StopLatch&) = delete;
 
     void request();
     bool requested() const { return wait(core::Milliseconds::zero()); }

@@ -35,7 +35,7 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
       endpoint_(endpoint),
       name_(std::move(name)),
       log_(context.log),
-      reporters_(log_, context.http.standing(), context.http.tally()),
+      reporters_(log_, context.http.state(), context.http.stats()),
       link_(settings_, endpoint, *this),
       guard_(context.watchdog, link_.sockets(), 2 * settings_->broker.heartbeat, read_clocks().steady),
       features_(core::features_of(link_.version())),
@@ -76,7 +76,7 @@ void Session::heed_requests(const core::Now& now) {
 }
 
 void Session::begin_to_leave(const core::Now& now) {
-    context_.http.standing().leaving(context_.requests.stopping());
+    context_.http.state().leaving(context_.requests.stopping());
     leaving_until_ = now.steady + settings_->shutdown_timeout;
     relay_.stop();
     link_.stop_consuming();
@@ -84,7 +84,7 @@ void Session::begin_to_leave(const core::Now& now) {
 
 void Session::follow_reload(const core::Now& now) {
     if (!reload(context_)) return;
-    reporters_.count_with(context_.http.tally());
+    reporters_.count_with(context_.http.stats());
     next_ = context_.configuration.current();
     for (const std::string& note : left_behind(settings_->policy, next_->policy))
         log_.write(LogLevel::warning, "left_behind", note);
@@ -138,8 +138,8 @@ void Session::tell_if_slow(core::SteadyTime began, core::SteadyTime now) {
     constexpr Milliseconds slow{10'000};
     if (told_ || now - began < slow) return;
     told_ = true;
-    context_.http.standing().declaring(name_);
-    notify_ready(status_line(context_.http.standing().now()));
+    context_.http.state().declaring(name_);
+    notify_ready(status_line(context_.http.state().now()));
 }
 
 void Session::warn_of_old_broker() {
@@ -158,9 +158,9 @@ void Session::consuming() {
         "connected to " + name_ + " (RabbitMQ " + core::to_string(link_.version()) + "), consuming '" +
             settings_->policy.error_queue + "'",
         {{"broker", name_}, {"version", core::to_string(link_.version())}, {"queue", settings_->policy.error_queue}});
-    context_.http.standing().consuming(name_, endpoint_, link_.version());
+    context_.http.state().consuming(name_, endpoint_, link_.version());
     told_ = true;
-    notify_ready(status_line(context_.http.standing().now()));
+    notify_ready(status_line(context_.http.state().now()));
 }
 
 void Session::accepted(std::string_view note) {
@@ -168,32 +168,32 @@ void Session::accepted(std::string_view note) {
 }
 
 void Session::blocked(std::string_view reason) {
-    context_.http.standing().blocked(reason);
+    context_.http.state().blocked(reason);
     log_.write(LogLevel::warning, "blocked",
                "the broker takes no messages (" + std::string{reason} +
                    "). Retries wait and go on by themselves when its alarm is over; free memory or disk there",
                {{"cause", std::string{reason}}});
-    notify_status(status_line(context_.http.standing().now()));
+    notify_status(status_line(context_.http.state().now()));
 }
 
 void Session::unblocked() {
-    context_.http.standing().unblocked();
+    context_.http.state().unblocked();
     log_.write(LogLevel::info, "unblocked", "the broker takes messages again");
-    notify_status(status_line(context_.http.standing().now()));
+    notify_status(status_line(context_.http.state().now()));
 }
 
 bool reload(const SessionContext& daemon) {
     notify_reloading();
     const bool taken = daemon.configuration.reload();
-    Standing& standing = daemon.http.standing();
+    DaemonState& state = daemon.http.state();
     if (taken) {
         daemon.http.follow();
         daemon.watchdog.allow(*daemon.configuration.current());
-        standing.reloaded();
+        state.reloaded();
     } else {
-        standing.reload_refused(daemon.configuration.path());
+        state.reload_refused(daemon.configuration.path());
     }
-    notify_ready(status_line(standing.now()));
+    notify_ready(status_line(state.now()));
     return taken;
 }
 

@@ -26,12 +26,12 @@ struct SessionContext {
     telemetry::Log& log;
     Requests& requests;
     const core::Dice& dice;
-    relay::Suspects& suspects;
+    relay::PoisonDetector& suspects;
     Watchdog& watchdog;
-    HttpSide& http;
+    HttpService& http;
 };
 
-class Session : private amqp::LinkObserver {
+class Session : private amqp::BrokerSessionObserver {
   public:
     /// Connects; throws amqp::Error. `name` is what the log calls the broker.
     Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name);
@@ -62,8 +62,8 @@ class Session : private amqp::LinkObserver {
     const config::Endpoint endpoint_;
     std::string name_;
     telemetry::Log& log_;
-    Reporters reporters_;
-    amqp::Link link_;
+    FlowEvents reporters_;
+    amqp::BrokerSession link_;
     Watchdog::Guard guard_;
     core::BrokerFeatures features_;
     relay::Relay relay_;

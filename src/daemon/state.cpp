@@ -16,7 +16,7 @@ constexpr const char* reload_key = "reload";
 
 }  // namespace
 
-Standing::Now Standing::now() const {
+DaemonState::Now DaemonState::now() const {
     const std::lock_guard lock(mutex_);
     Now now = now_;
     for (const auto& [key, fault] : faults_)
@@ -26,7 +26,7 @@ Standing::Now Standing::now() const {
 }
 
 /// With the mutex held.
-void Standing::change(Phase phase, const std::string& broker, const std::string& fault) {
+void DaemonState::change(Phase phase, const std::string& broker, const std::string& fault) {
     if (now_.phase != phase || now_.broker != broker) now_.since = wall_now();
     now_.phase = phase;
     now_.broker = broker;
@@ -36,8 +36,8 @@ void Standing::change(Phase phase, const std::string& broker, const std::string&
     faults_.erase(blocked_key);
 }
 
-void Standing::consuming(const std::string& broker, const config::Endpoint& endpoint,
-                         const core::BrokerVersion& version) {
+void DaemonState::consuming(const std::string& broker, const config::Endpoint& endpoint,
+                            const core::BrokerVersion& version) {
     const std::lock_guard lock(mutex_);
     change(Phase::consuming, broker, "");
     now_.endpoint = endpoint;
@@ -46,36 +46,36 @@ void Standing::consuming(const std::string& broker, const config::Endpoint& endp
     faults_.erase(disconnected_key);
 }
 
-void Standing::declaring(const std::string& broker) {
+void DaemonState::declaring(const std::string& broker) {
     const std::lock_guard lock(mutex_);
     change(Phase::declaring, broker, "");
 }
 
-void Standing::disconnected(const std::string& broker, const std::string& fault, const std::string& consequence) {
+void DaemonState::disconnected(const std::string& broker, const std::string& fault, const std::string& consequence) {
     const std::lock_guard lock(mutex_);
     change(Phase::not_connected, broker, fault);
     const std::string text = "not connected to " + broker + ": " + fault + ". " + consequence;
     faults_.try_emplace(disconnected_key, telemetry::LastingFault{wall_now(), ""}).first->second.text = text;
 }
 
-void Standing::leaving(bool for_good) {
+void DaemonState::leaving(bool for_good) {
     const std::lock_guard lock(mutex_);
     change(for_good ? Phase::stopping : Phase::leaving, now_.broker, "");
 }
 
-void Standing::blocked(std::string_view reason) {
+void DaemonState::blocked(std::string_view reason) {
     const std::lock_guard lock(mutex_);
     now_.blocked = reason;
     faults_[blocked_key] = {wall_now(), why_blocked(now_)};
 }
 
-void Standing::unblocked() {
+void DaemonState::unblocked() {
     const std::lock_guard lock(mutex_);
     now_.blocked.reset();
     faults_.erase(blocked_key);
 }
 
-void Standing::reload_refused(const std::string& file) {
+void DaemonState::reload_refused(const std::string& file) {
     const std::lock_guard lock(mutex_);
     now_.refused_reload = file +
                           " is wrong and was not reloaded: the former configuration is in force, but retryd would not "
@@ -83,46 +83,46 @@ void Standing::reload_refused(const std::string& file) {
     faults_.try_emplace(reload_key, telemetry::LastingFault{wall_now(), ""}).first->second.text = now_.refused_reload;
 }
 
-void Standing::reloaded() {
+void DaemonState::reloaded() {
     const std::lock_guard lock(mutex_);
     now_.refused_reload.clear();
     faults_.erase(reload_key);
 }
 
-void Standing::lasts(const std::string& key, const std::string& text) {
+void DaemonState::lasts(const std::string& key, const std::string& text) {
     const std::lock_guard lock(mutex_);
     faults_.try_emplace(key, telemetry::LastingFault{wall_now(), ""}).first->second.text = text;
 }
 
-void Standing::healed(const std::string& key) {
+void DaemonState::healed(const std::string& key) {
     const std::lock_guard lock(mutex_);
     faults_.erase(key);
 }
 
-std::string why_not_ready(const Standing::Now& now) {
+std::string why_not_ready(const DaemonState::Now& now) {
     switch (now.phase) {
-        case Standing::Phase::consuming:
+        case DaemonState::Phase::consuming:
             return "";
-        case Standing::Phase::starting:
+        case DaemonState::Phase::starting:
             return "starting: not connected to a broker yet";
-        case Standing::Phase::declaring:
+        case DaemonState::Phase::declaring:
             return "connected to " + now.broker + ", which does not answer what is declared: a queue without a leader?";
-        case Standing::Phase::not_connected:
+        case DaemonState::Phase::not_connected:
             return "not connected to " + now.broker + ": " + now.fault;
-        case Standing::Phase::leaving:
+        case DaemonState::Phase::leaving:
             return "connecting anew, for a changed configuration";
-        case Standing::Phase::stopping:
+        case DaemonState::Phase::stopping:
             break;
     }
     return "stopping";
 }
 
-std::string why_blocked(const Standing::Now& now) {
+std::string why_blocked(const DaemonState::Now& now) {
     return "the broker takes no messages (" + now.blocked.value_or("") +
            "). Retries wait and go on by themselves when its alarm is over; free memory or disk there";
 }
 
-std::string status_line(const Standing::Now& now) {
+std::string status_line(const DaemonState::Now& now) {
     std::string line = why_not_ready(now);
     if (line.empty()) line = "connected to " + now.broker;
     if (now.blocked) line += ". But " + why_blocked(now);

@@ -17,7 +17,7 @@
 namespace retryd::daemon {
 
 /// Thread-safe. Nothing secret goes in: the texts are those of the log.
-class Standing {
+class DaemonState {
   public:
     enum class Phase { starting, declaring, consuming, not_connected, leaving, stopping };
 
@@ -62,10 +62,10 @@ class Standing {
 
 /// Why not ready, in plain words; empty where it is. A blocked broker is no reason: the error queue is consumed, and
 /// nothing is won where something restarts retryd over it.
-std::string why_not_ready(const Standing::Now& now);
+std::string why_not_ready(const DaemonState::Now& now);
 /// While it is blocked.
-std::string why_blocked(const Standing::Now& now);
+std::string why_blocked(const DaemonState::Now& now);
 /// All of that in one line, for `systemctl status`.
-std::string status_line(const Standing::Now& now);
+std::string status_line(const DaemonState::Now& now);
 
 }  // namespace retryd::daemon

@@ -32,7 +32,7 @@ class Composing {
         status_.rates = in_.lately.rates;
         status_.confirm_p50_ms = telemetry::quantile(in_.lately.confirms, 0.5);
         status_.confirm_p99_ms = telemetry::quantile(in_.lately.confirms, 0.99);
-        status_.faults = in_.standing.faults;
+        status_.faults = in_.state.faults;
         return std::move(status_);
     }
 
@@ -40,8 +40,8 @@ class Composing {
     using Rungs = std::map<std::string, std::vector<RungStatus>>;  // by what they serve
 
     void broker() {
-        const Standing::Now& now = in_.standing;
-        const bool connected = now.phase == Standing::Phase::consuming;
+        const DaemonState::Now& now = in_.state;
+        const bool connected = now.phase == DaemonState::Phase::consuming;
         status_.reason = why_not_ready(now);
         status_.ready = status_.reason.empty();
         if (now.blocked) status_.reason = why_blocked(now);
@@ -117,7 +117,7 @@ class Composing {
         if (const auto rungs = own_.find(work_queue); rungs != own_.end()) status.rungs = sorted(rungs->second);
         if (entry.parked.exchange.empty()) {
             const std::string parking =
-                core::parking_queue_of(entry.parked, work_queue, core::features_of(in_.standing.version));
+                core::parking_queue_of(entry.parked, work_queue, core::features_of(in_.state.version));
             status.parked = {parking, messages_in(parking)};
         } else {
             status.parked = {"exchange " + entry.parked.exchange, std::nullopt};
@@ -178,7 +178,7 @@ telemetry::Status status_of(const StatusSources& sources) {
     return Composing(sources).all();
 }
 
-std::vector<telemetry::Depth> depths_of(const DepthWatch::Seen& seen) {
+std::vector<telemetry::Depth> depths_of(const QueueDepthPoller::Seen& seen) {
     std::vector<telemetry::Depth> depths;
     for (const auto& [queue, messages] : seen.messages) {
         const auto kept = seen.inventory.queues.find(queue);

@@ -14,10 +14,10 @@ namespace retryd::daemon {
 inline constexpr std::size_t most_queues_shown = 1'000;
 
 struct StatusSources {
-    Standing::Now standing;
+    DaemonState::Now state;
     const config::Settings& settings;
     telemetry::Counts counts;
-    DepthWatch::Seen seen;
+    QueueDepthPoller::Seen seen;
     History::Lately lately;
 };
 
@@ -25,6 +25,6 @@ struct StatusSources {
 telemetry::Status status_of(const StatusSources& sources);
 
 /// Those that are known at the moment.
-std::vector<telemetry::Depth> depths_of(const DepthWatch::Seen& seen);
+std::vector<telemetry::Depth> depths_of(const QueueDepthPoller::Seen& seen);
 
 }  // namespace retryd::daemon

@@ -21,7 +21,7 @@ core::Milliseconds Backoff::next(double dice) {
            core::Milliseconds{static_cast<core::Milliseconds::rep>(dice * static_cast<double>((full - half).count()))};
 }
 
-bool Faults::is_news(const std::string& broker, const std::string& fault) {
+bool ReportedFaults::is_news(const std::string& broker, const std::string& fault) {
     std::string& last = last_[broker];
     if (last == fault) return false;
     last = fault;
@@ -53,9 +53,9 @@ std::string name_of(const config::Endpoint& endpoint) {
 namespace {
 
 /// The brokers of one configuration, in turn, until it is replaced or a stop is requested.
-class Rounds {
+class ReconnectLoop {
   public:
-    explicit Rounds(const SessionContext& context)
+    explicit ReconnectLoop(const SessionContext& context)
         : context_(context), settings_(context.configuration.current()), backoff_(settings_->broker.reconnect) {}
 
     void run();
@@ -69,16 +69,16 @@ class Rounds {
     const SessionContext& context_;
     const std::shared_ptr<const config::Settings> settings_;
     Backoff backoff_;
-    Faults faults_;
+    ReportedFaults faults_;
 };
 
-void Rounds::run() {
+void ReconnectLoop::run() {
     const auto& endpoints = settings_->broker.endpoints;
     for (std::size_t turn = 0; !over(); turn = (turn + 1) % endpoints.size())
         try_one(endpoints[turn], turn + 1 == endpoints.size());
 }
 
-void Rounds::try_one(const config::Endpoint& endpoint, bool round_over) {
+void ReconnectLoop::try_one(const config::Endpoint& endpoint, bool round_over) {
     const auto begin = std::chrono::steady_clock::now();
     context_.watchdog.turned(std::chrono::time_point_cast<core::Milliseconds>(begin));
     try {
@@ -89,7 +89,8 @@ void Rounds::try_one(const config::Endpoint& endpoint, bool round_over) {
     }
 }
 
-void Rounds::after_fault(const config::Endpoint& endpoint, const amqp::Error& error, bool lasted, bool round_over) {
+void ReconnectLoop::after_fault(const config::Endpoint& endpoint, const amqp::Error& error, bool lasted,
+                                bool round_over) {
     // Only a session that lasted is a success: one that breaks at once, again and again, must not do so hot.
     if (lasted) {
         backoff_.reset();
@@ -99,13 +100,13 @@ void Rounds::after_fault(const config::Endpoint& endpoint, const amqp::Error& er
     const core::Milliseconds time = round_over ? backoff_.next(context_.dice()) : core::Milliseconds::zero();
     const std::string broker = name_of(endpoint);
     say(context_.log, faults_.is_news(broker, error.what()) ? LogLevel::error : LogLevel::debug, broker, error, time);
-    context_.http.standing().disconnected(broker, error.what(), amqp::consequence(error.kind()));
-    notify_ready(status_line(context_.http.standing().now()));
+    context_.http.state().disconnected(broker, error.what(), amqp::consequence(error.kind()));
+    notify_ready(status_line(context_.http.state().now()));
     wait(time);
 }
 
 /// A right configuration ends the wait: it may be what mends the fault.
-void Rounds::wait(core::Milliseconds time) const {
+void ReconnectLoop::wait(core::Milliseconds time) const {
     const auto until = std::chrono::steady_clock::now() + time;
     for (auto left = time; left > core::Milliseconds::zero();) {
         context_.watchdog.turned(steady_now());
@@ -125,7 +126,7 @@ void Rounds::wait(core::Milliseconds time) const {
 
 void supervise(const SessionContext& context) {
     while (!context.requests.stopping())
-        Rounds(context).run();
+        ReconnectLoop(context).run();
 }
 
 }  // namespace retryd::daemon

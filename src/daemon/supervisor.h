@@ -30,7 +30,7 @@ class Backoff {
 
 // Which faults have been said already: a lasting one is said once, and again only when it changes or has healed.
 
-class Faults {
+class ReportedFaults {
   public:
     /// Whether this is something new about that broker. Each broker of a list has a fault of its own.
     bool is_news(const std::string& broker, const std::string& fault);

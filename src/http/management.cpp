@@ -236,10 +236,10 @@ std::map<std::string, std::string> operator_policies_on(const Inquiry& inquiry, 
 
 }  // namespace
 
-admin::Governance ManagementClient::governance() const {
+admin::VhostPolicies ManagementClient::governance() const {
     const Inquiry inquiry(settings_, tls_, vhost_);
     const std::string vhost = percent_encoded(vhost_);
-    admin::Governance found;
+    admin::VhostPolicies found;
     found.version = version();
     found.operator_policies = policies_at(inquiry, "operator-policies/" + vhost);
     // The broker's statistics are seconds old; what is told without them is what is so now. Before 4.3 that leaves the
@@ -250,7 +250,7 @@ admin::Governance ManagementClient::governance() const {
         "queues/" + vhost + "?disable_stats=true&columns=name,type,arguments,exclusive,policy,operator_policy");
     if (!queues) throw Error(inquiry.no_vhost());
     for (const Json& item : *queues) {
-        admin::GovernedQueue queue{text_in(item, "name"),
+        admin::QueuePolicies queue{text_in(item, "name"),
                                    text_in(item, "type"),
                                    arguments_in(item),
                                    text_in(item, "policy"),

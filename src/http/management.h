@@ -42,7 +42,7 @@ class ManagementClient {
 
     core::BrokerVersion version() const;
     /// All queues and policies of the vhost. What an operator policy does may be 5 s old.
-    admin::Governance governance() const;
+    admin::VhostPolicies governance() const;
     /// Makes it, or changes the one of that name. The user needs the tag policymaker.
     void set_policy(const admin::BrokerPolicy& policy) const;
 

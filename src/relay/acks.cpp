@@ -2,13 +2,13 @@
 
 namespace retryd::relay {
 
-void Settlements::delivered(core::DeliveryTag tag) {
+void AckTracker::delivered(core::DeliveryTag tag) {
     if (states_.empty()) first_ = tag;
     states_.push_back(State::open);
     ++open_;
 }
 
-void Settlements::close(core::DeliveryTag tag, State state) {
+void AckTracker::close(core::DeliveryTag tag, State state) {
     if (tag < first_ || tag >= first_ + states_.size()) return;
     State& found = states_[static_cast<std::size_t>(tag - first_)];
     if (found != State::open) return;
@@ -17,15 +17,15 @@ void Settlements::close(core::DeliveryTag tag, State state) {
     if (state == State::to_ack) ++to_ack_;
 }
 
-void Settlements::ack(core::DeliveryTag tag) {
+void AckTracker::ack(core::DeliveryTag tag) {
     close(tag, State::to_ack);
 }
 
-void Settlements::settled(core::DeliveryTag tag) {
+void AckTracker::settled(core::DeliveryTag tag) {
     close(tag, State::done);
 }
 
-void Settlements::flush(Passage& passage) {
+void AckTracker::flush(PublishPort& port) {
     core::DeliveryTag up_to = 0;
     while (!states_.empty() && states_.front() != State::open) {
         if (states_.front() == State::to_ack) {
@@ -35,13 +35,13 @@ void Settlements::flush(Passage& passage) {
         states_.pop_front();
         ++first_;
     }
-    if (up_to != 0) passage.ack(up_to, true);
+    if (up_to != 0) port.ack(up_to, true);
 }
 
-void Settlements::flush_behind(Passage& passage) {
+void AckTracker::flush_behind(PublishPort& port) {
     for (std::size_t i = 0; to_ack_ > 0; ++i) {
         if (states_[i] != State::to_ack) continue;
-        passage.ack(first_ + i, false);
+        port.ack(first_ + i, false);
         states_[i] = State::done;
         --to_ack_;
     }

@@ -10,7 +10,7 @@
 namespace retryd::relay {
 
 /// Tags are those of one channel: 1, 2, 3 … without a gap, in the order of delivery.
-class Settlements {
+class AckTracker {
   public:
     void delivered(core::DeliveryTag tag);
 
@@ -22,14 +22,14 @@ class Settlements {
     void settled(core::DeliveryTag tag);
 
     /// One ack with `multiple` for the oldest deliveries, up to the first open one.
-    void flush(Passage& passage);
+    void flush(PublishPort& port);
 
     /// Acks to send that lie behind an open delivery.
     std::size_t behind() const { return to_ack_; }
 
     /// Acks those one by one. Not more often than needed: each is a command to a quorum queue, and those that queue up
     /// on their way are forgotten by the broker when the channel ends, so that their messages come again.
-    void flush_behind(Passage& passage);
+    void flush_behind(PublishPort& port);
 
     std::size_t open() const { return open_; }
 

@@ -24,9 +24,9 @@ enum class PublishResult {
 /// thrown by the implementation and end the session that owns both sides.
 ///
 /// What it takes to carry messages from one queue to another.
-class Passage {
+class PublishPort {
   public:
-    virtual ~Passage() = default;
+    virtual ~PublishPort() = default;
 
     /// Mandatory. The views need to live only until the call returns.
     virtual PublishResult publish(const core::Publication& publication) = 0;
@@ -36,7 +36,7 @@ class Passage {
 };
 
 /// And all that the daemon needs besides.
-class Broker : public Passage {
+class Broker : public PublishPort {
   public:
     /// The broker gives the message again. Sent as basic.nack: on 4.3 basic.reject would count towards a delivery
     /// limit.

@@ -5,11 +5,11 @@
 
 namespace retryd::relay {
 
-void Held::add(const core::Delivery& delivery) {
+void PausedDeliveries::add(const core::Delivery& delivery) {
     bytes_ += deliveries_.emplace_back(delivery).bytes();
 }
 
-void Held::clear() {
+void PausedDeliveries::clear() {
     deliveries_.clear();
     bytes_ = 0;
 }
@@ -21,12 +21,12 @@ core::Milliseconds backoff(int failures) {
     return std::min(first * (1 << doublings), longest);
 }
 
-void Requeues::add(core::SteadyTime due, core::DeliveryTag tag) {
+void DelayedRequeues::add(core::SteadyTime due, core::DeliveryTag tag) {
     heap_.push_back({due, tag});
     std::push_heap(heap_.begin(), heap_.end(), std::greater<>{});
 }
 
-std::optional<core::DeliveryTag> Requeues::take_due(core::SteadyTime now) {
+std::optional<core::DeliveryTag> DelayedRequeues::take_due(core::SteadyTime now) {
     if (heap_.empty() || heap_.front().due > now) return std::nullopt;
     const core::DeliveryTag tag = heap_.front().tag;
     std::pop_heap(heap_.begin(), heap_.end(), std::greater<>{});
@@ -34,19 +34,19 @@ std::optional<core::DeliveryTag> Requeues::take_due(core::SteadyTime now) {
     return tag;
 }
 
-std::optional<core::SteadyTime> Requeues::next() const {
+std::optional<core::SteadyTime> DelayedRequeues::next() const {
     if (heap_.empty()) return std::nullopt;
     return heap_.front().due;
 }
 
-bool Unroutable::note(std::uint64_t address, core::SteadyTime now) {
+bool UnroutableAddresses::note(std::uint64_t address, core::SteadyTime now) {
     constexpr core::Milliseconds tried_again_after{60'000};
     constexpr std::size_t most = 10'000;  // producers choose the keys
     if (until_.size() >= most) until_.clear();
     return until_.insert_or_assign(address, now + tried_again_after).second;
 }
 
-bool Unroutable::holds(std::uint64_t address, core::SteadyTime now) const {
+bool UnroutableAddresses::holds(std::uint64_t address, core::SteadyTime now) const {
     const auto found = until_.find(address);
     return found != until_.end() && now < found->second;
 }

@@ -13,7 +13,7 @@
 
 namespace retryd::relay {
 
-class Held {
+class PausedDeliveries {
   public:
     /// Copies it.
     void add(const core::Delivery& delivery);
@@ -46,7 +46,7 @@ class Held {
 /// How long after that many failures in a row: doubling from 1 s to 30 s.
 core::Milliseconds backoff(int failures);
 
-class Requeues {
+class DelayedRequeues {
   public:
     void add(core::SteadyTime due, core::DeliveryTag tag);
     /// One that is due, taken out; nothing when there is none.
@@ -65,7 +65,7 @@ class Requeues {
 // Where somebody else's exchange has led to no queue: not tried again for a while.
 
 /// By hash_of_address(): with the producer's routing key one exchange has many addresses, of which some may be fine.
-class Unroutable {
+class UnroutableAddresses {
   public:
     /// True when this is news.
     bool note(std::uint64_t address, core::SteadyTime now);

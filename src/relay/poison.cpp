@@ -15,12 +15,12 @@ constexpr core::Milliseconds longest_alone{60'000};
 
 }  // namespace
 
-void Suspects::raise(std::size_t deliveries) {
+void PoisonDetector::raise(std::size_t deliveries) {
     left_ = deliveries;
     until_.reset();
 }
 
-bool Suspects::on_tick(core::SteadyTime now) {
+bool PoisonDetector::on_tick(core::SteadyTime now) {
     if (!alone()) return false;
     if (!until_) until_ = now + longest_alone;
     if (now < *until_) return false;
@@ -28,26 +28,26 @@ bool Suspects::on_tick(core::SteadyTime now) {
     return true;
 }
 
-void Suspects::acquit(bool redelivered) {
+void PoisonDetector::clear(bool redelivered) {
     if (tried_) strikes_.erase(*tried_);
     if (tried_ == accused_) accused_.reset();
     tried_.reset();
     if (redelivered && left_ > 0) --left_;
 }
 
-void Suspects::found() {
+void PoisonDetector::found() {
     left_ = 0;
     accused_.reset();
     tried_.reset();
 }
 
-void Suspects::met_again(std::uint64_t digest) {
+void PoisonDetector::seen_again(std::uint64_t digest) {
     if (accused_ == digest) accused_.reset();
     tried_.reset();
     if (left_ > 0) --left_;
 }
 
-void Suspects::connection_broke(const Break& broke) {
+void PoisonDetector::connection_broke(const Break& broke) {
     if (alone() && broke.in_flight == 1 && tried_) {
         if (strikes_.size() >= most_strikes) strikes_.clear();
         strikes_[*tried_] += broke.provoked ? strike_with_error : strike_without_a_word;
@@ -60,7 +60,7 @@ void Suspects::connection_broke(const Break& broke) {
     until_.reset();
 }
 
-bool Suspects::condemned(std::uint64_t digest) const {
+bool PoisonDetector::is_poison(std::uint64_t digest) const {
     const auto strikes = strikes_.find(digest);
     return strikes != strikes_.end() && strikes->second >= enough;
 }

@@ -14,7 +14,7 @@
 namespace retryd::relay {
 
 /// Lives longer than a Relay: what closes a connection has to be recognised on the next.
-class Suspects {
+class PoisonDetector {
   public:
     /// So many deliveries were in flight when the broker broke off. From now on each publication waits for the one
     /// before, until so many redelivered ones came through or the time is over: another daemon may have got them.
@@ -26,11 +26,11 @@ class Suspects {
     /// A publication is under way alone; `digest` is its delivery's.
     void trying(std::uint64_t digest) { tried_ = digest; }
     /// It was confirmed. Those that were in flight then are redelivered; others do not count.
-    void acquit(bool redelivered);
+    void clear(bool redelivered);
     /// The guilty one has been found, and is dealt with.
     void found();
     /// One that is condemned() is dealt with again: the others remain suspect, for it may not have been the only one.
-    void met_again(std::uint64_t digest);
+    void seen_again(std::uint64_t digest);
 
     /// How a connection broke.
     struct Break {
@@ -42,7 +42,7 @@ class Suspects {
     void connection_broke(const Break& broke);
 
     /// Whether it has, alone, ended so many connections that it is not to be tried again.
-    bool condemned(std::uint64_t digest) const;
+    bool is_poison(std::uint64_t digest) const;
 
   private:
     std::size_t left_ = 0;

@@ -31,19 +31,19 @@ std::shared_ptr<const std::string> name_of(const std::shared_ptr<Route>& route) 
 
 }  // namespace
 
-Relay::Relay(std::shared_ptr<const core::Policy> policy, Surroundings surroundings, Broker& broker, Reporter& reporter,
-             Suspects& suspects)
+Relay::Relay(std::shared_ptr<const core::Policy> policy, SessionInfo session, Broker& broker, Reporter& reporter,
+             PoisonDetector& suspects)
     : policy_(policy),
-      surroundings_(std::move(surroundings)),
+      session_(std::move(session)),
       broker_(broker),
       reporter_(reporter),
-      suspects_(suspects),
-      routes_(std::move(policy), surroundings_.features) {}
+      poison_(suspects),
+      routes_(std::move(policy), session_.features) {}
 
 // ── The way of a message ────────────────────────────────────────────────────────────────────────────────────────
 
 void Relay::on_delivery(const core::Delivery& delivery, const core::Now& now) {
-    settlements_.delivered(delivery.tag);
+    acks_.delivered(delivery.tag);
     if (stopping_) return;
     if (paused_ || adopting_ || carry(delivery, now) == Step::wait) hold(delivery);
 }
@@ -52,14 +52,14 @@ Relay::Step Relay::carry(const core::Delivery& delivery, const core::Now& now) {
     const core::Table headers = delivery.message.properties.header_table();
     if (const auto queue = core::read_undelivered(headers)) return bring_home(delivery, *queue, now);
 
-    core::Story story{core::read_death(headers, policy_->error_queue), {}, surroundings_.connection_user};
+    core::Story story{core::read_death(headers, policy_->error_queue), {}, session_.connection_user};
     std::shared_ptr<Route> route;
     if (story.death) {
-        story.carried = core::read_carried(headers, story.death->queue);
+        story.carried = core::read_retry_history(headers, story.death->queue);
         route = routes_.of(story.death->queue);
     }
     const core::Decision decision =
-        core::decide(story.death, story.carried, route ? route->entry : nullptr, {now.wall, surroundings_.dice()});
+        core::decide(story.death, story.carried, route ? route->entry : nullptr, {now.wall, session_.dice()});
     if (std::holds_alternative<core::Drop>(decision)) return drop(delivery, story, *route);
     if (route && !work_queue_known(*route, now)) return Step::wait;
     if (route && route->existence == Existence::missing) {
@@ -107,7 +107,7 @@ bool Relay::takes(Target& target, const core::Delivery& delivery, const core::St
 }
 
 Relay::Step Relay::drop(const core::Delivery& delivery, const core::Story& story, const Route& route) {
-    settlements_.ack(delivery.tag);
+    acks_.ack(delivery.tag);
     reporter_.settled({Outcome::dropped, route.work_queue, "", reported_reason(story.death->reason), {}, {}, {}});
     if (route.existence == Existence::unasked) routes_.forget(route);  // forged names must not fill the memory
     return Step::done;
@@ -116,12 +116,12 @@ Relay::Step Relay::drop(const core::Delivery& delivery, const core::Story& story
 /// Its delay is over, but the return exchange did not know its work queue: bound again, it goes home at once.
 Relay::Step Relay::bring_home(const core::Delivery& delivery, std::string_view work_queue, const core::Now& now) {
     const core::Story story{
-        {}, core::read_carried(delivery.message.properties.header_table(), work_queue), surroundings_.connection_user};
+        {}, core::read_retry_history(delivery.message.properties.header_table(), work_queue), session_.connection_user};
     const auto park_as = [&](core::ParkReason reason) {
         return park(delivery, story, nullptr, {reason, story.carried.attempt}, now);
     };
     if (core::match(*policy_, work_queue) == nullptr) return park_as(core::ParkReason::no_entry);
-    if (!surroundings_.declare) return park_as(core::ParkReason::unpublishable);
+    if (!session_.declare) return park_as(core::ParkReason::unpublishable);
     const auto [known, is_new] = undelivered_.try_emplace(std::string{work_queue}, Existence::asking);
     if (is_new) bind_home(work_queue);
     switch (known->second) {
@@ -146,8 +146,8 @@ Relay::Step Relay::bring_home(const core::Delivery& delivery, std::string_view w
 Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& composed, const core::Story& story,
                            Pending pending) {
     const std::string_view work_queue = pending.work_queue ? std::string_view{*pending.work_queue} : "";
-    if (suspects_.alone()) {
-        if (!in_flight_.empty()) return Step::wait;
+    if (poison_.alone()) {
+        if (!unconfirmed_.empty()) return Step::wait;
         if (!may_be_tried(delivery, work_queue, pending.sent_at)) return Step::done;
     }
     const Target& to = *pending.target;
@@ -159,7 +159,7 @@ Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& 
     sending_ = false;
     switch (result) {
         case PublishResult::sent:
-            in_flight_.add(std::move(pending));
+            unconfirmed_.add(std::move(pending));
             return Step::done;
         case PublishResult::would_block:
             paused_ = true;
@@ -173,15 +173,15 @@ Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& 
 
 void Relay::on_confirm(PublishSeq seq, bool multiple, bool acked, const core::Now& now) {
     confirmed_.clear();
-    in_flight_.confirm(seq, multiple, confirmed_);
-    const bool alone = suspects_.alone();
+    unconfirmed_.confirm(seq, multiple, confirmed_);
+    const bool alone = poison_.alone();
     for (const Pending& pending : confirmed_)
         settle(pending, acked, now);
     if (alone) carry_held(now);  // the next one's turn
 }
 
 void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
-    suspects_.acquit(pending.redelivered);
+    poison_.clear(pending.redelivered);
     publishing_failures_ = 0;
     any_confirmed_ = true;
     if (!acked) return requeue_later(pending, RequeueCause::nacked, now);
@@ -194,12 +194,12 @@ void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
     }
     reporter_.settled({pending.outcome, pending.work_queue ? std::string_view{*pending.work_queue} : "", target.name,
                        pending.reason, target.delay, now.steady - pending.sent_at, target.role});
-    settlements_.ack(pending.tag);
+    acks_.ack(pending.tag);
 }
 
 void Relay::flush(const core::Now& now) {
-    settlements_.flush(broker_);
-    if (settlements_.behind() == 0) {
+    acks_.flush(broker_);
+    if (acks_.behind() == 0) {
         late_acks_due_.reset();
     } else if (!late_acks_due_) {
         late_acks_due_ = now.steady + late_acks_after;
@@ -209,8 +209,8 @@ void Relay::flush(const core::Now& now) {
 }
 
 void Relay::flush_all() {
-    settlements_.flush(broker_);
-    settlements_.flush_behind(broker_);
+    acks_.flush(broker_);
+    acks_.flush_behind(broker_);
     late_acks_due_.reset();
 }
 
@@ -243,7 +243,7 @@ Named exchange_in(std::string_view why) {
 }  // namespace
 
 void Relay::on_unreadable_delivery(core::DeliveryTag tag, const core::Now& now) {
-    settlements_.delivered(tag);
+    acks_.delivered(tag);
     if (stopping_) return;
     dead_letter(tag, "", "its headers nest too deep to be read", now.steady);
 }
@@ -251,18 +251,18 @@ void Relay::on_unreadable_delivery(core::DeliveryTag tag, const core::Now& now) 
 /// Where nothing may be declared nobody knows whether the error queue dead-letters at all: then the message stays.
 void Relay::dead_letter(core::DeliveryTag tag, std::string_view work_queue, std::string_view why,
                         core::SteadyTime now) {
-    if (!surroundings_.declare) {
+    if (!session_.declare) {
         requeues_.add(now + stuck_for, tag);
         return reporter_.stuck(work_queue, why, stuck_for);
     }
     broker_.dead_letter(tag);
-    settlements_.settled(tag);
+    acks_.settled(tag);
     reporter_.dead_lettered(work_queue, why);
 }
 
 void Relay::on_returned(std::string_view exchange, std::string_view routing_key, const core::Now& now) {
     const std::uint64_t address = hash_of_address(exchange, routing_key);
-    for (const std::shared_ptr<Target>& target : in_flight_.mark_returned(address)) {
+    for (const std::shared_ptr<Target>& target : unconfirmed_.mark_returned(address)) {
         if (target->role != Role::parking_exchange) {
             // Declared again when needed.
             if (target->state == Target::State::ready) target->state = Target::State::unknown;
@@ -287,10 +287,10 @@ void Relay::requeue_later(const Pending& pending, RequeueCause cause, const core
 }
 
 void Relay::on_tick(const core::Now& now) {
-    if (suspects_.on_tick(now.steady)) carry_held(now);
+    if (poison_.on_tick(now.steady)) carry_held(now);
     while (const auto tag = requeues_.take_due(now.steady)) {
         broker_.requeue(*tag);
-        settlements_.settled(*tag);
+        acks_.settled(*tag);
     }
     for (const auto& binding : routes_.error_bindings())
         usable(*binding, now);
@@ -300,7 +300,7 @@ void Relay::on_tick(const core::Now& now) {
 /// Without the catch-all some deliveries can only wait: when it is to be asked for again.
 std::optional<core::SteadyTime> Relay::catch_all_due() const {
     const Target& catch_all = *routes_.catch_all();
-    if (held_.empty() || catch_all.state != Target::State::refused) return std::nullopt;
+    if (paused_deliveries_.empty() || catch_all.state != Target::State::refused) return std::nullopt;
     return catch_all.refused_until;
 }
 
@@ -319,12 +319,13 @@ std::optional<core::SteadyTime> Relay::next_tick() const {
 
 /// While one has to be tried alone the others would only ask the broker again and again for what they need.
 bool Relay::may_carry() const {
-    return !paused_ && !adopting_ && !stopping_ && (in_flight_.empty() || !suspects_.alone());
+    return !paused_ && !adopting_ && !stopping_ && (unconfirmed_.empty() || !poison_.alone());
 }
 
 void Relay::carry_held(const core::Now& now) {
     if (!may_carry()) return;
-    held_.carry([&](const core::Delivery& delivery) { return !paused_ && carry(delivery, now) == Step::done; });
+    paused_deliveries_.carry(
+        [&](const core::Delivery& delivery) { return !paused_ && carry(delivery, now) == Step::done; });
 }
 
 void Relay::resume(const core::Now& now) {
@@ -334,25 +335,25 @@ void Relay::resume(const core::Now& now) {
 
 void Relay::stop() {
     stopping_ = true;
-    held_.clear();
+    paused_deliveries_.clear();
 }
 
 // ── What the broker chokes on ───────────────────────────────────────────────────────────────────────────────────
 
 void Relay::on_publishing_closed(int code, std::string_view why, const core::Now& now) {
-    const std::vector<Pending> lost = in_flight_.abandon();
+    const std::vector<Pending> lost = unconfirmed_.abandon();
     const bool about_exchange = code == core::reply_code::access_refused || code == core::reply_code::not_found;
     if (lost.size() == 1 && !about_exchange) {
         const Pending& guilty = lost.front();
         // Where it stays it is met again, and must not clear those beside it each time.
-        surroundings_.declare ? suspects_.found() : suspects_.acquit(guilty.redelivered);
+        session_.declare ? poison_.found() : poison_.clear(guilty.redelivered);
         dead_letter(guilty.tag, guilty.work_queue ? *guilty.work_queue : "", why, now.steady);
         return carry_held(now);
     }
     if (about_exchange) {
         blame_exchange(code, why, now);
     } else {
-        suspects_.raise(lost.size());
+        poison_.raise(lost.size());
     }
     const Milliseconds delay = backoff(++publishing_failures_);
     for (const Pending& pending : lost) {
@@ -375,18 +376,18 @@ void Relay::blame_exchange(int code, std::string_view why, const core::Now& now)
 }
 
 void Relay::on_connection_lost(bool provoked) {
-    const std::size_t come_again = settlements_.open() + settlements_.behind();
-    suspects_.connection_broke({in_flight_.size() + (sending_ ? 1 : 0), come_again, provoked, any_confirmed_});
+    const std::size_t come_again = acks_.open() + acks_.behind();
+    poison_.connection_broke({unconfirmed_.size() + (sending_ ? 1 : 0), come_again, provoked, any_confirmed_});
 }
 
 /// False: it has ended enough connections, and is dealt with.
 bool Relay::may_be_tried(const core::Delivery& delivery, std::string_view work_queue, core::SteadyTime now) {
     const std::uint64_t digest = core::digest(delivery.message);
-    if (!suspects_.condemned(digest)) {
-        suspects_.trying(digest);
+    if (!poison_.is_poison(digest)) {
+        poison_.trying(digest);
         return true;
     }
-    suspects_.met_again(digest);
+    poison_.seen_again(digest);
     dead_letter(delivery.tag, work_queue, "each time it was published the broker ended the connection", now);
     return false;
 }
@@ -420,7 +421,7 @@ void Relay::start() {
         if (!core::is_glob(entry.match)) {
             const auto route = routes_.of(entry.match);
             declare_all(*route);
-            if (route->shared() && surroundings_.declare) bind_home(route->work_queue);
+            if (route->shared() && session_.declare) bind_home(route->work_queue);
         } else if (entry.ladder.return_path == core::ReturnPath::headers) {
             Route any;  // a shared rung is the same for all work queues
             any.entry = &entry;
@@ -499,7 +500,7 @@ bool Relay::work_queue_known(Route& route, const core::Now& now) {
     const bool ask_again = route.existence == Existence::refused && now.steady >= route.refused_until;
     if (route.existence == Existence::unasked || ask_again) {
         route.existence = Existence::asking;
-        if (route.shared() && surroundings_.declare) {
+        if (route.shared() && session_.declare) {
             bind_home(route.work_queue);
         } else {
             broker_.check(route.work_queue);
@@ -520,7 +521,7 @@ void Relay::learn(Route& route, Existence answer, const core::Now& now) {
     // Of an exact name the operator says that it exists: its messages may wait on their rung until it does.
     if (exact && answer == Existence::missing) answer = Existence::exists;
     // Without a permission to look it is taken to be there; without one to bind, no message would find home.
-    if (!(route.shared() && surroundings_.declare) && answer == Existence::refused) answer = Existence::exists;
+    if (!(route.shared() && session_.declare) && answer == Existence::refused) answer = Existence::exists;
     route.existence = answer;
     route.refused_until = now.steady + refused_for;
     if (answer == Existence::exists) declare_all(route);

@@ -30,7 +30,7 @@
 namespace retryd::relay {
 
 /// What a session finds: what that broker can do, who we are there, and the dice.
-struct Surroundings {
+struct SessionInfo {
     core::BrokerFeatures features;
     std::string connection_user;
     core::Dice dice;
@@ -40,8 +40,8 @@ struct Surroundings {
 class Relay {
   public:
     /// `broker`, `reporter` and `suspects` must outlive the Relay; the last one outlives the connection.
-    Relay(std::shared_ptr<const core::Policy> policy, Surroundings surroundings, Broker& broker, Reporter& reporter,
-          Suspects& suspects);
+    Relay(std::shared_ptr<const core::Policy> policy, SessionInfo session, Broker& broker, Reporter& reporter,
+          PoisonDetector& suspects);
 
     /// Declares what is known to be needed before any message comes: for entries with an exact name, for shared
     /// ladders, for the dead-letter exchanges of others.
@@ -77,7 +77,7 @@ class Relay {
     void resume(const core::Now& now);
     bool paused() const { return paused_; }
 
-    /// Requeues what is due, asks again for what was refused.
+    /// DelayedRequeues what is due, asks again for what was refused.
     void on_tick(const core::Now& now);
     /// When on_tick has something to do next.
     std::optional<core::SteadyTime> next_tick() const;
@@ -92,10 +92,10 @@ class Relay {
     void stop();
 
     /// Published and not confirmed yet.
-    std::size_t in_flight() const { return in_flight_.size(); }
+    std::size_t in_flight() const { return unconfirmed_.size(); }
     /// When the oldest of those was sent.
-    std::optional<core::SteadyTime> unconfirmed_since() const { return in_flight_.oldest(); }
-    std::size_t held_bytes() const { return held_.bytes(); }
+    std::optional<core::SteadyTime> unconfirmed_since() const { return unconfirmed_.oldest(); }
+    std::size_t held_bytes() const { return paused_deliveries_.bytes(); }
 
   private:
     enum class Step { done, wait };
@@ -120,7 +120,7 @@ class Relay {
     void refuse(Target& target, std::string_view why, const core::Now& now);
     void report_healed(Target& target);
     void blame_exchange(int code, std::string_view why, const core::Now& now);
-    void hold(const core::Delivery& delivery) { held_.add(delivery); }
+    void hold(const core::Delivery& delivery) { paused_deliveries_.add(delivery); }
     bool may_carry() const;
     void carry_held(const core::Now& now);
     std::optional<core::SteadyTime> catch_all_due() const;
@@ -136,20 +136,20 @@ class Relay {
     void declare_all(Route& route);
 
     std::shared_ptr<const core::Policy> policy_;
-    Surroundings surroundings_;
+    SessionInfo session_;
     Broker& broker_;
     Reporter& reporter_;
-    Suspects& suspects_;
+    PoisonDetector& poison_;
     Routes routes_;
-    InFlight in_flight_;
-    Settlements settlements_;
-    Held held_;
-    Requeues requeues_;
+    Unconfirmed unconfirmed_;
+    AckTracker acks_;
+    PausedDeliveries paused_deliveries_;
+    DelayedRequeues requeues_;
     /// Work queues that a shared rung did not find, being bound again: the answer holds for the messages that wait for
     /// it, not for later ones, which would go round and round if the queue were deleted again.
     std::map<std::string, Existence, std::less<>> undelivered_;
     std::set<std::string, std::less<>> binding_;  // work queues whose binding has been asked for and not answered
-    Unroutable unroutable_;                       // addresses of parking exchanges that led to no queue
+    UnroutableAddresses unroutable_;              // addresses of parking exchanges that led to no queue
     std::set<std::string, std::less<>> unbound_;  // bindings whose refusal has been reported
     std::optional<core::SteadyTime> late_acks_due_;
     int publishing_failures_ = 0;  // closed publishing channels in a row, for the backoff

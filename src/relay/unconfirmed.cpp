@@ -11,20 +11,20 @@ std::uint64_t hash_of_address(std::string_view exchange, std::string_view routin
     return both[0] * 31 + both[1];
 }
 
-PublishSeq InFlight::add(Pending pending) {
+PublishSeq Unconfirmed::add(Pending pending) {
     pending_.push_back(std::move(pending));
     ++unsettled_;
     return first_ + pending_.size() - 1;
 }
 
-void InFlight::settle(Pending& pending, std::vector<Pending>& settled) {
+void Unconfirmed::settle(Pending& pending, std::vector<Pending>& settled) {
     if (pending.settled) return;
     settled.push_back(std::move(pending));
     pending.settled = true;
     --unsettled_;
 }
 
-void InFlight::confirm(PublishSeq seq, bool multiple, std::vector<Pending>& settled) {
+void Unconfirmed::confirm(PublishSeq seq, bool multiple, std::vector<Pending>& settled) {
     if (seq < first_ || seq >= first_ + pending_.size()) return;
     const auto last = static_cast<std::size_t>(seq - first_);
     for (std::size_t i = multiple ? 0 : last; i <= last; ++i)
@@ -35,7 +35,7 @@ void InFlight::confirm(PublishSeq seq, bool multiple, std::vector<Pending>& sett
     }
 }
 
-std::vector<Pending> InFlight::abandon() {
+std::vector<Pending> Unconfirmed::abandon() {
     std::vector<Pending> unsettled;
     for (std::size_t i = 0; i < pending_.size(); ++i) {
         if (!pending_[i].settled) unsettled.push_back(std::move(pending_[i]));
@@ -46,12 +46,12 @@ std::vector<Pending> InFlight::abandon() {
     return unsettled;
 }
 
-std::optional<core::SteadyTime> InFlight::oldest() const {
+std::optional<core::SteadyTime> Unconfirmed::oldest() const {
     if (empty()) return std::nullopt;
     return pending_.front().sent_at;  // those at the front are unsettled: confirm() takes the settled ones off
 }
 
-std::vector<std::shared_ptr<Target>> InFlight::mark_returned(std::uint64_t published_as) {
+std::vector<std::shared_ptr<Target>> Unconfirmed::mark_returned(std::uint64_t published_as) {
     std::vector<std::shared_ptr<Target>> targets;
     for (std::size_t i = 0; i < pending_.size(); ++i) {
         Pending& pending = pending_[i];

@@ -39,7 +39,7 @@ struct Pending {
 
 /// Publications in the order of their sequence numbers. Confirms come out of order and coalesced (`multiple`); every
 /// publication is settled once, numbers that are unknown or settled are ignored.
-class InFlight {
+class Unconfirmed {
   public:
     /// Returns the number that the broker will confirm it under.
     PublishSeq add(Pending pending);

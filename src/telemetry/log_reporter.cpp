@@ -15,7 +15,7 @@ constexpr std::size_t most_kinds = 1'000;
 
 }  // namespace
 
-std::optional<std::int64_t> Seldom::may_say(const std::string& what, core::SteadyTime now) {
+std::optional<std::int64_t> LogRateLimiter::may_say(const std::string& what, core::SteadyTime now) {
     if (said_.size() >= most_kinds) said_.clear();
     const auto [found, is_new] = said_.try_emplace(what, Said{now, 0});
     Said& said = found->second;
@@ -147,23 +147,23 @@ core::SteadyTime LogReporter::steady_now() {
 }
 
 void LogReporter::dead_lettered(std::string_view work_queue, std::string_view why) {
-    say_seldom(LogLevel::warning, "dead_lettered",
-               "a message " + from(work_queue) + " cannot be published again: " + std::string{why} +
-                   ". The broker moves it to the catch-all queue as it is; look at it there",
-               work_queue, why);
+    say_limited(LogLevel::warning, "dead_lettered",
+                "a message " + from(work_queue) + " cannot be published again: " + std::string{why} +
+                    ". The broker moves it to the catch-all queue as it is; look at it there",
+                work_queue, why);
 }
 
 void LogReporter::stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) {
-    say_seldom(LogLevel::error, "stuck",
-               "a message " + from(work_queue) + " cannot be published again: " + std::string{why} +
-                   ". With `declare: false` retryd does not know whether the error queue would dead-letter it, so it "
-                   "stays there, and is tried again every " +
-                   core::format_duration(delay) + ". Take it out by hand",
-               work_queue, why);
+    say_limited(LogLevel::error, "stuck",
+                "a message " + from(work_queue) + " cannot be published again: " + std::string{why} +
+                    ". With `declare: false` retryd does not know whether the error queue would dead-letter it, so it "
+                    "stays there, and is tried again every " +
+                    core::format_duration(delay) + ". Take it out by hand",
+                work_queue, why);
 }
 
-void LogReporter::say_seldom(LogLevel level, std::string_view event, const std::string& message,
-                             std::string_view work_queue, std::string_view why) {
+void LogReporter::say_limited(LogLevel level, std::string_view event, const std::string& message,
+                              std::string_view work_queue, std::string_view why) {
     const std::string kind = std::string{event}.append(1, '\n').append(work_queue).append(1, '\n').append(why);
     const auto silent = seldom_.may_say(kind, clock_());
     const bool more = silent && *silent > 0;

@@ -18,7 +18,7 @@ namespace retryd::telemetry {
 
 // What happens to single messages but has to be said: once a minute at most, with how often it happened in between.
 
-class Seldom {
+class LogRateLimiter {
   public:
     /// How often it has happened in silence since it was said last, if it may be said again now.
     std::optional<std::int64_t> may_say(const std::string& what, core::SteadyTime now);
@@ -49,12 +49,12 @@ class LogReporter : public relay::Reporter {
   private:
     static core::SteadyTime steady_now();
     /// Of a single message, so at debug; the first of a kind, and one a minute, at `level`.
-    void say_seldom(config::LogLevel level, std::string_view event, const std::string& message,
-                    std::string_view work_queue, std::string_view why);
+    void say_limited(config::LogLevel level, std::string_view event, const std::string& message,
+                     std::string_view work_queue, std::string_view why);
 
     Log& log_;
     Clock clock_;
-    Seldom seldom_;
+    LogRateLimiter seldom_;
     /// Queues and exchanges that do not take messages at the moment, said already.
     std::map<std::string, relay::RequeueCause, std::less<>> failing_;
 };

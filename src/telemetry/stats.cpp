@@ -85,29 +85,29 @@ std::size_t index_of(relay::RequeueCause cause) {
 
 }  // namespace
 
-void Tally::settled(const relay::Settled& message) {
+void MessageStats::settled(const relay::Settled& message) {
     count(message);
     if (message.outcome != relay::Outcome::dropped) confirms_.add(message.confirm_time);
 }
 
-void Tally::dead_lettered(std::string_view work_queue, std::string_view) {
+void MessageStats::dead_lettered(std::string_view work_queue, std::string_view) {
     count({relay::Outcome::parked, work_queue, "", dead_lettered_reason, {}, {}, relay::Role::parking});
 }
 
-void Tally::stuck(std::string_view, std::string_view, core::Milliseconds) {
+void MessageStats::stuck(std::string_view, std::string_view, core::Milliseconds) {
     add_one(requeued_[stuck_cause]);
 }
 
-void Tally::requeued(relay::Role, std::string_view, relay::RequeueCause cause, core::Milliseconds) {
+void MessageStats::requeued(relay::Role, std::string_view, relay::RequeueCause cause, core::Milliseconds) {
     add_one(requeued_[index_of(cause)]);
 }
 
-void Tally::expect(const std::vector<std::string>& work_queues) {
+void MessageStats::expect(const std::vector<std::string>& work_queues) {
     for (const std::string& work_queue : work_queues)
         queue(work_queue);
 }
 
-void Tally::count(const relay::Settled& message) {
+void MessageStats::count(const relay::Settled& message) {
     add_one(totals_[static_cast<std::size_t>(message.outcome)]);
     Queue& queue = this->queue(message.work_queue.empty() ? no_queue : message.work_queue);
     relay::Settled counted = message;
@@ -116,7 +116,7 @@ void Tally::count(const relay::Settled& message) {
     add_one(queue.last->counter);
 }
 
-Tally::Queue& Tally::queue(std::string_view work_queue) {
+MessageStats::Queue& MessageStats::queue(std::string_view work_queue) {
     if (const auto known = queues_.find(work_queue); known != queues_.end()) return known->second;
     if (queues_.size() >= most_work_queues && work_queue != other_queues && work_queue != no_queue)
         return queue(other_queues);
@@ -126,7 +126,7 @@ Tally::Queue& Tally::queue(std::string_view work_queue) {
     return added;
 }
 
-Tally::Series& Tally::series(Queue& queue, const relay::Settled& message) {
+MessageStats::Series& MessageStats::series(Queue& queue, const relay::Settled& message) {
     const auto known = std::find_if(queue.series.begin(), queue.series.end(),
                                     [&](const Series& series) { return goes_the_way_of(message, series.count); });
     if (known != queue.series.end()) return *known;
@@ -136,7 +136,7 @@ Tally::Series& Tally::series(Queue& queue, const relay::Settled& message) {
     return added;
 }
 
-Counts Tally::counts() const {
+Counts MessageStats::counts() const {
     Counts counts;
     {
         const std::lock_guard lock(mutex_);
@@ -155,11 +155,11 @@ Counts Tally::counts() const {
     counts.confirms = confirms_.histogram();
     for (std::size_t i = 0; i < requeued_.size(); ++i)
         counts.requeued[i] = requeued_[i].load(std::memory_order_relaxed);
-    counts.in_flight = in_flight_.load(std::memory_order_relaxed);
+    counts.in_flight = unconfirmed_.load(std::memory_order_relaxed);
     return counts;
 }
 
-Totals Tally::totals() const {
+Totals MessageStats::totals() const {
     const auto of = [&](relay::Outcome outcome) {
         return totals_[static_cast<std::size_t>(outcome)].load(std::memory_order_relaxed);
     };

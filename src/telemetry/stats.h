@@ -86,7 +86,7 @@ struct Totals {
     std::uint64_t dropped = 0;
 };
 
-class Tally : public relay::Reporter {
+class MessageStats : public relay::Reporter {
   public:
     void settled(const relay::Settled& message) override;
     void dead_lettered(std::string_view work_queue, std::string_view why) override;
@@ -97,7 +97,7 @@ class Tally : public relay::Reporter {
     void healed(relay::Role, std::string_view) override {}
 
     /// Published and not confirmed yet. By the thread that reports.
-    void in_flight(std::size_t messages) { in_flight_.store(messages, std::memory_order_relaxed); }
+    void in_flight(std::size_t messages) { unconfirmed_.store(messages, std::memory_order_relaxed); }
     /// These have a place of their own, whatever comes. By the thread that reports.
     void expect(const std::vector<std::string>& work_queues);
 
@@ -130,7 +130,7 @@ class Tally : public relay::Reporter {
     std::unordered_map<std::string, Queue, Hash, std::equal_to<>> queues_;
     std::array<Counter, 4> totals_{};  // by relay::Outcome
     std::array<Counter, requeue_causes.size()> requeued_{};
-    Counter in_flight_{0};
+    Counter unconfirmed_{0};
     ConfirmTimes confirms_;
 };
 

@@ -6,7 +6,7 @@
 namespace retryd::admin::attachment_test {
 namespace {
 
-using State = Standing::State;
+using State = AttachState::State;
 using Names = std::vector<std::string>;
 
 constexpr const char* ours = "\"retryd.errors\"";
@@ -20,11 +20,11 @@ struct World : retryd::test::FakePolicies {
             policy.entries.push_back({.match = match, .parked = {.queue = "{queue}.parked"}});
     }
 
-    Attachment look() const { return attachment(policy, governance()); }
+    AttachPlan look() const { return attachment(policy, governance()); }
 
     /// Does what is drafted, after which nothing may be left to do; the draft.
-    Attachment attach() {
-        Attachment draft = look();
+    AttachPlan attach() {
+        AttachPlan draft = look();
         for (const PolicyChange& change : draft.changes)
             set(change.after);
         CHECK(look().changes.empty());
@@ -32,8 +32,8 @@ struct World : retryd::test::FakePolicies {
     }
 
     State state_of(const std::string& queue) const { return standing_of(queue).state; }
-    Standing standing_of(const std::string& queue) const {
-        for (const Standing& standing : look().queues) {
+    AttachState standing_of(const std::string& queue) const {
+        for (const AttachState& standing : look().queues) {
             if (standing.queue == queue) return standing;
         }
         FAIL("no standing of " << queue);
@@ -63,7 +63,7 @@ TEST_CASE("attachment: classic queues without a policy get one together") {
     w.add("email", "classic");
     w.add("sms", "classic");
     w.add("other", "classic");
-    const Attachment draft = w.attach();
+    const AttachPlan draft = w.attach();
     REQUIRE(draft.changes.size() == 1);
     CHECK(draft.changes[0].after ==
           BrokerPolicy{"retryd.errors", "^(email|sms)$", "queues", {{"dead-letter-exchange", ours}}, 0});
@@ -78,7 +78,7 @@ TEST_CASE("attachment: quorum queues dead-letter at-least-once, in a policy that
     World w({"*"});
     w.add("paid", "quorum");
     w.add("email", "classic");
-    const Attachment draft = w.attach();
+    const AttachPlan draft = w.attach();
     REQUIRE(draft.changes.size() == 2);
     CHECK(w.on("paid") == at_least_once);
     CHECK(w.on("email") == core::Definition{{"dead-letter-exchange", ours}});
@@ -102,7 +102,7 @@ TEST_CASE("attachment: a policy that applies to work queues alone is changed, an
     w.add("sms", "classic");
     const BrokerPolicy team{"team", "^(email|sms)", "all", {{"max-length", "1000"}}, 7};
     w.set(team);
-    const Attachment draft = w.attach();
+    const AttachPlan draft = w.attach();
     REQUIRE(draft.changes.size() == 1);
     BrokerPolicy after = team;
     after.definition["dead-letter-exchange"] = ours;
@@ -118,7 +118,7 @@ TEST_CASE("attachment: a policy that applies to other queues, too, is copied for
     w.add("other", "classic");
     const BrokerPolicy all{"all", ".*", "queues", {{"max-length", "1000"}, {"expires", "60000"}}, 3};
     w.set(all);
-    const Attachment draft = w.attach();
+    const AttachPlan draft = w.attach();
     REQUIRE(draft.changes.size() == 1);
     core::Definition copy = all.definition;
     copy["dead-letter-exchange"] = ours;
@@ -137,7 +137,7 @@ TEST_CASE("attachment: one more queue under the same policy joins the copy") {
     w.set({"all", ".*", "queues", {{"max-length", "1000"}}, 0});
     w.attach();
     w.add("sms", "classic");
-    const Attachment draft = w.attach();
+    const AttachPlan draft = w.attach();
     const auto change = std::find_if(draft.changes.begin(), draft.changes.end(),
                                      [](const PolicyChange& each) { return each.after.name == "retryd.errors-all"; });
     REQUIRE(change != draft.changes.end());
@@ -165,7 +165,7 @@ TEST_CASE("attachment: the general policy stands below all others, so that none 
     World w({"webhook.*"});
     w.set({"all", "^webhook\\.big", "queues", {{"max-length", "1000"}}, 0});
     w.add("webhook.a", "classic");
-    const Attachment draft = w.attach();
+    const AttachPlan draft = w.attach();
     REQUIRE(draft.changes.size() == 1);
     CHECK(draft.changes[0].after.priority == -1);
     CHECK(says(draft.changes[0], "also for queues made later"));
@@ -185,7 +185,7 @@ TEST_CASE("attachment: a policy of the same priority that comes later takes noth
     CHECK(w.look().changes.empty());  // the one that was there first is in effect
     std::reverse(w.policies.begin(), w.policies.end());
     CHECK(w.state_of("email") == State::to_attach);
-    const Attachment draft = w.attach();
+    const AttachPlan draft = w.attach();
     REQUIRE(draft.changes.size() == 1);
     CHECK(says(draft.changes[0], "a copy of policy 'all', which stands no higher than 'retryd.errors': "));
     CHECK(w.exchange_of("email") == ours);
@@ -196,7 +196,7 @@ TEST_CASE("attachment: a dead-letter exchange elsewhere is replaced, and what th
     World w({"email"});
     w.add("email", "classic");
     w.set({"team", "^email$", "queues", {{"dead-letter-exchange", "\"team.dlx\""}, {"max-length", "5"}}, 0});
-    const Attachment draft = w.attach();
+    const AttachPlan draft = w.attach();
     REQUIRE(draft.changes.size() == 1);
     CHECK(says(draft.changes[0], "dead letters of these queues go to exchange \"team.dlx\" now, and no longer will"));
     CHECK(says(draft.changes[0], "parked: {exchange: \"team.dlx\"}"));
@@ -294,7 +294,7 @@ TEST_CASE("attachment: a general policy that somebody extended keeps what was ad
     w.add("sms", "classic");
     w.add("gone", "classic");
     w.set({"retryd.errors", "^(email|gone)$", "queues", {{"max-length", "9"}, {"dead-letter-exchange", ours}}, 5});
-    const Attachment draft = w.attach();
+    const AttachPlan draft = w.attach();
     REQUIRE(draft.changes.size() == 1);
     CHECK(draft.changes[0].after.priority == 5);
     CHECK(draft.changes[0].after.pattern == "^(email|sms)$");
@@ -312,7 +312,7 @@ TEST_CASE("attachment: a general policy that others stand below takes no queue f
     const core::Definition limit{{"max-length", "1000"}};
     w.set({"limit", "^hook\\.", "queues", limit, -2});
     w.policy.entries.push_back({.match = "hook.*", .parked = {.queue = "{queue}.parked"}});
-    const Attachment draft = w.attach();
+    const AttachPlan draft = w.attach();
     CHECK(w.on("hook.fixed") == limit);
     CHECK(w.on("hook.made") == limit);
     CHECK(w.on("hook.a") == core::Definition{{"dead-letter-exchange", ours}, {"max-length", "1000"}});
@@ -327,7 +327,7 @@ TEST_CASE("attachment: a policy that classic queues made later would no longer t
     w.add("team.paid", "quorum");
     const BrokerPolicy team{"team", "^team\\.", "queues", {{"message-ttl", "60000"}}, 0};
     w.set(team);
-    const Attachment draft = w.attach();
+    const AttachPlan draft = w.attach();
     REQUIRE(draft.changes.size() == 2);
     CHECK(draft.changes[1].after.name == "retryd.errors-team");
     CHECK(says(draft.changes[1], "a copy of policy 'team', which no classic queue made later would take"));
@@ -341,7 +341,7 @@ TEST_CASE("attachment: a policy for quorum queues alone is changed for them") {
     World w({"paid"});
     w.add("paid", "quorum");
     w.set({"team", "^paid$", "quorum_queues", {{"message-ttl", "60000"}}, 0});
-    const Attachment draft = w.attach();
+    const AttachPlan draft = w.attach();
     REQUIRE(draft.changes.size() == 1);
     CHECK(draft.changes[0].after.name == "team");
 }
@@ -350,7 +350,7 @@ TEST_CASE("attachment: a queue that gets a policy above the general one stays in
     World w({"paid", "hook.*"});
     w.attach();
     w.add("paid", "quorum");
-    const Attachment draft = w.attach();
+    const AttachPlan draft = w.attach();
     REQUIRE(draft.changes.size() == 1);
     CHECK(draft.changes[0].after.name == "retryd.errors-queues");
     CHECK(w.on("paid") == at_least_once);

@@ -6,7 +6,7 @@
 namespace retryd::admin::diagnosis_test {
 namespace {
 
-using Found = std::vector<Diagnosis>;
+using Found = std::vector<Finding>;
 
 constexpr const char* ours = "\"retryd.errors\"";
 
@@ -16,8 +16,8 @@ struct World : retryd::test::FakePolicies {
     explicit World(const std::string& match) {
         policy.entries.push_back({.match = match, .parked = {.queue = "{queue}.parked"}});
     }
-    Found work() const { return diagnose_work_queues(policy, governance()); }
-    Found own() const { return diagnose_own_queues(policy, governance(), "shop"); }
+    Found work() const { return check_work_queues(policy, governance()); }
+    Found own() const { return check_own_queues(policy, governance(), "shop"); }
 };
 
 const core::Definition attached{{"dead-letter-exchange", ours}};

@@ -28,9 +28,9 @@ class FakePolicies {
         policies.push_back(policy);
     }
 
-    admin::Governance governance() const {
-        admin::Governance found{version, queues_, policies, operator_policies};
-        for (admin::GovernedQueue& queue : found.queues) {
+    admin::VhostPolicies governance() const {
+        admin::VhostPolicies found{version, queues_, policies, operator_policies};
+        for (admin::QueuePolicies& queue : found.queues) {
             queue.policy = in_effect(policies, queue);
             queue.operator_policy = in_effect(operator_policies, queue);
         }
@@ -39,7 +39,7 @@ class FakePolicies {
 
     /// The definition in effect on that queue, operator policies aside.
     core::Definition on(const std::string& queue) const {
-        for (const admin::GovernedQueue& each : queues_) {
+        for (const admin::QueuePolicies& each : queues_) {
             if (each.name != queue) continue;
             for (const admin::BrokerPolicy& policy : policies) {
                 if (policy.name == in_effect(policies, each)) return policy.definition;
@@ -49,7 +49,7 @@ class FakePolicies {
     }
 
   private:
-    static bool applies(const admin::BrokerPolicy& policy, const admin::GovernedQueue& queue) {
+    static bool applies(const admin::BrokerPolicy& policy, const admin::QueuePolicies& queue) {
         if (policy.apply_to == "exchanges" || queue.type == "stream") return false;
         const bool quorum_keys =
             policy.definition.count("dead-letter-strategy") + policy.definition.count("delivery-limit") > 0;
@@ -57,7 +57,7 @@ class FakePolicies {
         return std::regex_search(queue.name, std::regex(policy.pattern));
     }
 
-    static std::string in_effect(const std::vector<admin::BrokerPolicy>& all, const admin::GovernedQueue& queue) {
+    static std::string in_effect(const std::vector<admin::BrokerPolicy>& all, const admin::QueuePolicies& queue) {
         const admin::BrokerPolicy* best = nullptr;
         for (const admin::BrokerPolicy& policy : all) {
             const bool better = best == nullptr || policy.priority > best->priority;
@@ -66,7 +66,7 @@ class FakePolicies {
         return best == nullptr ? "" : best->name;
     }
 
-    std::vector<admin::GovernedQueue> queues_;
+    std::vector<admin::QueuePolicies> queues_;
 };
 
 }  // namespace retryd::test

@@ -18,7 +18,7 @@ using core::Milliseconds;
 using core::Value;
 
 /// Takes what is published, and remembers what was acked.
-class FakePassage : public relay::Passage {
+class FakePassage : public relay::PublishPort {
   public:
     relay::PublishResult publish(const core::Publication& publication) override {
         if (result == relay::PublishResult::sent) {
@@ -40,8 +40,8 @@ class FakePassage : public relay::Passage {
     std::vector<core::DeliveryTag> acked;
 };
 
-ClearanceOrder order_of(std::size_t count) {
-    ClearanceOrder order;
+ParkedRunOrder order_of(std::size_t count) {
+    ParkedRunOrder order;
     order.count = count;
     order.error_queue = "retryd.errors";
     order.from = "email.parked";
@@ -52,7 +52,7 @@ ClearanceOrder order_of(std::size_t count) {
 
 class Scene {
   public:
-    explicit Scene(ClearanceOrder order) : clearance(std::move(order), passage) {}
+    explicit Scene(ParkedRunOrder order) : clearance(std::move(order), port) {}
 
     /// A message that retryd parked. `id`: of the run that replayed it last.
     void deliver(const std::string& queue, const std::string& reason = "attempts-exhausted",
@@ -89,9 +89,9 @@ class Scene {
         clearance.on_rejected({&field, 1});
     }
 
-    FakePassage passage;
+    FakePassage port;
     core::Now now{core::WallTime{std::chrono::seconds{1'800'000'000}}, core::SteadyTime{Milliseconds{1'000'000}}};
-    Clearance clearance;
+    ParkedRun clearance;
 
   private:
     std::deque<std::string> texts_;
@@ -100,26 +100,26 @@ class Scene {
     core::DeliveryTag tag_ = 0;
 };
 
-using End = Clearance::End;
+using End = ParkedRun::End;
 using Tags = std::vector<core::DeliveryTag>;
 
 }  // namespace
 
 TEST_CASE("what is selected goes home and is acked once it is confirmed; the rest is never acked") {
-    ClearanceOrder order = order_of(3);
+    ParkedRunOrder order = order_of(3);
     order.selection.queue = "email";
     Scene s(order);
     s.deliver("email");
     s.deliver("sms");
     s.deliver("email");
     s.tick();
-    CHECK(s.passage.addresses == std::vector<std::string>{">email", ">email"});
-    CHECK(s.passage.acked.empty());
+    CHECK(s.port.addresses == std::vector<std::string>{">email", ">email"});
+    CHECK(s.port.acked.empty());
     CHECK_FALSE(s.clearance.settled());
     s.clearance.on_confirm(2, true, true);
     s.tick();
     s.tick(Milliseconds{100});
-    CHECK(s.passage.acked == Tags{1, 3});
+    CHECK(s.port.acked == Tags{1, 3});
     CHECK(s.clearance.settled());
     CHECK(s.clearance.counts().done == 2);
     CHECK(s.clearance.counts().not_selected == 1);
@@ -129,13 +129,13 @@ TEST_CASE("no more messages are looked at than lay there at the start") {
     Scene s(order_of(2));
     s.deliver_many(5, "email");
     s.tick();
-    CHECK(s.passage.bodies == std::vector<std::string>{"1", "2"});
+    CHECK(s.port.bodies == std::vector<std::string>{"1", "2"});
     CHECK_FALSE(s.clearance.wants_more());
     CHECK(s.clearance.counts().looked_at == 2);
 }
 
 TEST_CASE("of the selected only the first so many go") {
-    ClearanceOrder order = order_of(10);
+    ParkedRunOrder order = order_of(10);
     order.first = 2;
     order.selection.reason = "too-old";
     Scene s(order);
@@ -144,7 +144,7 @@ TEST_CASE("of the selected only the first so many go") {
     s.deliver("email", "too-old");
     s.deliver("email", "too-old");
     s.tick();
-    CHECK(s.passage.bodies == std::vector<std::string>{"2", "3"});
+    CHECK(s.port.bodies == std::vector<std::string>{"2", "3"});
 }
 
 TEST_CASE("what this run has sent already and came back is not sent again; what another run sent is") {
@@ -152,7 +152,7 @@ TEST_CASE("what this run has sent already and came back is not sent again; what 
     s.deliver("email", "attempts-exhausted", "this-run");
     s.deliver("email", "attempts-exhausted", "another");
     s.tick();
-    CHECK(s.passage.bodies == std::vector<std::string>{"2"});
+    CHECK(s.port.bodies == std::vector<std::string>{"2"});
     CHECK(s.clearance.counts().came_back == 1);
 }
 
@@ -160,23 +160,23 @@ TEST_CASE("a message of which nobody knows the work queue stays, unless another 
     Scene s(order_of(1));
     s.deliver("");
     s.tick();
-    CHECK(s.passage.bodies.empty());
+    CHECK(s.port.bodies.empty());
     CHECK(s.clearance.counts().without_home == 1);
-    ClearanceOrder order = order_of(1);
+    ParkedRunOrder order = order_of(1);
     order.to = "other";
     Scene elsewhere(order);
     elsewhere.deliver("");
     elsewhere.tick();
-    CHECK(elsewhere.passage.addresses == std::vector<std::string>{">other"});
+    CHECK(elsewhere.port.addresses == std::vector<std::string>{">other"});
 }
 
 TEST_CASE("a work queue with a shared ladder is sent to through the return exchange") {
-    ClearanceOrder order = order_of(1);
+    ParkedRunOrder order = order_of(1);
     order.through_return = {"email"};
     Scene s(order);
     s.deliver("email");
     s.tick();
-    CHECK(s.passage.addresses == std::vector<std::string>{"retryd.return>"});
+    CHECK(s.port.addresses == std::vector<std::string>{"retryd.return>"});
 }
 
 TEST_CASE("what is refused or handed back is counted and never acked") {
@@ -188,35 +188,35 @@ TEST_CASE("what is refused or handed back is counted and never acked") {
     s.clearance.on_confirm(3, true, true);
     s.tick();
     s.tick(Milliseconds{100});
-    CHECK(s.passage.acked.empty());
+    CHECK(s.port.acked.empty());
     CHECK(s.clearance.counts().refused == 1);
     CHECK(s.clearance.counts().unrouted == 2);
     CHECK(s.clearance.settled());
 }
 
 TEST_CASE("so many a second, and no burst after a time in which nothing could be sent") {
-    ClearanceOrder order = order_of(100);
+    ParkedRunOrder order = order_of(100);
     order.per_second = 10;
     Scene s(order);
     s.deliver_many(100, "email");
     s.tick();
-    CHECK(s.passage.bodies.size() == 1);
+    CHECK(s.port.bodies.size() == 1);
     s.tick(Milliseconds{99});
-    CHECK(s.passage.bodies.size() == 1);
+    CHECK(s.port.bodies.size() == 1);
     s.tick(Milliseconds{1});
-    CHECK(s.passage.bodies.size() == 2);
+    CHECK(s.port.bodies.size() == 2);
     s.tick(Milliseconds{500});
-    CHECK(s.passage.bodies.size() == 7);
+    CHECK(s.port.bodies.size() == 7);
     s.clearance.pause();
     s.tick(Milliseconds{5'000});
-    CHECK(s.passage.bodies.size() == 7);
+    CHECK(s.port.bodies.size() == 7);
     s.clearance.resume();
     s.tick();
-    CHECK(s.passage.bodies.size() == 8);
+    CHECK(s.port.bodies.size() == 8);
 }
 
 TEST_CASE("as many failures as are allowed change nothing; one more ends the run, and what waits stays") {
-    ClearanceOrder order = order_of(10);
+    ParkedRunOrder order = order_of(10);
     order.per_second = 1;
     order.stop_above = 2;
     Scene s(order);
@@ -232,12 +232,12 @@ TEST_CASE("as many failures as are allowed change nothing; one more ends the run
     s.clearance.on_confirm(1, false, true);
     s.tick();
     CHECK(s.clearance.settled());
-    CHECK(s.passage.acked == Tags{1});
+    CHECK(s.port.acked == Tags{1});
     CHECK(s.clearance.counts().selected == 1);
 }
 
 TEST_CASE("what others reject is no failure of this run") {
-    ClearanceOrder order = order_of(1);
+    ParkedRunOrder order = order_of(1);
     order.stop_above = 0;
     Scene s(order);
     s.clearance.on_rejected({});
@@ -258,7 +258,7 @@ TEST_CASE("a message that fails again and again on its way up the ladder is one 
 }
 
 TEST_CASE("what belongs to a queue that is missing stays, and the others go") {
-    ClearanceOrder order = order_of(10);
+    ParkedRunOrder order = order_of(10);
     order.missing = {"gone"};
     Scene s(order);
     s.deliver("gone");
@@ -269,7 +269,7 @@ TEST_CASE("what belongs to a queue that is missing stays, and the others go") {
 }
 
 TEST_CASE("refusals of the work queue count as failures") {
-    ClearanceOrder order = order_of(10);
+    ParkedRunOrder order = order_of(10);
     order.stop_above = 1;
     order.per_second = 1;
     Scene s(order);
@@ -289,12 +289,12 @@ TEST_CASE("interrupted, it waits for what is in flight and sends nothing more") 
     s.deliver_many(2, "email");
     s.clearance.stop(End::interrupted);
     s.tick();
-    CHECK(s.passage.bodies.size() == 2);
+    CHECK(s.port.bodies.size() == 2);
     CHECK_FALSE(s.clearance.settled());
     s.clearance.on_confirm(2, true, true);
     s.tick();
     CHECK(s.clearance.settled());
-    CHECK(s.passage.acked == Tags{1, 2});
+    CHECK(s.port.acked == Tags{1, 2});
 }
 
 TEST_CASE("a closed publishing channel leaves what was in flight where it is") {
@@ -307,33 +307,33 @@ TEST_CASE("a closed publishing channel leaves what was in flight where it is") {
     CHECK(s.clearance.settled());
     CHECK(s.clearance.ended() == End::broker);
     CHECK(s.clearance.counts().unknown == 1);
-    CHECK(s.passage.acked == Tags{1});
+    CHECK(s.port.acked == Tags{1});
 }
 
 TEST_CASE("with a full socket nothing is lost and the same message is tried again") {
     Scene s(order_of(1));
-    s.passage.result = relay::PublishResult::would_block;
+    s.port.result = relay::PublishResult::would_block;
     s.deliver("email");
     s.tick();
     CHECK(s.clearance.paused());
-    s.passage.result = relay::PublishResult::sent;
+    s.port.result = relay::PublishResult::sent;
     s.clearance.resume();
     s.tick();
-    CHECK(s.passage.bodies == std::vector<std::string>{"1"});
+    CHECK(s.port.bodies == std::vector<std::string>{"1"});
 }
 
 TEST_CASE("headers that do not fit a frame are counted, and the message stays") {
     Scene s(order_of(1));
-    s.passage.result = relay::PublishResult::header_too_large;
+    s.port.result = relay::PublishResult::header_too_large;
     s.deliver("email");
     s.tick();
     CHECK(s.clearance.settled());
     CHECK(s.clearance.counts().too_large == 1);
-    CHECK(s.passage.acked.empty());
+    CHECK(s.port.acked.empty());
 }
 
 TEST_CASE("it ends when the consumer holds all it may and none of that can go") {
-    ClearanceOrder order = order_of(10);
+    ParkedRunOrder order = order_of(10);
     order.selection.queue = "email";
     order.most_held = 3;
     Scene s(order);
@@ -346,8 +346,8 @@ TEST_CASE("it ends when the consumer holds all it may and none of that can go") 
 }
 
 TEST_CASE("a drop acks what is selected and publishes nothing") {
-    ClearanceOrder order = order_of(3);
-    order.action = ClearanceOrder::Action::drop;
+    ParkedRunOrder order = order_of(3);
+    order.action = ParkedRunOrder::Action::drop;
     order.selection.queue = "email";
     order.id.clear();
     Scene s(order);
@@ -355,8 +355,8 @@ TEST_CASE("a drop acks what is selected and publishes nothing") {
     s.deliver("sms");
     s.deliver("");
     s.tick();
-    CHECK(s.passage.acked == Tags{1});
-    CHECK(s.passage.bodies.empty());
+    CHECK(s.port.acked == Tags{1});
+    CHECK(s.port.bodies.empty());
     CHECK(s.clearance.settled());
 }
 

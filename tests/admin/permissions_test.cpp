@@ -21,7 +21,7 @@ core::Policy policy_with(core::ReturnPath path) {
 }
 
 Needed needed(const core::Policy& policy, bool declares = true) {
-    return needed_permissions(policy, wanted(policy, core::features_of({4, 0, 5})), declares);
+    return needed_permissions(policy, desired_topology(policy, core::features_of({4, 0, 5})), declares);
 }
 
 bool has(const Needed& list, std::string_view operation, const std::string& name) {
@@ -114,7 +114,7 @@ core::Policy met(core::Policy policy, const std::string& name) {
 std::vector<NeededPermission> lacking_for(const core::Policy& policy, const std::string& met_name,
                                           core::BrokerVersion version, bool declares) {
     const core::Policy now = met(policy, met_name);
-    return lacking(needed_permissions(now, wanted(now, features_of(version)), declares),
+    return lacking(needed_permissions(now, core::desired_topology(now, core::features_of(version)), declares),
                    daemon_permissions(policy, declares));
 }
 

@@ -82,7 +82,7 @@ TEST_CASE("sent elsewhere, a message belongs to the queue that it was sent to") 
     scene.park();
     const core::Message home = scene.replayed("other");
     CHECK(header_of(home, "retryd-queue") == "S:other");
-    CHECK(read_carried(home.properties.header_table(), "other").routing_key == "order.paid");
+    CHECK(read_retry_history(home.properties.header_table(), "other").routing_key == "order.paid");
 }
 
 TEST_CASE("the newest replay stands first, and the seventeenth is forgotten") {

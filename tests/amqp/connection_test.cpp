@@ -230,7 +230,7 @@ struct Fixture {
     }
 
     test::Peer peer;
-    amqp::Wire wire{peer.take_state(), "broker"};
+    amqp::FrameSocket wire{peer.take_state(), "broker"};
     amqp::Dispatcher dispatcher{wire};
     test::Recorder events;
 

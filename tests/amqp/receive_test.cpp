@@ -17,7 +17,7 @@ constexpr std::size_t all = 1000;
 
 struct Fixture {
     test::Peer peer;
-    amqp::Wire wire{peer.take_state(), "broker:5672"};
+    amqp::FrameSocket wire{peer.take_state(), "broker:5672"};
     amqp::Dispatcher dispatcher{wire};
     test::Recorder events;
 
@@ -112,7 +112,7 @@ TEST_CASE("dispatcher: with a limit of nothing it reads nothing, but sends a hea
     test::Peer peer;
     amqp::State state = peer.take_state();
     amqp_tune_connection(state.get(), 0, static_cast<int>(peer.frame_max()), 30);
-    amqp::Wire wire(std::move(state), "broker");
+    amqp::FrameSocket wire(std::move(state), "broker");
     amqp::Dispatcher dispatcher(wire);
     test::Recorder events;
     peer.deliver(1, 1, "b");

@@ -10,7 +10,7 @@ namespace {
 const World world{{{"NAME", "value"}, {"EMPTY", ""}, {"NESTED", "${NAME}"}, {"PASSWORD", "geheim"}}, {}};
 
 std::string expanded(const std::string& text) {
-    const Expansion result = expand(text, surroundings(world).environment);
+    const Expansion result = expand(text, env(world).environment);
     return result.complaint.empty() ? result.text : "! " + result.complaint;
 }
 

@@ -1,4 +1,4 @@
-// Loads a configuration that stands in the test, in surroundings that stand there too.
+// Loads a configuration that stands in the test, in env that stand there too.
 #pragma once
 
 #include <map>
@@ -15,7 +15,7 @@ struct World {
     std::map<std::string, std::string> files;
 };
 
-inline Surroundings surroundings(const World& world) {
+inline FileEnvironment env(const World& world) {
     return {[world](const std::string& name) -> std::optional<std::string> {
                 const auto found = world.environment.find(name);
                 if (found == world.environment.end()) return std::nullopt;
@@ -31,7 +31,7 @@ inline Surroundings surroundings(const World& world) {
 
 /// All the problems, as an operator sees them: one a line, of a file called `f`. Empty: there are none.
 inline std::string problems_of(const std::string& text, const World& world = {}) {
-    const auto loaded = load(text, surroundings(world));
+    const auto loaded = load(text, env(world));
     std::string lines;
     if (const auto* problems = std::get_if<Problems>(&loaded)) {
         for (const Problem& problem : *problems)
@@ -42,7 +42,7 @@ inline std::string problems_of(const std::string& text, const World& world = {})
 
 inline Settings settings_of(const std::string& text, const World& world = {}) {
     INFO(problems_of(text, world));
-    auto loaded = load(text, surroundings(world));
+    auto loaded = load(text, env(world));
     REQUIRE(std::holds_alternative<Settings>(loaded));
     return std::get<Settings>(std::move(loaded));
 }

@@ -73,7 +73,7 @@ TEST_CASE("UTF-8 is known where it ends") {
 
 TEST_CASE("a file that cannot be read is a problem without a place") {
     const auto problem = [](const std::string& path) {
-        const auto loaded = load_file(path, real_surroundings());
+        const auto loaded = load_file(path, process_environment());
         return format(std::get<Problems>(loaded).at(0), path);
     };
     CHECK(problem("/nowhere/retryd.yaml") ==

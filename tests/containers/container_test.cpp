@@ -19,7 +19,7 @@ std::string found(const std::string& check) {
 
 /// What is wrong with a configuration as the daemon in its container sees it: with one file beside it, the password.
 std::string problems_of(const std::string& text, const std::string& password_file) {
-    config::Surroundings container;
+    config::FileEnvironment container;
     container.environment = [](const std::string&) -> std::optional<std::string> { return std::nullopt; };
     container.read_file = [&](const std::string& path, std::string& error) -> std::optional<std::string> {
         if (path == password_file) return "secret\n";

@@ -38,7 +38,7 @@ std::size_t allocations_of_one_way(const Message& message, const Entry* entry, C
     const std::size_t before = allocations;
     const Table table = message.properties.header_table();
     const auto death = read_death(table, "retryd.errors");
-    const Story story{death, death ? read_carried(table, death->queue) : Carried{}, connection_user};
+    const Story story{death, death ? read_retry_history(table, death->queue) : RetryHistory{}, connection_user};
     const Decision decision = decide(story.death, story.carried, entry, {WallTime{}, 0.5});
     if (const auto* retry = std::get_if<Retry>(&decision)) {
         compose_retry(message, story, *retry, scratch);

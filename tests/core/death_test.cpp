@@ -311,7 +311,7 @@ TEST_CASE("it goes home as it left its rung: with our headers, without what the 
                                                  {"retryd-queue", text("email")},
                                                  {"retryd-attempt", number(3)},
                                                  {"retryd-cc", text("audit")}});
-    const Story story{{}, read_carried(scene.message.properties.header_table(), "email"), connection_user};
+    const Story story{{}, read_retry_history(scene.message.properties.header_table(), "email"), connection_user};
     ComposeScratch scratch;
     const Message home = compose_home(scene.message, story, scratch);
     CHECK(headers_of(home) == "{mine=l:7, retryd-queue=S:email, retryd-attempt=l:3, retryd-cc=S:audit}");
@@ -322,7 +322,7 @@ TEST_CASE("the producer's routing key is the carried one, else that of the death
     Death death;
     death.routing_key = "order.paid";
     CHECK(producer_routing_key({death, {}, ""}) == "order.paid");
-    Carried carried;
+    RetryHistory carried;
     carried.routing_key = "order.new";
     CHECK(producer_routing_key({death, carried, ""}) == "order.new");
     CHECK(producer_routing_key({{}, {}, ""}).empty());
@@ -357,15 +357,15 @@ std::vector<Field> all_of_ours(Headers& headers) {
 }
 
 /// The same with one header of another value.
-Carried read_with(Headers& headers, std::string_view name, const Value& value) {
+RetryHistory read_with(Headers& headers, std::string_view name, const Value& value) {
     auto fields = all_of_ours(headers);
     for (Field& field : fields) {
         if (field.name == name) field.value = value;
     }
-    return read_carried(headers.fields(std::move(fields)), "email");
+    return read_retry_history(headers.fields(std::move(fields)), "email");
 }
 
-bool carries_nothing(const Carried& carried) {
+bool carries_nothing(const RetryHistory& carried) {
     return carried.attempt == 0 && !carried.first_death && !carried.exchange && !carried.routing_key &&
            !carried.user_id && !carried.expiration && carried.cc == nullptr && carried.bcc == nullptr;
 }
@@ -375,7 +375,7 @@ bool carries_nothing(const Carried& carried) {
 TEST_CASE("a message carries its story back from the rung") {
     Headers headers;
     const Table table = headers.fields(all_of_ours(headers));
-    const Carried carried = read_carried(table, "email");
+    const RetryHistory carried = read_retry_history(table, "email");
     CHECK(carried.attempt == 4);
     CHECK(carried.first_death == 1'700'000'000);
     CHECK(carried.exchange.value_or("(none)") == "shop");
@@ -388,9 +388,10 @@ TEST_CASE("a message carries its story back from the rung") {
 
 TEST_CASE("a message that is new to us carries nothing") {
     Headers headers;
-    CHECK(carries_nothing(read_carried(Table{}, "email")));
-    CHECK(carries_nothing(read_carried(headers.fields({{"retryd-queue", text("email")}}), "email")));
-    CHECK(carries_nothing(read_carried(headers.fields({{"attempt", number(4)}, {"queue", text("email")}}), "email")));
+    CHECK(carries_nothing(read_retry_history(Table{}, "email")));
+    CHECK(carries_nothing(read_retry_history(headers.fields({{"retryd-queue", text("email")}}), "email")));
+    CHECK(carries_nothing(
+        read_retry_history(headers.fields({{"attempt", number(4)}, {"queue", text("email")}}), "email")));
 }
 
 TEST_CASE("headers copied into a message for another queue hand on nothing") {
@@ -398,7 +399,7 @@ TEST_CASE("headers copied into a message for another queue hand on nothing") {
     const Table table = headers.fields(all_of_ours(headers));
     for (const std::string_view other : {"sms", "emai", "emails", "Email", ""}) {
         CAPTURE(other);
-        CHECK(carries_nothing(read_carried(table, other)));
+        CHECK(carries_nothing(read_retry_history(table, other)));
     }
 }
 
@@ -406,8 +407,8 @@ TEST_CASE("headers that name no queue, or not as text, hand on nothing") {
     Headers headers;
     auto fields = all_of_ours(headers);
     fields.erase(fields.begin());
-    CHECK(carries_nothing(read_carried(headers.fields(fields), "email")));
-    CHECK(carries_nothing(read_carried(headers.fields(fields), "")));
+    CHECK(carries_nothing(read_retry_history(headers.fields(fields), "email")));
+    CHECK(carries_nothing(read_retry_history(headers.fields(fields), "")));
     CHECK(carries_nothing(read_with(headers, "retryd-queue", number(1))));
     CHECK(carries_nothing(read_with(headers, "retryd-queue", headers.array({text("email")}))));
 }
@@ -456,7 +457,7 @@ TEST_CASE("texts of another type are as if they were not there") {
 
 TEST_CASE("one header of a wrong type does not hide the others") {
     Headers headers;
-    const Carried carried = read_with(headers, "retryd-first-death", text("yesterday"));
+    const RetryHistory carried = read_with(headers, "retryd-first-death", text("yesterday"));
     CHECK(carried.attempt == 4);
     CHECK(carried.exchange.value_or("(none)") == "shop");
 }

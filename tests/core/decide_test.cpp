@@ -26,8 +26,8 @@ Death death_of(std::string_view reason, std::int64_t count = 1) {
     return death;
 }
 
-Carried carried_of(std::int64_t attempt) {
-    Carried carried;
+RetryHistory carried_of(std::int64_t attempt) {
+    RetryHistory carried;
     carried.attempt = attempt;
     return carried;
 }
@@ -70,10 +70,10 @@ TEST_CASE("attempt n takes the n-th step of the ladder, and past the last one th
                 const auto decision =
                     decide(death_of("rejected", attempt - carried), carried_of(carried), &entry, chance);
                 const std::string number = std::to_string(attempt);
-                const bool climbs = attempt <= static_cast<std::int64_t>(steps);
+                const bool retry_schedule = attempt <= static_cast<std::int64_t>(steps);
                 CAPTURE(steps, attempt, carried);
                 CHECK(describe(decision) ==
-                      "attempt " + number + (climbs ? ": wait " + number + "s" : ": park attempts-exhausted"));
+                      "attempt " + number + (retry_schedule ? ": wait " + number + "s" : ": park attempts-exhausted"));
             }
         }
     }
@@ -117,7 +117,7 @@ TEST_CASE("forged numbers park a message, they never make it loop") {
 
 TEST_CASE("round after round the same message climbs to the end of its ladder and is parked once") {
     const Entry entry = entry_of(4);
-    Carried carried;
+    RetryHistory carried;
     std::string way;
     for (int round = 0; round < 5; ++round) {
         const Decision decision = decide(death_of("rejected"), carried, &entry, chance);
@@ -149,7 +149,7 @@ TEST_CASE("a message whose first death is longer ago than max_age is parked as t
     constexpr std::uint64_t today = 1'800'000'000;
     constexpr std::uint64_t day = 24 * 3600;
     const auto outcome = [&](std::uint64_t carried_age, std::optional<std::uint64_t> broker_age) {
-        Carried carried;
+        RetryHistory carried;
         carried.first_death = today - carried_age;
         Death death = death_of("rejected");
         if (broker_age) death.time = today - *broker_age;
@@ -170,7 +170,7 @@ TEST_CASE("a message whose first death is longer ago than max_age is parked as t
 TEST_CASE("a forged first death harms nobody: the far future is young, the year 0 is old") {
     Entry entry = entry_of(1);
     entry.max_age = std::chrono::hours{1};
-    Carried carried;
+    RetryHistory carried;
     carried.first_death = std::numeric_limits<std::uint64_t>::max();
     CHECK(describe(decide(death_of("rejected"), carried, &entry, chance)) == "attempt 1: wait 1s");
     carried.first_death = 0;
@@ -180,7 +180,7 @@ TEST_CASE("a forged first death harms nobody: the far future is young, the year 
 TEST_CASE("the used up ladder is the reason, and what the operator says of a death comes first, whatever its age") {
     Entry entry = entry_of(1);
     entry.max_age = std::chrono::hours{1};
-    Carried carried;
+    RetryHistory carried;
     carried.first_death = 1;
     CHECK(describe(decide(death_of("rejected", 2), carried, &entry, chance)) == "attempt 2: park attempts-exhausted");
     entry.on.rejected = Action::drop;

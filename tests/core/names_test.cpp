@@ -302,8 +302,8 @@ QueueSpec queue_of(const Ladder& ladder, const std::string& work_queue, Millisec
     return {};
 }
 
-std::optional<MadeRung> made(const QueueSpec& queue) {
-    return made_rung(queue.name, queue.arguments);
+std::optional<ParsedRung> made(const QueueSpec& queue) {
+    return parse_rung(queue.name, queue.arguments);
 }
 
 QueueSpec without(QueueSpec queue, const std::string& argument) {
@@ -317,10 +317,10 @@ TEST_CASE("what is declared as a rung is known as one again") {
     const std::string longest(255, 'q');
     for (const bool high : {false, true}) {
         const Ladder own = ladder_of({90s}, ReturnPath::queue);
-        CHECK(made(queue_of(own, "email", 90s, high)) == MadeRung{"email", ReturnPath::queue, 90s});
-        CHECK(made(queue_of(own, longest, 90s, high)) == MadeRung{longest, ReturnPath::queue, 90s});
+        CHECK(made(queue_of(own, "email", 90s, high)) == ParsedRung{"email", ReturnPath::queue, 90s});
+        CHECK(made(queue_of(own, longest, 90s, high)) == ParsedRung{longest, ReturnPath::queue, 90s});
         const Ladder shared = ladder_of({90s}, ReturnPath::headers);
-        CHECK(made(queue_of(shared, "email", 90s, high)) == MadeRung{"all", ReturnPath::headers, 90s});
+        CHECK(made(queue_of(shared, "email", 90s, high)) == ParsedRung{"all", ReturnPath::headers, 90s});
     }
 }
 
@@ -330,19 +330,19 @@ TEST_CASE("a queue is no rung of ours without the arguments that go with its nam
         CAPTURE(argument);
         CHECK_FALSE(made(without(rung, argument)));
     }
-    CHECK_FALSE(made_rung("sms.retry.1m30s", rung.arguments));
-    CHECK_FALSE(made_rung("email.retry.90s", rung.arguments));
-    CHECK_FALSE(made_rung("email.retry.1m", rung.arguments));
-    CHECK_FALSE(made_rung(
+    CHECK_FALSE(parse_rung("sms.retry.1m30s", rung.arguments));
+    CHECK_FALSE(parse_rung("email.retry.90s", rung.arguments));
+    CHECK_FALSE(parse_rung("email.retry.1m", rung.arguments));
+    CHECK_FALSE(parse_rung(
         "email.retry.1m30s",
         {{"x-message-ttl", "90000"}, {"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", "email"}}));
 
     const QueueSpec shared = queue_of(ladder_of({90s}, ReturnPath::headers), "email", 90s);
     CHECK_FALSE(made(without(shared, "x-message-ttl")));
     CHECK_FALSE(made(without(shared, "x-dead-letter-exchange")));
-    CHECK_FALSE(made_rung("retryd.all.1m", shared.arguments));
-    CHECK_FALSE(made_rung("retryd.parked", shared.arguments));
-    CHECK_FALSE(made_rung("all.1m30s", shared.arguments));
+    CHECK_FALSE(parse_rung("retryd.all.1m", shared.arguments));
+    CHECK_FALSE(parse_rung("retryd.parked", shared.arguments));
+    CHECK_FALSE(parse_rung("all.1m30s", shared.arguments));
     QueueSpec elsewhere = shared;
     elsewhere.arguments.emplace_back("x-dead-letter-routing-key", "email");
     CHECK_FALSE(made(elsewhere));
@@ -351,13 +351,13 @@ TEST_CASE("a queue is no rung of ours without the arguments that go with its nam
 TEST_CASE("the queues of ours that are no rungs are not taken for such") {
     CHECK_FALSE(made(error_queue_spec({}, rabbit_4_0)));
     CHECK_FALSE(made(parking_queue_spec("email.parked", rabbit_4_0)));
-    CHECK_FALSE(made_rung("email", {}));
+    CHECK_FALSE(parse_rung("email", {}));
 }
 
 TEST_CASE("a delay that no rung can have is no rung") {
     for (const std::int64_t ttl : {std::int64_t{0}, std::int64_t{-1}, std::int64_t{longest_ttl.count() + 1}}) {
         CAPTURE(ttl);
-        CHECK_FALSE(made_rung(
+        CHECK_FALSE(parse_rung(
             "email.retry.0ms",
             {{"x-message-ttl", ttl}, {"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", "email"}}));
     }
@@ -365,7 +365,7 @@ TEST_CASE("a delay that no rung can have is no rung") {
 
 TEST_CASE("a work queue's rung is in use while an entry leads there") {
     const Ladder ladder = ladder_of({5s, 30s}, ReturnPath::queue);
-    const MadeRung rung{"web.a", ReturnPath::queue, 30s};
+    const ParsedRung rung{"web.a", ReturnPath::queue, 30s};
     CHECK(is_in_use(policy_of("web.a", ladder), rung));
     CHECK(is_in_use(policy_of("web.*", ladder), rung));
     CHECK_FALSE(is_in_use(policy_of("web.b", ladder), rung));
@@ -378,7 +378,7 @@ TEST_CASE("a work queue's rung is in use while an entry leads there") {
 }
 
 TEST_CASE("a shared rung is in use while any entry climbs its ladder") {
-    const MadeRung rung{"all", ReturnPath::headers, 30s};
+    const ParsedRung rung{"all", ReturnPath::headers, 30s};
     CHECK(is_in_use(policy_of("email", ladder_of({5s, 30s}, ReturnPath::headers)), rung));
     CHECK_FALSE(is_in_use(policy_of("email", ladder_of({5s}, ReturnPath::headers)), rung));
     CHECK_FALSE(is_in_use(policy_of("email", ladder_of({5s, 30s}, ReturnPath::queue)), rung));

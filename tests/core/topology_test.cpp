@@ -280,7 +280,7 @@ Policy policy_of(std::vector<Entry> entries) {
 /// `role: name (serves)`, without the four of the base.
 Lines lines_of(const Policy& policy) {
     Lines lines;
-    for (const Wanted& each : wanted(policy, rabbit_4_0)) {
+    for (const DesiredItem& each : desired_topology(policy, rabbit_4_0)) {
         std::string line = std::string{to_string(each.role)} + ": " + name_of(each.item);
         if (!each.work_queue.empty()) line += " (" + each.work_queue + ")";
         if (!each.ladder.empty()) line += " (ladder " + each.ladder + ")";
@@ -295,12 +295,12 @@ Lines lines_of(const Policy& policy) {
 
 TEST_CASE("what every configuration wants comes first") {
     const Policy policy;
-    const auto all = wanted(policy, rabbit_4_0);
+    const auto all = desired_topology(policy, rabbit_4_0);
     const Topology base = base_topology(policy, rabbit_4_0);
     REQUIRE(all.size() == base.size());
     for (std::size_t i = 0; i < base.size(); ++i)
         CHECK(all[i].item == base[i]);
-    using Role = Wanted::Role;
+    using Role = DesiredItem::Role;
     CHECK(all[0].role == Role::error_exchange);
     CHECK(all[1].role == Role::catch_all);
     CHECK(all[2].role == Role::error_queue);
@@ -351,7 +351,7 @@ TEST_CASE("an exact entry that an earlier one catches wants nothing") {
 
 TEST_CASE("items are those that the daemon declares") {
     const Policy policy = policy_of({entry("email", shared({5s}))});
-    const auto all = wanted(policy, rabbit_4_0);
+    const auto all = desired_topology(policy, rabbit_4_0);
     const Topology rung = rung_topology(policy, policy.entries[0].ladder, "email", 5s, false, rabbit_4_0);
     REQUIRE(all.size() == 4 + rung.size() + 2);
     for (std::size_t i = 0; i < rung.size(); ++i)

@@ -10,19 +10,19 @@ using core::Milliseconds;
 using relay::Outcome;
 
 struct Scene {
-    telemetry::Tally tally;
+    telemetry::MessageStats stats;
     History history;
     core::SteadyTime now{Milliseconds{1'000'000}};
 
     void messages(int count, int confirm_ms = 2) {
         for (int n = 0; n < count; ++n)
-            tally.settled({Outcome::retried, "email", "r", "rejected", {}, Milliseconds{confirm_ms}, {}});
+            stats.settled({Outcome::retried, "email", "r", "rejected", {}, Milliseconds{confirm_ms}, {}});
     }
     void pass(Milliseconds time) {
-        for (const auto until = now + time; now < until; history.look(tally, now))
+        for (const auto until = now + time; now < until; history.look(stats, now))
             now += Milliseconds{1'000};
     }
-    telemetry::Rates rates() const { return history.lately(tally).rates; }
+    telemetry::Rates rates() const { return history.lately(stats).rates; }
 };
 
 using Numbers = std::vector<std::uint64_t>;
@@ -31,7 +31,7 @@ using Numbers = std::vector<std::uint64_t>;
 
 TEST_CASE("history: one number for each interval that is over, the oldest first") {
     Scene s;
-    s.history.look(s.tally, s.now);
+    s.history.look(s.stats, s.now);
     CHECK(s.rates().interval == Milliseconds{5'000});
     CHECK(s.rates().retried.empty());
     s.messages(3);
@@ -40,7 +40,7 @@ TEST_CASE("history: one number for each interval that is over, the oldest first"
     s.pass(Milliseconds{1'000});
     CHECK(s.rates().retried == Numbers{3});
     s.messages(2);
-    s.tally.settled({Outcome::dropped, "email", "", "expired", {}, {}, {}});
+    s.stats.settled({Outcome::dropped, "email", "", "expired", {}, {}, {}});
     s.pass(Milliseconds{10'000});
     CHECK(s.rates().retried == Numbers{3, 2, 0});
     CHECK(s.rates().dropped == Numbers{0, 1, 0});
@@ -49,15 +49,15 @@ TEST_CASE("history: one number for each interval that is over, the oldest first"
 
 TEST_CASE("history: ten minutes are kept, and confirm times are those of that time") {
     Scene s;
-    s.history.look(s.tally, s.now);
+    s.history.look(s.stats, s.now);
     s.messages(1'000, 50'000);
     s.pass(Milliseconds{5'000});
     s.messages(10, 2);
-    CHECK(telemetry::quantile(s.history.lately(s.tally).confirms, 0.5) > 10'000.0);
+    CHECK(telemetry::quantile(s.history.lately(s.stats).confirms, 0.5) > 10'000.0);
     s.pass(Milliseconds{600'000});
     CHECK(s.rates().retried.size() == 120);
     CHECK(s.rates().retried.front() == 10);
-    CHECK(telemetry::quantile(s.history.lately(s.tally).confirms, 0.99) <= 2.0);
+    CHECK(telemetry::quantile(s.history.lately(s.stats).confirms, 0.99) <= 2.0);
 }
 
 }  // namespace retryd::daemon::history_test

@@ -117,7 +117,7 @@ TEST_CASE("status: each work queue with its rungs and its parking queue, as far 
     sources.counts.queues = seen.met;
     sources.seen.inventory = take_inventory(policy(), features, seen);
     sources.seen.messages = {{"retryd.errors", 1}, {"email.retry.5s", 12}, {"email.retry.9s", 3}};
-    sources.standing.version = {4, 3, 6};
+    sources.state.version = {4, 3, 6};
     const telemetry::Status status = status_of(sources);
     CHECK(status.errors == telemetry::Messages{1});
     CHECK_FALSE(status.catch_all.messages.has_value());

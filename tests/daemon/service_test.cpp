@@ -58,11 +58,11 @@ class Service {
     Configuration configuration_{path_, settings(), log_};
     Requests requests_;
     const core::Dice dice_ = [] { return 0.5; };
-    relay::Suspects suspects_;
+    relay::PoisonDetector poison_;
     Watchdog watchdog_{log_, std::nullopt};
-    Standing standing_;
-    HttpSide http_{configuration_, watchdog_, standing_, log_};
-    SessionContext context_{configuration_, log_, requests_, dice_, suspects_, watchdog_, http_};
+    DaemonState state_;
+    HttpService http_{configuration_, watchdog_, state_, log_};
+    SessionContext context_{configuration_, log_, requests_, dice_, poison_, watchdog_, http_};
     std::thread thread_;
 
     static config::Settings settings() {

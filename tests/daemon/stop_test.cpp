@@ -8,13 +8,13 @@ namespace retryd::daemon::stop_test {
 using core::Milliseconds;
 
 TEST_CASE("a stop that nobody asked for is not there, and waiting for it ends with its time") {
-    const Stop stop;
+    const StopLatch stop;
     CHECK_FALSE(stop.requested());
     CHECK_FALSE(stop.wait(Milliseconds{1}));
 }
 
 TEST_CASE("a requested stop stays requested") {
-    Stop stop;
+    StopLatch stop;
     stop.request();
     stop.request();
     CHECK(stop.requested());
@@ -22,7 +22,7 @@ TEST_CASE("a requested stop stays requested") {
 }
 
 TEST_CASE("a request from another thread wakes the one that waits") {
-    Stop stop;
+    StopLatch stop;
     std::thread other([&] { stop.request(); });
     CHECK(stop.wait(Milliseconds{60'000}));
     other.join();

@@ -34,7 +34,7 @@ TEST_CASE("after a success the wait is the first again") {
 namespace retryd::daemon::faults_test {
 
 TEST_CASE("a lasting fault is news once, also while two brokers fail in turn") {
-    Faults faults;
+    ReportedFaults faults;
     CHECK(faults.is_news("a", "refused"));
     CHECK(faults.is_news("b", "refused"));
     CHECK_FALSE(faults.is_news("a", "refused"));
@@ -42,7 +42,7 @@ TEST_CASE("a lasting fault is news once, also while two brokers fail in turn") {
 }
 
 TEST_CASE("another fault is news, and so is the same one after it had healed") {
-    Faults faults;
+    ReportedFaults faults;
     faults.is_news("a", "refused");
     CHECK(faults.is_news("a", "no such vhost"));
     CHECK(faults.is_news("a", "refused"));

@@ -10,7 +10,7 @@ namespace {
 constexpr std::chrono::milliseconds file_patience{1000};
 
 void load(const std::string& text) {
-    const auto loaded = config::load(text, surroundings());
+    const auto loaded = config::load(text, env());
     if (const auto* problems = std::get_if<config::Problems>(&loaded)) return check_problems(*problems);
     const std::string shown = check_settings(std::get<config::Settings>(loaded));
     require(shown.find(file_secret) == std::string::npos, "a password from a file is not shown");

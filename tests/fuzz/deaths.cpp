@@ -182,7 +182,7 @@ void send_back(const core::Message& parked, std::string_view to) {
     const Table headers = home.properties.header_table();
     require(admin::newest_replay_id(headers) == stamp.id, "a replay is written down");
     require(admin::read_replays(headers).size() <= admin::most_replays, "of replays only the newest stay");
-    require(core::read_carried(headers, to).attempt == 0, "a replayed message begins anew");
+    require(core::read_retry_history(headers, to).attempt == 0, "a replayed message begins anew");
     for (const std::string_view gone : {"x-death"sv, "x-delivery-count"sv, "CC"sv, "BCC"sv, "retryd-parked-reason"sv})
         require(core::find(headers, gone) == nullptr, "a replayed message leaves its past behind");
 }
@@ -202,8 +202,8 @@ void deaths(std::string_view input) {
     if ((options & 16U) != 0) message.properties.delivery_mode = bytes.byte();
     send_back(message, forger.text().substr(0, 255));
     const Array forged = forger.death_entries();
-    Passage passage{policy_of((options & 1U) == 0)};
-    carry_to_the_end(passage, message, forged, bytes);
+    PublishPort port{policy_of((options & 1U) == 0)};
+    carry_to_the_end(port, message, forged, bytes);
 }
 
 }  // namespace retryd::fuzz

@@ -62,7 +62,7 @@ void header_tables(std::string_view input) {
     Delivered delivered{bytes.rest()};
     if (!delivered.decode()) return;
 
-    amqp::Content content;
+    amqp::MessageAssembler content;
     content.begin_delivery(1, false);
     content.add_header(delivered.frame());
     const std::size_t first = (options & 2U) != 0 ? 5 : body.size();
@@ -80,9 +80,9 @@ void header_tables(std::string_view input) {
     const core::Message message{*read, content.body()};
     require(message.body == body, "the body is put together");
 
-    Passage passage{policy_of((options & 1U) == 0)};
+    PublishPort port{policy_of((options & 1U) == 0)};
     const bool keeps_forging = (options & 4U) != 0;
-    carry_to_the_end(passage, message, keeps_forging ? forged_deaths(read->header_table()) : core::Array{}, choices);
+    carry_to_the_end(port, message, keeps_forging ? forged_deaths(read->header_table()) : core::Array{}, choices);
 }
 
 }  // namespace retryd::fuzz

@@ -56,7 +56,7 @@ void management(std::string_view input) {
     const http::ManagementClient client({"http://h:1", "ops", std::string{secret}}, {}, "/");
     ask([&] {
         for (const http::ListedQueue& queue : client.queues())
-            core::made_rung(queue.name, queue.arguments);
+            core::parse_rung(queue.name, queue.arguments);
     });
     ask([&] { client.consumers(); });
     ask([&] {

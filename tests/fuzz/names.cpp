@@ -75,8 +75,8 @@ void own_rung(std::string_view queue, Milliseconds delay, bool high) {
     const core::Ladder ladder{"l", {delay}};
     const auto topology = core::rung_topology({}, ladder, queue, delay, high, {});
     const auto& spec = std::get<core::QueueSpec>(topology.at(0));
-    require(core::made_rung(spec.name, spec.arguments) ==
-                core::MadeRung{std::string{queue}, core::ReturnPath::queue, delay},
+    require(core::parse_rung(spec.name, spec.arguments) ==
+                core::ParsedRung{std::string{queue}, core::ReturnPath::queue, delay},
             "a rung is known again");
 }
 

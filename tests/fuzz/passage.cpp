@@ -25,7 +25,7 @@ void check_death(const core::Death& death) {
     require(death.count >= 1, "a death counts");
 }
 
-void check_attempt(std::int64_t attempt, const core::Carried& carried) {
+void check_attempt(std::int64_t attempt, const core::RetryHistory& carried) {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
     require(carried.attempt >= 0, "what a message carries is never negative");
     require(attempt >= 1, "an attempt is at least the first");
@@ -64,7 +64,7 @@ core::Policy policy_of(bool with_rest) {
     return policy;
 }
 
-std::optional<Retried> Passage::carry(const core::Message& message, double roll) {
+std::optional<Retried> PublishPort::carry(const core::Message& message, double roll) {
     check_copy(message);
     const core::Table headers = message.properties.header_table();
     if (const auto queue = core::read_undelivered(headers)) {
@@ -75,7 +75,7 @@ std::optional<Retried> Passage::carry(const core::Message& message, double roll)
     const core::Entry* entry = nullptr;
     if (story.death) {
         check_death(*story.death);
-        story.carried = core::read_carried(headers, story.death->queue);
+        story.carried = core::read_retry_history(headers, story.death->queue);
         check_attempt(core::attempt_of(*story.death, story.carried), story.carried);
         entry = core::match(policy_, story.death->queue);
     }
@@ -87,12 +87,13 @@ std::optional<Retried> Passage::carry(const core::Message& message, double roll)
     if (retry == nullptr) return std::nullopt;
     check_retry(*retry, entry->ladder);
     if (!arrived) return std::nullopt;
-    const auto carried = core::read_carried(arrived->header_table(), story.death->queue);
+    const auto carried = core::read_retry_history(arrived->header_table(), story.death->queue);
     require(carried.attempt == retry->attempt, "the attempt is carried to the next round");
     return Retried{std::string{story.death->queue}, retry->attempt, *arrived};
 }
 
-core::Message Passage::compose(const core::Message& message, const core::Story& story, const core::Decision& decision) {
+core::Message PublishPort::compose(const core::Message& message, const core::Story& story,
+                                   const core::Decision& decision) {
     if (const auto* retry = std::get_if<core::Retry>(&decision)) {
         const core::Message composed = core::compose_retry(message, story, *retry, scratch_);
         check_composed(message, story, composed, Composed::retried);
@@ -103,9 +104,10 @@ core::Message Passage::compose(const core::Message& message, const core::Story& 
     return composed;
 }
 
-void Passage::bring_home(const core::Message& message, std::string_view work_queue) {
+void PublishPort::bring_home(const core::Message& message, std::string_view work_queue) {
     require(core::usable_queue_name(work_queue), "home is a queue that can be");
-    const core::Story story{{}, core::read_carried(message.properties.header_table(), work_queue), connection_user};
+    const core::Story story{
+        {}, core::read_retry_history(message.properties.header_table(), work_queue), connection_user};
     const core::Message home = core::compose_home(message, story, scratch_);
     check_composed(message, story, home, Composed::home);
     publish(home);
@@ -116,8 +118,8 @@ void Passage::bring_home(const core::Message& message, std::string_view work_que
     require(core::producer_routing_key(story).size() <= 255, "a routing key is a short string");
 }
 
-std::optional<core::Properties> Passage::publish(const core::Message& composed) {
-    return wire_.carry(composed.properties);
+std::optional<core::Properties> PublishPort::publish(const core::Message& composed) {
+    return socket_.carry(composed.properties);
 }
 
 }  // namespace retryd::fuzz

@@ -27,9 +27,9 @@ struct Retried {
     core::Properties properties;  // as they come back from the broker; valid until the next call
 };
 
-class Passage {
+class PublishPort {
   public:
-    explicit Passage(core::Policy policy) : policy_(std::move(policy)) {}
+    explicit PublishPort(core::Policy policy) : policy_(std::move(policy)) {}
 
     /// Nothing where it is parked, dropped, sent home or too large for a frame. `roll` is uniform in [0, 1).
     std::optional<Retried> carry(const core::Message& message, double roll);
@@ -41,7 +41,7 @@ class Passage {
 
     core::Policy policy_;
     core::ComposeScratch scratch_;
-    Wire wire_;
+    FrameSocket socket_;
 };
 
 }  // namespace retryd::fuzz

@@ -51,7 +51,7 @@ void secrets(std::string_view input) {
     password.insert(std::min(split, password.size()), secret);
     const std::string text = filled_in(place, password).append(bytes.rest());
 
-    const auto loaded = config::load(text, surroundings());
+    const auto loaded = config::load(text, env());
     if (const auto* problems = std::get_if<config::Problems>(&loaded)) {
         const std::string told = config::format(*problems, "f");
         require(told.find(secret) == std::string::npos, "no problem holds a password: " + told);

@@ -16,7 +16,7 @@
 namespace retryd::fuzz {
 namespace {
 
-using core::Wanted;
+using core::DesiredItem;
 
 std::optional<std::string> environment(const std::string& name) {
     if (name == "RETRYD_PASSWORD") return std::string{environment_secret};
@@ -34,16 +34,16 @@ std::optional<std::string> read_file(const std::string& path, std::string& error
 }
 
 void check_rung(const core::Policy& policy, const core::QueueSpec& queue) {
-    const auto made = core::made_rung(queue.name, queue.arguments);
+    const auto made = core::parse_rung(queue.name, queue.arguments);
     require(made.has_value(), "a rung is known again by its name and arguments");
     require(core::is_in_use(policy, *made), "a rung that is wanted is in use");
 }
 
-void check_item(const core::Policy& policy, const Wanted& wanted) {
+void check_item(const core::Policy& policy, const DesiredItem& wanted) {
     const std::string name = core::name_of(wanted.item);
     if (const auto* queue = std::get_if<core::QueueSpec>(&wanted.item)) {
         require(core::usable_queue_name(name), "a queue that is declared has a possible name");
-        if (wanted.role == Wanted::Role::rung) check_rung(policy, *queue);
+        if (wanted.role == DesiredItem::Role::rung) check_rung(policy, *queue);
     } else if (!std::holds_alternative<core::BindingSpec>(wanted.item)) {
         require(core::usable_queue_name(name), "an exchange has a possible name");
     }
@@ -51,7 +51,7 @@ void check_item(const core::Policy& policy, const Wanted& wanted) {
 
 void check_wanted(const core::Policy& policy, const core::BrokerVersion& version) {
     std::set<std::string> queues;
-    for (const Wanted& wanted : core::wanted(policy, core::features_of(version))) {
+    for (const DesiredItem& wanted : core::desired_topology(policy, core::features_of(version))) {
         check_item(policy, wanted);
         const auto* queue = std::get_if<core::QueueSpec>(&wanted.item);
         require(queue == nullptr || queues.insert(queue->name).second, "no queue is wanted twice");
@@ -72,7 +72,7 @@ bool small(const core::Policy& policy) {
 
 }  // namespace
 
-config::Surroundings surroundings() {
+config::FileEnvironment env() {
     return {environment, read_file};
 }
 
@@ -100,9 +100,9 @@ void check_problems(const config::Problems& problems) {
 
 std::string check_settings(const config::Settings& settings) {
     std::ostringstream text;
-    commands::print_meaning(settings, "f", true, text);
+    commands::print_check(settings, "f", true, text);
     std::ostringstream json;
-    commands::print_meaning_json(settings, "f", json);
+    commands::print_check_json(settings, "f", json);
     require(nlohmann::json::accept(json.str()), "what is said to be JSON is JSON");
     require(core::consumer_tag(settings.policy).size() <= 255, "a consumer tag is a short string");
     // A rung is looked for in all the others: enough for small ones.

@@ -1,4 +1,4 @@
-// Surroundings for a configuration: an environment and files that stand here, with secrets in them.
+// FileEnvironment for a configuration: an environment and files that stand here, with secrets in them.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@ namespace retryd::fuzz {
 inline constexpr std::string_view environment_secret = "Umgebung-4711";
 inline constexpr std::string_view file_secret = "Datei-0815";
 
-config::Surroundings surroundings();
+config::FileEnvironment env();
 
 /// Processor time of this thread.
 std::chrono::milliseconds time_of(const std::function<void()>& work);

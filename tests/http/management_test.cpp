@@ -158,7 +158,7 @@ TEST_CASE("policies: all of a vhost, and which of them is in effect where") {
             {"name": "t", "type": "quorum", "arguments": {"x-max-length": 7}, "exclusive": false, "policy": "team"},
             {"name": "u", "type": "classic", "arguments": {}, "exclusive": true, "policy": null}])")},
     });
-    const admin::Governance found = client_of(server).governance();
+    const admin::VhostPolicies found = client_of(server).governance();
     CHECK(found.version == core::BrokerVersion{4, 0, 5});
     REQUIRE(found.policies.size() == 2);
     CHECK(found.policies[0] ==

@@ -27,7 +27,7 @@ class Pure {
         core::Story story{core::read_death(headers, scene_.policy.error_queue), {}, connection_user};
         const core::Entry* entry = nullptr;
         if (story.death) {
-            story.carried = core::read_carried(headers, story.death->queue);
+            story.carried = core::read_retry_history(headers, story.death->queue);
             entry = core::match(scene_.policy, story.death->queue);
         }
         const core::Decision decision = core::decide(story.death, story.carried, entry, {now.wall, 0.5});
@@ -51,7 +51,7 @@ class Relayed {
         set_up(scene_);
         relay_ = std::make_unique<relay::Relay>(
             std::make_shared<const core::Policy>(scene_.policy),
-            relay::Surroundings{{}, std::string{connection_user}, [] { return 0.5; }}, broker_, *reporter_, suspects_);
+            relay::SessionInfo{{}, std::string{connection_user}, [] { return 0.5; }}, broker_, *reporter_, poison_);
         relay_->start();
         broker_.answer_declares(*relay_, now);
     }
@@ -68,7 +68,7 @@ class Relayed {
     Scene scene_;
     QuietBroker broker_;
     std::unique_ptr<relay::Reporter> reporter_;
-    relay::Suspects suspects_;
+    relay::PoisonDetector poison_;
     std::unique_ptr<relay::Relay> relay_;
     core::DeliveryTag tag_ = 0;
 };
@@ -100,7 +100,7 @@ std::vector<Case> relay_cases() {
             relayed("relay-fifty-rungs", last_of_fifty_rungs, 100, 0),
             relayed("relay-parked", parked_with_its_story, 100, 0),
             // The first, and what it costs more where somebody wants to see metrics.
-            relayed<telemetry::Tally>("relay-counted", first_failure, 100, 0)};
+            relayed<telemetry::MessageStats>("relay-counted", first_failure, 100, 0)};
 }
 
 }  // namespace retryd::instructions

@@ -23,20 +23,20 @@ class AckLog : public Broker {
     void check(std::string_view) override {}
 };
 
-Settlements with_deliveries(core::DeliveryTag count) {
-    Settlements settlements;
+AckTracker with_deliveries(core::DeliveryTag count) {
+    AckTracker settlements;
     for (core::DeliveryTag tag = 1; tag <= count; ++tag)
         settlements.delivered(tag);
     return settlements;
 }
 
-std::string flush(Settlements& settlements) {
+std::string flush(AckTracker& settlements) {
     AckLog log;
     settlements.flush(log);
     return log.text;
 }
 
-std::string flush_behind(Settlements& settlements) {
+std::string flush_behind(AckTracker& settlements) {
     AckLog log;
     settlements.flush_behind(log);
     return log.text;
@@ -45,7 +45,7 @@ std::string flush_behind(Settlements& settlements) {
 }  // namespace
 
 TEST_CASE("a settled row from the oldest on costs one ack") {
-    Settlements settlements = with_deliveries(5);
+    AckTracker settlements = with_deliveries(5);
     for (const core::DeliveryTag tag : {3U, 1U, 2U, 4U})
         settlements.ack(tag);
     CHECK(flush(settlements) == "4*");
@@ -56,7 +56,7 @@ TEST_CASE("a settled row from the oldest on costs one ack") {
 }
 
 TEST_CASE("behind an open delivery each is acked alone, only when asked to, and not again later") {
-    Settlements settlements = with_deliveries(4);
+    AckTracker settlements = with_deliveries(4);
     settlements.ack(2);
     settlements.ack(4);
     CHECK(flush(settlements).empty());
@@ -70,7 +70,7 @@ TEST_CASE("behind an open delivery each is acked alone, only when asked to, and 
 }
 
 TEST_CASE("what was requeued is never acked, neither alone nor by a multiple that ends at it") {
-    Settlements settlements = with_deliveries(3);
+    AckTracker settlements = with_deliveries(3);
     settlements.ack(1);
     settlements.settled(2);
     CHECK(flush(settlements) == "1*");
@@ -80,7 +80,7 @@ TEST_CASE("what was requeued is never acked, neither alone nor by a multiple tha
 }
 
 TEST_CASE("a delivery is settled once") {
-    Settlements settlements = with_deliveries(2);
+    AckTracker settlements = with_deliveries(2);
     settlements.settled(1);
     settlements.ack(1);
     settlements.ack(2);
@@ -93,7 +93,7 @@ TEST_CASE("a delivery is settled once") {
 }
 
 TEST_CASE("tags go on after all were settled") {
-    Settlements settlements = with_deliveries(2);
+    AckTracker settlements = with_deliveries(2);
     settlements.ack(1);
     settlements.ack(2);
     flush(settlements);

@@ -169,7 +169,7 @@ TEST_CASE("a channel that is closed again and again is used with growing pauses"
 }
 
 TEST_CASE("what twice ends the whole connection with an error, alone, is not tried a third time") {
-    Suspects suspects;
+    PoisonDetector suspects;
     const auto session = [&](bool provoked) {
         Fixture f(suspects);
         f.answer_declares();
@@ -187,7 +187,7 @@ TEST_CASE("what twice ends the whole connection with an error, alone, is not tri
 }
 
 TEST_CASE("a network that breaks does not make messages suspect, unless nothing ever comes through") {
-    Suspects suspects;
+    PoisonDetector suspects;
     const auto lose = [&](bool confirmed) {
         Fixture f(suspects);
         f.answer_declares();
@@ -206,7 +206,7 @@ TEST_CASE("a network that breaks does not make messages suspect, unless nothing 
 }
 
 TEST_CASE("a connection that breaks with nothing in flight says nothing about any message") {
-    Suspects suspects;
+    PoisonDetector suspects;
     for (int i = 0; i < 10; ++i) {
         Fixture f(suspects);
         f.relay.on_connection_lost(true);

@@ -143,8 +143,8 @@ struct Question {
 /// One connection to the vhost.
 class RandomBroker : public Broker {
   public:
-    RandomBroker(Vhost& vhost, Dice& dice, const core::Now& now, const Suspects& suspects, int session)
-        : vhost_(vhost), dice_(dice), now_(now), suspects_(suspects), session_(session) {}
+    RandomBroker(Vhost& vhost, Dice& dice, const core::Now& now, const PoisonDetector& suspects, int session)
+        : vhost_(vhost), dice_(dice), now_(now), poison_(suspects), session_(session) {}
 
     // ── commands from the relay ──
     PublishResult publish(const core::Publication& publication) override;
@@ -204,7 +204,7 @@ class RandomBroker : public Broker {
     Vhost& vhost_;
     Dice& dice_;
     const core::Now& now_;
-    const Suspects& suspects_;
+    const PoisonDetector& poison_;
     int session_;
     core::DeliveryTag next_tag_ = 1;
     PublishSeq next_seq_ = 1;
@@ -223,7 +223,7 @@ inline void RandomBroker::check_publication(int id) {
     if (fate.published_in == session_ && now_.steady - fate.published_at < shortest_backoff) {
         throw Broken("message " + std::to_string(id) + " was published twice without a pause");
     }
-    if (suspects_.alone() && !sent_.empty()) throw Broken("what should be tried alone was not alone");
+    if (poison_.alone() && !sent_.empty()) throw Broken("what should be tried alone was not alone");
     fate.published_in = session_;
     fate.published_at = now_.steady;
 }

@@ -100,7 +100,7 @@ class World {
     Vhost vhost_;
     core::BrokerFeatures features_;
     core::Now now_{core::WallTime{Milliseconds{1'800'000'000'000}}, core::SteadyTime{Milliseconds{1'000'000}}};
-    Suspects suspects_;
+    PoisonDetector poison_;
     Silent reporter_;
     std::shared_ptr<const core::Policy> policy_ = std::make_shared<const core::Policy>(policy(0));
     std::shared_ptr<const core::Policy> next_policy_;
@@ -116,10 +116,10 @@ void World::begin_session() {
     if (next_policy_) policy_ = std::move(next_policy_);
     next_policy_.reset();
     leaving_ = false;
-    broker_ = std::make_unique<RandomBroker>(vhost_, dice_, now_, suspects_, ++sessions_);
+    broker_ = std::make_unique<RandomBroker>(vhost_, dice_, now_, poison_, ++sessions_);
     const auto roll = [this] { return static_cast<double>(dice_.below(1000)) / 1000.0; };
-    relay_ = std::make_unique<Relay>(policy_, Surroundings{features_, "retryd", roll, vhost_.declare}, *broker_,
-                                     reporter_, suspects_);
+    relay_ = std::make_unique<Relay>(policy_, SessionInfo{features_, "retryd", roll, vhost_.declare}, *broker_,
+                                     reporter_, poison_);
     vhost_.queues.insert("retryd.parked");  // declared before anything is consumed
     relay_->start();
 }

@@ -58,9 +58,9 @@ class Fixture {
   public:
     explicit Fixture(core::BrokerFeatures features = {}) : Fixture(policy(), features) {}
     /// A session after others, which may have left suspects.
-    explicit Fixture(Suspects& known) : Fixture(policy(), {}, true, &known) {}
+    explicit Fixture(PoisonDetector& known) : Fixture(policy(), {}, true, &known) {}
     explicit Fixture(core::Policy policy, core::BrokerFeatures features = {}, bool declare = true,
-                     Suspects* known = nullptr)
+                     PoisonDetector* known = nullptr)
         : relay(std::make_shared<const core::Policy>(std::move(policy)),
                 {features, "retryd", [this] { return roll; }, declare}, broker, reporter,
                 known != nullptr ? *known : suspects) {
@@ -160,7 +160,7 @@ class Fixture {
     core::Now now{core::WallTime{core::Milliseconds{1'800'000'000'000}},
                   core::SteadyTime{core::Milliseconds{1'000'000}}};
     double roll = 0.0;
-    Suspects suspects;
+    PoisonDetector suspects;
     FakeBroker broker;
     LineReporter reporter;
     Relay relay;

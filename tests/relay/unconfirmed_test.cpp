@@ -15,7 +15,7 @@ Pending pending(core::DeliveryTag tag, const std::shared_ptr<Target>& target = n
     return made;
 }
 
-std::vector<core::DeliveryTag> confirm(InFlight& in_flight, PublishSeq seq, bool multiple) {
+std::vector<core::DeliveryTag> confirm(Unconfirmed& in_flight, PublishSeq seq, bool multiple) {
     std::vector<Pending> settled;
     in_flight.confirm(seq, multiple, settled);
     std::vector<core::DeliveryTag> tags;
@@ -29,7 +29,7 @@ using Tags = std::vector<core::DeliveryTag>;
 }  // namespace
 
 TEST_CASE("publications are numbered from 1 in the order of sending") {
-    InFlight in_flight;
+    Unconfirmed in_flight;
     CHECK(in_flight.empty());
     CHECK(in_flight.add(pending(7)) == 1);
     CHECK(in_flight.add(pending(9)) == 2);
@@ -37,7 +37,7 @@ TEST_CASE("publications are numbered from 1 in the order of sending") {
 }
 
 TEST_CASE("a confirm settles its own publication only") {
-    InFlight in_flight;
+    Unconfirmed in_flight;
     for (core::DeliveryTag tag = 11; tag <= 14; ++tag)
         in_flight.add(pending(tag));
     CHECK(confirm(in_flight, 2, false) == Tags{12});
@@ -45,7 +45,7 @@ TEST_CASE("a confirm settles its own publication only") {
 }
 
 TEST_CASE("a confirm with multiple settles all up to its number that are still open, in order") {
-    InFlight in_flight;
+    Unconfirmed in_flight;
     for (core::DeliveryTag tag = 11; tag <= 14; ++tag)
         in_flight.add(pending(tag));
     confirm(in_flight, 2, false);
@@ -55,7 +55,7 @@ TEST_CASE("a confirm with multiple settles all up to its number that are still o
 }
 
 TEST_CASE("a number is settled once, and unknown ones are ignored") {
-    InFlight in_flight;
+    Unconfirmed in_flight;
     in_flight.add(pending(1));
     in_flight.add(pending(2));
     CHECK(confirm(in_flight, 2, false) == Tags{2});
@@ -68,7 +68,7 @@ TEST_CASE("a number is settled once, and unknown ones are ignored") {
 }
 
 TEST_CASE("numbers go on after everything was settled") {
-    InFlight in_flight;
+    Unconfirmed in_flight;
     in_flight.add(pending(1));
     confirm(in_flight, 1, true);
     CHECK(in_flight.add(pending(2)) == 2);
@@ -76,7 +76,7 @@ TEST_CASE("numbers go on after everything was settled") {
 }
 
 TEST_CASE("a return puts under suspicion what is unconfirmed with its exchange and key, and nothing else") {
-    InFlight in_flight;
+    Unconfirmed in_flight;
     const auto one = std::make_shared<Target>();
     const auto other = std::make_shared<Target>();
     const std::uint64_t gone = hash_of_address("team", "dead");
@@ -105,7 +105,7 @@ TEST_CASE("addresses that differ in exchange or key differ") {
 }
 
 TEST_CASE("an abandoned channel gives all that was unsettled, and the next publication is number 1") {
-    InFlight in_flight;
+    Unconfirmed in_flight;
     for (core::DeliveryTag tag = 1; tag <= 3; ++tag)
         in_flight.add(pending(tag));
     std::vector<Pending> settled;

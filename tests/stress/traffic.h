@@ -63,7 +63,7 @@ class Consumer {
     void leave();
     void come_back() { wanted_away_ = false; }
     /// Settles nothing, without going away.
-    void hold(bool held) { held_ = held; }
+    void hold(bool held) { paused_deliveries_ = held; }
     const std::string& queue() const { return queue_; }
 
   private:
@@ -77,7 +77,7 @@ class Consumer {
     std::size_t node_;
     std::atomic<bool> wanted_away_{false};
     std::atomic<bool> away_{true};
-    std::atomic<bool> held_{false};
+    std::atomic<bool> paused_deliveries_{false};
     std::atomic<bool> ending_{false};
     std::thread thread_;
 };

@@ -78,10 +78,10 @@ void TcpRelay::cut() {
 }
 
 void TcpRelay::hold() {
-    held_ = true;
+    paused_deliveries_ = true;
 }
 void TcpRelay::resume() {
-    held_ = false;
+    paused_deliveries_ = false;
 }
 
 void TcpRelay::drop(int socket) {
@@ -131,7 +131,7 @@ void TcpRelay::serve() {
         {
             const std::lock_guard lock(mutex_);
             if (listener_ >= 0) waiting.push_back({listener_, POLLIN, 0});
-            if (!held_) {
+            if (!paused_deliveries_) {
                 for (const auto& [socket, peer] : peers_)
                     waiting.push_back({socket, POLLIN, 0});
             }

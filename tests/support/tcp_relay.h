@@ -41,7 +41,7 @@ class TcpRelay {
     int reserved_ = -1;  // bound, never listening: keeps the port ours while closed
     std::map<int, int> peers_;
     std::recursive_mutex mutex_;
-    std::atomic<bool> held_{false};
+    std::atomic<bool> paused_deliveries_{false};
     std::atomic<bool> ending_{false};
     std::atomic<int> connections_{0};
     std::thread thread_;

@@ -121,7 +121,7 @@ TEST_CASE("what cannot be published again is said at once, then once a minute wi
 }
 
 TEST_CASE("names that change with every message do not fill the memory, only the log") {
-    Seldom seldom;
+    LogRateLimiter seldom;
     for (int i = 0; i < 5'000; ++i)
         CHECK(seldom.may_say(std::to_string(i), core::SteadyTime{}) == 0);
 }

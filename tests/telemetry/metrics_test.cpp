@@ -17,16 +17,16 @@ Measured nothing() {
 }
 
 std::string after_some_messages() {
-    Tally tally;
-    tally.settled({Outcome::retried, "email", "email.retry.5s", "rejected", Milliseconds{5'000}, Milliseconds{3}, {}});
-    tally.settled({Outcome::retried, "email", "email.retry.5s", "expired", Milliseconds{5'000}, Milliseconds{3}, {}});
-    tally.settled({Outcome::retried, "email", "email.retry.1m", "expired", Milliseconds{60'000}, Milliseconds{3}, {}});
-    tally.settled({Outcome::parked, "email", "email.parked", "too-old", {}, Milliseconds{40}, Role::parking});
-    tally.settled({Outcome::sent_home, "fax", "retryd.return", "undelivered", {}, {}, Role::return_exchange});
-    tally.settled({Outcome::dropped, "a\"b\\c", "", "maxlen", {}, {}, {}});
-    tally.in_flight(7);
+    MessageStats stats;
+    stats.settled({Outcome::retried, "email", "email.retry.5s", "rejected", Milliseconds{5'000}, Milliseconds{3}, {}});
+    stats.settled({Outcome::retried, "email", "email.retry.5s", "expired", Milliseconds{5'000}, Milliseconds{3}, {}});
+    stats.settled({Outcome::retried, "email", "email.retry.1m", "expired", Milliseconds{60'000}, Milliseconds{3}, {}});
+    stats.settled({Outcome::parked, "email", "email.parked", "too-old", {}, Milliseconds{40}, Role::parking});
+    stats.settled({Outcome::sent_home, "fax", "retryd.return", "undelivered", {}, {}, Role::return_exchange});
+    stats.settled({Outcome::dropped, "a\"b\\c", "", "maxlen", {}, {}, {}});
+    stats.in_flight(7);
     Measured measured = nothing();
-    measured.counts = tally.counts();
+    measured.counts = stats.counts();
     measured.depths = {{"retryd.errors", Depth::Role::errors, {}, 3},
                        {"email.retry.5s", Depth::Role::rung, Milliseconds{5'000}, 2},
                        {"email.parked", Depth::Role::parked, {}, 1}};

@@ -42,14 +42,14 @@ std::uint64_t all(const Counts& counts) {
 }  // namespace
 
 TEST_CASE("tally: messages are counted by work queue, outcome, reason and target") {
-    Tally tally;
+    MessageStats stats;
     for (int n = 0; n < 3; ++n)
-        tally.settled(retried("email", "email.retry.5s", 5));
-    tally.settled(retried("email", "email.retry.30s", 30));
-    tally.settled(retried("email", "email.retry.5s", 5));
-    tally.settled(parked("email", "email.parked", "attempts-exhausted"));
-    tally.settled(retried("webhook", "webhook.retry.5s", 5));
-    const Counts counts = tally.counts();
+        stats.settled(retried("email", "email.retry.5s", 5));
+    stats.settled(retried("email", "email.retry.30s", 30));
+    stats.settled(retried("email", "email.retry.5s", 5));
+    stats.settled(parked("email", "email.parked", "attempts-exhausted"));
+    stats.settled(retried("webhook", "webhook.retry.5s", 5));
+    const Counts counts = stats.counts();
     REQUIRE(counts.queues.size() == 2);
     const auto& email = of(counts, "email").counts;
     REQUIRE(email.size() == 3);
@@ -63,38 +63,38 @@ TEST_CASE("tally: messages are counted by work queue, outcome, reason and target
 }
 
 TEST_CASE("tally: no message is invisible: without a queue, dropped, sent home, dead-lettered, stuck") {
-    Tally tally;
-    tally.settled(parked("", "retryd.parked", "no-death"));
-    tally.settled({Outcome::dropped, "email", "", "expired", {}, {}, {}});
-    tally.settled({Outcome::sent_home, "email", "retryd.return", "undelivered", {}, {}, Role::return_exchange});
-    tally.dead_lettered("email", "its headers do not fit");
-    tally.stuck("email", "nobody knows", Milliseconds{1});
-    tally.requeued(Role::rung, "r", relay::RequeueCause::nacked, Milliseconds{1});
-    tally.requeued(Role::rung, "r", relay::RequeueCause::returned, Milliseconds{1});
-    tally.requeued(Role::rung, "r", relay::RequeueCause::channel_closed, Milliseconds{1});
-    const Counts counts = tally.counts();
+    MessageStats stats;
+    stats.settled(parked("", "retryd.parked", "no-death"));
+    stats.settled({Outcome::dropped, "email", "", "expired", {}, {}, {}});
+    stats.settled({Outcome::sent_home, "email", "retryd.return", "undelivered", {}, {}, Role::return_exchange});
+    stats.dead_lettered("email", "its headers do not fit");
+    stats.stuck("email", "nobody knows", Milliseconds{1});
+    stats.requeued(Role::rung, "r", relay::RequeueCause::nacked, Milliseconds{1});
+    stats.requeued(Role::rung, "r", relay::RequeueCause::returned, Milliseconds{1});
+    stats.requeued(Role::rung, "r", relay::RequeueCause::channel_closed, Milliseconds{1});
+    const Counts counts = stats.counts();
     CHECK(of(counts, std::string{no_queue}).counts.at(0).reason == "no-death");
     REQUIRE(of(counts, "email").counts.size() == 3);
     CHECK(of(counts, "email").counts[2].outcome == Outcome::parked);
     CHECK(of(counts, "email").counts[2].reason == "dead-lettered");
     CHECK(counts.requeued == std::array<std::uint64_t, 4>{1, 1, 1, 1});
-    const Totals totals = tally.totals();
+    const Totals totals = stats.totals();
     CHECK(totals.retried == 1);
     CHECK(totals.parked == 2);
     CHECK(totals.dropped == 1);
 }
 
 TEST_CASE("tally: forged names are bounded, what is expected keeps its place, and nothing is lost") {
-    Tally tally;
-    tally.expect({"email"});
+    MessageStats stats;
+    stats.expect({"email"});
     for (int n = 0; n < 5'000; ++n) {
         const std::string name = "forged-" + std::to_string(n);
-        tally.settled(parked(name, name + ".parked", "queue-gone"));
-        tally.settled(retried(name, name + ".retry.5s", 5));
-        tally.settled(parked("", "retryd.parked", "no-entry"));
+        stats.settled(parked(name, name + ".parked", "queue-gone"));
+        stats.settled(retried(name, name + ".retry.5s", 5));
+        stats.settled(parked("", "retryd.parked", "no-entry"));
     }
-    tally.settled(retried("email", "email.retry.5s", 5));
-    const Counts counts = tally.counts();
+    stats.settled(retried("email", "email.retry.5s", 5));
+    const Counts counts = stats.counts();
     CHECK(counts.queues.size() <= most_work_queues + 2);
     CHECK(of(counts, std::string{other_queues}).counts.size() == 2);
     CHECK(of(counts, "email").counts.at(0).messages == 1);
@@ -102,13 +102,13 @@ TEST_CASE("tally: forged names are bounded, what is expected keeps its place, an
 }
 
 TEST_CASE("tally: the time of confirms is a histogram, what was dropped has none") {
-    Tally tally;
+    MessageStats stats;
     for (int n = 0; n < 98; ++n)
-        tally.settled(retried("email", "r", 5, 2));
-    tally.settled(retried("email", "r", 5, 700));
-    tally.settled(retried("email", "r", 5, 70'000));
-    tally.settled({Outcome::dropped, "email", "", "expired", {}, {}, {}});
-    const ConfirmTimes::Histogram times = tally.confirms();
+        stats.settled(retried("email", "r", 5, 2));
+    stats.settled(retried("email", "r", 5, 700));
+    stats.settled(retried("email", "r", 5, 70'000));
+    stats.settled({Outcome::dropped, "email", "", "expired", {}, {}, {}});
+    const ConfirmTimes::Histogram times = stats.confirms();
     CHECK(times.messages[1] == 98);
     CHECK(times.messages.back() == 1);
     CHECK(times.sum_ms == 98 * 2 + 700 + 70'000);
@@ -120,26 +120,26 @@ TEST_CASE("tally: the time of confirms is a histogram, what was dropped has none
 }
 
 TEST_CASE("tally: whoever looks while messages go by sees no more than there were, and at last all of them") {
-    Tally tally;
+    MessageStats stats;
     constexpr int messages = 20'000;
     std::thread flow([&] {
         for (int n = 0; n < messages; ++n) {
             const std::string name = "q" + std::to_string(n % 1'500);
-            tally.settled(retried(name, name + ".retry.5s", 5));
-            tally.in_flight(static_cast<std::size_t>(n));
+            stats.settled(retried(name, name + ".retry.5s", 5));
+            stats.in_flight(static_cast<std::size_t>(n));
         }
     });
     std::uint64_t before = 0;
     bool grows = true;
     while (before < messages && grows) {
-        const std::uint64_t now = all(tally.counts());
+        const std::uint64_t now = all(stats.counts());
         grows = now >= before && now <= messages;
         before = now;
     }
     flow.join();
     CHECK(grows);
-    CHECK(all(tally.counts()) == messages);
-    CHECK(tally.counts().in_flight == messages - 1);
+    CHECK(all(stats.counts()) == messages);
+    CHECK(stats.counts().in_flight == messages - 1);
 }
 
 }  // namespace retryd::telemetry::tally_test

@@ -9,11 +9,11 @@
 namespace retryd::commands {
 
 AttachSummary summary_of(const AttachReport& report) {
-    using Attached = admin::Standing::State;
+    using Attached = admin::AttachState::State;
     const auto count = [&](Attached state) {
         return static_cast<std::size_t>(
             std::count_if(report.found.queues.begin(), report.found.queues.end(),
-                          [&](const admin::Standing& standing) { return standing.state == state; }));
+                          [&](const admin::AttachState& standing) { return standing.state == state; }));
     };
     return {count(Attached::attached), count(Attached::to_attach), count(Attached::out_of_reach),
             count(Attached::not_there)};
@@ -30,10 +30,10 @@ int attach_exit_code(const AttachReport& report) {
 
 namespace {
 
-std::vector<admin::Standing> not_attached(const admin::Attachment& attachment) {
-    using State = admin::Standing::State;
-    std::vector<admin::Standing> left;
-    for (const admin::Standing& standing : attachment.queues) {
+std::vector<admin::AttachState> not_attached(const admin::AttachPlan& attachment) {
+    using State = admin::AttachState::State;
+    std::vector<admin::AttachState> left;
+    for (const admin::AttachState& standing : attachment.queues) {
         if (standing.state == State::to_attach || standing.state == State::out_of_reach) left.push_back(standing);
     }
     return left;
@@ -85,7 +85,7 @@ AttachReport report_of(const config::Settings& settings, bool apply) {
 AttachReport look_and_attach(PolicyBoard& board, const core::Policy& policy, bool apply) {
     AttachReport report;
     try {
-        const admin::Governance before = board.governance();
+        const admin::VhostPolicies before = board.governance();
         report.version = before.version;
         report.found = admin::attachment(policy, before);
         if (!report.found.changes.empty()) report.not_ready = why_not_ready(board, policy);

@@ -23,14 +23,14 @@ struct AttachReport {
     /// Of the broker that answered.
     std::optional<core::BrokerVersion> version;
     /// Without an answer: the general policy alone, and no queues.
-    admin::Attachment found;
+    admin::AttachPlan found;
     /// Why nothing should be set yet; then nothing was.
     std::string not_ready;
     bool applied = false;
     /// Why a change of `found`, at the same place, was not set; empty where it was. As long as `applied`.
     std::vector<std::string> refusals;
     /// What was not attached when all was set.
-    std::vector<admin::Standing> left;
+    std::vector<admin::AttachState> left;
 };
 
 struct AttachSummary {

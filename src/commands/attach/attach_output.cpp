@@ -15,16 +15,16 @@ bool something_was_set(const AttachReport& report) {
     return report.applied && !report.found.changes.empty();
 }
 
-void print_queues(const std::vector<admin::Standing>& queues, std::ostream& out) {
+void print_queues(const std::vector<admin::AttachState>& queues, std::ostream& out) {
     Rows rows;
-    for (const admin::Standing& standing : queues) {
-        const bool there = standing.state != admin::Standing::State::not_there;
+    for (const admin::AttachState& standing : queues) {
+        const bool there = standing.state != admin::AttachState::State::not_there;
         const std::string policy = standing.policy.empty() ? "no policy" : "policy " + standing.policy;
         rows.push_back({standing.queue, there ? standing.type : "-", std::string{to_string(standing.state)},
                         there ? policy : "-"});
     }
     print_table(rows, "  ", out);
-    for (const admin::Standing& standing : queues) {
+    for (const admin::AttachState& standing : queues) {
         if (!standing.note.empty()) print_line(standing.queue + ": " + standing.note, "    ", out);
     }
 }
@@ -146,7 +146,7 @@ void print_attach(const AttachReport& report, bool colour, std::ostream& out) {
 namespace {
 
 // Keys stay in the order in which they are written: people read this too.
-std::string key_of(admin::Standing::State state) {
+std::string key_of(admin::AttachState::State state) {
     std::string key{to_string(state)};
     for (char& c : key) {
         if (c == ' ') c = '_';
@@ -154,9 +154,9 @@ std::string key_of(admin::Standing::State state) {
     return key;
 }
 
-Json queues(const std::vector<admin::Standing>& standings) {
+Json queues(const std::vector<admin::AttachState>& standings) {
     Json list = Json::array();
-    for (const admin::Standing& standing : standings) {
+    for (const admin::AttachState& standing : standings) {
         list.push_back({{"queue", standing.queue},
                         {"type", text_or_null(standing.type)},
                         {"state", key_of(standing.state)},

@@ -92,7 +92,7 @@ bool depends_on_queue(const core::Parking& parked) {
 void print_definitions(const core::Policy& policy, const core::BrokerFeatures& features, const std::string& vhost,
                        std::ostream& out) {
     Definitions definitions(vhost);
-    for (const core::Wanted& each : core::wanted(policy, features))
+    for (const core::DesiredItem& each : core::desired_topology(policy, features))
         definitions.add(each.item);
     add_high_rungs(policy, features, definitions);
     print_json(definitions.object(), out);
@@ -113,10 +113,10 @@ void print_what_definitions_lack(const core::Policy& policy, const core::BrokerF
                             " to retryd.return; name these queues one by one, or let retryd declare"});
         }
     }
-    for (const core::Wanted& each : core::wanted(policy, features)) {
-        if (each.role == core::Wanted::Role::parking_exchange)
+    for (const core::DesiredItem& each : core::desired_topology(policy, features)) {
+        if (each.role == core::DesiredItem::Role::parking_exchange)
             rows.push_back({"has to be there: the exchange " + core::name_of(each.item)});
-        if (each.role == core::Wanted::Role::home_binding)
+        if (each.role == core::DesiredItem::Role::home_binding)
             rows.push_back({"has to be there before it is imported: the queue " + each.work_queue});
     }
     for (const core::ErrorBinding& binding : policy.error_bindings)

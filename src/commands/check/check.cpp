@@ -10,9 +10,9 @@ int check(const ReportOptions& options, std::ostream& out, std::ostream& err) {
     const Report report(options, out, err);
     return report.run([&](const config::Settings& settings) {
         if (report.json()) {
-            print_meaning_json(settings, options.config_path, out);
+            print_check_json(settings, options.config_path, out);
         } else {
-            print_meaning(settings, options.config_path, report.colour(), out);
+            print_check(settings, options.config_path, report.colour(), out);
         }
         return exit_code::fine;
     });

@@ -25,7 +25,7 @@ Json endpoints(const config::Broker& broker) {
     return list;
 }
 
-Json lanes(const Climb& climb) {
+Json lanes(const ScheduleStep& climb) {
     Json list = Json::array();
     for (const Lane& lane : climb.lanes) {
         list.push_back(
@@ -36,7 +36,7 @@ Json lanes(const Climb& climb) {
 
 Json attempts(const core::Entry& entry) {
     Json list = Json::array();
-    for (const Climb& climb : climbs(entry)) {
+    for (const ScheduleStep& climb : retry_schedule(entry)) {
         for (std::size_t attempt = climb.first; attempt <= climb.last; ++attempt) {
             list.push_back({{"attempt", attempt},
                             {"delay", core::format_duration(climb.delay)},
@@ -121,7 +121,7 @@ Json http(const config::Settings& settings) {
 
 }  // namespace
 
-void print_meaning_json(const config::Settings& settings, const std::string& file, std::ostream& out) {
+void print_check_json(const config::Settings& settings, const std::string& file, std::ostream& out) {
     const core::Policy& policy = settings.policy;
     Json queues = Json::array();
     for (const core::Entry& entry : policy.entries)

@@ -72,7 +72,7 @@ std::string range(core::Milliseconds least, core::Milliseconds most) {
 }
 
 /// A row for each lane; the first says it all.
-void add_climb(Rows& rows, const Climb& climb) {
+void add_climb(Rows& rows, const ScheduleStep& climb) {
     const std::string last = climb.last == climb.first ? "" : "-" + std::to_string(climb.last);
     std::string waits = range(climb.lanes.front().delay, climb.delay);
     if (climb.lanes.size() > 1) waits.append(" in ").append(std::to_string(climb.lanes.size())).append(" lanes");
@@ -93,7 +93,7 @@ void print_entry(const core::Entry& entry, const std::string& heading, std::ostr
     for (const std::string& line : remarks(entry))
         out << "    " << line << '\n';
     Rows rows{{"failure", "waits", "in"}};
-    for (const Climb& climb : climbs(entry))
+    for (const ScheduleStep& climb : retry_schedule(entry))
         add_climb(rows, climb);
     rows.push_back({std::to_string(retries + 1), "parked", parked_in(entry)});
     print_table(rows, "    ", out);
@@ -191,7 +191,7 @@ void print_queue_count(const config::Settings& settings, const Heading& heading,
 
 }  // namespace
 
-void print_meaning(const config::Settings& settings, const std::string& file, bool colour, std::ostream& out) {
+void print_check(const config::Settings& settings, const std::string& file, bool colour, std::ostream& out) {
     const Heading heading{colour};
     const core::Policy& policy = settings.policy;
     out << file << " is fine: " << counted(policy.entries.size(), "queue entry", "queue entries") << ".\n\n";

@@ -15,6 +15,6 @@ void print_entry(const core::Entry& entry, const std::string& heading, std::ostr
 // What a configuration means, for people.
 
 /// Aligned text without credentials; `colour` sets the headings off.
-void print_meaning(const config::Settings& settings, const std::string& file, bool colour, std::ostream& out);
+void print_check(const config::Settings& settings, const std::string& file, bool colour, std::ostream& out);
 
 }  // namespace retryd::commands

@@ -28,8 +28,8 @@ std::vector<Lane> lanes(const core::Entry& entry, core::Milliseconds step) {
 
 }  // namespace
 
-std::vector<Climb> climbs(const core::Entry& entry) {
-    std::vector<Climb> found;
+std::vector<ScheduleStep> retry_schedule(const core::Entry& entry) {
+    std::vector<ScheduleStep> found;
     for (const core::Milliseconds delay : entry.ladder.steps) {
         const std::size_t failure = found.empty() ? 1 : found.back().last + 1;
         if (!found.empty() && found.back().delay == delay) {

@@ -15,14 +15,14 @@ struct Lane {
 };
 
 /// Consecutive failures that wait on the same rung.
-struct Climb {
+struct ScheduleStep {
     std::size_t first = 1;  // the number of the failure; the first is 1
     std::size_t last = 1;
     core::Milliseconds delay{};
     std::vector<Lane> lanes;  // the shortest first, the step's own delay last; that alone without jitter
 };
 
-std::vector<Climb> climbs(const core::Entry& entry);
+std::vector<ScheduleStep> retry_schedule(const core::Entry& entry);
 
 /// The queue where its messages are parked, with {queue} in it where only the message tells; empty for an exchange.
 std::string parking_queue(const core::Entry& entry);

@@ -31,7 +31,7 @@ class ConnectedBroker : public Broker {
     }
 
   private:
-    amqp::Administrator amqp_;
+    amqp::SyncAdminConnection amqp_;
     std::optional<http::ManagementClient> management_;
 };
 

@@ -18,7 +18,7 @@ class PolicyBoard {
   public:
     virtual ~PolicyBoard() = default;
 
-    virtual admin::Governance governance() = 0;
+    virtual admin::VhostPolicies governance() = 0;
     virtual void set(const admin::BrokerPolicy& policy) = 0;
     /// The queues bound to that exchange; none where it does not exist.
     virtual std::vector<core::BindingSpec> bindings_from(const std::string& exchange) = 0;
@@ -37,7 +37,7 @@ class Records {
   public:
     virtual ~Records() = default;
 
-    virtual admin::Governance governance() = 0;
+    virtual admin::VhostPolicies governance() = 0;
     /// Of the user that works on the queues; nothing where the user that asks may not know.
     virtual std::optional<admin::Permissions> permissions() = 0;
     virtual std::optional<std::vector<std::string>> disabled_feature_flags() = 0;

@@ -12,7 +12,7 @@
 namespace retryd::commands {
 
 int Report::run(const std::function<int(const config::Settings&)>& rest) const {
-    const auto loaded = config::load_file(options_.config_path, config::real_surroundings());
+    const auto loaded = config::load_file(options_.config_path, config::process_environment());
     if (const auto* problems = std::get_if<config::Problems>(&loaded)) {
         if (options_.json) print_problems_json(*problems, options_.config_path, out_);
         err_ << config::format(*problems, options_.config_path);

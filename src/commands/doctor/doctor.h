@@ -13,9 +13,9 @@ namespace retryd::commands {
 int doctor(const ReportOptions& options, std::ostream& out, std::ostream& err);
 
 /// Each finding with cause, consequence and remedy; then what could not be seen, and the sums.
-void print_examination(const Examination& examination, bool colour, std::ostream& out);
+void print_checks(const CheckReport& check_report, bool colour, std::ostream& out);
 
 /// One object; `ok` says whether the command ends with 0.
-void print_examination_json(const Examination& examination, std::ostream& out);
+void print_checks_json(const CheckReport& check_report, std::ostream& out);
 
 }  // namespace retryd::commands

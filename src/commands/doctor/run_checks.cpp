@@ -12,7 +12,7 @@ namespace retryd::commands {
 
 namespace {
 
-using admin::Diagnosis;
+using admin::Finding;
 using Declarer = amqp::Declarer;
 using Result = Declarer::Result;
 
@@ -21,24 +21,24 @@ class Doctor {
     Doctor(Broker& broker, Records* records, const config::Settings& settings)
         : broker_(broker), records_(records), settings_(settings) {}
 
-    Examination examine() {
-        const Plan plan = survey(broker_, settings_.policy);
+    CheckReport run_checks() {
+        const Plan plan = diff_topology(broker_, settings_.policy);
         found_.broker = plan.broker;
         found_.management = records_ != nullptr;
         found_.fault = plan.management_fault;
-        for (const Finding& finding : plan.findings)
+        for (const PlanItem& finding : plan.findings)
             add_finding(finding);
         look_at_rest_of(plan);
         look_for_daemon();
         if (records_ != nullptr && found_.fault.empty()) look_into_records();
         if (records_ == nullptr || !found_.fault.empty()) look_without_records();
         std::stable_partition(found_.diagnoses.begin(), found_.diagnoses.end(),
-                              [](const Diagnosis& diagnosis) { return diagnosis.problem; });
+                              [](const Finding& diagnosis) { return diagnosis.problem; });
         return std::move(found_);
     }
 
   private:
-    void add_finding(const Finding& finding) {
+    void add_finding(const PlanItem& finding) {
         const std::string what =
             std::string{core::to_string(finding.wanted.role)} + " '" + core::name_of(finding.wanted.item) + "'";
         switch (finding.state) {
@@ -57,7 +57,7 @@ class Doctor {
         }
     }
 
-    void add_missing(const Finding& finding, const std::string& what) {
+    void add_missing(const PlanItem& finding, const std::string& what) {
         if (!finding.note.empty()) return add({true, what + " is missing: " + finding.note, "", ""});
         const bool needed_first = finding.wanted.work_queue.empty() && finding.wanted.ladder.empty();
         add({true, what + " is missing",
@@ -96,9 +96,9 @@ class Doctor {
 
     void look_into_records() {
         try {
-            const admin::Governance governance = records_->governance();
-            append(admin::diagnose_work_queues(settings_.policy, governance));
-            append(admin::diagnose_own_queues(settings_.policy, governance, found_.broker.vhost));
+            const admin::VhostPolicies governance = records_->governance();
+            append(admin::check_work_queues(settings_.policy, governance));
+            append(admin::check_own_queues(settings_.policy, governance, found_.broker.vhost));
             look_at_permissions();
             look_at_feature_flags();
         } catch (const http::Error& error) {
@@ -118,7 +118,7 @@ class Doctor {
                 "the permissions of retryd's user: only an administrator may see them (rabbitmqctl "
                 "list_user_permissions)");
         }
-        const auto wanted = core::wanted(settings_.policy, core::features_of(found_.broker.version));
+        const auto wanted = core::desired_topology(settings_.policy, core::features_of(found_.broker.version));
         for (const auto& lack :
              admin::lacking(admin::needed_permissions(settings_.policy, wanted, settings_.declare), *given)) {
             add({true, "retryd's user lacks the permission to " + std::string{lack.operation} + " '" + lack.name + "'",
@@ -154,32 +154,32 @@ class Doctor {
             (found_.fault.empty() ? "Set management.url to have them looked at" : found_.fault));
     }
 
-    void append(std::vector<Diagnosis> more) {
+    void append(std::vector<Finding> more) {
         std::move(more.begin(), more.end(), std::back_inserter(found_.diagnoses));
     }
-    void add(Diagnosis diagnosis) { found_.diagnoses.push_back(std::move(diagnosis)); }
+    void add(Finding diagnosis) { found_.diagnoses.push_back(std::move(diagnosis)); }
     void not_seen(std::string what) { found_.not_seen.push_back(std::move(what)); }
 
     Broker& broker_;
     Records* records_;
     const config::Settings& settings_;
-    Examination found_;
+    CheckReport found_;
 };
 
 }  // namespace
 
-Examination examine(Broker& broker, Records* records, const config::Settings& settings) {
-    return Doctor(broker, records, settings).examine();
+CheckReport run_checks(Broker& broker, Records* records, const config::Settings& settings) {
+    return Doctor(broker, records, settings).run_checks();
 }
 
-std::size_t count_problems(const Examination& examination) {
-    return static_cast<std::size_t>(std::count_if(examination.diagnoses.begin(), examination.diagnoses.end(),
-                                                  [](const Diagnosis& diagnosis) { return diagnosis.problem; }));
+std::size_t count_problems(const CheckReport& check_report) {
+    return static_cast<std::size_t>(std::count_if(check_report.diagnoses.begin(), check_report.diagnoses.end(),
+                                                  [](const Finding& diagnosis) { return diagnosis.problem; }));
 }
 
-int doctor_exit_code(const Examination& examination) {
-    if (!examination.fault.empty()) return exit_code::failed;
-    return examination.diagnoses.empty() ? exit_code::fine : exit_code::something_to_do;
+int doctor_exit_code(const CheckReport& check_report) {
+    if (!check_report.fault.empty()) return exit_code::failed;
+    return check_report.diagnoses.empty() ? exit_code::fine : exit_code::something_to_do;
 }
 
 }  // namespace retryd::commands

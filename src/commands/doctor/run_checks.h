@@ -11,20 +11,20 @@
 
 namespace retryd::commands {
 
-struct Examination {
+struct CheckReport {
     BrokerIdentity broker;
-    bool management = false;                  // is configured
-    std::string fault;                        // why the management API did not answer
-    std::vector<admin::Diagnosis> diagnoses;  // the problems first
-    std::vector<std::string> not_seen;        // what could not be looked at, and what it takes
+    bool management = false;                // is configured
+    std::string fault;                      // why the management API did not answer
+    std::vector<admin::Finding> diagnoses;  // the problems first
+    std::vector<std::string> not_seen;      // what could not be looked at, and what it takes
 };
 
 /// Changes nothing. `records` is null without a management API, whose fault is part of the result. Throws amqp::Error.
-Examination examine(Broker& broker, Records* records, const config::Settings& settings);
+CheckReport run_checks(Broker& broker, Records* records, const config::Settings& settings);
 
-std::size_t count_problems(const Examination& examination);
+std::size_t count_problems(const CheckReport& check_report);
 
 /// 0 nothing found, 2 something, 1 the management API did not say what it was asked.
-int doctor_exit_code(const Examination& examination);
+int doctor_exit_code(const CheckReport& check_report);
 
 }  // namespace retryd::commands

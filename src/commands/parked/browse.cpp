@@ -17,7 +17,7 @@ class Look : private amqp::DeliverySink {
   public:
     Look(std::size_t count, const Visitor& visit) : count_(count), visit_(visit) {}
 
-    Looked looked;
+    Browsed looked;
 
     bool over() const { return enough_ || looked.messages >= count_; }
     bool turn(amqp::QueueReader& reader) {
@@ -50,7 +50,7 @@ const config::Endpoint& endpoint_of(const config::Settings& settings, const Brok
     return found == all.end() ? all.front() : *found;
 }
 
-bool Exhaustion::reached(std::size_t seen) {
+bool QueueEnd::reached(std::size_t seen) {
     constexpr Milliseconds a_while{500};
     constexpr int most_times_asked = 20;
     const auto now = Clock::now();
@@ -100,13 +100,13 @@ class Upkeep {
 
 }  // namespace
 
-Looked look_through(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
-                    const Interrupts& interrupts, const Visitor& visit) {
+Browsed browse(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
+               const Interrupts& interrupts, const Visitor& visit) {
     Look look(std::min(count, amqp::QueueReader::most_held), visit);
     if (look.over()) return look.looked;
     amqp::QueueReader reader(endpoint_of(settings, broker.identity()), settings.broker, "retryd parked look");
     reader.begin(queue, count);
-    Exhaustion exhaustion(broker, queue);
+    QueueEnd exhaustion(broker, queue);
     Upkeep upkeep(broker);
     while (!look.over()) {
         upkeep.turn();

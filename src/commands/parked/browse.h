@@ -19,9 +19,9 @@ inline constexpr std::size_t messages_a_turn = 128;
 const config::Endpoint& endpoint_of(const config::Settings& settings, const BrokerIdentity& identity);
 
 /// When a queue gives nothing more although more was expected: somebody else consumes from it, too.
-class Exhaustion {
+class QueueEnd {
   public:
-    explicit Exhaustion(Broker& broker, std::string queue) : broker_(broker), queue_(std::move(queue)) {}
+    explicit QueueEnd(Broker& broker, std::string queue) : broker_(broker), queue_(std::move(queue)) {}
     /// `seen`: how many came so far. Asks the broker when none has come for a while.
     bool reached(std::size_t seen);
     /// Why, where messages are left that the broker does not give to us; else empty.
@@ -36,7 +36,7 @@ class Exhaustion {
     std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
 };
 
-struct Looked {
+struct Browsed {
     std::size_t messages = 0;
     bool interrupted = false;
     std::string ended;  // by the broker, before all were seen: its words
@@ -46,7 +46,7 @@ struct Looked {
 using Visitor = std::function<bool(const core::Delivery* delivery)>;
 
 /// At most `count` messages from the head of the queue. Throws amqp::Error.
-Looked look_through(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
-                    const Interrupts& interrupts, const Visitor& visit);
+Browsed browse(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
+               const Interrupts& interrupts, const Visitor& visit);
 
 }  // namespace retryd::commands

@@ -70,13 +70,13 @@ std::string not_there(const std::string& queue) {
     return "queue '" + queue + "' does not exist; retryd parked list shows what is parked, and where";
 }
 
-std::string too_many(const SurveyedQueue& queue) {
+std::string too_many(const OverviewedQueue& queue) {
     return "only the oldest " + std::to_string(queue.looked_at) + " of " + std::to_string(queue.messages) +
            " messages were looked at: a consumer cannot hold more than 65,535. Replay or drop some of those, and look "
            "again for the rest";
 }
 
-std::string taken_by_others(const SurveyedQueue& queue) {
+std::string taken_by_others(const OverviewedQueue& queue) {
     return "only " + std::to_string(queue.looked_at) + " of " + std::to_string(queue.messages) +
            " messages came: somebody else takes messages from the queue at the same time. Look again when that has "
            "ended";
@@ -94,7 +94,7 @@ std::string held_by_others(const std::string& queue, std::size_t consumers) {
            " from it. A replay or a look that is under way holds all that is parked; look again when it has ended";
 }
 
-std::string count_line(const SurveyedQueue& queue) {
+std::string count_line(const OverviewedQueue& queue) {
     const std::size_t selected = queue.selected.messages();
     std::string line = counted(queue.messages, "message", "messages");
     if (selected != queue.looked_at) line += ", " + std::to_string(selected) + " selected";
@@ -110,19 +110,19 @@ admin::Selection selection_of(const ParkedOptions& options, core::WallTime now) 
     return selection;
 }
 
-std::size_t ParkedSurvey::selected() const {
+std::size_t ParkedOverview::selected() const {
     std::size_t sum = 0;
-    for (const SurveyedQueue& queue : queues)
+    for (const OverviewedQueue& queue : queues)
         sum += queue.selected.messages();
     return sum;
 }
 
-bool ParkedSurvey::complete() const {
+bool ParkedOverview::complete() const {
     return fault.empty() && !interrupted &&
-           std::all_of(queues.begin(), queues.end(), [](const SurveyedQueue& queue) { return queue.fault.empty(); });
+           std::all_of(queues.begin(), queues.end(), [](const OverviewedQueue& queue) { return queue.fault.empty(); });
 }
 
-ParkedDesk::ParkedDesk(const config::Settings& settings, const ParkedOptions& options, core::WallTime now)
+ParkedBrowser::ParkedBrowser(const config::Settings& settings, const ParkedOptions& options, core::WallTime now)
     : settings_(settings),
       options_(options),
       broker_(connect(settings, "retryd parked")),
@@ -130,8 +130,8 @@ ParkedDesk::ParkedDesk(const config::Settings& settings, const ParkedOptions& op
       selection_(selection_of(options, now)),
       now_(now) {}
 
-ParkedSurvey ParkedDesk::survey(const Seen& seen) {
-    ParkedSurvey survey;
+ParkedOverview ParkedBrowser::survey(const Seen& seen) {
+    ParkedOverview survey;
     ParkingQueues queues;
     if (options_.from.empty()) {
         queues = parking_queues(*broker_, settings_.policy, options_.queue);
@@ -149,7 +149,7 @@ ParkedSurvey ParkedDesk::survey(const Seen& seen) {
 }
 
 /// Asked for once. Null without a management API that answers.
-const admin::Governance* ParkedDesk::governance() {
+const admin::VhostPolicies* ParkedBrowser::governance() {
     if (asked_ || !records_) return governance_ ? &*governance_ : nullptr;
     asked_ = true;
     try {
@@ -160,11 +160,11 @@ const admin::Governance* ParkedDesk::governance() {
     return &*governance_;
 }
 
-void ParkedDesk::look_at(const std::string& name, ParkedSurvey& survey, const Seen& seen, bool& enough) {
+void ParkedBrowser::look_at(const std::string& name, ParkedOverview& survey, const Seen& seen, bool& enough) {
     const MayLook look = may_look(*broker_, governance(), name, options_.despite_delivery_limit);
     if (!look.exists) return;
     if (look.messages == 0 && look.consumers > 0) survey.notes.push_back(held_by_others(name, look.consumers));
-    SurveyedQueue& queue = survey.queues.emplace_back(SurveyedQueue{name, look.messages, 0, {}, look.why_not});
+    OverviewedQueue& queue = survey.queues.emplace_back(OverviewedQueue{name, look.messages, 0, {}, look.why_not});
     if (!look.allowed) return;
     std::size_t unreadable = 0;
     const auto visit = [&](const core::Delivery* delivery) {
@@ -179,9 +179,9 @@ void ParkedDesk::look_at(const std::string& name, ParkedSurvey& survey, const Se
         enough = !seen(name, *delivery, parked);
         return !enough;
     };
-    Looked looked;
+    Browsed looked;
     try {
-        looked = look_through(settings_, *broker_, name, look.messages, interrupts_, visit);
+        looked = browse(settings_, *broker_, name, look.messages, interrupts_, visit);
     } catch (const amqp::Error& error) {
         looked.ended = error.what();  // the other queues may do; where the broker is gone, the next question tells
     }
@@ -196,14 +196,14 @@ void ParkedDesk::look_at(const std::string& name, ParkedSurvey& survey, const Se
     }
 }
 
-void print_survey(const ParkedSurvey& survey, const ParkedDesk& desk, bool colour, std::ostream& out) {
+void print_overview(const ParkedOverview& survey, const ParkedBrowser& browser, bool colour, std::ostream& out) {
     const Heading heading{colour};
     bool any = false;
-    for (const SurveyedQueue& queue : survey.queues) {
+    for (const OverviewedQueue& queue : survey.queues) {
         if (queue.messages == 0 && queue.fault.empty()) continue;
         out << (any ? "\n" : "") << heading(safe_line(queue.name)) << ": " << count_line(queue) << '\n';
         any = true;
-        if (queue.selected.messages() > 0) print_table(rows_of(queue.selected, desk.now()), "  ", out);
+        if (queue.selected.messages() > 0) print_table(rows_of(queue.selected, browser.now()), "  ", out);
         if (!queue.fault.empty()) out << "  " << safe_line(queue.fault) << '\n';
     }
     if (!any) out << "Nothing is parked" << (survey.notes.empty() ? "" : " where it could be seen") << ".\n";
@@ -212,9 +212,9 @@ void print_survey(const ParkedSurvey& survey, const ParkedDesk& desk, bool colou
         out << "\nNot seen: " << safe_line(note) << ".\n";
 }
 
-Json json_of(const ParkedSurvey& survey) {
+Json json_of(const ParkedOverview& survey) {
     Json list = Json::array();
-    for (const SurveyedQueue& queue : survey.queues) {
+    for (const OverviewedQueue& queue : survey.queues) {
         list.push_back({{"queue", queue.name},
                         {"messages", queue.messages},
                         {"looked_at", queue.looked_at},

@@ -69,7 +69,7 @@ struct ParkedOptions {
 
 admin::Selection selection_of(const ParkedOptions& options, core::WallTime now);
 
-struct SurveyedQueue {
+struct OverviewedQueue {
     std::string name;
     std::size_t messages = 0;   // that lay there
     std::size_t looked_at = 0;  // fewer where more lie there than can be held at once, or somebody was faster
@@ -77,8 +77,8 @@ struct SurveyedQueue {
     std::string fault;  // why it was not looked at, or not to its end; cause, consequence, remedy
 };
 
-struct ParkedSurvey {
-    std::vector<SurveyedQueue> queues;  // those that are there
+struct ParkedOverview {
+    std::vector<OverviewedQueue> queues;  // those that are there
     std::vector<std::string> notes;
     std::string fault;  // why there is nothing to look at at all
     bool interrupted = false;
@@ -88,13 +88,13 @@ struct ParkedSurvey {
 };
 
 /// One connection to a broker, and what a command looks at it for. Keeps references to its arguments.
-class ParkedDesk {
+class ParkedBrowser {
   public:
-    ParkedDesk(const config::Settings& settings, const ParkedOptions& options, core::WallTime now);
+    ParkedBrowser(const config::Settings& settings, const ParkedOptions& options, core::WallTime now);
 
     /// With each selected message; false: it has seen enough.
     using Seen = std::function<bool(const std::string& from, const core::Delivery&, const admin::Parked&)>;
-    ParkedSurvey survey(const Seen& seen);
+    ParkedOverview survey(const Seen& seen);
 
     Broker& broker() { return *broker_; }
     const Interrupts& interrupts() const { return interrupts_; }
@@ -102,22 +102,22 @@ class ParkedDesk {
     core::WallTime now() const { return now_; }
 
   private:
-    void look_at(const std::string& name, ParkedSurvey& survey, const Seen& seen, bool& enough);
-    const admin::Governance* governance();
+    void look_at(const std::string& name, ParkedOverview& survey, const Seen& seen, bool& enough);
+    const admin::VhostPolicies* governance();
 
     const config::Settings& settings_;
     const ParkedOptions& options_;
     Interrupts interrupts_;
     std::unique_ptr<Broker> broker_;
     std::unique_ptr<Records> records_;
-    std::optional<admin::Governance> governance_;
+    std::optional<admin::VhostPolicies> governance_;
     bool asked_ = false;
     admin::Selection selection_;
     core::WallTime now_;
 };
 
 /// Of each queue its groups, then what could not be seen.
-void print_survey(const ParkedSurvey& survey, const ParkedDesk& desk, bool colour, std::ostream& out);
-nlohmann::ordered_json json_of(const ParkedSurvey& survey);
+void print_overview(const ParkedOverview& survey, const ParkedBrowser& browser, bool colour, std::ostream& out);
+nlohmann::ordered_json json_of(const ParkedOverview& survey);
 
 }  // namespace retryd::commands

@@ -157,7 +157,7 @@ int ParkedCommands::carry_out(const ReportOptions& before, std::ostream& out, st
     if (list_->parsed()) return parked_list(options, out, err);
     if (show_->parsed()) return parked_show(options, show_options_, out, err);
     const bool replaying = replay_->parsed();
-    ClearOptions clear = replaying ? replay_options_ : drop_options_;
+    ParkedRunOptions clear = replaying ? replay_options_ : drop_options_;
     if (first_ > 0) clear.first = first_;
     if (!replaying) {
         clear.stop_above.reset();

@@ -46,8 +46,8 @@ class ParkedCommands {
     std::string older_than_;
     std::string newer_than_;
     ShowOptions show_options_;
-    ClearOptions replay_options_;
-    ClearOptions drop_options_;
+    ParkedRunOptions replay_options_;
+    ParkedRunOptions drop_options_;
     std::size_t first_ = 0;
     std::string rate_ = "50";
     std::string stop_after_ = "10";

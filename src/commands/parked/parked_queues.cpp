@@ -81,8 +81,8 @@ class Collection {
 };
 
 /// The limits that are set on a queue: each counts.
-std::vector<std::string> limits_of(const admin::Governance& governance, const admin::GovernedQueue& queue) {
-    const admin::Effective effective(governance);
+std::vector<std::string> limits_of(const admin::VhostPolicies& governance, const admin::QueuePolicies& queue) {
+    const admin::EffectivePolicy effective(governance);
     std::vector<std::string> limits;
     if (const auto argument = admin::argument(queue, "delivery-limit")) limits.push_back(*argument);
     for (const admin::BrokerPolicy* policy :
@@ -96,7 +96,7 @@ std::vector<std::string> limits_of(const admin::Governance& governance, const ad
 
 /// Why a look may cost the message; empty where it may not. Of several limits the broker takes the larger one where any
 /// is negative, else the smaller one; before 4.0 a negative one is passed at once, and none is the default.
-std::string danger_of(const admin::Governance& governance, const admin::GovernedQueue& queue, bool has_default) {
+std::string danger_of(const admin::VhostPolicies& governance, const admin::QueuePolicies& queue, bool has_default) {
     if (queue.type == "classic") return "";
     if (queue.type == "stream") return "it is a stream, which retryd never parks in";
     const auto limits = limits_of(governance, queue);
@@ -106,9 +106,9 @@ std::string danger_of(const admin::Governance& governance, const admin::Governed
     return unlimited ? "" : "a delivery limit is in effect on it";
 }
 
-std::optional<std::string> danger_by_records(const admin::Governance& governance, const std::string& queue,
+std::optional<std::string> danger_by_records(const admin::VhostPolicies& governance, const std::string& queue,
                                              bool has_default) {
-    for (const admin::GovernedQueue& governed : governance.queues) {
+    for (const admin::QueuePolicies& governed : governance.queues) {
         if (governed.name == queue) return danger_of(governance, governed, has_default);
     }
     return std::nullopt;
@@ -136,7 +136,7 @@ ParkingQueues parking_queues(Broker& broker, const core::Policy& policy, const s
     return std::move(collection.found);
 }
 
-MayLook may_look(Broker& broker, const admin::Governance* governance, const std::string& queue, bool insisted) {
+MayLook may_look(Broker& broker, const admin::VhostPolicies* governance, const std::string& queue, bool insisted) {
     MayLook look;
     const auto there = broker.carry_out(Declarer::CheckQueue{queue});
     if (there.result == Result::missing) return look;

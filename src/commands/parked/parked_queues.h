@@ -34,6 +34,6 @@ struct MayLook {
 
 /// `governance` may be null: then the arguments of the queue are all that is known. `insisted`: by the operator,
 /// whatever the limit is. Where nothing lies, nothing can happen to it.
-MayLook may_look(Broker& broker, const admin::Governance* governance, const std::string& queue, bool insisted);
+MayLook may_look(Broker& broker, const admin::VhostPolicies* governance, const std::string& queue, bool insisted);
 
 }  // namespace retryd::commands

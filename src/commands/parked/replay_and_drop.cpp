@@ -23,7 +23,7 @@ namespace retryd::commands {
 
 namespace {
 
-using End = admin::Clearance::End;
+using End = admin::ParkedRun::End;
 
 std::string random_id() {
     constexpr std::string_view digits = "0123456789abcdef";
@@ -34,7 +34,7 @@ std::string random_id() {
     return id;
 }
 
-bool selects_on_purpose(const ParkedOptions& options, const ClearOptions& clear) {
+bool selects_on_purpose(const ParkedOptions& options, const ParkedRunOptions& clear) {
     return clear.all || clear.first || !selection_of(options, {}).everything();
 }
 
@@ -46,10 +46,10 @@ std::vector<core::BindingSpec> error_exchanges(const core::Policy& policy) {
 }
 
 /// One command's work.
-class Clearing {
+class ParkedRunDriver {
   public:
-    Clearing(const Report& out, const config::Settings& settings, const ParkedOptions& options,
-             const ClearOptions& clear, bool drop)
+    ParkedRunDriver(const Report& out, const config::Settings& settings, const ParkedOptions& options,
+                    const ParkedRunOptions& clear, bool drop)
         : out_(out), settings_(settings), clear_(clear), desk_(settings, options, wall_clock()) {
         report_.id = drop ? "" : random_id();
         report_.drop = drop;
@@ -69,9 +69,9 @@ class Clearing {
             if (!clear_.dry_run) go();
         }
         if (out_.json()) {
-            print_clear_report_json(report_, out_.out());
+            print_run_report_json(report_, out_.out());
         } else {
-            print_clear_report(report_, desk_, out_.colour(), out_.out());
+            print_run_report(report_, desk_, out_.colour(), out_.out());
         }
         return report_.ok() ? exit_code::fine : exit_code::failed;
     }
@@ -109,7 +109,7 @@ class Clearing {
                        << " would be deleted for good; --yes does it without a question\n";
             return false;
         }
-        print_survey(report_.survey, desk_, false, out_.err());
+        print_overview(report_.survey, desk_, false, out_.err());
         out_.err() << "\nDelete " << (number == 1 ? "this message" : "these " + std::to_string(number) + " messages")
                    << " for good? [y/N] " << std::flush;
         std::array fds{pollfd{STDIN_FILENO, POLLIN, 0}, pollfd{desk_.interrupts().fd(), POLLIN, 0}};
@@ -119,17 +119,17 @@ class Clearing {
     }
 
     void go() {
-        for (const SurveyedQueue& queue : report_.survey.queues) {
+        for (const OverviewedQueue& queue : report_.survey.queues) {
             if (queue.selected.messages() == 0) continue;
-            ClearedQueue& cleared =
-                report_.queues.emplace_back(ClearedQueue{queue.name, queue.selected.messages(), {}});
+            ParkedQueueResult& cleared =
+                report_.queues.emplace_back(ParkedQueueResult{queue.name, queue.selected.messages(), {}});
             cleared.cleared = clear_queue(queue);
             if (cleared.cleared.end != End::all || !cleared.cleared.fault.empty()) return;
         }
     }
 
     /// What the first look held is given back a moment after it has left; else what has just come would be in front.
-    void await_return(const SurveyedQueue& queue) {
+    void await_return(const OverviewedQueue& queue) {
         constexpr int tries = 50;
         constexpr core::Milliseconds pause{40};
         for (int i = 0; i < tries; ++i) {
@@ -139,24 +139,24 @@ class Clearing {
         }
     }
 
-    Cleared clear_queue(const SurveyedQueue& queue) {
+    ParkedRunResult clear_queue(const OverviewedQueue& queue) {
         await_return(queue);
         ProgressBar progress(out_.err(), standard_error_is_terminal(), queue.selected.messages(),
                              report_.drop ? "dropped" : "replayed");
-        const auto show = [&](const admin::ClearanceCounts& counts, const std::string& blocked) {
+        const auto show = [&](const admin::ParkedRunCounts& counts, const std::string& blocked) {
             const std::size_t failures = counts.failures();
             std::string note = failures > 0 ? std::to_string(failures) + " failed" : "";
             if (!blocked.empty()) note = "waiting: the broker takes no messages (" + safe_line(blocked) + ")";
             progress.show(counts.done, note);
         };
-        const ClearingTable table{settings_, desk_.broker(), desk_.interrupts(), watch_ ? &*watch_ : nullptr, show};
+        const ParkedRunContext table{settings_, desk_.broker(), desk_.interrupts(), watch_ ? &*watch_ : nullptr, show};
         return clear(table, queue.name, queue.messages, order_for(queue));
     }
 
     /// Failures count over all queues.
-    admin::ClearanceOrder order_for(const SurveyedQueue& queue) {
-        admin::ClearanceOrder order;
-        order.action = report_.drop ? admin::ClearanceOrder::Action::drop : admin::ClearanceOrder::Action::send;
+    admin::ParkedRunOrder order_for(const OverviewedQueue& queue) {
+        admin::ParkedRunOrder order;
+        order.action = report_.drop ? admin::ParkedRunOrder::Action::drop : admin::ParkedRunOrder::Action::send;
         order.selection = desk_.selection();
         order.count = queue.looked_at;
         order.most_held = amqp::QueueReader::most_held;
@@ -176,15 +176,15 @@ class Clearing {
 
     const Report& out_;
     const config::Settings& settings_;
-    const ClearOptions& clear_;
-    ParkedDesk desk_;
-    ClearReport report_;
+    const ParkedRunOptions& clear_;
+    ParkedBrowser desk_;
+    ParkedRunReport report_;
     std::set<std::string, std::less<>> through_return_;
     std::set<std::string, std::less<>> missing_;
-    std::optional<amqp::FailureWatch> watch_;
+    std::optional<amqp::DeadLetterTap> watch_;
 };
 
-int clear_parked(const ParkedOptions& options, const ClearOptions& clear, bool drop, std::ostream& out,
+int clear_parked(const ParkedOptions& options, const ParkedRunOptions& clear, bool drop, std::ostream& out,
                  std::ostream& err) {
     const Report report(options.report, out, err);
     if (!selects_on_purpose(options, clear)) {
@@ -194,32 +194,33 @@ int clear_parked(const ParkedOptions& options, const ClearOptions& clear, bool d
                                "--header or --first, or --all for every one",
                            exit_code::wrong_usage);
     }
-    return report.run(
-        [&](const config::Settings& settings) { return Clearing(report, settings, options, clear, drop).run(); });
+    return report.run([&](const config::Settings& settings) {
+        return ParkedRunDriver(report, settings, options, clear, drop).run();
+    });
 }
 
 }  // namespace
 
-int parked_replay(const ParkedOptions& options, const ClearOptions& clear, std::ostream& out, std::ostream& err) {
+int parked_replay(const ParkedOptions& options, const ParkedRunOptions& clear, std::ostream& out, std::ostream& err) {
     return clear_parked(options, clear, false, out, err);
 }
 
-int parked_drop(const ParkedOptions& options, const ClearOptions& clear, std::ostream& out, std::ostream& err) {
+int parked_drop(const ParkedOptions& options, const ParkedRunOptions& clear, std::ostream& out, std::ostream& err) {
     return clear_parked(options, clear, true, out, err);
 }
 
 namespace {
 
-using End = admin::Clearance::End;
-std::string what_to_mend(const admin::ClearanceCounts& counts) {
+using End = admin::ParkedRun::End;
+std::string what_to_mend(const admin::ParkedRunCounts& counts) {
     if (counts.refused > counts.failed) return "The queue refuses them: is it full? Make room there first.";
     if (counts.unrouted > counts.failed) return "Their queue is gone: declare it again, or name another with --to.";
     return "Mend the consumer first: what was sent and rejected climbs the ladder once more.";
 }
 
 /// What became of the run, and what to do; empty where it went to its end.
-std::string ending(const ClearedQueue& queue, const ClearReport& report) {
-    const Cleared& cleared = queue.cleared;
+std::string ending(const ParkedQueueResult& queue, const ParkedRunReport& report) {
+    const ParkedRunResult& cleared = queue.cleared;
     const std::string again = " What is left stays where it was, in its order; the same command goes on with it.";
     if (!cleared.fault.empty()) {
         return "The connection was lost: " + cleared.fault +
@@ -245,7 +246,7 @@ std::string ending(const ClearedQueue& queue, const ClearReport& report) {
     return "";
 }
 
-std::string key_of(const Cleared& cleared) {
+std::string key_of(const ParkedRunResult& cleared) {
     if (!cleared.fault.empty()) return "connection lost";
     switch (cleared.end) {
         case End::failures:
@@ -263,8 +264,8 @@ std::string key_of(const Cleared& cleared) {
     return "all";
 }
 
-Rows rows_of(const ClearedQueue& queue, bool drop) {
-    const admin::ClearanceCounts& counts = queue.cleared.counts;
+Rows rows_of(const ParkedQueueResult& queue, bool drop) {
+    const admin::ParkedRunCounts& counts = queue.cleared.counts;
     Rows rows{{drop ? "dropped" : "replayed", std::to_string(counts.done) + " of " + std::to_string(queue.selected)}};
     const auto add = [&](const char* name, std::size_t number) {
         if (number > 0) rows.push_back({name, std::to_string(number)});
@@ -279,8 +280,8 @@ Rows rows_of(const ClearedQueue& queue, bool drop) {
     return rows;
 }
 
-Json json_of(const ClearedQueue& queue) {
-    const admin::ClearanceCounts& counts = queue.cleared.counts;
+Json json_of(const ParkedQueueResult& queue) {
+    const admin::ParkedRunCounts& counts = queue.cleared.counts;
     return {{"queue", queue.name},
             {"selected", queue.selected},
             {"done", counts.done},
@@ -296,8 +297,8 @@ Json json_of(const ClearedQueue& queue) {
             {"fault", queue.cleared.fault.empty() ? Json() : Json(queue.cleared.fault)}};
 }
 
-void print_dry_run(const ClearReport& report, const ParkedDesk& desk, bool colour, std::ostream& out) {
-    print_survey(report.survey, desk, colour, out);
+void print_dry_run(const ParkedRunReport& report, const ParkedBrowser& browser, bool colour, std::ostream& out) {
+    print_overview(report.survey, browser, colour, out);
     if (report.survey.selected() == 0) {
         out << "\nNothing is selected, so nothing was changed.\n";
         return;
@@ -308,38 +309,38 @@ void print_dry_run(const ClearReport& report, const ParkedDesk& desk, bool colou
 
 }  // namespace
 
-std::size_t ClearReport::done() const {
+std::size_t ParkedRunReport::done() const {
     std::size_t sum = 0;
-    for (const ClearedQueue& queue : queues)
+    for (const ParkedQueueResult& queue : queues)
         sum += queue.cleared.counts.done;
     return sum;
 }
 
-std::size_t ClearReport::failed() const {
+std::size_t ParkedRunReport::failed() const {
     std::size_t sum = 0;
-    for (const ClearedQueue& queue : queues)
+    for (const ParkedQueueResult& queue : queues)
         sum += queue.cleared.counts.failures();
     return sum;
 }
 
-bool ClearReport::ok() const {
+bool ParkedRunReport::ok() const {
     if (!survey.complete()) return false;
     if (stop_above && failed() > *stop_above) return false;
     return dry_run || done() == survey.selected();
 }
 
-void print_clear_report(const ClearReport& report, const ParkedDesk& desk, bool colour, std::ostream& out) {
+void print_run_report(const ParkedRunReport& report, const ParkedBrowser& browser, bool colour, std::ostream& out) {
     for (const std::string& note : report.notes)
         out << "Note: " << safe_line(note) << ".\n";
-    if (report.dry_run || report.survey.selected() == 0) return print_dry_run(report, desk, colour, out);
+    if (report.dry_run || report.survey.selected() == 0) return print_dry_run(report, browser, colour, out);
     const Heading heading{colour};
-    for (const ClearedQueue& queue : report.queues) {
+    for (const ParkedQueueResult& queue : report.queues) {
         out << heading(safe_line(queue.name)) << '\n';
         print_table(rows_of(queue, report.drop), "  ", out);
         const std::string end = ending(queue, report);
         if (!end.empty()) out << "  " << safe_line(end) << '\n';
     }
-    for (const SurveyedQueue& queue : report.survey.queues) {
+    for (const OverviewedQueue& queue : report.survey.queues) {
         if (!queue.fault.empty()) out << safe_line(queue.fault) << '\n';
     }
     for (const std::string& note : report.survey.notes)
@@ -347,9 +348,9 @@ void print_clear_report(const ClearReport& report, const ParkedDesk& desk, bool 
     if (!report.drop) out << "Run " << report.id << ": it stands in the header retryd-replays of each of them.\n";
 }
 
-void print_clear_report_json(const ClearReport& report, std::ostream& out) {
+void print_run_report_json(const ParkedRunReport& report, std::ostream& out) {
     Json queues = Json::array();
-    for (const ClearedQueue& queue : report.queues)
+    for (const ParkedQueueResult& queue : report.queues)
         queues.push_back(json_of(queue));
     const Json object{{"ok", report.ok()},
                       {"run", report.id.empty() ? Json() : Json(report.id)},

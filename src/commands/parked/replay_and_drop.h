@@ -13,7 +13,7 @@
 
 namespace retryd::commands {
 
-struct ClearOptions {
+struct ParkedRunOptions {
     bool all = false;
     bool dry_run = false;
     std::optional<std::size_t> first;
@@ -27,19 +27,19 @@ struct ClearOptions {
 };
 
 /// One queue, cleared.
-struct ClearedQueue {
+struct ParkedQueueResult {
     std::string name;
     std::size_t selected = 0;  // by the first look
-    Cleared cleared;
+    ParkedRunResult cleared;
 };
 
-struct ClearReport {
+struct ParkedRunReport {
     std::string id;  // of the run
     bool drop = false;
     bool dry_run = false;
-    ParkedSurvey survey;
+    ParkedOverview survey;
     std::vector<std::string> notes;  // what goes another way than expected, and why
-    std::vector<ClearedQueue> queues;
+    std::vector<ParkedQueueResult> queues;
 
     std::size_t done() const;
     std::size_t failed() const;
@@ -50,10 +50,10 @@ struct ClearReport {
 
 /// Both return 0 when all that was selected is done; 1 where some stays, or more failed than may, or the broker refused
 /// or cannot be reached; 64 where nothing is selected on purpose; 78 wrong configuration.
-int parked_replay(const ParkedOptions& options, const ClearOptions& clear, std::ostream& out, std::ostream& err);
-int parked_drop(const ParkedOptions& options, const ClearOptions& clear, std::ostream& out, std::ostream& err);
+int parked_replay(const ParkedOptions& options, const ParkedRunOptions& clear, std::ostream& out, std::ostream& err);
+int parked_drop(const ParkedOptions& options, const ParkedRunOptions& clear, std::ostream& out, std::ostream& err);
 
-void print_clear_report(const ClearReport& report, const ParkedDesk& desk, bool colour, std::ostream& out);
-void print_clear_report_json(const ClearReport& report, std::ostream& out);
+void print_run_report(const ParkedRunReport& report, const ParkedBrowser& browser, bool colour, std::ostream& out);
+void print_run_report_json(const ParkedRunReport& report, std::ostream& out);
 
 }  // namespace retryd::commands

@@ -24,9 +24,9 @@ namespace {
 using amqp::Declarer;
 using Result = Declarer::Result;
 
-std::set<std::string> targets_of(const ParkedSurvey& survey, const std::string& to) {
+std::set<std::string> targets_of(const ParkedOverview& survey, const std::string& to) {
     std::set<std::string> targets;
-    for (const SurveyedQueue& queue : survey.queues) {
+    for (const OverviewedQueue& queue : survey.queues) {
         for (const auto& [key, group] : queue.selected.all()) {
             const std::string& target = to.empty() ? key.first : to;
             if (!target.empty()) targets.insert(target);
@@ -35,14 +35,14 @@ std::set<std::string> targets_of(const ParkedSurvey& survey, const std::string& 
     return targets;
 }
 
-bool is_parking_queue(const ParkedSurvey& survey, const std::string& target) {
-    return std::any_of(survey.queues.begin(), survey.queues.end(), [&](const SurveyedQueue& queue) {
+bool is_parking_queue(const ParkedOverview& survey, const std::string& target) {
+    return std::any_of(survey.queues.begin(), survey.queues.end(), [&](const OverviewedQueue& queue) {
         return queue.name == target && queue.selected.messages() > 0;
     });
 }
 
 /// Why nothing can go there; empty where it can.
-std::string why_not(Broker& broker, const ParkedSurvey& survey, const std::string& target) {
+std::string why_not(Broker& broker, const ParkedOverview& survey, const std::string& target) {
     if (is_parking_queue(survey, target)) {
         return "'" + target +
                "' is the parking queue itself: messages cannot be replayed into where they lie. --to QUEUE sends them "
@@ -68,7 +68,7 @@ std::string bind_home(Broker& broker, const config::Settings& settings, const st
 
 }  // namespace
 
-Destinations destinations(Broker& broker, const config::Settings& settings, const ParkedSurvey& survey,
+Destinations destinations(Broker& broker, const config::Settings& settings, const ParkedOverview& survey,
                           const std::string& to) {
     Destinations found;
     const std::set<std::string> targets = targets_of(survey, to);
@@ -100,7 +100,7 @@ namespace {
 
 using core::Milliseconds;
 using core::SteadyTime;
-using End = admin::Clearance::End;
+using End = admin::ParkedRun::End;
 
 /// All are in hand from the beginning, and a broker takes back what was held for half an hour (consumer_timeout).
 constexpr Milliseconds longest_hold{20 * 60'000};
@@ -114,11 +114,11 @@ constexpr Milliseconds late_failures_after{1'000};
 constexpr Milliseconds longest_wait{100};
 constexpr Milliseconds broker_again_after{1'000};
 
-class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay::Passage {
+class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay::PublishPort {
   public:
-    Run(const ClearingTable& table, const std::string& queue, std::size_t ready, admin::ClearanceOrder order)
+    Run(const ParkedRunContext& table, const std::string& queue, std::size_t ready, admin::ParkedRunOrder order)
         : table_(table),
-          sends_(order.action == admin::ClearanceOrder::Action::send),
+          sends_(order.action == admin::ParkedRunOrder::Action::send),
           reader_(endpoint(), table.settings.broker, "retryd parked consume"),
           exhaustion_(table.broker, queue),
           clearance_(std::move(order), *this) {
@@ -135,7 +135,7 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
         reader_.leave();
     }
 
-    Cleared cleared() const { return {clearance_.ended(), clearance_.counts(), why_, {}}; }
+    ParkedRunResult cleared() const { return {clearance_.ended(), clearance_.counts(), why_, {}}; }
 
   private:
     const config::Endpoint& endpoint() const { return endpoint_of(table_.settings, table_.broker.identity()); }
@@ -181,7 +181,7 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
             why_ = "a consumer may hold messages for 30 minutes by default, and this one has for 20";
             clearance_.stop(End::broker);
         }
-        const admin::ClearanceCounts& counts = clearance_.counts();
+        const admin::ParkedRunCounts& counts = clearance_.counts();
         const bool idle = clearance_.wants_more() && clearance_.waiting() == 0 && clearance_.in_flight() == 0;
         if (idle && exhaustion_.reached(counts.looked_at)) {
             why_ = exhaustion_.withheld();
@@ -264,12 +264,12 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
     }
     void ack(core::DeliveryTag tag, bool multiple) override { reader_.ack(tag, multiple); }
 
-    const ClearingTable& table_;
+    const ParkedRunContext& table_;
     bool sends_;
     amqp::QueueReader reader_;
     std::optional<amqp::QueueWriter> writer_;
-    Exhaustion exhaustion_;
-    admin::Clearance clearance_;
+    QueueEnd exhaustion_;
+    admin::ParkedRun clearance_;
     core::Now now_ = read_clocks();
     SteadyTime begun_ = now_.steady;
     SteadyTime broker_due_{};
@@ -280,9 +280,10 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
 
 }  // namespace
 
-Cleared clear(const ClearingTable& table, const std::string& queue, std::size_t ready, admin::ClearanceOrder order) {
+ParkedRunResult clear(const ParkedRunContext& table, const std::string& queue, std::size_t ready,
+                      admin::ParkedRunOrder order) {
     std::unique_ptr<Run> run;
-    Cleared cleared;
+    ParkedRunResult cleared;
     try {
         run = std::make_unique<Run>(table, queue, ready, std::move(order));
         run->run();
@@ -290,7 +291,7 @@ Cleared clear(const ClearingTable& table, const std::string& queue, std::size_t 
         cleared.fault = std::string{error.what()} + "; " + amqp::remedy(error.kind());
     }
     if (run) {
-        Cleared so_far = run->cleared();
+        ParkedRunResult so_far = run->cleared();
         so_far.fault = std::move(cleared.fault);
         cleared = std::move(so_far);
     }

@@ -24,30 +24,31 @@ struct Destinations {
 };
 
 /// `to`: all go there; empty: each to its own work queue. Makes the return exchange find those that need it.
-Destinations destinations(Broker& broker, const config::Settings& settings, const ParkedSurvey& survey,
+Destinations destinations(Broker& broker, const config::Settings& settings, const ParkedOverview& survey,
                           const std::string& to);
 
-// Carries out one Clearance on a broker: reads the parking queue on one connection, publishes on another, watches what
+// Carries out one ParkedRun on a broker: reads the parking queue on one connection, publishes on another, watches what
 // fails on a third.
 
-struct Cleared {
-    admin::Clearance::End end = admin::Clearance::End::none;
-    admin::ClearanceCounts counts;
+struct ParkedRunResult {
+    admin::ParkedRun::End end = admin::ParkedRun::End::none;
+    admin::ParkedRunCounts counts;
     std::string why;    // of an end that the broker brought about, in its words
     std::string fault;  // the connection was lost: what was not acked by then stays, or is there twice
 };
 
 /// What a run needs; all of it must outlive the run.
-struct ClearingTable {
+struct ParkedRunContext {
     const config::Settings& settings;
     Broker& broker;
     const Interrupts& interrupts;
-    amqp::FailureWatch* watch;  // null: nobody looks what fails
+    amqp::DeadLetterTap* watch;  // null: nobody looks what fails
     /// `blocked`: why the broker takes no messages at the moment, in its words; empty where it does.
-    std::function<void(const admin::ClearanceCounts&, const std::string& blocked)> progress;
+    std::function<void(const admin::ParkedRunCounts&, const std::string& blocked)> progress;
 };
 
 /// Returns when all is settled. `ready`: how many messages lie in the queue. A lost connection is told in the result.
-Cleared clear(const ClearingTable& table, const std::string& queue, std::size_t ready, admin::ClearanceOrder order);
+ParkedRunResult clear(const ParkedRunContext& table, const std::string& queue, std::size_t ready,
+                      admin::ParkedRunOrder order);
 
 }  // namespace retryd::commands

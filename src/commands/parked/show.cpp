@@ -21,7 +21,7 @@ struct Found {
     core::OwnedDelivery delivery;
 };
 
-void print(const Found& found, const config::Settings& settings, const ParkedDesk& desk, bool raw,
+void print(const Found& found, const config::Settings& settings, const ParkedBrowser& browser, bool raw,
            const Report& report) {
     const core::Message& message = found.delivery.get().message;
     const admin::Parked parked = admin::read_parked(message.properties.header_table(), settings.policy.error_queue);
@@ -30,15 +30,15 @@ void print(const Found& found, const config::Settings& settings, const ParkedDes
     } else if (report.json()) {
         print_json(json_of_message(found.from, message, parked), report.out());
     } else {
-        print_message(found.from, message, parked, desk.now(), report.colour(), report.out());
+        print_message(found.from, message, parked, browser.now(), report.colour(), report.out());
     }
 }
 
-std::string none(const ParkedSurvey& survey, std::size_t number) {
+std::string none(const ParkedOverview& survey, std::size_t number) {
     std::string text = survey.selected() == 0 ? "no message is parked there that fits"
                                               : "there is no message number " + std::to_string(number) + ": only " +
                                                     counted(survey.selected(), "message fits", "messages fit");
-    for (const SurveyedQueue& queue : survey.queues) {
+    for (const OverviewedQueue& queue : survey.queues) {
         if (!queue.fault.empty()) text += "; " + queue.fault;
     }
     for (const std::string& note : survey.notes)
@@ -51,17 +51,17 @@ std::string none(const ParkedSurvey& survey, std::size_t number) {
 int parked_show(const ParkedOptions& options, const ShowOptions& show, std::ostream& out, std::ostream& err) {
     const Report report(options.report, out, err);
     return report.run([&](const config::Settings& settings) {
-        ParkedDesk desk(settings, options, wall_clock());
+        ParkedBrowser browser(settings, options, wall_clock());
         std::optional<Found> found;
         std::size_t seen = 0;
-        const ParkedSurvey survey =
-            desk.survey([&](const std::string& from, const core::Delivery& delivery, const admin::Parked&) {
+        const ParkedOverview survey =
+            browser.survey([&](const std::string& from, const core::Delivery& delivery, const admin::Parked&) {
                 if (++seen == show.number) found.emplace(Found{from, core::OwnedDelivery(delivery)});
                 return !found;
             });
         if (!survey.fault.empty()) return report.fail(survey.fault, exit_code::failed);
         if (!found) return report.fail(none(survey, show.number), exit_code::failed);
-        print(*found, settings, desk, show.raw, report);
+        print(*found, settings, browser, show.raw, report);
         return exit_code::fine;
     });
 }

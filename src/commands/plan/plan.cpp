@@ -26,7 +26,7 @@ int plan(const ReportOptions& options, std::ostream& out, std::ostream& err) {
     const Report report(options, out, err);
     return report.run([&](const config::Settings& settings) {
         const auto broker = connect(settings, "retryd plan");
-        const Plan found = survey(*broker, settings.policy);
+        const Plan found = diff_topology(*broker, settings.policy);
         const int code = plan_exit_code(found);
         print(found, nullptr, code, report);
         return code;
@@ -49,7 +49,7 @@ int apply(const ReportOptions& options, bool with_prune, std::ostream& out, std:
             pruned = prune(*broker, settings.policy,
                            [&](const std::string& text) { err << "retryd: " << text << std::endl; });
         }
-        Plan found = survey(*broker, settings.policy);
+        Plan found = diff_topology(*broker, settings.policy);
         add_outcomes(found, outcomes);
         const bool refused = any_refused(outcomes) || (pruned && !pruned->refused.empty());
         const int code = apply_exit_code(found, refused);
@@ -63,7 +63,7 @@ namespace {
 using Outcome = amqp::Declarer::Outcome;
 using Result = amqp::Declarer::Result;
 
-void add(Finding& finding, const Outcome& outcome) {
+void add(PlanItem& finding, const Outcome& outcome) {
     if (finding.state == State::unknown) {
         finding.state = outcome.result == Result::done ? State::in_place : State::missing;
     }
@@ -74,7 +74,7 @@ void add(Finding& finding, const Outcome& outcome) {
 
 std::vector<Outcome> declare_wanted(Broker& broker, const core::Policy& policy) {
     std::vector<Outcome> outcomes;
-    for (const core::Wanted& wanted : core::wanted(policy, core::features_of(broker.identity().version)))
+    for (const core::DesiredItem& wanted : core::desired_topology(policy, core::features_of(broker.identity().version)))
         outcomes.push_back(broker.carry_out(amqp::step_of(wanted.item)));
     return outcomes;
 }

@@ -25,7 +25,7 @@ std::string address(const BrokerIdentity& broker) {
            std::to_string(broker.port);
 }
 
-std::string title_of(const core::Wanted& wanted) {
+std::string title_of(const core::DesiredItem& wanted) {
     if (!wanted.ladder.empty()) return "Ladder " + wanted.ladder;
     return wanted.work_queue.empty() ? "For all work queues" : "Work queue " + wanted.work_queue;
 }
@@ -33,7 +33,7 @@ std::string title_of(const core::Wanted& wanted) {
 /// In the order of their first item. Bindings of which nothing is known are not among them.
 std::vector<PlanGroup> groups_of(const Plan& plan) {
     std::vector<PlanGroup> groups;
-    for (const Finding& finding : plan.findings) {
+    for (const PlanItem& finding : plan.findings) {
         if (finding.state == State::unknown) continue;
         const std::string title = title_of(finding.wanted);
         auto group = groups.begin();
@@ -102,7 +102,7 @@ void print_what_is_not_known(const Plan& plan, const Summary& summary, std::ostr
 /// What only others can make has a note that says so.
 bool can_apply(const Plan& plan) {
     return std::any_of(plan.findings.begin(), plan.findings.end(),
-                       [](const Finding& finding) { return finding.state == State::missing && finding.note.empty(); });
+                       [](const PlanItem& finding) { return finding.state == State::missing && finding.note.empty(); });
 }
 
 void print_what_to_do(const Plan& plan, const Summary& summary, std::ostream& out) {
@@ -189,7 +189,7 @@ void add_names(Json& object, const core::TopologyItem& item) {
 
 Json items(const Plan& plan) {
     Json list = Json::array();
-    for (const Finding& finding : plan.findings) {
+    for (const PlanItem& finding : plan.findings) {
         Json object{{"role", key_of(core::to_string(finding.wanted.role))}};
         add_names(object, finding.wanted.item);
         object["work_queue"] = text_or_null(finding.wanted.work_queue);

@@ -40,7 +40,7 @@ Summary summary_of(const Plan& plan) {
     Summary summary;
     const auto count = [&](State state) {
         return static_cast<std::size_t>(std::count_if(plan.findings.begin(), plan.findings.end(),
-                                                      [&](const Finding& finding) { return finding.state == state; }));
+                                                      [&](const PlanItem& finding) { return finding.state == state; }));
     };
     summary.in_place = count(State::in_place);
     summary.missing = count(State::missing);
@@ -68,7 +68,7 @@ int apply_exit_code(const Plan& plan, bool refused) {
 std::vector<LeftOver> left_over_among(const std::vector<http::ListedQueue>& queues, const core::Policy& policy) {
     std::vector<LeftOver> found;
     for (const http::ListedQueue& queue : queues) {
-        const auto rung = core::made_rung(queue.name, queue.arguments);
+        const auto rung = core::parse_rung(queue.name, queue.arguments);
         if (rung && !core::is_in_use(policy, *rung)) found.push_back({queue.name, queue.type, *rung, queue.messages});
     }
     std::sort(found.begin(), found.end(), [](const auto& left, const auto& right) { return left.queue < right.queue; });
@@ -103,7 +103,7 @@ class Surveyor {
   public:
     Surveyor(Broker& broker, Plan& plan) : broker_(broker), plan_(plan) {}
 
-    void look_at(const core::Wanted& wanted) {
+    void look_at(const core::DesiredItem& wanted) {
         Seen seen = std::visit([this](const auto& item) { return look(item); }, wanted.item);
         plan_.findings.push_back({wanted, seen.state, std::move(seen.note)});
     }
@@ -206,14 +206,14 @@ class Surveyor {
 
 }  // namespace
 
-Plan survey(Broker& broker, const core::Policy& policy) {
+Plan diff_topology(Broker& broker, const core::Policy& policy) {
     Plan plan;
     plan.broker = broker.identity();
     plan.management = broker.has_management();
     for (const core::Entry* entry : core::on_demand(policy))
         plan.on_demand.push_back({entry->match, entry->ladder.name});
     Surveyor look(broker, plan);
-    for (const core::Wanted& wanted : core::wanted(policy, core::features_of(plan.broker.version)))
+    for (const core::DesiredItem& wanted : core::desired_topology(policy, core::features_of(plan.broker.version)))
         look.look_at(wanted);
     look.look_for_left_over(policy);
     return plan;

@@ -25,8 +25,8 @@ enum class State {
 };
 std::string_view to_string(State state);
 
-struct Finding {
-    core::Wanted wanted;
+struct PlanItem {
+    core::DesiredItem wanted;
     State state = State::unknown;
     std::string note;  // for the operator; may be empty
 };
@@ -35,7 +35,7 @@ struct Finding {
 struct LeftOver {
     std::string queue;
     std::string type;
-    core::MadeRung rung;
+    core::ParsedRung rung;
     std::optional<std::int64_t> messages;  // ready, unacked and leaving; nothing where not counted yet
 };
 
@@ -47,7 +47,7 @@ struct OnDemand {
 
 struct Plan {
     BrokerIdentity broker;
-    std::vector<Finding> findings;
+    std::vector<PlanItem> findings;
     std::vector<OnDemand> on_demand;
     bool management = false;       // is configured
     std::string management_fault;  // why it did not answer; then the rest is not known
@@ -80,6 +80,6 @@ std::vector<LeftOver> left_over_among(const std::vector<http::ListedQueue>& queu
 // Looks at a broker: what of a configuration is there. Changes nothing.
 
 /// Throws amqp::Error; a fault of the management API is part of the plan.
-Plan survey(Broker& broker, const core::Policy& policy);
+Plan diff_topology(Broker& broker, const core::Policy& policy);
 
 }  // namespace retryd::commands

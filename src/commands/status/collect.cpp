@@ -156,7 +156,7 @@ std::int64_t weight(const WorkQueueStatus& queue) {
     return waiting(queue.rungs) + (queue.parked ? queue.parked->messages.value_or(0) : 0);
 }
 
-Status take_stock(Broker& broker, const core::Policy& policy, const DaemonAnswer& daemon) {
+Status collect_status(Broker& broker, const core::Policy& policy, const DaemonAnswer& daemon) {
     return Stocktaking(broker, policy, daemon).take();
 }
 

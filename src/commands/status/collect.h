@@ -58,6 +58,6 @@ std::int64_t weight(const WorkQueueStatus& queue);
 
 /// Changes nothing. The work queues of globs are those of which the management API knows a rung or a parking queue, and
 /// those that the daemon names. The busiest first. Throws amqp::Error when the connection is lost.
-Status take_stock(Broker& broker, const core::Policy& policy, const DaemonAnswer& daemon);
+Status collect_status(Broker& broker, const core::Policy& policy, const DaemonAnswer& daemon);
 
 }  // namespace retryd::commands

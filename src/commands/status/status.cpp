@@ -24,7 +24,7 @@ namespace {
 constexpr const char* connection_name = "retryd status";
 
 Status look(Broker& broker, const config::Settings& settings) {
-    return take_stock(broker, settings.policy, ask_daemon(settings));
+    return collect_status(broker, settings.policy, ask_daemon(settings));
 }
 
 void print(const Status& status, bool one_line, const Report& report, std::ostream& out) {

@@ -18,7 +18,7 @@ class FakeBoard : public PolicyBoard {
     bool bound = true;                            // the error queue, to its exchange
     std::vector<std::string> set_policies;
 
-    admin::Governance governance() override {
+    admin::VhostPolicies governance() override {
         check();
         return broker.governance();
     }

@@ -309,7 +309,7 @@ using namespace std::chrono_literals;
 
 core::Policy policy_of(const std::string& name) {
     const std::string path = std::string{RETRYD_EXAMPLES} + "/" + name + ".yaml";
-    const auto loaded = config::load_file(path, config::real_surroundings());
+    const auto loaded = config::load_file(path, config::process_environment());
     if (const auto* problems = std::get_if<config::Problems>(&loaded)) FAIL(config::format(*problems, path));
     return std::get<config::Settings>(loaded).policy;
 }

@@ -69,7 +69,7 @@ std::vector<std::string> validate(const std::vector<SchemaCase>& cases) {
 }
 
 std::string read(const std::string& text) {
-    const auto loaded = config::load(text, config::real_surroundings());
+    const auto loaded = config::load(text, config::process_environment());
     const auto* problems = std::get_if<config::Problems>(&loaded);
     return problems == nullptr ? "good" : "bad: " + config::format(*problems, "file");
 }

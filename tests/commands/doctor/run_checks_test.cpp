@@ -16,7 +16,7 @@ struct FakeRecords : Records {
     std::optional<std::vector<std::string>> disabled{std::vector<std::string>{}};
     std::string fault;
 
-    admin::Governance governance() override {
+    admin::VhostPolicies governance() override {
         if (!fault.empty()) throw http::Error(fault);
         return broker.governance();
     }
@@ -38,22 +38,22 @@ struct Fixture {
         broker.count("check queue retryd.errors", {0, 1});
         records.broker.add("email", "classic", {{"x-dead-letter-exchange", "retryd.errors"}});
     }
-    Examination examine(bool with_records = true) {
+    CheckReport run_checks(bool with_records = true) {
         broker.management = with_records;
-        return commands::examine(broker, with_records ? &records : nullptr, settings);
+        return commands::run_checks(broker, with_records ? &records : nullptr, settings);
     }
     /// Of the only finding there is to be.
-    admin::Diagnosis only() {
-        const Examination found = examine();
+    admin::Finding only() {
+        const CheckReport found = run_checks();
         REQUIRE(found.diagnoses.size() == 1);
         CHECK(doctor_exit_code(found) == 2);
         return found.diagnoses.front();
     }
 };
 
-std::string text_of(const Examination& examination) {
+std::string text_of(const CheckReport& check_report) {
     std::ostringstream out;
-    print_examination(examination, false, out);
+    print_checks(check_report, false, out);
     return out.str();
 }
 
@@ -61,7 +61,7 @@ std::string text_of(const Examination& examination) {
 
 TEST_CASE("doctor: where all is well it finds nothing and changes nothing") {
     Fixture f;
-    const Examination found = f.examine();
+    const CheckReport found = f.run_checks();
     CHECK(found.diagnoses.empty());
     CHECK(found.not_seen.empty());
     CHECK(doctor_exit_code(found) == 0);
@@ -76,7 +76,7 @@ TEST_CASE("doctor: where all is well it finds nothing and changes nothing") {
 TEST_CASE("doctor: what is missing, with whom it concerns") {
     Fixture f;
     f.broker.miss("check queue email.retry.5s");
-    admin::Diagnosis found = f.only();
+    admin::Finding found = f.only();
     CHECK(found.cause == "rung 'email.retry.5s' is missing");
     CHECK(found.consequence == "what it is for is parked or held until it is there");
     CHECK(found.remedy.find("so does the daemon when it starts") != std::string::npos);
@@ -98,7 +98,7 @@ TEST_CASE("doctor: what is different, refused or lacking is told as the broker t
     CHECK(refused.only().consequence == "whether all is right with parking queue 'email.parked' cannot be seen");
     Fixture lacking;
     lacking.broker.answers["declare queue retryd.parked"] = {FakeBroker::Result::done, 0, "was made without", {}};
-    const admin::Diagnosis lack = lacking.only();
+    const admin::Finding lack = lacking.only();
     CHECK(lack.cause == "was made without");
     CHECK_FALSE(lack.problem);
 }
@@ -117,7 +117,7 @@ TEST_CASE("doctor: rungs that are left over") {
                            {{"x-message-ttl", std::int64_t{9000}},
                             {"x-dead-letter-exchange", ""},
                             {"x-dead-letter-routing-key", "email"}}}}};
-    const admin::Diagnosis found = f.only();
+    const admin::Finding found = f.only();
     CHECK(found.cause == "1 rung is left over: email.retry.9s");
     CHECK_FALSE(found.problem);
 }
@@ -127,7 +127,7 @@ TEST_CASE("doctor: a permission that lacks, and one that cannot be seen") {
     f.records.given = admin::Permissions{".*", "^(retryd|email)", ".*"};
     CHECK(f.only().cause == "retryd's user lacks the permission to write 'amq.default'");
     f.records.given.reset();
-    const Examination blind = f.examine();
+    const CheckReport blind = f.run_checks();
     CHECK(blind.diagnoses.empty());
     REQUIRE(blind.not_seen.size() == 1);
     CHECK(blind.not_seen[0].find("the permissions of retryd's user: ") == 0);
@@ -139,9 +139,9 @@ TEST_CASE("doctor: a feature flag that is disabled, and those that cannot be see
     f.records.disabled = {{"stream_queue", "other"}};
     CHECK(f.only().cause == "the feature flag stream_queue is disabled");
     f.records.disabled = {{"other"}};
-    CHECK(f.examine().diagnoses.empty());
+    CHECK(f.run_checks().diagnoses.empty());
     f.records.disabled.reset();
-    CHECK(f.examine().not_seen.size() == 1);
+    CHECK(f.run_checks().not_seen.size() == 1);
 }
 
 TEST_CASE("doctor: what the policies do, the problems first") {
@@ -149,7 +149,7 @@ TEST_CASE("doctor: what the policies do, the problems first") {
     f.records.broker.add("email.retry.5s", "quorum");
     f.records.broker.set({"all", "retry", "queues", {{"max-length", "3"}}, 0});
     f.settings.policy.entries.push_back({.match = "absent", .parked = {.queue = "{queue}.parked"}});
-    const Examination found = f.examine();
+    const CheckReport found = f.run_checks();
     REQUIRE(found.diagnoses.size() == 2);
     CHECK(found.diagnoses[0].cause == "policy 'all' sets max-length 3 on queue 'email.retry.5s'");
     CHECK(found.diagnoses[1].cause == "work queue 'absent' does not exist");
@@ -161,7 +161,7 @@ TEST_CASE("doctor: what the policies do, the problems first") {
 TEST_CASE("doctor: without a management API it says what it cannot see, and looks for the work queues itself") {
     Fixture f;
     f.broker.miss("check queue email");
-    const Examination found = f.examine(false);
+    const CheckReport found = f.run_checks(false);
     REQUIRE(found.diagnoses.size() == 1);
     CHECK(found.diagnoses[0].cause == "work queue 'email': is not there");
     REQUIRE(found.not_seen.size() == 1);
@@ -172,12 +172,12 @@ TEST_CASE("doctor: without a management API it says what it cannot see, and look
 TEST_CASE("doctor: a management API that fails is told once, and ends with 1") {
     Fixture f;
     f.broker.management_fault = "nobody there";
-    Examination found = f.examine();
+    CheckReport found = f.run_checks();
     CHECK(doctor_exit_code(found) == 1);
     CHECK(found.not_seen.size() == 1);
     Fixture later;
     later.records.fault = "gone now";
-    found = later.examine();
+    found = later.run_checks();
     CHECK(doctor_exit_code(found) == 1);
     CHECK(text_of(found).find("gone now") != std::string::npos);
 }
@@ -186,7 +186,7 @@ TEST_CASE("doctor: its JSON has every finding with cause, consequence and remedy
     Fixture f;
     f.broker.count("check queue retryd.errors", {7, 0});
     std::ostringstream out;
-    print_examination_json(f.examine(), out);
+    print_checks_json(f.run_checks(), out);
     const auto json = nlohmann::json::parse(out.str());
     CHECK(json["ok"] == false);
     CHECK(json["broker"]["version"] == "3.13.7");

@@ -63,7 +63,7 @@ TEST_CASE("apply: prunes only with the management API, and does nothing without"
 namespace retryd::commands::plan_print_test {
 namespace {
 
-using Role = core::Wanted::Role;
+using Role = core::DesiredItem::Role;
 using namespace std::chrono_literals;
 
 Plan base_plan() {

@@ -40,7 +40,7 @@ std::map<std::string, std::vector<core::BindingSpec>> base_bindings() {
 /// `name: state, note` of all that is not in place.
 Lines faults_of(const Plan& plan) {
     Lines lines;
-    for (const Finding& finding : plan.findings) {
+    for (const PlanItem& finding : plan.findings) {
         if (finding.state == State::in_place && finding.note.empty()) continue;
         std::string line = core::name_of(finding.wanted.item) + ": " + std::string{to_string(finding.state)};
         if (!finding.note.empty()) line += ", " + finding.note;
@@ -55,7 +55,7 @@ TEST_CASE("survey: looks first, and compares only what is there") {
     FakeBroker broker;
     broker.bindings = base_bindings();
     broker.miss("check queue email.retry.5s");
-    const Plan plan = survey(broker, own);
+    const Plan plan = diff_topology(broker, own);
     CHECK(faults_of(plan) == Lines{"email.retry.5s: missing"});
     CHECK(broker.asked == Lines{"check exchange dlx", "declare exchange dlx", "check queue rest", "declare queue rest",
                                 "check queue errors", "declare queue errors", "bindings of dlx",
@@ -71,7 +71,7 @@ TEST_CASE("survey: what differs, what is accepted and what may not be compared")
     broker.refuse("declare queue email.parked", 403, "no permission");
     broker.answers["declare queue errors"] = {FakeBroker::Result::done, 0, "lacks its limit", {}};
     broker.refuse("check queue rest", 405, "locked");
-    const Plan plan = survey(broker, own);
+    const Plan plan = diff_topology(broker, own);
     CHECK(faults_of(plan) == Lines{"rest: refused, locked", "errors: in place, lacks its limit",
                                    "email.retry.5s: different, another ttl", "email.parked: not compared"});
     CHECK(plan.why_not_compared == "no permission");
@@ -86,29 +86,29 @@ TEST_CASE("survey: bindings are compared with all that they have") {
     broker.bindings["retryd.all.5s"] = {{"retryd.all.5s", "retryd.all.5s", "", {}}};
     broker.bindings["retryd.return"] = {
         {home.queue, home.exchange, "", {home.arguments.rbegin(), home.arguments.rend()}}};
-    CHECK(faults_of(survey(broker, shared)).empty());
+    CHECK(faults_of(diff_topology(broker, shared)).empty());
 
     broker.bindings["retryd.return"] = {{home.queue, home.exchange, "", {{"x-match", "all"}}}};
     broker.bindings["dlx"] = {{"errors", "dlx", "#", {}}, {"other", "dlx", "", {}}};
-    CHECK(faults_of(survey(broker, shared)) == Lines{"dlx → errors: missing", "retryd.return → email: missing"});
+    CHECK(faults_of(diff_topology(broker, shared)) == Lines{"dlx → errors: missing", "retryd.return → email: missing"});
 }
 
 TEST_CASE("survey: without the management API bindings and what is left over are not known") {
     FakeBroker broker;
     broker.management = false;
-    const Plan plan = survey(broker, own);
+    const Plan plan = diff_topology(broker, own);
     CHECK(faults_of(plan) == Lines{"dlx → errors: unknown"});
     CHECK(plan_exit_code(plan) == exit_code::fine);
     CHECK(std::find(broker.asked.begin(), broker.asked.end(), "queues") == broker.asked.end());
 
     broker.miss("check exchange dlx");
-    CHECK(faults_of(survey(broker, own)) == Lines{"dlx: missing", "dlx → errors: missing"});
+    CHECK(faults_of(diff_topology(broker, own)) == Lines{"dlx: missing", "dlx → errors: missing"});
 }
 
 TEST_CASE("survey: a management API that does not answer is asked once, and the plan fails") {
     FakeBroker broker;
     broker.management_fault = "no answer";
-    const Plan plan = survey(broker, own);
+    const Plan plan = diff_topology(broker, own);
     CHECK(plan.management_fault == "no answer");
     CHECK(std::count(broker.asked.begin(), broker.asked.end(), "queues") == 0);
     CHECK(std::count(broker.asked.begin(), broker.asked.end(), "bindings of dlx") == 1);
@@ -124,7 +124,7 @@ TEST_CASE("survey: what others have to make is told, each with its consequence")
     broker.miss("check exchange legacy");
     broker.miss("check queue email");
     broker.refuse("need exchange graves", 404, "no exchange graves");
-    const Lines faults = faults_of(survey(broker, policy));
+    const Lines faults = faults_of(diff_topology(broker, policy));
     REQUIRE(faults.size() == 5);
     CHECK(faults[1].find("legacy → errors: missing, exchange 'legacy' does not exist, so that nothing comes") == 0);
     CHECK(faults[3] == "graves: missing, no exchange graves");
@@ -144,11 +144,11 @@ TEST_CASE("survey: rungs that are left over are listed by name, globs as what co
     broker.bindings = base_bindings();
     broker.readings = {
         {rung("web.a", "9s", 9000), rung("web.a", "5s", 5000), rung("fax", "5s", 5000), {"email", "", 1, {}}}};
-    const Plan plan = survey(broker, policy_of({entry_of("web.*", core::ReturnPath::queue)}));
+    const Plan plan = diff_topology(broker, policy_of({entry_of("web.*", core::ReturnPath::queue)}));
     REQUIRE(plan.left_over.size() == 2);
     CHECK(plan.left_over[0].queue == "fax.retry.5s");
     CHECK(plan.left_over[1].queue == "web.a.retry.9s");
-    CHECK(plan.left_over[1].rung == core::MadeRung{"web.a", core::ReturnPath::queue, 9s});
+    CHECK(plan.left_over[1].rung == core::ParsedRung{"web.a", core::ReturnPath::queue, 9s});
     CHECK(plan.left_over[1].messages == 9000);
     REQUIRE(plan.on_demand.size() == 1);
     CHECK(plan.on_demand[0].match == "web.*");
@@ -165,7 +165,7 @@ TEST_CASE("apply: declares in order, goes on after a refusal, and looking afterw
                                 "bind errors to dlx", "declare queue email.retry.5s", "declare queue email.parked"});
     CHECK(any_refused(outcomes));
     broker.miss("check queue email.retry.5s");
-    Plan plan = survey(broker, own);
+    Plan plan = diff_topology(broker, own);
     add_outcomes(plan, outcomes);
     CHECK(faults_of(plan) == Lines{"email.retry.5s: missing, no permission"});
     CHECK(apply_exit_code(plan, true) == exit_code::failed);
@@ -179,11 +179,11 @@ TEST_CASE("apply: what only others can make is left to do") {
     broker.miss("check queue email");
     const auto outcomes = declare_wanted(broker, shared);
     CHECK_FALSE(any_refused(outcomes));
-    Plan plan = survey(broker, shared);
+    Plan plan = diff_topology(broker, shared);
     add_outcomes(plan, outcomes);
     CHECK(apply_exit_code(plan, false) == exit_code::something_to_do);
     broker.answers.clear();
-    Plan later = survey(broker, shared);
+    Plan later = diff_topology(broker, shared);
     add_outcomes(later, declare_wanted(broker, shared));
     CHECK(faults_of(later).empty());
     CHECK(apply_exit_code(later, false) == exit_code::fine);

@@ -68,7 +68,7 @@ TEST_CASE("status: counts the rungs and the parking queue of each exact entry, a
     broker.count("check queue email.retry.5s", {12, 0});
     broker.miss("check queue email.retry.1m");
     broker.count("check queue email.parked", {2, 0});
-    const Status status = take_stock(broker, policy_of({email}), no_daemon);
+    const Status status = collect_status(broker, policy_of({email}), no_daemon);
     CHECK(status.errors.messages == 4);
     CHECK(depths_of(status) == Lines{"email.retry.5s=12", "email.retry.1m=?", "email.parked=2"});
     CHECK(broker.asked == Lines{"check queue errors", "check queue rest", "check queue email.retry.5s",
@@ -83,7 +83,7 @@ TEST_CASE("status: the rung for high priorities counts as the same rung, where t
     broker.count("check queue email.retry.5s", {1, 0});
     broker.count("check queue email.retry.5s.high", {2, 0});
     broker.miss("check queue email.retry.1m.high");
-    const Status status = take_stock(broker, policy_of({email}), no_daemon);
+    const Status status = collect_status(broker, policy_of({email}), no_daemon);
     CHECK(depths_of(status) == Lines{"email.retry.5s=3", "email.retry.1m=0", "email.parked=0"});
 }
 
@@ -91,7 +91,7 @@ TEST_CASE("status: queues of a glob are those that the management API knows to h
     FakeBroker broker;
     broker.readings = {{listed("web.a"), listed("web.a.retry.1m"), listed("web.b"), listed("web.b.parked"),
                         listed("web.c"), listed("other"), listed("other.parked")}};
-    const Status status = take_stock(broker, policy_of({email, web}), no_daemon);
+    const Status status = collect_status(broker, policy_of({email, web}), no_daemon);
     Lines names;
     for (const WorkQueueStatus& queue : status.queues)
         names.push_back(queue.work_queue);
@@ -102,7 +102,7 @@ TEST_CASE("status: queues of a glob are those that the daemon names, too, with t
     FakeBroker broker;
     broker.management = false;
     const Status status =
-        take_stock(broker, policy_of({web}), naming({{"web.a", {7, 1, 0}}, {"other", {}}, {"web.a.retry.5s", {}}}));
+        collect_status(broker, policy_of({web}), naming({{"web.a", {7, 1, 0}}, {"other", {}}, {"web.a.retry.5s", {}}}));
     REQUIRE(status.queues.size() == 1);
     CHECK(status.queues[0].work_queue == "web.a");
     CHECK(status.queues[0].totals == Totals{7, 1, 0});
@@ -113,19 +113,19 @@ TEST_CASE("status: which queues of globs there are nobody tells: said, with what
     FakeBroker broker;
     broker.management = false;
     const core::Policy policy = policy_of({web});
-    CHECK(take_stock(broker, policy, no_daemon).not_seen.back() ==
+    CHECK(collect_status(broker, policy, no_daemon).not_seen.back() ==
           "the work queues of globs: AMQP lists no queues. Set management.url, or have the daemon answer at "
           "http.listen: it names those that it knows");
     broker.management = true;
     broker.management_fault = "it refuses us";
-    CHECK(take_stock(broker, policy, no_daemon).not_seen.back().find("it refuses us") != std::string::npos);
+    CHECK(collect_status(broker, policy, no_daemon).not_seen.back().find("it refuses us") != std::string::npos);
 }
 
 TEST_CASE("status: a shared ladder's rungs are counted once, and none for its queues") {
     FakeBroker broker;
     broker.readings = {{listed("a"), listed("a.parked"), listed("b"), listed("b.parked")}};
     broker.count("check queue retryd.all.5s", {9, 0});
-    const Status status = take_stock(broker, policy_of({all}), no_daemon);
+    const Status status = collect_status(broker, policy_of({all}), no_daemon);
     CHECK(depths_of(status) == Lines{"a.parked=0", "b.parked=0", "retryd.all.5s=9", "retryd.all.1m=0"});
     CHECK(status.queues[0].shared);
 }
@@ -137,7 +137,7 @@ TEST_CASE("status: the busiest queue comes first, by what waits and what is park
     other.match = "sms";
     broker.count("check queue email.retry.5s", {3, 0});
     broker.count("check queue sms.parked", {4, 0});
-    CHECK(take_stock(broker, policy_of({email, other}), no_daemon).queues[0].work_queue == "sms");
+    CHECK(collect_status(broker, policy_of({email, other}), no_daemon).queues[0].work_queue == "sms");
 }
 
 TEST_CASE("status: who parks to an exchange has no queue to count, and what is refused is said once") {
@@ -147,7 +147,7 @@ TEST_CASE("status: who parks to an exchange has no queue to count, and what is r
     elsewhere.parked = {"", "graves", {}};
     broker.refuse("check queue email.retry.5s", 405, "locked by another");
     broker.refuse("check queue email.retry.1m", 405, "locked as well");
-    const Status status = take_stock(broker, policy_of({elsewhere}), no_daemon);
+    const Status status = collect_status(broker, policy_of({elsewhere}), no_daemon);
     CHECK(depths_of(status) == Lines{"email.retry.5s=?", "email.retry.1m=?"});
     CHECK(status.not_seen.back() == "what the broker would not say; the first: locked by another");
 }
