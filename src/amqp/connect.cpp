@@ -18,6 +18,7 @@
 #include "amqp/decode_stack.h"
 #include "amqp/error.h"
 #include "amqp/tls/socket.h"
+#include "config/addresses.h"
 
 namespace retryd::amqp {
 
@@ -60,8 +61,7 @@ void set_patience(int fd, std::chrono::seconds heartbeat) {
 }  // namespace
 
 std::string peer_of(const config::Endpoint& endpoint) {
-    const bool six = endpoint.host.find(':') != std::string::npos;
-    return (six ? '[' + endpoint.host + ']' : endpoint.host) + ':' + std::to_string(endpoint.port);
+    return config::host_and_port(endpoint.host, endpoint.port);
 }
 
 State connect(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name) {

@@ -8,6 +8,7 @@
 #include "amqp/connection.h"
 #include "amqp/error.h"
 #include "amqp/sync_admin.h"
+#include "system/clock.h"
 
 namespace retryd::amqp {
 namespace {
@@ -93,7 +94,7 @@ void QueueReader::await(Condition condition) {
         if (Clock::now() >= deadline) {
             throw Error(Error::Kind::lost, "the broker has not answered for 60 s");
         }
-        wait_for_frames(std::min({left_until(deadline), longest_silence, acks_take / 5}));
+        wait_for_frames(std::min({system::left_until(deadline), longest_silence, acks_take / 5}));
     }
 }
 

@@ -9,6 +9,7 @@
 
 #include "amqp/connection.h"
 #include "amqp/error.h"
+#include "system/clock.h"
 
 namespace retryd::amqp {
 
@@ -53,7 +54,7 @@ Declarer::Outcome SyncAdminConnection::carry_out(Declarer::Step step) {
             throw Error(Error::Kind::lost,
                         "the broker has not answered for " + std::to_string(longest_answer_.count() / 1'000) + " s");
         }
-        wait_for_frames(left_until(deadline));
+        wait_for_frames(system::left_until(deadline));
     }
 }
 
@@ -61,7 +62,7 @@ void SyncAdminConnection::wait(core::Milliseconds time) {
     const auto deadline = Clock::now() + time;
     while (Clock::now() < deadline) {
         connection_->drain(*this, 1);
-        wait_for_frames(left_until(deadline));
+        wait_for_frames(system::left_until(deadline));
     }
 }
 

@@ -19,10 +19,6 @@ inline constexpr core::Milliseconds answers_take{60'000};
 /// Heartbeats have to be served more often than the shortest interval between them.
 inline constexpr core::Milliseconds longest_silence{400};
 
-inline core::Milliseconds left_until(std::chrono::steady_clock::time_point deadline) {
-    return std::chrono::ceil<core::Milliseconds>(deadline - std::chrono::steady_clock::now());
-}
-
 // For a command rather than a daemon: one connection, on which one step after the other is carried out and waited for.
 
 /// Every call throws Error when the connection is lost.

@@ -198,8 +198,16 @@ std::variant<Http, std::string> parse_listen_address(std::string_view text) {
 }
 
 std::string to_string(const Http& http) {
-    const bool six = http.host.find(':') != std::string::npos;
-    return (six ? '[' + http.host + ']' : http.host) + ':' + std::to_string(http.port);
+    return host_and_port(http.host, http.port);
+}
+
+std::string host_and_port(const std::string& host, std::uint16_t port) {
+    const bool ipv6 = host.find(':') != std::string::npos;
+    return (ipv6 ? '[' + host + ']' : host) + ':' + std::to_string(port);
+}
+
+std::string broker_address(bool tls, const std::string& host, std::uint16_t port) {
+    return (tls ? "amqps://" : "amqp://") + host_and_port(host, port);
 }
 
 namespace {

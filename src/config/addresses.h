@@ -34,13 +34,17 @@ std::variant<Uri, UriComplaint> parse_uri(std::string_view text);
 bool is_host_name(std::string_view text);
 bool is_ipv6_address(std::string_view text);
 
+/// HOST:PORT, an IPv6 address in brackets.
+std::string host_and_port(const std::string& host, std::uint16_t port);
+/// amqp://HOST:PORT or amqps://HOST:PORT.
+std::string broker_address(bool tls, const std::string& host, std::uint16_t port);
+
 // Where retryd's own HTTP server listens: HOST:PORT, [IPV6]:PORT.
 
 /// The parts, or what is wrong with it ("has no port"). Host and port are both needed: what listens everywhere shall
 /// say so (0.0.0.0, [::]).
 std::variant<Http, std::string> parse_listen_address(std::string_view text);
 
-/// HOST:PORT, an IPv6 address in brackets.
 std::string to_string(const Http& http);
 
 // Where RabbitMQ's management API is: http://HOST:PORT, https://HOST/PREFIX.

@@ -5,10 +5,10 @@
 
 #include "config/addresses.h"
 #include "core/names.h"
-#include "daemon/clock.h"
 #include "daemon/status.h"
 #include "http/client.h"
 #include "http/page.h"
+#include "system/clock.h"
 #include "telemetry/metrics.h"
 
 namespace retryd::daemon {
@@ -29,7 +29,7 @@ std::string cannot_listen(const config::Http& listen, const std::string& why) {
 
 HttpService::HttpService(const Configuration& configuration, const Watchdog& watchdog, DaemonState& state,
                          telemetry::Log& log)
-    : configuration_(configuration), watchdog_(watchdog), state_(state), log_(log), started_(wall_now()) {}
+    : configuration_(configuration), watchdog_(watchdog), state_(state), log_(log), started_(system::wall_now()) {}
 
 HttpService::~HttpService() = default;
 
@@ -164,14 +164,14 @@ http::Reply HttpService::status(const Serving& serving) const {
                                 serving.history.lately(*serving.stats)};
     telemetry::Status status = status_of(sources);
     status.version = RETRYD_VERSION;
-    status.now = wall_now();
+    status.now = system::wall_now();
     status.started = started_;
     status.config_file = configuration_.path();
     return {200, "application/json", telemetry::to_json(status)};
 }
 
 http::Reply HttpService::health() const {
-    const std::string why = watchdog_.why_stuck(steady_now(), *configuration_.current());
+    const std::string why = watchdog_.why_stuck(system::steady_now(), *configuration_.current());
     if (why.empty()) return {200, plain, "ok\n"};
     return {503, plain, why + "\n"};
 }

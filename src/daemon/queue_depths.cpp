@@ -10,8 +10,8 @@
 #include "amqp/error.h"
 #include "core/names.h"
 #include "core/topology.h"
-#include "daemon/clock.h"
 #include "http/management.h"
+#include "system/clock.h"
 
 namespace retryd::daemon {
 
@@ -221,11 +221,11 @@ void QueueDepthWorker::count(const Subject& subject) {
     const QueueDepthState::Cuttable cuttable(*state_, connection.fd());
     const core::BrokerFeatures features = core::features_of(connection.version());
     while (state_->goes_on(subject)) {
-        const core::SteadyTime next = steady_now() + between_rounds;
+        const core::SteadyTime next = system::steady_now() + between_rounds;
         take_inventory(subject, features);
         count_all(subject, connection);
-        while (steady_now() < next && state_->goes_on(subject))
-            connection.wait(std::min(between_looks, next - steady_now()));
+        while (system::steady_now() < next && state_->goes_on(subject))
+            connection.wait(std::min(between_looks, next - system::steady_now()));
     }
 }
 
@@ -240,8 +240,8 @@ void QueueDepthWorker::take_inventory(const Subject& subject, const core::Broker
 /// Only to find queues that were made before the last start: what it cannot tell is met sooner or later.
 void QueueDepthWorker::list_queues(const Subject& subject) {
     const auto& management = subject.settings->management;
-    if (!management || steady_now() < list_again_) return;
-    list_again_ = steady_now() + between_lists;
+    if (!management || system::steady_now() < list_again_) return;
+    list_again_ = system::steady_now() + between_lists;
     try {
         const http::ManagementClient client(*management, subject.settings->broker.tls, subject.endpoint.vhost);
         listed_.clear();
@@ -260,7 +260,7 @@ void QueueDepthWorker::count_all(const Subject& subject, amqp::SyncAdminConnecti
     for (const auto& [queue, kept] : queues) {
         if (!state_->goes_on(subject)) return;
         const auto pause = paused_.find(queue);
-        if (pause != paused_.end() && steady_now() < pause->second.until) continue;
+        if (pause != paused_.end() && system::steady_now() < pause->second.until) continue;
         count_one(queue, broker);
         broker.wait(between_queues);
     }
@@ -278,14 +278,14 @@ void QueueDepthWorker::count_one(const std::string& queue, amqp::SyncAdminConnec
         return;
     }
     paused_.erase(queue);
-    state_->counted[queue] = {outcome.counts.messages, steady_now()};
-    state_->last = wall_now();
+    state_->counted[queue] = {outcome.counts.messages, system::steady_now()};
+    state_->last = system::wall_now();
 }
 
 void QueueDepthWorker::leave_alone(const std::string& queue) {
     Pause& pause = paused_[queue];
     pause.length = next_wait(pause.length, longest_pause);
-    pause.until = steady_now() + pause.length;
+    pause.until = system::steady_now() + pause.length;
 }
 
 void QueueDepthWorker::failed(const Subject& subject, const std::string& why) {

@@ -18,12 +18,12 @@
 #include "amqp/decode_stack.h"
 #include "config/load.h"
 #include "core/duration.h"
-#include "daemon/clock.h"
 #include "daemon/configuration.h"
 #include "daemon/http_service.h"
 #include "daemon/requests.h"
 #include "daemon/supervisor.h"
 #include "daemon/systemd.h"
+#include "system/clock.h"
 #include "telemetry/log.h"
 
 namespace retryd::daemon {
@@ -92,8 +92,8 @@ void watch_over(const Signals& signals, const SessionContext& daemon, const Stop
         const int signal = signals.wait(ended, a_turn);
         if (signal == SIGHUP) daemon.requests.reload();
         if (signal == SIGTERM || signal == SIGINT) break;
-        daemon.watchdog.watch(steady_now());
-        daemon.http.look(steady_now());
+        daemon.watchdog.watch(system::steady_now());
+        daemon.http.look(system::steady_now());
     }
     daemon.requests.stop();
     const core::Milliseconds timeout = daemon.configuration.current()->shutdown_timeout;
@@ -129,7 +129,7 @@ int run_with(const std::string& path, config::Settings settings) {
     Watchdog watchdog(log, watchdog_interval());
     DaemonState state;
     HttpService http(configuration, watchdog, state, log);
-    watchdog.turned(steady_now());
+    watchdog.turned(system::steady_now());
     watchdog.allow(*configuration.current());
     notify_starting(longest_turn(*configuration.current()));
     if (!http.start()) return failed;

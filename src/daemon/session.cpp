@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "daemon/clock.h"
 #include "daemon/configuration.h"
 #include "daemon/systemd.h"
+#include "system/clock.h"
 
 namespace retryd::daemon {
 
@@ -19,7 +19,7 @@ using core::Milliseconds;
 constexpr Milliseconds acks_take{250};
 
 core::Now read_clocks() {
-    return {wall_now(), steady_now()};
+    return {system::wall_now(), system::steady_now()};
 }
 
 /// The policy of settings that live as long as it.

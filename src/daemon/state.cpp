@@ -4,7 +4,7 @@
 #include <chrono>
 #include <utility>
 
-#include "daemon/clock.h"
+#include "system/clock.h"
 
 namespace retryd::daemon {
 
@@ -27,7 +27,7 @@ DaemonState::Now DaemonState::now() const {
 
 /// With the mutex held.
 void DaemonState::change(Phase phase, const std::string& broker, const std::string& fault) {
-    if (now_.phase != phase || now_.broker != broker) now_.since = wall_now();
+    if (now_.phase != phase || now_.broker != broker) now_.since = system::wall_now();
     now_.phase = phase;
     now_.broker = broker;
     now_.fault = fault;
@@ -55,7 +55,7 @@ void DaemonState::disconnected(const std::string& broker, const std::string& fau
     const std::lock_guard lock(mutex_);
     change(Phase::not_connected, broker, fault);
     const std::string text = "not connected to " + broker + ": " + fault + ". " + consequence;
-    faults_.try_emplace(disconnected_key, telemetry::LastingFault{wall_now(), ""}).first->second.text = text;
+    faults_.try_emplace(disconnected_key, telemetry::LastingFault{system::wall_now(), ""}).first->second.text = text;
 }
 
 void DaemonState::leaving(bool for_good) {
@@ -66,7 +66,7 @@ void DaemonState::leaving(bool for_good) {
 void DaemonState::blocked(std::string_view reason) {
     const std::lock_guard lock(mutex_);
     now_.blocked = reason;
-    faults_[blocked_key] = {wall_now(), why_blocked(now_)};
+    faults_[blocked_key] = {system::wall_now(), why_blocked(now_)};
 }
 
 void DaemonState::unblocked() {
@@ -80,7 +80,8 @@ void DaemonState::reload_refused(const std::string& file) {
     now_.refused_reload = file +
                           " is wrong and was not reloaded: the former configuration is in force, but retryd would not "
                           "start again. `retryd check` says what is wrong";
-    faults_.try_emplace(reload_key, telemetry::LastingFault{wall_now(), ""}).first->second.text = now_.refused_reload;
+    faults_.try_emplace(reload_key, telemetry::LastingFault{system::wall_now(), ""}).first->second.text =
+        now_.refused_reload;
 }
 
 void DaemonState::reloaded() {
@@ -91,7 +92,7 @@ void DaemonState::reloaded() {
 
 void DaemonState::lasts(const std::string& key, const std::string& text) {
     const std::lock_guard lock(mutex_);
-    faults_.try_emplace(key, telemetry::LastingFault{wall_now(), ""}).first->second.text = text;
+    faults_.try_emplace(key, telemetry::LastingFault{system::wall_now(), ""}).first->second.text = text;
 }
 
 void DaemonState::healed(const std::string& key) {

@@ -6,10 +6,11 @@
 
 #include "amqp/error.h"
 #include "amqp/refusal.h"
+#include "config/addresses.h"
 #include "core/duration.h"
-#include "daemon/clock.h"
 #include "daemon/session.h"
 #include "daemon/systemd.h"
+#include "system/clock.h"
 
 namespace retryd::daemon {
 
@@ -43,9 +44,7 @@ void say(telemetry::Log& log, LogLevel level, const std::string& broker, const a
 }
 
 std::string name_of(const config::Endpoint& endpoint) {
-    const bool ipv6 = endpoint.host.find(':') != std::string::npos;
-    return (ipv6 ? '[' + endpoint.host + ']' : endpoint.host) + ':' + std::to_string(endpoint.port) + ", vhost '" +
-           endpoint.vhost + "'";
+    return config::host_and_port(endpoint.host, endpoint.port) + ", vhost '" + endpoint.vhost + "'";
 }
 
 }  // namespace
@@ -109,7 +108,7 @@ void ReconnectLoop::after_fault(const config::Endpoint& endpoint, const amqp::Er
 void ReconnectLoop::wait(core::Milliseconds time) const {
     const auto until = std::chrono::steady_clock::now() + time;
     for (auto left = time; left > core::Milliseconds::zero();) {
-        context_.watchdog.turned(steady_now());
+        context_.watchdog.turned(system::steady_now());
         const bool asked = context_.requests.wait(std::min(left, context_.watchdog.longest_wait()));
         if (context_.requests.stopping()) return;
         if (asked && context_.requests.take_reload() && reload(context_)) {

@@ -142,10 +142,6 @@ void LogReporter::settled(const relay::Settled& message) {
                 {"confirm_ms", message.confirm_time.count()}});
 }
 
-core::SteadyTime LogReporter::steady_now() {
-    return std::chrono::time_point_cast<core::Milliseconds>(std::chrono::steady_clock::now());
-}
-
 void LogReporter::dead_lettered(std::string_view work_queue, std::string_view why) {
     say_limited(LogLevel::warning, "dead_lettered",
                 "a message " + from(work_queue) + " cannot be published again: " + std::string{why} +

@@ -12,6 +12,7 @@
 
 #include "core/time.h"
 #include "relay/reporter.h"
+#include "system/clock.h"
 #include "telemetry/log.h"
 
 namespace retryd::telemetry {
@@ -36,7 +37,7 @@ class LogReporter : public relay::Reporter {
     using Clock = std::function<core::SteadyTime()>;
 
     /// `log` must outlive this.
-    explicit LogReporter(Log& log, Clock clock = steady_now) : log_(log), clock_(std::move(clock)) {}
+    explicit LogReporter(Log& log, Clock clock = system::steady_now) : log_(log), clock_(std::move(clock)) {}
 
     void settled(const relay::Settled& message) override;
     void dead_lettered(std::string_view work_queue, std::string_view why) override;
@@ -47,7 +48,6 @@ class LogReporter : public relay::Reporter {
     void healed(relay::Role role, std::string_view name) override;
 
   private:
-    static core::SteadyTime steady_now();
     /// Of a single message, so at debug; the first of a kind, and one a minute, at `level`.
     void say_limited(config::LogLevel level, std::string_view event, const std::string& message,
                      std::string_view work_queue, std::string_view why);

@@ -7,9 +7,9 @@ namespace retryd::layering {
 namespace {
 
 /// What is not in here has no place yet, and is refused until it gets one.
-const std::map<std::string, int, std::less<>> layer_of{{"core", 0},   {"relay", 1}, {"config", 1},    {"admin", 2},
-                                                       {"amqp", 3},   {"http", 3},  {"telemetry", 3}, {"commands", 4},
-                                                       {"daemon", 4}, {"", 5}};
+const std::map<std::string, int, std::less<>> layer_of{{"core", 0},     {"system", 1}, {"relay", 1}, {"config", 1},
+                                                       {"admin", 2},    {"amqp", 3},   {"http", 3},  {"telemetry", 3},
+                                                       {"commands", 4}, {"daemon", 4}, {"", 5}};
 
 /// A name relative to the including file would slip past every rule here.
 bool is_relative(const Sources& sources, const std::string& from, const std::string& included) {

@@ -10,8 +10,8 @@ namespace retryd::layering {
 
 using Violations = std::vector<std::string>;
 
-/// core <- relay, config <- admin <- amqp, telemetry, http <- commands, daemon <- main.cpp: an include points down or
-/// stays in its folder, never up, never sideways.
+/// core <- relay, config, system <- admin <- amqp, telemetry, http <- commands, daemon <- main.cpp: an include points
+/// down or stays in its folder, never up, never sideways.
 Violations points_up_or_sideways(const Sources& sources);
 
 /// Each library has a home: rabbitmq-c in amqp, yaml-cpp in config, spdlog and prometheus-cpp in telemetry, libcurl and

@@ -102,9 +102,7 @@ void print_entry(const core::Entry& entry, const std::string& heading, std::ostr
 namespace {
 
 std::string address(const config::Endpoint& endpoint) {
-    const bool ipv6 = endpoint.host.find(':') != std::string::npos;
-    return (endpoint.tls ? "amqps://" : "amqp://") + (ipv6 ? "[" + endpoint.host + "]" : endpoint.host) + ":" +
-           std::to_string(endpoint.port);
+    return config::broker_address(endpoint.tls, endpoint.host, endpoint.port);
 }
 
 std::string verification(const config::Tls& tls) {

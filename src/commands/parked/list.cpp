@@ -2,9 +2,9 @@
 
 #include <ostream>
 
-#include "commands/clock.h"
 #include "commands/common/json.h"
 #include "commands/common/report.h"
+#include "system/clock.h"
 
 namespace retryd::commands {
 
@@ -21,7 +21,7 @@ void print_survey_json(const ParkedOverview& survey, bool ok, std::ostream& out)
 int parked_list(const ParkedOptions& options, std::ostream& out, std::ostream& err) {
     const Report report(options.report, out, err);
     return report.run([&](const config::Settings& settings) {
-        ParkedBrowser browser(settings, options, wall_clock());
+        ParkedBrowser browser(settings, options, system::wall_now());
         const ParkedOverview survey =
             browser.survey([](const std::string&, const core::Delivery&, const admin::Parked&) { return true; });
         if (!survey.fault.empty()) return report.fail(survey.fault, exit_code::failed);

@@ -12,12 +12,12 @@
 #include <utility>
 
 #include "amqp/queue_reader.h"
-#include "commands/clock.h"
 #include "commands/common/json.h"
 #include "commands/common/progress.h"
 #include "commands/common/report.h"
 #include "commands/common/text.h"
 #include "commands/parked/run.h"
+#include "system/clock.h"
 
 namespace retryd::commands {
 
@@ -50,7 +50,7 @@ class ParkedRunDriver {
   public:
     ParkedRunDriver(const Report& out, const config::Settings& settings, const ParkedOptions& options,
                     const ParkedRunOptions& clear, bool drop)
-        : out_(out), settings_(settings), clear_(clear), desk_(settings, options, wall_clock()) {
+        : out_(out), settings_(settings), clear_(clear), desk_(settings, options, system::wall_now()) {
         report_.id = drop ? "" : random_id();
         report_.drop = drop;
         report_.dry_run = clear.dry_run;

@@ -12,10 +12,10 @@
 #include "amqp/queue_reader.h"
 #include "amqp/queue_writer.h"
 #include "amqp/refusal.h"
-#include "commands/clock.h"
 #include "commands/parked/browse.h"
 #include "core/names.h"
 #include "core/topology.h"
+#include "system/clock.h"
 
 namespace retryd::commands {
 
@@ -141,7 +141,7 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
     const config::Endpoint& endpoint() const { return endpoint_of(table_.settings, table_.broker.identity()); }
 
     void turn() {
-        now_ = read_clocks();
+        now_ = system::now();
         const bool taking = reads();
         const bool more = reader_.turn(*this, taking ? messages_a_turn : 0);
         turn_writer();
@@ -217,8 +217,8 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
 
     void wait_for_late_failures() {
         if (table_.watch == nullptr || clearance_.counts().done == 0) return;
-        const SteadyTime until = read_clocks().steady + late_failures_after;
-        while (read_clocks().steady < until && !table_.interrupts.seen()) {
+        const SteadyTime until = system::now().steady + late_failures_after;
+        while (system::now().steady < until && !table_.interrupts.seen()) {
             reader_.turn(*this, messages_a_turn);
             turn_writer();
             turn_watch();
@@ -229,7 +229,7 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
     /// Before the consumer may go, all that is on its way to it has to be here.
     void read_the_rest() {
         while (!reader_.all_here() && reader_.ended().empty()) {
-            now_ = read_clocks();
+            now_ = system::now();
             const bool more = reader_.turn(*this, messages_a_turn);
             turn_writer();
             keep_broker_connected();
@@ -238,7 +238,7 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
     }
 
     void wait() {
-        const SteadyTime now = read_clocks().steady;
+        const SteadyTime now = system::now().steady;
         Milliseconds time = longest_wait;
         if (const auto due = clearance_.next_tick(now)) time = std::clamp(*due - now, Milliseconds{0}, time);
         const bool taking = reads();
@@ -270,7 +270,7 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
     std::optional<amqp::QueueWriter> writer_;
     QueueEnd exhaustion_;
     admin::ParkedRun clearance_;
-    core::Now now_ = read_clocks();
+    core::Now now_ = system::now();
     SteadyTime begun_ = now_.steady;
     SteadyTime broker_due_{};
     SteadyTime unblocked_at_{};

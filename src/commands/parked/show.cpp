@@ -4,13 +4,13 @@
 #include <ostream>
 
 #include "admin/replay.h"
-#include "commands/clock.h"
 #include "commands/common/json.h"
 #include "commands/common/report.h"
 #include "commands/common/text.h"
 #include "commands/parked/value_view.h"
 #include "core/message.h"
 #include "core/text.h"
+#include "system/clock.h"
 
 namespace retryd::commands {
 
@@ -51,7 +51,7 @@ std::string none(const ParkedOverview& survey, std::size_t number) {
 int parked_show(const ParkedOptions& options, const ShowOptions& show, std::ostream& out, std::ostream& err) {
     const Report report(options.report, out, err);
     return report.run([&](const config::Settings& settings) {
-        ParkedBrowser browser(settings, options, wall_clock());
+        ParkedBrowser browser(settings, options, system::wall_now());
         std::optional<Found> found;
         std::size_t seen = 0;
         const ParkedOverview survey =

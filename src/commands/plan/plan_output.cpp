@@ -7,6 +7,7 @@
 #include "commands/common/json.h"
 #include "commands/common/table.h"
 #include "commands/common/text.h"
+#include "config/addresses.h"
 #include "core/duration.h"
 
 namespace retryd::commands {
@@ -20,9 +21,7 @@ struct PlanGroup {
 };
 
 std::string address(const BrokerIdentity& broker) {
-    const bool ipv6 = broker.host.find(':') != std::string::npos;
-    return (broker.tls ? "amqps://" : "amqp://") + (ipv6 ? '[' + broker.host + ']' : broker.host) + ':' +
-           std::to_string(broker.port);
+    return config::broker_address(broker.tls, broker.host, broker.port);
 }
 
 std::string title_of(const core::DesiredItem& wanted) {
