@@ -101,7 +101,7 @@ class Upkeep {
 }  // namespace
 
 Browsed browse(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
-               const Interrupts& interrupts, const Visitor& visit) {
+               const system::Signals& signals, const Visitor& visit) {
     Look look(std::min(count, amqp::QueueReader::most_held), visit);
     if (look.over()) return look.looked;
     amqp::QueueReader reader(endpoint_of(settings, broker.identity()), settings.broker, "retryd parked look");
@@ -111,7 +111,7 @@ Browsed browse(const config::Settings& settings, Broker& broker, const std::stri
     while (!look.over()) {
         upkeep.turn();
         const bool more = look.turn(reader);
-        look.looked.interrupted = interrupts.seen();
+        look.looked.interrupted = signals.pending();
         look.looked.ended = reader.ended();
         if (look.looked.interrupted || !look.looked.ended.empty() || look.over()) break;
         if (more) continue;
@@ -119,7 +119,7 @@ Browsed browse(const config::Settings& settings, Broker& broker, const std::stri
             look.looked.ended = exhaustion.withheld();
             break;
         }
-        std::array fds{pollfd{reader.fd(), POLLIN, 0}, pollfd{interrupts.fd(), POLLIN, 0}};
+        std::array fds{pollfd{reader.fd(), POLLIN, 0}, pollfd{signals.fd(), POLLIN, 0}};
         constexpr int a_moment = 100;  // milliseconds
         poll(fds.data(), fds.size(), a_moment);
     }

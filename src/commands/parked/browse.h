@@ -7,8 +7,8 @@
 
 #include "amqp/queue_reader.h"
 #include "commands/common/broker.h"
-#include "commands/common/interrupts.h"
 #include "config/settings.h"
+#include "system/signals.h"
 
 namespace retryd::commands {
 
@@ -47,6 +47,6 @@ using Visitor = std::function<bool(const core::Delivery* delivery)>;
 
 /// At most `count` messages from the head of the queue. Throws amqp::Error.
 Browsed browse(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
-               const Interrupts& interrupts, const Visitor& visit);
+               const system::Signals& signals, const Visitor& visit);
 
 }  // namespace retryd::commands

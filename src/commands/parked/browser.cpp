@@ -141,7 +141,7 @@ ParkedOverview ParkedBrowser::survey(const Seen& seen) {
     survey.notes = std::move(queues.notes);
     bool enough = false;
     for (const std::string& name : queues.names) {
-        survey.interrupted = survey.interrupted || interrupts_.seen();
+        survey.interrupted = survey.interrupted || signals_.pending();
         if (!enough && !survey.interrupted) look_at(name, survey, seen, enough);
     }
     if (survey.queues.empty() && !options_.from.empty()) survey.fault = not_there(options_.from);
@@ -181,7 +181,7 @@ void ParkedBrowser::look_at(const std::string& name, ParkedOverview& survey, con
     };
     Browsed looked;
     try {
-        looked = browse(settings_, *broker_, name, look.messages, interrupts_, visit);
+        looked = browse(settings_, *broker_, name, look.messages, signals_, visit);
     } catch (const amqp::Error& error) {
         looked.ended = error.what();  // the other queues may do; where the broker is gone, the next question tells
     }

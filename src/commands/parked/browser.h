@@ -16,7 +16,6 @@
 
 #include "admin/parked.h"
 #include "commands/common/broker.h"
-#include "commands/common/interrupts.h"
 #include "commands/common/management.h"
 #include "commands/common/report.h"
 #include "commands/common/table.h"
@@ -25,6 +24,7 @@
 #include "config/settings.h"
 #include "core/message.h"
 #include "core/time.h"
+#include "system/signals.h"
 
 namespace retryd::commands {
 
@@ -97,7 +97,7 @@ class ParkedBrowser {
     ParkedOverview survey(const Seen& seen);
 
     Broker& broker() { return *broker_; }
-    const Interrupts& interrupts() const { return interrupts_; }
+    const system::Signals& signals() const { return signals_; }
     const admin::Selection& selection() const { return selection_; }
     core::WallTime now() const { return now_; }
 
@@ -107,7 +107,7 @@ class ParkedBrowser {
 
     const config::Settings& settings_;
     const ParkedOptions& options_;
-    Interrupts interrupts_;
+    const system::Signals signals_{SIGINT, SIGTERM};
     std::unique_ptr<Broker> broker_;
     std::unique_ptr<Records> records_;
     std::optional<admin::VhostPolicies> governance_;

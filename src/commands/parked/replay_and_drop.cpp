@@ -112,7 +112,7 @@ class ParkedRunDriver {
         print_overview(report_.survey, desk_, false, out_.err());
         out_.err() << "\nDelete " << (number == 1 ? "this message" : "these " + std::to_string(number) + " messages")
                    << " for good? [y/N] " << std::flush;
-        std::array fds{pollfd{STDIN_FILENO, POLLIN, 0}, pollfd{desk_.interrupts().fd(), POLLIN, 0}};
+        std::array fds{pollfd{STDIN_FILENO, POLLIN, 0}, pollfd{desk_.signals().fd(), POLLIN, 0}};
         std::string answer;
         if (poll(fds.data(), fds.size(), -1) > 0 && fds[1].revents == 0) std::getline(std::cin, answer);
         return answer == "y" || answer == "yes";
@@ -134,7 +134,7 @@ class ParkedRunDriver {
         constexpr core::Milliseconds pause{40};
         for (int i = 0; i < tries; ++i) {
             const auto there = desk_.broker().carry_out(amqp::Declarer::CheckQueue{queue.name});
-            if (there.counts.messages >= queue.messages || desk_.interrupts().seen()) return;
+            if (there.counts.messages >= queue.messages || desk_.signals().pending()) return;
             desk_.broker().wait(pause);
         }
     }
@@ -149,7 +149,7 @@ class ParkedRunDriver {
             if (!blocked.empty()) note = "waiting: the broker takes no messages (" + safe_line(blocked) + ")";
             progress.show(counts.done, note);
         };
-        const ParkedRunContext table{settings_, desk_.broker(), desk_.interrupts(), watch_ ? &*watch_ : nullptr, show};
+        const ParkedRunContext table{settings_, desk_.broker(), desk_.signals(), watch_ ? &*watch_ : nullptr, show};
         return clear(table, queue.name, queue.messages, order_for(queue));
     }
 

@@ -192,7 +192,7 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
 
     /// A broker that takes no messages confirms none either: it is not waited for without an end.
     void heed_interrupts() {
-        if (!table_.interrupts.seen()) return;
+        if (!table_.signals.pending()) return;
         clearance_.stop(End::interrupted);
         if (!interrupted_at_) interrupted_at_ = now_.steady;
         if (clearance_.in_flight() == 0 || now_.steady - *interrupted_at_ < longest_farewell) return;
@@ -218,7 +218,7 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
     void wait_for_late_failures() {
         if (table_.watch == nullptr || clearance_.counts().done == 0) return;
         const SteadyTime until = system::now().steady + late_failures_after;
-        while (system::now().steady < until && !table_.interrupts.seen()) {
+        while (system::now().steady < until && !table_.signals.pending()) {
             reader_.turn(*this, messages_a_turn);
             turn_writer();
             turn_watch();
@@ -247,7 +247,7 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
         std::array fds{pollfd{taking ? reader_.fd() : -1, POLLIN, 0},
                        pollfd{writer_ ? writer_->fd() : -1, static_cast<short>(full ? POLLIN | POLLOUT : POLLIN), 0},
                        pollfd{table_.watch != nullptr ? table_.watch->fd() : -1, POLLIN, 0},
-                       pollfd{signalled ? -1 : table_.interrupts.fd(), POLLIN, 0}};
+                       pollfd{signalled ? -1 : table_.signals.fd(), POLLIN, 0}};
         poll(fds.data(), fds.size(), static_cast<int>(time.count()));
     }
 

@@ -9,9 +9,9 @@
 #include "admin/parked_run.h"
 #include "amqp/dead_letter_tap.h"
 #include "commands/common/broker.h"
-#include "commands/common/interrupts.h"
 #include "commands/parked/browser.h"
 #include "config/settings.h"
+#include "system/signals.h"
 
 namespace retryd::commands {
 
@@ -41,7 +41,7 @@ struct ParkedRunResult {
 struct ParkedRunContext {
     const config::Settings& settings;
     Broker& broker;
-    const Interrupts& interrupts;
+    const system::Signals& signals;
     amqp::DeadLetterTap* watch;  // null: nobody looks what fails
     /// `blocked`: why the broker takes no messages at the moment, in its words; empty where it does.
     std::function<void(const admin::ParkedRunCounts&, const std::string& blocked)> progress;

@@ -16,10 +16,23 @@
 #include "commands/common/report.h"
 #include "commands/status/collect.h"
 #include "commands/status/status_output.h"
+#include "system/signals.h"
 
 namespace retryd::commands {
 
 namespace {
+
+// The alternate screen, no cursor, and long lines cut instead of wrapped; and all of that back.
+constexpr std::string_view enter = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+constexpr std::string_view leave = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+
+volatile std::sig_atomic_t screen_is_ours = 0;
+
+/// Only what a signal handler may do.
+void end_at_once(int) {
+    if (screen_is_ours != 0 && write(STDOUT_FILENO, leave.data(), leave.size()) < 0) _exit(1);
+    _exit(0);
+}
 
 constexpr const char* connection_name = "retryd status";
 
@@ -39,7 +52,7 @@ class Watch {
         : settings_(settings), report_(report), broker_(connect(settings, connection_name)) {}
 
     /// Never throws amqp::Error.
-    std::string look_again(const Signals& signals, bool in_place) {
+    std::string look_again(const system::Signals& signals, bool in_place) {
         std::ostringstream text;
         try {
             if (!broker_) reconnect(signals);
@@ -56,8 +69,9 @@ class Watch {
     }
 
   private:
-    void reconnect(const Signals& signals) {
-        const Signals::Interruptible at_once(signals);
+    void reconnect(const system::Signals& signals) {
+        // Connecting to a host that swallows packets takes its time, and there is nothing yet to close in order.
+        const system::Signals::Delivered at_once(signals, end_at_once);
         broker_ = connect(settings_, connection_name);
     }
 
@@ -78,10 +92,11 @@ int watch(const config::Settings& settings, const Report& report) {
     // What is not written to the real standard output is not read by somebody at a terminal.
     const bool in_place = &report.out() == &std::cout && isatty(STDOUT_FILENO) == 1 && !report.json();
     Screen screen(in_place, report.out());
-    const Signals signals(in_place);
+    screen_is_ours = in_place ? 1 : 0;
+    const system::Signals signals{SIGINT, SIGTERM};
     do {
         screen.show(watch.look_again(signals, in_place));
-    } while (report.out().good() && !signals.wait(between_looks));
+    } while (report.out().good() && signals.wait(between_looks) == 0);
     return exit_code::fine;
 }
 
@@ -103,18 +118,6 @@ int watch_status(const ReportOptions& options, std::ostream& out, std::ostream& 
 
 namespace {
 
-// The alternate screen, no cursor, and long lines cut instead of wrapped; and all of that back.
-constexpr std::string_view enter = "\x1b[?1049h\x1b[?25l\x1b[?7l";
-constexpr std::string_view leave = "\x1b[?7h\x1b[?25h\x1b[?1049l";
-
-volatile std::sig_atomic_t screen_is_ours = 0;
-
-/// Only what a signal handler may do.
-void end_at_once(int) {
-    if (screen_is_ours != 0 && write(STDOUT_FILENO, leave.data(), leave.size()) < 0) _exit(1);
-    _exit(0);
-}
-
 std::size_t terminal_height() {
     constexpr std::size_t usual = 24;
     winsize size{};
@@ -129,39 +132,6 @@ std::string now() {
     gmtime_r(&seconds, &parts);
     char text[32];
     return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%SZ", &parts)};
-}
-
-Signals::Signals(bool on_screen) {
-    screen_is_ours = on_screen ? 1 : 0;
-    sigemptyset(&ours_);
-    sigaddset(&ours_, SIGINT);
-    sigaddset(&ours_, SIGTERM);
-    pthread_sigmask(SIG_BLOCK, &ours_, &before_);
-}
-
-Signals::~Signals() {
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-}
-
-bool Signals::wait(core::Milliseconds time) const {
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time);
-    const timespec longest{seconds.count(), std::chrono::nanoseconds(time - seconds).count()};
-    for (;;) {
-        if (sigtimedwait(&ours_, nullptr, &longest) > 0) return true;
-        if (errno != EINTR) return false;
-    }
-}
-
-Signals::Interruptible::Interruptible(const Signals& signals) : signals_(signals) {
-    struct sigaction action {};
-    action.sa_handler = end_at_once;
-    sigaction(SIGINT, &action, nullptr);
-    sigaction(SIGTERM, &action, nullptr);
-    pthread_sigmask(SIG_UNBLOCK, &signals_.ours_, nullptr);
-}
-
-Signals::Interruptible::~Interruptible() {
-    pthread_sigmask(SIG_BLOCK, &signals_.ours_, nullptr);
 }
 
 Screen::Screen(bool in_place, std::ostream& out) : in_place_(in_place), out_(out) {

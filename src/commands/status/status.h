@@ -26,36 +26,6 @@ inline constexpr core::Milliseconds between_looks{2'000};
 /// The time of day, UTC: `2026-01-31 03:04:05Z`.
 std::string now();
 
-/// SIGINT and SIGTERM wait while this lives, so that a look is finished and the connection closed in order.
-class Signals {
-  public:
-    /// `on_screen`: a terminal is to be put right where the process ends at once.
-    explicit Signals(bool on_screen);
-    ~Signals();
-    Signals(const Signals&) = delete;
-    Signals& operator=(const Signals&) = delete;
-
-    /// Whether one came within that time or before.
-    bool wait(core::Milliseconds time) const;
-
-    /// While this lives a signal ends the process at once, with 0: connecting to a host that swallows packets takes its
-    /// time, and there is nothing yet to close in order.
-    class Interruptible {
-      public:
-        explicit Interruptible(const Signals& signals);
-        ~Interruptible();
-        Interruptible(const Interruptible&) = delete;
-        Interruptible& operator=(const Interruptible&) = delete;
-
-      private:
-        const Signals& signals_;
-    };
-
-  private:
-    sigset_t ours_{};
-    sigset_t before_{};
-};
-
 /// In place: on the terminal's alternate screen, and the usual one is back when this ends. Else one text after the
 /// other.
 class Screen {
