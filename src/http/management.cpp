@@ -236,7 +236,7 @@ std::map<std::string, std::string> operator_policies_on(const Inquiry& inquiry, 
 
 }  // namespace
 
-admin::VhostPolicies ManagementClient::governance() const {
+admin::VhostPolicies ManagementClient::vhost_policies() const {
     const Inquiry inquiry(settings_, tls_, vhost_);
     const std::string vhost = percent_encoded(vhost_);
     admin::VhostPolicies found;

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "admin/governance.h"
+#include "admin/effective_policy.h"
 #include "admin/permissions.h"
 #include "config/settings.h"
 #include "core/topology.h"
@@ -42,7 +42,7 @@ class ManagementClient {
 
     core::BrokerVersion version() const;
     /// All queues and policies of the vhost. What an operator policy does may be 5 s old.
-    admin::VhostPolicies governance() const;
+    admin::VhostPolicies vhost_policies() const;
     /// Makes it, or changes the one of that name. The user needs the tag policymaker.
     void set_policy(const admin::BrokerPolicy& policy) const;
 

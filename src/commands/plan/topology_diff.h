@@ -47,7 +47,7 @@ struct OnDemand {
 
 struct Plan {
     BrokerIdentity broker;
-    std::vector<PlanItem> findings;
+    std::vector<PlanItem> items;
     std::vector<OnDemand> on_demand;
     bool management = false;       // is configured
     std::string management_fault;  // why it did not answer; then the rest is not known

@@ -1,4 +1,4 @@
-#include "admin/governance.h"
+#include "admin/effective_policy.h"
 
 #include <algorithm>
 #include <array>
@@ -31,11 +31,11 @@ std::optional<std::string> argument(const QueuePolicies& queue, const std::strin
 }
 
 const BrokerPolicy* EffectivePolicy::policy(std::string_view name) const {
-    return named(governance_.policies, name);
+    return named(vhost_policies_.policies, name);
 }
 
 const BrokerPolicy* EffectivePolicy::operator_policy(std::string_view name) const {
-    return named(governance_.operator_policies, name);
+    return named(vhost_policies_.operator_policies, name);
 }
 
 Setting EffectivePolicy::quorum_overflow(const QueuePolicies& queue) const {

@@ -1,11 +1,14 @@
-#include "commands/parked/show.h"
+#include "commands/parked/list_and_show.h"
 
 #include <optional>
 #include <ostream>
+#include <utility>
 
 #include "admin/replay.h"
 #include "commands/common/json.h"
 #include "commands/common/report.h"
+#include "commands/common/table.h"
+#include "commands/common/terminal.h"
 #include "commands/common/text.h"
 #include "commands/parked/value_view.h"
 #include "core/message.h"
@@ -14,55 +17,24 @@
 
 namespace retryd::commands {
 
-namespace {
-
-struct Found {
-    std::string from;
-    core::OwnedDelivery delivery;
-};
-
-void print(const Found& found, const config::Settings& settings, const ParkedBrowser& browser, bool raw,
-           const Report& report) {
-    const core::Message& message = found.delivery.get().message;
-    const admin::Parked parked = admin::read_parked(message.properties.header_table(), settings.policy.error_queue);
-    if (raw) {
-        report.out() << message.body;
-    } else if (report.json()) {
-        print_json(json_of_message(found.from, message, parked), report.out());
-    } else {
-        print_message(found.from, message, parked, browser.now(), report.colour(), report.out());
-    }
-}
-
-std::string none(const ParkedOverview& survey, std::size_t number) {
-    std::string text = survey.selected() == 0 ? "no message is parked there that fits"
-                                              : "there is no message number " + std::to_string(number) + ": only " +
-                                                    counted(survey.selected(), "message fits", "messages fit");
-    for (const OverviewedQueue& queue : survey.queues) {
-        if (!queue.fault.empty()) text += "; " + queue.fault;
-    }
-    for (const std::string& note : survey.notes)
-        text += "; not seen: " + note;
-    return text + "; retryd parked list shows what there is";
-}
-
-}  // namespace
-
-int parked_show(const ParkedOptions& options, const ShowOptions& show, std::ostream& out, std::ostream& err) {
-    const Report report(options.report, out, err);
-    return report.run([&](const config::Settings& settings) {
+int parked_list(const ParkedOptions& options, std::ostream& out, std::ostream& err) {
+    const Report output(options.report, out, err);
+    return output.run([&](const config::Settings& settings) {
         ParkedBrowser browser(settings, options, system::wall_now());
-        std::optional<Found> found;
-        std::size_t seen = 0;
-        const ParkedOverview survey =
-            browser.survey([&](const std::string& from, const core::Delivery& delivery, const admin::Parked&) {
-                if (++seen == show.number) found.emplace(Found{from, core::OwnedDelivery(delivery)});
-                return !found;
-            });
-        if (!survey.fault.empty()) return report.fail(survey.fault, exit_code::failed);
-        if (!found) return report.fail(none(survey, show.number), exit_code::failed);
-        print(*found, settings, browser, show.raw, report);
-        return exit_code::fine;
+        const ParkedOverview overview =
+            browser.browse([](const std::string&, const core::Delivery&, const admin::Parked&) { return true; });
+        if (!overview.fault.empty()) return output.fail(overview.fault, exit_code::failed);
+        const bool complete = overview.complete();
+        if (output.json()) {
+            const Json object{{"ok", complete},
+                              {"selected", overview.selected()},
+                              {"queues", json_of(overview)},
+                              {"not_seen", overview.notes}};
+            print_json(object, out);
+        } else {
+            print_overview(overview, browser.now(), output.colour(), out);
+        }
+        return complete ? exit_code::fine : exit_code::failed;
     });
 }
 
@@ -75,8 +47,8 @@ std::string moment(const std::optional<std::uint64_t>& seconds, core::WallTime n
     return seconds ? utc(*seconds) + ", " + age(*seconds, now) + " ago" : "(unknown)";
 }
 
-Rows story_rows(const std::string& from, const core::Message& message, const admin::Parked& parked,
-                core::WallTime now) {
+Rows history_rows(const std::string& from, const core::Message& message, const admin::Parked& parked,
+                  core::WallTime now) {
     const core::Story story{parked.death, parked.carried, {}};
     const auto exchange = parked.carried.exchange.value_or(parked.death ? parked.death->exchange : "");
     Rows rows{{"parking queue", safe_line(from)},
@@ -137,22 +109,20 @@ Json property_json(const core::Properties& properties) {
     return object;
 }
 
-void print_part(const std::string& title, const Rows& rows, const Heading& heading, std::ostream& out) {
+void print_part(const std::string& title, const Rows& rows, const Bold& bold, std::ostream& out) {
     if (rows.empty()) return;
-    out << '\n' << heading(title) << '\n';
+    out << '\n' << bold(title) << '\n';
     print_table(rows, "  ", out);
 }
 
-}  // namespace
-
 void print_message(const std::string& from, const core::Message& message, const admin::Parked& parked,
                    core::WallTime now, bool colour, std::ostream& out) {
-    const Heading heading{colour};
-    print_table(story_rows(from, message, parked, now), "", out);
-    print_part("Properties", property_rows(message.properties), heading, out);
-    print_part("Headers", header_rows(message.properties.header_table()), heading, out);
+    const Bold bold{colour};
+    print_table(history_rows(from, message, parked, now), "", out);
+    print_part("Properties", property_rows(message.properties), bold, out);
+    print_part("Headers", header_rows(message.properties.header_table()), bold, out);
     const BodyView body = view_of_body(message.body, message.properties.content_encoding);
-    out << '\n' << heading("Body") << " (" << body.title << ")\n" << body.text;
+    out << '\n' << bold("Body") << " (" << body.title << ")\n" << body.text;
     if (!body.text.empty() && body.text.back() != '\n') out << '\n';
 }
 
@@ -167,6 +137,56 @@ Json json_of_message(const std::string& from, const core::Message& message, cons
     object["headers"] = json_of_table(message.properties.header_table());
     put_text(object, "body", message.body);
     return object;
+}
+
+struct FoundMessage {
+    std::string from;
+    core::OwnedDelivery delivery;
+};
+
+void print(const FoundMessage& found, const config::Settings& settings, const ParkedBrowser& browser, bool raw,
+           const Report& output) {
+    const core::Message& message = found.delivery.get().message;
+    const admin::Parked parked = admin::read_parked(message.properties.header_table(), settings.policy.error_queue);
+    if (raw) {
+        output.out() << message.body;
+    } else if (output.json()) {
+        print_json(json_of_message(found.from, message, parked), output.out());
+    } else {
+        print_message(found.from, message, parked, browser.now(), output.colour(), output.out());
+    }
+}
+
+std::string why_none(const ParkedOverview& overview, std::size_t number) {
+    std::string text = overview.selected() == 0 ? "no message that fits is parked there"
+                                                : "there is no message number " + std::to_string(number) + ": only " +
+                                                      counted(overview.selected(), "message fits", "messages fit");
+    for (const ParkingQueueOverview& queue : overview.queues) {
+        if (!queue.fault.empty()) text += "; " + queue.fault;
+    }
+    for (const std::string& note : overview.notes)
+        text += "; not seen: " + note;
+    return text + "; retryd parked list shows what there is";
+}
+
+}  // namespace
+
+int parked_show(const ParkedOptions& options, const ShowOptions& show, std::ostream& out, std::ostream& err) {
+    const Report output(options.report, out, err);
+    return output.run([&](const config::Settings& settings) {
+        ParkedBrowser browser(settings, options, system::wall_now());
+        std::optional<FoundMessage> found;
+        std::size_t seen = 0;
+        const ParkedOverview overview =
+            browser.browse([&](const std::string& from, const core::Delivery& delivery, const admin::Parked&) {
+                if (++seen == show.number) found.emplace(FoundMessage{from, core::OwnedDelivery(delivery)});
+                return !found;
+            });
+        if (!overview.fault.empty()) return output.fail(overview.fault, exit_code::failed);
+        if (!found) return output.fail(why_none(overview, show.number), exit_code::failed);
+        print(*found, settings, browser, show.raw, output);
+        return exit_code::fine;
+    });
 }
 
 }  // namespace retryd::commands

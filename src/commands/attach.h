@@ -14,7 +14,13 @@
 
 namespace retryd::commands {
 
-// What `attach` found and did.
+/// Prints the policies as commands of rabbitmqctl, each with its undo; with `apply` sets them. Without a management API
+/// it can only print a general one. Returns 0 printed, or all attached; 1 the management API refused or cannot be
+/// reached, or nothing was set since the error exchange is not ready; 2 applied, but a queue is left that no policy can
+/// attach; 78 wrong configuration. With `json`, `out` has one object in every case.
+int attach(const ReportOptions& options, bool apply, std::ostream& out, std::ostream& err);
+
+// What `attach` found and did, and how it prints it.
 
 struct AttachReport {
     std::string vhost;
@@ -23,11 +29,11 @@ struct AttachReport {
     /// Of the broker that answered.
     std::optional<core::BrokerVersion> version;
     /// Without an answer: the general policy alone, and no queues.
-    admin::AttachPlan found;
+    admin::AttachPlan plan;
     /// Why nothing should be set yet; then nothing was.
     std::string not_ready;
     bool applied = false;
-    /// Why a change of `found`, at the same place, was not set; empty where it was. As long as `applied`.
+    /// For each change of `plan` why it was not set; empty where it was. None unless `applied`.
     std::vector<std::string> refusals;
     /// What was not attached when all was set.
     std::vector<admin::AttachState> left;
@@ -45,14 +51,13 @@ AttachSummary summary_of(const AttachReport& report);
 
 int attach_exit_code(const AttachReport& report);
 
-/// Prints them as commands of rabbitmqctl, each with its undo; with `apply` sets
-/// them. Without a management API it can
-/// only print a general one. Returns 0 printed, or all attached; 1 the management API refused or cannot be reached, or
-/// nothing was set since the error exchange is not ready; 2 applied, but a queue is left that no policy can attach; 78
-/// wrong configuration. With `json`, `out` has one object in every case.
-int attach(const ReportOptions& options, bool apply, std::ostream& out, std::ostream& err);
+/// Plans, and with `apply` sets what is to be set and plans again. A fault or a refusal is part of the report.
+AttachReport attach_work_queues(ManagementApi& management, const core::Policy& policy, bool apply);
 
-/// Looks, and with `apply` sets what is to be set and looks again. A fault or a refusal is part of the report.
-AttachReport look_and_attach(PolicyBoard& board, const core::Policy& policy, bool apply);
+/// The commands stand on lines of their own, to be pasted into a shell. The sums are the last line.
+void print_attach(const AttachReport& report, bool colour, std::ostream& out);
+
+/// One object; `ok` says whether the command ends with 0.
+void print_attach_json(const AttachReport& report, bool ok, std::ostream& out);
 
 }  // namespace retryd::commands

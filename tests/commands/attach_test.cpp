@@ -1,10 +1,9 @@
-#include "commands/attach/attach.h"
+#include "commands/attach.h"
 
 #include <nlohmann/json.hpp>
 
-#include "commands/attach/attach_output.h"
-#include "commands/attach/fake_board.h"
 #include "commands/command_line.h"
+#include "commands/fake_broker.h"
 
 namespace retryd::commands::attach_test {
 namespace {
@@ -20,15 +19,20 @@ core::Policy policy_for(const Lines& matches) {
 
 const core::Policy email_and_sms = policy_for({"email", "sms"});
 
+/// The error queue is bound to its exchange.
+struct ReadyApi : FakeManagementApi {
+    ReadyApi() { bindings["retryd.errors"] = {{"retryd.errors", "retryd.errors", "", {}}}; }
+};
+
 struct Fixture {
-    FakeBoard board;
+    ReadyApi api;
 
     Fixture() {
-        board.broker.add("email", "classic");
-        board.broker.add("sms", "classic");
-        board.broker.add("other", "classic");
+        api.policies.add("email", "classic");
+        api.policies.add("sms", "classic");
+        api.policies.add("other", "classic");
     }
-    AttachReport look(bool apply = false) { return look_and_attach(board, email_and_sms, apply); }
+    AttachReport look(bool apply = false) { return attach_work_queues(api, email_and_sms, apply); }
 };
 
 std::string text_of(const AttachReport& report) {
@@ -54,30 +58,30 @@ queues: [{match: email, ladder: standard}]
 TEST_CASE("attach: looks and sets nothing") {
     Fixture f;
     const AttachReport report = f.look();
-    CHECK(report.found.changes.size() == 1);
+    CHECK(report.plan.changes.size() == 1);
     CHECK_FALSE(report.applied);
-    CHECK(f.board.set_policies.empty());
+    CHECK(f.api.set_policies.empty());
     CHECK(attach_exit_code(report) == 0);
 }
 
 TEST_CASE("attach: with --apply sets what is to be set, and the second time nothing") {
     Fixture f;
     const AttachReport first = f.look(true);
-    CHECK(f.board.set_policies == Lines{"retryd.errors"});
+    CHECK(f.api.set_policies == Lines{"retryd.errors"});
     CHECK(first.left.empty());
     CHECK(attach_exit_code(first) == 0);
     const AttachReport second = f.look(true);
-    CHECK(f.board.set_policies.size() == 1);
-    CHECK(second.found.changes.empty());
+    CHECK(f.api.set_policies.size() == 1);
+    CHECK(second.plan.changes.empty());
     CHECK(attach_exit_code(second) == 0);
     CHECK(text_of(second).ends_with("\n2 attached; nothing to set\n"));
 }
 
 TEST_CASE("attach: nothing is set while the error exchange leads nowhere") {
     Fixture f;
-    f.board.bound = false;
+    f.api.bindings["retryd.errors"] = {{"another", "retryd.errors", "", {}}};
     const AttachReport report = f.look(true);
-    CHECK(f.board.set_policies.empty());
+    CHECK(f.api.set_policies.empty());
     CHECK_FALSE(report.applied);
     CHECK(report.not_ready.find("the error queue 'retryd.errors' is not bound to the error exchange 'retryd.errors'") ==
           0);
@@ -87,10 +91,10 @@ TEST_CASE("attach: nothing is set while the error exchange leads nowhere") {
 
 TEST_CASE("attach: a refused policy is told with its reason, the others are set") {
     Fixture f;
-    f.board.broker.set({"team", "^sms$", "queues", {{"max-length", "9"}}, 0});
-    f.board.refusals["team"] = "401 not you";
+    f.api.policies.set({"team", "^sms$", "queues", {{"max-length", "9"}}, 0});
+    f.api.faults["set policy team"] = "401 not you";
     const AttachReport report = f.look(true);
-    CHECK(f.board.set_policies == Lines{"retryd.errors"});
+    CHECK(f.api.set_policies == Lines{"retryd.errors"});
     CHECK(report.refusals == Lines{"", "401 not you"});
     REQUIRE(report.left.size() == 1);
     CHECK(report.left[0].queue == "sms");
@@ -105,19 +109,19 @@ TEST_CASE("attach: a refused policy is told with its reason, the others are set"
 }
 
 TEST_CASE("attach: what no policy can attach is left, and the exit code says so only after --apply") {
-    FakeBoard board;
-    board.broker.add("email", "classic", {{"x-dead-letter-exchange", "theirs"}});
+    ReadyApi api;
+    api.policies.add("email", "classic", {{"x-dead-letter-exchange", "theirs"}});
     const core::Policy policy = policy_for({"email"});
-    CHECK(attach_exit_code(look_and_attach(board, policy, false)) == 0);
-    const AttachReport applied = look_and_attach(board, policy, true);
+    CHECK(attach_exit_code(attach_work_queues(api, policy, false)) == 0);
+    const AttachReport applied = attach_work_queues(api, policy, true);
     CHECK(attach_exit_code(applied) == 2);
-    CHECK(board.set_policies.empty());
+    CHECK(api.set_policies.empty());
     CHECK(json_of(applied)["ok"] == false);
 }
 
 TEST_CASE("attach: a fault of the management API is part of the report") {
     Fixture f;
-    f.board.fault = "nobody there";
+    f.api.fault = "nobody there";
     const AttachReport report = f.look();
     CHECK(report.fault == "nobody there");
     CHECK_FALSE(report.version);
@@ -126,7 +130,7 @@ TEST_CASE("attach: a fault of the management API is part of the report") {
 
 TEST_CASE("attach: prints commands with their undo, and what comes and goes") {
     Fixture f;
-    f.board.broker.set({"team", "^sms$", "queues", {{"max-length", "9"}, {"dead-letter-exchange", "\"old\""}}, 0});
+    f.api.policies.set({"team", "^sms$", "queues", {{"max-length", "9"}, {"dead-letter-exchange", "\"old\""}}, 0});
     AttachReport report = f.look();
     report.vhost = "sh'op";
     CHECK(text_of(report) ==
@@ -154,8 +158,8 @@ TEST_CASE("attach: prints commands with their undo, and what comes and goes") {
           "    - dead-letter-exchange: \"old\"\n"
           "    + dead-letter-exchange: \"retryd.errors\"\n"
           "      max-length: 9\n"
-          "  Note: dead letters of these queues go to exchange \"old\" now, and no longer will. If its readers are to "
-          "have what retryd gives up on, say so in the entries: parked: {exchange: \"old\"}\n"
+          "  Note: dead letters of these queues go to exchange \"old\" now, and no longer will. If its consumers are "
+          "to get what retryd gives up on, name it in the entries: parked: {exchange: \"old\"}\n"
           "  Note: applies to every queue that its pattern matches, also to later ones\n"
           "  Set it:\n"
           "    rabbitmqctl set_policy --vhost 'sh'\\''op' --priority=0 --apply-to queues 'team' '^sms$' "
@@ -168,16 +172,16 @@ TEST_CASE("attach: prints commands with their undo, and what comes and goes") {
 }
 
 TEST_CASE("attach: a name cannot move a terminal's cursor") {
-    FakeBoard board;
-    board.broker.add("e\x1b[2J", "classic");
-    const AttachReport report = look_and_attach(board, policy_for({"e*"}), false);
-    CHECK(report.found.changes.size() == 1);
+    ReadyApi api;
+    api.policies.add("e\x1b[2J", "classic");
+    const AttachReport report = attach_work_queues(api, policy_for({"e*"}), false);
+    CHECK(report.plan.changes.size() == 1);
     CHECK(text_of(report).find('\x1b') == std::string::npos);
 }
 
 TEST_CASE("attach: its JSON has the policies with what is in effect now, and the commands") {
     Fixture f;
-    f.board.broker.set({"all", ".*", "queues", {{"max-length", "9"}}, 2});
+    f.api.policies.set({"all", ".*", "queues", {{"max-length", "9"}}, 2});
     AttachReport report = f.look();
     report.vhost = "/";
     report.management = true;

@@ -1,4 +1,4 @@
-#include "commands/attach/definitions.h"
+#include "commands/plan/definitions.h"
 
 #include <ostream>
 #include <string>

@@ -52,10 +52,10 @@ struct Setting {
     bool operator==(const Setting&) const = default;
 };
 
-/// Finds policies by name; keeps a reference to `governance`.
+/// Finds policies by name; keeps a reference to `vhost_policies`.
 class EffectivePolicy {
   public:
-    explicit EffectivePolicy(const VhostPolicies& governance) : governance_(governance) {}
+    explicit EffectivePolicy(const VhostPolicies& vhost_policies) : vhost_policies_(vhost_policies) {}
 
     /// Null where there is none of that name, as with the empty name.
     const BrokerPolicy* policy(std::string_view name) const;
@@ -74,7 +74,7 @@ class EffectivePolicy {
     Setting or_policy(const QueuePolicies& queue, const std::string& key) const;
     Setting in_policies(const QueuePolicies& queue, const std::string& key) const;
 
-    const VhostPolicies& governance_;
+    const VhostPolicies& vhost_policies_;
 };
 
 /// `x-{key}` as JSON text; nothing where it is not among them.

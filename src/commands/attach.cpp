@@ -1,31 +1,156 @@
-#include "commands/attach/attach_output.h"
+#include "commands/attach.h"
 
+#include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include "admin/rabbitmqctl.h"
 #include "commands/common/json.h"
 #include "commands/common/table.h"
+#include "commands/common/terminal.h"
 #include "commands/common/text.h"
 
 namespace retryd::commands {
 
 namespace {
 
+/// Where nobody was asked, or nobody answered: one policy for all work queues.
+AttachReport general_report(const config::Settings& settings) {
+    AttachReport report;
+    report.plan.changes.push_back({admin::general_policy(settings.policy), {}, "", {}, {}, {}});
+    return report;
+}
+
+AttachReport report_of(const config::Settings& settings, bool apply) {
+    const std::string vhost =
+        settings.broker.endpoints.empty() ? config::Endpoint{}.vhost : settings.broker.endpoints.front().vhost;
+    const auto management = management_api(settings, vhost);
+    AttachReport report;
+    if (management) report = attach_work_queues(*management, settings.policy, apply);
+    if (!report.version) {
+        std::string fault = std::move(report.fault);
+        report = general_report(settings);
+        report.fault = std::move(fault);
+    }
+    report.management = management != nullptr;
+    report.vhost = vhost;
+    return report;
+}
+
+}  // namespace
+
+int attach(const ReportOptions& options, bool apply, std::ostream& out, std::ostream& err) {
+    const Report output(options, out, err);
+    return output.run([&](const config::Settings& settings) {
+        if (apply && !settings.management) {
+            return output.fail(
+                "--apply needs the management API: AMQP cannot set a policy, nor tell which one is in effect. "
+                "Nothing was done; set management.url, or leave --apply out to have the command printed",
+                exit_code::wrong_configuration);
+        }
+        const AttachReport report = report_of(settings, apply);
+        if (apply && !report.version) return output.fail(report.fault, exit_code::failed);
+        if (apply && !report.not_ready.empty()) {
+            return output.fail("nothing was set: " + report.not_ready, exit_code::failed);
+        }
+        const int code = attach_exit_code(report);
+        if (output.json()) {
+            print_attach_json(report, code == exit_code::fine, out);
+        } else {
+            print_attach(report, output.colour(), out);
+        }
+        return code;
+    });
+}
+
+AttachSummary summary_of(const AttachReport& report) {
+    using Attached = admin::AttachState::State;
+    const auto count = [&](Attached state) {
+        return static_cast<std::size_t>(
+            std::count_if(report.plan.queues.begin(), report.plan.queues.end(),
+                          [&](const admin::AttachState& queue) { return queue.state == state; }));
+    };
+    return {count(Attached::attached), count(Attached::to_attach), count(Attached::out_of_reach),
+            count(Attached::not_there)};
+}
+
+int attach_exit_code(const AttachReport& report) {
+    if (!report.fault.empty()) return exit_code::failed;
+    if (!report.applied) return exit_code::fine;
+    const bool refused = std::any_of(report.refusals.begin(), report.refusals.end(),
+                                     [](const std::string& refusal) { return !refusal.empty(); });
+    if (refused) return exit_code::failed;
+    return report.left.empty() ? exit_code::fine : exit_code::something_to_do;
+}
+
+namespace {
+
+std::vector<admin::AttachState> not_attached(const admin::AttachPlan& plan) {
+    using State = admin::AttachState::State;
+    std::vector<admin::AttachState> left;
+    for (const admin::AttachState& queue : plan.queues) {
+        if (queue.state == State::to_attach || queue.state == State::out_of_reach) left.push_back(queue);
+    }
+    return left;
+}
+
+/// Where the error exchange leads nowhere, what is rejected would be lost.
+std::string why_not_ready(ManagementApi& management, const core::Policy& policy) {
+    for (const core::BindingSpec& binding : management.bindings_from(policy.error_exchange)) {
+        if (binding.queue == policy.error_queue) return "";
+    }
+    return "the error queue '" + policy.error_queue + "' is not bound to the error exchange '" + policy.error_exchange +
+           "', or one of them is not there: whatever a queue attached now rejects would be lost. Run retryd apply "
+           "first, or start the daemon";
+}
+
+/// Why it was not set; empty where it was.
+std::string refusal_of(ManagementApi& management, const admin::BrokerPolicy& policy) {
+    try {
+        management.set_policy(policy);
+    } catch (const http::Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+AttachReport attach_work_queues(ManagementApi& management, const core::Policy& policy, bool apply) {
+    AttachReport report;
+    try {
+        const admin::VhostPolicies before = management.vhost_policies();
+        report.version = before.version;
+        report.plan = admin::plan_attach(policy, before);
+        if (!report.plan.changes.empty()) report.not_ready = why_not_ready(management, policy);
+        if (!apply || !report.not_ready.empty()) return report;
+        report.applied = true;
+        for (const admin::PolicyChange& change : report.plan.changes)
+            report.refusals.push_back(refusal_of(management, change.after));
+        report.left = not_attached(admin::plan_attach(policy, management.vhost_policies()));
+    } catch (const http::Error& error) {
+        report.fault = error.what();
+    }
+    return report;
+}
+
+namespace {
+
 bool something_was_set(const AttachReport& report) {
-    return report.applied && !report.found.changes.empty();
+    return report.applied && !report.plan.changes.empty();
 }
 
 void print_queues(const std::vector<admin::AttachState>& queues, std::ostream& out) {
     Rows rows;
-    for (const admin::AttachState& standing : queues) {
-        const bool there = standing.state != admin::AttachState::State::not_there;
-        const std::string policy = standing.policy.empty() ? "no policy" : "policy " + standing.policy;
-        rows.push_back({standing.queue, there ? standing.type : "-", std::string{to_string(standing.state)},
-                        there ? policy : "-"});
+    for (const admin::AttachState& queue : queues) {
+        const bool there = queue.state != admin::AttachState::State::not_there;
+        const std::string policy = queue.policy.empty() ? "no policy" : "policy " + queue.policy;
+        rows.push_back(
+            {queue.queue, there ? queue.type : "-", std::string{to_string(queue.state)}, there ? policy : "-"});
     }
     print_table(rows, "  ", out);
-    for (const admin::AttachState& standing : queues) {
-        if (!standing.note.empty()) print_line(standing.queue + ": " + standing.note, "    ", out);
+    for (const admin::AttachState& queue : queues) {
+        if (!queue.note.empty()) print_line(queue.queue + ": " + queue.note, "    ", out);
     }
 }
 
@@ -77,10 +202,10 @@ void print_commands(const admin::PolicyChange& change, const AttachReport& repor
 }
 
 void print_change(const admin::PolicyChange& change, const AttachReport& report, const std::string& refusal,
-                  const Heading& heading, std::ostream& out) {
+                  const Bold& bold, std::ostream& out) {
     out << '\n';
     const std::string done = !report.applied ? "" : refusal.empty() ? ", set" : ", not set";
-    print_line("Policy " + change.after.name + (change.before ? ": changed" : ": new") + done, heading(""), out);
+    print_line("Policy " + change.after.name + (change.before ? ": changed" : ": new") + done, bold(""), out);
     if (!refusal.empty()) print_line(refusal, "  ", out);
     if (!change.queues.empty()) print_line("attaches " + joined(change.queues), "  ", out);
     print_pattern(change, out);
@@ -101,9 +226,9 @@ void print_what_is_not_known(const AttachReport& report, std::ostream& out) {
            "it). A queue whose dead-letter exchange is fixed by argument needs errors.bind instead.\n";
 }
 
-void print_left(const AttachReport& report, const Heading& heading, std::ostream& out) {
+void print_left(const AttachReport& report, const Bold& bold, std::ostream& out) {
     if (!something_was_set(report) || report.left.empty()) return;
-    out << '\n' << heading("Not attached") << '\n';
+    out << '\n' << bold("Not attached") << '\n';
     print_queues(report.left, out);
 }
 
@@ -117,35 +242,34 @@ std::string sums(const AttachReport& report) {
     add(summary.out_of_reach, "out of reach");
     add(summary.not_there, "not there");
     return line + "; " +
-           (report.found.changes.empty()
+           (report.plan.changes.empty()
                 ? "nothing to set"
-                : counted(report.found.changes.size(), "policy", "policies") + (report.applied ? "" : " to set"));
+                : counted(report.plan.changes.size(), "policy", "policies") + (report.applied ? "" : " to set"));
 }
 
 }  // namespace
 
 void print_attach(const AttachReport& report, bool colour, std::ostream& out) {
-    const Heading heading{colour};
-    if (report.version) out << heading("RabbitMQ " + core::to_string(*report.version)) << ", ";
+    const Bold bold{colour};
+    if (report.version) out << bold("RabbitMQ " + core::to_string(*report.version)) << ", ";
     print_line("vhost " + report.vhost, "", out);
-    if (!report.found.queues.empty()) {
-        out << '\n' << heading("Work queues") << (something_was_set(report) ? ", before" : "") << '\n';
-        print_queues(report.found.queues, out);
+    if (!report.plan.queues.empty()) {
+        out << '\n' << bold("Work queues") << (something_was_set(report) ? ", before" : "") << '\n';
+        print_queues(report.plan.queues, out);
     }
     if (!report.not_ready.empty()) print_line("Not yet: " + report.not_ready, "\n", out);
-    for (std::size_t i = 0; i < report.found.changes.size(); ++i) {
+    for (std::size_t i = 0; i < report.plan.changes.size(); ++i) {
         const bool known = i < report.refusals.size();
-        print_change(report.found.changes[i], report, known ? report.refusals[i] : "", heading, out);
+        print_change(report.plan.changes[i], report, known ? report.refusals[i] : "", bold, out);
     }
     print_what_is_not_known(report, out);
-    print_left(report, heading, out);
+    print_left(report, bold, out);
     if (report.version && !report.fault.empty()) print_line(report.fault, "\nNot known: ", out);
     if (report.version) out << '\n' << sums(report) << '\n';
 }
 
 namespace {
 
-// Keys stay in the order in which they are written: people read this too.
 std::string key_of(admin::AttachState::State state) {
     std::string key{to_string(state)};
     for (char& c : key) {
@@ -154,14 +278,14 @@ std::string key_of(admin::AttachState::State state) {
     return key;
 }
 
-Json queues(const std::vector<admin::AttachState>& standings) {
+Json json_of(const std::vector<admin::AttachState>& queues) {
     Json list = Json::array();
-    for (const admin::AttachState& standing : standings) {
-        list.push_back({{"queue", standing.queue},
-                        {"type", text_or_null(standing.type)},
-                        {"state", key_of(standing.state)},
-                        {"policy", text_or_null(standing.policy)},
-                        {"note", text_or_null(standing.note)}});
+    for (const admin::AttachState& queue : queues) {
+        list.push_back({{"queue", queue.queue},
+                        {"type", text_or_null(queue.type)},
+                        {"state", key_of(queue.state)},
+                        {"policy", text_or_null(queue.policy)},
+                        {"note", text_or_null(queue.note)}});
     }
     return list;
 }
@@ -193,8 +317,8 @@ Json change_of(const admin::PolicyChange& change, const std::string& vhost) {
 
 Json changes(const AttachReport& report) {
     Json list = Json::array();
-    for (std::size_t i = 0; i < report.found.changes.size(); ++i) {
-        Json object = change_of(report.found.changes[i], report.vhost);
+    for (std::size_t i = 0; i < report.plan.changes.size(); ++i) {
+        Json object = change_of(report.plan.changes[i], report.vhost);
         const bool known = i < report.refusals.size();
         object["applied"] = known && report.refusals[i].empty();
         object["refusal"] = known ? text_or_null(report.refusals[i]) : Json();
@@ -211,11 +335,11 @@ void print_attach_json(const AttachReport& report, bool ok, std::ostream& out) {
                 {"vhost", report.vhost},
                 {"version", report.version ? Json(core::to_string(*report.version)) : Json()},
                 {"management", {{"configured", report.management}, {"error", text_or_null(report.fault)}}},
-                {"queues", queues(report.found.queues)},
+                {"queues", json_of(report.plan.queues)},
                 {"policies", changes(report)},
                 {"not_ready", text_or_null(report.not_ready)},
                 {"applied", report.applied},
-                {"not_attached", report.applied ? queues(report.left) : Json()},
+                {"not_attached", report.applied ? json_of(report.left) : Json()},
                 {"summary",
                  {{"attached", summary.attached},
                   {"to_attach", summary.to_attach},

@@ -1,59 +1,47 @@
-#include "commands/doctor/run_checks.h"
+#include "commands/doctor.h"
 
 #include <nlohmann/json.hpp>
 
-#include "admin/fake_policies.h"
 #include "commands/command_line.h"
-#include "commands/doctor/doctor.h"
 #include "commands/fake_broker.h"
 
-namespace retryd::commands::examination_test {
+namespace retryd::commands::doctor_test {
 namespace {
-
-struct FakeRecords : Records {
-    test::FakePolicies broker;
-    std::optional<admin::Permissions> given{{".*", ".*", ".*"}};
-    std::optional<std::vector<std::string>> disabled{std::vector<std::string>{}};
-    std::string fault;
-
-    admin::VhostPolicies governance() override {
-        if (!fault.empty()) throw http::Error(fault);
-        return broker.governance();
-    }
-    std::optional<admin::Permissions> permissions() override { return given; }
-    std::optional<std::vector<std::string>> disabled_feature_flags() override { return disabled; }
-};
 
 /// All is well, on a broker that the test may spoil.
 struct Fixture {
     FakeBroker broker;
-    FakeRecords records;
     config::Settings settings;
 
     Fixture() {
         settings.policy.entries.push_back({.match = "email",
                                            .ladder = {.name = "standard", .steps = {core::Milliseconds{5000}}},
                                            .parked = {.queue = "{queue}.parked"}});
-        broker.bindings["retryd.errors"] = {{"retryd.errors", "retryd.errors", "", {}}};
+        broker.api.bindings["retryd.errors"] = {{"retryd.errors", "retryd.errors", "", {}}};
         broker.count("check queue retryd.errors", {0, 1});
-        records.broker.add("email", "classic", {{"x-dead-letter-exchange", "retryd.errors"}});
+        broker.api.policies.add("email", "classic", {{"x-dead-letter-exchange", "retryd.errors"}});
     }
-    CheckReport run_checks(bool with_records = true) {
-        broker.management = with_records;
-        return commands::run_checks(broker, with_records ? &records : nullptr, settings);
+    DoctorReport run_checks(bool with_management = true) {
+        broker.has_management = with_management;
+        return commands::run_checks(broker, settings);
     }
     /// Of the only finding there is to be.
     admin::Finding only() {
-        const CheckReport found = run_checks();
-        REQUIRE(found.diagnoses.size() == 1);
+        const DoctorReport found = run_checks();
+        REQUIRE(found.findings.size() == 1);
         CHECK(doctor_exit_code(found) == 2);
-        return found.diagnoses.front();
+        return found.findings.front();
     }
 };
 
-std::string text_of(const CheckReport& check_report) {
+const std::string one_queue = R"(broker: {uri: "amqp://ret'ryd:secret@rabbit/shop"}
+ladders: {standard: {delays: [5s]}}
+queues: [{match: email, ladder: standard}]
+)";
+
+std::string text_of(const DoctorReport& report) {
     std::ostringstream out;
-    print_checks(check_report, false, out);
+    print_doctor(report, false, out);
     return out.str();
 }
 
@@ -61,8 +49,8 @@ std::string text_of(const CheckReport& check_report) {
 
 TEST_CASE("doctor: where all is well it finds nothing and changes nothing") {
     Fixture f;
-    const CheckReport found = f.run_checks();
-    CHECK(found.diagnoses.empty());
+    const DoctorReport found = f.run_checks();
+    CHECK(found.findings.empty());
     CHECK(found.not_seen.empty());
     CHECK(doctor_exit_code(found) == 0);
     CHECK(text_of(found) ==
@@ -78,15 +66,15 @@ TEST_CASE("doctor: what is missing, with whom it concerns") {
     f.broker.miss("check queue email.retry.5s");
     admin::Finding found = f.only();
     CHECK(found.cause == "rung 'email.retry.5s' is missing");
-    CHECK(found.consequence == "what it is for is parked or held until it is there");
+    CHECK(found.consequence == "messages that need it are parked or held until it is there");
     CHECK(found.remedy.find("so does the daemon when it starts") != std::string::npos);
     f.settings.declare = false;
     CHECK(f.only().remedy == "declare it; retryd apply does");
     Fixture base;
-    base.broker.bindings.clear();
+    base.broker.api.bindings.clear();
     found = base.only();
     CHECK(found.cause == "error binding 'retryd.errors → retryd.errors' is missing");
-    CHECK(found.consequence.find("nothing that is rejected can be retried") == 0);
+    CHECK(found.consequence.find("rejected messages cannot be retried") == 0);
 }
 
 TEST_CASE("doctor: what is different, refused or lacking is told as the broker told it") {
@@ -95,7 +83,7 @@ TEST_CASE("doctor: what is different, refused or lacking is told as the broker t
     CHECK(f.only().cause == "it is there already");
     Fixture refused;
     refused.broker.refuse("check queue email.parked", 403, "no");
-    CHECK(refused.only().consequence == "whether all is right with parking queue 'email.parked' cannot be seen");
+    CHECK(refused.only().consequence == "parking queue 'email.parked' could not be checked");
     Fixture lacking;
     lacking.broker.answers["declare queue retryd.parked"] = {FakeBroker::Result::done, 0, "was made without", {}};
     const admin::Finding lack = lacking.only();
@@ -111,12 +99,12 @@ TEST_CASE("doctor: nobody consumes the error queue") {
 
 TEST_CASE("doctor: rungs that are left over") {
     Fixture f;
-    f.broker.readings = {{{"email.retry.9s",
-                           "quorum",
-                           0,
-                           {{"x-message-ttl", std::int64_t{9000}},
-                            {"x-dead-letter-exchange", ""},
-                            {"x-dead-letter-routing-key", "email"}}}}};
+    f.broker.api.queue_lists = {{{"email.retry.9s",
+                                  "quorum",
+                                  0,
+                                  {{"x-message-ttl", std::int64_t{9000}},
+                                   {"x-dead-letter-exchange", ""},
+                                   {"x-dead-letter-routing-key", "email"}}}}};
     const admin::Finding found = f.only();
     CHECK(found.cause == "1 rung is left over: email.retry.9s");
     CHECK_FALSE(found.problem);
@@ -124,11 +112,11 @@ TEST_CASE("doctor: rungs that are left over") {
 
 TEST_CASE("doctor: a permission that lacks, and one that cannot be seen") {
     Fixture f;
-    f.records.given = admin::Permissions{".*", "^(retryd|email)", ".*"};
+    f.broker.api.given_permissions = admin::Permissions{".*", "^(retryd|email)", ".*"};
     CHECK(f.only().cause == "retryd's user lacks the permission to write 'amq.default'");
-    f.records.given.reset();
-    const CheckReport blind = f.run_checks();
-    CHECK(blind.diagnoses.empty());
+    f.broker.api.given_permissions.reset();
+    const DoctorReport blind = f.run_checks();
+    CHECK(blind.findings.empty());
     REQUIRE(blind.not_seen.size() == 1);
     CHECK(blind.not_seen[0].find("the permissions of retryd's user: ") == 0);
     CHECK(doctor_exit_code(blind) == 0);
@@ -136,23 +124,23 @@ TEST_CASE("doctor: a permission that lacks, and one that cannot be seen") {
 
 TEST_CASE("doctor: a feature flag that is disabled, and those that cannot be seen") {
     Fixture f;
-    f.records.disabled = {{"stream_queue", "other"}};
+    f.broker.api.disabled_flags = {{"stream_queue", "other"}};
     CHECK(f.only().cause == "the feature flag stream_queue is disabled");
-    f.records.disabled = {{"other"}};
-    CHECK(f.run_checks().diagnoses.empty());
-    f.records.disabled.reset();
+    f.broker.api.disabled_flags = {{"other"}};
+    CHECK(f.run_checks().findings.empty());
+    f.broker.api.disabled_flags.reset();
     CHECK(f.run_checks().not_seen.size() == 1);
 }
 
 TEST_CASE("doctor: what the policies do, the problems first") {
     Fixture f;
-    f.records.broker.add("email.retry.5s", "quorum");
-    f.records.broker.set({"all", "retry", "queues", {{"max-length", "3"}}, 0});
+    f.broker.api.policies.add("email.retry.5s", "quorum");
+    f.broker.api.policies.set({"all", "retry", "queues", {{"max-length", "3"}}, 0});
     f.settings.policy.entries.push_back({.match = "absent", .parked = {.queue = "{queue}.parked"}});
-    const CheckReport found = f.run_checks();
-    REQUIRE(found.diagnoses.size() == 2);
-    CHECK(found.diagnoses[0].cause == "policy 'all' sets max-length 3 on queue 'email.retry.5s'");
-    CHECK(found.diagnoses[1].cause == "work queue 'absent' does not exist");
+    const DoctorReport found = f.run_checks();
+    REQUIRE(found.findings.size() == 2);
+    CHECK(found.findings[0].cause == "policy 'all' sets max-length 3 on queue 'email.retry.5s'");
+    CHECK(found.findings[1].cause == "work queue 'absent' does not exist");
     CHECK(text_of(found).ends_with("\n1 problem, 1 warning\n"));
     CHECK(text_of(found).find("\nProblem: policy 'all' sets max-length 3 on queue 'email.retry.5s'\n  so that  when") !=
           std::string::npos);
@@ -161,9 +149,9 @@ TEST_CASE("doctor: what the policies do, the problems first") {
 TEST_CASE("doctor: without a management API it says what it cannot see, and looks for the work queues itself") {
     Fixture f;
     f.broker.miss("check queue email");
-    const CheckReport found = f.run_checks(false);
-    REQUIRE(found.diagnoses.size() == 1);
-    CHECK(found.diagnoses[0].cause == "work queue 'email': is not there");
+    const DoctorReport found = f.run_checks(false);
+    REQUIRE(found.findings.size() == 1);
+    CHECK(found.findings[0].cause == "work queue 'email': is not there");
     REQUIRE(found.not_seen.size() == 1);
     CHECK(found.not_seen[0].ends_with("Set management.url to have them looked at"));
     CHECK(doctor_exit_code(found) == 2);
@@ -171,12 +159,12 @@ TEST_CASE("doctor: without a management API it says what it cannot see, and look
 
 TEST_CASE("doctor: a management API that fails is told once, and ends with 1") {
     Fixture f;
-    f.broker.management_fault = "nobody there";
-    CheckReport found = f.run_checks();
+    f.broker.api.fault = "nobody there";
+    DoctorReport found = f.run_checks();
     CHECK(doctor_exit_code(found) == 1);
     CHECK(found.not_seen.size() == 1);
     Fixture later;
-    later.records.fault = "gone now";
+    later.broker.api.faults["policies"] = "gone now";
     found = later.run_checks();
     CHECK(doctor_exit_code(found) == 1);
     CHECK(text_of(found).find("gone now") != std::string::npos);
@@ -186,13 +174,13 @@ TEST_CASE("doctor: its JSON has every finding with cause, consequence and remedy
     Fixture f;
     f.broker.count("check queue retryd.errors", {7, 0});
     std::ostringstream out;
-    print_checks_json(f.run_checks(), out);
+    print_doctor_json(f.run_checks(), out);
     const auto json = nlohmann::json::parse(out.str());
     CHECK(json["ok"] == false);
     CHECK(json["broker"]["version"] == "3.13.7");
     REQUIRE(json["findings"].size() == 1);
     CHECK(json["findings"][0]["severity"] == "problem");
-    CHECK(json["findings"][0]["remedy"] == "start retryd run, or look into its log for what it does not like");
+    CHECK(json["findings"][0]["remedy"] == "start retryd run, or see its log for why it does not consume");
     CHECK(json["summary"] == nlohmann::json{{"problems", 1}, {"warnings", 0}});
     CHECK(json["management"]["error"].is_null());
 }
@@ -209,4 +197,30 @@ TEST_CASE("doctor: a wrong configuration ends with 78, a broker that is not ther
     CHECK((outcome.out + outcome.err).find("Geheim-7391") == std::string::npos);
 }
 
-}  // namespace retryd::commands::examination_test
+TEST_CASE("doctor --permissions prints commands that a shell takes, and no password") {
+    const TemporaryFile file(one_queue);
+    const Outcome outcome = run({"doctor", "--permissions", "-c", file.path().c_str()});
+    CHECK(outcome.code == 0);
+    CHECK(outcome.out.find(
+              R"(rabbitmqctl set_permissions --vhost 'shop' 'ret'\''ryd' '^(email\.parked|email\.retry\.)") !=
+          std::string::npos);
+    CHECK(outcome.out.find("'PERSON' '^(retryd\\.replay\\..*)$'") != std::string::npos);
+    CHECK(outcome.out.find("secret") == std::string::npos);
+}
+
+TEST_CASE("doctor --permissions --json has the three patterns of each") {
+    const TemporaryFile file(one_queue);
+    const auto told = nlohmann::json::parse(run({"doctor", "--permissions", "--json", "-c", file.path().c_str()}).out);
+    CHECK(told["ok"] == true);
+    CHECK(told["user"] == "ret'ryd");
+    CHECK(told["daemon"]["write"] == R"(^(amq\.default|retryd\.errors)$)");
+    CHECK(told["daemon"]["read"] == R"(^(email\.retry\.[0-9dhms]+(\.high)?|retryd\.errors)$)");
+    CHECK(told["parked"]["configure"] == R"(^(retryd\.replay\..*)$)");
+}
+
+TEST_CASE("doctor --permissions of a wrong configuration tells what is wrong with it") {
+    const TemporaryFile file("ladders: 3\n");
+    CHECK(run({"doctor", "--permissions", "-c", file.path().c_str()}).code == 78);
+}
+
+}  // namespace retryd::commands::doctor_test
