@@ -14,13 +14,13 @@ namespace retryd::admin {
 
 namespace {
 
-enum class OwnQueue { rung, kept };
+enum class OwnQueue { rung, other };
 
 /// A key that does harm when a policy sets it on a queue of ours, and what it does.
 struct Harm {
     const char* key;
-    const char* to_rung;  // null: none
-    const char* to_kept;  // error queue, catch-all and parking queues
+    const char* to_rung;   // null: none
+    const char* to_other;  // error queue, catch-all and parking queues
 };
 
 constexpr const char* dropped_when_full =
@@ -58,7 +58,7 @@ class OwnQueueChecker {
     std::vector<Finding> found;
 
     void check(const QueuePolicies& queue) {
-        const OwnQueue kind = is_rung(queue.name) ? OwnQueue::rung : OwnQueue::kept;
+        const OwnQueue kind = is_rung(queue.name) ? OwnQueue::rung : OwnQueue::other;
         check(queue, kind, effective_.policy(queue.policy), false);
         check(queue, kind, effective_.operator_policy(queue.operator_policy), true);
     }
@@ -70,7 +70,7 @@ class OwnQueueChecker {
         std::string consequence;
         core::Definition rest = policy->definition;
         for (const Harm& harm : harms) {
-            const char* does = kind == OwnQueue::rung ? harm.to_rung : harm.to_kept;
+            const char* does = kind == OwnQueue::rung ? harm.to_rung : harm.to_other;
             const auto set = policy->definition.find(harm.key);
             if (does == nullptr || set == policy->definition.end()) continue;
             if (is_harmless(harm.key, set->second, queue)) continue;

@@ -1,4 +1,4 @@
-// Policies as a broker has them, and which of them is in effect where.
+// Policies as a broker has them, and which of their settings is in effect on a queue.
 #pragma once
 
 #include <cstdint>
@@ -32,15 +32,13 @@ struct QueuePolicies {
     bool exclusive = false;
 };
 
-/// All of a vhost.
+/// All that a vhost has.
 struct VhostPolicies {
     core::BrokerVersion version;
     std::vector<QueuePolicies> queues;
     std::vector<BrokerPolicy> policies;
     std::vector<BrokerPolicy> operator_policies;
 };
-
-// What of a queue's arguments and policies is in effect, as far as it decides about dead letters.
 
 /// Where a value comes from; an argument wins over a policy, except where said.
 enum class Source { none, argument, policy, operator_policy };

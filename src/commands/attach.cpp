@@ -270,20 +270,12 @@ void print_attach(const AttachReport& report, bool colour, std::ostream& out) {
 
 namespace {
 
-std::string key_of(admin::AttachState::State state) {
-    std::string key{to_string(state)};
-    for (char& c : key) {
-        if (c == ' ') c = '_';
-    }
-    return key;
-}
-
 Json json_of(const std::vector<admin::AttachState>& queues) {
     Json list = Json::array();
     for (const admin::AttachState& queue : queues) {
         list.push_back({{"queue", queue.queue},
                         {"type", text_or_null(queue.type)},
-                        {"state", key_of(queue.state)},
+                        {"state", json_key(to_string(queue.state))},
                         {"policy", text_or_null(queue.policy)},
                         {"note", text_or_null(queue.note)}});
     }

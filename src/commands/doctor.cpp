@@ -141,8 +141,8 @@ class Doctor {
                 "list_user_permissions)");
         }
         const auto wanted = core::desired_topology(settings_.policy, core::features_of(report_.broker.version));
-        for (const admin::NeededPermission& missing :
-             admin::lacking(admin::needed_permissions(settings_.policy, wanted, settings_.declare), *given)) {
+        for (const admin::NeededPermission& missing : admin::missing_permissions(
+                 admin::needed_permissions(settings_.policy, wanted, settings_.declare), *given)) {
             add({true,
                  "retryd's user lacks the permission to " + std::string{missing.operation} + " '" + missing.name + "'",
                  "the broker refuses what the daemon does with it, and messages are held or parked",
@@ -223,9 +223,7 @@ std::string sums(const DoctorReport& report) {
 
 void print_doctor(const DoctorReport& report, bool colour, std::ostream& out) {
     const Bold bold{colour};
-    out << bold("RabbitMQ " + core::to_string(report.broker.version));
-    print_line("at " + report.broker.host + ':' + std::to_string(report.broker.port) + ", vhost " + report.broker.vhost,
-               " ", out);
+    print_broker_line(report.broker, colour, out);
     for (const admin::Finding& finding : report.findings)
         print_finding(finding, bold, out);
     for (const std::string& what : report.not_seen)
@@ -249,15 +247,9 @@ Json findings(const DoctorReport& report) {
 }  // namespace
 
 void print_doctor_json(const DoctorReport& report, std::ostream& out) {
-    const BrokerIdentity& at = report.broker;
     const std::size_t problems = count_problems(report);
     Json object{{"ok", doctor_exit_code(report) == exit_code::fine},
-                {"broker",
-                 {{"host", at.host},
-                  {"port", at.port},
-                  {"tls", at.tls},
-                  {"vhost", at.vhost},
-                  {"version", core::to_string(at.version)}}},
+                {"broker", json_of(report.broker)},
                 {"findings", findings(report)},
                 {"not_seen", report.not_seen},
                 {"management", {{"configured", report.management}, {"error", text_or_null(report.fault)}}},

@@ -234,25 +234,12 @@ void print_pruned(const PruneResult& pruned, bool colour, std::ostream& out) {
 
 namespace {
 
-/// `in place` → `in_place`
-std::string key_of(std::string_view text) {
-    std::string key{text};
-    for (char& c : key) {
-        if (c == ' ' || c == '-') c = '_';
-    }
-    return key;
-}
-
-Json broker(const BrokerIdentity& at) {
-    Json remarks = Json::array();
-    for (const core::Remark& remark : core::remarks(at.version))
-        remarks.push_back({{"warning", remark.warning}, {"text", remark.text}});
-    return {{"host", at.host},
-            {"port", at.port},
-            {"tls", at.tls},
-            {"vhost", at.vhost},
-            {"version", core::to_string(at.version)},
-            {"remarks", remarks}};
+Json json_of_broker(const BrokerIdentity& broker) {
+    Json object = json_of(broker);
+    object["remarks"] = Json::array();
+    for (const core::Remark& remark : core::remarks(broker.version))
+        object["remarks"].push_back({{"warning", remark.warning}, {"text", remark.text}});
+    return object;
 }
 
 void add_names(Json& object, const core::TopologyItem& item) {
@@ -269,11 +256,11 @@ void add_names(Json& object, const core::TopologyItem& item) {
 Json items(const Plan& plan) {
     Json list = Json::array();
     for (const PlanItem& item : plan.items) {
-        Json object{{"role", key_of(core::to_string(item.wanted.role))}};
+        Json object{{"role", json_key(core::to_string(item.wanted.role))}};
         add_names(object, item.wanted.item);
         object["work_queue"] = text_or_null(item.wanted.work_queue);
         object["ladder"] = text_or_null(item.wanted.ladder);
-        object["state"] = key_of(to_string(item.state));
+        object["state"] = json_key(to_string(item.state));
         object["note"] = text_or_null(item.note);
         list.push_back(std::move(object));
     }
@@ -320,7 +307,7 @@ Json outcome_of(const PruneResult& pruned) {
 }  // namespace
 
 void print_plan_json(const Plan& plan, const PruneResult* pruned, bool ok, std::ostream& out) {
-    Json object{{"ok", ok}, {"broker", broker(plan.broker)}};
+    Json object{{"ok", ok}, {"broker", json_of_broker(plan.broker)}};
     if (pruned != nullptr) object["pruned"] = outcome_of(*pruned);
     object["items"] = items(plan);
     object["on_demand"] = on_demand(plan);

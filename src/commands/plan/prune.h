@@ -12,6 +12,7 @@
 
 namespace retryd::commands {
 
+/// A rung that is left over and was not deleted.
 struct KeptRung {
     std::string queue;
     std::string why;
@@ -24,7 +25,7 @@ struct PruneResult {
     std::vector<KeptRung> kept;
 };
 
-/// Says what takes its time.
+/// Is told what takes its time.
 using Progress = std::function<void(const std::string&)>;
 
 /// Throws amqp::Error; a fault of the management API is a refusal. The broker must have one.

@@ -248,9 +248,7 @@ std::string depth_line(const telemetry::QueueDepth& depth) {
 
 void print_status(const StatusReport& status, bool colour, std::ostream& out) {
     const Bold bold{colour};
-    out << bold("RabbitMQ " + core::to_string(status.broker.version));
-    print_line("at " + status.broker.host + ':' + std::to_string(status.broker.port) + ", vhost " + status.broker.vhost,
-               " ", out);
+    print_broker_line(status.broker, colour, out);
     if (status.daemon) print_daemon(*status.daemon, out);
     print_line(depth_line(status.errors), "Error queue ", out);
     print_line(depth_line(status.catch_all), "Catch-all ", out);
@@ -283,14 +281,8 @@ Json json_of_daemon(const std::optional<telemetry::Status>& daemon) {
 }  // namespace
 
 void print_status_json(const StatusReport& status, bool one_line, std::ostream& out) {
-    const BrokerIdentity& at = status.broker;
     const Json object{{"ok", true},
-                      {"broker",
-                       {{"host", at.host},
-                        {"port", at.port},
-                        {"tls", at.tls},
-                        {"vhost", at.vhost},
-                        {"version", core::to_string(at.version)}}},
+                      {"broker", json_of(status.broker)},
                       {"errors", telemetry::json_of(status.errors)},
                       {"catch_all", telemetry::json_of(status.catch_all)},
                       {"queues", telemetry::json_of(status.queues)},
