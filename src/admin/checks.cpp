@@ -24,17 +24,20 @@ struct Harm {
 };
 
 constexpr const char* dropped_when_full =
-    "when it is full, messages are thrown away, sent home too early, or refused and held in the error queue";
+    "when it is full, messages are thrown away, returned too early, or refused and held in the error queue";
 
 constexpr std::array harms{
     Harm{"expires", "the broker deletes the rung, with all that waits on it, when it was not used for that long",
          "the broker deletes the queue, with all that is in it, when it was not used for that long"},
-    Harm{"message-ttl", "what waits there goes home before its delay is over, where that time is the shorter one",
+    Harm{"message-ttl",
+         "what waits there returns to its work queue before its delay is over, where that time is the shorter one",
          "what stays there longer is thrown away, or parked by the broker as expired"},
     Harm{"max-length", dropped_when_full, "when it is full, messages are thrown away or refused"},
     Harm{"max-length-bytes", dropped_when_full, "when it is full, messages are thrown away or refused"},
     Harm{"delivery-limit", nullptr, "a message that was looked at that often is thrown away, or parked by the broker"},
-    Harm{"overflow", "the way home is at-most-once, and what the broker keeps for a queue that is full or gone is lost",
+    Harm{"overflow",
+         "the return to the work queue is at-most-once, and what the broker keeps for a queue that is full or gone is "
+         "lost",
          "its own dead-lettering is at-most-once"},
 };
 

@@ -76,9 +76,9 @@ struct ParkedRunOrder {
 struct ParkedRunCounts {
     std::size_t looked_at = 0;
     std::size_t not_selected = 0;
-    std::size_t came_back = 0;  // of this very run: it failed again and was parked anew
-    std::size_t without_destination =
-        0;                     // selected, but its work queue is not known or missing, and no other was named
+    std::size_t came_back = 0;  // of this very run: it failed again and was parked again
+    /// Selected, but its work queue is not known or missing, and no other was named.
+    std::size_t without_destination = 0;
     std::size_t selected = 0;  // the rest
 
     // What became of the selected.

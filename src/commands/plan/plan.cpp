@@ -46,7 +46,7 @@ int apply(const ReportOptions& options, bool with_prune, std::ostream& out, std:
                 exit_code::wrong_configuration);
         }
         const auto broker = connect(settings, "retryd apply");
-        const auto outcomes = declare_wanted(*broker, settings.policy);
+        const auto outcomes = declare_topology(*broker, settings.policy);
         std::optional<PruneResult> pruned;
         if (with_prune) {
             pruned = prune(*broker, settings.policy,
@@ -66,7 +66,7 @@ namespace {
 using Outcome = amqp::Declarer::Outcome;
 using Result = amqp::Declarer::Result;
 
-void add(PlanItem& item, const Outcome& outcome) {
+void add_outcome(PlanItem& item, const Outcome& outcome) {
     if (item.state == State::unknown) {
         item.state = outcome.result == Result::done ? State::in_place : State::missing;
     }
@@ -75,7 +75,7 @@ void add(PlanItem& item, const Outcome& outcome) {
 
 }  // namespace
 
-std::vector<Outcome> declare_wanted(Broker& broker, const core::Policy& policy) {
+std::vector<Outcome> declare_topology(Broker& broker, const core::Policy& policy) {
     std::vector<Outcome> outcomes;
     for (const core::DesiredItem& wanted : core::desired_topology(policy, core::features_of(broker.identity().version)))
         outcomes.push_back(broker.carry_out(amqp::step_of(wanted.item)));
@@ -90,7 +90,7 @@ bool any_refused(const std::vector<Outcome>& outcomes) {
 void add_outcomes(Plan& plan, const std::vector<Outcome>& outcomes) {
     const std::size_t count = std::min(plan.items.size(), outcomes.size());
     for (std::size_t i = 0; i < count; ++i)
-        add(plan.items[i], outcomes[i]);
+        add_outcome(plan.items[i], outcomes[i]);
 }
 
 namespace {

@@ -22,7 +22,7 @@ int plan(const ReportOptions& options, std::ostream& out, std::ostream& err);
 int apply(const ReportOptions& options, bool with_prune, std::ostream& out, std::ostream& err);
 
 /// Goes on after a refusal. What became of each item, in the order of core::desired_topology. Throws amqp::Error.
-std::vector<amqp::Declarer::Outcome> declare_wanted(Broker& broker, const core::Policy& policy);
+std::vector<amqp::Declarer::Outcome> declare_topology(Broker& broker, const core::Policy& policy);
 
 bool any_refused(const std::vector<amqp::Declarer::Outcome>& outcomes);
 

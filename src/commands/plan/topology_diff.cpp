@@ -155,7 +155,7 @@ class TopologyComparison {
         const bool exchange = lacking == binding.exchange;
         return (exchange ? "exchange '" : "queue '") + lacking + "' does not exist, so that " +
                (exchange ? "nothing comes from there: declare it, or correct its name in the configuration"
-                         : "nothing can come home to it: it is bound when it exists and its first message comes");
+                         : "nothing can return to it: it is bound when it exists and its first message comes");
     }
 
     /// What exists is compared by declaring it: nothing happens where it is the same, and a refusal where it is not.

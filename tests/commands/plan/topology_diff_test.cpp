@@ -5,7 +5,7 @@
 #include "commands/plan/plan.h"
 #include "support/catch.h"
 
-namespace retryd::commands::survey_test {
+namespace retryd::commands::topology_diff_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -51,7 +51,7 @@ Lines faults_of(const Plan& plan) {
 
 }  // namespace
 
-TEST_CASE("survey: looks first, and compares only what is there") {
+TEST_CASE("topology diff: looks first, and compares only what is there") {
     FakeBroker broker;
     broker.api.bindings = base_bindings();
     broker.miss("check queue email.retry.5s");
@@ -64,7 +64,7 @@ TEST_CASE("survey: looks first, and compares only what is there") {
     CHECK(plan_exit_code(plan) == exit_code::something_to_do);
 }
 
-TEST_CASE("survey: what differs, what is accepted and what may not be compared") {
+TEST_CASE("topology diff: what differs, what is accepted and what may not be compared") {
     FakeBroker broker;
     broker.api.bindings = base_bindings();
     broker.refuse("declare queue email.retry.5s", 406, "another ttl");
@@ -78,7 +78,7 @@ TEST_CASE("survey: what differs, what is accepted and what may not be compared")
     CHECK(plan_exit_code(plan) == exit_code::failed);
 }
 
-TEST_CASE("survey: bindings are compared with all that they have") {
+TEST_CASE("topology diff: bindings are compared with all that they have") {
     const core::BindingSpec home = core::home_binding("email");
     const core::Policy shared = policy_of({entry_of("email", core::ReturnPath::headers)});
     FakeBroker broker;
@@ -93,7 +93,7 @@ TEST_CASE("survey: bindings are compared with all that they have") {
     CHECK(faults_of(diff_topology(broker, shared)) == Lines{"dlx → errors: missing", "retryd.return → email: missing"});
 }
 
-TEST_CASE("survey: without the management API bindings and what is left over are not known") {
+TEST_CASE("topology diff: without the management API bindings and what is left over are not known") {
     FakeBroker broker;
     broker.has_management = false;
     const Plan plan = diff_topology(broker, own);
@@ -105,7 +105,7 @@ TEST_CASE("survey: without the management API bindings and what is left over are
     CHECK(faults_of(diff_topology(broker, own)) == Lines{"dlx: missing", "dlx → errors: missing"});
 }
 
-TEST_CASE("survey: a management API that does not answer is asked once, and the plan fails") {
+TEST_CASE("topology diff: a management API that does not answer is asked once, and the plan fails") {
     FakeBroker broker;
     broker.api.fault = "no answer";
     const Plan plan = diff_topology(broker, own);
@@ -115,7 +115,7 @@ TEST_CASE("survey: a management API that does not answer is asked once, and the 
     CHECK(plan_exit_code(plan) == exit_code::failed);
 }
 
-TEST_CASE("survey: what others have to make is told, each with its consequence") {
+TEST_CASE("topology diff: what others have to make is told, each with its consequence") {
     core::Policy policy = policy_of({entry_of("email", core::ReturnPath::headers)});
     policy.error_bindings = {{"legacy", "#"}};
     policy.entries[0].parked = {"", "graves", {}};
@@ -132,7 +132,7 @@ TEST_CASE("survey: what others have to make is told, each with its consequence")
           0);
 }
 
-TEST_CASE("survey: rungs that are left over are listed by name, globs as what comes on demand") {
+TEST_CASE("topology diff: rungs that are left over are listed by name, globs as what comes on demand") {
     const auto rung = [](const std::string& queue, const std::string& delay, std::int64_t ttl) {
         return http::ListedQueue{
             queue + ".retry." + delay,
@@ -160,7 +160,7 @@ TEST_CASE("apply: declares in order, goes on after a refusal, and looking afterw
     FakeBroker broker;
     broker.has_management = false;
     broker.refuse("declare queue email.retry.5s", 403, "no permission");
-    const auto outcomes = declare_wanted(broker, own);
+    const auto outcomes = declare_topology(broker, own);
     CHECK(broker.asked == Lines{"declare exchange dlx", "declare queue rest", "declare queue errors",
                                 "bind errors to dlx", "declare queue email.retry.5s", "declare queue email.parked"});
     CHECK(any_refused(outcomes));
@@ -177,16 +177,16 @@ TEST_CASE("apply: what only others can make is left to do") {
     broker.has_management = false;
     broker.miss("bind email to retryd.return");
     broker.miss("check queue email");
-    const auto outcomes = declare_wanted(broker, shared);
+    const auto outcomes = declare_topology(broker, shared);
     CHECK_FALSE(any_refused(outcomes));
     Plan plan = diff_topology(broker, shared);
     add_outcomes(plan, outcomes);
     CHECK(apply_exit_code(plan, false) == exit_code::something_to_do);
     broker.answers.clear();
     Plan later = diff_topology(broker, shared);
-    add_outcomes(later, declare_wanted(broker, shared));
+    add_outcomes(later, declare_topology(broker, shared));
     CHECK(faults_of(later).empty());
     CHECK(apply_exit_code(later, false) == exit_code::fine);
 }
 
-}  // namespace retryd::commands::survey_test
+}  // namespace retryd::commands::topology_diff_test
