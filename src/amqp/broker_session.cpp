@@ -190,7 +190,7 @@ bool BrokerSession::take_deliveries(Events& events) {
 /// While the socket is full for a moment, what came in would have to be copied to be held.
 bool BrokerSession::saturated() const {
     const bool no_room = relay_->paused() && !blocked_;
-    return no_room || relay_->held_bytes() >= settings_->prefetch.body_bytes;
+    return no_room || relay_->paused_bytes() >= settings_->prefetch.body_bytes;
 }
 
 void BrokerSession::wait(int wake_fd, core::Milliseconds time) {

@@ -127,8 +127,8 @@ TEST_CASE("a scratch that was used before leaves nothing behind in the next mess
     ComposeScene second;
     second.died({});
     ComposeScratch scratch;
-    compose_parked(first.message, first.story(), {ParkReason::death_reason, 1}, WallTime{}, scratch);
-    const Message composed = compose_retry(second.message, second.story(), {}, scratch);
+    compose_parked(first.message, first.context(), {ParkReason::death_reason, 1}, WallTime{}, scratch);
+    const Message composed = compose_retry(second.message, second.context(), {}, scratch);
     CHECK(headers_of(composed) == '{' + ours_of_first_round + '}');
 }
 

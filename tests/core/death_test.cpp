@@ -311,9 +311,10 @@ TEST_CASE("it goes home as it left its rung: with our headers, without what the 
                                                  {"retryd-queue", text("email")},
                                                  {"retryd-attempt", number(3)},
                                                  {"retryd-cc", text("audit")}});
-    const Story story{{}, read_retry_history(scene.message.properties.header_table(), "email"), connection_user};
+    const ComposeContext context{
+        {}, read_retry_history(scene.message.properties.header_table(), "email"), connection_user};
     ComposeScratch scratch;
-    const Message home = compose_home(scene.message, story, scratch);
+    const Message home = compose_return(scene.message, context, scratch);
     CHECK(headers_of(home) == "{mine=l:7, retryd-queue=S:email, retryd-attempt=l:3, retryd-cc=S:audit}");
     CHECK(home.properties.delivery_mode == 2);
 }

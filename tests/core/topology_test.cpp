@@ -135,12 +135,6 @@ TEST_CASE("the longest delay is written whole") {
     CHECK(describe(rung).find("x-message-ttl = 315360000000\n") != std::string::npos);
 }
 
-TEST_CASE("a delay that stands several times in a ladder is one rung, in the order of first use") {
-    CHECK(distinct_delays(Ladder{"l", {30s, 5s, 30s, 30s, 2min, 5s}}) == std::vector<Milliseconds>{30s, 5s, 2min});
-    CHECK(distinct_delays(Ladder{"l", {5s}}) == std::vector<Milliseconds>{5s});
-    CHECK(distinct_delays(Ladder{}).empty());
-}
-
 }  // namespace retryd::core::topology_test
 
 namespace retryd::core::shared_rung_test {
@@ -198,29 +192,6 @@ TEST_CASE("a shared rung is known by its name, and nothing else is taken for one
         CAPTURE(name);
         CHECK_FALSE(looks_like_shared_rung(name));
     }
-}
-
-TEST_CASE("lanes lie evenly between the delay less the width and the delay") {
-    CHECK(lanes_of(10s, {20, 5}) == std::vector<Milliseconds>{8s, 8500ms, 9s, 9500ms, 10s});
-    CHECK(lanes_of(10s, {20, 2}) == std::vector<Milliseconds>{8s, 10s});
-    CHECK(lanes_of(10s, {}) == std::vector<Milliseconds>{10s});
-    CHECK(lanes_of(3ms, {99, 4}) == std::vector<Milliseconds>{1ms, 1ms, 2ms, 3ms});
-}
-
-TEST_CASE("every lane is one roll of the dice away, and none is taken by a roll out of range") {
-    const Jitter jitter{20, 5};
-    CHECK(lane_of(10s, jitter, 0.0) == 8s);
-    CHECK(lane_of(10s, jitter, 0.2) == 8500ms);
-    CHECK(lane_of(10s, jitter, 0.59) == 9s);
-    CHECK(lane_of(10s, jitter, 0.99) == 10s);
-    CHECK(lane_of(10s, jitter, 1.0) == 10s);
-    CHECK(lane_of(10s, jitter, -1.0) == 8s);
-}
-
-TEST_CASE("the rungs of a ladder with lanes are all lanes of all steps, each delay once") {
-    Ladder ladder{"l", {10s, 8s, 10s}};
-    ladder.jitter = {20, 2};
-    CHECK(distinct_delays(ladder) == std::vector<Milliseconds>{8s, 10s, 6400ms});
 }
 
 TEST_CASE("parking is a queue of ours or an exchange that has to be there") {
