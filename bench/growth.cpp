@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "carry.h"
 #include "growth_parts.h"
+#include "measurement.h"
 #include "progress.h"
 
 namespace retryd::bench {
@@ -32,10 +32,10 @@ std::size_t measurements(const std::vector<GrowthPart>& parts, int rounds) {
     return sum;
 }
 
-RetryHistory measure(const GrowthRow& row, const std::string& folder) {
+Measurement measure(const GrowthRow& row, const std::string& folder) {
     Stage stage(row.layout, folder);
     const auto contender = make_contender("retryd", stage, row.daemons);
-    return carry(stage, *contender, row.load);
+    return measure_backlog(stage, *contender, row.load);
 }
 
 }  // namespace
@@ -50,9 +50,9 @@ json growth(const Options& options, const std::string& folder) {
                 if (row.once && round > 0) continue;
                 progress.begin(row.name + ", round " + std::to_string(round + 1));
                 try {
-                    const RetryHistory carried = measure(row, folder);
-                    progress.end(carried);
-                    json run = carried;
+                    const Measurement measured = measure(row, folder);
+                    progress.end(measured);
+                    json run = measured;
                     run.update(
                         {{"part", part.name}, {"row", row.name}, {"messages", row.load.messages}, {"round", round}});
                     runs.push_back(run);

@@ -64,11 +64,11 @@ core::Policy policy_of(bool with_rest) {
     return policy;
 }
 
-std::optional<Retried> PublishPort::carry(const core::Message& message, double roll) {
+std::optional<Retried> Pipeline::carry(const core::Message& message, double roll) {
     check_copy(message);
     const core::Table headers = message.properties.header_table();
     if (const auto queue = core::read_undelivered(headers)) {
-        bring_home(message, *queue);
+        send_home(message, *queue);
         return std::nullopt;
     }
     core::ComposeContext context{core::read_death(headers, error_queue), {}, connection_user};
@@ -92,8 +92,8 @@ std::optional<Retried> PublishPort::carry(const core::Message& message, double r
     return Retried{std::string{context.death->queue}, retry->attempt, *arrived};
 }
 
-core::Message PublishPort::compose(const core::Message& message, const core::ComposeContext& context,
-                                   const core::Decision& decision) {
+core::Message Pipeline::compose(const core::Message& message, const core::ComposeContext& context,
+                                const core::Decision& decision) {
     if (const auto* retry = std::get_if<core::Retry>(&decision)) {
         const core::Message composed = core::compose_retry(message, context, *retry, scratch_);
         check_composed(message, context, composed, Composed::retried);
@@ -105,7 +105,7 @@ core::Message PublishPort::compose(const core::Message& message, const core::Com
     return composed;
 }
 
-void PublishPort::bring_home(const core::Message& message, std::string_view work_queue) {
+void Pipeline::send_home(const core::Message& message, std::string_view work_queue) {
     require(core::usable_queue_name(work_queue), "home is a queue that can be");
     const core::ComposeContext context{
         {}, core::read_retry_history(message.properties.header_table(), work_queue), connection_user};
@@ -119,8 +119,8 @@ void PublishPort::bring_home(const core::Message& message, std::string_view work
     require(core::producer_routing_key(context).size() <= 255, "a routing key is a short string");
 }
 
-std::optional<core::Properties> PublishPort::publish(const core::Message& composed) {
-    return socket_.carry(composed.properties);
+std::optional<core::Properties> Pipeline::publish(const core::Message& composed) {
+    return wire_.carry(composed.properties);
 }
 
 }  // namespace retryd::fuzz

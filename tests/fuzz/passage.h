@@ -27,9 +27,9 @@ struct Retried {
     core::Properties properties;  // as they come back from the broker; valid until the next call
 };
 
-class PublishPort {
+class Pipeline {
   public:
-    explicit PublishPort(core::Policy policy) : policy_(std::move(policy)) {}
+    explicit Pipeline(core::Policy policy) : policy_(std::move(policy)) {}
 
     /// Nothing where it is parked, dropped, sent home or too large for a frame. `roll` is uniform in [0, 1).
     std::optional<Retried> carry(const core::Message& message, double roll);
@@ -37,12 +37,12 @@ class PublishPort {
   private:
     core::Message compose(const core::Message& message, const core::ComposeContext& context,
                           const core::Decision& decision);
-    void bring_home(const core::Message& message, std::string_view work_queue);
+    void send_home(const core::Message& message, std::string_view work_queue);
     std::optional<core::Properties> publish(const core::Message& composed);
 
     core::Policy policy_;
     core::ComposeScratch scratch_;
-    FrameSocket socket_;
+    WireCopy wire_;
 };
 
 }  // namespace retryd::fuzz
