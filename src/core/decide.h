@@ -1,6 +1,6 @@
 // The decision: what becomes of a dead message.
 //
-// Pure: the calendar and the dice are arguments, so that the same message with the same arguments has the same fate.
+// Pure: the calendar and the dice are arguments, so that the same arguments always lead to the same decision.
 #pragma once
 
 #include <cstdint>
@@ -50,8 +50,8 @@ struct Drop {
 
 using Decision = std::variant<Retry, Park, Drop>;
 
-/// attempt = what the message carries from earlier rounds + what x-death counts for this one. Each half alone fails:
-/// x-death starts at 1 after every republish on 4.x, and the carried number knows nothing of deaths without us.
+/// The attempt of the history + the deaths that x-death counts since. Each half alone fails: x-death starts at 1 after
+/// every republish on 4.x, and the history knows nothing of deaths without us.
 /// It grows by at least 1 with every round, whatever the headers claim, so no message loops for ever.
 std::int64_t attempt_of(const Death& death, const RetryHistory& history);
 

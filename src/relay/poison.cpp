@@ -7,8 +7,8 @@ namespace {
 constexpr int poison_strikes = 10;
 constexpr int strikes_for_error = 5;
 constexpr int strikes_for_silent_end = 2;
-/// Without an error from the broker it may be the network: only so many connections in a row arouse suspicion.
-constexpr int suspicious_connections = 3;
+/// Without an error from the broker it may be the network: only so many connections in a row point to a message.
+constexpr int connections_to_isolate = 3;
 constexpr std::size_t most_remembered = 1'000;
 constexpr core::Milliseconds longest_isolation{60'000};
 
@@ -54,8 +54,8 @@ void PoisonDetector::connection_ended(const ConnectionEnd& end) {
     }
     publishing_.reset();
     fruitless_connections_ = end.in_flight > 0 && !end.any_confirmed ? fruitless_connections_ + 1 : 0;
-    const bool suspicious = end.provoked || fruitless_connections_ >= suspicious_connections;
-    if (end.in_flight > 0 && suspicious) isolate(end.redeliveries);
+    const bool isolate_now = end.provoked || fruitless_connections_ >= connections_to_isolate;
+    if (end.in_flight > 0 && isolate_now) isolate(end.redeliveries);
     until_.reset();
 }
 

@@ -7,8 +7,10 @@
 #include "relay/routes.h"
 #include "support/catch.h"
 
-namespace retryd::relay::unconfirmed_test {
+namespace retryd::relay::in_flight_test {
 namespace {
+
+using Tags = std::vector<core::DeliveryTag>;
 
 Pending pending(core::DeliveryTag tag, const std::shared_ptr<Target>& target = nullptr,
                 std::uint64_t published_as = 0) {
@@ -28,9 +30,44 @@ std::vector<core::DeliveryTag> confirm(Unconfirmed& unconfirmed, PublishSeq seq,
     return tags;
 }
 
-using Tags = std::vector<core::DeliveryTag>;
+/// Writes down the acks: `5*` is one with `multiple`.
+class AckLog : public Broker {
+  public:
+    std::string text;
+
+    void ack(core::DeliveryTag tag, bool multiple) override {
+        text += (text.empty() ? "" : " ") + std::to_string(tag) + (multiple ? "*" : "");
+    }
+    PublishResult publish(const core::Publication&) override { return PublishResult::sent; }
+    void requeue(core::DeliveryTag) override {}
+    void dead_letter(core::DeliveryTag) override {}
+    void declare(std::string_view, const core::Topology&) override {}
+    void bind_home(std::string_view) override {}
+    void check(std::string_view) override {}
+};
+
+AckTracker with_deliveries(core::DeliveryTag count) {
+    AckTracker acks;
+    for (core::DeliveryTag tag = 1; tag <= count; ++tag)
+        acks.delivered(tag);
+    return acks;
+}
+
+std::string flush(AckTracker& acks) {
+    AckLog log;
+    acks.flush(log);
+    return log.text;
+}
+
+std::string flush_behind(AckTracker& acks) {
+    AckLog log;
+    acks.flush_behind(log);
+    return log.text;
+}
 
 }  // namespace
+
+// ── Publications and their confirms ────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("publications are numbered from 1 in the order of sending") {
     Unconfirmed unconfirmed;
@@ -123,47 +160,7 @@ TEST_CASE("an abandoned channel gives all that was unsettled, and the next publi
     CHECK(unconfirmed.add(pending(4)) == 1);
 }
 
-}  // namespace retryd::relay::unconfirmed_test
-
-namespace retryd::relay::acks_test {
-namespace {
-
-/// Writes down the acks: `5*` is one with `multiple`.
-class AckLog : public Broker {
-  public:
-    std::string text;
-
-    void ack(core::DeliveryTag tag, bool multiple) override {
-        text += (text.empty() ? "" : " ") + std::to_string(tag) + (multiple ? "*" : "");
-    }
-    PublishResult publish(const core::Publication&) override { return PublishResult::sent; }
-    void requeue(core::DeliveryTag) override {}
-    void dead_letter(core::DeliveryTag) override {}
-    void declare(std::string_view, const core::Topology&) override {}
-    void bind_home(std::string_view) override {}
-    void check(std::string_view) override {}
-};
-
-AckTracker with_deliveries(core::DeliveryTag count) {
-    AckTracker acks;
-    for (core::DeliveryTag tag = 1; tag <= count; ++tag)
-        acks.delivered(tag);
-    return acks;
-}
-
-std::string flush(AckTracker& acks) {
-    AckLog log;
-    acks.flush(log);
-    return log.text;
-}
-
-std::string flush_behind(AckTracker& acks) {
-    AckLog log;
-    acks.flush_behind(log);
-    return log.text;
-}
-
-}  // namespace
+// ── Deliveries and their acks ──────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("a settled row from the oldest on costs one ack") {
     AckTracker acks = with_deliveries(5);
@@ -223,4 +220,4 @@ TEST_CASE("tags go on after all were settled") {
     CHECK(flush(acks) == "3*");
 }
 
-}  // namespace retryd::relay::acks_test
+}  // namespace retryd::relay::in_flight_test

@@ -4,6 +4,7 @@
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509err.h>
+#include <openssl/x509v3.h>
 
 #include <cstring>
 #include <new>
