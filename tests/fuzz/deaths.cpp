@@ -202,8 +202,8 @@ void deaths(std::string_view input) {
     if ((options & 16U) != 0) message.properties.delivery_mode = bytes.byte();
     send_back(message, forger.text().substr(0, 255));
     const Array forged = forger.death_entries();
-    Pipeline pipeline{policy_of((options & 1U) == 0)};
-    carry_to_the_end(pipeline, message, forged, bytes);
+    PublishPort port{policy_of((options & 1U) == 0)};
+    carry_to_the_end(port, message, forged, bytes);
 }
 
 }  // namespace retryd::fuzz

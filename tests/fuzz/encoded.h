@@ -16,12 +16,12 @@ std::string encoded(const core::Properties& properties);
 std::string encoded_by_library(amqp_basic_properties_t decoded);
 
 /// A message's properties, sent in a frame and decoded by rabbitmq-c on the other side.
-class WireCopy {
+class FrameSocket {
   public:
-    WireCopy();
-    ~WireCopy();
-    WireCopy(const WireCopy&) = delete;
-    WireCopy& operator=(const WireCopy&) = delete;
+    FrameSocket();
+    ~FrameSocket();
+    FrameSocket(const FrameSocket&) = delete;
+    FrameSocket& operator=(const FrameSocket&) = delete;
 
     /// Nothing where they do not fit a frame. Views live until the next call.
     std::optional<core::Properties> carry(const core::Properties& properties);

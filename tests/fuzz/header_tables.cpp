@@ -80,9 +80,9 @@ void header_tables(std::string_view input) {
     const core::Message message{*read, content.body()};
     require(message.body == body, "the body is put together");
 
-    Pipeline pipeline{policy_of((options & 1U) == 0)};
+    PublishPort port{policy_of((options & 1U) == 0)};
     const bool keeps_forging = (options & 4U) != 0;
-    carry_to_the_end(pipeline, message, keeps_forging ? forged_deaths(read->header_table()) : core::Array{}, choices);
+    carry_to_the_end(port, message, keeps_forging ? forged_deaths(read->header_table()) : core::Array{}, choices);
 }
 
 }  // namespace retryd::fuzz

@@ -64,63 +64,62 @@ core::Policy policy_of(bool with_rest) {
     return policy;
 }
 
-std::optional<Retried> Pipeline::carry(const core::Message& message, double roll) {
+std::optional<Retried> PublishPort::carry(const core::Message& message, double roll) {
     check_copy(message);
     const core::Table headers = message.properties.header_table();
     if (const auto queue = core::read_undelivered(headers)) {
-        send_home(message, *queue);
+        bring_home(message, *queue);
         return std::nullopt;
     }
-    core::ComposeContext context{core::read_death(headers, error_queue), {}, connection_user};
+    core::ComposeContext story{core::read_death(headers, error_queue), {}, connection_user};
     const core::Entry* entry = nullptr;
-    if (context.death) {
-        check_death(*context.death);
-        context.history = core::read_retry_history(headers, context.death->queue);
-        check_attempt(core::attempt_of(*context.death, context.history), context.history);
-        entry = core::match(policy_, context.death->queue);
+    if (story.death) {
+        check_death(*story.death);
+        story.history = core::read_retry_history(headers, story.death->queue);
+        check_attempt(core::attempt_of(*story.death, story.history), story.history);
+        entry = core::match(policy_, story.death->queue);
     }
-    const core::Decision decision = core::decide(context.death, context.history, entry, now, roll);
+    const core::Decision decision = core::decide(story.death, story.history, entry, now, roll);
     if (std::holds_alternative<core::Drop>(decision)) return std::nullopt;
-    const core::Message composed = compose(message, context, decision);
+    const core::Message composed = compose(message, story, decision);
     const auto arrived = publish(composed);
     const auto* retry = std::get_if<core::Retry>(&decision);
     if (retry == nullptr) return std::nullopt;
     check_retry(*retry, entry->ladder);
     if (!arrived) return std::nullopt;
-    const auto carried = core::read_retry_history(arrived->header_table(), context.death->queue);
+    const auto carried = core::read_retry_history(arrived->header_table(), story.death->queue);
     require(carried.attempt == retry->attempt, "the attempt is carried to the next round");
-    return Retried{std::string{context.death->queue}, retry->attempt, *arrived};
+    return Retried{std::string{story.death->queue}, retry->attempt, *arrived};
 }
 
-core::Message Pipeline::compose(const core::Message& message, const core::ComposeContext& context,
-                                const core::Decision& decision) {
+core::Message PublishPort::compose(const core::Message& message, const core::ComposeContext& story,
+                                   const core::Decision& decision) {
     if (const auto* retry = std::get_if<core::Retry>(&decision)) {
-        const core::Message composed = core::compose_retry(message, context, *retry, scratch_);
-        check_composed(message, context, composed, Composed::retried);
+        const core::Message composed = core::compose_retry(message, story, *retry, scratch_);
+        check_composed(message, story, composed, Composed::retried);
         return composed;
     }
-    const core::Message composed =
-        core::compose_parked(message, context, std::get<core::Park>(decision), now, scratch_);
-    check_composed(message, context, composed, Composed::parked);
+    const core::Message composed = core::compose_parked(message, story, std::get<core::Park>(decision), now, scratch_);
+    check_composed(message, story, composed, Composed::parked);
     return composed;
 }
 
-void Pipeline::send_home(const core::Message& message, std::string_view work_queue) {
+void PublishPort::bring_home(const core::Message& message, std::string_view work_queue) {
     require(core::usable_queue_name(work_queue), "home is a queue that can be");
-    const core::ComposeContext context{
+    const core::ComposeContext story{
         {}, core::read_retry_history(message.properties.header_table(), work_queue), connection_user};
-    const core::Message home = core::compose_return(message, context, scratch_);
-    check_composed(message, context, home, Composed::home);
+    const core::Message home = core::compose_return(message, story, scratch_);
+    check_composed(message, story, home, Composed::home);
     publish(home);
-    const core::Park park{core::ParkReason::queue_gone, context.history.attempt};
-    const core::Message parked = core::compose_parked(message, context, park, now, scratch_);
-    check_composed(message, context, parked, Composed::parked);
+    const core::Park park{core::ParkReason::queue_gone, story.history.attempt};
+    const core::Message parked = core::compose_parked(message, story, park, now, scratch_);
+    check_composed(message, story, parked, Composed::parked);
     publish(parked);
-    require(core::producer_routing_key(context).size() <= 255, "a routing key is a short string");
+    require(core::producer_routing_key(story).size() <= 255, "a routing key is a short string");
 }
 
-std::optional<core::Properties> Pipeline::publish(const core::Message& composed) {
-    return wire_.carry(composed.properties);
+std::optional<core::Properties> PublishPort::publish(const core::Message& composed) {
+    return socket_.carry(composed.properties);
 }
 
 }  // namespace retryd::fuzz

@@ -27,22 +27,22 @@ struct Retried {
     core::Properties properties;  // as they come back from the broker; valid until the next call
 };
 
-class Pipeline {
+class PublishPort {
   public:
-    explicit Pipeline(core::Policy policy) : policy_(std::move(policy)) {}
+    explicit PublishPort(core::Policy policy) : policy_(std::move(policy)) {}
 
     /// Nothing where it is parked, dropped, sent home or too large for a frame. `roll` is uniform in [0, 1).
     std::optional<Retried> carry(const core::Message& message, double roll);
 
   private:
-    core::Message compose(const core::Message& message, const core::ComposeContext& context,
+    core::Message compose(const core::Message& message, const core::ComposeContext& story,
                           const core::Decision& decision);
-    void send_home(const core::Message& message, std::string_view work_queue);
+    void bring_home(const core::Message& message, std::string_view work_queue);
     std::optional<core::Properties> publish(const core::Message& composed);
 
     core::Policy policy_;
     core::ComposeScratch scratch_;
-    WireCopy wire_;
+    FrameSocket socket_;
 };
 
 }  // namespace retryd::fuzz

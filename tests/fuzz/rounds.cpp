@@ -48,14 +48,14 @@ void die(const Retried& retried, std::string_view reason, const core::Array& for
 
 }  // namespace
 
-void carry_to_the_end(Pipeline& pipeline, core::Message message, const core::Array& forged, Bytes& choices) {
+void carry_to_the_end(PublishPort& port, core::Message message, const core::Array& forged, Bytes& choices) {
     std::int64_t before = 0;
     std::string work_queue;
     core::OwnedDelivery held({1, false, message});
     for (int round = 0;; ++round) {
         require(round <= longest_ladder, "no message loops for ever");
         const double roll = choices.byte() / 256.0;
-        const auto retried = pipeline.carry(held.get().message, roll);
+        const auto retried = port.carry(held.get().message, roll);
         if (!retried) return;
         require(round == 0 || retried->work_queue == work_queue, "the newest death counts");
         require(retried->attempt > before, "the attempt grows with every round");

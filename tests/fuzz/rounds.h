@@ -8,6 +8,6 @@ namespace retryd::fuzz {
 
 /// Carries the message; as long as it is retried it dies again in its work queue, with `forged` behind the broker's own
 /// entry of x-death. Ends, since the attempt grows.
-void carry_to_the_end(Pipeline& pipeline, core::Message message, const core::Array& forged, Bytes& choices);
+void carry_to_the_end(PublishPort& port, core::Message message, const core::Array& forged, Bytes& choices);
 
 }  // namespace retryd::fuzz
