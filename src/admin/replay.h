@@ -65,7 +65,7 @@ struct ReplayScratch {
 core::Message compose_replay(const core::Message& message, const Parked& parked, std::string_view to,
                              const ReplayStamp& stamp, std::string_view connection_user, ReplayScratch& scratch);
 
-/// The history of a message as far as a parked one tells it.
-core::Story story_of(const Parked& parked, std::string_view connection_user);
+/// What the composition needs to know of a parked message.
+core::ComposeContext compose_context_of(const Parked& parked, std::string_view connection_user);
 
 }  // namespace retryd::admin

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "amqp/timeouts.h"
 #include "daemon/configuration.h"
 #include "daemon/systemd.h"
 #include "system/clock.h"
@@ -12,11 +13,6 @@ namespace {
 
 using config::LogLevel;
 using core::Milliseconds;
-
-/// A quorum queue forgets acks that are still on their way to it when their connection is closed, however politely, and
-/// gives their messages again. So the connection stays open a little after the last one (tried on 3.10.8, 4.0.5 and
-/// 4.3.6 with a busy disk: 20 ms were too short once, 100 ms never).
-constexpr Milliseconds acks_take{250};
 
 core::Now read_clocks() {
     return {system::wall_now(), system::steady_now()};
@@ -59,8 +55,7 @@ void Session::run() {
         if (leaving_until_ && may_leave(now)) break;
         if (!more) link_.wait(leaving_until_ ? -1 : context_.requests.fd(), time_to_wait(now));
     }
-    constexpr Milliseconds longest_farewell{2'000};
-    link_.close(std::clamp(*leaving_until_ - read_clocks().steady, Milliseconds::zero(), longest_farewell));
+    link_.close(std::clamp(*leaving_until_ - read_clocks().steady, Milliseconds::zero(), amqp::close_timeout));
 }
 
 void Session::heed_requests(const core::Now& now) {
@@ -115,7 +110,7 @@ void Session::adopt_next(const core::Now& now) {
 bool Session::may_leave(const core::Now& now) {
     const bool confirmed = relay_.in_flight() == 0;
     if (confirmed) relay_.flush_all();
-    if (confirmed && now.steady - link_.last_ack() >= acks_take) return true;
+    if (confirmed && now.steady - link_.last_ack() >= amqp::ack_linger) return true;
     if (now.steady < *leaving_until_) return false;
     if (confirmed) return true;
     log_.write(LogLevel::warning, "stop_unconfirmed",
@@ -129,7 +124,7 @@ bool Session::may_leave(const core::Now& now) {
 Milliseconds Session::time_to_wait(const core::Now& now) const {
     Milliseconds time = context_.watchdog.longest_wait();  // heartbeats have to be served, and the stop noticed
     if (const auto due = relay_.next_tick()) time = std::min(time, *due - now.steady);
-    if (leaving_until_) time = std::min({time, acks_take / 4, *leaving_until_ - now.steady});
+    if (leaving_until_) time = std::min({time, amqp::ack_linger / 4, *leaving_until_ - now.steady});
     return std::max(time, Milliseconds::zero());
 }
 

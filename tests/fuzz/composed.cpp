@@ -49,7 +49,7 @@ void check_one(const Table& headers, std::string_view name, Kind kind) {
     require(core::find(headers, name)->kind == kind, what + " has the type that is promised");
 }
 
-void check_origin(const Table& headers, const core::Story& story) {
+void check_origin(const Table& headers, const core::ComposeContext& story) {
     for (const std::string_view name : ours)
         require(count(headers, name) <= 1, std::string{name} + " is there once at most");
     for (const std::string_view name : {header::queue, header::reason, header::exchange, header::routing_key})
@@ -94,7 +94,8 @@ void check_set_aside(const core::Properties& was, const Table& headers) {
 
 }  // namespace
 
-void check_composed(const core::Message& was, const core::Story& story, const core::Message& composed, Composed how) {
+void check_composed(const core::Message& was, const core::ComposeContext& story, const core::Message& composed,
+                    Composed how) {
     const bool parked = how == Composed::parked;
     const Table headers = composed.properties.header_table();
     require(composed.body == was.body, "the body is as it was");

@@ -71,15 +71,15 @@ std::optional<Retried> PublishPort::carry(const core::Message& message, double r
         bring_home(message, *queue);
         return std::nullopt;
     }
-    core::Story story{core::read_death(headers, error_queue), {}, connection_user};
+    core::ComposeContext story{core::read_death(headers, error_queue), {}, connection_user};
     const core::Entry* entry = nullptr;
     if (story.death) {
         check_death(*story.death);
-        story.carried = core::read_retry_history(headers, story.death->queue);
-        check_attempt(core::attempt_of(*story.death, story.carried), story.carried);
+        story.history = core::read_retry_history(headers, story.death->queue);
+        check_attempt(core::attempt_of(*story.death, story.history), story.history);
         entry = core::match(policy_, story.death->queue);
     }
-    const core::Decision decision = core::decide(story.death, story.carried, entry, {now, roll});
+    const core::Decision decision = core::decide(story.death, story.history, entry, now, roll);
     if (std::holds_alternative<core::Drop>(decision)) return std::nullopt;
     const core::Message composed = compose(message, story, decision);
     const auto arrived = publish(composed);
@@ -92,7 +92,7 @@ std::optional<Retried> PublishPort::carry(const core::Message& message, double r
     return Retried{std::string{story.death->queue}, retry->attempt, *arrived};
 }
 
-core::Message PublishPort::compose(const core::Message& message, const core::Story& story,
+core::Message PublishPort::compose(const core::Message& message, const core::ComposeContext& story,
                                    const core::Decision& decision) {
     if (const auto* retry = std::get_if<core::Retry>(&decision)) {
         const core::Message composed = core::compose_retry(message, story, *retry, scratch_);
@@ -106,12 +106,12 @@ core::Message PublishPort::compose(const core::Message& message, const core::Sto
 
 void PublishPort::bring_home(const core::Message& message, std::string_view work_queue) {
     require(core::usable_queue_name(work_queue), "home is a queue that can be");
-    const core::Story story{
+    const core::ComposeContext story{
         {}, core::read_retry_history(message.properties.header_table(), work_queue), connection_user};
-    const core::Message home = core::compose_home(message, story, scratch_);
+    const core::Message home = core::compose_return(message, story, scratch_);
     check_composed(message, story, home, Composed::home);
     publish(home);
-    const core::Park park{core::ParkReason::queue_gone, story.carried.attempt};
+    const core::Park park{core::ParkReason::queue_gone, story.history.attempt};
     const core::Message parked = core::compose_parked(message, story, park, now, scratch_);
     check_composed(message, story, parked, Composed::parked);
     publish(parked);

@@ -35,7 +35,8 @@ class PublishPort {
     std::optional<Retried> carry(const core::Message& message, double roll);
 
   private:
-    core::Message compose(const core::Message& message, const core::Story& story, const core::Decision& decision);
+    core::Message compose(const core::Message& message, const core::ComposeContext& story,
+                          const core::Decision& decision);
     void bring_home(const core::Message& message, std::string_view work_queue);
     std::optional<core::Properties> publish(const core::Message& composed);
 

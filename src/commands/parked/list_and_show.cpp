@@ -49,7 +49,7 @@ std::string moment(const std::optional<std::uint64_t>& seconds, core::WallTime n
 
 Rows history_rows(const std::string& from, const core::Message& message, const admin::Parked& parked,
                   core::WallTime now) {
-    const core::Story story{parked.death, parked.carried, {}};
+    const core::ComposeContext context{parked.death, parked.carried, {}};
     const auto exchange = parked.carried.exchange.value_or(parked.death ? parked.death->exchange : "");
     Rows rows{{"parking queue", safe_line(from)},
               {"work queue", or_unknown(parked.queue)},
@@ -59,7 +59,7 @@ Rows history_rows(const std::string& from, const core::Message& message, const a
               {"attempts", parked.attempts > 0 ? std::to_string(parked.attempts) : "(unknown)"},
               {"first death", moment(parked.carried.first_death, now)},
               {"published to", "exchange \"" + safe_line(exchange) + "\", routing key \"" +
-                                   safe_line(core::producer_routing_key(story)) + "\""}};
+                                   safe_line(core::producer_routing_key(context)) + "\""}};
     for (const admin::Replay& replay : admin::read_replays(message.properties.header_table()))
         rows.push_back({"replayed", utc(replay.time) + " to " + safe_line(replay.to) + ", after " +
                                         std::to_string(replay.attempts) + " attempts, run " + safe_line(replay.id)});

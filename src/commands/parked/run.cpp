@@ -13,6 +13,7 @@
 #include "amqp/queue_reader.h"
 #include "amqp/queue_writer.h"
 #include "amqp/refusal.h"
+#include "amqp/timeouts.h"
 #include "commands/parked/browse_queue.h"
 #include "core/time.h"
 #include "system/clock.h"
@@ -27,9 +28,7 @@ using End = admin::ParkedRun::End;
 
 /// All are in hand from the beginning, and a broker takes back what was held for half an hour (consumer_timeout).
 constexpr Milliseconds longest_hold{20 * 60'000};
-/// Far longer than a confirm ever takes, the election of a queue's new leader included.
-constexpr Milliseconds confirm_timeout{60'000};
-/// The same after an interrupt: a person waits.
+/// So long an interrupted run waits for confirms: a person waits.
 constexpr Milliseconds confirm_timeout_interrupted{10'000};
 /// What was sent last may be rejected a moment later.
 constexpr Milliseconds late_failures_within{1'000};
@@ -133,7 +132,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
     void stop_when_confirms_are_late() {
         if (writer_ && !writer_->blocked().empty()) unblocked_at_ = now_.steady;
         const auto sent = run_.unconfirmed_since();
-        if (!sent || now_.steady - std::max(*sent, unblocked_at_) < confirm_timeout) return;
+        if (!sent || now_.steady - std::max(*sent, unblocked_at_) < amqp::confirm_timeout) return;
         why_ = "the broker has not confirmed " + std::to_string(run_.in_flight()) + " messages for 1m";
         run_.on_publishing_closed();
     }
