@@ -128,7 +128,7 @@ TEST_CASE("topology diff: what others have to make is told, each with its conseq
     REQUIRE(faults.size() == 5);
     CHECK(faults[1].find("legacy → errors: missing, exchange 'legacy' does not exist, so that nothing comes") == 0);
     CHECK(faults[3] == "graves: missing, no exchange graves");
-    CHECK(faults[4].find("retryd.return → email: missing, queue 'email' does not exist, so that nothing can come") ==
+    CHECK(faults[4].find("retryd.return → email: missing, queue 'email' does not exist, so that nothing can return") ==
           0);
 }
 
