@@ -1,5 +1,4 @@
-#include "config/validate.h"
-
+// What is checked of several values together, and what an entry, a ladder and a policy make of them.
 #include "loading.h"
 
 // What an entry does with its messages, and which other exchanges lead to us.
@@ -147,29 +146,29 @@ core::Ladder ladder_of(const std::string& keys) {
     return settings_of(with_ladder(keys)).policy.entries[0].ladder;
 }
 
-Steps steps_of(const Formula& formula) {
-    const auto delays = delays_of(formula);
-    REQUIRE(std::holds_alternative<Steps>(delays));
-    return std::get<Steps>(delays);
-}
-
 }  // namespace
 
 TEST_CASE("a formula multiplies, rounds to a whole millisecond and cuts") {
-    CHECK(steps_of({1s, 2.0, {}, 4}) == Steps{1s, 2s, 4s, 8s});
-    CHECK(steps_of({1s, 2.0, 5s, 5}) == Steps{1s, 2s, 4s, 5s, 5s});
-    CHECK(steps_of({1ms, 1.5, {}, 6}) ==
+    CHECK(ladder_of("first: 1s, factor: 2, attempts: 4").steps == Steps{1s, 2s, 4s, 8s});
+    CHECK(ladder_of("first: 1s, factor: 2, max: 5s, attempts: 5").steps == Steps{1s, 2s, 4s, 5s, 5s});
+    CHECK(ladder_of("first: 1ms, factor: 1.5, attempts: 6").steps ==
           Steps{1ms, 2ms, 2ms, 3ms, 5ms, 8ms});  // not 1, 2, 3, 5: rounding is not carried
-    CHECK(steps_of({10s, 1.0, {}, 3}) == Steps{10s, 10s, 10s});
-    CHECK(steps_of({5s, 1.1, 5s, 3}) == Steps{5s, 5s, 5s});
-    CHECK(steps_of({1s, 1.1, {}, 3}) == Steps{1s, 1100ms, 1210ms});
-    CHECK(steps_of({1s, 100.0, 24h * 3650, 1000}).back() == 24h * 3650);
+    CHECK(ladder_of("first: 10s, factor: 1, attempts: 3").steps == Steps{10s, 10s, 10s});
+    CHECK(ladder_of("first: 5s, factor: 1.1, max: 5s, attempts: 3").steps == Steps{5s, 5s, 5s});
+    CHECK(ladder_of("first: 1s, factor: 1.1, attempts: 3").steps == Steps{1s, 1100ms, 1210ms});
+    CHECK(ladder_of("first: 1s, factor: 100, max: 3650d, attempts: 1000").steps.back() == 24h * 3650);
 }
 
 TEST_CASE("a formula without a longest delay ends where RabbitMQ's does") {
-    CHECK(delays_of({24h * 3650, 2.0, {}, 2}) == std::variant<Steps, TooLong>{TooLong{2}});
-    CHECK(steps_of({24h * 3650, 1.0, {}, 2}) == Steps{24h * 3650, 24h * 3650});
-    CHECK(delays_of({1s, 10.0, {}, 1000}) == std::variant<Steps, TooLong>{TooLong{10}});
+    const auto first_too_long = [](const std::string& formula) {
+        const std::string text = problems_of(with_ladder(formula));
+        const std::string words = ": attempt ";
+        const std::size_t at = text.find(words) + words.size();
+        return text.substr(at, text.find(" would", at) - at);
+    };
+    CHECK(first_too_long("first: 3650d, factor: 2, attempts: 2") == "2");
+    CHECK(ladder_of("first: 3650d, factor: 1, attempts: 2").steps == Steps{24h * 3650, 24h * 3650});
+    CHECK(first_too_long("first: 1s, factor: 10, attempts: 1000") == "10");
 }
 
 TEST_CASE("a ladder may be written as a formula") {
