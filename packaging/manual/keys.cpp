@@ -30,7 +30,7 @@ bool has_keys(const KeyInfo& key) {
 
 void print_key(const KeyInfo& key, std::ostream& out) {
     out << ".TP\n" << bold(shown(key.path));
-    if (key.value.required) out << " (must be there)";
+    if (key.value.required) out << " (required)";
     if (!key.value.default_value.empty()) out << " (default: " << roff(key.value.default_value) << ')';
     out << '\n' << roff(sentence(key.description)) << '\n';
     if (key.value.expected.empty() || key.kind == KeyKind::sections) return;
@@ -79,7 +79,8 @@ constexpr const char* table_head = "| key | type | default | description |\n|---
 
 std::string table_of(const KeyInfo& section, const std::vector<KeyInfo>& keys) {
     std::ostringstream out;
-    out << sentence(section.description) << (section.value.required ? " It is required." : "") << "\n\n" << table_head;
+    out << sentence(section.description) << (section.value.required ? " This section is required." : "") << "\n\n"
+        << table_head;
     for (const KeyInfo& key : keys)
         if (is_in(key, section.path)) print_row(key, out);
     return out.str();
@@ -109,7 +110,7 @@ void print_keys(std::ostream& out) {
     for (const KeyInfo& key : config::all_keys()) {
         if (is_top(key) && has_keys(key)) {
             out << ".SS " << roff(key.path) << '\n' << roff(sentence(key.description)) << '\n';
-            if (key.value.required) out << "It must be there.\n";
+            if (key.value.required) out << "This section is required.\n";
             continue;
         }
         if (is_top(key) && !alone) out << ".SS \"Outside of sections\"\n";

@@ -80,7 +80,7 @@ TEST_CASE("retryd.yaml(5) has every key with its default and its description") {
         INFO(path);
         const bool heading = manual.find("\n.SS " + path + '\n') != std::string::npos;
         const std::size_t at =
-            manual.find("\n.TP\n" + path + (key.value.required ? " (must be there)" : "") +
+            manual.find("\n.TP\n" + path + (key.value.required ? " (required)" : "") +
                         (key.value.default_value.empty() ? "" : " (default: " + key.value.default_value + ")") + '\n');
         CHECK((heading || at != std::string::npos));
         std::string description = key.description;

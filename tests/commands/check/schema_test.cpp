@@ -1,3 +1,4 @@
+// The JSON Schema: the file that is shipped, and its agreement with the reader.
 #include "commands/check/schema.h"
 
 #include <sys/wait.h>
@@ -10,8 +11,6 @@
 #include "commands/check/schema_cases.h"
 #include "commands/command_line.h"
 #include "config/load.h"
-
-// The JSON Schema: the file that is shipped, and its agreement with the reader.
 
 namespace retryd::commands::schema_test {
 namespace {
