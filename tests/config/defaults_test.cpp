@@ -1,4 +1,4 @@
-// Every default, and the shipped reference that states them.
+// Every default, and config/retryd.yaml, which shows them.
 #include <fstream>
 #include <set>
 #include <sstream>
@@ -63,7 +63,7 @@ void check_defaults(const Settings& settings) {
     CHECK(settings.declare);
 }
 
-/// The value of a key of the reference, `path` as in KeyInfo; the first entry stands for all. Null: not there.
+/// The value of a key in config/retryd.yaml, `path` as in KeyInfo; of a list, in its first item. Null: not there.
 const Node* find(const Node* node, std::string_view path) {
     while (node != nullptr && !path.empty()) {
         const std::size_t dot = path.find('.');
@@ -85,7 +85,7 @@ std::string last_name(const std::string& path) {
     return dot == std::string::npos ? path : path.substr(dot + 1);
 }
 
-/// The names that the reference shows in comments, as `# name:` or `#   - name:`, as often as it does.
+/// The names of the keys that config/retryd.yaml has commented out, as `# name:` or `#   - name:`, as often as it does.
 std::multiset<std::string> commented_names(const std::string& text) {
     std::multiset<std::string> names;
     std::istringstream lines{text};

@@ -1,4 +1,4 @@
-// Files with wrong keys and values: the whole text that an operator reads.
+// Files with wrong keys and values: the whole text of each problem.
 #include "loading.h"
 
 namespace retryd::config::keys_test {

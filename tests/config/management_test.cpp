@@ -59,15 +59,15 @@ TEST_CASE("without a URL there is no management API") {
 
 TEST_CASE("who is not named logs in to the management API as at the first broker") {
     const std::string broker = "broker: {uris: [\"amqp://ann:one@h/\", \"amqp://bob:two@h/\"]}\n";
-    const auto settled = [&](const std::string& keys) {
+    const auto management_of = [&](const std::string& keys) {
         const World world{{}, {{"p", "three\n"}}};
         return *settings_of(broker + with_management("url: http://h" + keys), world).management;
     };
-    CHECK(settled("") == Management{"http://h", "ann", "one"});
-    CHECK(settled(", username: ann") == Management{"http://h", "ann", "one"});
-    CHECK(settled(", password: x") == Management{"http://h", "ann", "x"});
-    CHECK(settled(", username: eve, password: \"\"") == Management{"http://h", "eve", ""});
-    CHECK(settled(", username: eve, password_file: p") == Management{"http://h", "eve", "three"});
+    CHECK(management_of("") == Management{"http://h", "ann", "one"});
+    CHECK(management_of(", username: ann") == Management{"http://h", "ann", "one"});
+    CHECK(management_of(", password: x") == Management{"http://h", "ann", "x"});
+    CHECK(management_of(", username: eve, password: \"\"") == Management{"http://h", "eve", ""});
+    CHECK(management_of(", username: eve, password_file: p") == Management{"http://h", "eve", "three"});
     CHECK(settings_of(with_management("url: http://h")).management == Management{"http://h", "guest", "guest"});
 }
 

@@ -1,12 +1,12 @@
-// What is checked of several values together, and what an entry, a ladder and a policy make of them.
+// Values that are checked against each other: what entries, bindings, ladders and queues become, or what is wrong with
+// them.
 #include "loading.h"
 
-// What an entry does with its messages, and which other exchanges lead to us.
-
-namespace retryd::config::entries_test {
+namespace retryd::config::validate_test {
 namespace {
 
 using namespace std::chrono_literals;
+using Steps = std::vector<core::Milliseconds>;
 
 std::string with_entry(const std::string& keys) {
     return "ladders: {s: {delays: [1s]}}\nqueues:\n  - {match: a, ladder: s, " + keys + "}\n";
@@ -20,7 +20,22 @@ std::string with_bindings(const std::string& list) {
     return "errors:\n  bind: " + list + "\n" + smallest;
 }
 
+std::string with_ladder(const std::string& keys) {
+    return "ladders:\n  s: {" + keys + "}\nqueues: [{match: a, ladder: s}]\n";
+}
+
+core::Ladder ladder_of(const std::string& keys) {
+    return settings_of(with_ladder(keys)).policy.entries[0].ladder;
+}
+
+/// Entries under one ladder `s`.
+std::string entries(const std::string& list) {
+    return "ladders: {s: {delays: [1s]}}\nqueues:\n" + list;
+}
+
 }  // namespace
+
+// Entries, and other exchanges that lead to the error queue.
 
 TEST_CASE("an entry may park by age") {
     CHECK(entry_of("max_age: 24h").max_age == 24h);
@@ -128,25 +143,7 @@ TEST_CASE("the error exchange is none of those that send home") {
     CHECK_FALSE(problems_of("errors: {exchange: retryd.s.1s}\n" + smallest).empty());
 }
 
-}  // namespace retryd::config::entries_test
-
-// Ladders by formula, their way home, jitter.
-
-namespace retryd::config::ladders_test {
-namespace {
-
-using namespace std::chrono_literals;
-using Steps = std::vector<core::Milliseconds>;
-
-std::string with_ladder(const std::string& keys) {
-    return "ladders:\n  s: {" + keys + "}\nqueues: [{match: a, ladder: s}]\n";
-}
-
-core::Ladder ladder_of(const std::string& keys) {
-    return settings_of(with_ladder(keys)).policy.entries[0].ladder;
-}
-
-}  // namespace
+// Ladders by formula, return paths, jitter.
 
 TEST_CASE("a formula multiplies, rounds to a whole millisecond and cuts") {
     CHECK(ladder_of("first: 1s, factor: 2, attempts: 4").steps == Steps{1s, 2s, 4s, 8s});
@@ -271,22 +268,7 @@ TEST_CASE("jitter has a width in percent and a number of lanes") {
           "f:2:48: ladders.s.jitter.lanes: \"17\" is too large; expected a whole number from 2 to 16\n");
 }
 
-}  // namespace retryd::config::ladders_test
-
 // Ladders, entries and queues, each checked against the others.
-
-namespace retryd::config::policy_test {
-namespace {
-
-using namespace std::chrono_literals;
-using Steps = std::vector<core::Milliseconds>;
-
-/// Entries under one ladder `s`.
-std::string entries(const std::string& list) {
-    return "ladders: {s: {delays: [1s]}}\nqueues:\n" + list;
-}
-
-}  // namespace
 
 TEST_CASE("a ladder's delays are unrolled") {
     const Settings settings = settings_of(
@@ -456,4 +438,4 @@ TEST_CASE("parking in the error queue is told") {
           "f:3:37: queues[0].parked: \"retryd.errors\" is errors.queue" + loop);
 }
 
-}  // namespace retryd::config::policy_test
+}  // namespace retryd::config::validate_test
