@@ -247,7 +247,7 @@ void describe(Section& file, RawConfig& raw) {
                  "Where failed messages arrive. A policy on the broker has to make `errors.exchange` the dead-letter "
                  "exchange of the work queues; `retryd attach` prints the commands.",
                  [&](Section& s) { describe_errors(s, raw); });
-    file.named_sections("ladders", "The lists of delays, each with a name of 1 to 64 letters, digits, _ and -.",
+    file.named_sections("ladders", "The lists of delays, each with a name of " + std::string{ladder_name_rule} + ".",
                         [&](Section& s, const Place& place, const std::string& name) {
                             RawLadder& ladder = raw.ladders.emplace_back();
                             ladder.name = name;

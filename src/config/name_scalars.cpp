@@ -145,6 +145,11 @@ Scalar routing_key_template(Given<std::string>& target) {
                                complaint_about_key_template);
 }
 
+bool is_ladder_name(std::string_view text) {
+    constexpr std::string_view allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
+    return !text.empty() && text.size() <= 64 && text.find_first_not_of(allowed) == std::string_view::npos;
+}
+
 Scalar management_url(Given<std::string>& target) {
     // Secret, because whoever puts user and password into it shall not find them in a log.
     Scalar scalar = secret(checked_text(target, "http://HOST:PORT or https://HOST:PORT", [](std::string_view url) {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "config/addresses.h"
+#include "config/name_scalars.h"
 #include "core/duration.h"
 #include "core/names.h"
 
@@ -208,9 +209,8 @@ const Place* place_of_formula(const RawFormula& formula) {
 }
 
 void check_ladder_name(const RawLadder& ladder, Problems& problems) {
-    constexpr std::string_view allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-";
-    if (ladder.name.size() <= 64 && ladder.name.find_first_not_of(allowed) == std::string::npos) return;
-    add(problems, ladder.place, "this is no name for a ladder; expected 1 to 64 letters, digits, _ and -");
+    if (is_ladder_name(ladder.name)) return;
+    add(problems, ladder.place, "this is no name for a ladder; expected " + std::string{ladder_name_rule});
 }
 
 /// Whether the ladder, or a key that makes its delays, has a problem already: nothing shall follow from it.

@@ -23,10 +23,10 @@ TEST_CASE("a key in the wrong section is answered with the right one") {
 }
 
 TEST_CASE("an unknown key without a likeness is answered with all that could stand there") {
-    CHECK(problems_of("webhooks: {}\n" + smallest) ==
-          "f:1:1: webhooks: unknown key; expected one of broker, errors, ladders, queues, parking, http, log, "
-          "management, "
-          "declare, shutdown_timeout\n");
+    CHECK(problems_of("log: {colour: never}\n" + smallest) ==
+          "f:1:7: log.colour: unknown key; expected one of level, format\n");
+    CHECK(problems_of("webhooks: {}\n" + smallest)
+              .starts_with("f:1:1: webhooks: unknown key; expected one of broker, errors, ladders, queues, "));
 }
 
 TEST_CASE("a key that stands twice is told, with the line of the first") {

@@ -7,6 +7,7 @@
 
 #include "commands/common/json.h"
 #include "config/keys.h"
+#include "config/name_scalars.h"
 
 namespace retryd::commands {
 
@@ -113,7 +114,7 @@ class Schema {
                 return {{"anyOf", {any_text(key.value), map(key.path + ".")}}};
             case KeyKind::named_sections:
                 return {{"type", {"object", "null"}},
-                        {"propertyNames", {{"pattern", "^[A-Za-z0-9_-]{1,64}$"}}},
+                        {"propertyNames", {{"pattern", config::ladder_name_pattern}}},
                         {"additionalProperties", map(key.path + ".*.")}};
             case KeyKind::list:
                 return {{"type", "array"}, {"minItems", 1}, {"items", scalar(key.value)}};
