@@ -13,7 +13,7 @@ namespace retryd::config {
 
 namespace {
 
-std::string_view kind_words(NodeKind kind) {
+std::string_view what_it_is(NodeKind kind) {
     switch (kind) {
         case NodeKind::null:
             return "has no value";
@@ -27,7 +27,7 @@ std::string_view kind_words(NodeKind kind) {
     return "";
 }
 
-/// A key as part of a path, which may hold anything.
+/// A key as part of a path: in quotes where it is not a plain word.
 std::string shown_key(const std::string& key) {
     const bool plain =
         key.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == std::string::npos;
@@ -44,6 +44,7 @@ std::vector<std::string> same_name_elsewhere(const std::string& name) {
     return paths;
 }
 
+/// Reads one map.
 class Reader : public Section {
   public:
     /// `map`: the value of the key at `place`. Null: an empty section. Anything but a map is a problem, and nothing is
@@ -100,7 +101,7 @@ std::string Reader::path_to(std::string_view name) const {
 
 bool Reader::is_kind(const Node& node, NodeKind kind, const Place& place, const std::string& expected) {
     if (node.kind == kind) return true;
-    add(problems_, place, std::string{kind_words(node.kind)} + "; expected " + expected);
+    add(problems_, place, std::string{what_it_is(node.kind)} + "; expected " + expected);
     return false;
 }
 

@@ -49,7 +49,7 @@ TEST_CASE("a variable that is not set is named") {
         "default as in ${USER_OF_RABBIT:-default}\n");
 }
 
-TEST_CASE("what is no variable is told without what stands in the braces") {
+TEST_CASE("what is no variable is reported without the text in the braces") {
     CHECK(expanded("${}") ==
           "! ${...} holds no name of an environment variable; expected ${NAME}, ${NAME:-default}, or $${ for a literal "
           "${");

@@ -3,7 +3,7 @@
 
 namespace retryd::config::tree_test {
 
-TEST_CASE("what is not YAML is told where it stops to be") {
+TEST_CASE("what is not YAML is reported where it stops being YAML") {
     CHECK(problems_of("broker: uri: amqp://h/\n") ==
           "f:1:12: this is not YAML (illegal map value); expected YAML: look at indentation, brackets and quotes, on "
           "this "
@@ -22,41 +22,41 @@ TEST_CASE("a variable without quotes inside braces is named") {
           "[]\n");
 }
 
-TEST_CASE("a quote that is never closed is told where it opens") {
+TEST_CASE("a quote that is never closed is reported where it opens") {
     CHECK(problems_of("broker:\n  password: \"geheim\nqueues: []\n") ==
           "f:2:13: the quote that opens here is never closed; expected a closing quote\n");
     CHECK(problems_of("broker:\n  password: &p 'it''s\nqueues: []\n") ==
           "f:2:13: the quote that opens here is never closed; expected a closing quote\n");
 }
 
-TEST_CASE("quotes that are closed are not told, whatever stands inside") {
+TEST_CASE("quotes that are closed are not reported, whatever stands inside") {
     CHECK(settings_of("broker: {username: bob, password: \"a\\\"b\"}\n" + smallest).broker.endpoints[0].password ==
           "a\"b");
     CHECK(settings_of("broker: {username: bob, password: 'a''b'}\n" + smallest).broker.endpoints[0].password == "a'b");
     CHECK(settings_of("broker: {username: bob, password: a'b}\n" + smallest).broker.endpoints[0].password == "a'b");
 }
 
-TEST_CASE("a second document, a tag and a key that is no word are told") {
+TEST_CASE("a second document, a tag and a key that is no word are reported") {
     CHECK(problems_of("log: {level: !!str info}\n? [a]\n: b\n" + smallest + "---\na: b\n") ==
           "f:1:14: a YAML tag (a word beginning with !) has no meaning here; expected a value without one\n"
           "f:2:3: a key is missing or is not a plain word; expected `name: value`\n"
           "f:6:1: a second document begins here; expected one document in the file\n");
 }
 
-TEST_CASE("a token behind the end of the file's map is told once, and reading ends there") {
+TEST_CASE("a token behind the end of the file's map is reported once, and reading ends there") {
     CHECK(problems_of("    : x\n, y\n") ==
           "f:1:5: a key is missing or is not a plain word; expected `name: value`\n"
           "f:2:1: what begins here belongs to nothing above it; expected a key of the outermost map\n");
 }
 
-TEST_CASE("bytes that are not UTF-8 are told where they stand") {
+TEST_CASE("bytes that are not UTF-8 are reported where they stand") {
     CHECK(problems_of("# ä\nbroker: {username: \"b\xff\"}\n") ==
           "f:2:22: a byte here is not UTF-8 text; expected the whole file in UTF-8\n");
     CHECK(problems_of(std::string("q\0u\0", 4)) ==
           "f:1:2: a byte here is not UTF-8 text; expected the whole file in UTF-8\n");
 }
 
-TEST_CASE("an empty item is told at its dash") {
+TEST_CASE("an empty item is reported at its dash") {
     CHECK(problems_of("ladders:\n  s:\n    delays:\n      - 5s\n      -\nqueues: [{match: a, ladder: s}]\n") ==
           "f:5:7: ladders.s.delays[1]: has no value; expected a delay from 1ms to 3650d, such as 30s, or 30s x3 for "
           "three attempts\n");

@@ -93,7 +93,7 @@ TEST_CASE("an exchange to park through must be named, be usable, and not be one 
           "f:3:62: queues[0].parked.routing_key: \"" + longest.substr(0, 60) + "…\" is 256 bytes long" + key);
 }
 
-TEST_CASE("parking through an exchange that leads to the error queue is told") {
+TEST_CASE("parking through an exchange that leads to the error queue is reported") {
     const std::string loop = ", and retryd would take out again what it parks there; expected another exchange\n";
     CHECK(problems_of(with_entry("parked: {exchange: retryd.errors}")) ==
           "f:3:46: queues[0].parked.exchange: \"retryd.errors\" is errors.exchange" + loop);
@@ -114,7 +114,7 @@ TEST_CASE("other exchanges may lead to the error queue") {
     CHECK(bindings_of("[]").empty());
 }
 
-TEST_CASE("a binding that is there already, and one without an exchange, are told") {
+TEST_CASE("a binding that is there already, and one without an exchange, are reported") {
     CHECK(
         problems_of(with_bindings("[{exchange: retryd.errors}]")) ==
         "f:2:21: errors.bind[0].exchange: \"retryd.errors\" is errors.exchange, which leads to the error queue in any "
@@ -136,7 +136,7 @@ TEST_CASE("a binding that is there already, and one without an exchange, are tol
         "expected the name of an exchange that is there already, 1 to 255 bytes\n");
 }
 
-TEST_CASE("the error exchange is none of those that send home") {
+TEST_CASE("the error exchange is not one of those that return messages") {
     CHECK(problems_of("errors: {exchange: retryd.return}\n" + smallest) ==
           "f:1:20: errors.exchange: \"retryd.return\" is the exchange through which retryd sends messages home; "
           "expected the name of an exchange, 1 to 255 bytes\n");
@@ -223,7 +223,7 @@ TEST_CASE("a formula's values have bounds, and from a wrong one no other problem
     CHECK(problems_of(with_ladder("first: 1s, attempts: 2, factor: 100")) == "");
 }
 
-TEST_CASE("a formula that cannot be is told with the attempt, or with the bound") {
+TEST_CASE("a formula that cannot be is reported with the attempt, or with the bound") {
     CHECK(problems_of(with_ladder("first: 1d, factor: 10, attempts: 8")) ==
           "f:2:40: ladders.s.attempts: attempt 5 would wait longer than 3650d, and RabbitMQ takes no longer delay; "
           "expected a max, or fewer attempts\n");
@@ -232,7 +232,7 @@ TEST_CASE("a formula that cannot be is told with the attempt, or with the bound"
     CHECK(problems_of(with_ladder("first: 5s, max: 5s, attempts: 8")) == "");
 }
 
-TEST_CASE("a ladder says how messages come home") {
+TEST_CASE("a ladder says how messages come back") {
     CHECK(ladder_of("delays: [1s], return: headers").return_path == core::ReturnPath::headers);
     CHECK(ladder_of("delays: [1s], return: queue").return_path == core::ReturnPath::queue);
     CHECK(problems_of(with_ladder("delays: [1s], return: exchange")) ==
@@ -285,7 +285,7 @@ TEST_CASE("a ladder's delays are unrolled") {
     CHECK(settings.policy.entries[1].parked.queue == "graves.{queue}");
 }
 
-TEST_CASE("delays that cannot be are all told") {
+TEST_CASE("delays that cannot be are all reported") {
     const std::string expected = "; expected a delay from 1ms to 3650d, such as 30s, or 30s x3 for three attempts\n";
     CHECK(problems_of("ladders: {s: {delays: [30, 0ms, 30s x0, 30sx3, 3651d, 1s x999, 1s x2, -5s]}}\n"
                       "queues: [{match: a, ladder: s}]\n") ==
@@ -315,7 +315,7 @@ TEST_CASE("a ladder may have a thousand attempts, and a name of 64 characters") 
               "…\": this is no name for a ladder; expected 1 to 64 letters, digits, _ and -\n");
 }
 
-TEST_CASE("a ladder without delays, and one whose name cannot be, are told") {
+TEST_CASE("a ladder without delays, and one whose name cannot be, are reported") {
     CHECK(
         problems_of("ladders:\n  none:\n  empty: {delays: []}\n  \"two words\": {delays: [1s]}\n"
                     "queues: [{match: a, ladder: none}]\n") ==
@@ -338,7 +338,7 @@ TEST_CASE("an entry names its queue and a ladder that exists") {
           "f:2:9: queues: is empty; expected a list of at least one entry\n");
 }
 
-TEST_CASE("an entry that an earlier one always takes from is told") {
+TEST_CASE("an entry that an earlier one always takes from is reported") {
     CHECK(
         problems_of(entries("  - {match: a, ladder: s}\n  - {match: \"web.*\", ladder: s}\n  - {match: a, ladder: s}\n"
                             "  - {match: web.1, ladder: s}\n  - {match: \"web.eu.*\", ladder: s}\n"
@@ -353,13 +353,13 @@ TEST_CASE("an entry that an earlier one always takes from is told") {
         "narrower entry first\n");
 }
 
-TEST_CASE("an entry that an earlier one leaves something to is not told") {
+TEST_CASE("an entry that an earlier one leaves something to is not reported") {
     CHECK(problems_of(entries("  - {match: a, ladder: s}\n  - {match: \"a?\", ladder: s}\n"
                               "  - {match: \"a*\", ladder: s}\n  - {match: \"?b\", ladder: s}\n"
                               "  - {match: \"?*b\", ladder: s}\n  - {match: \"*\", ladder: s}\n")) == "");
 }
 
-TEST_CASE("names that RabbitMQ or retryd could not work with are told") {
+TEST_CASE("names that RabbitMQ or retryd could not work with are reported") {
     const std::string longest(255, 'q');
     CHECK(problems_of(entries("  - {match: " + longest + ", ladder: s}\n")) == "");
     const std::string name = "; expected the name of a work queue, or a glob such as webhook.*\n";
@@ -409,7 +409,7 @@ TEST_CASE("a parking queue's name has at most one {queue}, room for it, and some
                                                             "…\" leaves no room for the work queue's name" + name);
 }
 
-TEST_CASE("a work queue that is one of retryd's own queues is told") {
+TEST_CASE("a work queue that is one of retryd's own queues is reported") {
     CHECK(problems_of(entries("  - {match: retryd.errors, ladder: s}\n  - {match: retryd.parked, ladder: s}\n"
                               "  - {match: a, ladder: s}\n  - {match: a.parked, ladder: s}\n"
                               "  - {match: b, ladder: s, parked: b}\n")) ==
@@ -425,7 +425,7 @@ TEST_CASE("a glob that looks like a glob's parking queues is none of retryd's ow
     CHECK(problems_of(entries("  - {match: \"web.*.parked\", ladder: s}\n  - {match: \"web.*\", ladder: s}\n")) == "");
 }
 
-TEST_CASE("parking in the error queue is told") {
+TEST_CASE("parking in the error queue is reported") {
     const std::string loop = ", and retryd would take out again what it parks there; expected another queue\n";
     CHECK(problems_of("errors: {queue: retryd.parked}\n" + smallest) ==
           "f:1:17: errors.queue: \"retryd.parked\" is parking.catch_all" + loop);

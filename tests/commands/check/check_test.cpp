@@ -305,7 +305,7 @@ TEST_CASE("check never prints the management API's password") {
 
 // config/examples.
 
-TEST_CASE("five minutes of patience") {
+TEST_CASE("five-minutes: seven retries in five minutes") {
     const core::Policy policy = policy_of("five-minutes");
     const core::Ladder& ladder = policy.entries.at(0).ladder;
     CHECK(total_wait(ladder) == 5min);
@@ -316,7 +316,7 @@ TEST_CASE("five minutes of patience") {
     CHECK(count.per_match.at(0).queues == 7);  // two attempts use the same rung
 }
 
-TEST_CASE("a day of patience") {
+TEST_CASE("one-day: eighteen retries in a day") {
     const core::Policy policy = policy_of("one-day");
     CHECK(policy.entries.at(0).on.maxlen == core::Action::retry);
     for (const core::Entry& entry : policy.entries) {
