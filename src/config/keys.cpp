@@ -157,6 +157,16 @@ void describe_ladder(Section& s, RawLadder& ladder) {
               [&](Section& in) { describe_jitter(in, ladder.jitter); });
 }
 
+void describe_ladders(Section& file, RawConfig& raw) {
+    file.named_sections("ladders", "The lists of delays, each with a name of " + std::string{ladder_name_rule} + ".",
+                        [&](Section& s, const Place& place, const std::string& name) {
+                            RawLadder& ladder = raw.ladders.emplace_back();
+                            ladder.name = name;
+                            ladder.place = place;
+                            describe_ladder(s, ladder);
+                        });
+}
+
 // queues:
 
 void describe_actions(Section& s, core::OnDeath& on) {
@@ -195,7 +205,17 @@ void describe_entry(Section& s, RawEntry& entry) {
                        [&](Section& in) { describe_parked_exchange(in, entry.parked); });
 }
 
-// All other sections, and the keys outside of any.
+void describe_queues(Section& file, RawConfig& raw) {
+    file.sections("queues", Presence::required,
+                  "Which work queue uses which ladder. The first entry that matches wins.",
+                  [&](Section& s, const Place& place) {
+                      RawEntry& entry = raw.entries.emplace_back();
+                      entry.place = place;
+                      describe_entry(s, entry);
+                  });
+}
+
+// parking:, http:, log:, management:
 
 void describe_parking(Section& s, RawConfig& raw) {
     s.key("queue", queue_template(raw.parking_queue),
@@ -247,20 +267,8 @@ void describe(Section& file, RawConfig& raw) {
                  "Where failed messages arrive. A policy on the broker has to make `errors.exchange` the dead-letter "
                  "exchange of the work queues; `retryd attach` prints the commands.",
                  [&](Section& s) { describe_errors(s, raw); });
-    file.named_sections("ladders", "The lists of delays, each with a name of " + std::string{ladder_name_rule} + ".",
-                        [&](Section& s, const Place& place, const std::string& name) {
-                            RawLadder& ladder = raw.ladders.emplace_back();
-                            ladder.name = name;
-                            ladder.place = place;
-                            describe_ladder(s, ladder);
-                        });
-    file.sections("queues", Presence::required,
-                  "Which work queue uses which ladder. The first entry that matches wins.",
-                  [&](Section& s, const Place& place) {
-                      RawEntry& entry = raw.entries.emplace_back();
-                      entry.place = place;
-                      describe_entry(s, entry);
-                  });
+    describe_ladders(file, raw);
+    describe_queues(file, raw);
     file.section("parking", "Where messages are parked: they wait there for a person, with headers that say why.",
                  [&](Section& s) { describe_parking(s, raw); });
     file.section(

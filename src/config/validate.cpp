@@ -17,9 +17,9 @@
 
 namespace retryd::config {
 
-// broker: and management:
-
 namespace {
+
+// broker: and management:
 
 /// Two keys of which only one may be given.
 void refuse_both(const Place& one, const Place& other, Problems& problems) {
@@ -193,11 +193,7 @@ std::optional<Management> validate_management(const RawManagement& raw, const Fi
     return management;
 }
 
-}  // namespace
-
 // ladders:
-
-namespace {
 
 /// Where the first given key of the formula stands; null where there is none.
 const Place* place_of_formula(const RawFormula& formula) {
@@ -295,11 +291,7 @@ std::vector<core::Ladder> validate_ladders(const std::vector<RawLadder>& raw, Pr
     return ladders;
 }
 
-}  // namespace
-
 // queues:
-
-namespace {
 
 /// Where an entry parks: its own key, or parking.queue.
 const Given<std::string>& parking_key(const RawEntry& entry, const RawConfig& raw) {
@@ -357,11 +349,7 @@ void check_reachable(const std::vector<RawEntry>& entries, Problems& problems) {
     }
 }
 
-}  // namespace
-
 // Queues and exchanges that would be two things at once.
-
-namespace {
 
 /// The queue where an entry parks, if it parks in a queue and the queue's name is known before the first message comes.
 std::optional<std::string> known_parking_queue(const RawEntry& entry, const RawConfig& raw) {
