@@ -1,4 +1,4 @@
-#include "fuzz/passage.h"
+#include "fuzz/checked_flow.h"
 
 #include <algorithm>
 #include <limits>
@@ -25,11 +25,11 @@ void check_death(const core::Death& death) {
     require(death.count >= 1, "a death counts");
 }
 
-void check_attempt(std::int64_t attempt, const core::RetryHistory& carried) {
+void check_attempt(std::int64_t attempt, const core::RetryHistory& history) {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    require(carried.attempt >= 0, "what a message carries is never negative");
+    require(history.attempt >= 0, "what a message carries is never negative");
     require(attempt >= 1, "an attempt is at least the first");
-    require(attempt > carried.attempt || attempt == most, "the attempt grows with every round");
+    require(attempt > history.attempt || attempt == most, "the attempt grows with every round");
 }
 
 void check_retry(const core::Retry& retry, const core::Ladder& ladder) {
@@ -39,7 +39,7 @@ void check_retry(const core::Retry& retry, const core::Ladder& ladder) {
     require(std::find(delays.begin(), delays.end(), retry.delay) != delays.end(), "there is a rung for the delay");
 }
 
-/// What has to wait is copied, and the copy is the message.
+/// A delivery that has to wait is copied, and the copy equals it.
 void check_copy(const core::Message& message) {
     const core::OwnedDelivery copy({1, false, message});
     require(encoded(copy.get().message.properties) == encoded(message.properties), "a held message keeps its headers");
@@ -64,11 +64,11 @@ core::Policy policy_of(bool with_rest) {
     return policy;
 }
 
-std::optional<Retried> PublishPort::carry(const core::Message& message, double roll) {
+std::optional<Retried> CheckedFlow::handle(const core::Message& message, double roll) {
     check_copy(message);
     const core::Table headers = message.properties.header_table();
     if (const auto queue = core::read_undelivered(headers)) {
-        bring_home(message, *queue);
+        send_home(message, *queue);
         return std::nullopt;
     }
     core::Story story{core::read_death(headers, error_queue), {}, connection_user};
@@ -92,7 +92,7 @@ std::optional<Retried> PublishPort::carry(const core::Message& message, double r
     return Retried{std::string{story.death->queue}, retry->attempt, *arrived};
 }
 
-core::Message PublishPort::compose(const core::Message& message, const core::Story& story,
+core::Message CheckedFlow::compose(const core::Message& message, const core::Story& story,
                                    const core::Decision& decision) {
     if (const auto* retry = std::get_if<core::Retry>(&decision)) {
         const core::Message composed = core::compose_retry(message, story, *retry, scratch_);
@@ -104,7 +104,7 @@ core::Message PublishPort::compose(const core::Message& message, const core::Sto
     return composed;
 }
 
-void PublishPort::bring_home(const core::Message& message, std::string_view work_queue) {
+void CheckedFlow::send_home(const core::Message& message, std::string_view work_queue) {
     require(core::usable_queue_name(work_queue), "home is a queue that can be");
     const core::Story story{
         {}, core::read_retry_history(message.properties.header_table(), work_queue), connection_user};
@@ -118,8 +118,8 @@ void PublishPort::bring_home(const core::Message& message, std::string_view work
     require(core::producer_routing_key(story).size() <= 255, "a routing key is a short string");
 }
 
-std::optional<core::Properties> PublishPort::publish(const core::Message& composed) {
-    return socket_.carry(composed.properties);
+std::optional<core::Properties> CheckedFlow::publish(const core::Message& composed) {
+    return wire_.send(composed.properties);
 }
 
 }  // namespace retryd::fuzz
