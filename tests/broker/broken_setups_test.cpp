@@ -38,14 +38,14 @@ struct Setup : Scenario {
     void check(const std::vector<Expected>& all) {
         daemon.write(config.yaml());
         for (const Expected& expected : all) {
-            const Told told = run_retryd(expected.command + " -c " + daemon.config_file());
-            INFO("retryd " << expected.command << "\n" << told.out << told.err);
-            CHECK(told.code == expected.code);
+            const CommandResult result = run_retryd(expected.command + " -c " + daemon.config_file());
+            INFO("retryd " << expected.command << "\n" << result.out << result.err);
+            CHECK(result.code == expected.code);
             for (const std::string& text : expected.says) {
                 CAPTURE(text);
-                CHECK((told.out + told.err).find(text) != std::string::npos);
+                CHECK((result.out + result.err).find(text) != std::string::npos);
             }
-            CHECK((told.out + told.err).find("s3cret") == std::string::npos);
+            CHECK((result.out + result.err).find("s3cret") == std::string::npos);
         }
     }
 

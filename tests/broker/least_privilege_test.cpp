@@ -83,7 +83,7 @@ TEST_CASE("where the definitions were imported, a user that may configure nothin
     s.retry(work, {"100ms"});
     s.share({shared}, {"100ms"});
     s.daemon.write(s.config.yaml());
-    const Told definitions = run_retryd("plan --definitions -c " + s.daemon.config_file());
+    const CommandResult definitions = run_retryd("plan --definitions -c " + s.daemon.config_file());
     INFO(definitions.err);
     REQUIRE(definitions.code == 0);
     import(definitions.out, s.daemon.config_file() + ".definitions");

@@ -30,7 +30,7 @@ struct LadderChange : Scenario {
         command_line.write(config.yaml());
     }
 
-    Told run(const std::string& command) { return run_retryd(command + " -c " + command_line.config_file()); }
+    CommandResult run(const std::string& command) { return run_retryd(command + " -c " + command_line.config_file()); }
 
     std::string idle_rung() { return rung(work, "100ms"); }
     std::string hour_rung() { return rung(work, "1h"); }
@@ -84,12 +84,12 @@ TEST_CASE("prune: refused beside a daemon with the old ladder; beside one with t
     LadderChange s;
     // The management API learns of queues and their messages every five seconds.
     const auto all_counted = [&] {
-        const Told plan = s.run("plan");
+        const CommandResult plan = s.run("plan");
         return plan.says({s.idle_rung(), "0 messages"}) && plan.says({s.idle_shared_rung(), "0 messages"}) &&
                plan.says({s.hour_rung(), "1 message"});
     };
     REQUIRE(await(all_counted, patience, milliseconds(500)));
-    const Told refused = s.run("apply --prune");
+    const CommandResult refused = s.run("apply --prune");
     CHECK(refused.code == 1);
     CHECK(refused.says({"retryd-"}));  // the daemon's consumer tag
     for (const std::string& name : {s.idle_rung(), s.hour_rung(), s.idle_shared_rung()})
@@ -104,7 +104,7 @@ TEST_CASE("prune: refused beside a daemon with the old ladder; beside one with t
     }
     SteadyLoad on_work(s.work);
     SteadyLoad on_sharing(s.sharing);
-    Told pruned;
+    CommandResult pruned;
     CHECK(await(
         [&] {
             pruned = s.run("apply --prune");

@@ -22,7 +22,7 @@ class ParkedScene : public Scenario {
     void park_one(const std::string& body, const Table& headers = {}, const std::string& reason = "attempts-exhausted");
 
     /// `retryd parked ARGUMENTS` with this scene's configuration.
-    Told parked(const std::string& arguments);
+    CommandResult parked(const std::string& arguments);
     /// The same, without waiting for its end.
     std::unique_ptr<Process> start_parked(const std::vector<std::string>& arguments);
     /// What it wrote.
