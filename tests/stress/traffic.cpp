@@ -112,7 +112,7 @@ void Consumer::consume() {
     const auto client = connect(addresses_, node_);
     client->consume(queue_, 50);
     while (!ending_ && !is_to_leave_) {
-        if (paused_deliveries_) {
+        if (held_) {
             pause(milliseconds(10));
         } else if (const auto message = client->next(milliseconds(50))) {
             settle(*client, *message);

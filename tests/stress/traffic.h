@@ -63,7 +63,7 @@ class Consumer {
     void leave();
     void come_back() { is_to_leave_ = false; }
     /// While held it takes no deliveries, but stays connected.
-    void hold(bool held) { paused_deliveries_ = held; }
+    void hold(bool held) { held_ = held; }
     const std::string& queue() const { return queue_; }
 
   private:
@@ -77,7 +77,7 @@ class Consumer {
     std::size_t node_;
     std::atomic<bool> is_to_leave_{false};
     std::atomic<bool> away_{true};
-    std::atomic<bool> paused_deliveries_{false};
+    std::atomic<bool> held_{false};
     std::atomic<bool> ending_{false};
     std::thread thread_;
 };
