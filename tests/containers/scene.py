@@ -13,8 +13,8 @@ from unittest import skipUnless
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(PROJECT / folder) for folder in ("scripts/lib", "tests/support")]
-from steps import Step, StepResults, checked, done  # noqa: E402
 from script import run  # noqa: E402
+from steps import Step, StepResults, checked, done  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
 WORK, VERSION = Path(sys.argv[1]), sys.argv[2]
