@@ -1,4 +1,4 @@
-// `retryd attach` against a real broker: its commands as they are printed, and what they leave as it was.
+// `retryd attach` against a real broker: the commands that it prints work, and change nothing else.
 #include <sstream>
 
 #include "support/catch.h"
@@ -11,7 +11,7 @@ using namespace retryd::test;
 
 namespace {
 
-/// Lines that begin so, blanks aside, pasted into a shell that knows this broker's rabbitmqctl.
+/// Runs the lines of the output that begin with this in a shell that has the rabbitmqctl of this broker.
 void paste(const std::string& output, const std::string& beginning) {
     std::string script = "rabbitmqctl() { " + variable("RETRYD_TEST_CTL") + " \"$@\"; }\nset -e\n";
     std::istringstream lines(output);

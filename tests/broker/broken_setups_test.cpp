@@ -1,5 +1,5 @@
-// Every command that looks, on set-ups that are broken in one way: each tells what it can, and none hangs, crashes or
-// makes anything worse.
+// Every read-only command, on set-ups that are broken in one way: it reports what it can, and does not hang, crash or
+// make anything worse.
 #include <functional>
 
 #include "support/catch.h"
@@ -26,7 +26,7 @@ struct Setup : Scenario {
         entry().on = "{rejected: park}";
     }
 
-    /// The daemon at work, and one message parked.
+    /// Starts the daemon and has one message parked.
     void make() {
         start();
         client.publish("", work, {.body = "m"});
@@ -49,7 +49,7 @@ struct Setup : Scenario {
         }
     }
 
-    /// What every command must say of a broker that cannot be asked.
+    /// What every command must say if the broker does not answer.
     void check_all_fail(const std::string& text) {
         for (const char* const command : {"plan", "apply", "doctor", "status", "parked list", "parked show",
                                           "parked replay --all --dry-run", "parked drop --all --dry-run"})

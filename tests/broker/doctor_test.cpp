@@ -1,4 +1,4 @@
-// `retryd doctor` against a real broker: a healthy set-up, and broken ones made for the purpose.
+// `retryd doctor` against a real broker: a correct set-up, and several broken ones.
 #include <sstream>
 
 #include "support/catch.h"
@@ -10,14 +10,14 @@ using namespace retryd::test;
 
 namespace {
 
-/// A set-up that is in order: a classic and a quorum work queue with a rung each, and the daemon at work.
+/// A correct set-up: a classic and a quorum work queue with a rung each, and a running daemon.
 struct Patient : Scenario {
     Patient() : classic(work_queue("classic")), quorum(sound_quorum_queue()) {
         config.management_url = management_url();
         retry(classic, {"1h"});
         retry(quorum, {"1h"});
     }
-    /// Until everything is declared: the daemon consumes before.
+    /// Waits until everything is declared, which is later than that the daemon consumes.
     void start() {
         Scenario::start();
         REQUIRE(await([&] { return exists(parking_of(quorum)); }));
@@ -44,7 +44,7 @@ struct Patient : Scenario {
                                             {"x-overflow", longstr("reject-publish")}});
     }
 
-    /// Before 3.10 there is always one warning: the broker is too old for safe rungs.
+    /// Before 3.10 there is always one warning: the broker has no safe rungs.
     int healthy_code() const { return has_quorum_ttl() ? 0 : 2; }
 
     std::string classic;

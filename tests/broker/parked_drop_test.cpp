@@ -1,4 +1,4 @@
-// `retryd parked drop`: what nobody wants is gone, everything else stays in its place.
+// `retryd parked drop`: what is selected is deleted, the rest stays in its place.
 #include "support/catch.h"
 #include "support/parked_scene.h"
 

@@ -1,4 +1,4 @@
-// `retryd parked replay`: what is selected goes home, the rest stays in its place.
+// `retryd parked replay`: what is selected goes back to its work queue, the rest stays in its place.
 #include "support/catch.h"
 #include "support/parked_scene.h"
 #include "support/worker.h"

@@ -1,4 +1,4 @@
-// `retryd parked replay` that does not go to its end: failures, a signal, kill -9.
+// `retryd parked replay` that is interrupted: by failures, a signal, kill -9.
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -38,7 +38,7 @@ class Rejecting {
     std::thread thread_;
 };
 
-/// Starts a replay of every third of them, kills it, and again, until all of those are home.
+/// Starts a replay of every third message and kills it, again and again, until all of those are back in the work queue.
 void kill_until_all_are_home(ParkedScene& s, int messages, const std::string& rate) {
     s.park(messages);
     const std::uint32_t unselected = static_cast<std::uint32_t>(bodies(messages, false).size());

@@ -1,4 +1,4 @@
-// `retryd status` against a real broker: what it counts, what it cannot see, and that a watch outlasts the broker.
+// `retryd status` against a real broker: what it counts, what it cannot see, and that --watch survives the broker.
 #include <csignal>
 #include <fstream>
 #include <sstream>
@@ -24,7 +24,7 @@ struct WatchedStatus : Scenario {
         return run_retryd("status " + options + " -c " + daemon.config_file());
     }
 
-    /// So many messages that fail so often; with one failure they wait on the first rung.
+    /// Publishes messages and rejects each so many times; after one rejection they wait on the first rung.
     void fail(const std::string& queue, int messages) {
         Worker worker(queue);
         for (int i = 0; i < messages; ++i)
@@ -125,7 +125,7 @@ TEST_CASE("a queue's name cannot steer the terminal that status prints to") {
     WatchedStatus s;
     const std::string name = s.work_queue("\x1b[31mred\a");
     s.retry(name, {"5h"});
-    // YAML writes them as escapes.
+    // In YAML they are written as escapes.
     std::string yaml = s.config.yaml();
     for (const auto& [control, escape] : {std::pair{"\x1b", "\\e"}, std::pair{"\a", "\\a"}}) {
         for (auto at = yaml.find(control); at != std::string::npos; at = yaml.find(control))
