@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "carry.h"
+#include "measurement.h"
 #include "processes.h"
 #include "progress.h"
 #include "statistics.h"
@@ -57,9 +57,9 @@ class Comparison {
                         std::to_string(round + 1));
         const Load load{.messages = messages_of(options_, size), .body_bytes = size};
         const auto contender = make_contender(name, stage);
-        const RetryHistory carried = carry(stage, *contender, load);
-        progress_.end(carried);
-        json run = carried;
+        const Measurement measured = measure_backlog(stage, *contender, load);
+        progress_.end(measured);
+        json run = measured;
         run.update(
             {{"contender", name}, {"queues", queues}, {"size", size}, {"messages", load.messages}, {"round", round}});
         runs_.push_back(run);
@@ -90,7 +90,8 @@ class Comparison {
         for (const json& run : runs_) {
             if (run["contender"] == "retryd" && run["size"] == 1024 && run["queues"] == 1) rates.push_back(run["rate"]);
         }
-        if (rates.empty()) rates.push_back(carry(stage, *make_contender("retryd", stage), {.messages = 20'000}).rate);
+        if (rates.empty())
+            rates.push_back(measure_backlog(stage, *make_contender("retryd", stage), {.messages = 20'000}).rate);
         return median(rates);
     }
 

@@ -19,14 +19,14 @@ void Progress::begin(const std::string& what) {
     ++done_;
 }
 
-void Progress::end(const RetryHistory& carried) {
+void Progress::end(const Measurement& measured) {
     char figures[200];
-    std::snprintf(figures, sizeof figures, "%.0f /s, CPU a message %.1f us + broker %.1f us, %.1f MiB", carried.rate,
-                  carried.cpu_us, carried.broker_cpu_us, static_cast<double>(carried.peak_kib) / 1024);
+    std::snprintf(figures, sizeof figures, "%.0f /s, CPU a message %.1f us + broker %.1f us, %.1f MiB", measured.rate,
+                  measured.cpu_us, measured.broker_cpu_us, static_cast<double>(measured.peak_kib) / 1024);
     const double taken = std::chrono::duration<double>(test::Clock::now() - begun_).count();
     const double left = taken / static_cast<double>(done_) * static_cast<double>(all_ - done_);
     say(std::to_string(done_) + "/" + std::to_string(all_) + " " + what_ + ": " + figures +
-        (carried.note.empty() ? "" : " (" + carried.note + ")") + "; about " +
+        (measured.note.empty() ? "" : " (" + measured.note + ")") + "; about " +
         std::to_string(static_cast<int>(left / 60 + 0.5)) + " min left");
 }
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "carry.h"
+#include "measurement.h"
 #include "support/await.h"
 
 namespace retryd::bench {
@@ -17,7 +17,7 @@ class Progress {
     explicit Progress(std::size_t measurements) : all_(measurements) {}
 
     void begin(const std::string& what);
-    void end(const RetryHistory& carried);
+    void end(const Measurement& measured);
     /// What was begun cannot be measured: told, and kept for the results, since the others still can.
     void fail(const std::string& why);
     const std::vector<std::string>& failures() const { return failures_; }

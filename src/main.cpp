@@ -1,3 +1,4 @@
+// The wiring: the command line knows every command, and gets the daemon handed in.
 #include "commands/cli.h"
 #include "daemon/run.h"
 

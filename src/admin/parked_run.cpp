@@ -103,7 +103,7 @@ relay::PublishResult ParkedRun::send(const core::Delivery& delivery, const core:
     const admin::Parked parked = admin::read_parked(headers, order_.error_queue);
     const std::string_view to = order_.to.empty() ? parked.queue : std::string_view{order_.to};
     const bool through_return = order_.through_return.count(to) > 0;
-    const core::Story story = admin::story_of(parked, order_.connection_user);
+    const core::ComposeContext story = admin::story_of(parked, order_.connection_user);
     const std::string_view exchange = through_return ? core::return_exchange_name : "";
     const std::string_view key = through_return ? core::producer_routing_key(story) : to;
     const admin::ReplayStamp stamp{seconds_of(now.wall), order_.id, order_.from};

@@ -82,14 +82,14 @@ std::vector<Replay> with_this_one(const core::Table& headers, const Parked& park
 
 }  // namespace
 
-core::Story story_of(const Parked& parked, std::string_view connection_user) {
+core::ComposeContext story_of(const Parked& parked, std::string_view connection_user) {
     return {parked.death, parked.carried, connection_user};
 }
 
 core::Message compose_replay(const core::Message& message, const Parked& parked, std::string_view to,
                              const ReplayStamp& stamp, std::string_view connection_user, ReplayScratch& scratch) {
-    const core::Story story = story_of(parked, connection_user);
-    core::Message composed = compose_home(message, story, scratch.compose);
+    const core::ComposeContext story = story_of(parked, connection_user);
+    core::Message composed = compose_return(message, story, scratch.compose);
     std::vector<core::Field>& fields = scratch.compose.fields;
     std::erase_if(fields, begins_anew);
     fields.push_back({core::header::queue, core::Value::of_longstr(to)});

@@ -66,6 +66,6 @@ core::Message compose_replay(const core::Message& message, const Parked& parked,
                              const ReplayStamp& stamp, std::string_view connection_user, ReplayScratch& scratch);
 
 /// The story as far as a message of a parking queue tells it.
-core::Story story_of(const Parked& parked, std::string_view connection_user);
+core::ComposeContext story_of(const Parked& parked, std::string_view connection_user);
 
 }  // namespace retryd::admin

@@ -9,20 +9,20 @@
 
 #include "amqp/connection.h"
 #include "amqp/error.h"
+#include "amqp/timeouts.h"
 #include "core/duration.h"
 #include "core/fingerprint.h"
 #include "core/reply_code.h"
 
 namespace retryd::amqp {
-
 namespace {
 
 /// At most so many deliveries are handled before confirms and signals get their turn.
 constexpr std::size_t deliveries_a_turn = 128;
 /// A small part of the shortest heartbeat, which is a second.
-constexpr core::Milliseconds all_read_after{200};
-/// Far longer than a confirm ever takes, the election of a queue's new leader included.
-constexpr core::Milliseconds confirms_take{60'000};
+constexpr core::Milliseconds read_all_after{200};
+/// Somebody may delete what a session cannot do without.
+constexpr core::Milliseconds base_again_after{60'000};
 
 /// Of a publication: a size or property that the broker does not take (406, 311), an exchange that is not there (404)
 /// or may not be published to (403). Without a permission for the default exchange every publication would meet it
@@ -35,207 +35,6 @@ bool is_about_one_publication(const ChannelClosed& closed) {
     return closed.code == core::reply_code::content_too_large || closed.code == core::reply_code::not_found ||
            closed.code == core::reply_code::precondition_failed;
 }
-
-}  // namespace
-
-/// Events of the connection that consumes.
-class BrokerSession::ConsumerSide : public Events {
-  public:
-    explicit ConsumerSide(BrokerSession& link) : link_(link) {}
-
-    void on_delivery(const core::Delivery& delivery) override { link_.relay_->on_delivery(delivery, link_.now_); }
-    void on_unreadable_delivery(core::DeliveryTag tag) override {
-        link_.relay_->on_unreadable_delivery(tag, link_.now_);
-    }
-    void on_consume_ok() override {
-        if (!link_.consumed_) link_.observer_.consuming();
-        link_.consumed_ = true;
-        link_.base_due_ = link_.now_.steady + base_again_after;
-        link_.consume_answered_ = true;
-        link_.renew_consumer();
-    }
-    void on_consumer_cancelled() override {
-        throw Error(Error::Kind::cancelled, "the broker cancelled the consumer of the error queue '" +
-                                                link_.settings_->policy.error_queue +
-                                                "': the queue was deleted, or its node went away");
-    }
-    void on_channel_closed(const ChannelClosed& closed) override {
-        throw Error(Error::Kind::refused, "the broker closed the consuming channel: " + closed.text);
-    }
-
-  private:
-    BrokerSession& link_;
-};
-
-/// Events of the connection that publishes and declares.
-class BrokerSession::PublisherSide : public Events {
-  public:
-    explicit PublisherSide(BrokerSession& link) : link_(link) {}
-
-    void on_confirm(relay::PublishSeq seq, bool multiple, bool acked) override {
-        link_.relay_->on_confirm(seq, multiple, acked, link_.now_);
-    }
-    void on_returned(const Returned& returned) override {
-        link_.relay_->on_returned(returned.exchange, returned.routing_key, link_.now_);
-    }
-    void on_blocked(std::string_view reason) override {
-        link_.blocked_ = true;
-        link_.relay_->pause();
-        link_.observer_.blocked(reason);
-    }
-    void on_unblocked() override {
-        link_.blocked_ = false;
-        link_.observer_.unblocked();
-        link_.relay_->resume(link_.now_);
-    }
-    void on_channel_open(Channel channel) override { link_.declarer_.on_channel_open(channel); }
-    void on_declared(Channel channel, const QueueCounts& counts) override {
-        link_.declarer_.on_declared(channel, counts);
-    }
-    void on_channel_closed(const ChannelClosed& closed) override {
-        if (closed.channel == declare_channel) return link_.declarer_.on_channel_closed(closed);
-        if (!is_about_one_publication(closed)) {
-            throw Error(Error::Kind::refused, "the broker closed the publishing channel: " + closed.text);
-        }
-        link_.open_publishing_channel();
-        link_.relay_->on_publishing_closed(closed.code, closed.text, link_.now_);
-    }
-
-  private:
-    BrokerSession& link_;
-};
-
-BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint,
-                             BrokerSessionObserver& observer)
-    : settings_(std::move(settings)),
-      observer_(observer),
-      consuming_(Connection::open(endpoint, settings_->broker, "retryd consume")),
-      publishing_(Connection::open(endpoint, settings_->broker, "retryd publish")),
-      declarer_(*publishing_, declare_channel) {
-    consuming_->receive_large_headers();
-}
-
-void BrokerSession::start(relay::Relay& relay) {
-    relay_ = &relay;
-    open_publishing_channel();
-    consuming_->open_channel(relay_channel);
-    declare_base();
-}
-
-void BrokerSession::open_publishing_channel() {
-    publishing_->open_channel(relay_channel);
-    publishing_->confirm_select(relay_channel);
-}
-
-bool BrokerSession::turn(const core::Now& now) {
-    now_ = now;
-    const bool more = exchange_events_or_tell();
-    require_confirms();
-    declare_base_again();
-    return more;
-}
-
-/// A connection that ends may have choked on a message. What the broker refuses for another reason, a missing
-/// permission most of all, says nothing about any message.
-bool BrokerSession::exchange_events_or_tell() {
-    try {
-        return exchange_events();
-    } catch (const Error& error) {
-        if (error.provoked() || error.kind() == Error::Kind::lost || error.kind() == Error::Kind::cancelled)
-            relay_->on_connection_lost(error.provoked());
-        throw;
-    }
-}
-
-bool BrokerSession::exchange_events() {
-    PublisherSide outlet(*this);
-    ConsumerSide intake(*this);
-    const Readable readable = what_to_read();
-    const bool more = readable.outlet && publishing_->drain(outlet, deliveries_a_turn);
-    if (relay_->paused() && !blocked_ && publishing_->flush()) relay_->resume(now_);
-    const bool more_deliveries = readable.intake && take_deliveries(intake);
-    if (publishing_->gathered()) publishing_->flush();
-    return more_deliveries || more;
-}
-
-/// Reading in vain costs two calls into the kernel, so a connection waits until wait() has seen something on it; but
-/// not for long, for its heartbeats are served by the way. Without a wait() before, nobody knows.
-BrokerSession::Readable BrokerSession::what_to_read() {
-    const Readable seen = std::exchange(readable_, {});
-    if (now_.steady < all_due_) return seen;
-    all_due_ = now_.steady + all_read_after;
-    return {};
-}
-
-/// A queue without a majority does not confirm, not even with a nack, and nobody says so. What became of the message is
-/// unknown: a new connection brings the delivery again, at the price of a second copy.
-void BrokerSession::require_confirms() {
-    if (blocked_) unblocked_at_ = now_.steady;
-    const auto sent = relay_->unconfirmed_since();
-    if (!sent || now_.steady - std::max(*sent, unblocked_at_) < confirms_take) return;
-    throw Error(Error::Kind::lost, "the broker has not confirmed " + std::to_string(relay_->in_flight()) +
-                                       " messages for " + core::format_duration(confirms_take) +
-                                       ": a queue without a majority of its nodes, or a disk that is far too slow");
-}
-
-/// With too much held nothing more is taken in: what the broker sends then waits in the socket.
-bool BrokerSession::take_deliveries(Events& events) {
-    for (std::size_t taken = 0; taken < deliveries_a_turn; ++taken) {
-        stopped_ = saturated();
-        if (!consuming_->drain(events, stopped_ ? 0 : 1) || stopped_) return false;
-    }
-    return true;
-}
-
-/// While the socket is full for a moment, what came in would have to be copied to be held.
-bool BrokerSession::saturated() const {
-    const bool no_room = relay_->paused() && !blocked_;
-    return no_room || relay_->held_bytes() >= settings_->prefetch.body_bytes;
-}
-
-void BrokerSession::wait(int wake_fd, core::Milliseconds time) {
-    if (stopped_ && !saturated()) time = core::Milliseconds::zero();
-    const bool room_wanted = (relay_->paused() && !blocked_) || publishing_->gathered();
-    std::array fds{
-        pollfd{saturated() ? -1 : consuming_->fd(), POLLIN, 0},
-        pollfd{publishing_->fd(), static_cast<short>(room_wanted ? POLLIN | POLLOUT : POLLIN), 0},
-        pollfd{wake_fd, POLLIN, 0},
-    };
-    if (poll(fds.data(), fds.size(), static_cast<int>(time.count())) <= 0) return;
-    readable_ = {stopped_ || fds[0].revents != 0, fds[1].revents != 0};
-}
-
-void BrokerSession::stop_consuming() {
-    leaving_ = true;
-    if (!consumer_tag_.empty()) consuming_->cancel(relay_channel, consumer_tag_);
-}
-
-void BrokerSession::close(core::Milliseconds patience) noexcept {
-    consuming_->close(patience / 2);
-    publishing_->close(patience / 2);
-}
-
-relay::PublishResult BrokerSession::publish(const core::Publication& publication) {
-    if (blocked_) return relay::PublishResult::would_block;
-    return publishing_->publish(relay_channel, publication);
-}
-
-void BrokerSession::ack(core::DeliveryTag tag, bool multiple) {
-    last_ack_ = now_.steady;
-    consuming_->ack(relay_channel, tag, multiple);
-}
-
-void BrokerSession::requeue(core::DeliveryTag tag) {
-    consuming_->nack_requeue(relay_channel, tag);
-}
-
-void BrokerSession::dead_letter(core::DeliveryTag tag) {
-    consuming_->reject(relay_channel, tag);
-}
-
-// Link's part that declares: what a session cannot do without, and what the relay asks for.
-
-namespace {
 
 relay::CheckOutcome outcome_of_check(Declarer::Result result) {
     switch (result) {
@@ -265,35 +64,106 @@ std::string why_not(const Declarer::Outcome& outcome) {
 
 }  // namespace
 
-/// Without these there is nothing to consume: a refusal ends the session.
-void BrokerSession::declare_base() {
-    const core::Topology base = core::base_topology(settings_->policy, core::features_of(version()));
-    for (const core::TopologyItem& item : base) {
-        const bool last = &item == &base.back();
-        declarer_.submit(step_for(item, settings_->declare), [this, last](const Declarer::Outcome& outcome) {
-            if (outcome.result != Declarer::Result::done) throw Error(Error::Kind::refused, why_not(outcome));
-            if (!outcome.text.empty() && !consumed_) observer_.accepted(outcome.text);
-            if (last && consumer_tag_.empty() && !leaving_) consume();
-        });
+/// Events of the connection that consumes.
+class BrokerSession::ConsumerEvents : public Events {
+  public:
+    explicit ConsumerEvents(BrokerSession& session) : session_(session) {}
+
+    void on_delivery(const core::Delivery& delivery) override { session_.relay_->on_delivery(delivery, session_.now_); }
+    void on_unreadable_delivery(core::DeliveryTag tag) override {
+        session_.relay_->on_unreadable_delivery(tag, session_.now_);
     }
+    void on_consume_ok() override {
+        if (!session_.consuming_reported_) session_.observer_.consuming();
+        session_.consuming_reported_ = true;
+        session_.base_due_ = session_.now_.steady + base_again_after;
+        session_.consume_answered_ = true;
+        session_.renew_consumer();
+    }
+    void on_consumer_cancelled() override {
+        throw Error(Error::Kind::cancelled, "the broker cancelled the consumer of the error queue '" +
+                                                session_.settings_->policy.error_queue +
+                                                "': the queue was deleted, or its node went away");
+    }
+    void on_channel_closed(const ChannelClosed& closed) override {
+        throw Error(Error::Kind::refused, "the broker closed the consuming channel: " + closed.text);
+    }
+
+  private:
+    BrokerSession& session_;
+};
+
+/// Events of the connection that publishes and declares.
+class BrokerSession::PublisherEvents : public Events {
+  public:
+    explicit PublisherEvents(BrokerSession& session) : session_(session) {}
+
+    void on_confirm(relay::PublishSeq seq, bool multiple, bool acked) override {
+        session_.relay_->on_confirm(seq, multiple, acked, session_.now_);
+    }
+    void on_returned(const Returned& returned) override {
+        session_.relay_->on_returned(returned.exchange, returned.routing_key, session_.now_);
+    }
+    void on_blocked(std::string_view reason) override {
+        session_.blocked_ = true;
+        session_.relay_->pause();
+        session_.observer_.blocked(reason);
+    }
+    void on_unblocked() override {
+        session_.blocked_ = false;
+        session_.observer_.unblocked();
+        session_.relay_->resume(session_.now_);
+    }
+    void on_channel_open(Channel channel) override { session_.declarer_.on_channel_open(channel); }
+    void on_declared(Channel channel, const QueueCounts& counts) override {
+        session_.declarer_.on_declared(channel, counts);
+    }
+    void on_channel_closed(const ChannelClosed& closed) override {
+        if (closed.channel == declare_channel) return session_.declarer_.on_channel_closed(closed);
+        if (!is_about_one_publication(closed)) {
+            throw Error(Error::Kind::refused, "the broker closed the publishing channel: " + closed.text);
+        }
+        session_.open_publishing_channel();
+        session_.relay_->on_publishing_closed(closed.code, closed.text, session_.now_);
+    }
+
+  private:
+    BrokerSession& session_;
+};
+
+BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint,
+                             BrokerSessionObserver& observer)
+    : settings_(std::move(settings)),
+      observer_(observer),
+      consuming_(Connection::open(endpoint, settings_->broker, "retryd consume")),
+      publishing_(Connection::open(endpoint, settings_->broker, "retryd publish")),
+      declarer_(*publishing_, declare_channel) {
+    consuming_->receive_large_headers();
 }
 
-/// Somebody may have deleted an exchange or a binding under us: what work queues dead-letter would be lost, and nobody
-/// would say so. Declaring what is there does nothing. The broker may also have taken our consumer away without a word
-/// (3.8.9 does, now and then, when the queue is deleted).
-void BrokerSession::declare_base_again() {
-    if (!consumed_ || leaving_ || now_.steady < base_due_) return;
-    base_due_ = now_.steady + base_again_after;
-    declare_base();
-    declarer_.submit(Declarer::CheckQueue{settings_->policy.error_queue}, [this](const Declarer::Outcome& outcome) {
-        if (leaving_ || outcome.result != Declarer::Result::done || outcome.counts.consumers > 0) return;
-        throw Error(Error::Kind::lost, "the error queue '" + settings_->policy.error_queue +
-                                           "' has no consumer any more, and the broker has not said so");
-    });
-    if (!core::has_shared_ladder(settings_->policy)) return;
-    declarer_.submit(step_for(core::return_exchange_spec(settings_->policy), settings_->declare),
-                     [](const Declarer::Outcome&) {});  // a refusal shows when it is needed
+BrokerSession::~BrokerSession() = default;
+
+core::BrokerVersion BrokerSession::version() const {
+    return publishing_->version();
 }
+
+std::array<int, 2> BrokerSession::sockets() const {
+    return {consuming_->fd(), publishing_->fd()};
+}
+
+void BrokerSession::start(relay::Relay& relay) {
+    relay_ = &relay;
+    open_publishing_channel();
+    consuming_->open_channel(relay_channel);
+    declare_base();
+}
+
+void BrokerSession::open_publishing_channel() {
+    publishing_->open_channel(relay_channel);
+    publishing_->confirm_select(relay_channel);
+}
+
+// ── Consuming ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 /// A prefetch counts for the consumers that come after it.
 void BrokerSession::consume() {
@@ -319,6 +189,148 @@ void BrokerSession::renew_consumer() {
     // Deliveries of the former consumer stay valid: their tags are the channel's.
     consuming_->cancel(relay_channel, consumer_tag_);
     consume();
+}
+
+void BrokerSession::stop_consuming() {
+    leaving_ = true;
+    if (!consumer_tag_.empty()) consuming_->cancel(relay_channel, consumer_tag_);
+}
+
+void BrokerSession::close(core::Milliseconds patience) noexcept {
+    consuming_->close(patience / 2);
+    publishing_->close(patience / 2);
+}
+
+// ── A turn of the loop ──────────────────────────────────────────────────────────────────────────────────────────
+
+bool BrokerSession::turn(const core::Now& now) {
+    now_ = now;
+    const bool more = drain();
+    require_confirms();
+    declare_base_again();
+    return more;
+}
+
+/// A connection may end because of a message. What the broker refuses for another reason, a missing
+/// permission most of all, says nothing about any message.
+bool BrokerSession::drain() {
+    try {
+        return drain_both();
+    } catch (const Error& error) {
+        if (error.provoked() || error.kind() == Error::Kind::lost || error.kind() == Error::Kind::cancelled)
+            relay_->on_connection_lost(error.provoked());
+        throw;
+    }
+}
+
+bool BrokerSession::drain_both() {
+    PublisherEvents publisher(*this);
+    ConsumerEvents consumer(*this);
+    const Readable readable = take_readable();
+    const bool more = readable.publishing && publishing_->drain(publisher, deliveries_a_turn);
+    if (relay_->paused() && !blocked_ && publishing_->flush()) relay_->resume(now_);
+    const bool more_deliveries = readable.consuming && drain_deliveries(consumer);
+    if (publishing_->gathered()) publishing_->flush();
+    return more_deliveries || more;
+}
+
+/// Reading in vain costs two calls into the kernel, so a connection is read only if wait() has seen something on it;
+/// but at least every 200 ms, for that serves its heartbeats. Without a wait() before, nobody knows.
+BrokerSession::Readable BrokerSession::take_readable() {
+    const Readable seen = std::exchange(readable_, {});
+    if (now_.steady < read_all_due_) return seen;
+    read_all_due_ = now_.steady + read_all_after;
+    return {};
+}
+
+/// While too many deliveries are paused nothing more is read: what the broker sends then waits in the socket.
+bool BrokerSession::drain_deliveries(Events& events) {
+    for (std::size_t taken = 0; taken < deliveries_a_turn; ++taken) {
+        reading_stopped_ = saturated();
+        if (!consuming_->drain(events, reading_stopped_ ? 0 : 1) || reading_stopped_) return false;
+    }
+    return true;
+}
+
+/// While the publishing socket is full for a moment, too: what came in would have to be copied to wait.
+bool BrokerSession::saturated() const {
+    const bool no_room = relay_->paused() && !blocked_;
+    return no_room || relay_->paused_bytes() >= settings_->prefetch.body_bytes;
+}
+
+/// A queue without a majority does not confirm, not even with a nack, and nobody says so. What became of the message is
+/// unknown: a new connection brings the delivery again, at the price of a second copy.
+void BrokerSession::require_confirms() {
+    if (blocked_) unblocked_at_ = now_.steady;
+    const auto sent = relay_->unconfirmed_since();
+    if (!sent || now_.steady - std::max(*sent, unblocked_at_) < confirm_timeout) return;
+    throw Error(Error::Kind::lost, "the broker has not confirmed " + std::to_string(relay_->in_flight()) +
+                                       " messages for " + core::format_duration(confirm_timeout) +
+                                       ": a queue without a majority of its nodes, or a disk that is far too slow");
+}
+
+void BrokerSession::wait(int wake_fd, core::Milliseconds time) {
+    if (reading_stopped_ && !saturated()) time = core::Milliseconds::zero();
+    const bool room_wanted = (relay_->paused() && !blocked_) || publishing_->gathered();
+    std::array fds{
+        pollfd{saturated() ? -1 : consuming_->fd(), POLLIN, 0},
+        pollfd{publishing_->fd(), static_cast<short>(room_wanted ? POLLIN | POLLOUT : POLLIN), 0},
+        pollfd{wake_fd, POLLIN, 0},
+    };
+    if (poll(fds.data(), fds.size(), static_cast<int>(time.count())) <= 0) return;
+    readable_ = {reading_stopped_ || fds[0].revents != 0, fds[1].revents != 0};
+}
+
+// ── What a session cannot do without ────────────────────────────────────────────────────────────────────────────
+
+/// Without these there is nothing to consume: a refusal ends the session.
+void BrokerSession::declare_base() {
+    const core::Topology base = core::base_topology(settings_->policy, core::features_of(version()));
+    for (const core::TopologyItem& item : base) {
+        const bool last = &item == &base.back();
+        declarer_.submit(step_for(item, settings_->declare), [this, last](const Declarer::Outcome& outcome) {
+            if (outcome.result != Declarer::Result::done) throw Error(Error::Kind::refused, why_not(outcome));
+            if (!outcome.text.empty() && !consuming_reported_) observer_.accepted(outcome.text);
+            if (last && consumer_tag_.empty() && !leaving_) consume();
+        });
+    }
+}
+
+/// Somebody may have deleted an exchange or a binding under us: what work queues dead-letter would be lost, and nobody
+/// would say so. Declaring what is there does nothing. The broker may also have taken our consumer away without a word
+/// (3.8.9 does, now and then, when the queue is deleted).
+void BrokerSession::declare_base_again() {
+    if (!consuming_reported_ || leaving_ || now_.steady < base_due_) return;
+    base_due_ = now_.steady + base_again_after;
+    declare_base();
+    declarer_.submit(Declarer::CheckQueue{settings_->policy.error_queue}, [this](const Declarer::Outcome& outcome) {
+        if (leaving_ || outcome.result != Declarer::Result::done || outcome.counts.consumers > 0) return;
+        throw Error(Error::Kind::lost, "the error queue '" + settings_->policy.error_queue +
+                                           "' has no consumer any more, and the broker has not said so");
+    });
+    if (!core::has_shared_ladder(settings_->policy)) return;
+    declarer_.submit(step_for(core::return_exchange_spec(settings_->policy), settings_->declare),
+                     [](const Declarer::Outcome&) {});  // a refusal shows when it is needed
+}
+
+// ── The commands of the relay ───────────────────────────────────────────────────────────────────────────────────
+
+relay::PublishResult BrokerSession::publish(const core::Publication& publication) {
+    if (blocked_) return relay::PublishResult::would_block;
+    return publishing_->publish(relay_channel, publication);
+}
+
+void BrokerSession::ack(core::DeliveryTag tag, bool multiple) {
+    last_ack_ = now_.steady;
+    consuming_->ack(relay_channel, tag, multiple);
+}
+
+void BrokerSession::requeue(core::DeliveryTag tag) {
+    consuming_->nack_requeue(relay_channel, tag);
+}
+
+void BrokerSession::dead_letter(core::DeliveryTag tag) {
+    consuming_->reject(relay_channel, tag);
 }
 
 void BrokerSession::declare(std::string_view key, const core::Topology& topology) {
@@ -355,15 +367,5 @@ void BrokerSession::bind_home(std::string_view queue) {
                          declarer_.submit(binding, answer);
                      });
 }
-
-core::BrokerVersion BrokerSession::version() const {
-    return publishing_->version();
-}
-
-std::array<int, 2> BrokerSession::sockets() const {
-    return {consuming_->fd(), publishing_->fd()};
-}
-
-BrokerSession::~BrokerSession() = default;
 
 }  // namespace retryd::amqp

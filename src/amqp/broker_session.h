@@ -6,8 +6,7 @@
 #pragma once
 
 #include <array>
-#include <cstddef>
-#include <functional>
+#include <cstdint>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -15,6 +14,7 @@
 #include "amqp/declarer.h"
 #include "amqp/events.h"
 #include "config/settings.h"
+#include "core/broker_features.h"
 #include "core/time.h"
 #include "relay/broker.h"
 #include "relay/relay.h"
@@ -54,7 +54,8 @@ class BrokerSession : public relay::Broker {
     /// Goes on with other settings of the same connection, error queue and catch-all: consumes anew where that shows.
     void adopt(std::shared_ptr<const config::Settings> settings);
 
-    /// Takes in what is there, without waiting. True if there may be more already.
+    /// Hands to the relay what is there, without waiting, and sends what it publishes. True if there may be more
+    /// already.
     bool turn(const core::Now& now);
 
     /// Waits until a connection or `wake_fd` (none: -1) has something, or the time is over.
@@ -84,12 +85,8 @@ class BrokerSession : public relay::Broker {
     static constexpr Channel relay_channel = 1;    // deliveries on the one connection, publications on the other
     static constexpr Channel declare_channel = 2;  // apart: a refused declare closes its channel
 
-    static constexpr core::Milliseconds base_again_after{60'000};
-
-    class ConsumerSide;
-    class PublisherSide;
-    friend class ConsumerSide;
-    friend class PublisherSide;
+    class ConsumerEvents;
+    class PublisherEvents;
 
     /// What is being declared under one key, item after item.
     struct Declaration {
@@ -100,22 +97,24 @@ class BrokerSession : public relay::Broker {
 
     /// The connections that may have something to read.
     struct Readable {
-        bool intake = true;
-        bool outlet = true;
+        bool consuming = true;
+        bool publishing = true;
     };
+
+    void open_publishing_channel();
+    void consume();
+    void renew_consumer();
+
+    bool drain();
+    bool drain_both();
+    Readable take_readable();
+    bool drain_deliveries(Events& events);
+    bool saturated() const;
+    void require_confirms();
 
     void declare_base();
     void declare_base_again();
     void declare_next(const std::shared_ptr<Declaration>& declaration);
-    void consume();
-    void renew_consumer();
-    void open_publishing_channel();
-    bool exchange_events_or_tell();
-    bool exchange_events();
-    Readable what_to_read();
-    void require_confirms();
-    bool take_deliveries(Events& events);
-    bool saturated() const;
 
     std::shared_ptr<const config::Settings> settings_;
     BrokerSessionObserver& observer_;
@@ -125,17 +124,17 @@ class BrokerSession : public relay::Broker {
     relay::Relay* relay_ = nullptr;
     std::string consumer_tag_;
     std::uint16_t consumer_prefetch_ = 0;
-    bool consume_answered_ = false;  // the broker knows that consumer
-    bool leaving_ = false;           // nothing is consumed any more
-    bool consumed_ = false;          // the operator knows that messages are taken
+    bool consume_answered_ = false;    // the broker knows that consumer
+    bool consuming_reported_ = false;  // the operator knows that messages are consumed
+    bool leaving_ = false;             // nothing is consumed any more
     core::Now now_{};
     core::SteadyTime last_ack_{};
     core::SteadyTime base_due_{};
     bool blocked_ = false;
     core::SteadyTime unblocked_at_{};
-    bool stopped_ = false;        // taking deliveries: there may be some that no poll() tells of
-    Readable readable_;           // as the last wait() has seen it
-    core::SteadyTime all_due_{};  // then both are read, whatever it has seen
+    bool reading_stopped_ = false;     // there may be deliveries that no poll() tells of
+    Readable readable_;                // as the last wait() has seen it
+    core::SteadyTime read_all_due_{};  // then both are read, whatever it has seen
 };
 
 }  // namespace retryd::amqp

@@ -4,12 +4,12 @@
 #include <cstdint>
 
 namespace retryd::amqp {
-
 namespace {
 
-class Reader {
+/// From rabbitmq-c's structures.
+class TableReader {
   public:
-    explicit Reader(Arena& arena) : arena_(arena) {}
+    explicit TableReader(Arena& arena) : arena_(arena) {}
 
     bool read(const amqp_table_t& from, int level, core::Table& to) {
         if (level > deepest_level) return false;
@@ -86,9 +86,10 @@ class Reader {
     Arena& arena_;
 };
 
-class Writer {
+/// To rabbitmq-c's structures.
+class TableWriter {
   public:
-    explicit Writer(Arena& arena) : arena_(arena) {}
+    explicit TableWriter(Arena& arena) : arena_(arena) {}
 
     amqp_table_t write(const core::Table& from) {
         auto* const entries = arena_.make<amqp_table_entry_t>(from.size());
@@ -167,22 +168,8 @@ class Writer {
     Arena& arena_;
 };
 
-}  // namespace
-
-std::optional<core::Table> read_table(const amqp_table_t& table, Arena& arena) {
-    core::Table read;
-    if (!Reader(arena).read(table, 1, read)) return std::nullopt;
-    return read;
-}
-
-amqp_table_t write_table(const core::Table& table, Arena& arena) {
-    return Writer(arena).write(table);
-}
-
-// The properties' half of tables.h. Which of them a message has stands in a bit mask; the fields of those it does not
-// have hold garbage after a decode, since rabbitmq-c reuses memory.
-
-namespace {
+// Which properties a message has stands in a bit mask; the fields of those it does not have hold garbage after a
+// decode, since rabbitmq-c reuses memory.
 
 struct Text {
     amqp_flags_t flag;
@@ -213,6 +200,12 @@ constexpr amqp_flags_t timestamp_flag = AMQP_BASIC_TIMESTAMP_FLAG;
 
 }  // namespace
 
+std::optional<core::Table> read_table(const amqp_table_t& table, Arena& arena) {
+    core::Table read;
+    if (!TableReader(arena).read(table, 1, read)) return std::nullopt;
+    return read;
+}
+
 std::optional<core::Properties> read_properties(const amqp_basic_properties_t& properties, Arena& arena) {
     core::Properties to;
     for (const Text& text : texts) {
@@ -226,6 +219,10 @@ std::optional<core::Properties> read_properties(const amqp_basic_properties_t& p
     if ((properties._flags & priority_flag) != 0) to.priority = properties.priority;
     if ((properties._flags & timestamp_flag) != 0) to.timestamp = properties.timestamp;
     return to;
+}
+
+amqp_table_t write_table(const core::Table& table, Arena& arena) {
+    return TableWriter(arena).write(table);
 }
 
 amqp_basic_properties_t write_properties(const core::Properties& properties, Arena& arena) {

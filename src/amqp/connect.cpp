@@ -8,28 +8,71 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <memory>
+#include <new>
 
-#include "amqp/connection.h"
-#include "amqp/decode_stack.h"
 #include "amqp/error.h"
+#include "amqp/rabbitmq.h"
 #include "amqp/tls/socket.h"
 #include "config/addresses.h"
 
 namespace retryd::amqp {
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr int any_channel_max = 0;
+constexpr int frame_max = 131072;  // RabbitMQ's default
+constexpr int patience_ms = 1000;
 
 timeval until(Clock::time_point deadline) {
     using std::chrono::microseconds;
     const auto left = std::max(std::chrono::duration_cast<microseconds>(deadline - Clock::now()), microseconds{1});
     return {left.count() / 1'000'000, left.count() % 1'000'000};
+}
+
+/// host:port, as errors name it.
+std::string peer_of(const config::Endpoint& endpoint) {
+    return config::host_and_port(endpoint.host, endpoint.port);
+}
+
+// ── The socket ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+/// errno of a connection attempt; 0 if it succeeds, or is still undecided after a second.
+int try_address(const addrinfo& address) {
+    const int fd = socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, address.ai_protocol);
+    if (fd < 0) return errno;
+    int cause = connect(fd, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
+    if (cause == EINPROGRESS) {
+        pollfd waiting{fd, POLLOUT, 0};
+        cause = 0;
+        socklen_t size = sizeof(cause);
+        if (poll(&waiting, 1, patience_ms) > 0) getsockopt(fd, SOL_SOCKET, SO_ERROR, &cause, &size);
+    }
+    close(fd);
+    return cause;
+}
+
+/// Why a TCP connection does not come about, found by trying: "Connection refused", "Name or service not known".
+/// rabbitmq-c only says that there was a socket error. Empty if it does come about now.
+std::string why_unreachable(const std::string& host, std::uint16_t port) {
+    addrinfo wanted{};
+    wanted.ai_socktype = SOCK_STREAM;
+    addrinfo* found = nullptr;
+    const int failure = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found);
+    if (failure != 0) return gai_strerror(failure);
+    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, &freeaddrinfo);
+    int cause = 0;
+    for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
+        cause = try_address(*address);
+        if (cause == 0) return {};
+    }
+    return std::strerror(cause);
 }
 
 std::string explain(int status, const config::Endpoint& endpoint, core::Milliseconds timeout) {
@@ -41,8 +84,8 @@ std::string explain(int status, const config::Endpoint& endpoint, core::Millisec
     return amqp_error_string2(status);
 }
 
-[[noreturn]] void fail(int status, amqp_socket_t* socket, const config::Endpoint& endpoint,
-                       const config::Broker& settings) {
+[[noreturn]] void fail_to_connect(int status, amqp_socket_t* socket, const config::Endpoint& endpoint,
+                                  const config::Broker& settings) {
     const std::string beginning = "cannot connect to the broker at " + peer_of(endpoint) + ": ";
     if (endpoint.tls && status != AMQP_STATUS_SOCKET_ERROR) {
         const auto reason = explain_tls(socket, status, endpoint.host, settings.tls);
@@ -58,41 +101,7 @@ void set_patience(int fd, std::chrono::seconds heartbeat) {
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof(milliseconds));
 }
 
-}  // namespace
-
-std::string peer_of(const config::Endpoint& endpoint) {
-    return config::host_and_port(endpoint.host, endpoint.port);
-}
-
-State connect(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name) {
-    State state(amqp_new_connection());
-    if (!state) throw std::bad_alloc();
-    const auto deadline = Clock::now() + settings.connect_timeout;
-    amqp_socket_t* const socket =
-        endpoint.tls ? new_tls_socket(state.get(), endpoint.host, settings.tls) : amqp_tcp_socket_new(state.get());
-    if (socket == nullptr) throw std::bad_alloc();
-
-    const timeval patience = until(deadline);
-    const int status = amqp_socket_open_noblock(socket, endpoint.host.c_str(), endpoint.port, &patience);
-    if (status != AMQP_STATUS_OK) fail(status, socket, endpoint, settings);
-    const timeval rest = until(deadline);
-    amqp_set_handshake_timeout(state.get(), &rest);
-    log_in(state.get(), endpoint, settings, name);
-    set_patience(amqp_get_sockfd(state.get()), std::chrono::seconds(amqp_get_heartbeat(state.get())));
-    return state;
-}
-
-std::unique_ptr<Connection> Connection::open(const config::Endpoint& endpoint, const config::Broker& settings,
-                                             const std::string& name) {
-    provide_decode_stack();
-    return std::make_unique<Connection>(connect(endpoint, settings, name), peer_of(endpoint),
-                                        endpoint.tls ? Socket::secured : Socket::plain);
-}
-
-namespace {
-
-constexpr int any_channel_max = 0;
-constexpr int frame_max = 131072;  // RabbitMQ's default
+// ── The login: who we are, what we can do, and what a refusal means ─────────────────────────────────────────────
 
 amqp_table_entry_t text_entry(std::string_view key, std::string_view value) {
     amqp_table_entry_t entry{};
@@ -151,8 +160,8 @@ std::string not_offered(bool external) {
            "EXTERNAL among the broker's auth_mechanisms, and ssl_options.verify = verify_peer";
 }
 
-[[noreturn]] void fail(amqp_connection_state_t state, const config::Endpoint& endpoint, const config::Broker& settings,
-                       int status) {
+[[noreturn]] void fail_to_log_in(amqp_connection_state_t state, const config::Endpoint& endpoint,
+                                 const config::Broker& settings, int status) {
     const std::string beginning = "cannot log in to the broker at " + peer_of(endpoint) + ": ";
     if (status == AMQP_STATUS_BROKER_UNSUPPORTED_SASL_METHOD) {
         throw Error(Error::Kind::refused_login, beginning + not_offered(is_external(settings)));
@@ -184,8 +193,7 @@ amqp_rpc_reply_t log_in_as(amqp_connection_state_t state, const config::Endpoint
                                       AMQP_SASL_METHOD_PLAIN, endpoint.username.c_str(), endpoint.password.c_str());
 }
 
-}  // namespace
-
+/// On a connected socket, within the handshake timeout. Throws Error: refused_login, insecure or unreachable.
 void log_in(amqp_connection_state_t state, const config::Endpoint& endpoint, const config::Broker& settings,
             const std::string& name) {
     // Without consumer_cancel_notify a deleted error queue stops deliveries without a word; without
@@ -200,45 +208,31 @@ void log_in(amqp_connection_state_t state, const config::Endpoint& endpoint, con
                           text_entry("version", RETRYD_VERSION), text_entry("information", ""), capability_entry};
     const amqp_rpc_reply_t reply = log_in_as(state, endpoint, settings, table_of(properties));
     if (reply.reply_type == AMQP_RESPONSE_NORMAL) return;
-    if (reply.reply_type != AMQP_RESPONSE_SERVER_EXCEPTION) fail(state, endpoint, settings, reply.library_error);
-    if (reply.reply.id != AMQP_CONNECTION_CLOSE_METHOD) fail(state, endpoint, settings, AMQP_STATUS_WRONG_METHOD);
+    if (reply.reply_type != AMQP_RESPONSE_SERVER_EXCEPTION)
+        fail_to_log_in(state, endpoint, settings, reply.library_error);
+    if (reply.reply.id != AMQP_CONNECTION_CLOSE_METHOD)
+        fail_to_log_in(state, endpoint, settings, AMQP_STATUS_WRONG_METHOD);
     refuse(state, endpoint, settings, *static_cast<const amqp_connection_close_t*>(reply.reply.decoded));
-}
-
-namespace {
-
-constexpr int patience_ms = 1000;
-
-/// errno of a connection attempt; 0 if it succeeds, or is still undecided after a second.
-int try_address(const addrinfo& address) {
-    const int fd = socket(address.ai_family, address.ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, address.ai_protocol);
-    if (fd < 0) return errno;
-    int cause = connect(fd, address.ai_addr, address.ai_addrlen) == 0 ? 0 : errno;
-    if (cause == EINPROGRESS) {
-        pollfd waiting{fd, POLLOUT, 0};
-        cause = 0;
-        socklen_t size = sizeof(cause);
-        if (poll(&waiting, 1, patience_ms) > 0) getsockopt(fd, SOL_SOCKET, SO_ERROR, &cause, &size);
-    }
-    close(fd);
-    return cause;
 }
 
 }  // namespace
 
-std::string why_unreachable(const std::string& host, std::uint16_t port) {
-    addrinfo wanted{};
-    wanted.ai_socktype = SOCK_STREAM;
-    addrinfo* found = nullptr;
-    const int failure = getaddrinfo(host.c_str(), std::to_string(port).c_str(), &wanted, &found);
-    if (failure != 0) return gai_strerror(failure);
-    const std::unique_ptr<addrinfo, decltype(&freeaddrinfo)> addresses(found, &freeaddrinfo);
-    int cause = 0;
-    for (const addrinfo* address = found; address != nullptr; address = address->ai_next) {
-        cause = try_address(*address);
-        if (cause == 0) return {};
-    }
-    return std::strerror(cause);
+State connect(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name) {
+    State state(amqp_new_connection());
+    if (!state) throw std::bad_alloc();
+    const auto deadline = Clock::now() + settings.connect_timeout;
+    amqp_socket_t* const socket =
+        endpoint.tls ? new_tls_socket(state.get(), endpoint.host, settings.tls) : amqp_tcp_socket_new(state.get());
+    if (socket == nullptr) throw std::bad_alloc();
+
+    const timeval patience = until(deadline);
+    const int status = amqp_socket_open_noblock(socket, endpoint.host.c_str(), endpoint.port, &patience);
+    if (status != AMQP_STATUS_OK) fail_to_connect(status, socket, endpoint, settings);
+    const timeval rest = until(deadline);
+    amqp_set_handshake_timeout(state.get(), &rest);
+    log_in(state.get(), endpoint, settings, name);
+    set_patience(amqp_get_sockfd(state.get()), std::chrono::seconds(amqp_get_heartbeat(state.get())));
+    return state;
 }
 
 }  // namespace retryd::amqp

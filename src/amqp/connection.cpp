@@ -1,18 +1,27 @@
 #include "amqp/connection.h"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
-#include <vector>
 
-#include "amqp/arena.h"
-#include "amqp/codec.h"
-#include "amqp/error.h"
+#include "amqp/connect.h"
+#include "amqp/decode_stack.h"
+#include "config/addresses.h"
 
 namespace retryd::amqp {
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+constexpr std::size_t frame_overhead = 8;    // type, channel, size; end
+constexpr std::size_t header_overhead = 12;  // class, weight, body size
+/// So much goes out between two looks at whether the socket has room; small against its buffer.
+constexpr std::size_t bytes_between_looks = std::size_t{64} * 1024;
+/// A body beyond this is sent from where it lies: one more call into the kernel costs less than a copy.
+constexpr std::size_t largest_copy = std::size_t{16} * 1024;
+
+constexpr amqp_boolean_t mandatory = 1;
+constexpr amqp_boolean_t immediate = 0;
 
 core::BrokerVersion version_of(amqp_connection_state_t state) {
     Arena arena;
@@ -21,86 +30,6 @@ core::BrokerVersion version_of(amqp_connection_state_t state) {
     const auto text = core::text_of(core::find(*properties, "version"));
     return core::parse_version(text.value_or("")).value_or(core::BrokerVersion{});
 }
-
-}  // namespace
-
-Connection::Connection(State state, std::string peer, Socket socket)
-    : socket_(std::move(state), std::move(peer), socket),
-      dispatcher_(socket_),
-      publisher_(socket_),
-      version_(version_of(socket_.state())) {}
-
-bool Connection::drain(Events& events, std::size_t limit) {
-    if (gathered()) flush();
-    return dispatcher_.drain(events, limit);
-}
-
-void Connection::open_channel(Channel channel) {
-    socket_.send(channel, AMQP_CHANNEL_OPEN_METHOD, amqp_channel_open_t{});
-}
-
-void Connection::confirm_select(Channel channel) {
-    socket_.send(channel, AMQP_CONFIRM_SELECT_METHOD, amqp_confirm_select_t{});
-}
-
-void Connection::qos(Channel channel, std::uint16_t prefetch) {
-    socket_.send(channel, AMQP_BASIC_QOS_METHOD, amqp_basic_qos_t{0, prefetch, 0});
-}
-
-void Connection::consume(Channel channel, const std::string& queue, const std::string& consumer_tag) {
-    amqp_basic_consume_t method{};
-    method.queue = bytes_of(queue);
-    method.consumer_tag = bytes_of(consumer_tag);
-    socket_.send(channel, AMQP_BASIC_CONSUME_METHOD, method);
-}
-
-void Connection::consume_without_acks(Channel channel, const std::string& queue, const std::string& consumer_tag) {
-    amqp_basic_consume_t method{};
-    method.queue = bytes_of(queue);
-    method.consumer_tag = bytes_of(consumer_tag);
-    method.no_ack = 1;
-    socket_.send(channel, AMQP_BASIC_CONSUME_METHOD, method);
-}
-
-void Connection::close_channel(Channel channel) {
-    socket_.send(channel, AMQP_CHANNEL_CLOSE_METHOD, amqp_channel_close_t{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0});
-}
-
-void Connection::cancel(Channel channel, const std::string& consumer_tag) {
-    socket_.send(channel, AMQP_BASIC_CANCEL_METHOD, amqp_basic_cancel_t{bytes_of(consumer_tag), 0});
-}
-
-void Connection::ack(Channel channel, core::DeliveryTag tag, bool multiple) {
-    socket_.send(channel, AMQP_BASIC_ACK_METHOD, amqp_basic_ack_t{tag, multiple ? 1 : 0});
-}
-
-void Connection::nack_requeue(Channel channel, core::DeliveryTag tag) {
-    socket_.send(channel, AMQP_BASIC_NACK_METHOD, amqp_basic_nack_t{tag, 0, 1});
-}
-
-void Connection::reject(Channel channel, core::DeliveryTag tag) {
-    socket_.send(channel, AMQP_BASIC_REJECT_METHOD, amqp_basic_reject_t{tag, 0});
-}
-
-void Connection::close(core::Milliseconds patience) noexcept {
-    amqp_connection_state_t state = socket_.state();
-    amqp_connection_close_t close{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0};
-    if (fd() < 0 || !socket_.writable()) return;
-    if (amqp_send_method(state, 0, AMQP_CONNECTION_CLOSE_METHOD, &close) != AMQP_STATUS_OK) return;
-    const auto deadline = Clock::now() + patience;
-    for (auto now = Clock::now(); now < deadline; now = Clock::now()) {
-        const auto left = std::chrono::duration_cast<std::chrono::microseconds>(deadline - now);
-        const timeval timeout{left.count() / 1'000'000, left.count() % 1'000'000};
-        amqp_frame_t frame{};
-        if (amqp_simple_wait_frame_noblock(state, &frame, &timeout) != AMQP_STATUS_OK) return;
-        if (frame.frame_type == AMQP_FRAME_METHOD && frame.payload.method.id == AMQP_CONNECTION_CLOSE_OK_METHOD) return;
-        amqp_maybe_release_buffers(state);
-    }
-}
-
-// The part of Connection that declares, looks and deletes.
-
-namespace {
 
 using Entries = std::vector<amqp_table_entry_t>;
 
@@ -130,6 +59,141 @@ amqp_table_t table_of(Entries& entries) {
 }
 
 }  // namespace
+
+std::unique_ptr<Connection> Connection::open(const config::Endpoint& endpoint, const config::Broker& settings,
+                                             const std::string& name) {
+    provide_decode_stack();
+    return std::make_unique<Connection>(connect(endpoint, settings, name),
+                                        config::host_and_port(endpoint.host, endpoint.port),
+                                        endpoint.tls ? Socket::secured : Socket::plain);
+}
+
+Connection::Connection(State state, std::string peer, Socket socket)
+    : socket_(std::move(state), std::move(peer), socket), dispatcher_(socket_), version_(version_of(socket_.state())) {
+    if (!socket_.plain()) header_room_.resize(socket_.frame_max() - frame_overhead - header_overhead);
+}
+
+// ── Receiving ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+bool Connection::drain(Events& events, std::size_t limit) {
+    if (gathered()) flush();
+    return dispatcher_.drain(events, limit);
+}
+
+void Connection::qos(Channel channel, std::uint16_t prefetch) {
+    socket_.send(channel, AMQP_BASIC_QOS_METHOD, amqp_basic_qos_t{0, prefetch, 0});
+}
+
+void Connection::consume(Channel channel, const std::string& queue, const std::string& consumer_tag) {
+    amqp_basic_consume_t method{};
+    method.queue = bytes_of(queue);
+    method.consumer_tag = bytes_of(consumer_tag);
+    socket_.send(channel, AMQP_BASIC_CONSUME_METHOD, method);
+}
+
+void Connection::consume_without_acks(Channel channel, const std::string& queue, const std::string& consumer_tag) {
+    amqp_basic_consume_t method{};
+    method.queue = bytes_of(queue);
+    method.consumer_tag = bytes_of(consumer_tag);
+    method.no_ack = 1;
+    socket_.send(channel, AMQP_BASIC_CONSUME_METHOD, method);
+}
+
+void Connection::cancel(Channel channel, const std::string& consumer_tag) {
+    socket_.send(channel, AMQP_BASIC_CANCEL_METHOD, amqp_basic_cancel_t{bytes_of(consumer_tag), 0});
+}
+
+void Connection::ack(Channel channel, core::DeliveryTag tag, bool multiple) {
+    socket_.send(channel, AMQP_BASIC_ACK_METHOD, amqp_basic_ack_t{tag, multiple ? 1 : 0});
+}
+
+void Connection::nack_requeue(Channel channel, core::DeliveryTag tag) {
+    socket_.send(channel, AMQP_BASIC_NACK_METHOD, amqp_basic_nack_t{tag, 0, 1});
+}
+
+void Connection::reject(Channel channel, core::DeliveryTag tag) {
+    socket_.send(channel, AMQP_BASIC_REJECT_METHOD, amqp_basic_reject_t{tag, 0});
+}
+
+// ── Publishing ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+void Connection::confirm_select(Channel channel) {
+    socket_.send(channel, AMQP_CONFIRM_SELECT_METHOD, amqp_confirm_select_t{});
+}
+
+relay::PublishResult Connection::publish(Channel channel, const core::Publication& publication) {
+    if (unlooked_ >= bytes_between_looks && !flush()) return relay::PublishResult::would_block;
+    socket_.require_signs_of_life();
+    arena_.reset();
+    const amqp_basic_properties_t properties = write_properties(publication.message.properties, arena_);
+    const bool fitted =
+        socket_.plain() ? gather(channel, publication, properties) : send(channel, publication, properties);
+    return fitted ? relay::PublishResult::sent : relay::PublishResult::header_too_large;
+}
+
+bool Connection::gather(Channel channel, const core::Publication& publication,
+                        const amqp_basic_properties_t& properties) {
+    FrameBuffer& frames = socket_.unsent();
+    const std::size_t before = frames.size();
+    amqp_basic_publish_t method{0, bytes_of(publication.exchange), bytes_of(publication.routing_key), mandatory,
+                                immediate};
+    socket_.require(frames.add_method(channel, AMQP_BASIC_PUBLISH_METHOD, &method));
+    const std::string_view body = publication.message.body;
+    if (!frames.add_header(channel, properties, body.size())) {
+        frames.cut(before);
+        return false;
+    }
+    unlooked_ += frames.size() - before + body.size();
+    gather_body(channel, body);
+    return true;
+}
+
+void Connection::gather_body(Channel channel, std::string_view body) {
+    FrameBuffer& frames = socket_.unsent();
+    const bool copied = body.size() <= largest_copy;
+    for (; !body.empty(); body.remove_prefix(std::min(body.size(), frames.largest_fragment()))) {
+        const std::string_view fragment = body.substr(0, frames.largest_fragment());
+        if (copied) {
+            frames.add_body(channel, fragment);
+        } else {
+            frames.open_body(channel, fragment.size());
+            socket_.flush_with(fragment, FrameBuffer::frame_end);
+        }
+    }
+}
+
+bool Connection::send(Channel channel, const core::Publication& publication,
+                      const amqp_basic_properties_t& properties) {
+    const std::string_view body = publication.message.body;
+    if (!fits(properties, header_room_)) return false;
+    socket_.require(amqp_basic_publish(socket_.state(), channel, bytes_of(publication.exchange),
+                                       bytes_of(publication.routing_key), mandatory, immediate, &properties,
+                                       bytes_of(body)));
+    // rabbitmq-c marks a body frame that is exactly full with MSG_MORE even when it is the last one, and the kernel
+    // then holds the end of it back for 200 ms, waiting for more. A heartbeat is more.
+    if (!body.empty() && body.size() % (socket_.frame_max() - frame_overhead) == 0) socket_.send_heartbeat();
+    unlooked_ += body.size();
+    return true;
+}
+
+bool Connection::flush() {
+    if (unlooked_ >= bytes_between_looks) {
+        if (!socket_.writable()) return false;
+        unlooked_ = 0;
+    }
+    socket_.flush();
+    return true;
+}
+
+// ── Channels, exchanges, queues ─────────────────────────────────────────────────────────────────────────────────
+
+void Connection::open_channel(Channel channel) {
+    socket_.send(channel, AMQP_CHANNEL_OPEN_METHOD, amqp_channel_open_t{});
+}
+
+void Connection::close_channel(Channel channel) {
+    socket_.send(channel, AMQP_CHANNEL_CLOSE_METHOD, amqp_channel_close_t{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0});
+}
 
 void Connection::declare_exchange(Channel channel, const core::ExchangeSpec& exchange) {
     Entries entries = entries_of(exchange.arguments);
@@ -197,6 +261,22 @@ void Connection::delete_queue(Channel channel, const std::string& queue, bool on
     method.if_unused = only_if_idle ? 1 : 0;
     method.if_empty = only_if_idle ? 1 : 0;
     socket_.send(channel, AMQP_QUEUE_DELETE_METHOD, method);
+}
+
+void Connection::close(core::Milliseconds patience) noexcept {
+    amqp_connection_state_t state = socket_.state();
+    amqp_connection_close_t close{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0};
+    if (fd() < 0 || !socket_.writable()) return;
+    if (amqp_send_method(state, 0, AMQP_CONNECTION_CLOSE_METHOD, &close) != AMQP_STATUS_OK) return;
+    const auto deadline = Clock::now() + patience;
+    for (auto now = Clock::now(); now < deadline; now = Clock::now()) {
+        const auto left = std::chrono::duration_cast<std::chrono::microseconds>(deadline - now);
+        const timeval timeout{left.count() / 1'000'000, left.count() % 1'000'000};
+        amqp_frame_t frame{};
+        if (amqp_simple_wait_frame_noblock(state, &frame, &timeout) != AMQP_STATUS_OK) return;
+        if (frame.frame_type == AMQP_FRAME_METHOD && frame.payload.method.id == AMQP_CONNECTION_CLOSE_OK_METHOD) return;
+        amqp_maybe_release_buffers(state);
+    }
 }
 
 }  // namespace retryd::amqp

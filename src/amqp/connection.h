@@ -4,44 +4,51 @@
 // them): frames are taken with a zero timeout and become calls on Events; methods are sent and their answers arrive as
 // frames.
 //
-// Publications are gathered and sent together: a call into the kernel for each would be most of what a message costs.
+// On a plain socket publications are gathered as frames and sent together: a call into the kernel for each would be
+// most of what a message costs. On one with TLS rabbitmq-c sends each at once: only it can write there.
 //
 // A send waits while the socket is full, at most twice the heartbeat (60 s without heartbeats): then the connection
 // counts as lost. Another thread can end the wait sooner with shutdown() on fd().
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <vector>
 
+#include "amqp/codec.h"
 #include "amqp/events.h"
 #include "amqp/frame_socket.h"
 #include "amqp/receive.h"
-#include "amqp/send.h"
 #include "amqp/topology_commands.h"
 #include "config/settings.h"
 #include "core/broker_features.h"
 #include "core/compose.h"
 #include "core/time.h"
 #include "core/topology.h"
+#include "relay/broker.h"
 
 namespace retryd::amqp {
 
-/// One connection. Every call may throw Error when the connection is lost; afterwards only destruction is allowed.
+/// Every call may throw Error when the connection is lost; afterwards only destruction is allowed.
 class Connection : public TopologyCommands {
   public:
-    /// Over a connection that is logged in; open() makes one.
-    Connection(State state, std::string peer, Socket socket = Socket::secured);
-
     /// Resolves, connects, TLS-verifies and logs in within the connect timeout. Announces consumer_cancel_notify,
     /// connection.blocked, basic.nack and publisher_confirms, and `name` as its connection_name.
     static std::unique_ptr<Connection> open(const config::Endpoint& endpoint, const config::Broker& settings,
                                             const std::string& name);
 
+    /// Over a connection that is logged in; open() makes one.
+    Connection(State state, std::string peer, Socket socket = Socket::secured);
+
     /// The broker's version from connection.start; 0.0.0 where it does not say.
     core::BrokerVersion version() const { return version_; }
     /// For poll(): readable means that drain() has something to do.
     int fd() const { return socket_.fd(); }
+
+    // ── Receiving ──
 
     /// Handles at most `limit` whole messages and any other frames among them, without waiting, and serves heartbeats
     /// both ways; with a limit of 0 it reads nothing and only keeps our own heartbeats coming. To be called at least
@@ -52,33 +59,35 @@ class Connection : public TopologyCommands {
     /// however large dead-lettering has made them, and one that is not taken in ends the connection.
     void receive_large_headers() { socket_.receive_large_frames(); }
 
-    /// Sends what publish() has gathered, where the socket has room. False: it has none, and nothing was sent.
-    bool flush() { return publisher_.flush(); }
-    /// Whether there is something to flush.
-    bool gathered() { return !socket_.unsent().empty(); }
-
-    void confirm_select(Channel channel);  // no event; sequence numbers start at 1
     void qos(Channel channel, std::uint16_t prefetch);
     void consume(Channel channel, const std::string& queue, const std::string& consumer_tag);
     /// Every message counts as acked once it was sent.
     void consume_without_acks(Channel channel, const std::string& queue, const std::string& consumer_tag);
     void cancel(Channel channel, const std::string& consumer_tag);  // → on_cancel_ok
-    void close_channel(Channel channel);                            // → on_channel_left
-    /// Of this connection alone, and gone with it. → on_declared
-    void declare_exclusive_queue(Channel channel, const core::QueueSpec& queue);
     void ack(Channel channel, core::DeliveryTag tag, bool multiple);
     void nack_requeue(Channel channel, core::DeliveryTag tag);
     void reject(Channel channel, core::DeliveryTag tag);  // without requeue: dead-letters
 
+    // ── Publishing ──
+
+    void confirm_select(Channel channel);  // no event; sequence numbers start at 1
+
     /// Mandatory. May be gathered with others: it is sent by flush(), at the latest before the next method or by the
     /// next drain(). Nothing is sent or gathered when the properties do not fit a frame.
-    relay::PublishResult publish(Channel channel, const core::Publication& publication) {
-        return publisher_.publish(channel, publication);
-    }
+    relay::PublishResult publish(Channel channel, const core::Publication& publication);
+    /// Sends what publish() has gathered, where the socket has room. False: it has none, and nothing was sent.
+    bool flush();
+    /// Whether there is something to flush.
+    bool gathered() { return !socket_.unsent().empty(); }
+
+    // ── Channels, exchanges, queues ──
 
     void open_channel(Channel channel) override;
+    void close_channel(Channel channel);  // → on_channel_left
     void declare_exchange(Channel channel, const core::ExchangeSpec& exchange) override;
     void declare_queue(Channel channel, const core::QueueSpec& queue) override;
+    /// Of this connection alone, and gone with it. → on_declared
+    void declare_exclusive_queue(Channel channel, const core::QueueSpec& queue);
     void bind(Channel channel, const core::BindingSpec& binding) override;
     void check_exchange(Channel channel, const std::string& exchange) override;
     void check_queue(Channel channel, const std::string& queue) override;
@@ -89,10 +98,16 @@ class Connection : public TopologyCommands {
     void close(core::Milliseconds patience) noexcept;
 
   private:
+    bool gather(Channel channel, const core::Publication& publication, const amqp_basic_properties_t& properties);
+    void gather_body(Channel channel, std::string_view body);
+    bool send(Channel channel, const core::Publication& publication, const amqp_basic_properties_t& properties);
+
     FrameSocket socket_;
     Dispatcher dispatcher_;
-    Publisher publisher_;
     core::BrokerVersion version_;
+    Arena arena_;                    // a publication's tables
+    std::vector<char> header_room_;  // with TLS: as much as a header frame has for its properties
+    std::size_t unlooked_ = 0;       // bytes since the socket was last asked whether it has room
 };
 
 }  // namespace retryd::amqp

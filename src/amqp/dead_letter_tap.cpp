@@ -6,10 +6,9 @@
 
 #include "amqp/connection.h"
 #include "amqp/error.h"
-#include "amqp/sync_admin.h"
+#include "amqp/timeouts.h"
 
 namespace retryd::amqp {
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -44,18 +43,17 @@ DeadLetterTap::DeadLetterTap(const config::Endpoint& endpoint, const config::Bro
 }
 
 DeadLetterTap::~DeadLetterTap() {
-    constexpr core::Milliseconds patience{2'000};
-    connection_->close(patience);
+    connection_->close(close_timeout);
 }
 
 void DeadLetterTap::await_answers(std::size_t number) {
-    const auto deadline = Clock::now() + answers_take;
+    const auto deadline = Clock::now() + answer_timeout;
     while (answers_ < number && refusal_.empty()) {
         connection_->drain(*this, messages_a_turn);
         if (answers_ >= number || !refusal_.empty()) return;
         if (Clock::now() >= deadline) throw Error(Error::Kind::lost, "the broker has not answered for 60 s");
         pollfd readable{connection_->fd(), POLLIN, 0};
-        poll(&readable, 1, static_cast<int>(longest_silence.count()));
+        poll(&readable, 1, static_cast<int>(longest_wait.count()));
     }
 }
 

@@ -91,6 +91,7 @@ class Declarer {
     std::deque<Waiting> waiting_;  // the first is under way when asked
 };
 
+/// To declare the item; of somebody else's exchange only whether it is there.
 Declarer::Step step_of(const core::TopologyItem& item);
 
 }  // namespace retryd::amqp

@@ -1,4 +1,4 @@
-// Stack for decoding what a hostile publisher may send.
+// Stack for decoding the headers that a hostile publisher may send.
 #pragma once
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// What a connection tells: each frame of the broker that means something becomes one call.
+// What a connection hears from the broker: each frame that means something becomes one call.
 #pragma once
 
 #include <string_view>
@@ -22,7 +22,7 @@ class Events {
   public:
     virtual ~Events() = default;
     virtual void on_delivery(const core::Delivery&) {}
-    /// A delivery whose headers nest deeper than we follow, or cannot be decoded at all: it can be settled but not
+    /// A delivery whose headers nest deeper than deepest_level, or cannot be decoded at all: it can be settled but not
     /// read. To be settled before returning: in the second case the connection ends right after.
     virtual void on_unreadable_delivery(core::DeliveryTag) {}
     virtual void on_returned(const Returned&) {}

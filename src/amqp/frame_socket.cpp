@@ -16,8 +16,10 @@
 #include "core/reply_code.h"
 
 namespace retryd::amqp {
-
 namespace {
+
+constexpr std::chrono::milliseconds farewell{1000};
+constexpr int large_frame = 16 * 1024 * 1024;  // no memory is taken before such a frame comes
 
 template <std::size_t Bytes>
 void write_number(char* to, std::uint64_t number) {
@@ -25,7 +27,56 @@ void write_number(char* to, std::uint64_t number) {
         to[i] = static_cast<char>(number >> (8 * (Bytes - 1 - i)));
 }
 
+/// Milliseconds since the kernel got data from the peer; 0 where it does not tell.
+std::chrono::milliseconds silence(int fd) {
+    tcp_info info{};
+    socklen_t size = sizeof(info);
+    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
+    return std::chrono::milliseconds(info.tcpi_last_data_recv);
+}
+
+bool ready(int fd, short events, std::chrono::milliseconds patience) {
+    pollfd waiting{fd, events, 0};
+    return poll(&waiting, 1, static_cast<int>(patience.count())) > 0;
+}
+
+using Parts = std::array<std::string_view, 3>;
+
+ssize_t send_parts(int fd, const Parts& parts) {
+    std::array<iovec, std::tuple_size_v<Parts>> vectors{};
+    for (std::size_t i = 0; i < parts.size(); ++i)
+        vectors[i] = {const_cast<char*>(parts[i].data()), parts[i].size()};
+    msghdr message{};
+    message.msg_iov = vectors.data();
+    message.msg_iovlen = vectors.size();
+    return sendmsg(fd, &message, MSG_NOSIGNAL);
+}
+
+void take_off(Parts& parts, std::size_t sent) {
+    for (std::string_view& part : parts) {
+        const std::size_t taken = std::min(sent, part.size());
+        part.remove_prefix(taken);
+        sent -= taken;
+    }
+}
+
+std::string seconds_text(std::chrono::milliseconds time) {
+    return std::to_string(std::chrono::round<std::chrono::seconds>(time).count()) + " s";
+}
+
+std::string describe(int status, std::chrono::seconds heartbeat) {
+    const int cause = errno;
+    if (status == AMQP_STATUS_HEARTBEAT_TIMEOUT) {
+        return "nothing was heard from the broker for " + seconds_text(2 * heartbeat);
+    }
+    std::string text = amqp_error_string2(status);
+    if (status == AMQP_STATUS_SOCKET_ERROR && cause != 0) text += std::string{" ("} + std::strerror(cause) + ')';
+    return text;
+}
+
 }  // namespace
+
+// ── FrameBuffer ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 char* FrameBuffer::room_for(std::size_t bytes) {
     if (room_.size() < size_ + bytes) room_.resize(size_ + bytes);
@@ -79,59 +130,7 @@ void FrameBuffer::open_body(Channel channel, std::size_t fragment_size) {
     write_head(AMQP_FRAME_BODY, channel, fragment_size);
 }
 
-namespace {
-
-constexpr std::chrono::milliseconds farewell{1000};
-constexpr int large_frame = 16 * 1024 * 1024;  // no memory is taken before such a frame comes
-
-/// Milliseconds since the kernel got data from the peer; 0 where it does not tell.
-std::chrono::milliseconds silence(int fd) {
-    tcp_info info{};
-    socklen_t size = sizeof(info);
-    if (getsockopt(fd, IPPROTO_TCP, TCP_INFO, &info, &size) != 0) return {};
-    return std::chrono::milliseconds(info.tcpi_last_data_recv);
-}
-
-bool ready(int fd, short events, std::chrono::milliseconds patience) {
-    pollfd waiting{fd, events, 0};
-    return poll(&waiting, 1, static_cast<int>(patience.count())) > 0;
-}
-
-using Parts = std::array<std::string_view, 3>;
-
-ssize_t send_parts(int fd, const Parts& parts) {
-    std::array<iovec, std::tuple_size_v<Parts>> vectors{};
-    for (std::size_t i = 0; i < parts.size(); ++i)
-        vectors[i] = {const_cast<char*>(parts[i].data()), parts[i].size()};
-    msghdr message{};
-    message.msg_iov = vectors.data();
-    message.msg_iovlen = vectors.size();
-    return sendmsg(fd, &message, MSG_NOSIGNAL);
-}
-
-void take_off(Parts& parts, std::size_t sent) {
-    for (std::string_view& part : parts) {
-        const std::size_t taken = std::min(sent, part.size());
-        part.remove_prefix(taken);
-        sent -= taken;
-    }
-}
-
-std::string seconds_text(std::chrono::milliseconds time) {
-    return std::to_string(std::chrono::round<std::chrono::seconds>(time).count()) + " s";
-}
-
-std::string describe(int status, std::chrono::seconds heartbeat) {
-    const int cause = errno;
-    if (status == AMQP_STATUS_HEARTBEAT_TIMEOUT) {
-        return "nothing was heard from the broker for " + seconds_text(2 * heartbeat);
-    }
-    std::string text = amqp_error_string2(status);
-    if (status == AMQP_STATUS_SOCKET_ERROR && cause != 0) text += std::string{" ("} + std::strerror(cause) + ')';
-    return text;
-}
-
-}  // namespace
+// ── FrameSocket ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 FrameSocket::FrameSocket(State state, std::string peer, Socket socket)
     : state_(std::move(state)),

@@ -1,4 +1,6 @@
-// Frames that are sent together: one call into the kernel takes many publications instead of three for each.
+// A logged-in rabbitmq-c connection: frames in without waiting, methods out, every failure an Error.
+//
+// rabbitmq-c is single-threaded, and its decoded frames live in one pool a channel until release() is called for it.
 #pragma once
 
 #include <chrono>
@@ -14,7 +16,8 @@
 
 namespace retryd::amqp {
 
-/// Whole frames, one behind the other, as they go over the wire.
+/// Whole frames, one behind the other, as they go over the wire: sent together, one call into the kernel takes many
+/// publications instead of three for each.
 class FrameBuffer {
   public:
     /// No frame gets larger, its head and end included.
@@ -52,10 +55,6 @@ class FrameBuffer {
     std::size_t size_ = 0;
 };
 
-// A logged-in rabbitmq-c connection: frames in without waiting, methods out, every failure an Error.
-//
-// rabbitmq-c is single-threaded, and its decoded frames live in one pool a channel until release() is called for it.
-
 struct DestroyState {
     void operator()(amqp_connection_state_t state) const noexcept { amqp_destroy_connection(state); }
 };
@@ -82,7 +81,8 @@ class FrameSocket {
     bool plain() const { return socket_ == Socket::plain; }
     std::size_t frame_max() const { return static_cast<std::size_t>(amqp_get_frame_max(state_.get())); }
 
-    /// Sends a heartbeat where one is due. Throws when nothing was heard for two heartbeats.
+    /// The next frame, without waiting; on the way rabbitmq-c sends a heartbeat where one is due. Throws when nothing
+    /// was heard for two heartbeats.
     Received receive(amqp_frame_t& frame);
 
     /// Whether receive() may have something without poll() saying so.

@@ -7,7 +7,7 @@
 
 #include "amqp/connection.h"
 #include "amqp/error.h"
-#include "amqp/sync_admin.h"
+#include "amqp/timeouts.h"
 #include "system/clock.h"
 
 namespace retryd::amqp {
@@ -17,8 +17,6 @@ using Clock = std::chrono::steady_clock;
 using core::Milliseconds;
 
 constexpr const char* reader_tag = "retryd parked";
-/// A quorum queue forgets acks that are still on their way to it when their channel ends (see daemon/session.cpp).
-constexpr Milliseconds acks_take{250};
 
 }  // namespace
 
@@ -28,8 +26,7 @@ QueueReader::QueueReader(const config::Endpoint& endpoint, const config::Broker&
 }
 
 QueueReader::~QueueReader() {
-    constexpr Milliseconds patience{2'000};
-    connection_->close(patience);
+    connection_->close(close_timeout);
 }
 
 void QueueReader::begin(const std::string& queue, std::size_t ready) {
@@ -74,7 +71,7 @@ void QueueReader::leave() {
 bool QueueReader::all_here() const {
     constexpr Milliseconds long_silence{5'000};
     const auto now = Clock::now();
-    if (now - last_ack_ < acks_take) return false;
+    if (now - last_ack_ < ack_linger) return false;
     return delivered_ >= expected_ || now - last_delivery_ >= long_silence;
 }
 
@@ -85,16 +82,16 @@ void QueueReader::count_delivery() {
 
 template <typename Condition>
 void QueueReader::await(Condition condition) {
-    auto deadline = Clock::now() + answers_take;
+    auto deadline = Clock::now() + answer_timeout;
     while (!condition() && ended_.empty()) {
         const std::size_t before = delivered_;
         connection_->drain(*this, 1'000);
-        if (delivered_ != before) deadline = Clock::now() + answers_take;
+        if (delivered_ != before) deadline = Clock::now() + answer_timeout;
         if (condition() || !ended_.empty()) return;
         if (Clock::now() >= deadline) {
             throw Error(Error::Kind::lost, "the broker has not answered for 60 s");
         }
-        wait_for_frames(std::min({system::left_until(deadline), longest_silence, acks_take / 5}));
+        wait_for_frames(std::min({system::left_until(deadline), longest_wait, ack_linger / 5}));
     }
 }
 

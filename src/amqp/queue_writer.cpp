@@ -1,6 +1,7 @@
 #include "amqp/queue_writer.h"
 
 #include "amqp/connection.h"
+#include "amqp/timeouts.h"
 
 namespace retryd::amqp {
 namespace {
@@ -16,8 +17,7 @@ QueueWriter::QueueWriter(const config::Endpoint& endpoint, const config::Broker&
 }
 
 QueueWriter::~QueueWriter() {
-    constexpr core::Milliseconds patience{2'000};
-    connection_->close(patience);
+    connection_->close(close_timeout);
 }
 
 relay::PublishResult QueueWriter::publish(const core::Publication& publication) {

@@ -1,12 +1,11 @@
 #include "amqp/receive.h"
 
 #include <algorithm>
+#include <string>
 
-#include "amqp/codec.h"
 #include "amqp/error.h"
 
 namespace retryd::amqp {
-
 namespace {
 
 constexpr std::size_t kept_capacity = std::size_t{1} << 20;
@@ -17,7 +16,31 @@ constexpr std::size_t pool_page = std::size_t{16} * 1024;
     throw Error(Error::Kind::protocol, std::string{"the broker sent "} + what);
 }
 
+template <typename Method>
+const Method& as(const amqp_method_t& method) {
+    return *static_cast<const Method*>(method.decoded);
+}
+
+void on_publisher_method(const amqp_method_t& method, Events& events) {
+    switch (method.id) {
+        case AMQP_BASIC_ACK_METHOD: {
+            const auto& ack = as<amqp_basic_ack_t>(method);
+            return events.on_confirm(ack.delivery_tag, ack.multiple != 0, true);
+        }
+        case AMQP_BASIC_NACK_METHOD: {
+            const auto& nack = as<amqp_basic_nack_t>(method);
+            return events.on_confirm(nack.delivery_tag, nack.multiple != 0, false);
+        }
+        default: {
+            const auto& returned = as<amqp_basic_return_t>(method);
+            return events.on_returned({returned.reply_code, view_of(returned.exchange), view_of(returned.routing_key)});
+        }
+    }
+}
+
 }  // namespace
+
+// ── MessageAssembler ────────────────────────────────────────────────────────────────────────────────────────────
 
 MessageAssembler::MessageAssembler() {
     init_amqp_pool(&pool_, pool_page);
@@ -105,31 +128,7 @@ void MessageAssembler::finish() {
     }
 }
 
-namespace {
-
-template <typename Method>
-const Method& as(const amqp_method_t& method) {
-    return *static_cast<const Method*>(method.decoded);
-}
-
-void tell_confirm(const amqp_method_t& method, Events& events) {
-    switch (method.id) {
-        case AMQP_BASIC_ACK_METHOD: {
-            const auto& ack = as<amqp_basic_ack_t>(method);
-            return events.on_confirm(ack.delivery_tag, ack.multiple != 0, true);
-        }
-        case AMQP_BASIC_NACK_METHOD: {
-            const auto& nack = as<amqp_basic_nack_t>(method);
-            return events.on_confirm(nack.delivery_tag, nack.multiple != 0, false);
-        }
-        default: {
-            const auto& returned = as<amqp_basic_return_t>(method);
-            return events.on_returned({returned.reply_code, view_of(returned.exchange), view_of(returned.routing_key)});
-        }
-    }
-}
-
-}  // namespace
+// ── Dispatcher ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 bool Dispatcher::drain(Events& events, std::size_t limit) {
     if (limit == 0) socket_.send_heartbeat_if_due();
@@ -144,15 +143,15 @@ bool Dispatcher::drain(Events& events, std::size_t limit) {
             case FrameSocket::Received::frame:
                 if (handle(frame, events)) ++delivered;
         }
-        if (!may_go_on()) return false;
+        if (!may_hold_more()) return false;
     }
     return true;
 }
 
 /// Trying in vain costs two calls into the kernel each turn. The rest of a message is as good as there.
-bool Dispatcher::may_go_on() const {
-    return socket_.may_hold_more() || std::any_of(contents_.begin(), contents_.end(), [](const auto& content) {
-               return content.second.kind() != MessageAssembler::Kind::none;
+bool Dispatcher::may_hold_more() const {
+    return socket_.may_hold_more() || std::any_of(messages_.begin(), messages_.end(), [](const auto& message) {
+               return message.second.kind() != MessageAssembler::Kind::none;
            });
 }
 
@@ -161,26 +160,26 @@ bool Dispatcher::handle(const amqp_frame_t& frame, Events& events) {
     if (frame.frame_type == AMQP_FRAME_METHOD) {
         on_method(frame, events);
     } else if (frame.frame_type == AMQP_FRAME_HEADER || frame.frame_type == AMQP_FRAME_BODY) {
-        MessageAssembler& content = contents_[frame.channel];
-        const bool whole = frame.frame_type == AMQP_FRAME_HEADER ? content.add_header(frame)
-                                                                 : content.add_body(frame.payload.body_fragment);
-        delivered = whole && content.kind() == MessageAssembler::Kind::delivery;
-        if (delivered) deliver(content, events);
-        if (whole) content.finish();
-        if (content.holds_frames()) return false;
+        MessageAssembler& message = messages_[frame.channel];
+        const bool whole = frame.frame_type == AMQP_FRAME_HEADER ? message.add_header(frame)
+                                                                 : message.add_body(frame.payload.body_fragment);
+        delivered = whole && message.kind() == MessageAssembler::Kind::delivery;
+        if (delivered) deliver(message, events);
+        if (whole) message.finish();
+        if (message.holds_frames()) return false;
     }
     socket_.release(frame.channel);
     return delivered;
 }
 
-void Dispatcher::deliver(MessageAssembler& content, Events& events) {
+void Dispatcher::deliver(MessageAssembler& message, Events& events) {
     arena_.reset();
-    const auto* const decoded = content.properties();
+    const auto* const decoded = message.properties();
     const auto properties = decoded == nullptr ? std::nullopt : read_properties(*decoded, arena_);
     if (properties) {
-        events.on_delivery({content.tag(), content.redelivered(), {*properties, content.body()}});
+        events.on_delivery({message.tag(), message.redelivered(), {*properties, message.body()}});
     } else {
-        events.on_unreadable_delivery(content.tag());
+        events.on_unreadable_delivery(message.tag());
     }
 }
 
@@ -190,9 +189,9 @@ void Dispatcher::deliver(MessageAssembler& content, Events& events) {
 // give the same message again on every connection to come.
 void Dispatcher::give_up_unreadable(Events& events) {
     std::string consequence;
-    for (const auto& [channel, content] : contents_) {
-        if (content.kind() != MessageAssembler::Kind::delivery || !content.awaits_header()) continue;
-        events.on_unreadable_delivery(content.tag());
+    for (const auto& [channel, message] : messages_) {
+        if (message.kind() != MessageAssembler::Kind::delivery || !message.awaits_header()) continue;
+        events.on_unreadable_delivery(message.tag());
         consequence = "; the message was passed over without reading it";
     }
     socket_.hang_up();
@@ -233,12 +232,12 @@ void Dispatcher::on_channel_method(Channel channel, const amqp_method_t& method,
         case AMQP_BASIC_RETURN_METHOD:
         case AMQP_BASIC_ACK_METHOD:
         case AMQP_BASIC_NACK_METHOD:
-            if (method.id == AMQP_BASIC_RETURN_METHOD) contents_[channel].begin_returned();
-            return tell_confirm(method, events);
+            if (method.id == AMQP_BASIC_RETURN_METHOD) messages_[channel].begin_returned();
+            return on_publisher_method(method, events);
         case AMQP_CHANNEL_OPEN_OK_METHOD:
             return events.on_channel_open(channel);
         case AMQP_CHANNEL_CLOSE_OK_METHOD:
-            contents_[channel].finish();
+            messages_[channel].finish();
             return events.on_channel_left(channel);
         case AMQP_CHANNEL_CLOSE_METHOD:
             return close_channel(channel, as<amqp_channel_close_t>(method), events);
@@ -260,7 +259,7 @@ void Dispatcher::on_consumer_method(Channel channel, const amqp_method_t& method
     switch (method.id) {
         case AMQP_BASIC_DELIVER_METHOD: {
             const auto& delivery = as<amqp_basic_deliver_t>(method);
-            return contents_[channel].begin_delivery(delivery.delivery_tag, delivery.redelivered != 0);
+            return messages_[channel].begin_delivery(delivery.delivery_tag, delivery.redelivered != 0);
         }
         case AMQP_BASIC_CONSUME_OK_METHOD:
             return events.on_consume_ok();
@@ -274,7 +273,7 @@ void Dispatcher::on_consumer_method(Channel channel, const amqp_method_t& method
 void Dispatcher::close_channel(Channel channel, const amqp_channel_close_t& close, Events& events) {
     const ChannelClosed closed{channel, close.reply_code, std::string{view_of(close.reply_text)},
                                std::uint32_t{close.class_id} << 16 | close.method_id};
-    contents_[channel].finish();
+    messages_[channel].finish();
     socket_.send(channel, AMQP_CHANNEL_CLOSE_OK_METHOD, amqp_channel_close_ok_t{});
     events.on_channel_closed(closed);
 }

@@ -1,13 +1,15 @@
-// Putting a message together from its frames: a method, one header, as many bodies as it takes.
+// Receiving: the one place where frames become events.
+//
+// A message comes as a method, one header and as many bodies as it takes, and is put together from them.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <string_view>
 #include <vector>
 
-#include "amqp/arena.h"
+#include "amqp/codec.h"
 #include "amqp/events.h"
 #include "amqp/frame_socket.h"
 #include "amqp/rabbitmq.h"
@@ -15,8 +17,8 @@
 
 namespace retryd::amqp {
 
-/// What is under way on one channel. A body in one frame stays where rabbitmq-c put it. One in several frames is
-/// gathered here, and the header with it, so that the frames can be released one by one.
+/// The message that is under way on one channel. A body in one frame stays where rabbitmq-c put it. One in several
+/// frames is gathered here, and the header with it, so that the frames can be released one by one.
 class MessageAssembler {
   public:
     enum class Kind { none, delivery, returned };
@@ -67,31 +69,31 @@ class MessageAssembler {
     amqp_pool_t pool_;  // for the header decoded once more
 };
 
-// The one place where frames become events.
-
+/// Hands every frame that means something to Events.
 class Dispatcher {
   public:
-    explicit Dispatcher(FrameSocket& wire) : socket_(wire) {}
+    /// `socket` must outlive it.
+    explicit Dispatcher(FrameSocket& socket) : socket_(socket) {}
 
     /// As Connection::drain.
     bool drain(Events& events, std::size_t limit);
 
   private:
-    bool may_go_on() const;
+    bool may_hold_more() const;
     /// True if a delivery was handed over.
     bool handle(const amqp_frame_t& frame, Events& events);
+    void deliver(MessageAssembler& message, Events& events);
+    [[noreturn]] void give_up_unreadable(Events& events);
     void on_method(const amqp_frame_t& frame, Events& events);
     void on_connection_method(const amqp_method_t& method, Events& events);
     void on_channel_method(Channel channel, const amqp_method_t& method, Events& events);
     void on_consumer_method(Channel channel, const amqp_method_t& method, Events& events);
     void close_channel(Channel channel, const amqp_channel_close_t& close, Events& events);
     void cancel_consumer(Channel channel, const amqp_basic_cancel_t& cancel, Events& events);
-    void deliver(MessageAssembler& content, Events& events);
-    [[noreturn]] void give_up_unreadable(Events& events);
 
     FrameSocket& socket_;
     Arena arena_;
-    std::map<Channel, MessageAssembler> contents_;
+    std::map<Channel, MessageAssembler> messages_;
 };
 
 }  // namespace retryd::amqp

@@ -1,4 +1,5 @@
-// What the broker says when it refuses a declaration, turned into one line with the way out.
+// Faults of the broker in an operator's words: what it refused and why, what follows from it, and the way out. Each is
+// one line.
 #pragma once
 
 #include <optional>
@@ -10,8 +11,7 @@
 
 namespace retryd::amqp {
 
-// What an operator can do about a fault of the broker or the network.
-
+/// What an operator can do about a fault of the broker or the network.
 std::string remedy(Error::Kind kind);
 
 /// What becomes of rejected messages meanwhile.
@@ -29,6 +29,8 @@ struct Inequivalent {
 
 /// From the text of a 406, the same on 3.8 to 4.3; nothing for any other refusal.
 std::optional<Inequivalent> parse_inequivalent(std::string_view text);
+
+// `code` and `text` are the broker's.
 
 std::string explain_queue_refusal(const core::QueueSpec& queue, int code, std::string_view text);
 std::string explain_exchange_refusal(const core::ExchangeSpec& exchange, int code, std::string_view text);

@@ -12,7 +12,6 @@
 #include "system/clock.h"
 
 namespace retryd::amqp {
-
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -39,8 +38,7 @@ SyncAdminConnection::SyncAdminConnection(const config::Broker& settings, const s
 }
 
 SyncAdminConnection::~SyncAdminConnection() {
-    constexpr core::Milliseconds patience{2'000};
-    connection_->close(patience);
+    connection_->close(close_timeout);
 }
 
 Declarer::Outcome SyncAdminConnection::carry_out(Declarer::Step step) {
@@ -68,7 +66,7 @@ void SyncAdminConnection::wait(core::Milliseconds time) {
 
 void SyncAdminConnection::wait_for_frames(core::Milliseconds longest) {
     pollfd readable{connection_->fd(), POLLIN, 0};
-    poll(&readable, 1, static_cast<int>(std::clamp(longest, core::Milliseconds{0}, longest_silence).count()));
+    poll(&readable, 1, static_cast<int>(std::clamp(longest, core::Milliseconds{0}, longest_wait).count()));
 }
 
 core::BrokerVersion SyncAdminConnection::version() const {

@@ -1,34 +1,28 @@
-// How long a connection that does one thing after the other waits for the broker.
+// For a command rather than a daemon: one connection, on which one step after the other is carried out and waited for.
 #pragma once
 
-#include <chrono>
 #include <memory>
 #include <string>
 
 #include "amqp/declarer.h"
 #include "amqp/events.h"
+#include "amqp/timeouts.h"
 #include "config/settings.h"
+#include "core/broker_features.h"
 #include "core/time.h"
 
 namespace retryd::amqp {
 
 class Connection;
 
-/// A quorum queue may take its time where a node is slow or just gone.
-inline constexpr core::Milliseconds answers_take{60'000};
-/// Heartbeats have to be served more often than the shortest interval between them.
-inline constexpr core::Milliseconds longest_silence{400};
-
-// For a command rather than a daemon: one connection, on which one step after the other is carried out and waited for.
-
 /// Every call throws Error when the connection is lost.
 class SyncAdminConnection : private Events {
   public:
     /// Connects to the first endpoint that lets us in. Throws Error with what each of them said where none does.
     /// `settings` must outlive it; `name` is the connection's, for those who look at the broker. A step that takes more
-    /// than `longest_answer` ends the connection: a quorum queue may take its time where a node is slow or just gone.
+    /// than `longest_answer` ends the connection.
     SyncAdminConnection(const config::Broker& settings, const std::string& name,
-                        core::Milliseconds longest_answer = answers_take);
+                        core::Milliseconds longest_answer = answer_timeout);
     ~SyncAdminConnection() override;
     SyncAdminConnection(const SyncAdminConnection&) = delete;
     SyncAdminConnection& operator=(const SyncAdminConnection&) = delete;

@@ -26,7 +26,7 @@ bool is_ours(std::string_view name) {
     return name.starts_with("retryd-") && std::find(std::begin(all), std::end(all), name) != std::end(all);
 }
 
-/// Ours are written anew, unless nothing is known about this death: then the old ones are the only story there is.
+/// Ours are written anew, unless nothing is known about this death: then the old ones are all that is known.
 bool is_rewritten(std::string_view name, bool death_known) {
     if (name == header::parked_reason || name == header::parked_at) return true;
     return death_known && is_ours(name);
@@ -54,8 +54,8 @@ void put_text(std::vector<Field>& fields, std::string_view name, const std::opti
     if (text) put(fields, name, Value::of_longstr(*text));
 }
 
-void put_value(std::vector<Field>& fields, std::string_view name, const Value* now, const Value* before) {
-    if (const Value* value = now != nullptr ? now : before) put(fields, name, *value);
+void put_value(std::vector<Field>& fields, std::string_view name, const Value* now, const Value* earlier) {
+    if (const Value* value = now != nullptr ? now : earlier) put(fields, name, *value);
 }
 
 bool is_foreign(const std::optional<std::string_view>& user_id, std::string_view connection_user) {
@@ -63,78 +63,78 @@ bool is_foreign(const std::optional<std::string_view>& user_id, std::string_view
 }
 
 /// What is set aside now wins over what an earlier round set aside.
-void put_set_aside(const Message& message, const Story& story, std::vector<Field>& fields) {
+void put_set_aside(const Message& message, const ComposeContext& context, std::vector<Field>& fields) {
     const Properties& was = message.properties;
-    const RetryHistory& carried = story.carried;
-    const bool foreign = is_foreign(was.user_id, story.connection_user);
-    put_text(fields, header::user_id, foreign ? was.user_id : carried.user_id);
-    put_value(fields, header::cc, find(was.header_table(), "CC"), carried.cc);
-    put_value(fields, header::bcc, find(was.header_table(), "BCC"), carried.bcc);
+    const RetryHistory& before = context.history;
+    const bool foreign = is_foreign(was.user_id, context.connection_user);
+    put_text(fields, header::user_id, foreign ? was.user_id : before.user_id);
+    put_value(fields, header::cc, find(was.header_table(), "CC"), before.cc);
+    put_value(fields, header::bcc, find(was.header_table(), "BCC"), before.bcc);
     auto expiration = was.expiration;
-    if (!expiration && story.death) expiration = story.death->original_expiration;
-    put_text(fields, header::expiration, expiration ? expiration : carried.expiration);
+    if (!expiration && context.death) expiration = context.death->original_expiration;
+    put_text(fields, header::expiration, expiration ? expiration : before.expiration);
 }
 
 /// Where it died and since when. The broker's own stamps start anew with every republish, so the first round's stay.
-void add_origin(const Story& story, std::int64_t attempt, std::vector<Field>& fields) {
-    if (!story.death) return;
-    const Death& death = *story.death;
-    const RetryHistory& carried = story.carried;
+void add_origin(const ComposeContext& context, std::int64_t attempt, std::vector<Field>& fields) {
+    if (!context.death) return;
+    const Death& death = *context.death;
+    const RetryHistory& before = context.history;
     fields.push_back({header::queue, Value::of_longstr(death.queue)});
     fields.push_back({header::attempt, Value::of_long(attempt)});
     fields.push_back({header::reason, Value::of_longstr(death.reason)});
-    if (const auto first = carried.first_death ? carried.first_death : death.time) {
+    if (const auto first = before.first_death ? before.first_death : death.time) {
         fields.push_back({header::first_death, Value::of_timestamp(*first)});
     }
-    fields.push_back({header::exchange, Value::of_longstr(carried.exchange.value_or(death.exchange))});
-    fields.push_back({header::routing_key, Value::of_longstr(carried.routing_key.value_or(death.routing_key))});
+    fields.push_back({header::exchange, Value::of_longstr(before.exchange.value_or(death.exchange))});
+    fields.push_back({header::routing_key, Value::of_longstr(before.routing_key.value_or(death.routing_key))});
 }
 
-Message with_fields(const Message& message, const Story& story, const std::vector<Field>& fields) {
+Message with_fields(const Message& message, const ComposeContext& context, const std::vector<Field>& fields) {
     Message composed = message;
     Properties& properties = composed.properties;
     properties.headers = Table{fields.data(), fields.size()};
     properties.delivery_mode = persistent;
     properties.expiration.reset();  // it would cut the delay short
-    if (is_foreign(properties.user_id, story.connection_user)) properties.user_id.reset();
+    if (is_foreign(properties.user_id, context.connection_user)) properties.user_id.reset();
     return composed;
 }
 
-void add_common(const Message& message, const Story& story, std::int64_t attempt, bool keep_death,
+void add_common(const Message& message, const ComposeContext& context, std::int64_t attempt, bool keep_death,
                 std::vector<Field>& fields) {
     fields.clear();
-    keep_headers(message.properties.header_table(), keep_death, story.death.has_value(), fields);
-    add_origin(story, attempt, fields);
-    put_set_aside(message, story, fields);
+    keep_headers(message.properties.header_table(), keep_death, context.death.has_value(), fields);
+    add_origin(context, attempt, fields);
+    put_set_aside(message, context, fields);
 }
 
 }  // namespace
 
-Message compose_retry(const Message& message, const Story& story, const Retry& retry, ComposeScratch& scratch) {
-    add_common(message, story, retry.attempt, false, scratch.fields);
-    return with_fields(message, story, scratch.fields);
+Message compose_retry(const Message& message, const ComposeContext& context, const Retry& retry,
+                      ComposeScratch& scratch) {
+    add_common(message, context, retry.attempt, false, scratch.fields);
+    return with_fields(message, context, scratch.fields);
 }
 
-Message compose_home(const Message& message, const Story& story, ComposeScratch& scratch) {
-    add_common(message, story, story.carried.attempt, false, scratch.fields);
-    return with_fields(message, story, scratch.fields);
+Message compose_return(const Message& message, const ComposeContext& context, ComposeScratch& scratch) {
+    add_common(message, context, context.history.attempt, false, scratch.fields);
+    return with_fields(message, context, scratch.fields);
 }
 
-std::string_view producer_routing_key(const Story& story) {
-    constexpr std::size_t longest_routing_key = 255;  // an AMQP short string
-    const auto key = story.carried.routing_key.value_or(story.death ? story.death->routing_key : "");
-    return key.size() <= longest_routing_key && valid_utf8_length(key) == key.size() ? key : "";
+std::string_view producer_routing_key(const ComposeContext& context) {
+    const auto key = context.history.routing_key.value_or(context.death ? context.death->routing_key : "");
+    return usable_routing_key(key) ? key : "";
 }
 
-Message compose_parked(const Message& message, const Story& story, const Park& park, WallTime now,
+Message compose_parked(const Message& message, const ComposeContext& context, const Park& park, WallTime now,
                        ComposeScratch& scratch) {
-    add_common(message, story, park.attempt, true, scratch.fields);
-    const std::string_view death_reason = story.death ? story.death->reason : "";
+    add_common(message, context, park.attempt, true, scratch.fields);
+    const std::string_view death_reason = context.death ? context.death->reason : "";
     scratch.fields.push_back(
         {header::parked_reason, Value::of_longstr(reason_text(park.reason, death_reason, scratch.text))});
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
     scratch.fields.push_back({header::parked_at, Value::of_timestamp(static_cast<std::uint64_t>(seconds))});
-    return with_fields(message, story, scratch.fields);
+    return with_fields(message, context, scratch.fields);
 }
 
 }  // namespace retryd::core

@@ -25,26 +25,28 @@ struct ComposeScratch {
     std::string text;
 };
 
-/// The parts of a message's story that go into headers of ours.
-struct Story {
-    std::optional<Death> death;
-    RetryHistory carried;
+/// What composing needs to know of a message besides the message itself.
+struct ComposeContext {
+    std::optional<Death> death;        // absent: no x-death that can be read
+    RetryHistory history;              // of the rounds before this death
     std::string_view connection_user;  // a user-id other than this one would be refused (406), so it is set aside
 };
 
 /// For a rung. Takes off: x-death, x-first-death-*, x-last-death-* (a kept x-death makes 3.10 drop the message on
 /// its way home as a cycle), x-delivery-count, x-acquired-count. Sets aside: CC, BCC, a foreign user-id, expiration.
-/// delivery-mode is 2. The result holds views into `message`, `story` and `scratch`.
-Message compose_retry(const Message& message, const Story& story, const Retry& retry, ComposeScratch& scratch);
+/// delivery-mode is 2. The result holds views into `message`, `context` and `scratch`.
+Message compose_retry(const Message& message, const ComposeContext& context, const Retry& retry,
+                      ComposeScratch& scratch);
 
-/// For the way home of what a shared rung could not deliver: as it is, without what the broker added on the way.
-Message compose_home(const Message& message, const Story& story, ComposeScratch& scratch);
+/// For the return exchange, of what a shared rung could not deliver: as it is, without what the broker added on the
+/// way.
+Message compose_return(const Message& message, const ComposeContext& context, ComposeScratch& scratch);
 
-/// The key that the producer published with; empty where nobody knows, or where it cannot be one.
-std::string_view producer_routing_key(const Story& story);
+/// The key that the producer published with; empty where it is not known, or where it cannot be one.
+std::string_view producer_routing_key(const ComposeContext& context);
 
 /// For a parking queue: the same, but x-death stays, and why and when it was parked is added.
-Message compose_parked(const Message& message, const Story& story, const Park& park, WallTime now,
+Message compose_parked(const Message& message, const ComposeContext& context, const Park& park, WallTime now,
                        ComposeScratch& scratch);
 
 }  // namespace retryd::core

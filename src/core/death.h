@@ -1,4 +1,8 @@
-// Why, where and how often: what `x-death` tells about a message from the error queue.
+// Why, where and how often a message died: what `x-death` tells of this death, and what headers of ours tell of the
+// rounds before it.
+//
+// Headers of ours, because RabbitMQ 3.13.0–3.13.2 and every 4.x forget an x-death that a client republishes (release
+// notes of 4.0.1; tried on 3.10.8, 4.0.5 and 4.3.6).
 #pragma once
 
 #include <cstdint>
@@ -35,13 +39,8 @@ std::optional<Death> read_death(const Table& headers, std::string_view error_que
 /// came through the alternate exchange, with the rung as its newest death and the queue's name in a header of ours.
 std::optional<std::string_view> read_undelivered(const Table& headers);
 
-// What a message carries from its earlier rounds: our own headers.
-//
-// RabbitMQ 3.13.0–3.13.2 and every 4.x forget an x-death that a client republishes, so the history has to travel in
-// headers of ours (release notes of 4.0.1; tried on 3.10.8, 4.0.5 and 4.3.6).
-
-/// Views into the header table. Everything that is missing or has the wrong type is as if it were not there: these
-/// headers can be forged by anyone who may publish.
+/// What a message carries from its earlier rounds. Views into the header table. Everything that is missing or has the
+/// wrong type is as if it were not there: these headers can be forged by anyone who may publish.
 struct RetryHistory {
     std::int64_t attempt = 0;  // never negative
     std::optional<std::uint64_t> first_death;

@@ -1,16 +1,16 @@
 #include "core/decide.h"
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <limits>
-
-#include "core/topology.h"
+#include <string>
 
 namespace retryd::core {
-
 namespace {
 
-bool is_too_old(const Death& death, const RetryHistory& carried, const Entry& entry, WallTime now) {
-    const auto first = carried.first_death ? carried.first_death : death.time;
+bool is_too_old(const Death& death, const RetryHistory& history, const Entry& entry, WallTime now) {
+    const auto first = history.first_death ? history.first_death : death.time;
     if (!entry.max_age || !first) return false;
     // In seconds, unsigned: a forged stamp can be anything.
     const auto today = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
@@ -18,17 +18,25 @@ bool is_too_old(const Death& death, const RetryHistory& carried, const Entry& en
     return today > most && *first < static_cast<std::uint64_t>(today - most);
 }
 
-}  // namespace
-
-std::int64_t attempt_of(const Death& death, const RetryHistory& carried) {
-    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    return carried.attempt > most - death.count ? most : carried.attempt + death.count;
+/// `text` as the literal that it equals, or else `otherwise`.
+template <std::size_t count>
+std::string_view literal_of(std::string_view text, const std::array<std::string_view, count>& known,
+                            std::string_view otherwise) {
+    const auto* found = std::find(known.begin(), known.end(), text);
+    return found == known.end() ? otherwise : *found;
 }
 
-Decision decide(const std::optional<Death>& death, const RetryHistory& carried, const Entry* entry,
-                const Chance& chance) {
+}  // namespace
+
+std::int64_t attempt_of(const Death& death, const RetryHistory& history) {
+    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    return history.attempt > most - death.count ? most : history.attempt + death.count;
+}
+
+Decision decide(const std::optional<Death>& death, const RetryHistory& history, const Entry* entry, WallTime now,
+                double roll) {
     if (!death) return Park{ParkReason::no_death};
-    const std::int64_t attempt = attempt_of(*death, carried);
+    const std::int64_t attempt = attempt_of(*death, history);
     if (entry == nullptr) return Park{ParkReason::no_entry, attempt};
     switch (action_for(entry->on, death->reason)) {
         case Action::park:
@@ -40,9 +48,22 @@ Decision decide(const std::optional<Death>& death, const RetryHistory& carried, 
     }
     const auto& steps = entry->ladder.steps;
     if (attempt > static_cast<std::int64_t>(steps.size())) return Park{ParkReason::attempts_exhausted, attempt};
-    if (is_too_old(*death, carried, *entry, chance.now)) return Park{ParkReason::too_old, attempt};
+    if (is_too_old(*death, history, *entry, now)) return Park{ParkReason::too_old, attempt};
     const Milliseconds step = steps[static_cast<std::size_t>(attempt - 1)];
-    return Retry{attempt, lane_of(step, entry->ladder.jitter, chance.roll)};
+    return Retry{attempt, lane_of(step, entry->ladder.jitter, roll)};
+}
+
+Action action_for(const OnDeath& on, std::string_view reason) {
+    if (reason == "rejected") return on.rejected;
+    if (reason == "delivery_limit") return on.delivery_limit;
+    if (reason == "expired") return on.expired;
+    if (reason == "maxlen") return on.maxlen;
+    return Action::park;
+}
+
+Milliseconds lane_of(Milliseconds step, const Jitter& jitter, double roll) {
+    const int lane = static_cast<int>(roll * jitter.lanes);
+    return lane_delay(step, jitter, std::clamp(lane, 0, jitter.lanes - 1));
 }
 
 std::string_view reason_text(ParkReason reason, std::string_view death_reason, std::string& buffer) {
@@ -64,6 +85,19 @@ std::string_view reason_text(ParkReason reason, std::string_view death_reason, s
     }
     buffer.assign("reason-").append(death_reason);
     return buffer;
+}
+
+std::string_view reason_label(std::string_view death_reason) {
+    constexpr std::array<std::string_view, 4> known{"rejected", "expired", "maxlen", "delivery_limit"};
+    return literal_of(death_reason, known, "other");
+}
+
+std::string_view reason_label(ParkReason reason, std::string_view death_reason) {
+    constexpr std::array<std::string_view, 4> known{"reason-rejected", "reason-expired", "reason-maxlen",
+                                                    "reason-delivery_limit"};
+    std::string text;
+    const std::string_view full = reason_text(reason, death_reason, text);
+    return reason == ParkReason::death_reason ? literal_of(full, known, "reason-other") : full;
 }
 
 }  // namespace retryd::core

@@ -1,4 +1,6 @@
-// The decision: what becomes of a dead message. Pure.
+// The decision: what becomes of a dead message.
+//
+// Pure: the calendar and the dice are arguments, so that the same arguments always lead to the same decision.
 #pragma once
 
 #include <cstdint>
@@ -13,9 +15,7 @@
 
 namespace retryd::core {
 
-// Randomness comes in as an argument, like time.
-
-/// Uniform in [0, 1).
+/// Each throw is uniform in [0, 1).
 using Dice = std::function<double()>;
 
 /// Wait `delay` on a rung, then go home. With jitter it is the delay of one of the step's lanes.
@@ -28,11 +28,11 @@ struct Retry {
 enum class ParkReason {
     attempts_exhausted,
     too_old,
-    death_reason,  // written as `reason-<reason>`
+    death_reason,  // the operator wants it parked; written as `reason-<reason>`
     no_entry,
     no_death,
     queue_gone,
-    unpublishable,
+    unpublishable,  // what it needs on the broker is refused
 };
 
 /// Set aside for a person.
@@ -50,24 +50,31 @@ struct Drop {
 
 using Decision = std::variant<Retry, Park, Drop>;
 
-/// attempt = what the message carries from earlier rounds + what x-death counts for this one. Each half alone fails:
-/// x-death starts at 1 after every republish on 4.x, and the carried number knows nothing of deaths without us.
+/// The attempt of the history + the deaths that x-death counts since. Each half alone fails: x-death starts at 1 after
+/// every republish on 4.x, and the history knows nothing of deaths without us.
 /// It grows by at least 1 with every round, whatever the headers claim, so no message loops for ever.
-std::int64_t attempt_of(const Death& death, const RetryHistory& carried);
+std::int64_t attempt_of(const Death& death, const RetryHistory& history);
 
-/// What was decided without the message: the calendar, and one throw of the dice, uniform in [0, 1).
-struct Chance {
-    WallTime now;
-    double roll = 0.0;  // takes the lane of a ladder with jitter
-};
+/// `death` absent: no readable x-death. `entry` null: no item of `queues:` matches. `roll`, uniform in [0, 1), takes
+/// the lane of a ladder with jitter. The first death is that of the history where there is one: the broker's own stamp
+/// starts anew with every republish.
+Decision decide(const std::optional<Death>& death, const RetryHistory& history, const Entry* entry, WallTime now,
+                double roll);
 
-/// `death` absent: no readable x-death. `entry` null: no item of `queues:` matches.
-/// The first death is the carried one where there is one: the broker's own stamp starts anew with every republish.
-Decision decide(const std::optional<Death>& death, const RetryHistory& carried, const Entry* entry,
-                const Chance& chance);
+/// What the operator wants for a reason of death. One that this version does not know leads to parking.
+Action action_for(const OnDeath& on, std::string_view reason);
+
+/// One of the lanes of a step; `roll` is uniform in [0, 1).
+Milliseconds lane_of(Milliseconds step, const Jitter& jitter, double roll);
 
 /// The text of the header `retryd-parked-reason`, without an allocation for the fixed ones.
 /// `buffer` must outlive the result.
 std::string_view reason_text(ParkReason reason, std::string_view death_reason, std::string& buffer);
+
+/// The same reasons for reports and metrics, as literals that live as long as the program: a reason of death, or the
+/// text of `retryd-parked-reason`. All that this version does not know become one (`other`, `reason-other`), so that
+/// forged ones cannot multiply.
+std::string_view reason_label(std::string_view death_reason);
+std::string_view reason_label(ParkReason reason, std::string_view death_reason);
 
 }  // namespace retryd::core

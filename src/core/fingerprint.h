@@ -1,4 +1,6 @@
-// A short mark of what a policy publishes to, by which two daemons can be seen to agree.
+// Hashes by which a name, a message and a policy are recognised.
+//
+// Not std::hash: a name in the broker has to be the same on every machine and with every version of retryd.
 #pragma once
 
 #include <cstdint>
@@ -10,20 +12,24 @@
 
 namespace retryd::core {
 
-// A hash that is the same on every machine and with every version, as a name in the broker has to be.
-
 /// FNV-1a, 64 bits.
-std::uint64_t fnv1a(std::string_view text);
+inline std::uint64_t fnv1a(std::string_view text) {
+    std::uint64_t hash = 0xcbf29ce484222325ULL;
+    for (const char c : text) {
+        hash ^= static_cast<unsigned char>(c);
+        hash *= 0x100000001b3ULL;
+    }
+    return hash;
+}
 /// 16 digits.
 std::string hex(std::uint64_t number);
-
-// A mark by which a message is recognised when the broker gives it again.
 
 /// Over body, message id and headers but those that count deliveries: the same for every redelivery of a message.
 /// Not for naming anything that lasts.
 std::uint64_t digest(const Message& message);
 
-/// 16 hexadecimal digits, the same for policies that lead every message to the same place.
+/// 16 hexadecimal digits, by which two daemons can be seen to agree: the same for policies that lead every message to
+/// the same place.
 std::string fingerprint(const Policy& policy);
 
 /// The consumer tag by which the management API shows which configuration a daemon runs: `retryd-{fingerprint}`.

@@ -1,4 +1,6 @@
-// A message as views: properties, header table and body.
+// A message: properties, header table and body.
+//
+// As views where it can be published at once, which is the rule; as a copy where it has to wait.
 #pragma once
 
 #include <cstddef>
@@ -47,9 +49,8 @@ struct Delivery {
     Message message;
 };
 
-// A message that owns all it refers to, for what has to wait before it can be published.
-
-/// A deep copy in one arena. Moving it keeps the views valid.
+/// A delivery that owns all it refers to, for what has to wait before it can be published: a deep copy in one arena.
+/// Moving it keeps the views valid.
 class OwnedDelivery {
   public:
     explicit OwnedDelivery(const Delivery& source);

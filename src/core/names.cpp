@@ -4,7 +4,6 @@
 
 #include "core/duration.h"
 #include "core/fingerprint.h"
-#include "core/text.h"
 
 namespace retryd::core {
 
@@ -13,14 +12,6 @@ namespace {
 constexpr std::string_view rung_infix = ".retry.";
 constexpr std::string_view high_suffix = ".high";
 constexpr std::string_view shared_prefix = "retryd.";
-
-/// The first `length` bytes at most, cut between two UTF-8 characters.
-std::string_view cut(std::string_view text, std::size_t length) {
-    if (text.size() <= length) return text;
-    while (length > 0 && (static_cast<unsigned char>(text[length]) & 0xc0U) == 0x80U)
-        --length;
-    return text.substr(0, length);
-}
 
 /// before + queue + after, the queue shortened so that the whole is a possible queue name.
 std::string fit(std::string_view before, std::string_view queue, std::string_view after,
@@ -32,9 +23,32 @@ std::string fit(std::string_view before, std::string_view queue, std::string_vie
     } else {
         const std::string hash = '~' + hex(fnv1a(queue));
         const std::size_t taken = around + hash.size();
-        name.append(cut(queue, taken < longest ? longest - taken : 0)).append(hash);
+        name.append(utf8_prefix(queue, taken < longest ? longest - taken : 0)).append(hash);
     }
     return name.append(after);
+}
+
+const Argument* find(const Arguments& arguments, std::string_view name) {
+    for (const auto& [argument, value] : arguments) {
+        if (argument == name) return &value;
+    }
+    return nullptr;
+}
+
+const std::string* text_in(const Arguments& arguments, std::string_view name) {
+    const Argument* value = find(arguments, name);
+    return value == nullptr ? nullptr : std::get_if<std::string>(value);
+}
+
+/// The ladder in a name that has the shape of a shared rung's.
+std::string_view ladder_in(std::string_view name) {
+    const std::size_t start = name.find('.') + 1;
+    return name.substr(start, name.find('.', start) - start);
+}
+
+bool has_rung(const Ladder& ladder, Milliseconds delay) {
+    const auto delays = distinct_delays(ladder);
+    return std::find(delays.begin(), delays.end(), delay) != delays.end();
 }
 
 }  // namespace
@@ -74,11 +88,6 @@ bool looks_like_shared_rung(std::string_view name) {
     return dot != std::string_view::npos && dot > 0 && parse_duration(name.substr(dot + 1)).has_value();
 }
 
-bool usable_queue_name(std::string_view name) {
-    return !name.empty() && name.size() <= longest_queue_name && valid_utf8_length(name) == name.size() &&
-           name.find_first_of("\r\n") == std::string_view::npos;
-}
-
 bool is_glob(std::string_view pattern) {
     return pattern.find_first_of("*?") != std::string_view::npos;
 }
@@ -105,33 +114,6 @@ bool glob_matches(std::string_view glob, std::string_view name) {
     }
     return glob.find_first_not_of('*', g) == std::string_view::npos;
 }
-
-namespace {
-
-const Argument* find(const Arguments& arguments, std::string_view name) {
-    for (const auto& [argument, value] : arguments) {
-        if (argument == name) return &value;
-    }
-    return nullptr;
-}
-
-const std::string* text_in(const Arguments& arguments, std::string_view name) {
-    const Argument* value = find(arguments, name);
-    return value == nullptr ? nullptr : std::get_if<std::string>(value);
-}
-
-/// The ladder in a name that has the shape of a shared rung's.
-std::string_view ladder_in(std::string_view name) {
-    const std::size_t start = name.find('.') + 1;
-    return name.substr(start, name.find('.', start) - start);
-}
-
-bool has_rung(const Ladder& ladder, Milliseconds delay) {
-    const auto delays = distinct_delays(ladder);
-    return std::find(delays.begin(), delays.end(), delay) != delays.end();
-}
-
-}  // namespace
 
 std::optional<ParsedRung> parse_rung(std::string_view name, const Arguments& arguments) {
     const Argument* ttl = find(arguments, "x-message-ttl");

@@ -1,4 +1,6 @@
-// Names that users see: queues of ours and headers of ours.
+// Names that users see: queues of ours, headers of ours, and how work queues are named in the configuration.
+//
+// What is named here is read back too: a rung that is on the broker already is told by its name and its arguments.
 #pragma once
 
 #include <cstddef>
@@ -7,13 +9,14 @@
 #include <string_view>
 
 #include "core/policy.h"
+#include "core/text.h"
 #include "core/time.h"
 #include "core/topology.h"
 
 namespace retryd::core {
 
 /// A queue name is an AMQP short string: at most this many bytes.
-inline constexpr std::size_t longest_queue_name = 255;
+inline constexpr std::size_t longest_queue_name = longest_short_string;
 
 /// Stands for the work queue in the template of a name.
 inline constexpr std::string_view queue_placeholder = "{queue}";
@@ -54,16 +57,9 @@ bool looks_like_rung(std::string_view name);
 /// Whether a name has the shape that shared_rung_name gives.
 bool looks_like_shared_rung(std::string_view name);
 
-/// What may be a queue's name at all: 1 to 255 bytes of UTF-8 (the broker ends the connection over anything else: 501,
-/// tried on 3.10.8, 4.0.5 and 4.3.6), no CR or LF (it strips those from a declare, and a publish to the unstripped name
-/// would never arrive).
-bool usable_queue_name(std::string_view name);
-
 /// `*` stands for any run of bytes, `?` for one (a character beyond ASCII has several); everything else for itself.
 bool glob_matches(std::string_view glob, std::string_view name);
 bool is_glob(std::string_view pattern);
-
-// Rungs that are on the broker already: which are ours, and which a changed configuration has left over.
 
 /// A rung that retryd once made, as its name and its arguments together prove.
 struct ParsedRung {

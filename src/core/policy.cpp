@@ -5,6 +5,23 @@
 #include "core/names.h"
 
 namespace retryd::core {
+namespace {
+
+/// Whether the entry parks messages of a work queue that it matches in a queue of that name.
+bool parks_in(const Entry& entry, std::string_view queue) {
+    const std::string_view pattern = entry.parked.queue;
+    const std::size_t at = pattern.find(queue_placeholder);
+    if (at == std::string_view::npos) return !pattern.empty() && queue == pattern;
+    const std::string_view before = pattern.substr(0, at);
+    const std::string_view after = pattern.substr(at + queue_placeholder.size());
+    if (queue.size() <= before.size() + after.size()) return false;
+    if (!queue.starts_with(before) || !queue.ends_with(after)) return false;
+    queue.remove_prefix(before.size());
+    queue.remove_suffix(after.size());
+    return glob_matches(entry.match, queue);
+}
+
+}  // namespace
 
 std::string_view to_string(QueueType type) {
     return type == QueueType::quorum ? "quorum" : "classic";
@@ -26,31 +43,29 @@ std::string_view to_string(Action action) {
     return "park";
 }
 
-Action action_for(const OnDeath& on, std::string_view reason) {
-    if (reason == "rejected") return on.rejected;
-    if (reason == "delivery_limit") return on.delivery_limit;
-    if (reason == "expired") return on.expired;
-    if (reason == "maxlen") return on.maxlen;
-    return Action::park;
+std::vector<Milliseconds> lanes_of(Milliseconds step, const Jitter& jitter) {
+    std::vector<Milliseconds> lanes;
+    for (int lane = 0; lane < jitter.lanes; ++lane)
+        lanes.push_back(lane_delay(step, jitter, lane));
+    return lanes;
 }
 
-namespace {
-
-/// Whether the entry parks messages of a work queue that it matches in a queue of that name.
-bool parks_in(const Entry& entry, std::string_view queue) {
-    const std::string_view pattern = entry.parked.queue;
-    const std::size_t at = pattern.find(queue_placeholder);
-    if (at == std::string_view::npos) return !pattern.empty() && queue == pattern;
-    const std::string_view before = pattern.substr(0, at);
-    const std::string_view after = pattern.substr(at + queue_placeholder.size());
-    if (queue.size() <= before.size() + after.size()) return false;
-    if (!queue.starts_with(before) || !queue.ends_with(after)) return false;
-    queue.remove_prefix(before.size());
-    queue.remove_suffix(after.size());
-    return glob_matches(entry.match, queue);
+std::vector<Milliseconds> distinct_delays(const Ladder& ladder) {
+    std::vector<Milliseconds> delays;
+    for (const Milliseconds step : ladder.steps) {
+        for (const Milliseconds delay : lanes_of(step, ladder.jitter)) {
+            if (std::find(delays.begin(), delays.end(), delay) == delays.end()) delays.push_back(delay);
+        }
+    }
+    return delays;
 }
 
-}  // namespace
+const Entry* match(const Policy& policy, std::string_view work_queue) {
+    if (is_own_queue(policy, work_queue)) return nullptr;
+    const auto entry = std::find_if(policy.entries.begin(), policy.entries.end(),
+                                    [&](const Entry& e) { return glob_matches(e.match, work_queue); });
+    return entry == policy.entries.end() ? nullptr : &*entry;
+}
 
 bool is_own_queue(const Policy& policy, std::string_view queue) {
     if (queue == policy.error_queue || queue == policy.catch_all) return true;
@@ -62,13 +77,6 @@ bool is_own_queue(const Policy& policy, std::string_view queue) {
 bool has_shared_ladder(const Policy& policy) {
     return std::any_of(policy.entries.begin(), policy.entries.end(),
                        [](const Entry& entry) { return entry.ladder.return_path == ReturnPath::headers; });
-}
-
-const Entry* match(const Policy& policy, std::string_view work_queue) {
-    if (is_own_queue(policy, work_queue)) return nullptr;
-    const auto entry = std::find_if(policy.entries.begin(), policy.entries.end(),
-                                    [&](const Entry& e) { return glob_matches(e.match, work_queue); });
-    return entry == policy.entries.end() ? nullptr : &*entry;
 }
 
 }  // namespace retryd::core

@@ -1,6 +1,8 @@
-// What the operator configured, checked: ladders and which queues climb them.
+// What the operator configured, checked: ladders, which work queues are retried on which, and where they park.
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -38,6 +40,19 @@ struct Ladder {
     bool operator==(const Ladder&) const = default;
 };
 
+/// The delay of one lane of a step: lane 0 is the shortest, the last one is the step itself.
+inline Milliseconds lane_delay(Milliseconds step, const Jitter& jitter, int lane) {
+    if (jitter.lanes <= 1) return step;
+    const double width = static_cast<double>(step.count()) * jitter.width_percent / 100.0;
+    const double less = width * (jitter.lanes - 1 - lane) / (jitter.lanes - 1);
+    return std::max(step - Milliseconds{std::llround(less)}, Milliseconds{1});
+}
+/// The delays of all lanes of one step, the shortest first; the step alone where there is no jitter.
+std::vector<Milliseconds> lanes_of(Milliseconds step, const Jitter& jitter);
+
+/// A ladder's rungs: the delays of all lanes of all steps without repetition, in the order of their first use.
+std::vector<Milliseconds> distinct_delays(const Ladder& ladder);
+
 /// What a death leads to.
 enum class Action { retry, park, drop };
 std::string_view to_string(Action action);
@@ -49,9 +64,6 @@ struct OnDeath {
     Action maxlen = Action::park;
     bool operator==(const OnDeath&) const = default;
 };
-
-/// A reason that this version does not know leads to parking.
-Action action_for(const OnDeath& on, std::string_view reason);
 
 /// Where an entry parks: a queue of ours, or an exchange of somebody else's.
 struct Parking {

@@ -37,6 +37,22 @@ bool is_forbidden(unsigned char lead, unsigned char second) {
     }
 }
 
+constexpr std::string_view short_escaped = "\"\\\b\f\n\r\t";
+constexpr std::string_view short_escapes = "\"\\bfnrt";
+
+void append_escaped(std::string& json, char c) {
+    constexpr std::string_view digits = "0123456789abcdef";
+    const auto byte = static_cast<unsigned char>(c);
+    const std::size_t known = short_escaped.find(c);
+    if (known != std::string_view::npos) {
+        json.append(1, '\\').append(1, short_escapes[known]);
+    } else if (byte < 0x20U) {
+        json.append("\\u00").append(1, digits[byte >> 4U]).append(1, digits[byte & 0xfU]);
+    } else {
+        json += c;
+    }
+}
+
 }  // namespace
 
 std::size_t valid_utf8_length(std::string_view text) {
@@ -64,25 +80,13 @@ std::string_view utf8_prefix(std::string_view text, std::size_t longest) {
     return text.substr(0, longest);
 }
 
-namespace {
-
-constexpr std::string_view short_escaped = "\"\\\b\f\n\r\t";
-constexpr std::string_view short_escapes = "\"\\bfnrt";
-
-void append_escaped(std::string& json, char c) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    const auto byte = static_cast<unsigned char>(c);
-    const std::size_t known = short_escaped.find(c);
-    if (known != std::string_view::npos) {
-        json.append(1, '\\').append(1, short_escapes[known]);
-    } else if (byte < 0x20U) {
-        json.append("\\u00").append(1, digits[byte >> 4U]).append(1, digits[byte & 0xfU]);
-    } else {
-        json += c;
-    }
+bool usable_queue_name(std::string_view name) {
+    return !name.empty() && usable_routing_key(name) && name.find_first_of("\r\n") == std::string_view::npos;
 }
 
-}  // namespace
+bool usable_routing_key(std::string_view key) {
+    return key.size() <= longest_short_string && valid_utf8_length(key) == key.size();
+}
 
 std::string json_string(std::string_view text) {
     std::string json = "\"";

@@ -1,4 +1,5 @@
-// What is declared on the broker, computed: names and arguments. Doing it is amqp's part.
+// What is declared on the broker: names and arguments, computed from the policy and the broker's version. Declaring it
+// is amqp's part.
 #pragma once
 
 #include <cstdint>
@@ -78,16 +79,7 @@ std::string parking_queue_of(const Parking& parking, std::string_view work_queue
 /// That queue, or the exchange that has to be there.
 Topology parking_topology(const Parking& parking, std::string_view work_queue, const BrokerFeatures& features);
 
-/// The lanes of one step, the shortest first and the step's own delay last; that alone where there is no jitter.
-std::vector<Milliseconds> lanes_of(Milliseconds step, const Jitter& jitter);
-/// One of them; `roll` is uniform in [0, 1).
-Milliseconds lane_of(Milliseconds step, const Jitter& jitter, double roll);
-
-/// A ladder's rungs: the delays of all lanes of all steps without repetition, in the order of their first use.
-std::vector<Milliseconds> distinct_delays(const Ladder& ladder);
-
-// Everything that a configuration wants on the broker before the first message comes.
-
+/// One item of what a configuration wants on the broker before the first message comes.
 struct DesiredItem {
     enum class Role {
         error_exchange,

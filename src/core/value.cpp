@@ -1,41 +1,9 @@
 #include "core/value.h"
 
 #include <algorithm>
-#include <limits>
 #include <type_traits>
 
 namespace retryd::core {
-
-const Value* find(const Table& table, std::string_view name) {
-    const auto* field = std::find_if(table.begin(), table.end(), [&](const Field& f) { return f.name == name; });
-    return field == table.end() ? nullptr : &field->value;
-}
-
-std::optional<std::string_view> text_of(const Value* value) {
-    if (value == nullptr || (value->kind != Kind::longstr && value->kind != Kind::bytes)) return std::nullopt;
-    return std::get<std::string_view>(value->data);
-}
-
-std::optional<std::int64_t> integer_of(const Value* value) {
-    if (value == nullptr) return std::nullopt;
-    if (const auto* number = std::get_if<std::int64_t>(&value->data)) return *number;
-    if (const auto* number = std::get_if<std::uint64_t>(&value->data)) {
-        if (*number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-            return static_cast<std::int64_t>(*number);
-        }
-    }
-    return std::nullopt;
-}
-
-std::optional<Array> array_of(const Value* value) {
-    if (value == nullptr || value->kind != Kind::array) return std::nullopt;
-    return std::get<Array>(value->data);
-}
-
-std::optional<Table> table_of(const Value* value) {
-    if (value == nullptr || value->kind != Kind::table) return std::nullopt;
-    return std::get<Table>(value->data);
-}
 
 bool equal(const Table& left, const Table& right) {
     return std::equal(left.begin(), left.end(), right.begin(), right.end(),

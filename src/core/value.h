@@ -1,11 +1,13 @@
 // AMQP 0-9-1 field values as views: what a header table holds, without owning any of it.
 //
 // A view is valid as long as the buffer it was made from: for a delivery, until the connection's buffers are
-// released (see amqp/events.h); for an OwnedMessage, as long as that object.
+// released (see amqp/events.h); for an OwnedDelivery, as long as that object.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <variant>
@@ -96,21 +98,44 @@ inline const Field* Table::end() const {
     return first + count;
 }
 
+// What every message is read with: inline.
+
 /// The first field of that name, or null.
-const Value* find(const Table& table, std::string_view name);
+inline const Value* find(const Table& table, std::string_view name) {
+    const auto* field = std::find_if(table.begin(), table.end(), [&](const Field& f) { return f.name == name; });
+    return field == table.end() ? nullptr : &field->value;
+}
 
 /// A longstr's or byte array's text; nothing for any other kind.
-std::optional<std::string_view> text_of(const Value* value);
+inline std::optional<std::string_view> text_of(const Value* value) {
+    if (value == nullptr || (value->kind != Kind::longstr && value->kind != Kind::bytes)) return std::nullopt;
+    return std::get<std::string_view>(value->data);
+}
 
 /// Any integer or timestamp that fits int64; nothing for any other kind. Clients re-encode the broker's 'l' as
 /// whatever their language has, so every width is taken.
-std::optional<std::int64_t> integer_of(const Value* value);
+inline std::optional<std::int64_t> integer_of(const Value* value) {
+    if (value == nullptr) return std::nullopt;
+    if (const auto* number = std::get_if<std::int64_t>(&value->data)) return *number;
+    if (const auto* number = std::get_if<std::uint64_t>(&value->data)) {
+        if (*number <= static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
+            return static_cast<std::int64_t>(*number);
+        }
+    }
+    return std::nullopt;
+}
 
 /// The elements of an array; nothing for any other kind.
-std::optional<Array> array_of(const Value* value);
+inline std::optional<Array> array_of(const Value* value) {
+    if (value == nullptr || value->kind != Kind::array) return std::nullopt;
+    return std::get<Array>(value->data);
+}
 
 /// The fields of a nested table; nothing for any other kind.
-std::optional<Table> table_of(const Value* value);
+inline std::optional<Table> table_of(const Value* value) {
+    if (value == nullptr || value->kind != Kind::table) return std::nullopt;
+    return std::get<Table>(value->data);
+}
 
 /// Same kinds, same contents, in the same order, all the way down.
 bool equal(const Value& left, const Value& right);

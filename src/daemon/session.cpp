@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "amqp/timeouts.h"
 #include "daemon/configuration.h"
 #include "daemon/systemd.h"
 #include "system/clock.h"
@@ -14,11 +15,6 @@ namespace {
 
 using config::LogLevel;
 using core::Milliseconds;
-
-/// How long the connection stays open after the last ack. When a connection is closed, even in order, a quorum queue
-/// loses the acks that have not reached it yet and delivers their messages again (tried on 3.10.8, 4.0.5 and 4.3.6 with
-/// a busy disk: 20 ms were too short once, 100 ms never).
-constexpr Milliseconds ack_linger{250};
 
 /// The policy of these settings; it keeps them alive.
 std::shared_ptr<const core::Policy> policy_of(const std::shared_ptr<const config::Settings>& settings) {
@@ -57,8 +53,7 @@ void Session::run() {
         if (shutdown_deadline_ && shutdown_is_over(now)) break;
         if (!more) broker_.wait(shutdown_deadline_ ? -1 : context_.requests.fd(), time_to_wait(now));
     }
-    constexpr Milliseconds longest_close{2'000};
-    broker_.close(std::clamp(*shutdown_deadline_ - system::steady_now(), Milliseconds::zero(), longest_close));
+    broker_.close(std::clamp(*shutdown_deadline_ - system::steady_now(), Milliseconds::zero(), amqp::close_timeout));
 }
 
 void Session::handle_requests(const core::Now& now) {
@@ -114,7 +109,7 @@ void Session::adopt_next(const core::Now& now) {
 bool Session::shutdown_is_over(const core::Now& now) {
     const bool confirmed = relay_.in_flight() == 0;
     if (confirmed) relay_.flush_all();
-    if (confirmed && now.steady - broker_.last_ack() >= ack_linger) return true;
+    if (confirmed && now.steady - broker_.last_ack() >= amqp::ack_linger) return true;
     if (now.steady < *shutdown_deadline_) return false;
     if (confirmed) return true;
     log_.write(LogLevel::warning, "stop_unconfirmed",
@@ -128,7 +123,7 @@ bool Session::shutdown_is_over(const core::Now& now) {
 Milliseconds Session::time_to_wait(const core::Now& now) const {
     Milliseconds time = context_.watchdog.longest_wait();  // heartbeats have to be served, and the stop noticed
     if (const auto due = relay_.next_tick()) time = std::min(time, *due - now.steady);
-    if (shutdown_deadline_) time = std::min({time, ack_linger / 4, *shutdown_deadline_ - now.steady});
+    if (shutdown_deadline_) time = std::min({time, amqp::ack_linger / 4, *shutdown_deadline_ - now.steady});
     return std::max(time, Milliseconds::zero());
 }
 

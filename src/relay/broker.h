@@ -1,4 +1,4 @@
-// The seam between the flow and the broker: commands go out through it, events come back as calls on Relay.
+// The seam between the relay and the broker: commands go out through it, events come back as calls on Relay.
 // Two implementations: amqp's, and the tests' fake with a clock and faults.
 #pragma once
 
@@ -20,10 +20,10 @@ enum class PublishResult {
     header_too_large,  // nothing was sent: properties and headers do not fit a frame
 };
 
+/// What it takes to move messages from one queue to another.
+///
 /// Commands. None waits for an answer: answers come as events, never from within the command. Connection failures are
 /// thrown by the implementation and end the session that owns both sides.
-///
-/// What it takes to carry messages from one queue to another.
 class PublishPort {
   public:
     virtual ~PublishPort() = default;
@@ -38,7 +38,7 @@ class PublishPort {
 /// And all that the daemon needs besides.
 class Broker : public PublishPort {
   public:
-    /// The broker gives the message again. Sent as basic.nack: on 4.3 basic.reject would count towards a delivery
+    /// The broker delivers the message again. Sent as basic.nack: on 4.3 basic.reject would count towards a delivery
     /// limit.
     virtual void requeue(core::DeliveryTag tag) = 0;
 

@@ -1,4 +1,7 @@
-// Deliveries that wait, unacked, until they can be published.
+// What has to wait: deliveries that cannot be published yet, deliveries that go back to the error queue after a pause,
+// and addresses that led to no queue and are not tried again for a while.
+//
+// All of these deliveries stay unacked, so the broker still has them.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +9,7 @@
 #include <deque>
 #include <optional>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "core/message.h"
@@ -13,18 +17,20 @@
 
 namespace retryd::relay {
 
+/// Deliveries that cannot be published yet, in their order: the broker or the socket takes nothing, or what they need
+/// is being declared.
 class PausedDeliveries {
   public:
     /// Copies it.
     void add(const core::Delivery& delivery);
 
-    /// Calls `carry` with each, in order; keeps those for which it returns false.
-    template <class Carry>
-    void carry(const Carry& carry) {
+    /// Calls `process` with each, in order; keeps those for which it returns false.
+    template <class Process>
+    void process_each(const Process& process) {
         std::deque<core::OwnedDelivery> waiting;
         waiting.swap(deliveries_);
         for (core::OwnedDelivery& owned : waiting) {
-            if (carry(owned.get())) {
+            if (process(owned.get())) {
                 bytes_ -= owned.bytes();
             } else {
                 deliveries_.push_back(std::move(owned));
@@ -41,37 +47,36 @@ class PausedDeliveries {
     std::size_t bytes_ = 0;
 };
 
-// Deliveries that wait, unacked, to be given back to the error queue.
-
-/// How long after that many failures in a row: doubling from 1 s to 30 s.
+/// The pause after that many failures in a row: doubling from 1 s to 30 s.
 core::Milliseconds backoff(int failures);
 
+/// Deliveries to be requeued, each when its pause is over.
 class DelayedRequeues {
   public:
     void add(core::SteadyTime due, core::DeliveryTag tag);
     /// One that is due, taken out; nothing when there is none.
     std::optional<core::DeliveryTag> take_due(core::SteadyTime now);
+    /// When the next one is due.
     std::optional<core::SteadyTime> next() const;
 
   private:
-    struct Waiting {
+    struct Requeue {
         core::SteadyTime due;
         core::DeliveryTag tag;
-        bool operator>(const Waiting& other) const { return due > other.due; }
+        bool operator>(const Requeue& other) const { return due > other.due; }
     };
-    std::vector<Waiting> heap_;  // the next due first
+    std::vector<Requeue> heap_;  // the next due first
 };
 
-// Where somebody else's exchange has led to no queue: not tried again for a while.
-
-/// By hash_of_address(): with the producer's routing key one exchange has many addresses, of which some may be fine.
+/// Where somebody else's exchange has led to no queue: not tried again for a minute. By hash_of_address(): with the
+/// producer's routing key one exchange has many addresses, of which some may be fine.
 class UnroutableAddresses {
   public:
     /// True when this is news.
-    bool note(std::uint64_t address, core::SteadyTime now);
-    bool holds(std::uint64_t address, core::SteadyTime now) const;
-    /// It took a message. True when it was noted before.
-    bool heal(std::uint64_t address) { return until_.erase(address) > 0; }
+    bool add(std::uint64_t address, core::SteadyTime now);
+    bool contains(std::uint64_t address, core::SteadyTime now) const;
+    /// It took a message. True when it was known as unroutable.
+    bool remove(std::uint64_t address) { return until_.erase(address) > 0; }
 
   private:
     std::unordered_map<std::uint64_t, core::SteadyTime> until_;

@@ -1,7 +1,8 @@
-// Messages on which the broker may choke: it closes the channel or the connection instead of confirming, and everything
-// that was in flight comes again. One of them would do so for ever, and its neighbours would never get through.
+// Poison messages: the broker closes the channel or the connection instead of confirming them, and all that was in
+// flight is delivered again. One of them would do so for ever, and its neighbours would never get through.
 //
-// So after such an end the redelivered ones are tried alone, one after the other, until the guilty one is found.
+// So after such an end the redelivered ones are isolated: published one at a time, each after the confirm of the one
+// before, until the poison message is found.
 #pragma once
 
 #include <cstddef>
@@ -13,44 +14,49 @@
 
 namespace retryd::relay {
 
-/// Lives longer than a Relay: what closes a connection has to be recognised on the next.
+/// Lives longer than a Relay: what ends a connection has to be recognised on the next one.
 class PoisonDetector {
   public:
-    /// So many deliveries were in flight when the broker broke off. From now on each publication waits for the one
-    /// before, until so many redelivered ones came through or the time is over: another daemon may have got them.
-    void raise(std::size_t deliveries);
-    bool alone() const { return left_ > 0 || accused_; }
-    /// True when that time has just ended.
+    /// From now on publications go one at a time, until so many redelivered ones were confirmed (those that were in
+    /// flight when the broker broke off), or for a minute: another daemon may have got them.
+    void isolate(std::size_t deliveries);
+    bool isolating() const { return left_ > 0 || suspect_; }
+    /// No more: the poison message has been found and dead-lettered.
+    void stop_isolating();
+    /// True when the minute has just ended.
     bool on_tick(core::SteadyTime now);
 
-    /// A publication is under way alone; `digest` is its delivery's.
-    void trying(std::uint64_t digest) { tried_ = digest; }
-    /// It was confirmed. Those that were in flight then are redelivered; others do not count.
-    void clear(bool redelivered);
-    /// The guilty one has been found, and is dealt with.
-    void found();
-    /// One that is condemned() is dealt with again: the others remain suspect, for it may not have been the only one.
-    void seen_again(std::uint64_t digest);
+    /// While isolating: the publication of the message with that core::digest() is under way.
+    void publishing(std::uint64_t digest) { publishing_ = digest; }
+    /// A publication was confirmed. `redelivered`: only such ones were in flight when the broker broke off.
+    void confirmed(bool redelivered) {
+        if (publishing_ || left_ > 0) confirmed_alone(redelivered);
+    }
+    /// One that is_poison() was delivered again and is dead-lettered: the others stay isolated, for it may not have
+    /// been the only one.
+    void dead_lettered(std::uint64_t digest);
 
-    /// How a connection broke.
-    struct Break {
+    /// How a connection ended.
+    struct ConnectionEnd {
         std::size_t in_flight = 0;
-        std::size_t unsettled = 0;  // deliveries that will come again, those in flight or not yet acked among them
-        bool provoked = false;      // the broker closed it with an error; else it ended without a word
+        std::size_t redeliveries = 0;  // deliveries that will come again: in flight, or not acked yet
+        bool provoked = false;         // the broker closed it with an error; else it ended without a word
         bool any_confirmed = false;
     };
-    void connection_broke(const Break& broke);
+    void connection_ended(const ConnectionEnd& end);
 
-    /// Whether it has, alone, ended so many connections that it is not to be tried again.
+    /// Whether the message has, isolated, ended so many connections that it is not to be published again.
     bool is_poison(std::uint64_t digest) const;
 
   private:
-    std::size_t left_ = 0;
-    std::optional<core::SteadyTime> until_;  // set by the first tick
-    std::optional<std::uint64_t> tried_;
-    std::optional<std::uint64_t> accused_;  // was in flight alone when the connection broke; others may come before it
-    int fruitless_ = 0;  // connections in a row that broke with deliveries in flight and none confirmed
-    std::map<std::uint64_t, int> strikes_;  // of deliveries that were in flight alone when the connection broke
+    void confirmed_alone(bool redelivered);
+
+    std::size_t left_ = 0;                     // redelivered messages still to be confirmed
+    std::optional<core::SteadyTime> until_;    // the end of the minute; set by the first tick
+    std::optional<std::uint64_t> publishing_;  // the message that is under way, isolated
+    std::optional<std::uint64_t> suspect_;     // was so when the connection ended; others may be delivered before it
+    std::map<std::uint64_t, int> strikes_;     // by message: against those that were so when a connection ended
+    int fruitless_connections_ = 0;            // in a row: ended with messages in flight and none confirmed
 };
 
 }  // namespace retryd::relay

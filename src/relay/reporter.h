@@ -1,10 +1,8 @@
-// What the flow tells the outside. The flow does not log or count: it reports, and telemetry decides what to say.
+// What the relay tells the outside. It does not log or count: it reports, and telemetry decides what to say.
 #pragma once
 
-#include <cstdint>
 #include <string_view>
 
-#include "core/decide.h"
 #include "core/time.h"
 
 namespace retryd::relay {
@@ -22,7 +20,7 @@ enum class Outcome {
     sent_home,  // what a shared rung could not deliver, its work queue bound again
 };
 
-/// What something is for that the flow needs on the broker.
+/// What something on the broker is for that the relay needs.
 enum class Role {
     rung,
     parking,           // a queue of ours
@@ -37,16 +35,11 @@ struct Settled {
     Outcome outcome = Outcome::retried;
     std::string_view work_queue;  // empty where it is not known
     std::string_view target;      // the rung, or the queue or exchange that it is parked in; empty when dropped
-    std::string_view reason;      // as reported_reason() says it
+    std::string_view reason;      // a core::reason_label()
     core::Milliseconds delay{};
     core::Milliseconds confirm_time{};
     Role role = Role::rung;  // of the target
 };
-
-/// A reason as a literal that lives as long as the program: of a death, or the text of `retryd-parked-reason`. All that
-/// this version does not know are one (`other`, `reason-other`), so that forged ones cannot multiply.
-std::string_view reported_reason(std::string_view death_reason);
-std::string_view reported_reason(core::ParkReason reason, std::string_view death_reason);
 
 /// Called from within Relay; the views live only until the call returns.
 class Reporter {

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "core/names.h"
-#include "relay/unconfirmed.h"
+#include "relay/in_flight.h"
 
 namespace retryd::relay {
 namespace {
 
-// No name has a line break in it.
+/// No name has a line break in it.
 std::string key_of(std::string_view exchange, std::string_view routing_key) {
     return std::string{exchange}.append("\n").append(routing_key);
 }
@@ -40,8 +40,8 @@ std::string Target::key() const {
     return routing_key ? key_of(exchange, *routing_key) : key_of(exchange);
 }
 
-bool Route::proven() const {
-    return existence == Existence::exists || !core::is_glob(entry->match);
+bool Route::work_queue_exists() const {
+    return work_queue_state == WorkQueueState::exists || !core::is_glob(entry->match);
 }
 
 Routes::Routes(std::shared_ptr<const core::Policy> policy, const core::BrokerFeatures& features)
@@ -52,7 +52,7 @@ Routes::Routes(std::shared_ptr<const core::Policy> policy, const core::BrokerFea
 void Routes::make_fixed_targets() {
     catch_all_ = intern(
         queue_target(Role::parking, policy_->catch_all, {core::parking_queue_spec(policy_->catch_all, features_)}));
-    // Declared before the first message is asked for.
+    // The session has declared it before it consumes.
     if (catch_all_->state == Target::State::unknown) catch_all_->state = Target::State::ready;
     const core::ExchangeSpec home = core::return_exchange_spec(*policy_);
     return_exchange_ = intern({Role::return_exchange, home.name, home.name, std::nullopt, {home}});
@@ -87,7 +87,7 @@ std::shared_ptr<Route> Routes::make(std::string_view work_queue, const core::Ent
     auto route = std::make_shared<Route>();
     route->work_queue = work_queue;
     route->entry = &entry;
-    if (!core::is_glob(entry.match)) route->existence = Existence::exists;
+    if (!core::is_glob(entry.match)) route->work_queue_state = WorkQueueState::exists;
     return route;
 }
 
@@ -96,7 +96,7 @@ std::shared_ptr<Route> Routes::find(std::string_view work_queue) const {
     return found == routes_.end() ? nullptr : found->second;
 }
 
-std::shared_ptr<Route> Routes::of(std::string_view work_queue) {
+std::shared_ptr<Route> Routes::route_for(std::string_view work_queue) {
     if (auto known = find(work_queue)) return known;
     const core::Entry* entry = core::match(*policy_, work_queue);
     if (entry == nullptr) return nullptr;
@@ -107,12 +107,12 @@ std::shared_ptr<Target> Routes::rung(Route& route, core::Milliseconds delay, boo
     auto rung = std::find_if(route.rungs.begin(), route.rungs.end(), [&](const auto& r) { return r.delay == delay; });
     if (rung == route.rungs.end()) rung = route.rungs.insert(rung, {delay, nullptr, nullptr});
     const core::Ladder& ladder = route.entry->ladder;
-    const bool apart =
+    const bool separate =
         high_priority && features_.priority_blocks_expiry && ladder.queue_type == core::QueueType::quorum;
-    auto& target = apart ? rung->high : rung->normal;
+    auto& target = separate ? rung->high : rung->normal;
     if (target) return target;
-    core::Topology topology = core::rung_topology(*policy_, ladder, route.work_queue, delay, apart, features_);
-    std::string name = core::rung_name_of(ladder, route.work_queue, delay, apart);
+    core::Topology topology = core::rung_topology(*policy_, ladder, route.work_queue, delay, separate, features_);
+    std::string name = core::rung_name_of(ladder, route.work_queue, delay, separate);
     Target made = route.shared() ? Target{Role::rung, name, name, std::nullopt, std::move(topology)}
                                  : queue_target(Role::rung, std::move(name), std::move(topology));
     made.delay = delay;
@@ -125,16 +125,16 @@ std::shared_ptr<Target> Routes::parked(Route& route) {
     return route.parked;
 }
 
-std::shared_ptr<Target> Routes::declared_as(std::string_view key) const {
+std::shared_ptr<Target> Routes::find_target(std::string_view key) const {
     const auto found = targets_.find(key);
     return found == targets_.end() ? nullptr : found->second;
 }
 
-std::vector<std::shared_ptr<Target>> Routes::behind(std::string_view exchange, bool cut) const {
+std::vector<std::shared_ptr<Target>> Routes::published_through(std::string_view exchange, bool name_is_cut) const {
     std::vector<std::shared_ptr<Target>> found;
     for (const auto& [key, target] : targets_) {
         const std::string_view name = target->exchange;
-        if (!exchange.empty() && (cut ? name.starts_with(exchange) : name == exchange)) found.push_back(target);
+        if (!exchange.empty() && (name_is_cut ? name.starts_with(exchange) : name == exchange)) found.push_back(target);
     }
     return found;
 }

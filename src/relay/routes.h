@@ -28,19 +28,19 @@ struct Target {
     core::Milliseconds delay{};  // of a rung; else zero
     std::uint64_t address = 0;   // hash_of_address(), where the routing key is always the same
     State state = State::unknown;
-    core::SteadyTime refused_until{};  // when refused: not asked for again before
-    bool reported = false;             // its refusal has been reported and not yet its healing
+    core::SteadyTime refused_until{};  // when refused: not declared again before
+    bool reported = false;             // that it is refused has been reported, and not yet that it has healed
     int failures = 0;                  // nacks and returns since the last success, for the backoff
     core::SteadyTime failed_at{};      // the last of them
     int stale_answers = 0;             // to declares of a former policy, still to come
 
-    /// Under which it is declared: no two have the same.
+    /// The key it is declared under: no two have the same.
     std::string key() const;
 };
 
 /// What is known of a work queue. A glob names many: x-death may be forged, and rungs for a queue that does not exist
 /// would hold their messages for ever. Of an exact name the operator says that it exists.
-enum class Existence { unasked, asking, exists, missing, refused };
+enum class WorkQueueState { unchecked, checking, exists, missing, refused };
 
 struct Route {
     struct Rung {
@@ -53,11 +53,12 @@ struct Route {
     const core::Entry* entry = nullptr;  // of the policy that the routes were made for
     std::vector<Rung> rungs;
     std::shared_ptr<Target> parked;
-    Existence existence = Existence::unasked;
-    core::SteadyTime refused_until{};
+    WorkQueueState work_queue_state = WorkQueueState::unchecked;
+    core::SteadyTime refused_until{};  // when refused: not checked again before
 
-    /// Surely there: what is declared for it serves somebody.
-    bool proven() const;
+    /// False where x-death alone names it: nothing is declared for such a queue.
+    bool work_queue_exists() const;
+    /// Whether its ladder is shared with other work queues.
     bool shared() const { return entry->ladder.return_path == core::ReturnPath::headers; }
 };
 
@@ -69,22 +70,25 @@ class Routes {
     void adopt(std::shared_ptr<const core::Policy> policy);
 
     /// Null where no entry matches.
-    std::shared_ptr<Route> of(std::string_view work_queue);
+    std::shared_ptr<Route> route_for(std::string_view work_queue);
     /// Null where it has none yet.
     std::shared_ptr<Route> find(std::string_view work_queue) const;
 
     /// The rung of that delay, which must be one of the route's ladder.
     std::shared_ptr<Target> rung(Route& route, core::Milliseconds delay, bool high_priority);
+    /// Where its messages are parked.
     std::shared_ptr<Target> parked(Route& route);
     const std::shared_ptr<Target>& catch_all() const { return catch_all_; }
     const std::shared_ptr<Target>& return_exchange() const { return return_exchange_; }
     const std::vector<std::shared_ptr<Target>>& error_bindings() const { return error_bindings_; }
 
-    std::shared_ptr<Target> declared_as(std::string_view key) const;
-    /// All that are published to through that exchange, which is not the default one. `cut`: through any whose name
-    /// begins like that.
-    std::vector<std::shared_ptr<Target>> behind(std::string_view exchange, bool cut) const;
+    /// The target with that Target::key(), or null.
+    std::shared_ptr<Target> find_target(std::string_view key) const;
+    /// All that are published to through that exchange; none for the default exchange. `name_is_cut`: through any whose
+    /// name begins like that.
+    std::vector<std::shared_ptr<Target>> published_through(std::string_view exchange, bool name_is_cut) const;
 
+    /// What is known of that work queue. What was declared for it stays known.
     void forget(const Route& route);
 
   private:

@@ -1,5 +1,5 @@
-// The two clocks, as precise as the core counts. Read here and nowhere else; core, relay and admin get the time as an
-// argument.
+// The two clocks of core/time.h, as precise as the core counts. core, relay and admin do not read them: they get the
+// time as an argument.
 #pragma once
 
 #include <chrono>

@@ -54,7 +54,7 @@ TEST_CASE("after a replay that failed, the producer's exchange and key are still
     scene.message = scene.replayed();
     const core::Table before = scene.message.properties.header_table();
     scene.died({.exchange = "", .routing_key = "email"}, {before.begin(), before.end()});
-    const core::Message again = scene.retried(attempt_of(*scene.story().death, scene.story().carried));
+    const core::Message again = scene.retried(attempt_of(*scene.context().death, scene.context().history));
     CHECK(header_of(again, "retryd-attempt") == "l:1");
     CHECK(header_of(again, "retryd-exchange") == "S:shop");
     CHECK(header_of(again, "retryd-routing-key") == "S:order.paid");

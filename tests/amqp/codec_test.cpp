@@ -8,14 +8,14 @@
 #include "amqp/over_the_wire.h"
 #include "support/catch.h"
 
-namespace retryd::amqp::tables_test {
+namespace retryd::amqp::codec_test {
+namespace {
 
 using core::Field;
 using core::Kind;
+using core::Properties;
 using core::Table;
 using core::Value;
-
-namespace {
 
 void check_survives(const Value& value) {
     const Field field{"name", value};
@@ -50,7 +50,55 @@ class Nest {
     std::deque<Field> fields_;
 };
 
+const core::Field one_header{"x", core::Value::of_longstr("y")};
+
+Properties full() {
+    Properties all;
+    all.content_type = "text/plain";
+    all.content_encoding = "gzip";
+    all.headers = core::Table{&one_header, 1};
+    all.delivery_mode = std::uint8_t{2};
+    all.priority = std::uint8_t{255};
+    all.correlation_id = "correlation";
+    all.reply_to = "reply";
+    all.expiration = "60000";
+    all.message_id = "message";
+    all.timestamp = 1'700'000'000;
+    all.type = "type";
+    all.user_id = "guest";
+    all.app_id = "app";
+    all.cluster_id = "cluster";
+    return all;
+}
+
+void check_same(const Properties& left, const Properties& right) {
+    CHECK(left.content_type == right.content_type);
+    CHECK(left.content_encoding == right.content_encoding);
+    REQUIRE(left.headers.has_value() == right.headers.has_value());
+    CHECK(core::equal(left.header_table(), right.header_table()));
+    CHECK(left.delivery_mode == right.delivery_mode);
+    CHECK(left.priority == right.priority);
+    CHECK(left.correlation_id == right.correlation_id);
+    CHECK(left.reply_to == right.reply_to);
+    CHECK(left.expiration == right.expiration);
+    CHECK(left.message_id == right.message_id);
+    CHECK(left.timestamp == right.timestamp);
+    CHECK(left.type == right.type);
+    CHECK(left.user_id == right.user_id);
+    CHECK(left.app_id == right.app_id);
+    CHECK(left.cluster_id == right.cluster_id);
+}
+
+void check_survives(const Properties& properties) {
+    test::OverTheWire over_the_wire;
+    const auto arrived = over_the_wire(properties);
+    REQUIRE(arrived);
+    check_same(*arrived, properties);
+}
+
 }  // namespace
+
+// ── Tables ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("tables: whole numbers of every width survive, extremes included") {
     check_extremes<std::int8_t>(Kind::int8);
@@ -139,68 +187,14 @@ TEST_CASE("tables: a level too many is found in arrays too, and in the last of m
     CHECK_FALSE(over_the_wire(Table{fields, 2}));
 }
 
-}  // namespace retryd::amqp::tables_test
-
-namespace retryd::amqp::properties_test {
-
-using core::Properties;
-
-namespace {
-
-const core::Field one_header{"x", core::Value::of_longstr("y")};
-
-Properties full() {
-    Properties all;
-    all.content_type = "text/plain";
-    all.content_encoding = "gzip";
-    all.headers = core::Table{&one_header, 1};
-    all.delivery_mode = std::uint8_t{2};
-    all.priority = std::uint8_t{255};
-    all.correlation_id = "correlation";
-    all.reply_to = "reply";
-    all.expiration = "60000";
-    all.message_id = "message";
-    all.timestamp = 1'700'000'000;
-    all.type = "type";
-    all.user_id = "guest";
-    all.app_id = "app";
-    all.cluster_id = "cluster";
-    return all;
-}
-
-void check_same(const Properties& left, const Properties& right) {
-    CHECK(left.content_type == right.content_type);
-    CHECK(left.content_encoding == right.content_encoding);
-    REQUIRE(left.headers.has_value() == right.headers.has_value());
-    CHECK(core::equal(left.header_table(), right.header_table()));
-    CHECK(left.delivery_mode == right.delivery_mode);
-    CHECK(left.priority == right.priority);
-    CHECK(left.correlation_id == right.correlation_id);
-    CHECK(left.reply_to == right.reply_to);
-    CHECK(left.expiration == right.expiration);
-    CHECK(left.message_id == right.message_id);
-    CHECK(left.timestamp == right.timestamp);
-    CHECK(left.type == right.type);
-    CHECK(left.user_id == right.user_id);
-    CHECK(left.app_id == right.app_id);
-    CHECK(left.cluster_id == right.cluster_id);
-}
-
-void check_survives(const Properties& properties) {
-    test::OverTheWire over_the_wire;
-    const auto arrived = over_the_wire(properties);
-    REQUIRE(arrived);
-    check_same(*arrived, properties);
-}
-
-}  // namespace
+// ── Properties ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("properties: all of them survive together") {
     check_survives(full());
 }
 
 TEST_CASE("properties: what is absent stays absent") {
-    check_survives({});
+    check_survives(Properties{});
 }
 
 TEST_CASE("properties: what is there but empty or zero stays there") {
@@ -237,4 +231,4 @@ TEST_CASE("properties: what fits to the byte fits, and with one byte less it doe
     CHECK_FALSE(amqp::fits(written, std::span(room).first(exactly - 1)));
 }
 
-}  // namespace retryd::amqp::properties_test
+}  // namespace retryd::amqp::codec_test

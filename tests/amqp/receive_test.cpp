@@ -7,7 +7,7 @@
 #include "amqp/recorder.h"
 #include "support/catch.h"
 
-namespace retryd::amqp::dispatcher_test {
+namespace retryd::amqp::receive_test {
 
 using Lines = std::vector<std::string>;
 
@@ -290,4 +290,4 @@ TEST_CASE("dispatcher: frames that do not belong together are an error, not a me
     CHECK(f.events.lines.empty());
 }
 
-}  // namespace retryd::amqp::dispatcher_test
+}  // namespace retryd::amqp::receive_test

@@ -38,12 +38,13 @@ std::size_t allocations_of_one_way(const Message& message, const Entry* entry, C
     const std::size_t before = allocations;
     const Table table = message.properties.header_table();
     const auto death = read_death(table, "retryd.errors");
-    const Story story{death, death ? read_retry_history(table, death->queue) : RetryHistory{}, connection_user};
-    const Decision decision = decide(story.death, story.carried, entry, {WallTime{}, 0.5});
+    const ComposeContext context{death, death ? read_retry_history(table, death->queue) : RetryHistory{},
+                                 connection_user};
+    const Decision decision = decide(context.death, context.history, entry, WallTime{}, 0.5);
     if (const auto* retry = std::get_if<Retry>(&decision)) {
-        compose_retry(message, story, *retry, scratch);
+        compose_retry(message, context, *retry, scratch);
     } else {
-        compose_parked(message, story, std::get<Park>(decision), WallTime{}, scratch);
+        compose_parked(message, context, std::get<Park>(decision), WallTime{}, scratch);
     }
     return allocations - before;
 }

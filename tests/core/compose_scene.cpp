@@ -11,7 +11,7 @@ void ComposeScene::died(const DeathEntry& entry, std::vector<Field> fields) {
     arrives_with(std::move(fields));
 }
 
-Story ComposeScene::story() const {
+ComposeContext ComposeScene::context() const {
     const Table table = message.properties.header_table();
     const auto death = read_death(table, "retryd.errors");
     return {death, death ? read_retry_history(table, death->queue) : RetryHistory{}, connection_user};
@@ -19,11 +19,11 @@ Story ComposeScene::story() const {
 
 Message ComposeScene::retried(std::int64_t attempt) {
     return composed_ =
-               compose_retry(message, story(), Retry{attempt, std::chrono::seconds{5}}, scratches_.emplace_back());
+               compose_retry(message, context(), Retry{attempt, std::chrono::seconds{5}}, scratches_.emplace_back());
 }
 
 Message ComposeScene::parked(const Park& park, WallTime now) {
-    return composed_ = compose_parked(message, story(), park, now, scratches_.emplace_back());
+    return composed_ = compose_parked(message, context(), park, now, scratches_.emplace_back());
 }
 
 void ComposeScene::dies_again(const DeathEntry& entry) {

@@ -25,8 +25,8 @@ class ComposeScene {
     /// The same, after an x-death with this one entry.
     void died(const DeathEntry& entry, std::vector<Field> fields = {});
 
-    /// The story as the relay reads it from the message.
-    Story story() const;
+    /// As the relay reads it from the message.
+    ComposeContext context() const;
 
     /// Composed for the rung of this attempt; valid as long as the scene.
     Message retried(std::int64_t attempt = 1);

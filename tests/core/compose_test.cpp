@@ -3,7 +3,7 @@
 #include "core/compose_scene.h"
 #include "support/catch.h"
 
-namespace retryd::core::compose_retry_test {
+namespace retryd::core::compose_test {
 namespace {
 
 using namespace test;
@@ -12,7 +12,35 @@ const std::string ours_of_first_round =
     "retryd-queue=S:email, retryd-attempt=l:1, retryd-reason=S:rejected, retryd-first-death=T:1700000000, "
     "retryd-exchange=S:shop, retryd-routing-key=S:order.paid";
 
+const std::string death_of_first_round =
+    "x-death=A:[F:{count=l:1, reason=S:rejected, queue=S:email, time=T:1700000000, exchange=S:shop, "
+    "routing-keys=A:[S:order.paid]}]";
+
+Properties full_properties() {
+    Properties properties;
+    properties.content_type = "application/json";
+    properties.content_encoding = "gzip";
+    properties.priority = std::uint8_t{7};
+    properties.correlation_id = "c-1";
+    properties.reply_to = "answers";
+    properties.message_id = "m-1";
+    properties.timestamp = 1'600'000'000;
+    properties.type = "amqp-1.0";
+    properties.app_id = "shop";
+    properties.cluster_id = "";
+    return properties;
+}
+
+/// Those that retryd never touches.
+bool same_untouched(const Properties& a, const Properties& b) {
+    return a.content_type == b.content_type && a.content_encoding == b.content_encoding && a.priority == b.priority &&
+           a.correlation_id == b.correlation_id && a.reply_to == b.reply_to && a.message_id == b.message_id &&
+           a.timestamp == b.timestamp && a.type == b.type && a.app_id == b.app_id && a.cluster_id == b.cluster_id;
+}
+
 }  // namespace
+
+// ── Retried ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("a retried message says where, how often, why and since when it died, and where it was published to") {
     ComposeScene scene;
@@ -127,23 +155,12 @@ TEST_CASE("a scratch that was used before leaves nothing behind in the next mess
     ComposeScene second;
     second.died({});
     ComposeScratch scratch;
-    compose_parked(first.message, first.story(), {ParkReason::death_reason, 1}, WallTime{}, scratch);
-    const Message composed = compose_retry(second.message, second.story(), {}, scratch);
+    compose_parked(first.message, first.context(), {ParkReason::death_reason, 1}, WallTime{}, scratch);
+    const Message composed = compose_retry(second.message, second.context(), {}, scratch);
     CHECK(headers_of(composed) == '{' + ours_of_first_round + '}');
 }
 
-}  // namespace retryd::core::compose_retry_test
-
-namespace retryd::core::compose_parked_test {
-namespace {
-
-using namespace test;
-
-const std::string death_of_first_round =
-    "x-death=A:[F:{count=l:1, reason=S:rejected, queue=S:email, time=T:1700000000, exchange=S:shop, "
-    "routing-keys=A:[S:order.paid]}]";
-
-}  // namespace
+// ── Parked ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("a parked message keeps its x-death and says why and when it was parked") {
     ComposeScene scene;
@@ -259,38 +276,7 @@ TEST_CASE("without a readable death, too, what is set aside now wins over an ear
           "retryd-parked-reason=S:no-death, retryd-parked-at=T:1800000000}");
 }
 
-}  // namespace retryd::core::compose_parked_test
-
-// What happens to the properties, and to what would send copies, be refused or cut the delay short.
-
-namespace retryd::core::compose_properties_test {
-namespace {
-
-using namespace test;
-
-Properties full_properties() {
-    Properties properties;
-    properties.content_type = "application/json";
-    properties.content_encoding = "gzip";
-    properties.priority = std::uint8_t{7};
-    properties.correlation_id = "c-1";
-    properties.reply_to = "answers";
-    properties.message_id = "m-1";
-    properties.timestamp = 1'600'000'000;
-    properties.type = "amqp-1.0";
-    properties.app_id = "shop";
-    properties.cluster_id = "";
-    return properties;
-}
-
-/// Those that retryd never touches.
-bool same_untouched(const Properties& a, const Properties& b) {
-    return a.content_type == b.content_type && a.content_encoding == b.content_encoding && a.priority == b.priority &&
-           a.correlation_id == b.correlation_id && a.reply_to == b.reply_to && a.message_id == b.message_id &&
-           a.timestamp == b.timestamp && a.type == b.type && a.app_id == b.app_id && a.cluster_id == b.cluster_id;
-}
-
-}  // namespace
+// ── Properties, and what would send copies, be refused or cut the delay short ──────────────────────────────────────
 
 TEST_CASE("body and properties come back as they were") {
     ComposeScene scene;
@@ -415,4 +401,4 @@ TEST_CASE("what is set aside now wins over what an earlier round set aside") {
     CHECK(header_of(scene.retried(), "retryd-expiration") == "S:5");
 }
 
-}  // namespace retryd::core::compose_properties_test
+}  // namespace retryd::core::compose_test

@@ -20,7 +20,49 @@ std::int64_t count_of(const Table& headers) {
     return read_death(headers, error_queue).value().count;
 }
 
+/// The death read from one entry whose field is replaced, or taken off.
+std::optional<Death> read_with(Headers& headers, std::string_view field, std::optional<Value> value) {
+    const Value deaths = headers.array({headers.death_with(field, value)});
+    return read_death(headers.fields({{"x-death", deaths}}), error_queue);
+}
+
+Table arrived(Headers& headers, const DeathEntry& newest, std::optional<Value> queue) {
+    std::vector<Field> fields{{"x-death", headers.array({headers.death(newest)})}};
+    if (queue) fields.push_back({"retryd-queue", *queue});
+    return headers.fields(fields);
+}
+
+/// What a message that retryd sent back to the queue `email` carries.
+std::vector<Field> all_of_ours(Headers& headers) {
+    return {{"retryd-queue", text("email")},
+            {"retryd-attempt", number(4)},
+            {"retryd-reason", text("rejected")},
+            {"retryd-first-death", seconds(1'700'000'000)},
+            {"retryd-exchange", text("shop")},
+            {"retryd-routing-key", text("order.paid")},
+            {"retryd-user-id", text("alice")},
+            {"retryd-expiration", text("60000")},
+            {"retryd-cc", headers.array({text("audit")})},
+            {"retryd-bcc", headers.array({text("spy")})}};
+}
+
+/// The same with one header of another value.
+RetryHistory history_with(Headers& headers, std::string_view name, const Value& value) {
+    auto fields = all_of_ours(headers);
+    for (Field& field : fields) {
+        if (field.name == name) field.value = value;
+    }
+    return read_retry_history(headers.fields(std::move(fields)), "email");
+}
+
+bool carries_nothing(const RetryHistory& carried) {
+    return carried.attempt == 0 && !carried.first_death && !carried.exchange && !carried.routing_key &&
+           !carried.user_id && !carried.expiration && carried.cc == nullptr && carried.bcc == nullptr;
+}
+
 }  // namespace
+
+// ── The death ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("a death tells where, why, how often, since when and what it had been published to") {
     Headers headers;
@@ -147,22 +189,7 @@ TEST_CASE("a sum of huge counts stops at the largest number") {
     CHECK(count_of(headers.deaths({{"email", "rejected", most - 5}, {"email", "expired", 5}})) == most);
 }
 
-}  // namespace retryd::core::death_test
-
-namespace retryd::core::death_malformed_test {
-namespace {
-
-using namespace test;
-
-constexpr std::string_view error_queue = "retryd.errors";
-
-/// The death read from one entry whose field is replaced, or taken off.
-std::optional<Death> read_with(Headers& headers, std::string_view field, std::optional<Value> value) {
-    const Value deaths = headers.array({headers.death_with(field, value)});
-    return read_death(headers.fields({{"x-death", deaths}}), error_queue);
-}
-
-}  // namespace
+// ── An x-death that cannot be read ─────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("an x-death that is not an array is no death") {
     Headers headers;
@@ -252,22 +279,7 @@ TEST_CASE("an original expiration that is missing or no text is unknown") {
     CHECK(read_with(headers, "original-expiration", text("5"))->original_expiration.value_or("(none)") == "5");
 }
 
-}  // namespace retryd::core::death_malformed_test
-
-// What a shared rung could not send home: how it is known, and how it is composed for its second try.
-
-namespace retryd::core::undelivered_test {
-namespace {
-
-using namespace test;
-
-Table arrived(Headers& headers, const DeathEntry& newest, std::optional<Value> queue) {
-    std::vector<Field> fields{{"x-death", headers.array({headers.death(newest)})}};
-    if (queue) fields.push_back({"retryd-queue", *queue});
-    return headers.fields(fields);
-}
-
-}  // namespace
+// ── What a shared rung could not send home: how it is known, and how it is composed for its second try ─────────────
 
 TEST_CASE("the expiry of a shared rung and the queue's name in our header make an undelivered message") {
     Headers headers;
@@ -311,9 +323,10 @@ TEST_CASE("it goes home as it left its rung: with our headers, without what the 
                                                  {"retryd-queue", text("email")},
                                                  {"retryd-attempt", number(3)},
                                                  {"retryd-cc", text("audit")}});
-    const Story story{{}, read_retry_history(scene.message.properties.header_table(), "email"), connection_user};
+    const ComposeContext context{
+        {}, read_retry_history(scene.message.properties.header_table(), "email"), connection_user};
     ComposeScratch scratch;
-    const Message home = compose_home(scene.message, story, scratch);
+    const Message home = compose_return(scene.message, context, scratch);
     CHECK(headers_of(home) == "{mine=l:7, retryd-queue=S:email, retryd-attempt=l:3, retryd-cc=S:audit}");
     CHECK(home.properties.delivery_mode == 2);
 }
@@ -335,42 +348,7 @@ TEST_CASE("the producer's routing key is the carried one, else that of the death
     CHECK(producer_routing_key({death, carried, ""}).empty());
 }
 
-}  // namespace retryd::core::undelivered_test
-
-namespace retryd::core::carried_test {
-namespace {
-
-using namespace test;
-
-/// What a message that retryd sent back to the queue `email` carries.
-std::vector<Field> all_of_ours(Headers& headers) {
-    return {{"retryd-queue", text("email")},
-            {"retryd-attempt", number(4)},
-            {"retryd-reason", text("rejected")},
-            {"retryd-first-death", seconds(1'700'000'000)},
-            {"retryd-exchange", text("shop")},
-            {"retryd-routing-key", text("order.paid")},
-            {"retryd-user-id", text("alice")},
-            {"retryd-expiration", text("60000")},
-            {"retryd-cc", headers.array({text("audit")})},
-            {"retryd-bcc", headers.array({text("spy")})}};
-}
-
-/// The same with one header of another value.
-RetryHistory read_with(Headers& headers, std::string_view name, const Value& value) {
-    auto fields = all_of_ours(headers);
-    for (Field& field : fields) {
-        if (field.name == name) field.value = value;
-    }
-    return read_retry_history(headers.fields(std::move(fields)), "email");
-}
-
-bool carries_nothing(const RetryHistory& carried) {
-    return carried.attempt == 0 && !carried.first_death && !carried.exchange && !carried.routing_key &&
-           !carried.user_id && !carried.expiration && carried.cc == nullptr && carried.bcc == nullptr;
-}
-
-}  // namespace
+// ── The history of earlier rounds ──────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("a message carries its story back from the rung") {
     Headers headers;
@@ -409,16 +387,16 @@ TEST_CASE("headers that name no queue, or not as text, hand on nothing") {
     fields.erase(fields.begin());
     CHECK(carries_nothing(read_retry_history(headers.fields(fields), "email")));
     CHECK(carries_nothing(read_retry_history(headers.fields(fields), "")));
-    CHECK(carries_nothing(read_with(headers, "retryd-queue", number(1))));
-    CHECK(carries_nothing(read_with(headers, "retryd-queue", headers.array({text("email")}))));
+    CHECK(carries_nothing(history_with(headers, "retryd-queue", number(1))));
+    CHECK(carries_nothing(history_with(headers, "retryd-queue", headers.array({text("email")}))));
 }
 
 TEST_CASE("an attempt is read in every width of integer") {
     Headers headers;
     for (const Kind kind : {Kind::int8, Kind::int16, Kind::int32, Kind::int64})
-        CHECK(read_with(headers, "retryd-attempt", {kind, std::int64_t{9}}).attempt == 9);
+        CHECK(history_with(headers, "retryd-attempt", {kind, std::int64_t{9}}).attempt == 9);
     for (const Kind kind : {Kind::uint8, Kind::uint16, Kind::uint32, Kind::uint64})
-        CHECK(read_with(headers, "retryd-attempt", {kind, std::uint64_t{9}}).attempt == 9);
+        CHECK(history_with(headers, "retryd-attempt", {kind, std::uint64_t{9}}).attempt == 9);
 }
 
 TEST_CASE("an attempt that is negative or no integer is none") {
@@ -427,44 +405,43 @@ TEST_CASE("an attempt that is negative or no integer is none") {
          {number(-1), number(std::numeric_limits<std::int64_t>::min()), text("4"), Value{Kind::float64, 4.0},
           Value{Kind::boolean, true}, Value{}, Value{Kind::uint64, std::numeric_limits<std::uint64_t>::max()}}) {
         CAPTURE(describe(value));
-        CHECK(read_with(headers, "retryd-attempt", value).attempt == 0);
+        CHECK(history_with(headers, "retryd-attempt", value).attempt == 0);
     }
-    CHECK(read_with(headers, "retryd-attempt", number(0)).attempt == 0);
-    CHECK(read_with(headers, "retryd-attempt", number(1)).attempt == 1);
+    CHECK(history_with(headers, "retryd-attempt", number(0)).attempt == 0);
+    CHECK(history_with(headers, "retryd-attempt", number(1)).attempt == 1);
 }
 
 TEST_CASE("a huge attempt is taken at its word: it parks the message, and nothing worse") {
     Headers headers;
-    constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    CHECK(read_with(headers, "retryd-attempt", number(most)).attempt == most);
+    CHECK(history_with(headers, "retryd-attempt", number(most)).attempt == most);
 }
 
 TEST_CASE("a first death that is negative or no integer is unknown") {
     Headers headers;
     for (const Value& value : {number(-1), text("1700000000"), Value{}})
-        CHECK_FALSE(read_with(headers, "retryd-first-death", value).first_death.has_value());
-    CHECK(read_with(headers, "retryd-first-death", number(0)).first_death == 0);
-    CHECK(read_with(headers, "retryd-first-death", number(17)).first_death == 17);
+        CHECK_FALSE(history_with(headers, "retryd-first-death", value).first_death.has_value());
+    CHECK(history_with(headers, "retryd-first-death", number(0)).first_death == 0);
+    CHECK(history_with(headers, "retryd-first-death", number(17)).first_death == 17);
 }
 
 TEST_CASE("texts of another type are as if they were not there") {
     Headers headers;
-    CHECK_FALSE(read_with(headers, "retryd-exchange", number(1)).exchange.has_value());
-    CHECK_FALSE(read_with(headers, "retryd-routing-key", number(1)).routing_key.has_value());
-    CHECK_FALSE(read_with(headers, "retryd-user-id", number(1)).user_id.has_value());
-    CHECK_FALSE(read_with(headers, "retryd-expiration", number(1)).expiration.has_value());
+    CHECK_FALSE(history_with(headers, "retryd-exchange", number(1)).exchange.has_value());
+    CHECK_FALSE(history_with(headers, "retryd-routing-key", number(1)).routing_key.has_value());
+    CHECK_FALSE(history_with(headers, "retryd-user-id", number(1)).user_id.has_value());
+    CHECK_FALSE(history_with(headers, "retryd-expiration", number(1)).expiration.has_value());
 }
 
 TEST_CASE("one header of a wrong type does not hide the others") {
     Headers headers;
-    const RetryHistory carried = read_with(headers, "retryd-first-death", text("yesterday"));
+    const RetryHistory carried = history_with(headers, "retryd-first-death", text("yesterday"));
     CHECK(carried.attempt == 4);
     CHECK(carried.exchange.value_or("(none)") == "shop");
 }
 
 TEST_CASE("an empty exchange, the default one, is an exchange") {
     Headers headers;
-    CHECK(read_with(headers, "retryd-exchange", text("")).exchange == std::optional<std::string_view>{""});
+    CHECK(history_with(headers, "retryd-exchange", text("")).exchange == std::optional<std::string_view>{""});
 }
 
-}  // namespace retryd::core::carried_test
+}  // namespace retryd::core::death_test

@@ -8,6 +8,8 @@
 namespace retryd::core::decide_test {
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
 
 /// A ladder of 1 s, 2 s, 3 s …: the delay tells the step.
@@ -32,7 +34,7 @@ RetryHistory carried_of(std::int64_t attempt) {
     return carried;
 }
 
-constexpr Chance chance{WallTime{std::chrono::seconds{1'800'000'000}}, 0.0};
+constexpr WallTime now{std::chrono::seconds{1'800'000'000}};
 
 std::string describe(const Decision& decision) {
     if (const auto* retry = std::get_if<Retry>(&decision)) {
@@ -68,7 +70,7 @@ TEST_CASE("attempt n takes the n-th step of the ladder, and past the last one th
         for (std::int64_t attempt = 1; attempt <= 7; ++attempt) {
             for (std::int64_t carried = 0; carried < attempt; ++carried) {
                 const auto decision =
-                    decide(death_of("rejected", attempt - carried), carried_of(carried), &entry, chance);
+                    decide(death_of("rejected", attempt - carried), carried_of(carried), &entry, now, 0.0);
                 const std::string number = std::to_string(attempt);
                 const bool retry_schedule = attempt <= static_cast<std::int64_t>(steps);
                 CAPTURE(steps, attempt, carried);
@@ -82,7 +84,7 @@ TEST_CASE("attempt n takes the n-th step of the ladder, and past the last one th
 TEST_CASE("rejected and delivery_limit are retried, every other reason is parked") {
     const Entry entry = entry_of(3);
     const auto outcome = [&](std::string_view reason) {
-        return describe(decide(death_of(reason, 2), {}, &entry, chance));
+        return describe(decide(death_of(reason, 2), {}, &entry, now, 0.0));
     };
     CHECK(outcome("rejected") == "attempt 2: wait 2s");
     CHECK(outcome("delivery_limit") == "attempt 2: wait 2s");
@@ -94,25 +96,25 @@ TEST_CASE("rejected and delivery_limit are retried, every other reason is parked
 
 TEST_CASE("a message without a readable death is parked, its attempt unknown") {
     const Entry entry = entry_of(3);
-    CHECK(describe(decide(std::nullopt, {}, &entry, chance)) == "attempt 0: park no-death");
-    CHECK(describe(decide(std::nullopt, carried_of(2), nullptr, chance)) == "attempt 0: park no-death");
+    CHECK(describe(decide(std::nullopt, {}, &entry, now, 0.0)) == "attempt 0: park no-death");
+    CHECK(describe(decide(std::nullopt, carried_of(2), nullptr, now, 0.0)) == "attempt 0: park no-death");
 }
 
 TEST_CASE("a death in a queue that no entry matches is parked, whatever the reason") {
     for (const std::string_view reason : {"rejected", "delivery_limit", "expired", "maxlen"})
-        CHECK(describe(decide(death_of(reason, 2), carried_of(3), nullptr, chance)) == "attempt 5: park no-entry");
+        CHECK(describe(decide(death_of(reason, 2), carried_of(3), nullptr, now, 0.0)) == "attempt 5: park no-entry");
 }
 
 TEST_CASE("a reason that parks wins over a ladder that is used up") {
     const Entry entry = entry_of(1);
-    CHECK(describe(decide(death_of("expired", 9), {}, &entry, chance)) == "attempt 9: park reason-…");
+    CHECK(describe(decide(death_of("expired", 9), {}, &entry, now, 0.0)) == "attempt 9: park reason-…");
 }
 
 TEST_CASE("forged numbers park a message, they never make it loop") {
     const Entry entry = entry_of(5);
     const std::string parked = "attempt " + std::to_string(most) + ": park attempts-exhausted";
-    CHECK(describe(decide(death_of("rejected", most), carried_of(most), &entry, chance)) == parked);
-    CHECK(describe(decide(death_of("rejected", 1), carried_of(most), &entry, chance)) == parked);
+    CHECK(describe(decide(death_of("rejected", most), carried_of(most), &entry, now, 0.0)) == parked);
+    CHECK(describe(decide(death_of("rejected", 1), carried_of(most), &entry, now, 0.0)) == parked);
 }
 
 TEST_CASE("round after round the same message climbs to the end of its ladder and is parked once") {
@@ -120,7 +122,7 @@ TEST_CASE("round after round the same message climbs to the end of its ladder an
     RetryHistory carried;
     std::string way;
     for (int round = 0; round < 5; ++round) {
-        const Decision decision = decide(death_of("rejected"), carried, &entry, chance);
+        const Decision decision = decide(death_of("rejected"), carried, &entry, now, 0.0);
         way += describe(decision) + "; ";
         if (const auto* retry = std::get_if<Retry>(&decision)) carried.attempt = retry->attempt;
     }
@@ -132,7 +134,7 @@ TEST_CASE("round after round the same message climbs to the end of its ladder an
 TEST_CASE("what a death of each reason leads to is the entry's to say") {
     Entry entry = entry_of(2);
     const auto outcome = [&](std::string_view reason) {
-        return describe(decide(death_of(reason), {}, &entry, chance));
+        return describe(decide(death_of(reason), {}, &entry, now, 0.0));
     };
     entry.on = {Action::drop, Action::park, Action::retry, Action::drop};
     CHECK(outcome("rejected") == "attempt 1: drop");
@@ -153,18 +155,18 @@ TEST_CASE("a message whose first death is longer ago than max_age is parked as t
         carried.first_death = today - carried_age;
         Death death = death_of("rejected");
         if (broker_age) death.time = today - *broker_age;
-        return describe(decide(death, carried, &entry, chance));
+        return describe(decide(death, carried, &entry, now, 0.0));
     };
     CHECK(outcome(day, std::nullopt) == "attempt 1: wait 1s");
     CHECK(outcome(day + 1, std::nullopt) == "attempt 1: park too-old");
     CHECK(outcome(day + 3600, 0) == "attempt 1: park too-old");
     CHECK(outcome(0, day + 3600) == "attempt 1: wait 1s");
     Death death = death_of("rejected");
-    CHECK(describe(decide(death, {}, &entry, chance)) == "attempt 1: wait 1s");
+    CHECK(describe(decide(death, {}, &entry, now, 0.0)) == "attempt 1: wait 1s");
     death.time = today - day - 1;
-    CHECK(describe(decide(death, {}, &entry, chance)) == "attempt 1: park too-old");
+    CHECK(describe(decide(death, {}, &entry, now, 0.0)) == "attempt 1: park too-old");
     entry.max_age.reset();
-    CHECK(describe(decide(death, {}, &entry, chance)) == "attempt 1: wait 1s");
+    CHECK(describe(decide(death, {}, &entry, now, 0.0)) == "attempt 1: wait 1s");
 }
 
 TEST_CASE("a forged first death harms nobody: the far future is young, the year 0 is old") {
@@ -172,9 +174,9 @@ TEST_CASE("a forged first death harms nobody: the far future is young, the year 
     entry.max_age = std::chrono::hours{1};
     RetryHistory carried;
     carried.first_death = std::numeric_limits<std::uint64_t>::max();
-    CHECK(describe(decide(death_of("rejected"), carried, &entry, chance)) == "attempt 1: wait 1s");
+    CHECK(describe(decide(death_of("rejected"), carried, &entry, now, 0.0)) == "attempt 1: wait 1s");
     carried.first_death = 0;
-    CHECK(describe(decide(death_of("rejected"), carried, &entry, chance)) == "attempt 1: park too-old");
+    CHECK(describe(decide(death_of("rejected"), carried, &entry, now, 0.0)) == "attempt 1: park too-old");
 }
 
 TEST_CASE("the used up ladder is the reason, and what the operator says of a death comes first, whatever its age") {
@@ -182,15 +184,15 @@ TEST_CASE("the used up ladder is the reason, and what the operator says of a dea
     entry.max_age = std::chrono::hours{1};
     RetryHistory carried;
     carried.first_death = 1;
-    CHECK(describe(decide(death_of("rejected", 2), carried, &entry, chance)) == "attempt 2: park attempts-exhausted");
+    CHECK(describe(decide(death_of("rejected", 2), carried, &entry, now, 0.0)) == "attempt 2: park attempts-exhausted");
     entry.on.rejected = Action::drop;
-    CHECK(describe(decide(death_of("rejected", 2), carried, &entry, chance)) == "attempt 2: drop");
+    CHECK(describe(decide(death_of("rejected", 2), carried, &entry, now, 0.0)) == "attempt 2: drop");
 }
 
 TEST_CASE("the dice takes the lane, and a ladder without lanes takes no notice of them") {
     Entry entry = entry_of(1);
     const auto delay = [&](double roll) {
-        return std::get<Retry>(decide(death_of("rejected"), {}, &entry, {chance.now, roll})).delay.count();
+        return std::get<Retry>(decide(death_of("rejected"), {}, &entry, now, roll)).delay.count();
     };
     CHECK(delay(0.0) == 1000);
     CHECK(delay(0.99) == 1000);
@@ -200,6 +202,16 @@ TEST_CASE("the dice takes the lane, and a ladder without lanes takes no notice o
     CHECK(delay(0.34) == 900);
     CHECK(delay(0.67) == 1000);
     CHECK(delay(0.999999) == 1000);
+}
+
+TEST_CASE("every lane is one roll of the dice away, and none is taken by a roll out of range") {
+    const Jitter jitter{20, 5};
+    CHECK(lane_of(10s, jitter, 0.0) == 8s);
+    CHECK(lane_of(10s, jitter, 0.2) == 8500ms);
+    CHECK(lane_of(10s, jitter, 0.59) == 9s);
+    CHECK(lane_of(10s, jitter, 0.99) == 10s);
+    CHECK(lane_of(10s, jitter, 1.0) == 10s);
+    CHECK(lane_of(10s, jitter, -1.0) == 8s);
 }
 
 TEST_CASE("a parked message says why in the words of the contract") {

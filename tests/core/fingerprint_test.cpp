@@ -6,7 +6,7 @@
 #include "core/headers.h"
 #include "support/catch.h"
 
-namespace retryd::core::digest_test {
+namespace retryd::core::fingerprint_test {
 namespace {
 
 using namespace test;
@@ -20,6 +20,8 @@ std::uint64_t digest_of(Table headers, std::string_view body = "body", std::stri
 }
 
 }  // namespace
+
+// ── Of a message ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("a redelivery of a message has its digest, whatever the broker counts on it") {
     Headers headers;
@@ -44,9 +46,7 @@ TEST_CASE("messages that differ have another digest") {
     CHECK(seen.size() == 8 + headers.one_of_each().size());
 }
 
-}  // namespace retryd::core::digest_test
-
-namespace retryd::core::fingerprint_test {
+// ── Of a policy ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 using namespace std::chrono_literals;
 

@@ -21,7 +21,69 @@ bool is_utf8_boundary_cut(std::string_view whole, std::string_view part) {
            (part.size() == whole.size() || (static_cast<unsigned char>(whole[part.size()]) & 0xc0U) != 0x80U);
 }
 
+/// The definition, taken literally: what a glob means, not how to match one fast.
+bool matches_by_definition(std::string_view glob, std::string_view name) {
+    if (glob.empty()) return name.empty();
+    if (glob.front() == '*') {
+        return matches_by_definition(glob.substr(1), name) ||
+               (!name.empty() && matches_by_definition(glob, name.substr(1)));
+    }
+    if (name.empty() || (glob.front() != '?' && glob.front() != name.front())) return false;
+    return matches_by_definition(glob.substr(1), name.substr(1));
+}
+
+/// The `index`-th string over `alphabet`, shortest first.
+std::string nth_string(std::string_view alphabet, std::size_t index) {
+    std::string made;
+    for (; index > 0; index = (index - 1) / alphabet.size())
+        made.push_back(alphabet[(index - 1) % alphabet.size()]);
+    return made;
+}
+
+const BrokerFeatures rabbit_4_0 = features_of({4, 0, 5});
+
+Ladder ladder_of(std::vector<Milliseconds> steps, ReturnPath path) {
+    Ladder ladder;
+    ladder.name = "all";
+    ladder.steps = std::move(steps);
+    ladder.return_path = path;
+    return ladder;
+}
+
+Entry entry(const std::string& match, const Ladder& ladder) {
+    Entry made;
+    made.match = match;
+    made.ladder = ladder;
+    return made;
+}
+
+Policy policy_of(const std::string& match, const Ladder& ladder) {
+    Policy policy;
+    policy.entries = {entry(match, ladder)};
+    return policy;
+}
+
+/// The queue that is declared for a rung.
+QueueSpec queue_of(const Ladder& ladder, const std::string& work_queue, Milliseconds delay, bool high = false) {
+    for (const TopologyItem& item : rung_topology({}, ladder, work_queue, delay, high, rabbit_4_0)) {
+        if (const auto* queue = std::get_if<QueueSpec>(&item)) return *queue;
+    }
+    FAIL("a rung without a queue");
+    return {};
+}
+
+std::optional<ParsedRung> made(const QueueSpec& queue) {
+    return parse_rung(queue.name, queue.arguments);
+}
+
+QueueSpec without(QueueSpec queue, const std::string& argument) {
+    std::erase_if(queue.arguments, [&](const auto& each) { return each.first == argument; });
+    return queue;
+}
+
 }  // namespace
+
+// ── Rungs, templates ───────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("a rung is named after its work queue and its delay") {
     CHECK(rung_name("email", 5s, false) == "email.retry.5s");
@@ -137,56 +199,7 @@ TEST_CASE("what rung_name gives looks like a rung, and little else does") {
     }
 }
 
-TEST_CASE("a queue name has 1 to 255 bytes and no line break") {
-    CHECK(usable_queue_name("q"));
-    CHECK(usable_queue_name(letters(255)));
-    CHECK(usable_queue_name("with space\tand tab"));
-    CHECK_FALSE(usable_queue_name(""));
-    CHECK_FALSE(usable_queue_name(letters(256)));
-    CHECK_FALSE(usable_queue_name("line\nbreak"));
-    CHECK_FALSE(usable_queue_name("\rbreak"));
-    CHECK_FALSE(usable_queue_name("break\n"));
-}
-
-TEST_CASE("a name that is not UTF-8 is no queue's: the broker ends the connection over it") {
-    CHECK(usable_queue_name("käse€😀"));
-    CHECK_FALSE(usable_queue_name("\xff"));
-    // Overlong, a surrogate, beyond U+10FFFF: the broker ends the connection over them.
-    for (const char* forbidden :
-         {"q\xc0\x80", "q\xe0\x80\x80", "q\xf0\x80\x80\x80", "q\xed\xa0\x80", "q\xf4\x90\x80\x80"})
-        CHECK_FALSE(usable_queue_name(forbidden));
-    for (const char* last :
-         {"q\xe0\xa0\x80", "q\xed\x9f\xbf", "q\xee\x80\x80", "q\xf0\x90\x80\x80", "q\xf4\x8f\xbf\xbf"})
-        CHECK(usable_queue_name(last));
-    CHECK_FALSE(usable_queue_name("a\xc3"));
-    CHECK_FALSE(usable_queue_name("\xc0\x80"));
-}
-
-}  // namespace retryd::core::names_test
-
-namespace retryd::core::glob_test {
-namespace {
-
-/// The definition, taken literally: what a glob means, not how to match one fast.
-bool matches_by_definition(std::string_view glob, std::string_view name) {
-    if (glob.empty()) return name.empty();
-    if (glob.front() == '*') {
-        return matches_by_definition(glob.substr(1), name) ||
-               (!name.empty() && matches_by_definition(glob, name.substr(1)));
-    }
-    if (name.empty() || (glob.front() != '?' && glob.front() != name.front())) return false;
-    return matches_by_definition(glob.substr(1), name.substr(1));
-}
-
-/// The `index`-th string over `alphabet`, shortest first.
-std::string nth_string(std::string_view alphabet, std::size_t index) {
-    std::string made;
-    for (; index > 0; index = (index - 1) / alphabet.size())
-        made.push_back(alphabet[(index - 1) % alphabet.size()]);
-    return made;
-}
-
-}  // namespace
+// ── Globs ──────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("a pattern without a star or question mark matches itself only") {
     CHECK(glob_matches("email", "email"));
@@ -263,55 +276,7 @@ TEST_CASE("a glob is what has a star or a question mark") {
     CHECK_FALSE(is_glob("a[b]"));
 }
 
-}  // namespace retryd::core::glob_test
-
-namespace retryd::core::made_rung_test {
-namespace {
-
-using namespace std::chrono_literals;
-
-const BrokerFeatures rabbit_4_0 = features_of({4, 0, 5});
-
-Ladder ladder_of(std::vector<Milliseconds> steps, ReturnPath path) {
-    Ladder ladder;
-    ladder.name = "all";
-    ladder.steps = std::move(steps);
-    ladder.return_path = path;
-    return ladder;
-}
-
-Entry entry(const std::string& match, const Ladder& ladder) {
-    Entry made;
-    made.match = match;
-    made.ladder = ladder;
-    return made;
-}
-
-Policy policy_of(const std::string& match, const Ladder& ladder) {
-    Policy policy;
-    policy.entries = {entry(match, ladder)};
-    return policy;
-}
-
-/// The queue that is declared for a rung.
-QueueSpec queue_of(const Ladder& ladder, const std::string& work_queue, Milliseconds delay, bool high = false) {
-    for (const TopologyItem& item : rung_topology({}, ladder, work_queue, delay, high, rabbit_4_0)) {
-        if (const auto* queue = std::get_if<QueueSpec>(&item)) return *queue;
-    }
-    FAIL("a rung without a queue");
-    return {};
-}
-
-std::optional<ParsedRung> made(const QueueSpec& queue) {
-    return parse_rung(queue.name, queue.arguments);
-}
-
-QueueSpec without(QueueSpec queue, const std::string& argument) {
-    std::erase_if(queue.arguments, [&](const auto& each) { return each.first == argument; });
-    return queue;
-}
-
-}  // namespace
+// ── Rungs that are on the broker already ───────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("what is declared as a rung is known as one again") {
     const std::string longest(255, 'q');
@@ -395,4 +360,4 @@ TEST_CASE("every lane is in use") {
     CHECK_FALSE(is_in_use(policy_of("email", ladder), {"email", ReturnPath::queue, 7s}));
 }
 
-}  // namespace retryd::core::made_rung_test
+}  // namespace retryd::core::names_test

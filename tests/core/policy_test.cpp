@@ -7,6 +7,8 @@
 namespace retryd::core::policy_test {
 namespace {
 
+using namespace std::chrono_literals;
+
 Policy policy_of(std::initializer_list<const char*> patterns) {
     Policy policy;
     for (const char* pattern : patterns)
@@ -52,6 +54,25 @@ TEST_CASE("queues of our own are told from work queues, and never match an entry
     }
     CHECK(match(policy_of({"*"}), "retryd.errors") == nullptr);
     CHECK(match(policy_of({"*"}), "email.parked") == nullptr);
+}
+
+TEST_CASE("a delay that stands several times in a ladder is one rung, in the order of first use") {
+    CHECK(distinct_delays(Ladder{"l", {30s, 5s, 30s, 30s, 2min, 5s}}) == std::vector<Milliseconds>{30s, 5s, 2min});
+    CHECK(distinct_delays(Ladder{"l", {5s}}) == std::vector<Milliseconds>{5s});
+    CHECK(distinct_delays(Ladder{}).empty());
+}
+
+TEST_CASE("lanes lie evenly between the delay less the width and the delay") {
+    CHECK(lanes_of(10s, {20, 5}) == std::vector<Milliseconds>{8s, 8500ms, 9s, 9500ms, 10s});
+    CHECK(lanes_of(10s, {20, 2}) == std::vector<Milliseconds>{8s, 10s});
+    CHECK(lanes_of(10s, {}) == std::vector<Milliseconds>{10s});
+    CHECK(lanes_of(3ms, {99, 4}) == std::vector<Milliseconds>{1ms, 1ms, 2ms, 3ms});
+}
+
+TEST_CASE("the rungs of a ladder with lanes are all lanes of all steps, each delay once") {
+    Ladder ladder{"l", {10s, 8s, 10s}};
+    ladder.jitter = {20, 2};
+    CHECK(distinct_delays(ladder) == std::vector<Milliseconds>{8s, 10s, 6400ms});
 }
 
 }  // namespace retryd::core::policy_test

@@ -7,6 +7,7 @@ namespace retryd::core::topology_test {
 namespace {
 
 using namespace std::chrono_literals;
+using Lines = std::vector<std::string>;
 
 const BrokerFeatures rabbit_3_9 = features_of({3, 9, 29});
 const BrokerFeatures rabbit_3_13 = features_of({3, 13, 7});
@@ -50,7 +51,59 @@ QueueSpec rung_of(QueueType type, const BrokerFeatures& features, bool high = fa
     return queue_of(ladder, "email", 90s, high, features);
 }
 
+Ladder shared_ladder() {
+    Ladder ladder{"shared", {5s}};
+    ladder.return_path = ReturnPath::headers;
+    return ladder;
+}
+
+Ladder ladder_of(const std::string& name, std::vector<Milliseconds> steps, ReturnPath path) {
+    Ladder ladder;
+    ladder.name = name;
+    ladder.steps = std::move(steps);
+    ladder.return_path = path;
+    return ladder;
+}
+
+Ladder own(std::vector<Milliseconds> steps) {
+    return ladder_of("own", std::move(steps), ReturnPath::queue);
+}
+
+Ladder shared(std::vector<Milliseconds> steps) {
+    return ladder_of("all", std::move(steps), ReturnPath::headers);
+}
+
+Entry entry(const std::string& match, const Ladder& ladder, const Parking& parked = {"{queue}.parked", "", {}}) {
+    Entry made;
+    made.match = match;
+    made.ladder = ladder;
+    made.parked = parked;
+    return made;
+}
+
+Policy policy_of(std::vector<Entry> entries) {
+    Policy policy;
+    policy.entries = std::move(entries);
+    return policy;
+}
+
+/// `role: name (serves)`, without the four of the base.
+Lines lines_of(const Policy& policy) {
+    Lines lines;
+    for (const DesiredItem& each : desired_topology(policy, rabbit_4_0)) {
+        std::string line = std::string{to_string(each.role)} + ": " + name_of(each.item);
+        if (!each.work_queue.empty()) line += " (" + each.work_queue + ")";
+        if (!each.ladder.empty()) line += " (ladder " + each.ladder + ")";
+        lines.push_back(line);
+    }
+    REQUIRE(lines.size() >= 4);
+    lines.erase(lines.begin(), lines.begin() + 4);
+    return lines;
+}
+
 }  // namespace
+
+// ── Queues ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("the error queue dead-letters to the catch-all, safely where the broker can") {
     const std::string safely =
@@ -135,29 +188,7 @@ TEST_CASE("the longest delay is written whole") {
     CHECK(describe(rung).find("x-message-ttl = 315360000000\n") != std::string::npos);
 }
 
-TEST_CASE("a delay that stands several times in a ladder is one rung, in the order of first use") {
-    CHECK(distinct_delays(Ladder{"l", {30s, 5s, 30s, 30s, 2min, 5s}}) == std::vector<Milliseconds>{30s, 5s, 2min});
-    CHECK(distinct_delays(Ladder{"l", {5s}}) == std::vector<Milliseconds>{5s});
-    CHECK(distinct_delays(Ladder{}).empty());
-}
-
-}  // namespace retryd::core::topology_test
-
-namespace retryd::core::shared_rung_test {
-namespace {
-
-using namespace std::chrono_literals;
-
-const BrokerFeatures rabbit_3_9 = features_of({3, 9, 29});
-const BrokerFeatures rabbit_4_0 = features_of({4, 0, 5});
-
-Ladder shared_ladder() {
-    Ladder ladder{"shared", {5s}};
-    ladder.return_path = ReturnPath::headers;
-    return ladder;
-}
-
-}  // namespace
+// ── Shared rungs, parking ──────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("a shared rung is a fanout exchange and a queue of one name, behind which the return exchange lies") {
     Policy policy;
@@ -200,29 +231,6 @@ TEST_CASE("a shared rung is known by its name, and nothing else is taken for one
     }
 }
 
-TEST_CASE("lanes lie evenly between the delay less the width and the delay") {
-    CHECK(lanes_of(10s, {20, 5}) == std::vector<Milliseconds>{8s, 8500ms, 9s, 9500ms, 10s});
-    CHECK(lanes_of(10s, {20, 2}) == std::vector<Milliseconds>{8s, 10s});
-    CHECK(lanes_of(10s, {}) == std::vector<Milliseconds>{10s});
-    CHECK(lanes_of(3ms, {99, 4}) == std::vector<Milliseconds>{1ms, 1ms, 2ms, 3ms});
-}
-
-TEST_CASE("every lane is one roll of the dice away, and none is taken by a roll out of range") {
-    const Jitter jitter{20, 5};
-    CHECK(lane_of(10s, jitter, 0.0) == 8s);
-    CHECK(lane_of(10s, jitter, 0.2) == 8500ms);
-    CHECK(lane_of(10s, jitter, 0.59) == 9s);
-    CHECK(lane_of(10s, jitter, 0.99) == 10s);
-    CHECK(lane_of(10s, jitter, 1.0) == 10s);
-    CHECK(lane_of(10s, jitter, -1.0) == 8s);
-}
-
-TEST_CASE("the rungs of a ladder with lanes are all lanes of all steps, each delay once") {
-    Ladder ladder{"l", {10s, 8s, 10s}};
-    ladder.jitter = {20, 2};
-    CHECK(distinct_delays(ladder) == std::vector<Milliseconds>{8s, 10s, 6400ms});
-}
-
 TEST_CASE("parking is a queue of ours or an exchange that has to be there") {
     CHECK(parking_topology({"{queue}.parked", "", std::nullopt}, "email", rabbit_4_0) ==
           Topology{parking_queue_spec("email.parked", rabbit_4_0)});
@@ -237,61 +245,7 @@ TEST_CASE("before 3.10 the name of a parking queue is cut to what such a broker 
     CHECK(parking_queue_of(parked, "email", rabbit_3_9) == "email.parked");
 }
 
-}  // namespace retryd::core::shared_rung_test
-
-namespace retryd::core::wanted_test {
-namespace {
-
-using namespace std::chrono_literals;
-using Lines = std::vector<std::string>;
-
-const BrokerFeatures rabbit_4_0 = features_of({4, 0, 5});
-
-Ladder ladder_of(const std::string& name, std::vector<Milliseconds> steps, ReturnPath path) {
-    Ladder ladder;
-    ladder.name = name;
-    ladder.steps = std::move(steps);
-    ladder.return_path = path;
-    return ladder;
-}
-
-Ladder own(std::vector<Milliseconds> steps) {
-    return ladder_of("own", std::move(steps), ReturnPath::queue);
-}
-
-Ladder shared(std::vector<Milliseconds> steps) {
-    return ladder_of("all", std::move(steps), ReturnPath::headers);
-}
-
-Entry entry(const std::string& match, const Ladder& ladder, const Parking& parked = {"{queue}.parked", "", {}}) {
-    Entry made;
-    made.match = match;
-    made.ladder = ladder;
-    made.parked = parked;
-    return made;
-}
-
-Policy policy_of(std::vector<Entry> entries) {
-    Policy policy;
-    policy.entries = std::move(entries);
-    return policy;
-}
-
-/// `role: name (serves)`, without the four of the base.
-Lines lines_of(const Policy& policy) {
-    Lines lines;
-    for (const DesiredItem& each : desired_topology(policy, rabbit_4_0)) {
-        std::string line = std::string{to_string(each.role)} + ": " + name_of(each.item);
-        if (!each.work_queue.empty()) line += " (" + each.work_queue + ")";
-        if (!each.ladder.empty()) line += " (ladder " + each.ladder + ")";
-        lines.push_back(line);
-    }
-    REQUIRE(lines.size() >= 4);
-    lines.erase(lines.begin(), lines.begin() + 4);
-    return lines;
-}
-
-}  // namespace
+// ── All that a configuration wants ─────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("what every configuration wants comes first") {
     const Policy policy;
@@ -366,4 +320,4 @@ TEST_CASE("globs are on demand") {
     CHECK(found[0] == &policy.entries[1]);
 }
 
-}  // namespace retryd::core::wanted_test
+}  // namespace retryd::core::topology_test

@@ -23,6 +23,8 @@ bool holds_integer(Kind kind) {
 
 }  // namespace
 
+// ── Reading ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
 TEST_CASE("find takes the first field of a name") {
     Headers headers;
     const Table table = headers.fields({{"a", number(1)}, {"b", number(2)}, {"b", number(3)}});
@@ -113,12 +115,7 @@ TEST_CASE("arrays and tables give their elements in the order of the wire") {
     CHECK(Table{}.empty());
 }
 
-}  // namespace retryd::core::value_test
-
-namespace retryd::core::value_equal_test {
-namespace {
-using namespace test;
-}  // namespace
+// ── Comparing ──────────────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("a value of each kind equals its like and none of the others") {
     Headers headers;
@@ -183,4 +180,4 @@ TEST_CASE("equality reaches all the way down") {
     CHECK_FALSE(equal(nested(1), nested(2)));
 }
 
-}  // namespace retryd::core::value_equal_test
+}  // namespace retryd::core::value_test

@@ -71,51 +71,52 @@ std::optional<Retried> CheckedFlow::handle(const core::Message& message, double 
         send_home(message, *queue);
         return std::nullopt;
     }
-    core::Story story{core::read_death(headers, error_queue), {}, connection_user};
+    core::ComposeContext context{core::read_death(headers, error_queue), {}, connection_user};
     const core::Entry* entry = nullptr;
-    if (story.death) {
-        check_death(*story.death);
-        story.carried = core::read_retry_history(headers, story.death->queue);
-        check_attempt(core::attempt_of(*story.death, story.carried), story.carried);
-        entry = core::match(policy_, story.death->queue);
+    if (context.death) {
+        check_death(*context.death);
+        context.history = core::read_retry_history(headers, context.death->queue);
+        check_attempt(core::attempt_of(*context.death, context.history), context.history);
+        entry = core::match(policy_, context.death->queue);
     }
-    const core::Decision decision = core::decide(story.death, story.carried, entry, {now, roll});
+    const core::Decision decision = core::decide(context.death, context.history, entry, now, roll);
     if (std::holds_alternative<core::Drop>(decision)) return std::nullopt;
-    const core::Message composed = compose(message, story, decision);
+    const core::Message composed = compose(message, context, decision);
     const auto arrived = publish(composed);
     const auto* retry = std::get_if<core::Retry>(&decision);
     if (retry == nullptr) return std::nullopt;
     check_retry(*retry, entry->ladder);
     if (!arrived) return std::nullopt;
-    const auto carried = core::read_retry_history(arrived->header_table(), story.death->queue);
+    const auto carried = core::read_retry_history(arrived->header_table(), context.death->queue);
     require(carried.attempt == retry->attempt, "the attempt is carried to the next round");
-    return Retried{std::string{story.death->queue}, retry->attempt, *arrived};
+    return Retried{std::string{context.death->queue}, retry->attempt, *arrived};
 }
 
-core::Message CheckedFlow::compose(const core::Message& message, const core::Story& story,
+core::Message CheckedFlow::compose(const core::Message& message, const core::ComposeContext& context,
                                    const core::Decision& decision) {
     if (const auto* retry = std::get_if<core::Retry>(&decision)) {
-        const core::Message composed = core::compose_retry(message, story, *retry, scratch_);
-        check_composed(message, story, composed, Composed::retried);
+        const core::Message composed = core::compose_retry(message, context, *retry, scratch_);
+        check_composed(message, context, composed, Composed::retried);
         return composed;
     }
-    const core::Message composed = core::compose_parked(message, story, std::get<core::Park>(decision), now, scratch_);
-    check_composed(message, story, composed, Composed::parked);
+    const core::Message composed =
+        core::compose_parked(message, context, std::get<core::Park>(decision), now, scratch_);
+    check_composed(message, context, composed, Composed::parked);
     return composed;
 }
 
 void CheckedFlow::send_home(const core::Message& message, std::string_view work_queue) {
     require(core::usable_queue_name(work_queue), "home is a queue that can be");
-    const core::Story story{
+    const core::ComposeContext context{
         {}, core::read_retry_history(message.properties.header_table(), work_queue), connection_user};
-    const core::Message home = core::compose_home(message, story, scratch_);
-    check_composed(message, story, home, Composed::home);
+    const core::Message home = core::compose_return(message, context, scratch_);
+    check_composed(message, context, home, Composed::home);
     publish(home);
-    const core::Park park{core::ParkReason::queue_gone, story.carried.attempt};
-    const core::Message parked = core::compose_parked(message, story, park, now, scratch_);
-    check_composed(message, story, parked, Composed::parked);
+    const core::Park park{core::ParkReason::queue_gone, context.history.attempt};
+    const core::Message parked = core::compose_parked(message, context, park, now, scratch_);
+    check_composed(message, context, parked, Composed::parked);
     publish(parked);
-    require(core::producer_routing_key(story).size() <= 255, "a routing key is a short string");
+    require(core::producer_routing_key(context).size() <= 255, "a routing key is a short string");
 }
 
 std::optional<core::Properties> CheckedFlow::publish(const core::Message& composed) {

@@ -37,7 +37,8 @@ class CheckedFlow {
     std::optional<Retried> handle(const core::Message& message, double roll);
 
   private:
-    core::Message compose(const core::Message& message, const core::Story& story, const core::Decision& decision);
+    core::Message compose(const core::Message& message, const core::ComposeContext& context,
+                          const core::Decision& decision);
     void send_home(const core::Message& message, std::string_view work_queue);
     std::optional<core::Properties> publish(const core::Message& composed);
 

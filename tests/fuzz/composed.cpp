@@ -49,13 +49,13 @@ void check_one(const Table& headers, std::string_view name, Kind kind) {
     require(core::find(headers, name)->kind == kind, what + " has the type that is promised");
 }
 
-void check_origin(const Table& headers, const core::Story& story) {
+void check_origin(const Table& headers, const core::ComposeContext& context) {
     for (const std::string_view name : ours)
         require(count(headers, name) <= 1, std::string{name} + " is there once at most");
     for (const std::string_view name : {header::queue, header::reason, header::exchange, header::routing_key})
         check_one(headers, name, Kind::longstr);
     check_one(headers, header::attempt, Kind::int64);
-    require(core::text_of(core::find(headers, header::queue)) == story.death->queue, "the work queue is the death's");
+    require(core::text_of(core::find(headers, header::queue)) == context.death->queue, "the work queue is the death's");
     require(core::integer_of(core::find(headers, header::attempt)) >= 1, "the attempt is at least 1");
     const core::Value* first = core::find(headers, header::first_death);
     require(first == nullptr || first->kind == Kind::timestamp, "the first death is a timestamp");
@@ -94,7 +94,8 @@ void check_set_aside(const core::Properties& was, const Table& headers) {
 
 }  // namespace
 
-void check_composed(const core::Message& was, const core::Story& story, const core::Message& composed, Composed how) {
+void check_composed(const core::Message& was, const core::ComposeContext& context, const core::Message& composed,
+                    Composed how) {
     const bool parked = how == Composed::parked;
     const Table headers = composed.properties.header_table();
     require(composed.body == was.body, "the body is as it was");
@@ -104,7 +105,7 @@ void check_composed(const core::Message& was, const core::Story& story, const co
     require(parked || count(headers, "x-death") == 0, "a kept x-death makes the broker drop the message");
     require(foreign_headers(headers, parked) == foreign_headers(was.properties.header_table(), parked),
             "foreign headers are as they were, in their order");
-    if (story.death) check_origin(headers, story);
+    if (context.death) check_origin(headers, context);
     check_set_aside(was.properties, headers);
     if (parked) {
         check_one(headers, header::parked_reason, Kind::longstr);

@@ -8,6 +8,7 @@ namespace retryd::fuzz {
 enum class Composed { retried, parked, home };
 
 /// `was` came out of the error queue, `composed` goes to the broker.
-void check_composed(const core::Message& was, const core::Story& story, const core::Message& composed, Composed how);
+void check_composed(const core::Message& was, const core::ComposeContext& context, const core::Message& composed,
+                    Composed how);
 
 }  // namespace retryd::fuzz

@@ -24,17 +24,17 @@ class Pure {
     void run() {
         const core::Message& message = scene_.dead.message;
         const core::Table headers = message.properties.header_table();
-        core::Story story{core::read_death(headers, scene_.policy.error_queue), {}, connection_user};
+        core::ComposeContext context{core::read_death(headers, scene_.policy.error_queue), {}, connection_user};
         const core::Entry* entry = nullptr;
-        if (story.death) {
-            story.carried = core::read_retry_history(headers, story.death->queue);
-            entry = core::match(scene_.policy, story.death->queue);
+        if (context.death) {
+            context.history = core::read_retry_history(headers, context.death->queue);
+            entry = core::match(scene_.policy, context.death->queue);
         }
-        const core::Decision decision = core::decide(story.death, story.carried, entry, {now.wall, 0.5});
+        const core::Decision decision = core::decide(context.death, context.history, entry, now.wall, 0.5);
         if (const auto* retry = std::get_if<core::Retry>(&decision)) {
-            core::compose_retry(message, story, *retry, scratch_);
+            core::compose_retry(message, context, *retry, scratch_);
         } else {
-            core::compose_parked(message, story, std::get<core::Park>(decision), now.wall, scratch_);
+            core::compose_parked(message, context, std::get<core::Park>(decision), now.wall, scratch_);
         }
     }
 

@@ -100,9 +100,9 @@ TEST_CASE("each library is seen from its home only") {
 
 TEST_CASE("a library is not seen through a header of its home either") {
     const auto sources = sources_of({{"amqp/inside.h", "#include <amqp.h>"},
-                                     {"amqp/link.h", "#include \"amqp/inside.h\""},
-                                     {"amqp/link.cpp", "#include \"amqp/link.h\""},
-                                     {"daemon/run.cpp", "#include \"amqp/link.h\""},
+                                     {"amqp/session.h", "#include \"amqp/inside.h\""},
+                                     {"amqp/session.cpp", "#include \"amqp/session.h\""},
+                                     {"daemon/run.cpp", "#include \"amqp/session.h\""},
                                      {"daemon/run.h", "#include \"amqp/not_written_yet.h\""}});
     CHECK(library_away_from_home(sources) ==
           Lines{"daemon/run.cpp: sees amqp.h by way of amqp/inside.h, away from its home"});

@@ -1,4 +1,4 @@
-// What the broker chokes on: found by trying alone what was in flight, and handed to the broker's own dead-lettering.
+// Poison messages: found by publishing alone what was in flight, and handed to the broker's own dead-lettering.
 #include "relay/relay_fixture.h"
 #include "support/catch.h"
 
@@ -169,33 +169,33 @@ TEST_CASE("a channel that is closed again and again is used with growing pauses"
 }
 
 TEST_CASE("what twice ends the whole connection with an error, alone, is not tried a third time") {
-    PoisonDetector suspects;
+    PoisonDetector poison;
     const auto session = [&](bool provoked) {
-        Fixture f(suspects);
+        Fixture f(poison);
         f.answer_declares();
         f.deliver(again("a"));
         f.deliver(again("poison"));
-        if (suspects.alone() && f.relay.in_flight() == 1) f.confirm_all();  // a comes through
+        if (poison.isolating() && f.relay.in_flight() == 1) f.confirm_all();  // a comes through
         f.relay.on_connection_lost(provoked);
         return f.broker.dead_lettered;
     };
-    CHECK(session(true).empty());  // both in flight: suspects from now on
-    CHECK(suspects.alone());
+    CHECK(session(true).empty());  // both in flight: isolated from now on
+    CHECK(poison.isolating());
     CHECK(session(true).empty());
     CHECK(session(true).empty());
     CHECK(session(true) == Tags{2});
 }
 
 TEST_CASE("a network that breaks does not make messages suspect, unless nothing ever comes through") {
-    PoisonDetector suspects;
+    PoisonDetector poison;
     const auto lose = [&](bool confirmed) {
-        Fixture f(suspects);
+        Fixture f(poison);
         f.answer_declares();
         f.deliver();
         if (confirmed) f.confirm_all();
         f.deliver();
         f.relay.on_connection_lost(false);
-        return suspects.alone();
+        return poison.isolating();
     };
     CHECK_FALSE(lose(false));
     CHECK_FALSE(lose(false));
@@ -206,12 +206,12 @@ TEST_CASE("a network that breaks does not make messages suspect, unless nothing 
 }
 
 TEST_CASE("a connection that breaks with nothing in flight says nothing about any message") {
-    PoisonDetector suspects;
+    PoisonDetector poison;
     for (int i = 0; i < 10; ++i) {
-        Fixture f(suspects);
+        Fixture f(poison);
         f.relay.on_connection_lost(true);
     }
-    CHECK_FALSE(suspects.alone());
+    CHECK_FALSE(poison.isolating());
 }
 
 TEST_CASE("since when a confirm is missing is told by the oldest publication that waits for one") {

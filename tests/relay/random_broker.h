@@ -143,8 +143,8 @@ struct Question {
 /// One connection to the vhost.
 class RandomBroker : public Broker {
   public:
-    RandomBroker(Vhost& vhost, Dice& dice, const core::Now& now, const PoisonDetector& suspects, int session)
-        : vhost_(vhost), dice_(dice), now_(now), poison_(suspects), session_(session) {}
+    RandomBroker(Vhost& vhost, Dice& dice, const core::Now& now, const PoisonDetector& poison, int session)
+        : vhost_(vhost), dice_(dice), now_(now), poison_(poison), session_(session) {}
 
     // ── commands from the relay ──
     PublishResult publish(const core::Publication& publication) override;
@@ -223,7 +223,7 @@ inline void RandomBroker::check_publication(int id) {
     if (fate.published_in == session_ && now_.steady - fate.published_at < shortest_backoff) {
         throw Broken("message " + std::to_string(id) + " was published twice without a pause");
     }
-    if (poison_.alone() && !sent_.empty()) throw Broken("what should be tried alone was not alone");
+    if (poison_.isolating() && !sent_.empty()) throw Broken("what should be tried alone was not alone");
     fate.published_in = session_;
     fate.published_at = now_.steady;
 }

@@ -57,13 +57,13 @@ struct DeadMessage {
 class Fixture {
   public:
     explicit Fixture(core::BrokerFeatures features = {}) : Fixture(policy(), features) {}
-    /// A session after others, which may have left suspects.
+    /// A session after others, which may have left messages to isolate.
     explicit Fixture(PoisonDetector& known) : Fixture(policy(), {}, true, &known) {}
     explicit Fixture(core::Policy policy, core::BrokerFeatures features = {}, bool declare = true,
                      PoisonDetector* known = nullptr)
         : relay(std::make_shared<const core::Policy>(std::move(policy)),
                 {features, "retryd", [this] { return roll; }, declare}, broker, reporter,
-                known != nullptr ? *known : suspects) {
+                known != nullptr ? *known : poison) {
         broker.queues["retryd.parked"];
         relay.start();
     }
@@ -160,7 +160,7 @@ class Fixture {
     core::Now now{core::WallTime{core::Milliseconds{1'800'000'000'000}},
                   core::SteadyTime{core::Milliseconds{1'000'000}}};
     double roll = 0.0;
-    PoisonDetector suspects;
+    PoisonDetector poison;
     FakeBroker broker;
     LineReporter reporter;
     Relay relay;

@@ -12,7 +12,6 @@
 #include <vector>
 
 namespace retryd::amqp {
-
 namespace {
 
 constexpr std::size_t longest_name = 200;

@@ -1,4 +1,4 @@
-// Words about a certificate. What stands in one is a stranger's: it comes out as printable ASCII, and cut.
+// What a certificate says, as text. Anybody may have made it, so all of it comes out as printable ASCII, and cut.
 #pragma once
 
 #include <openssl/x509.h>

@@ -1,13 +1,11 @@
 #include "amqp/tls/socket.h"
 
-#include <arpa/inet.h>
 #include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/ssl.h>
 #include <openssl/x509err.h>
 #include <openssl/x509v3.h>
 
-#include <array>
 #include <cstring>
 #include <new>
 #include <string>
@@ -17,7 +15,6 @@
 #include "amqp/tls/refusal.h"
 
 namespace retryd::amqp {
-
 namespace {
 
 SSL_CTX* context_of(amqp_socket_t* socket) {
@@ -38,41 +35,6 @@ bool is_broken_off(int status) {
            status == AMQP_STATUS_SSL_PEER_VERIFY_FAILED || status == AMQP_STATUS_SOCKET_ERROR ||
            status == AMQP_STATUS_CONNECTION_CLOSED;
 }
-
-}  // namespace
-
-amqp_socket_t* new_tls_socket(amqp_connection_state_t state, const std::string& host, const config::Tls& tls) {
-    amqp_socket_t* const socket = amqp_ssl_socket_new(state);
-    if (socket == nullptr) throw std::bad_alloc();
-    SSL_CTX* const context = context_of(socket);
-    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
-    amqp_ssl_socket_set_verify_peer(socket, tls.verify_peer ? 1 : 0);
-    amqp_ssl_socket_set_verify_hostname(socket, 0);  // OpenSSL does it, which knows addresses as well
-    if (tls.verify_hostname) expect(context, host);
-    watch(context, tls, !is_ip_address(host));
-    trust(context, tls);
-    identify(context, tls);
-    return socket;
-}
-
-std::optional<std::string> explain_tls(amqp_socket_t* socket, int status, const std::string& host,
-                                       const config::Tls& tls) {
-    if (!is_broken_off(status)) return std::nullopt;
-    SSL_CTX* const context = context_of(socket);
-    const TlsWatch& watch = watch_of(context);
-    if (watch.refusal != X509_V_OK) return refusal_of_theirs(watch, host, tls);
-    if (auto refusal = refusal_of_ours(watch, SSL_CTX_get0_certificate(context), tls)) return refusal;
-    if (status != AMQP_STATUS_SSL_CONNECTION_FAILED) return std::nullopt;
-    return failed_handshake(ERR_peek_last_error());
-}
-
-OwnNames own_names(amqp_socket_t* socket) {
-    const X509* const own = SSL_CTX_get0_certificate(context_of(socket));
-    if (own == nullptr) return {};
-    return {subject_of(own), common_name_of(own)};
-}
-
-namespace {
 
 [[noreturn]] void unusable(const std::string& what) {
     throw Error(Error::Kind::insecure, "cannot use " + what);
@@ -119,8 +81,7 @@ void read_key(SSL_CTX* context, const std::string& file) {
     unusable(key + ": " + why_unreadable("private key"));
 }
 
-}  // namespace
-
+/// Whom the context trusts: ca_file, else the system's authorities.
 void trust(SSL_CTX* context, const config::Tls& tls) {
     if (!tls.verify_peer) return;
     ERR_clear_error();
@@ -132,6 +93,7 @@ void trust(SSL_CTX* context, const config::Tls& tls) {
     unusable("broker.tls.ca_file " + tls.ca_file + ": " + why_unreadable("certificate"));
 }
 
+/// Who the context is: cert_file and key_file, if there are any.
 void identify(SSL_CTX* context, const config::Tls& tls) {
     if (tls.cert_file.empty()) return;
     ERR_clear_error();
@@ -139,6 +101,34 @@ void identify(SSL_CTX* context, const config::Tls& tls) {
         unusable("broker.tls.cert_file " + tls.cert_file + ": " + why_unreadable("certificate"));
     }
     read_key(context, tls.key_file);
+}
+
+}  // namespace
+
+amqp_socket_t* new_tls_socket(amqp_connection_state_t state, const std::string& host, const config::Tls& tls) {
+    amqp_socket_t* const socket = amqp_ssl_socket_new(state);
+    if (socket == nullptr) throw std::bad_alloc();
+    SSL_CTX* const context = context_of(socket);
+    SSL_CTX_set_min_proto_version(context, TLS1_2_VERSION);
+    amqp_ssl_socket_set_verify_peer(socket, tls.verify_peer ? 1 : 0);
+    amqp_ssl_socket_set_verify_hostname(socket, 0);  // OpenSSL does it, which knows addresses as well
+    if (tls.verify_hostname) expect(context, host);
+    watch_handshake(context, tls, !is_ip_address(host));
+    trust(context, tls);
+    identify(context, tls);
+    return socket;
+}
+
+std::optional<std::string> explain_tls(amqp_socket_t* socket, int status, const std::string& host,
+                                       const config::Tls& tls) {
+    if (!is_broken_off(status)) return std::nullopt;
+    return explain_handshake(context_of(socket), host, tls, status == AMQP_STATUS_SSL_CONNECTION_FAILED);
+}
+
+OwnNames own_names(amqp_socket_t* socket) {
+    const X509* const own = SSL_CTX_get0_certificate(context_of(socket));
+    if (own == nullptr) return {};
+    return {subject_of(own), common_name_of(own)};
 }
 
 }  // namespace retryd::amqp

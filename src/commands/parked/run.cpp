@@ -12,6 +12,7 @@
 #include "amqp/queue_reader.h"
 #include "amqp/queue_writer.h"
 #include "amqp/refusal.h"
+#include "amqp/timeouts.h"
 #include "commands/parked/browse.h"
 #include "core/names.h"
 #include "core/topology.h"
@@ -104,8 +105,6 @@ using End = admin::ParkedRun::End;
 
 /// All are in hand from the beginning, and a broker takes back what was held for half an hour (consumer_timeout).
 constexpr Milliseconds longest_hold{20 * 60'000};
-/// Far longer than a confirm ever takes, the election of a queue's new leader included.
-constexpr Milliseconds confirms_take{60'000};
 /// So long an interrupted run waits for the broker's answers.
 constexpr Milliseconds longest_farewell{10'000};
 /// What was sent last may be rejected a moment later.
@@ -203,7 +202,7 @@ class Run : private amqp::DeliverySink, private amqp::ConfirmSink, private relay
     void require_confirms() {
         if (writer_ && !writer_->blocked().empty()) unblocked_at_ = now_.steady;
         const auto sent = clearance_.unconfirmed_since();
-        if (!sent || now_.steady - std::max(*sent, unblocked_at_) < confirms_take) return;
+        if (!sent || now_.steady - std::max(*sent, unblocked_at_) < amqp::confirm_timeout) return;
         why_ = "the broker has not confirmed " + std::to_string(clearance_.in_flight()) + " messages for 1m";
         clearance_.on_publishing_closed();
     }

@@ -77,7 +77,7 @@ std::string moment(const std::optional<std::uint64_t>& seconds, core::WallTime n
 
 Rows story_rows(const std::string& from, const core::Message& message, const admin::Parked& parked,
                 core::WallTime now) {
-    const core::Story story{parked.death, parked.carried, {}};
+    const core::ComposeContext story{parked.death, parked.carried, {}};
     const auto exchange = parked.carried.exchange.value_or(parked.death ? parked.death->exchange : "");
     Rows rows{{"parking queue", safe_line(from)},
               {"work queue", or_unknown(parked.queue)},

@@ -1,3 +1,4 @@
+// What is different on a plain socket: publications are gathered and sent together, and nothing is read in vain.
 #include <string>
 #include <thread>
 
@@ -6,9 +7,7 @@
 #include "amqp/recorder.h"
 #include "support/catch.h"
 
-// What is different on a plain socket: publications are gathered and sent together, and nothing is read in vain.
-
-namespace retryd::amqp::gathering_test {
+namespace retryd::amqp::publish_test {
 
 using relay::PublishResult;
 
@@ -193,4 +192,4 @@ TEST_CASE("connection: on a plain socket a drain that stops at its limit says wh
     CHECK(f.events.lines.size() == 2);
 }
 
-}  // namespace retryd::amqp::gathering_test
+}  // namespace retryd::amqp::publish_test

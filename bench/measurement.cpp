@@ -1,4 +1,4 @@
-#include "carry.h"
+#include "measurement.h"
 
 #include <algorithm>
 #include <nlohmann/json.hpp>
@@ -18,7 +18,7 @@ using test::seconds;
 
 constexpr milliseconds between_looks{10};
 constexpr milliseconds last_acks_take{300};
-constexpr seconds carry_without_progress{60};
+constexpr seconds longest_standstill{60};
 
 /// What had been used at a moment.
 struct Used {
@@ -80,7 +80,7 @@ Course follow(const Watch& watch, std::uint32_t messages, const Used& begun, boo
         if (now.arrived > 0 && course.first.arrived == 0) course.first = now;
         if (now.arrived > course.last.arrived) progress = now.time;
         course.last = now;
-        if (now.time - progress > carry_without_progress) break;
+        if (now.time - progress > longest_standstill) break;
     }
     return course;
 }
@@ -91,18 +91,18 @@ void note_difference(std::string& note, std::uint32_t expected, std::uint32_t fo
         (note.empty() ? "" : "; ") + std::to_string(found) + " instead of " + std::to_string(expected) + " " + where;
 }
 
-RetryHistory result_of(const Course& course, const Used& end, std::uint32_t messages) {
-    RetryHistory carried;
+Measurement result_of(const Course& course, const Used& end, std::uint32_t messages) {
+    Measurement measured;
     const double time = std::chrono::duration<double>(course.last.time - course.first.time).count();
-    if (time > 0) carried.rate = (course.last.arrived - course.first.arrived) / time;
-    carried.cpu_us = (end.contender - course.begun.contender) * 1e6 / messages;
-    carried.broker_cpu_us = (end.broker - course.begun.broker) * 1e6 / messages;
-    return carried;
+    if (time > 0) measured.rate = (course.last.arrived - course.first.arrived) / time;
+    measured.cpu_us = (end.contender - course.begun.contender) * 1e6 / messages;
+    measured.broker_cpu_us = (end.broker - course.begun.broker) * 1e6 / messages;
+    return measured;
 }
 
 }  // namespace
 
-RetryHistory carry(Stage& stage, Contender& contender, const Load& load) {
+Measurement measure_backlog(Stage& stage, Contender& contender, const Load& load) {
     stage.reset();
     contender.start();
     if (contender.holds()) {
@@ -117,22 +117,22 @@ RetryHistory carry(Stage& stage, Contender& contender, const Load& load) {
     contender.go();
     const Course course = follow(watch, load.messages, begun, contender.holds());
     std::this_thread::sleep_for(last_acks_take);
-    RetryHistory carried = result_of(course, watch.look(), load.messages);
+    Measurement measured = result_of(course, watch.look(), load.messages);
     for (const pid_t pid : contender.pids())
-        carried.peak_kib = std::max(carried.peak_kib, peak_kib(pid));
+        measured.peak_kib = std::max(measured.peak_kib, peak_kib(pid));
     contender.stop();
     test::await([&] { return stage.on_rungs() == before + load.messages; }, seconds(2));
-    note_difference(carried.note, load.messages, stage.on_rungs() - before, "on the rungs");
-    note_difference(carried.note, 0, stage.depth(error_queue), "left in the error queue");
-    return carried;
+    note_difference(measured.note, load.messages, stage.on_rungs() - before, "on the rungs");
+    note_difference(measured.note, 0, stage.depth(error_queue), "left in the error queue");
+    return measured;
 }
 
-void to_json(nlohmann::json& json, const RetryHistory& carried) {
-    json = {{"rate", carried.rate},
-            {"cpu_us", carried.cpu_us},
-            {"broker_cpu_us", carried.broker_cpu_us},
-            {"peak_kib", carried.peak_kib},
-            {"note", carried.note}};
+void to_json(nlohmann::json& json, const Measurement& measured) {
+    json = {{"rate", measured.rate},
+            {"cpu_us", measured.cpu_us},
+            {"broker_cpu_us", measured.broker_cpu_us},
+            {"peak_kib", measured.peak_kib},
+            {"note", measured.note}};
 }
 
 }  // namespace retryd::bench

@@ -1,0 +1,25 @@
+// How long the broker is waited for: each time once, whoever waits.
+#pragma once
+
+#include "core/time.h"
+
+namespace retryd::amqp {
+
+/// For an answer to a method. A quorum queue may take its time where a node is slow or just gone.
+inline constexpr core::Milliseconds answer_timeout{60'000};
+
+/// For the confirm of a publication: far longer than one ever takes, the election of a queue's new leader included.
+inline constexpr core::Milliseconds confirm_timeout{60'000};
+
+/// A quorum queue forgets acks that are still on their way to it when their channel ends, however politely, and
+/// delivers their messages again. So a connection stays open so long after the last ack (tried on 3.10.8, 4.0.5 and
+/// 4.3.6 with a busy disk: 20 ms were too short once, 100 ms never).
+inline constexpr core::Milliseconds ack_linger{250};
+
+/// For the answer to connection.close.
+inline constexpr core::Milliseconds close_timeout{2'000};
+
+/// Heartbeats have to be served more often than the shortest interval between them, which is a second.
+inline constexpr core::Milliseconds longest_wait{400};
+
+}  // namespace retryd::amqp

@@ -1,0 +1,113 @@
+// What is in flight: publications that the broker has not confirmed yet, and deliveries that are not settled yet.
+//
+// The broker answers in its own order and coalesced (`multiple`), and so do we: a confirm settles many publications,
+// and an ack many deliveries.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/message.h"
+#include "core/time.h"
+#include "relay/broker.h"
+#include "relay/reporter.h"
+#include "relay/ring.h"
+
+namespace retryd::relay {
+
+struct Target;
+
+/// Tells what was published to one exchange with one routing key from all the rest. If two addresses share a hash by
+/// chance, a basic.return for one is taken to be for the other, too: its message comes twice, none is lost.
+std::uint64_t hash_of_address(std::string_view exchange, std::string_view routing_key);
+
+/// One publication that the broker has not confirmed yet.
+struct Pending {
+    core::DeliveryTag tag = 0;                      // the delivery to settle once this is confirmed
+    std::shared_ptr<Target> target;                 // what it was sent to
+    std::shared_ptr<const std::string> work_queue;  // null where it is not known
+    Outcome outcome = Outcome::retried;
+    std::string_view reason;  // of its death, or why it was parked; a literal
+    core::SteadyTime sent_at;
+    std::uint64_t published_as = 0;  // hash_of_address() of what it was published with
+    bool redelivered = false;        // the broker had delivered it before
+    bool returned = false;           // the broker may have returned it: its confirm must not lead to an ack
+    bool settled = false;            // confirmed; stays only until those before it are
+};
+
+/// Which confirm settles which delivery. Publications in the order of their sequence numbers; every one is settled
+/// once, numbers that are unknown or settled are ignored.
+class Unconfirmed {
+  public:
+    /// Returns the number that the broker will confirm it under.
+    PublishSeq add(Pending pending);
+
+    /// Appends to `settled`, in order, what this confirm settles.
+    void confirm(PublishSeq seq, bool multiple, std::vector<Pending>& settled);
+
+    /// A basic.return carries no sequence number, so every unconfirmed publication with that exchange and routing key
+    /// counts as returned. (The broker writes the return before the confirm of the same publication, so none is missed:
+    /// read in rabbit_channel.erl of 3.8 to 4.3.) Returns the targets that they were meant for, each once.
+    std::vector<std::shared_ptr<Target>> mark_returned(std::uint64_t published_as);
+
+    /// The channel is gone, and with it every number and every answer: all that was unsettled, in order. The next
+    /// publication is number 1 again.
+    std::vector<Pending> abandon();
+
+    /// When the oldest one that is still unsettled was sent.
+    std::optional<core::SteadyTime> oldest() const;
+
+    std::size_t size() const { return unsettled_; }
+    bool empty() const { return unsettled_ == 0; }
+
+  private:
+    void settle(Pending& pending, std::vector<Pending>& settled);
+
+    Ring<Pending> pending_;  // pending_[i] has the number first_ + i
+    PublishSeq first_ = 1;
+    std::size_t unsettled_ = 0;
+};
+
+/// The deliveries of one channel and what became of them, so that one ack settles many. Tags are those of the channel:
+/// 1, 2, 3 … without a gap, in the order of delivery.
+class AckTracker {
+  public:
+    void delivered(core::DeliveryTag tag);
+
+    /// To be acked with a flush. A tag is settled once; settling it again is ignored (the broker closes the channel
+    /// with 406 on an ack for a tag that it does not know).
+    void ack(core::DeliveryTag tag);
+
+    /// The broker has been told something else about it: requeue or dead-letter.
+    void settled(core::DeliveryTag tag);
+
+    /// One ack with `multiple` for the oldest deliveries, up to the first open one.
+    void flush(PublishPort& port);
+
+    /// Acks to send that lie behind an open delivery.
+    std::size_t behind() const { return to_ack_; }
+
+    /// Acks those one by one. Not more often than needed: each is a command to a quorum queue, and those that queue up
+    /// on their way are forgotten by the broker when the channel ends, so that their messages come again.
+    void flush_behind(PublishPort& port);
+
+    /// Deliveries that are neither acked nor settled otherwise.
+    std::size_t open() const { return open_; }
+
+  private:
+    enum class State : unsigned char { open, to_ack, done };
+
+    void close(core::DeliveryTag tag, State state);
+
+    Ring<State> states_;  // states_[i] belongs to tag first_ + i
+    core::DeliveryTag first_ = 1;
+    std::size_t open_ = 0;
+    std::size_t to_ack_ = 0;
+};
+
+}  // namespace retryd::relay

@@ -1,0 +1,223 @@
+#include "relay/in_flight.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "relay/routes.h"
+#include "support/catch.h"
+
+namespace retryd::relay::in_flight_test {
+namespace {
+
+using Tags = std::vector<core::DeliveryTag>;
+
+Pending pending(core::DeliveryTag tag, const std::shared_ptr<Target>& target = nullptr,
+                std::uint64_t published_as = 0) {
+    Pending made;
+    made.tag = tag;
+    made.target = target;
+    made.published_as = published_as;
+    return made;
+}
+
+std::vector<core::DeliveryTag> confirm(Unconfirmed& unconfirmed, PublishSeq seq, bool multiple) {
+    std::vector<Pending> settled;
+    unconfirmed.confirm(seq, multiple, settled);
+    std::vector<core::DeliveryTag> tags;
+    for (const Pending& one : settled)
+        tags.push_back(one.tag);
+    return tags;
+}
+
+/// Writes down the acks: `5*` is one with `multiple`.
+class AckLog : public Broker {
+  public:
+    std::string text;
+
+    void ack(core::DeliveryTag tag, bool multiple) override {
+        text += (text.empty() ? "" : " ") + std::to_string(tag) + (multiple ? "*" : "");
+    }
+    PublishResult publish(const core::Publication&) override { return PublishResult::sent; }
+    void requeue(core::DeliveryTag) override {}
+    void dead_letter(core::DeliveryTag) override {}
+    void declare(std::string_view, const core::Topology&) override {}
+    void bind_home(std::string_view) override {}
+    void check(std::string_view) override {}
+};
+
+AckTracker with_deliveries(core::DeliveryTag count) {
+    AckTracker acks;
+    for (core::DeliveryTag tag = 1; tag <= count; ++tag)
+        acks.delivered(tag);
+    return acks;
+}
+
+std::string flush(AckTracker& acks) {
+    AckLog log;
+    acks.flush(log);
+    return log.text;
+}
+
+std::string flush_behind(AckTracker& acks) {
+    AckLog log;
+    acks.flush_behind(log);
+    return log.text;
+}
+
+}  // namespace
+
+// ── Publications and their confirms ────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("publications are numbered from 1 in the order of sending") {
+    Unconfirmed unconfirmed;
+    CHECK(unconfirmed.empty());
+    CHECK(unconfirmed.add(pending(7)) == 1);
+    CHECK(unconfirmed.add(pending(9)) == 2);
+    CHECK(unconfirmed.size() == 2);
+}
+
+TEST_CASE("a confirm settles its own publication only") {
+    Unconfirmed unconfirmed;
+    for (core::DeliveryTag tag = 11; tag <= 14; ++tag)
+        unconfirmed.add(pending(tag));
+    CHECK(confirm(unconfirmed, 2, false) == Tags{12});
+    CHECK(unconfirmed.size() == 3);
+}
+
+TEST_CASE("a confirm with multiple settles all up to its number that are still open, in order") {
+    Unconfirmed unconfirmed;
+    for (core::DeliveryTag tag = 11; tag <= 14; ++tag)
+        unconfirmed.add(pending(tag));
+    confirm(unconfirmed, 2, false);
+    CHECK(confirm(unconfirmed, 3, true) == Tags{11, 13});
+    CHECK(confirm(unconfirmed, 4, true) == Tags{14});
+    CHECK(unconfirmed.empty());
+}
+
+TEST_CASE("a number is settled once, and unknown ones are ignored") {
+    Unconfirmed unconfirmed;
+    unconfirmed.add(pending(1));
+    unconfirmed.add(pending(2));
+    CHECK(confirm(unconfirmed, 2, false) == Tags{2});
+    CHECK(confirm(unconfirmed, 2, false).empty());
+    CHECK(confirm(unconfirmed, 0, false).empty());
+    CHECK(confirm(unconfirmed, 3, true).empty());
+    CHECK(unconfirmed.size() == 1);
+    CHECK(confirm(unconfirmed, 1, false) == Tags{1});
+    CHECK(confirm(unconfirmed, 1, true).empty());
+}
+
+TEST_CASE("numbers go on after everything was settled") {
+    Unconfirmed unconfirmed;
+    unconfirmed.add(pending(1));
+    confirm(unconfirmed, 1, true);
+    CHECK(unconfirmed.add(pending(2)) == 2);
+    CHECK(confirm(unconfirmed, 2, false) == Tags{2});
+}
+
+TEST_CASE("a return puts under suspicion what is unconfirmed with its exchange and key, and nothing else") {
+    Unconfirmed unconfirmed;
+    const auto one = std::make_shared<Target>();
+    const auto other = std::make_shared<Target>();
+    const std::uint64_t gone = hash_of_address("team", "dead");
+    const std::uint64_t there = hash_of_address("team", "alive");
+    unconfirmed.add(pending(1, one, gone));
+    unconfirmed.add(pending(2, one, there));
+    unconfirmed.add(pending(3, one, gone));
+    unconfirmed.add(pending(4, other, gone));  // two ways may lead to the same address
+    std::vector<Pending> settled;
+    unconfirmed.confirm(1, false, settled);
+    CHECK(unconfirmed.mark_returned(gone) == std::vector{one, other});
+    unconfirmed.add(pending(5, one, gone));
+    unconfirmed.confirm(5, true, settled);
+    REQUIRE(settled.size() == 5);
+    CHECK_FALSE(settled[0].returned);
+    CHECK_FALSE(settled[1].returned);
+    CHECK(settled[2].returned);
+    CHECK(settled[3].returned);
+    CHECK_FALSE(settled[4].returned);
+}
+
+TEST_CASE("addresses that differ in exchange or key differ") {
+    CHECK(hash_of_address("", "a") != hash_of_address("a", ""));
+    CHECK(hash_of_address("a", "b") != hash_of_address("b", "a"));
+    CHECK(hash_of_address("ab", "c") != hash_of_address("a", "bc"));
+}
+
+TEST_CASE("an abandoned channel gives all that was unsettled, and the next publication is number 1") {
+    Unconfirmed unconfirmed;
+    for (core::DeliveryTag tag = 1; tag <= 3; ++tag)
+        unconfirmed.add(pending(tag));
+    std::vector<Pending> settled;
+    unconfirmed.confirm(2, false, settled);
+    const auto lost = unconfirmed.abandon();
+    REQUIRE(lost.size() == 2);
+    CHECK(lost[0].tag == 1);
+    CHECK(lost[1].tag == 3);
+    CHECK(unconfirmed.empty());
+    CHECK_FALSE(unconfirmed.oldest());
+    CHECK(unconfirmed.add(pending(4)) == 1);
+}
+
+// ── Deliveries and their acks ──────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("a settled row from the oldest on costs one ack") {
+    AckTracker acks = with_deliveries(5);
+    for (const core::DeliveryTag tag : {3U, 1U, 2U, 4U})
+        acks.ack(tag);
+    CHECK(flush(acks) == "4*");
+    CHECK(acks.open() == 1);
+    acks.ack(5);
+    CHECK(flush(acks) == "5*");
+    CHECK(acks.open() == 0);
+}
+
+TEST_CASE("behind an open delivery each is acked alone, only when asked to, and not again later") {
+    AckTracker acks = with_deliveries(4);
+    acks.ack(2);
+    acks.ack(4);
+    CHECK(flush(acks).empty());
+    CHECK(acks.behind() == 2);
+    CHECK(flush_behind(acks) == "2 4");
+    CHECK(acks.behind() == 0);
+    CHECK(flush_behind(acks).empty());
+    acks.ack(1);
+    acks.ack(3);
+    CHECK(flush(acks) == "3*");
+}
+
+TEST_CASE("what was requeued is never acked, neither alone nor by a multiple that ends at it") {
+    AckTracker acks = with_deliveries(3);
+    acks.ack(1);
+    acks.settled(2);
+    CHECK(flush(acks) == "1*");
+    acks.settled(3);
+    CHECK(flush(acks).empty());
+    CHECK(acks.open() == 0);
+}
+
+TEST_CASE("a delivery is settled once") {
+    AckTracker acks = with_deliveries(2);
+    acks.settled(1);
+    acks.ack(1);
+    acks.ack(2);
+    acks.ack(2);
+    CHECK(acks.open() == 0);
+    CHECK(flush(acks) == "2*");
+    acks.ack(2);
+    acks.ack(99);
+    CHECK(flush(acks).empty());
+}
+
+TEST_CASE("tags go on after all were settled") {
+    AckTracker acks = with_deliveries(2);
+    acks.ack(1);
+    acks.ack(2);
+    flush(acks);
+    acks.delivered(3);
+    acks.ack(3);
+    CHECK(flush(acks) == "3*");
+}
+
+}  // namespace retryd::relay::in_flight_test
