@@ -40,7 +40,7 @@ class Composing {
     using Rungs = std::map<std::string, std::vector<RungStatus>>;  // by what they serve
 
     void broker() {
-        const DaemonState::Now& now = in_.state;
+        const DaemonState::Snapshot& now = in_.state;
         const bool connected = now.phase == DaemonState::Phase::consuming;
         status_.reason = why_not_ready(now);
         status_.ready = status_.reason.empty();
@@ -178,7 +178,7 @@ telemetry::Status status_of(const StatusSources& sources) {
     return Composing(sources).all();
 }
 
-std::vector<telemetry::Depth> depths_of(const QueueDepthPoller::Seen& seen) {
+std::vector<telemetry::Depth> depths_of(const QueueDepthPoller::Snapshot& seen) {
     std::vector<telemetry::Depth> depths;
     for (const auto& [queue, messages] : seen.messages) {
         const auto kept = seen.inventory.queues.find(queue);

@@ -1,3 +1,4 @@
+// The client of the management API, against a server with fixed answers.
 #include "http/management.h"
 
 #include "http/server.h"
@@ -158,7 +159,7 @@ TEST_CASE("policies: all of a vhost, and which of them is in effect where") {
             {"name": "t", "type": "quorum", "arguments": {"x-max-length": 7}, "exclusive": false, "policy": "team"},
             {"name": "u", "type": "classic", "arguments": {}, "exclusive": true, "policy": null}])")},
     });
-    const admin::VhostPolicies found = client_of(server).governance();
+    const admin::VhostPolicies found = client_of(server).vhost_policies();
     CHECK(found.version == core::BrokerVersion{4, 0, 5});
     REQUIRE(found.policies.size() == 2);
     CHECK(found.policies[0] ==
@@ -184,7 +185,7 @@ TEST_CASE("policies: all of a vhost, and which of them is in effect where") {
 TEST_CASE("policies: without operator policies nobody is asked about old statistics") {
     const test::Server server(
         Answers{{"GET /api/overview", fine(R"({"rabbitmq_version": "4.0.5"})")}, {"GET", fine("[]")}});
-    CHECK(client_of(server).governance().queues.empty());
+    CHECK(client_of(server).vhost_policies().queues.empty());
     for (const std::string& request : server.requests())
         CHECK(request.find("columns=name,operator_policy") == std::string::npos);
     CHECK(server.requests().size() == 4);
@@ -197,7 +198,7 @@ TEST_CASE("policies: what is not a broker's overview, or another vhost, is a fau
     CHECK_THROWS_AS(client_of(list).version(), Error);
     const test::Server elsewhere(Answers{{"GET /api/overview", fine(R"({"rabbitmq_version": "4.0.5"})")},
                                          {"GET", test::answer("404 Not Found", R"({"error":"Object Not Found"})")}});
-    CHECK_THROWS_AS(client_of(elsewhere).governance(), Error);
+    CHECK_THROWS_AS(client_of(elsewhere).vhost_policies(), Error);
 }
 
 TEST_CASE("policies: one is set as it is, whatever is in its name") {

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import roots
 from steps import done
-from telling import Failed, asked, say
+from script import Failed, output_of, say
 
 CONFIG = "etc/retryd/retryd.yaml"
 UNITS = "/usr/lib/systemd/system"
@@ -52,12 +52,12 @@ TRIAL = {
 
 def successor(package: Path, unpacked: Path, to: Path, line: str = "") -> None:
     """The same package, but a later one; its configuration ends with the line, as that of the next version might."""
-    asked("dpkg-deb", "--raw-extract", package, unpacked)
+    output_of("dpkg-deb", "--raw-extract", package, unpacked)
     control, config = unpacked / "DEBIAN/control", unpacked / CONFIG
     control.write_text(re.sub("(?m)^Version: .*", r"\g<0>+next", control.read_text()))
     config.write_text(config.read_text() + line)
-    asked("sh", "-c", "find etc usr -type f -exec md5sum {} + >DEBIAN/md5sums", cwd=unpacked)
-    asked("dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "--build", unpacked, to)
+    output_of("sh", "-c", "find etc usr -type f -exec md5sum {} + >DEBIAN/md5sums", cwd=unpacked)
+    output_of("dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "--build", unpacked, to)
     roots.remove(unpacked)
 
 

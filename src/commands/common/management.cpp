@@ -11,7 +11,7 @@ class ManagedBoard : public PolicyBoard {
     explicit ManagedBoard(const config::Settings& settings)
         : client_(*settings.management, settings.broker.tls, vhost_of(settings)) {}
 
-    admin::VhostPolicies governance() override { return client_.governance(); }
+    admin::VhostPolicies governance() override { return client_.vhost_policies(); }
     void set(const admin::BrokerPolicy& policy) override { client_.set_policy(policy); }
     std::vector<core::BindingSpec> bindings_from(const std::string& exchange) override {
         return client_.bindings_from(exchange);
@@ -39,7 +39,7 @@ class ManagedRecords : public Records {
         : client_(*settings.management, settings.broker.tls, vhost),
           user_(settings.broker.endpoints.empty() ? "" : settings.broker.endpoints.front().username) {}
 
-    admin::VhostPolicies governance() override { return client_.governance(); }
+    admin::VhostPolicies governance() override { return client_.vhost_policies(); }
     std::optional<admin::Permissions> permissions() override { return client_.permissions(user_); }
     std::optional<std::vector<std::string>> disabled_feature_flags() override {
         return client_.disabled_feature_flags();
