@@ -16,7 +16,7 @@ using Options = std::vector<OptionInfo>;
 
 bool has(const Options& options, const OptionInfo& sought) {
     return std::any_of(options.begin(), options.end(), [&](const OptionInfo& option) {
-        return option.names == sought.names && option.meaning == sought.meaning;
+        return option.names == sought.names && option.description == sought.description;
     });
 }
 
@@ -56,7 +56,7 @@ void print(const OptionInfo& option, std::ostream& out) {
     for (std::size_t i = 0; i < option.names.size(); ++i)
         out << (i == 0 ? "" : ", ") << bold(option.names[i]);
     if (!option.value.empty()) out << ' ' << italic(option.value);
-    out << '\n' << roff(sentence(option.meaning));
+    out << '\n' << roff(sentence(option.description));
     if (!option.fallback.empty()) out << " Default: " << roff(option.fallback) << '.';
     out << '\n';
 }
@@ -81,7 +81,7 @@ void print_commands(std::ostream& out) {
     Options told = general(all);
     for (const CommandInfo& command : all) {
         if (command.name.empty()) continue;
-        out << ".SS \"retryd " << roff(title(command)) << "\"\n" << roff(sentence(command.meaning)) << '\n';
+        out << ".SS \"retryd " << roff(title(command)) << "\"\n" << roff(sentence(command.description)) << '\n';
         if (command.commands.empty()) {
             print(without(command.options, told), out);
             continue;

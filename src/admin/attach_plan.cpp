@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <set>
 #include <utility>
 
@@ -10,11 +11,33 @@
 
 namespace retryd::admin {
 
+std::string_view to_string(AttachState::State state) {
+    switch (state) {
+        case AttachState::State::attached:
+            return "attached";
+        case AttachState::State::to_attach:
+            return "to attach";
+        case AttachState::State::out_of_reach:
+            return "out of reach";
+        case AttachState::State::not_there:
+            break;
+    }
+    return "not there";
+}
+
+bool leads_to_error_queue(const core::Policy& policy, const std::string& exchange) {
+    if (exchange == core::json_string(policy.error_exchange)) return true;
+    return std::any_of(policy.error_bindings.begin(), policy.error_bindings.end(),
+                       [&](const core::ErrorBinding& bound) { return core::json_string(bound.exchange) == exchange; });
+}
+
 namespace {
 
 using State = AttachState::State;
 
 constexpr const char* dead_letter_exchange = "dead-letter-exchange";
+constexpr const char* at_least_once = "\"at-least-once\"";
+constexpr const char* reject_publish = "\"reject-publish\"";
 
 /// Told apart by the error exchange: a vhost may have several retryd.
 std::string general_name(const core::Policy& policy) {
@@ -27,49 +50,209 @@ core::Definition merged(core::Definition definition, const core::Definition& key
     return definition;
 }
 
+}  // namespace
+
+BrokerPolicy general_policy(const core::Policy& policy) {
+    std::vector<std::string> matches;
+    for (const core::Entry& entry : policy.entries)
+        matches.push_back(entry.match);
+    return {general_name(policy),
+            matches_pattern(policy, matches),
+            "queues",
+            {{dead_letter_exchange, core::json_string(policy.error_exchange)}},
+            0};
+}
+
+namespace {
+
+// What one work queue needs of a policy to be attached.
+
+struct Requirement {
+    State state = State::attached;
+    core::Definition keys;   // what the policy has to set besides what it sets; empty unless to_attach
+    std::string note;        // about the queue, whatever its state
+    std::string taken_from;  // the exchange, as JSON text, that its dead letters go to now and then no more
+};
+
+std::string out_of_reach(const std::string& exchange) {
+    const std::string fixed = "its dead-letter exchange " + exchange +
+                              " is fixed by argument, and no policy overrides that: rejected messages do not come to "
+                              "retryd. ";
+    if (exchange == "\"\"") return fixed + "Recreate the queue without x-dead-letter-exchange";
+    return fixed + "Name that exchange in errors.bind, {exchange: " + exchange +
+           "}, or recreate the queue without x-dead-letter-exchange";
+}
+
+class QuorumRequirement {
+  public:
+    QuorumRequirement(const QueuePolicies& queue, const EffectivePolicy& effective)
+        : limited_(effective.is_limited(queue)),
+          overflow_(effective.quorum_overflow(queue)),
+          strategy_(effective.dead_letter_strategy(queue)) {}
+
+    void add_to(Requirement& required) const {
+        required.note = why_not();
+        if (!required.note.empty()) return;
+        if (strategy_.value != at_least_once) required.keys["dead-letter-strategy"] = at_least_once;
+        if (overflow_.value != reject_publish) required.keys["overflow"] = reject_publish;
+    }
+
+  private:
+    /// Why its dead letters are not made at-least-once; empty where they are or can be.
+    std::string why_not() const {
+        const std::string hop = "its way to the error queue is at-most-once: ";
+        if (strategy_.source == Source::argument && strategy_.value != at_least_once) {
+            return hop + "x-dead-letter-strategy is fixed by argument; recreate the queue without it";
+        }
+        if (overflow_.value == reject_publish) return "";
+        if (overflow_.source != Source::none) {
+            return hop + "at-least-once needs overflow reject-publish, and " + set_by(overflow_.source) + " says " +
+                   overflow_.value + "; change that there if publishers may be refused when the queue is full";
+        }
+        if (limited_) {
+            return hop +
+                   "at-least-once needs overflow reject-publish, but its length is limited, and publishers would be "
+                   "refused where now the oldest messages are dropped; set overflow by yourself if they may be";
+        }
+        return "";
+    }
+
+    static std::string set_by(Source source) {
+        if (source == Source::argument) return "its argument x-overflow";
+        return source == Source::policy ? "its policy" : "an operator policy";
+    }
+
+    bool limited_;
+    Setting overflow_;
+    Setting strategy_;
+};
+
+Requirement requirement_of(const QueuePolicies& queue, const core::Policy& policy,
+                           const VhostPolicies& vhost_policies) {
+    if (queue.type != "classic" && queue.type != "quorum") {
+        return {State::out_of_reach, {}, "a " + queue.type + " queue cannot dead-letter", ""};
+    }
+    const EffectivePolicy effective(vhost_policies);
+    const Setting exchange = effective.dead_letter_exchange(queue);
+    const bool ours = exchange.source != Source::none && leads_to_error_queue(policy, exchange.value);
+    if (exchange.source == Source::argument && !ours) {
+        return {State::out_of_reach, {}, out_of_reach(exchange.value), ""};
+    }
+    Requirement required;
+    if (!ours) {
+        required.keys["dead-letter-exchange"] = core::json_string(policy.error_exchange);
+        required.taken_from = exchange.value;
+    }
+    if (queue.type == "quorum" && features_of(vhost_policies.version).quorum_ttl) {
+        QuorumRequirement(queue, effective).add_to(required);
+    }
+    if (!required.keys.empty()) required.state = State::to_attach;
+    return required;
+}
+
+// What is said beside a policy: what setting it brings and takes.
+
+std::string in_quotes(const std::string& text) {
+    return '\'' + text + '\'';
+}
+
+/// Of the general policy, about queues to come; `below`: the priority that would be below all other policies.
+std::string for_later_note(std::int64_t priority, std::int64_t below) {
+    const std::string attach_again =
+        ", and a quorum queue dead-letters at-most-once by this one: attach again when it is there";
+    if (priority <= below) {
+        return "also for queues made later. One of them that another policy applies to keeps that one" + attach_again;
+    }
+    return "also for queues made later. One of them that a policy with a priority of " + std::to_string(priority) +
+           " or less applies to may lose what that one says: give this one the priority " + std::to_string(below) +
+           " and attach again. One that a higher one applies to keeps that one" + attach_again;
+}
+
+/// Of the general policy, about a queue that it applies to until now.
+std::string no_longer_applies_note(const std::string& queue) {
+    return "no longer applies to queue " + in_quotes(queue) + ", which no entry matches";
+}
+
+/// The exchange, as JSON text, is the one that dead letters go to until now.
+std::string taken_away_note(const std::string& exchange) {
+    std::string note = "dead letters of these queues go to exchange ";
+    note.append(exchange).append(" now, and no longer will. If its consumers are to get what retryd gives up on, ");
+    return note.append("name it in the entries: parked: {exchange: ").append(exchange).append("}");
+}
+
+/// Of a policy of somebody else's that is changed. `lost_to_streams`: it did not dead-letter, and does now.
+std::string changed_note(bool lost_to_streams) {
+    std::string note = "applies to every queue that its pattern matches, also to later ones";
+    if (lost_to_streams) note += "; but no longer to a stream: those take no policy that dead-letters";
+    return note;
+}
+
+/// Of a copy, and why the policy itself is not changed: one of those below.
+std::string copied_note(const std::string& from, const std::string& why) {
+    return "a copy of policy " + in_quotes(from) + ", " + why +
+           ": a later change of that one does not reach these queues, unless it is made here as well";
+}
+
+std::string applies_to_others(std::size_t others) {
+    return "which applies to " + std::to_string(others) + (others == 1 ? " other queue" : " other queues") + ", too";
+}
+
+std::string priority_no_higher_than(const std::string& than) {
+    return "whose priority is no higher than that of " + in_quotes(than);
+}
+
+std::string would_narrow_to_quorum() {
+    return "which with these keys would apply to no classic queue any more";
+}
+
+// The policies to set.
+
 /// Queues that have the same policy in effect and need the same of it.
 struct Group {
     std::vector<std::string> queues;
     std::set<std::string> taken_from;
 };
 
-class Drafting {
+class AttachPlanner {
   public:
-    Drafting(const core::Policy& policy, const VhostPolicies& governance)
-        : policy_(policy), governance_(governance), effective_(governance), general_(general_name(policy)) {}
+    AttachPlanner(const core::Policy& policy, const VhostPolicies& vhost_policies)
+        : policy_(policy),
+          vhost_policies_(vhost_policies),
+          effective_(vhost_policies),
+          general_(general_name(policy)) {}
 
-    AttachPlan run() {
-        for (const QueuePolicies& queue : governance_.queues) {
-            const bool passing = queue.exclusive || queue.name.starts_with("amq.");
-            if (!passing && match(policy_, queue.name) != nullptr) look_at(queue);
+    AttachPlan plan() {
+        for (const QueuePolicies& queue : vhost_policies_.queues) {
+            const bool ignored = queue.exclusive || queue.name.starts_with("amq.");
+            if (!ignored && match(policy_, queue.name) != nullptr) classify(queue);
         }
         for (const core::Entry& entry : policy_.entries)
             add_to_general(entry);
-        draft_general();
+        plan_general_policy();
         for (const auto& [key, group] : groups_)
-            draft(key.first, key.second, group);
-        std::sort(draft_.queues.begin(), draft_.queues.end(),
+            plan_change(key.first, key.second, group);
+        std::sort(plan_.queues.begin(), plan_.queues.end(),
                   [](const AttachState& left, const AttachState& right) { return left.queue < right.queue; });
-        return std::move(draft_);
+        return std::move(plan_);
     }
 
   private:
-    void look_at(const QueuePolicies& queue) {
-        Needs needs = needs_of(queue, policy_, governance_);
+    void classify(const QueuePolicies& queue) {
+        Requirement required = requirement_of(queue, policy_, vhost_policies_);
         if (!queue.policy.empty() && effective_.policy(queue.policy) == nullptr) {
-            needs = {State::out_of_reach, {}, "its policy has just been deleted or made: attach again", ""};
+            required = {State::out_of_reach, {}, "its policy has just been deleted or made: attach again", ""};
         }
         there_.insert(queue.name);
-        draft_.queues.push_back({queue.name, queue.type, needs.state, queue.policy, needs.note});
-        if (is_generals(queue)) under_general_.insert(queue.name);
-        if (needs.state != State::to_attach && !is_ours(queue.policy)) spared_.push_back(&queue);
-        if (needs.state != State::to_attach) return;
+        plan_.queues.push_back({queue.name, queue.type, required.state, queue.policy, required.note});
+        if (is_under_general_policy(queue)) under_general_.insert(queue.name);
+        if (required.state != State::to_attach && !is_ours(queue.policy)) kept_under_others_.push_back(&queue);
+        if (required.state != State::to_attach) return;
         const bool by_general = queue.policy.empty() || queue.policy == general_;
-        const bool exchange_alone = needs.keys.size() == 1 && needs.keys.contains(dead_letter_exchange);
+        const bool exchange_alone = required.keys.size() == 1 && required.keys.contains(dead_letter_exchange);
         if (by_general && exchange_alone) {
             for_general_.emplace(queue.name, queue.policy);
         } else {
-            add_to_group(queue.name, queue.policy, needs.keys, needs.taken_from);
+            add_to_group(queue.name, queue.policy, required.keys, required.taken_from);
         }
     }
 
@@ -78,7 +261,7 @@ class Drafting {
     }
 
     /// Owes its exchange to the general policy, or would without the one of ours above it.
-    bool is_generals(const QueuePolicies& queue) const {
+    bool is_under_general_policy(const QueuePolicies& queue) const {
         const BrokerPolicy* general = effective_.policy(general_);
         if (general == nullptr || queue.policy.empty() || !is_ours(queue.policy)) return false;
         const bool by_argument = argument(queue, dead_letter_exchange).has_value();
@@ -106,18 +289,18 @@ class Drafting {
         if (core::is_glob(entry.match)) return general_matches_.push_back(entry.match);
         if (match(policy_, entry.match) != &entry) return;
         const bool there = there_.contains(entry.match);
-        if (!there) draft_.queues.push_back({entry.match, "", State::not_there, "", ""});
+        if (!there) plan_.queues.push_back({entry.match, "", State::not_there, "", ""});
         if (!there || under_general_.contains(entry.match) || for_general_.contains(entry.match)) {
             general_matches_.push_back(entry.match);
         }
     }
 
-    void draft_general() {
+    void plan_general_policy() {
         const BrokerPolicy* before = effective_.policy(general_);
         if (before != nullptr) general_priority_ = before->priority;
         if (general_matches_.empty()) return;
         BrokerPolicy after = before != nullptr ? *before : BrokerPolicy{general_, "", "queues", {}, low_priority()};
-        after.pattern = matches_pattern(policy_, general_matches_, spared_by(after.priority));
+        after.pattern = matches_pattern(policy_, general_matches_, not_for_general(after.priority));
         after.definition = merged(after.definition, to_error_exchange());
         general_priority_ = after.priority;
         if (before != nullptr && *before == after) {
@@ -135,13 +318,13 @@ class Drafting {
         for (const auto& [queue, policy] : for_general_)
             change.queues.push_back(queue);
         change.notes = general_notes(after.priority);
-        draft_.changes.push_back(std::move(change));
+        plan_.changes.push_back(std::move(change));
     }
 
     /// Of the queues that need nothing, those whose policy does not stand above the general one and would lose to it.
-    std::vector<std::string> spared_by(std::int64_t priority) const {
+    std::vector<std::string> not_for_general(std::int64_t priority) const {
         std::vector<std::string> names;
-        for (const QueuePolicies* queue : spared_) {
+        for (const QueuePolicies* queue : kept_under_others_) {
             const BrokerPolicy* policy = effective_.policy(queue->policy);
             if (policy != nullptr && policy->priority <= priority) names.push_back(queue->name);
         }
@@ -152,11 +335,11 @@ class Drafting {
         std::vector<std::string> notes;
         const bool glob = std::any_of(general_matches_.begin(), general_matches_.end(), core::is_glob);
         if (glob || for_general_.size() < general_matches_.size()) {
-            notes.push_back(note::for_later(priority, low_priority()));
+            notes.push_back(for_later_note(priority, low_priority()));
         }
-        for (const QueuePolicies& queue : governance_.queues) {
+        for (const QueuePolicies& queue : vhost_policies_.queues) {
             if (queue.policy == general_ && match(policy_, queue.name) == nullptr) {
-                notes.push_back(note::leaves(queue.name));
+                notes.push_back(no_longer_applies_note(queue.name));
             }
         }
         return notes;
@@ -165,55 +348,55 @@ class Drafting {
     /// Below all others: where another one applies, nothing of it is lost.
     std::int64_t low_priority() const {
         std::int64_t lowest = 1;
-        for (const BrokerPolicy& other : governance_.policies) {
+        for (const BrokerPolicy& other : vhost_policies_.policies) {
             if (other.apply_to != "exchanges" && other.name != general_) lowest = std::min(lowest, other.priority);
         }
         return lowest - 1;
     }
 
-    void draft(const std::string& in_effect, const core::Definition& wanted, const Group& group) {
+    void plan_change(const std::string& in_effect, const core::Definition& wanted, const Group& group) {
         const BrokerPolicy* now = effective_.policy(in_effect);
         PolicyChange change{{}, {}, in_effect, definition_of(in_effect), group.queues, {}};
         for (const std::string& exchange : group.taken_from) {
-            change.notes.push_back(note::taken_away(exchange));
+            change.notes.push_back(taken_away_note(exchange));
         }
-        const std::size_t others = count_under(in_effect) - group.queues.size();
+        const std::size_t others = queues_under(in_effect) - group.queues.size();
         const bool foreign = now != nullptr && in_effect != general_;
         // Of two with the same priority nobody knows which will be in effect.
-        const bool stands = foreign && (!general_priority_ || now->priority > *general_priority_);
-        if (stands && others == 0 && !narrows(*now, wanted) && !names_.contains(in_effect)) {
+        const bool outranks_general = foreign && (!general_priority_ || now->priority > *general_priority_);
+        if (outranks_general && others == 0 && !narrows_to_quorum(*now, wanted) && !names_.contains(in_effect)) {
             change.before = *now;
             change.after = *now;
             change.after.definition = wanted;
-            change.notes.push_back(note::changed(!now->definition.contains(dead_letter_exchange)));
+            change.notes.push_back(changed_note(!now->definition.contains(dead_letter_exchange)));
         } else {
-            make_own(change, now, wanted);
-            if (foreign) change.notes.push_back(note::copied(in_effect, why_copied(others, stands)));
+            plan_own_policy(change, now, wanted);
+            if (foreign) change.notes.push_back(copied_note(in_effect, why_copied(others, outranks_general)));
         }
         names_.insert(change.after.name);
-        draft_.changes.push_back(std::move(change));
+        plan_.changes.push_back(std::move(change));
     }
 
     /// Only quorum queues take a policy with this key in it, as a whole.
-    static bool narrows(const BrokerPolicy& now, const core::Definition& wanted) {
+    static bool narrows_to_quorum(const BrokerPolicy& now, const core::Definition& wanted) {
         constexpr const char* key = "dead-letter-strategy";
         return wanted.contains(key) && !now.definition.contains(key) && now.apply_to != "quorum_queues";
     }
 
-    std::string why_copied(std::size_t others, bool stands) const {
-        if (others > 0) return note::applies_to_others(others);
-        return stands ? note::would_narrow() : note::stands_no_higher(general_);
+    std::string why_copied(std::size_t others, bool outranks_general) const {
+        if (others > 0) return applies_to_others(others);
+        return outranks_general ? would_narrow_to_quorum() : priority_no_higher_than(general_);
     }
 
-    std::size_t count_under(const std::string& policy) const {
+    std::size_t queues_under(const std::string& policy) const {
         return static_cast<std::size_t>(
-            std::count_if(governance_.queues.begin(), governance_.queues.end(),
+            std::count_if(vhost_policies_.queues.begin(), vhost_policies_.queues.end(),
                           [&](const QueuePolicies& queue) { return queue.policy == policy; }));
     }
 
     /// One that matches these queues alone and stands above the one in effect; one of that kind that is there already
     /// is extended.
-    void make_own(PolicyChange& change, const BrokerPolicy* now, const core::Definition& wanted) const {
+    void plan_own_policy(PolicyChange& change, const BrokerPolicy* now, const core::Definition& wanted) const {
         const bool none = now == nullptr || now->name == general_;
         const std::string name = general_ + '-' + (none ? "queues" : now->name);
         const std::int64_t priority = std::max<std::int64_t>(now != nullptr ? now->priority + 1 : 0,
@@ -241,195 +424,24 @@ class Drafting {
     }
 
     const core::Policy& policy_;
-    const VhostPolicies& governance_;
+    const VhostPolicies& vhost_policies_;
     EffectivePolicy effective_;
     std::string general_;
     std::set<std::string> there_;
     std::set<std::string> under_general_;
-    std::vector<const QueuePolicies*> spared_;        // under policies of others, which have to stay in effect
-    std::map<std::string, std::string> for_general_;  // queues that it attaches, and what is in effect on them
+    std::vector<const QueuePolicies*> kept_under_others_;  // under policies of others, which have to stay in effect
+    std::map<std::string, std::string> for_general_;       // queues that it attaches, and what is in effect on them
     std::vector<std::string> general_matches_;
-    std::optional<std::int64_t> general_priority_;  // of the general policy, there or drafted
+    std::optional<std::int64_t> general_priority_;  // of the general policy, there or planned
     std::map<std::pair<std::string, core::Definition>, Group> groups_;
-    std::set<std::string> names_;  // of what has been drafted
-    AttachPlan draft_;
+    std::set<std::string> names_;  // of the policies planned so far
+    AttachPlan plan_;
 };
 
 }  // namespace
 
-AttachPlan attachment(const core::Policy& policy, const VhostPolicies& governance) {
-    return Drafting(policy, governance).run();
+AttachPlan plan_attach(const core::Policy& policy, const VhostPolicies& vhost_policies) {
+    return AttachPlanner(policy, vhost_policies).plan();
 }
-
-std::string_view to_string(AttachState::State state) {
-    switch (state) {
-        case State::attached:
-            return "attached";
-        case State::to_attach:
-            return "to attach";
-        case State::out_of_reach:
-            return "out of reach";
-        case State::not_there:
-            break;
-    }
-    return "not there";
-}
-
-BrokerPolicy general_policy(const core::Policy& policy) {
-    std::vector<std::string> matches;
-    for (const core::Entry& entry : policy.entries)
-        matches.push_back(entry.match);
-    return {general_name(policy),
-            matches_pattern(policy, matches),
-            "queues",
-            {{dead_letter_exchange, core::json_string(policy.error_exchange)}},
-            0};
-}
-
-namespace {
-
-using State = AttachState::State;
-
-constexpr const char* at_least_once = "\"at-least-once\"";
-constexpr const char* reject_publish = "\"reject-publish\"";
-
-std::string out_of_reach(const std::string& exchange) {
-    const std::string fixed = "its dead-letter exchange " + exchange +
-                              " is fixed by argument, and no policy overrides that: rejected messages do not come to "
-                              "retryd. ";
-    if (exchange == "\"\"") return fixed + "Make the queue anew without x-dead-letter-exchange";
-    return fixed + "Name that exchange in errors.bind, {exchange: " + exchange +
-           "}, or make the queue anew without x-dead-letter-exchange";
-}
-
-class QuorumNeeds {
-  public:
-    QuorumNeeds(const QueuePolicies& queue, const EffectivePolicy& effective)
-        : limited_(effective.is_limited(queue)),
-          overflow_(effective.quorum_overflow(queue)),
-          strategy_(effective.dead_letter_strategy(queue)) {}
-
-    void add_to(Needs& needs) const {
-        needs.note = why_not();
-        if (!needs.note.empty()) return;
-        if (strategy_.value != at_least_once) needs.keys["dead-letter-strategy"] = at_least_once;
-        if (overflow_.value != reject_publish) needs.keys["overflow"] = reject_publish;
-    }
-
-  private:
-    /// Why its dead letters are not made at-least-once; empty where they are or can be.
-    std::string why_not() const {
-        const std::string hop = "its way to the error queue is at-most-once: ";
-        if (strategy_.source == Source::argument && strategy_.value != at_least_once) {
-            return hop + "x-dead-letter-strategy is fixed by argument; make the queue anew without it";
-        }
-        if (overflow_.value == reject_publish) return "";
-        if (overflow_.source != Source::none) {
-            return hop + "at-least-once needs overflow reject-publish, and " + set_by(overflow_.source) + " says " +
-                   overflow_.value + "; change that there if publishers may be refused when the queue is full";
-        }
-        if (limited_) {
-            return hop +
-                   "at-least-once needs overflow reject-publish, but its length is limited, and publishers would be "
-                   "refused where now the oldest messages are dropped; set overflow by yourself if they may be";
-        }
-        return "";
-    }
-
-    static std::string set_by(Source source) {
-        if (source == Source::argument) return "its argument x-overflow";
-        return source == Source::policy ? "its policy" : "an operator policy";
-    }
-
-    bool limited_;
-    Setting overflow_;
-    Setting strategy_;
-};
-
-}  // namespace
-
-bool leads_to_error_queue(const core::Policy& policy, const std::string& exchange) {
-    if (exchange == core::json_string(policy.error_exchange)) return true;
-    return std::any_of(policy.error_bindings.begin(), policy.error_bindings.end(),
-                       [&](const core::ErrorBinding& bound) { return core::json_string(bound.exchange) == exchange; });
-}
-
-Needs needs_of(const QueuePolicies& queue, const core::Policy& policy, const VhostPolicies& governance) {
-    if (queue.type != "classic" && queue.type != "quorum") {
-        return {State::out_of_reach, {}, "a " + queue.type + " queue cannot dead-letter", ""};
-    }
-    const EffectivePolicy effective(governance);
-    const Setting exchange = effective.dead_letter_exchange(queue);
-    const bool ours = exchange.source != Source::none && leads_to_error_queue(policy, exchange.value);
-    if (exchange.source == Source::argument && !ours) {
-        return {State::out_of_reach, {}, out_of_reach(exchange.value), ""};
-    }
-    Needs needs;
-    if (!ours) {
-        needs.keys["dead-letter-exchange"] = core::json_string(policy.error_exchange);
-        needs.taken_from = exchange.value;
-    }
-    if (queue.type == "quorum" && features_of(governance.version).quorum_ttl) {
-        QuorumNeeds(queue, effective).add_to(needs);
-    }
-    if (!needs.keys.empty()) needs.state = State::to_attach;
-    return needs;
-}
-
-namespace note {
-
-namespace {
-
-std::string in_quotes(const std::string& text) {
-    return '\'' + text + '\'';
-}
-
-}  // namespace
-
-std::string for_later(std::int64_t priority, std::int64_t below) {
-    const std::string attach_again =
-        ", and a quorum queue dead-letters at-most-once by this one: attach again when it is there";
-    if (priority <= below) {
-        return "also for queues made later. One of them that another policy applies to keeps that one" + attach_again;
-    }
-    return "also for queues made later. One of them that a policy with a priority of " + std::to_string(priority) +
-           " or less applies to may lose what that one says: give this one the priority " + std::to_string(below) +
-           " and attach again. One that a higher one applies to keeps that one" + attach_again;
-}
-
-std::string leaves(const std::string& queue) {
-    return "no longer applies to queue " + in_quotes(queue) + ", which no entry matches";
-}
-
-std::string taken_away(const std::string& exchange) {
-    std::string note = "dead letters of these queues go to exchange ";
-    note.append(exchange).append(" now, and no longer will. If its readers are to have what retryd gives up on, ");
-    return note.append("say so in the entries: parked: {exchange: ").append(exchange).append("}");
-}
-
-std::string changed(bool lost_to_streams) {
-    std::string note = "applies to every queue that its pattern matches, also to later ones";
-    if (lost_to_streams) note += "; but no longer to a stream: those take no policy that dead-letters";
-    return note;
-}
-
-std::string copied(const std::string& from, const std::string& why) {
-    return "a copy of policy " + in_quotes(from) + ", " + why +
-           ": a later change of that one does not reach these queues, unless it is made here as well";
-}
-
-std::string applies_to_others(std::size_t others) {
-    return "which applies to " + std::to_string(others) + (others == 1 ? " other queue" : " other queues") + ", too";
-}
-
-std::string stands_no_higher(const std::string& than) {
-    return "which stands no higher than " + in_quotes(than);
-}
-
-std::string would_narrow() {
-    return "which no classic queue made later would take with what is added";
-}
-
-}  // namespace note
 
 }  // namespace retryd::admin

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "admin/attach_plan.h"
-#include "admin/governance.h"
+#include "admin/effective_policy.h"
 #include "admin/patterns.h"
 #include "admin/rabbitmqctl.h"
 #include "core/names.h"
@@ -14,27 +14,30 @@ namespace retryd::admin {
 
 namespace {
 
-enum class OwnQueue { rung, kept };
+enum class OwnQueue { rung, other };
 
 /// A key that does harm when a policy sets it on a queue of ours, and what it does.
 struct Harm {
     const char* key;
-    const char* to_rung;  // null: none
-    const char* to_kept;  // error queue, catch-all and parking queues
+    const char* to_rung;   // null: none
+    const char* to_other;  // error queue, catch-all and parking queues
 };
 
 constexpr const char* dropped_when_full =
-    "when it is full, messages are thrown away, sent home too early, or refused and held in the error queue";
+    "when it is full, messages are thrown away, returned too early, or refused and held in the error queue";
 
 constexpr std::array harms{
     Harm{"expires", "the broker deletes the rung, with all that waits on it, when it was not used for that long",
          "the broker deletes the queue, with all that is in it, when it was not used for that long"},
-    Harm{"message-ttl", "what waits there goes home before its delay is over, where that time is the shorter one",
+    Harm{"message-ttl",
+         "what waits there returns to its work queue before its delay is over, where that time is the shorter one",
          "what stays there longer is thrown away, or parked by the broker as expired"},
     Harm{"max-length", dropped_when_full, "when it is full, messages are thrown away or refused"},
     Harm{"max-length-bytes", dropped_when_full, "when it is full, messages are thrown away or refused"},
     Harm{"delivery-limit", nullptr, "a message that was looked at that often is thrown away, or parked by the broker"},
-    Harm{"overflow", "the way home is at-most-once, and what the broker keeps for a queue that is full or gone is lost",
+    Harm{"overflow",
+         "the return to the work queue is at-most-once, and what the broker keeps for a queue that is full or gone is "
+         "lost",
          "its own dead-lettering is at-most-once"},
 };
 
@@ -50,27 +53,27 @@ bool is_harmless(const std::string& key, const std::string& value, const QueuePo
     return false;
 }
 
-class CheckReport {
+class OwnQueueChecker {
   public:
-    CheckReport(const VhostPolicies& governance, std::string_view vhost)
-        : governance_(governance), effective_(governance), vhost_(vhost) {}
+    OwnQueueChecker(const VhostPolicies& vhost_policies, std::string_view vhost)
+        : vhost_policies_(vhost_policies), effective_(vhost_policies), vhost_(vhost) {}
 
     std::vector<Finding> found;
 
-    void look_at(const QueuePolicies& queue) {
-        const OwnQueue kind = is_rung(queue.name) ? OwnQueue::rung : OwnQueue::kept;
-        look_at(queue, kind, effective_.policy(queue.policy), false);
-        look_at(queue, kind, effective_.operator_policy(queue.operator_policy), true);
+    void check(const QueuePolicies& queue) {
+        const OwnQueue kind = is_rung(queue.name) ? OwnQueue::rung : OwnQueue::other;
+        check(queue, kind, effective_.policy(queue.policy), false);
+        check(queue, kind, effective_.operator_policy(queue.operator_policy), true);
     }
 
   private:
-    void look_at(const QueuePolicies& queue, OwnQueue kind, const BrokerPolicy* policy, bool by_operator) {
+    void check(const QueuePolicies& queue, OwnQueue kind, const BrokerPolicy* policy, bool by_operator) {
         if (policy == nullptr) return;
         std::string settings;
         std::string consequence;
         core::Definition rest = policy->definition;
         for (const Harm& harm : harms) {
-            const char* does = kind == OwnQueue::rung ? harm.to_rung : harm.to_kept;
+            const char* does = kind == OwnQueue::rung ? harm.to_rung : harm.to_other;
             const auto set = policy->definition.find(harm.key);
             if (does == nullptr || set == policy->definition.end()) continue;
             if (is_harmless(harm.key, set->second, queue)) continue;
@@ -97,24 +100,24 @@ class CheckReport {
     }
 
     core::Definition harmless(const QueuePolicies& queue) const {
-        if (queue.type != "quorum" || !features_of(governance_.version).quorum_ttl) return {};
+        if (queue.type != "quorum" || !features_of(vhost_policies_.version).quorum_ttl) return {};
         return {{"overflow", "\"reject-publish\""}};
     }
 
-    const VhostPolicies& governance_;
+    const VhostPolicies& vhost_policies_;
     EffectivePolicy effective_;
     std::string_view vhost_;
 };
 
 }  // namespace
 
-std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& governance,
+std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& vhost_policies,
                                       std::string_view vhost) {
-    CheckReport check_report(governance, vhost);
-    for (const QueuePolicies& queue : governance.queues) {
-        if (is_own_queue(policy, queue.name)) check_report.look_at(queue);
+    OwnQueueChecker checker(vhost_policies, vhost);
+    for (const QueuePolicies& queue : vhost_policies.queues) {
+        if (is_own_queue(policy, queue.name)) checker.check(queue);
     }
-    return std::move(check_report.found);
+    return std::move(checker.found);
 }
 
 namespace {
@@ -127,10 +130,10 @@ std::string quoted(const std::string& name) {
     return '\'' + name + '\'';
 }
 
-const QueuePolicies* find(const VhostPolicies& governance, const std::string& name) {
-    const auto found = std::find_if(governance.queues.begin(), governance.queues.end(),
+const QueuePolicies* find(const VhostPolicies& vhost_policies, const std::string& name) {
+    const auto found = std::find_if(vhost_policies.queues.begin(), vhost_policies.queues.end(),
                                     [&](const QueuePolicies& queue) { return queue.name == name; });
-    return found == governance.queues.end() ? nullptr : &*found;
+    return found == vhost_policies.queues.end() ? nullptr : &*found;
 }
 
 /// Of a queue that a policy can attach, and has not, or not safely.
@@ -159,28 +162,28 @@ void add_native_retry(std::vector<Finding>& found, const QueuePolicies& queue, c
         {false,
          "work queue " + quoted(queue.name) + " has RabbitMQ's own delayed retry in effect, of type " + type.value,
          "what its consumers requeue is delayed by the broker, besides what they reject and retryd "
-         "delays: two ladders, one after the other",
+         "delays: each message is delayed by both, one after the other",
          "take delayed-retry-type out of its policy or arguments, or the queue out of the configuration"});
 }
 
 }  // namespace
 
-std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPolicies& governance) {
+std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPolicies& vhost_policies) {
     std::vector<Finding> found;
-    const EffectivePolicy effective(governance);
-    for (const AttachState& standing : attachment(policy, governance).queues) {
-        const QueuePolicies* queue = find(governance, standing.queue);
+    const EffectivePolicy effective(vhost_policies);
+    for (const AttachState& state : plan_attach(policy, vhost_policies).queues) {
+        const QueuePolicies* queue = find(vhost_policies, state.queue);
         if (queue == nullptr) {
-            found.push_back({false, "work queue " + quoted(standing.queue) + " does not exist",
-                             "nothing can die in it, and what waits on its rungs cannot come home",
+            found.push_back({false, "work queue " + quoted(state.queue) + " does not exist",
+                             "nothing can be rejected in it, and what waits on its rungs cannot return to it",
                              "declare it, or correct its name in the configuration"});
             continue;
         }
-        if (standing.state == State::to_attach) found.push_back(not_attached(*queue, policy, effective));
-        if (standing.state == State::out_of_reach) {
-            found.push_back({true, "work queue " + quoted(standing.queue) + ": " + standing.note, "", ""});
-        } else if (!standing.note.empty()) {
-            found.push_back({false, "work queue " + quoted(standing.queue) + ": " + standing.note, "", ""});
+        if (state.state == State::to_attach) found.push_back(not_attached(*queue, policy, effective));
+        if (state.state == State::out_of_reach) {
+            found.push_back({true, "work queue " + quoted(state.queue) + ": " + state.note, "", ""});
+        } else if (!state.note.empty()) {
+            found.push_back({false, "work queue " + quoted(state.queue) + ": " + state.note, "", ""});
         }
         add_native_retry(found, *queue, effective);
     }

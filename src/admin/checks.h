@@ -5,7 +5,7 @@
 #include <string_view>
 #include <vector>
 
-#include "admin/governance.h"
+#include "admin/effective_policy.h"
 #include "core/policy.h"
 
 namespace retryd::admin {
@@ -19,10 +19,10 @@ struct Finding {
 };
 
 /// Of the queues that the entries match: does what they reject come to the error queue, and safely?
-std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPolicies& governance);
+std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPolicies& vhost_policies);
 
 /// Of error queue, catch-all, rungs and parking queues: does a policy shorten or throw away what waits there?
-std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& governance,
+std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& vhost_policies,
                                       std::string_view vhost);
 
 }  // namespace retryd::admin

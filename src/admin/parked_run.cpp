@@ -12,11 +12,11 @@ namespace {
 using core::Milliseconds;
 
 /// So many are in flight at once: enough for the broker to work without a pause.
-constexpr std::size_t window = 500;
+constexpr std::size_t most_in_flight = 500;
 /// The broker has sent all that a consumer may hold: what we do not take in fills its memory.
 constexpr std::size_t most_waiting_bytes = std::size_t{256} * 1024 * 1024;
 /// So long an ack waits for an older delivery to be settled too.
-constexpr Milliseconds clearing_acks_after{10};
+constexpr Milliseconds late_acks_after{10};
 
 std::uint64_t seconds_of(core::WallTime time) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
@@ -34,7 +34,7 @@ void ParkedRun::on_delivery(const core::Delivery& delivery, const core::Now&) {
     acks_.delivered(delivery.tag);
     if (end_ != End::none) return;
     ++counts_.looked_at;
-    consider(delivery);
+    select(delivery);
     const bool enough = order_.first && counts_.selected >= *order_.first;
     if (enough || counts_.looked_at >= order_.count) end(End::all);
 }
@@ -47,21 +47,21 @@ void ParkedRun::on_unreadable_delivery(core::DeliveryTag tag) {
     if (counts_.looked_at >= order_.count) end(End::all);
 }
 
-void ParkedRun::consider(const core::Delivery& delivery) {
+void ParkedRun::select(const core::Delivery& delivery) {
     const core::Table headers = delivery.message.properties.header_table();
-    const admin::Parked parked = admin::read_parked(headers, order_.error_queue);
-    if (!admin::selects(order_.selection, parked, headers)) {
+    const Parked parked = read_parked(headers, order_.error_queue);
+    if (!selects(order_.selection, parked, headers)) {
         ++counts_.not_selected;
-    } else if (!order_.id.empty() && admin::newest_replay_id(headers) == order_.id) {
+    } else if (!order_.id.empty() && newest_replay_id(headers) == order_.id) {
         ++counts_.came_back;
-    } else if (order_.action == ParkedRunOrder::Action::send && !has_home(parked)) {
-        ++counts_.without_home;
+    } else if (sends() && !has_destination(parked)) {
+        ++counts_.without_destination;
     } else {
         take(delivery);
     }
 }
 
-bool ParkedRun::has_home(const admin::Parked& parked) const {
+bool ParkedRun::has_destination(const Parked& parked) const {
     if (!order_.to.empty()) return true;
     return !parked.queue.empty() && order_.missing.count(parked.queue) == 0;
 }
@@ -81,7 +81,7 @@ bool ParkedRun::has_room() const {
 }
 
 bool ParkedRun::may_send() const {
-    return !waiting_.empty() && !paused_ && unconfirmed_.size() < window;
+    return !waiting_.empty() && !paused_ && unconfirmed_.size() < most_in_flight;
 }
 
 void ParkedRun::send_waiting(const core::Now& now) {
@@ -94,21 +94,21 @@ void ParkedRun::send_waiting(const core::Now& now) {
         if (result == relay::PublishResult::header_too_large) ++counts_.too_large;
         waiting_bytes_ -= waiting_.front().bytes();
         waiting_.pop_front();
-        heed_failures();
+        stop_at_too_many_failures();
     }
 }
 
 relay::PublishResult ParkedRun::send(const core::Delivery& delivery, const core::Now& now) {
     const core::Table headers = delivery.message.properties.header_table();
-    const admin::Parked parked = admin::read_parked(headers, order_.error_queue);
+    const Parked parked = read_parked(headers, order_.error_queue);
     const std::string_view to = order_.to.empty() ? parked.queue : std::string_view{order_.to};
     const bool through_return = order_.through_return.count(to) > 0;
-    const core::ComposeContext story = admin::story_of(parked, order_.connection_user);
+    const core::ComposeContext context = compose_context_of(parked, order_.connection_user);
     const std::string_view exchange = through_return ? core::return_exchange_name : "";
-    const std::string_view key = through_return ? core::producer_routing_key(story) : to;
-    const admin::ReplayStamp stamp{seconds_of(now.wall), order_.id, order_.from};
+    const std::string_view key = through_return ? core::producer_routing_key(context) : to;
+    const ReplayStamp stamp{seconds_of(now.wall), order_.id, order_.from};
     const relay::PublishResult result = port_.publish(
-        {exchange, key, admin::compose_replay(delivery.message, parked, to, stamp, order_.connection_user, scratch_)});
+        {exchange, key, compose_replay(delivery.message, parked, to, stamp, order_.connection_user, scratch_)});
     if (result != relay::PublishResult::sent) return result;
     relay::Pending pending;
     pending.tag = delivery.tag;
@@ -124,7 +124,7 @@ void ParkedRun::on_confirm(relay::PublishSeq seq, bool multiple, bool acked) {
     unconfirmed_.confirm(seq, multiple, confirmed_);
     for (const relay::Pending& pending : confirmed_)
         settle(pending, acked);
-    heed_failures();
+    stop_at_too_many_failures();
 }
 
 void ParkedRun::settle(const relay::Pending& pending, bool acked) {
@@ -143,10 +143,10 @@ void ParkedRun::on_returned(std::string_view exchange, std::string_view routing_
 }
 
 void ParkedRun::on_rejected(const core::Table& headers) {
-    if (admin::newest_replay_id(headers) != order_.id) return;
+    if (newest_replay_id(headers) != order_.id) return;
     if (core::find(headers, core::header::attempt) != nullptr) return;  // has failed before, and was counted then
     ++counts_.failed;
-    heed_failures();
+    stop_at_too_many_failures();
 }
 
 void ParkedRun::on_publishing_closed() {
@@ -154,7 +154,7 @@ void ParkedRun::on_publishing_closed() {
     end(End::broker);
 }
 
-void ParkedRun::heed_failures() {
+void ParkedRun::stop_at_too_many_failures() {
     if (order_.stop_above && counts_.failures() > *order_.stop_above) end(End::failures);
 }
 
@@ -171,13 +171,13 @@ void ParkedRun::end(End why) {
 
 void ParkedRun::on_tick(const core::Now& now) {
     send_waiting(now);
-    const bool stuck = waiting_.empty() && unconfirmed_.empty() && counts_.kept() >= order_.most_held;
+    const bool stuck = waiting_.empty() && unconfirmed_.empty() && counts_.unacked() >= order_.most_held;
     if (end_ == End::none && stuck) end(End::held);
     acks_.flush(port_);
     if (acks_.behind() == 0) {
         late_acks_due_.reset();
     } else if (!late_acks_due_) {
-        late_acks_due_ = now.steady + clearing_acks_after;
+        late_acks_due_ = now.steady + late_acks_after;
     } else if (*late_acks_due_ <= now.steady) {
         flush_acks();
     }

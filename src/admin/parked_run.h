@@ -1,4 +1,8 @@
-// So many a second, evenly.
+// One run through a parking queue: what is selected is sent back or dropped, all the rest stays as it lies.
+//
+// delivery → selected? → compose → publish → confirm → ack. Sans-IO, as Relay: events come in as calls, commands go
+// out through relay::PublishPort, time is an argument. What is not acked the broker gives back to the queue when the
+// channel ends, so that an end at any point costs a second copy at worst.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +23,8 @@
 
 namespace retryd::admin {
 
-/// The first is due at once. What could not be sent in time (the broker took nothing) is not made up for in a burst.
+/// So many a second, evenly. The first is due at once. What could not be sent in time (the broker took nothing) is not
+/// made up for in a burst.
 class SendRate {
   public:
     /// 0: as fast as it goes.
@@ -46,12 +51,6 @@ class SendRate {
     std::int64_t sent_ = 0;
 };
 
-// One run through a parking queue: what is selected is sent back or dropped, all the rest stays as it lies.
-//
-// delivery → selected? → compose → publish → confirm → ack. Sans-IO, as Relay: events come in as calls, commands go
-// out through relay::Passage, time is an argument. What is not acked the broker gives back to the queue when the
-// channel ends, so that an end at any point costs a second copy at worst.
-
 struct ParkedRunOrder {
     enum class Action { send, drop };
     Action action = Action::send;
@@ -76,9 +75,10 @@ struct ParkedRunOrder {
 struct ParkedRunCounts {
     std::size_t looked_at = 0;
     std::size_t not_selected = 0;
-    std::size_t came_back = 0;     // of this very run: it failed again and was parked anew
-    std::size_t without_home = 0;  // selected, but its work queue is not known or missing, and no other was named
-    std::size_t selected = 0;      // the rest
+    std::size_t came_back = 0;  // of this very run: it failed again and was parked again
+    /// Selected, but its work queue is not known or missing, and no other was named.
+    std::size_t without_destination = 0;
+    std::size_t selected = 0;  // the rest
 
     // What became of the selected.
     std::size_t done = 0;       // sent and confirmed, or dropped; acked
@@ -87,13 +87,13 @@ struct ParkedRunCounts {
     std::size_t too_large = 0;  // its headers do not fit a frame: it stays
     std::size_t unknown = 0;    // sent, but the answer never came: it stays, and may be there twice
 
-    /// Rejected by a consumer after they were sent, as far as the watch has seen it.
+    /// Rejected by a consumer after they were sent, as far as was seen.
     std::size_t failed = 0;
 
     std::size_t failures() const { return failed + refused + unrouted + too_large; }
     /// Unacked all the while.
-    std::size_t kept() const {
-        return not_selected + came_back + without_home + refused + unrouted + too_large + unknown;
+    std::size_t unacked() const {
+        return not_selected + came_back + without_destination + refused + unrouted + too_large + unknown;
     }
 };
 
@@ -108,7 +108,7 @@ class ParkedRun {
         broker,       // the broker closed the publishing channel, or gave the messages to somebody else
     };
 
-    /// `passage` must outlive it.
+    /// `port` must outlive it.
     ParkedRun(ParkedRunOrder order, relay::PublishPort& port);
 
     void on_delivery(const core::Delivery& delivery, const core::Now& now);
@@ -144,18 +144,19 @@ class ParkedRun {
     std::optional<core::SteadyTime> unconfirmed_since() const { return unconfirmed_.oldest(); }
     void flush_acks();
 
+    bool sends() const { return order_.action == ParkedRunOrder::Action::send; }
     End ended() const { return end_; }
     const ParkedRunCounts& counts() const { return counts_; }
 
   private:
     void end(End why);
-    bool has_home(const admin::Parked& parked) const;
-    void consider(const core::Delivery& delivery);
+    bool has_destination(const admin::Parked& parked) const;
+    void select(const core::Delivery& delivery);
     void take(const core::Delivery& delivery);
     void send_waiting(const core::Now& now);
     relay::PublishResult send(const core::Delivery& delivery, const core::Now& now);
     void settle(const relay::Pending& pending, bool acked);
-    void heed_failures();
+    void stop_at_too_many_failures();
     bool may_send() const;
 
     ParkedRunOrder order_;

@@ -120,14 +120,14 @@ bool names_in_pattern(const std::string& pattern, const std::string& name) {
 }
 
 std::string matches_pattern(const core::Policy& policy, const std::vector<std::string>& matches,
-                            const std::vector<std::string>& spared) {
+                            const std::vector<std::string>& excluded) {
     const bool globs = std::any_of(matches.begin(), matches.end(), core::is_glob);
     if (!globs) return names_pattern(matches);
-    NotWorkQueues excluded(policy, matches);
-    for (const std::string& name : spared)
-        excluded.add_name(name);
+    NotWorkQueues not_matched(policy, matches);
+    for (const std::string& name : excluded)
+        not_matched.add_name(name);
     const auto as_is = [](const std::string& text) { return text; };
-    return "^(?!(?:" + alternatives(excluded.patterns, as_is) + ")$)(" + alternatives(matches, pattern_of_glob) +
+    return "^(?!(?:" + alternatives(not_matched.patterns, as_is) + ")$)(" + alternatives(matches, pattern_of_glob) +
            std::string{closing};
 }
 

@@ -14,9 +14,9 @@ namespace {
 
 constexpr const char* default_exchange = "amq.default";
 
-class Needed {
+class PermissionCollector {
   public:
-    Needed(const core::Policy& policy, bool declares) : policy_(policy), declares_(declares) {}
+    PermissionCollector(const core::Policy& policy, bool declares) : policy_(policy), declares_(declares) {}
 
     std::vector<NeededPermission> found;
 
@@ -78,14 +78,15 @@ bool permits(const std::string& pattern, const std::string& name) {
 
 std::vector<NeededPermission> needed_permissions(const core::Policy& policy,
                                                  const std::vector<core::DesiredItem>& wanted, bool declares) {
-    Needed needed(policy, declares);
-    needed.add_base();
+    PermissionCollector collector(policy, declares);
+    collector.add_base();
     for (const core::DesiredItem& each : wanted)
-        needed.add(each);
-    return std::move(needed.found);
+        collector.add(each);
+    return std::move(collector.found);
 }
 
-std::vector<NeededPermission> lacking(const std::vector<NeededPermission>& needed, const Permissions& given) {
+std::vector<NeededPermission> missing_permissions(const std::vector<NeededPermission>& needed,
+                                                  const Permissions& given) {
     std::vector<NeededPermission> found;
     std::copy_if(needed.begin(), needed.end(), std::back_inserter(found), [&](const NeededPermission& each) {
         const std::string& pattern = each.operation == "configure" ? given.configure

@@ -29,19 +29,17 @@ std::vector<NeededPermission> needed_permissions(const core::Policy& policy,
                                                  const std::vector<core::DesiredItem>& wanted, bool declares);
 
 /// Those that it has not. One whose regular expression cannot be read here counts as given.
-std::vector<NeededPermission> lacking(const std::vector<NeededPermission>& needed, const Permissions& given);
+std::vector<NeededPermission> missing_permissions(const std::vector<NeededPermission>& needed,
+                                                  const Permissions& given);
 
-// The permissions that retryd's user needs, as RabbitMQ takes them: regular expressions that let it do its work and
-// nothing else.
-
-/// Enough for the daemon on every version, with any delays on its ladders, so that a changed ladder takes no new
-/// permission. `declares`: it makes its queues itself.
+/// Lets the daemon do its work and nothing else. Enough on every version, with any delays on its ladders, so that a
+/// changed ladder takes no new permission. `declares`: it makes its queues itself.
 ///
 /// A work queue's name so long that its rung's is shortened is matched only where its glob ends with a star.
 Permissions daemon_permissions(const core::Policy& policy, bool declares);
 
-/// What a person who works on parked messages needs: to take from parking queues, to send home, and a queue for the
-/// time of a replay.
+/// What a person who works on parked messages needs: to take from parking queues, to send to work queues, and a queue
+/// for the time of a replay.
 Permissions replay_permissions(const core::Policy& policy);
 
 }  // namespace retryd::admin

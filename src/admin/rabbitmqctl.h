@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "admin/governance.h"
+#include "admin/effective_policy.h"
 #include "admin/permissions.h"
 
 namespace retryd::admin {

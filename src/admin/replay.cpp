@@ -65,11 +65,11 @@ core::Value write_replays(const std::vector<Replay>& replays, ReplayFields& fiel
 
 namespace {
 
-/// The count and the age of the former life.
-bool begins_anew(const core::Field& field) {
-    constexpr std::array gone{core::header::attempt, core::header::reason, core::header::first_death,
-                              core::header::replays, core::header::queue};
-    return std::find(gone.begin(), gone.end(), field.name) != gone.end();
+/// What the count and the age of a replayed message would begin with; both begin anew.
+bool is_reset(const core::Field& field) {
+    constexpr std::array reset{core::header::attempt, core::header::reason, core::header::first_death,
+                               core::header::replays, core::header::queue};
+    return std::find(reset.begin(), reset.end(), field.name) != reset.end();
 }
 
 std::vector<Replay> with_this_one(const core::Table& headers, const Parked& parked, std::string_view to,
@@ -82,16 +82,16 @@ std::vector<Replay> with_this_one(const core::Table& headers, const Parked& park
 
 }  // namespace
 
-core::ComposeContext story_of(const Parked& parked, std::string_view connection_user) {
+core::ComposeContext compose_context_of(const Parked& parked, std::string_view connection_user) {
     return {parked.death, parked.carried, connection_user};
 }
 
 core::Message compose_replay(const core::Message& message, const Parked& parked, std::string_view to,
                              const ReplayStamp& stamp, std::string_view connection_user, ReplayScratch& scratch) {
-    const core::ComposeContext story = story_of(parked, connection_user);
-    core::Message composed = compose_return(message, story, scratch.compose);
+    const core::ComposeContext context = compose_context_of(parked, connection_user);
+    core::Message composed = compose_return(message, context, scratch.compose);
     std::vector<core::Field>& fields = scratch.compose.fields;
-    std::erase_if(fields, begins_anew);
+    std::erase_if(fields, is_reset);
     fields.push_back({core::header::queue, core::Value::of_longstr(to)});
     const auto replays = with_this_one(message.properties.header_table(), parked, to, stamp);
     fields.push_back({core::header::replays, write_replays(replays, scratch.replays)});

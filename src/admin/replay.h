@@ -1,5 +1,6 @@
-// How often a message was sent back out of a parking queue: the header `retryd-replays`, an array of tables, the newest
-// first. Written by `retryd parked replay` alone; the daemon carries it like any header that is not its own.
+// The message that goes from a parking queue back to its work queue, and what is written down about it in the header
+// `retryd-replays`: an array of tables, the newest first. Only `retryd parked replay` writes that header; the daemon
+// leaves it as it is, like any header that is not its own.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +15,8 @@
 
 namespace retryd::admin {
 
-/// One of them. Texts are views into the header table, cut to longest_replay_text; empty where absent.
+/// One time that a message was sent back. Texts are views into the header table, cut to longest_replay_text; empty
+/// where absent.
 struct Replay {
     std::uint64_t time = 0;      // seconds
     std::string_view id = {};    // the same for all that one run of the command sent
@@ -40,13 +42,11 @@ struct ReplayFields {
     std::vector<core::Value> elements;
 };
 
-/// As a header's value, made anew from what was read, so that nothing a stranger put there travels on. Of more than
+/// As a header's value, composed from what was read, so that nothing a stranger put there travels on. Of more than
 /// most_replays the oldest are left out. Valid as long as `fields` and the texts.
 core::Value write_replays(const std::vector<Replay>& replays, ReplayFields& fields);
 
-// The message that goes home from a parking queue, to begin anew.
-
-/// What is written down about it in the header retryd-replays.
+/// What is written down about the replay that is under way.
 struct ReplayStamp {
     std::uint64_t time = 0;  // seconds
     std::string_view id;
@@ -65,7 +65,7 @@ struct ReplayScratch {
 core::Message compose_replay(const core::Message& message, const Parked& parked, std::string_view to,
                              const ReplayStamp& stamp, std::string_view connection_user, ReplayScratch& scratch);
 
-/// The story as far as a message of a parking queue tells it.
-core::ComposeContext story_of(const Parked& parked, std::string_view connection_user);
+/// What the composition needs to know of a parked message.
+core::ComposeContext compose_context_of(const Parked& parked, std::string_view connection_user);
 
 }  // namespace retryd::admin

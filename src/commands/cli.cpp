@@ -6,14 +6,13 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "commands/attach/attach.h"
-#include "commands/attach/definitions.h"
+#include "commands/attach.h"
 #include "commands/check/check.h"
 #include "commands/check/schema.h"
 #include "commands/common/report.h"
-#include "commands/doctor/doctor.h"
-#include "commands/doctor/permissions.h"
+#include "commands/doctor.h"
 #include "commands/parked/parked_cli.h"
+#include "commands/plan/definitions.h"
 #include "commands/plan/plan.h"
 #include "commands/status/status.h"
 #include "config/problem.h"
@@ -30,7 +29,7 @@ OptionInfo info_of(const CLI::Option& option) {
         info.names.push_back("--" + name);
     if (option.get_expected_max() > 0) info.value = option.get_type_name();
     info.fallback = option.get_default_str();
-    info.meaning = option.get_description();
+    info.description = option.get_description();
     return info;
 }
 
@@ -60,8 +59,8 @@ constexpr const char* default_config = "/etc/retryd/retryd.yaml";
 constexpr const char* purpose =
     "The retry sidecar for RabbitMQ: gives rejected messages back to their queue after a delay.";
 
-/// What all options say, whichever command they belong to.
-struct Asked {
+/// All options, whichever command they belong to.
+struct Options {
     std::string config_path = default_config;
     bool json = false;
     bool schema = false;
@@ -73,17 +72,17 @@ struct Asked {
 };
 
 /// Before the command or behind it: both are natural.
-void add_config(CLI::App& app, Asked& asked) {
-    app.add_option("-c,--config", asked.config_path, "The configuration file")
+void add_config(CLI::App& app, Options& options) {
+    app.add_option("-c,--config", options.config_path, "The configuration file")
         ->type_name("FILE")
         ->capture_default_str();
 }
 
 /// A command that prints a report.
-CLI::App* add_report(CLI::App& app, Asked& asked, const std::string& name, const std::string& what) {
+CLI::App* add_report(CLI::App& app, Options& options, const std::string& name, const std::string& what) {
     CLI::App* command = app.add_subcommand(name, what);
-    add_config(*command, asked);
-    command->add_flag("--json", asked.json, "Print it as JSON");
+    add_config(*command, options);
+    command->add_flag("--json", options.json, "Print it as JSON");
     return command;
 }
 
@@ -98,51 +97,53 @@ struct Commands {
     CLI::App* status;
 };
 
-void add_commands(CLI::App& app, Asked& asked, Commands& commands) {
+void add_commands(CLI::App& app, Options& options, Commands& commands) {
     commands.run = app.add_subcommand("run", "Run the daemon, in the foreground");
-    add_config(*commands.run, asked);
-    commands.check = add_report(app, asked, "check",
+    add_config(*commands.run, options);
+    commands.check = add_report(app, options, "check",
                                 "Print what the configuration means, or every problem in it; talks to no broker");
-    commands.check->add_flag("--schema", asked.schema, "Print the configuration's JSON Schema instead; reads no file");
-    commands.plan =
-        add_report(app, asked, "plan", "Print what is on the broker, missing, different or left over; changes nothing");
-    commands.plan->add_flag("--definitions", asked.definitions,
-                            "Print all that is wanted as a file for rabbitmqctl import_definitions instead");
-    commands.apply = add_report(app, asked, "apply", "Declare what is missing on the broker, then print the plan");
-    commands.apply->add_flag("--prune", asked.prune, "Delete what is left over and empty, too");
-    commands.attach = add_report(app, asked, "attach",
+    commands.check->add_flag("--schema", options.schema,
+                             "Print the configuration's JSON Schema instead; reads no file");
+    commands.plan = add_report(app, options, "plan",
+                               "Print what is on the broker, missing, different or left over; changes nothing");
+    commands.plan->add_flag("--definitions", options.definitions,
+                            "Print the whole topology as a file for rabbitmqctl import_definitions instead");
+    commands.apply = add_report(app, options, "apply", "Declare what is missing on the broker, then print the plan");
+    commands.apply->add_flag("--prune", options.prune, "Also delete the queues that are left over and empty");
+    commands.attach = add_report(app, options, "attach",
                                  "Print the policies that connect the work queues to the error exchange, each with its "
                                  "undo; changes nothing");
-    commands.attach->add_flag("--apply", asked.apply, "Set them, through the management API");
-    commands.doctor = add_report(app, asked, "doctor",
-                                 "Find every way in which a rejected message would not come back; changes nothing");
-    commands.doctor->add_flag("--permissions", asked.permissions,
+    commands.attach->add_flag("--apply", options.apply, "Set them, through the management API");
+    commands.doctor = add_report(
+        app, options, "doctor", "Find everything that would keep a rejected message from coming back; changes nothing");
+    commands.doctor->add_flag("--permissions", options.permissions,
                               "Print the permissions that retryd's user needs instead; talks to no broker");
     commands.parked.add_to(app);
-    commands.status = add_report(app, asked, "status", "Print what waits on each rung and what is parked");
-    commands.status->add_flag("--watch", asked.watch, "Again every 2 seconds, until it is interrupted");
+    commands.status =
+        add_report(app, options, "status", "Print how many messages wait on each rung and how many are parked");
+    commands.status->add_flag("--watch", options.watch, "Repeat every 2 seconds until interrupted");
 }
 
-void set_up(CLI::App& app, const std::string& version, Asked& asked, Commands& commands) {
-    app.set_version_flag("--version", "retryd " + version, "Print the version and leave");
-    app.set_help_flag("-h,--help", "Print this help and leave");
+void set_up(CLI::App& app, const std::string& version, Options& options, Commands& commands) {
+    app.set_version_flag("--version", "retryd " + version, "Print the version and exit");
+    app.set_help_flag("-h,--help", "Print this help and exit");
     app.require_subcommand(1);
-    add_config(app, asked);
-    add_commands(app, asked, commands);
+    add_config(app, options);
+    add_commands(app, options, commands);
 }
 
-int carry_out(const Commands& commands, const Asked& asked, const Actions& actions, std::ostream& out,
-              std::ostream& err, bool colour) {
-    const ReportOptions options{asked.config_path, asked.json, colour};
-    if (commands.run->parsed()) return actions.run(asked.config_path);
-    if (commands.parked.parsed()) return commands.parked.carry_out(options, out, err);
-    if (commands.plan->parsed()) return asked.definitions ? definitions(options, out, err) : plan(options, out, err);
-    if (commands.apply->parsed()) return apply(options, asked.prune, out, err);
-    if (commands.attach->parsed()) return attach(options, asked.apply, out, err);
+int run_command(const Commands& commands, const Options& options, const Actions& actions, std::ostream& out,
+                std::ostream& err, bool colour) {
+    const ReportOptions report{options.config_path, options.json, colour};
+    if (commands.run->parsed()) return actions.run(options.config_path);
+    if (commands.parked.parsed()) return commands.parked.run(report, out, err);
+    if (commands.plan->parsed()) return options.definitions ? definitions(report, out, err) : plan(report, out, err);
+    if (commands.apply->parsed()) return apply(report, options.prune, out, err);
+    if (commands.attach->parsed()) return attach(report, options.apply, out, err);
     if (commands.doctor->parsed())
-        return asked.permissions ? needed_permissions(options, out, err) : doctor(options, out, err);
-    if (commands.status->parsed()) return asked.watch ? watch_status(options, out, err) : status(options, out, err);
-    if (!asked.schema) return check(options, out, err);
+        return options.permissions ? print_needed_permissions(report, out, err) : doctor(report, out, err);
+    if (commands.status->parsed()) return options.watch ? watch_status(report, out, err) : status(report, out, err);
+    if (!options.schema) return check(report, out, err);
     print_schema(out);
     return exit_code::fine;
 }
@@ -176,9 +177,9 @@ int explain(const CLI::App& app, const CLI::ParseError& error, std::ostream& out
 
 std::vector<CommandInfo> all_commands() {
     CLI::App app{purpose, "retryd"};
-    Asked asked;
+    Options options;
     Commands commands{};
-    set_up(app, "", asked, commands);
+    set_up(app, "", options, commands);
     return commands_of(app);
 }
 
@@ -193,15 +194,15 @@ int run_command_line(int argc, const char* const* argv, const Actions& actions) 
 int run_command_line(int argc, const char* const* argv, const Actions& actions, std::ostream& out, std::ostream& err,
                      bool colour) {
     CLI::App app{purpose, "retryd"};
-    Asked asked;
+    Options options;
     Commands commands{};
-    set_up(app, actions.version, asked, commands);
+    set_up(app, actions.version, options, commands);
     try {
         app.parse(argc, argv);
     } catch (const CLI::ParseError& error) {
         return explain(app, error, out, err);
     }
-    return carry_out(commands, asked, actions, out, err, colour);
+    return run_command(commands, options, actions, out, err, colour);
 }
 
 }  // namespace retryd::commands

@@ -1,4 +1,5 @@
-// The command line: which command, with which options.
+// The command line: which command, with which options. Also as data, from which the manual page and the shell's
+// completion are made.
 #pragma once
 
 #include <functional>
@@ -12,18 +13,18 @@ class App;
 
 namespace retryd::commands {
 
-// The command line as data: what --help shows, for the manual page and the shell's completion.
-
+/// An option as --help shows it.
 struct OptionInfo {
     std::vector<std::string> names;  // -c, --config
     std::string value;               // FILE, NAME=VALUE; empty: a flag
     std::string fallback;            // empty: none
-    std::string meaning;
+    std::string description;
 };
 
+/// A command as --help shows it.
 struct CommandInfo {
     std::string name;  // as it is typed behind `retryd`: check, parked list; empty: retryd itself
-    std::string meaning;
+    std::string description;
     std::vector<OptionInfo> options;
     std::vector<std::string> commands;  // the last words of those below it
 };

@@ -1,11 +1,8 @@
 #include "daemon/run.h"
 
 #include <poll.h>
-#include <pthread.h>
-#include <sys/signalfd.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <csignal>
 #include <iostream>
@@ -21,6 +18,7 @@
 #include "daemon/supervisor.h"
 #include "daemon/systemd.h"
 #include "system/clock.h"
+#include "system/signals.h"
 #include "telemetry/log.h"
 
 namespace retryd::daemon {
@@ -32,42 +30,13 @@ using config::LogLevel;
 constexpr int failed = 1;
 constexpr int wrong_configuration = 78;
 
-/// SIGTERM, SIGINT and SIGHUP as a file descriptor; blocked in this thread and in those that it starts.
-class Signals {
-  public:
-    Signals() {
-        sigset_t signals;
-        sigemptyset(&signals);
-        sigaddset(&signals, SIGTERM);
-        sigaddset(&signals, SIGINT);
-        sigaddset(&signals, SIGHUP);
-        pthread_sigmask(SIG_BLOCK, &signals, nullptr);
-        fd_ = signalfd(-1, &signals, SFD_CLOEXEC);
-    }
-    ~Signals() { close(fd_); }
-    Signals(const Signals&) = delete;
-    Signals& operator=(const Signals&) = delete;
-
-    /// Waits for one of them, for `other` to be requested, or for the time to be over: then 0.
-    int wait(const StopLatch& other, core::Milliseconds time) const {
-        std::array fds{pollfd{fd_, POLLIN, 0}, pollfd{other.fd(), POLLIN, 0}};
-        if (poll(fds.data(), fds.size(), static_cast<int>(time.count())) < 0) return 0;
-        signalfd_siginfo info{};
-        if (fds[0].revents == 0 || read(fd_, &info, sizeof info) != sizeof info) return 0;
-        return static_cast<int>(info.ssi_signo);
-    }
-
-  private:
-    int fd_ = -1;
-};
-
 /// Runs beside the daemon: passes signals on, frees it from a call into the network that hangs, and ends the process
 /// should one hang at the end.
-void watch_over(const Signals& signals, const SessionContext& daemon, const StopLatch& ended) {
+void watch_over(const system::Signals& signals, const SessionContext& daemon, const StopLatch& ended) {
     constexpr core::Milliseconds a_turn{1'000};
     constexpr core::Milliseconds grace{500};
     while (!ended.requested()) {
-        const int signal = signals.wait(ended, a_turn);
+        const int signal = signals.wait(a_turn, ended.fd());
         if (signal == SIGHUP) daemon.requests.reload();
         if (signal == SIGTERM || signal == SIGINT) break;
         daemon.watchdog.watch(system::steady_now());
@@ -91,7 +60,8 @@ void watch_over(const Signals& signals, const SessionContext& daemon, const Stop
 /// The exit code.
 int run_with(const std::string& path, config::Settings settings) {
     amqp::provide_decode_stack();
-    const Signals signals;
+    // Never destroyed, so that a second SIGTERM does not kill the process while it ends.
+    static const auto& signals = *new system::Signals{SIGTERM, SIGINT, SIGHUP};
     telemetry::Log log(settings.log, telemetry::sink_of_standard_error());
     Configuration configuration(path, std::move(settings), log);
     Requests requests;

@@ -13,22 +13,21 @@ using telemetry::QueueStatus;
 using telemetry::RungStatus;
 using Role = telemetry::Depth::Role;
 
-class Composing {
+class StatusBuilder {
   public:
-    explicit Composing(const StatusSources& sources) : in_(sources), policy_(sources.settings.policy) {}
+    explicit StatusBuilder(const StatusSources& sources) : in_(sources), policy_(sources.settings.policy) {}
 
-    telemetry::Status all() {
-        broker();
+    telemetry::Status build() {
+        add_broker();
         status_.error_exchange = policy_.error_exchange;
-        status_.error_queue = policy_.error_queue;
-        status_.errors = messages_in(policy_.error_queue);
+        status_.errors = {policy_.error_queue, messages_in(policy_.error_queue)};
         status_.catch_all = {policy_.catch_all, messages_in(policy_.catch_all)};
         status_.in_flight = in_.counts.in_flight;
         status_.counted = in_.seen.counted;
         sort_rungs();
-        queues();
-        ladders();
-        totals();
+        add_queues();
+        add_ladders();
+        add_sums();
         status_.rates = in_.lately.rates;
         status_.confirm_p50_ms = telemetry::quantile(in_.lately.confirms, 0.5);
         status_.confirm_p99_ms = telemetry::quantile(in_.lately.confirms, 0.99);
@@ -39,7 +38,7 @@ class Composing {
   private:
     using Rungs = std::map<std::string, std::vector<RungStatus>>;  // by what they serve
 
-    void broker() {
+    void add_broker() {
         const DaemonState::Snapshot& now = in_.state;
         const bool connected = now.phase == DaemonState::Phase::consuming;
         status_.reason = why_not_ready(now);
@@ -85,7 +84,7 @@ class Composing {
         return rungs;
     }
 
-    void queues() {
+    void add_queues() {
         std::map<std::string, const telemetry::QueueCounts*> known;
         for (const core::Entry& entry : policy_.entries) {
             if (!core::is_glob(entry.match)) known.emplace(entry.match, nullptr);
@@ -118,32 +117,34 @@ class Composing {
         if (entry.parked.exchange.empty()) {
             const std::string parking =
                 core::parking_queue_of(entry.parked, work_queue, core::features_of(in_.state.version));
-            status.parked = {parking, messages_in(parking)};
+            status.parked = telemetry::QueueDepth{parking, messages_in(parking)};
         } else {
-            status.parked = {"exchange " + entry.parked.exchange, std::nullopt};
+            status.parked = telemetry::QueueDepth{"exchange " + entry.parked.exchange, std::nullopt};
         }
-        if (counts != nullptr) add_totals(*counts, status);
+        status.totals = counts != nullptr ? totals_of(*counts) : telemetry::QueueTotals{};
         return status;
     }
 
-    static void add_totals(const telemetry::QueueCounts& counts, QueueStatus& status) {
+    static telemetry::QueueTotals totals_of(const telemetry::QueueCounts& counts) {
+        telemetry::QueueTotals totals;
         for (const telemetry::Count& count : counts.counts) {
             switch (count.outcome) {
                 case relay::Outcome::parked:
-                    status.parked_messages += count.messages;
+                    totals.parked += count.messages;
                     break;
                 case relay::Outcome::dropped:
-                    status.dropped += count.messages;
+                    totals.dropped += count.messages;
                     break;
                 case relay::Outcome::retried:
                 case relay::Outcome::sent_home:
-                    status.retried += count.messages;
+                    totals.retried += count.messages;
                     break;
             }
         }
+        return totals;
     }
 
-    void ladders() {
+    void add_ladders() {
         for (const core::Entry& entry : policy_.entries) {
             if (entry.ladder.return_path == core::ReturnPath::headers)
                 add_wanted(shared_, entry.ladder.name, entry.ladder);
@@ -152,7 +153,7 @@ class Composing {
             status_.ladders.push_back({name, sorted(std::move(rungs))});
     }
 
-    void totals() {
+    void add_sums() {
         std::map<std::string_view, std::uint64_t> reasons;
         for (const telemetry::QueueCounts& queue : in_.counts.queues) {
             for (const telemetry::Count& count : queue.counts) {
@@ -175,7 +176,7 @@ class Composing {
 }  // namespace
 
 telemetry::Status status_of(const StatusSources& sources) {
-    return Composing(sources).all();
+    return StatusBuilder(sources).build();
 }
 
 std::vector<telemetry::Depth> depths_of(const QueueDepthPoller::Snapshot& seen) {

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "admin/governance.h"
+#include "admin/effective_policy.h"
 #include "admin/permissions.h"
 #include "config/settings.h"
 #include "core/topology.h"

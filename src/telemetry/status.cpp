@@ -2,105 +2,139 @@
 
 #include <nlohmann/json.hpp>
 
-#include "core/duration.h"
+#include "telemetry/status_json.h"
 
 namespace retryd::telemetry {
 
 namespace {
 
-// Keys stay in the order in which they are written: people read this too.
 using Json = nlohmann::ordered_json;
 
-template <class T>
-Json or_null(const std::optional<T>& value) {
-    return value ? Json(*value) : Json(nullptr);
-}
-
-Json moment(const Moment& moment) {
+Json json_of_moment(const Moment& moment) {
     return moment ? Json(moment->time_since_epoch().count()) : Json(nullptr);
 }
 
-Json rungs(const std::vector<RungStatus>& rungs) {
-    Json list = Json::array();
-    for (const RungStatus& rung : rungs) {
-        list.push_back({{"queue", rung.queue},
-                        {"delay", core::format_duration(rung.delay)},
-                        {"delay_ms", rung.delay.count()},
-                        {"messages", or_null(rung.messages)}});
-    }
-    return list;
-}
-
-Json parked(const ParkedStatus& parked) {
-    return {{"queue", parked.queue}, {"messages", or_null(parked.messages)}};
-}
-
-Json queue(const QueueStatus& queue) {
-    return {{"work_queue", queue.work_queue},
-            {"ladder", queue.ladder},
-            {"shared", queue.shared},
-            {"rungs", rungs(queue.rungs)},
-            {"parked", parked(queue.parked)},
-            {"totals", {{"retried", queue.retried}, {"parked", queue.parked_messages}, {"dropped", queue.dropped}}}};
-}
-
-Json broker(const BrokerStatus& broker) {
+Json json_of_broker(const BrokerStatus& broker) {
     return {{"name", broker.name},
             {"version", broker.version},
             {"connected", broker.connected},
-            {"since", moment(broker.since)},
+            {"since", json_of_moment(broker.since)},
             {"blocked", broker.blocked},
             {"blocked_reason", broker.blocked_reason},
             {"reconnects", broker.reconnects},
             {"fault", broker.fault}};
 }
 
-Json rates(const Rates& rates) {
+Json json_of_errors(const Status& status) {
+    Json object{{"exchange", status.error_exchange}};
+    object.update(json_of(status.errors));
+    return object;
+}
+
+Json json_of_rates(const Rates& rates) {
     return {{"interval_ms", rates.interval.count()},
             {"retried", rates.retried},
             {"parked", rates.parked},
             {"dropped", rates.dropped}};
 }
 
-template <class T, class Function>
-Json list_of(const std::vector<T>& items, Function to_json) {
+Json json_of_reasons(const std::vector<ParkedByReason>& reasons) {
     Json list = Json::array();
-    for (const T& item : items)
-        list.push_back(to_json(item));
+    for (const ParkedByReason& parked : reasons)
+        list.push_back({{"reason", parked.reason}, {"messages", parked.messages}});
+    return list;
+}
+
+Json json_of_faults(const std::vector<LastingFault>& faults) {
+    Json list = Json::array();
+    for (const LastingFault& fault : faults)
+        list.push_back({{"since", json_of_moment(fault.since)}, {"text", fault.text}});
     return list;
 }
 
 }  // namespace
 
 std::string to_json(const Status& status) {
-    Json json{
-        {"version", status.version},
-        {"now", moment(status.now)},
-        {"started", moment(status.started)},
-        {"ready", status.ready},
-        {"reason", status.reason},
-        {"config_file", status.config_file},
-        {"broker", broker(status.broker)},
-        {"errors",
-         {{"exchange", status.error_exchange}, {"queue", status.error_queue}, {"messages", or_null(status.errors)}}},
-        {"catch_all", parked(status.catch_all)},
-        {"in_flight", status.in_flight},
-        {"counted", moment(status.counted)},
-        {"queues", list_of(status.queues, queue)}};
+    Json json{{"version", status.version},
+              {"now", json_of_moment(status.now)},
+              {"started", json_of_moment(status.started)},
+              {"ready", status.ready},
+              {"reason", status.reason},
+              {"config_file", status.config_file},
+              {"broker", json_of_broker(status.broker)},
+              {"errors", json_of_errors(status)},
+              {"catch_all", json_of(status.catch_all)},
+              {"in_flight", status.in_flight},
+              {"counted", json_of_moment(status.counted)},
+              {"queues", json_of(status.queues)}};
     if (status.queues_left_out > 0) json["queues_left_out"] = status.queues_left_out;
-    json["ladders"] = list_of(status.ladders, [](const LadderStatus& ladder) {
-        return Json{{"name", ladder.name}, {"rungs", rungs(ladder.rungs)}};
-    });
-    json["parked_by_reason"] = list_of(status.parked_by_reason, [](const ParkedByReason& parked) {
-        return Json{{"reason", parked.reason}, {"messages", parked.messages}};
-    });
+    json["ladders"] = json_of(status.ladders);
+    json["parked_by_reason"] = json_of_reasons(status.parked_by_reason);
     json["requeued"] = status.requeued;
     json["confirm_ms"] = {{"p50", status.confirm_p50_ms}, {"p99", status.confirm_p99_ms}};
-    json["rates"] = rates(status.rates);
-    json["faults"] = list_of(status.faults, [](const LastingFault& fault) {
-        return Json{{"since", moment(fault.since)}, {"text", fault.text}};
-    });
+    json["rates"] = json_of_rates(status.rates);
+    json["faults"] = json_of_faults(status.faults);
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+namespace {
+
+using Answer = nlohmann::json;
+
+/// Null where there is nothing under that key.
+const Answer& member(const Answer& object, const char* key) {
+    static const Answer nothing;
+    return object.is_object() && object.contains(key) ? object.at(key) : nothing;
+}
+
+std::uint64_t read_count(const Answer& value) {
+    return value.is_number_unsigned() ? value.get<std::uint64_t>() : 0;
+}
+
+std::string read_text(const Answer& value) {
+    return value.is_string() ? value.get<std::string>() : "";
+}
+
+std::vector<std::uint64_t> read_series(const Answer& value) {
+    std::vector<std::uint64_t> series;
+    if (value.is_array()) {
+        for (const Answer& messages : value)
+            series.push_back(read_count(messages));
+    }
+    return series;
+}
+
+Rates read_rates(const Answer& value) {
+    const Answer& interval = member(value, "interval_ms");
+    return {core::Milliseconds{interval.is_number_integer() ? interval.get<std::int64_t>() : 0},
+            read_series(member(value, "retried")), read_series(member(value, "parked")),
+            read_series(member(value, "dropped"))};
+}
+
+QueueStatus read_queue(const Answer& value) {
+    QueueStatus queue;
+    queue.work_queue = read_text(member(value, "work_queue"));
+    const Answer& totals = member(value, "totals");
+    queue.totals = QueueTotals{read_count(member(totals, "retried")), read_count(member(totals, "parked")),
+                               read_count(member(totals, "dropped"))};
+    return queue;
+}
+
+}  // namespace
+
+std::optional<Status> read_status(const std::string& json) {
+    const Answer answer = Answer::parse(json, nullptr, false);
+    if (!answer.is_object() || !answer.contains("version") || !answer.contains("queues")) return std::nullopt;
+    Status status;
+    status.ready = member(answer, "ready") == true;
+    status.reason = read_text(member(answer, "reason"));
+    status.in_flight = read_count(member(answer, "in_flight"));
+    status.rates = read_rates(member(answer, "rates"));
+    for (const Answer& queue : member(answer, "queues"))
+        status.queues.push_back(read_queue(queue));
+    for (const Answer& fault : member(answer, "faults"))
+        status.faults.push_back({{}, read_text(member(fault, "text"))});
+    return status;
 }
 
 }  // namespace retryd::telemetry

@@ -1,4 +1,5 @@
-// What the status page and `retryd status` show, as plain data and as JSON.
+// The status of retryd as plain data: what waits where, and how the daemon is. The daemon answers it as JSON at
+// /status.json, for the status page and for `retryd status`.
 #pragma once
 
 #include <cstdint>
@@ -11,8 +12,7 @@
 
 namespace retryd::telemetry {
 
-// How many messages wait in a queue that retryd looks after.
-
+/// How many messages wait in a queue that retryd looks after, for the metrics.
 struct Depth {
     enum class Role { errors, rung, parked };  // the catch-all is one of the parked
 
@@ -37,32 +37,45 @@ constexpr std::string_view to_string(Depth::Role role) {
 using Messages = std::optional<std::uint64_t>;  // nothing where they are not counted
 using Moment = std::optional<core::WallTime>;   // nothing where it is not known
 
+// What waits where. `retryd status` fills in the same types from the broker.
+
+struct QueueDepth {
+    std::string queue;
+    Messages messages;  // ready ones
+    bool operator==(const QueueDepth&) const = default;
+};
+
 struct RungStatus {
     std::string queue;
     core::Milliseconds delay{};
     Messages messages;
+    bool operator==(const RungStatus&) const = default;
 };
 
-struct ParkedStatus {
-    std::string queue;
-    Messages messages;
+/// Messages since the daemon started.
+struct QueueTotals {
+    std::uint64_t retried = 0;
+    std::uint64_t parked = 0;
+    std::uint64_t dropped = 0;
+    bool operator==(const QueueTotals&) const = default;
 };
 
 struct QueueStatus {
     std::string work_queue;
     std::string ladder;
-    bool shared = false;            // its rungs are those of the ladder
-    std::vector<RungStatus> rungs;  // the shortest first
-    ParkedStatus parked;            // an exchange of somebody else's: `exchange NAME`, never counted
-    std::uint64_t retried = 0;
-    std::uint64_t parked_messages = 0;
-    std::uint64_t dropped = 0;
+    bool shared = false;                // its messages wait on the ladder's own rungs
+    std::vector<RungStatus> rungs;      // the shortest first
+    std::optional<QueueDepth> parked;   // /status.json names an exchange that it parks to, `exchange NAME`, uncounted
+    std::optional<QueueTotals> totals;  // nothing where they are not known
 };
 
+/// A ladder whose rungs all its work queues share.
 struct LadderStatus {
     std::string name;
     std::vector<RungStatus> rungs;
 };
+
+// What the daemon knows of itself.
 
 struct BrokerStatus {
     std::string name;
@@ -102,9 +115,8 @@ struct Status {
     std::string config_file;
     BrokerStatus broker;
     std::string error_exchange;
-    std::string error_queue;
-    Messages errors;
-    ParkedStatus catch_all;
+    QueueDepth errors;
+    QueueDepth catch_all;
     std::uint64_t in_flight = 0;
     Moment counted;                   // the last time a queue was
     std::vector<QueueStatus> queues;  // sorted by name
@@ -118,7 +130,12 @@ struct Status {
     std::vector<LastingFault> faults;
 };
 
-/// Names that are not UTF-8 are made so.
+/// What /status.json answers. Names that are not UTF-8 are made so.
 std::string to_json(const Status& status);
+
+/// Reads what /status.json answered, as far as `retryd status` shows it: ready, reason, in_flight, rates, faults, and
+/// of each queue its name and totals. What is missing, or of another type than expected, stays as it is in a new
+/// Status. Nothing where the text is no status of retryd.
+std::optional<Status> read_status(const std::string& json);
 
 }  // namespace retryd::telemetry

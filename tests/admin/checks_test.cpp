@@ -16,8 +16,8 @@ struct World : retryd::test::FakePolicies {
     explicit World(const std::string& match) {
         policy.entries.push_back({.match = match, .parked = {.queue = "{queue}.parked"}});
     }
-    Found work() const { return check_work_queues(policy, governance()); }
-    Found own() const { return check_own_queues(policy, governance(), "shop"); }
+    Found work() const { return check_work_queues(policy, vhost_policies()); }
+    Found own() const { return check_own_queues(policy, vhost_policies(), "shop"); }
 };
 
 const core::Definition attached{{"dead-letter-exchange", ours}};

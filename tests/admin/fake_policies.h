@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "admin/governance.h"
+#include "admin/effective_policy.h"
 
 namespace retryd::test {
 
@@ -28,7 +28,7 @@ class FakePolicies {
         policies.push_back(policy);
     }
 
-    admin::VhostPolicies governance() const {
+    admin::VhostPolicies vhost_policies() const {
         admin::VhostPolicies found{version, queues_, policies, operator_policies};
         for (admin::QueuePolicies& queue : found.queues) {
             queue.policy = in_effect(policies, queue);

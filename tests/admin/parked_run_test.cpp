@@ -11,7 +11,7 @@
 
 // One run through a parking queue, without a broker.
 
-namespace retryd::admin::clearance_test {
+namespace retryd::admin::parked_run_test {
 namespace {
 
 using core::Milliseconds;
@@ -52,7 +52,7 @@ ParkedRunOrder order_of(std::size_t count) {
 
 class Scene {
   public:
-    explicit Scene(ParkedRunOrder order) : clearance(std::move(order), port) {}
+    explicit Scene(ParkedRunOrder order) : run(std::move(order), port) {}
 
     /// A message that retryd parked. `id`: of the run that replayed it last.
     void deliver(const std::string& queue, const std::string& reason = "attempts-exhausted",
@@ -72,7 +72,7 @@ class Scene {
         delivery.tag = tag_;
         delivery.message.body = body;
         delivery.message.properties.headers = core::Table{fields_.back().data(), fields_.back().size()};
-        clearance.on_delivery(delivery, now);
+        run.on_delivery(delivery, now);
     }
     void deliver_many(std::size_t number, const std::string& queue) {
         for (std::size_t i = 0; i < number; ++i)
@@ -80,18 +80,18 @@ class Scene {
     }
     void tick(Milliseconds later = Milliseconds{0}) {
         now.steady += later;
-        clearance.on_tick(now);
+        run.on_tick(now);
     }
     void reject_one_of_ours() {
         admin::ReplayFields fields;
         const Value replays = admin::write_replays({{.id = "this-run"}}, fields);
         const core::Field field{core::header::replays, replays};
-        clearance.on_rejected({&field, 1});
+        run.on_rejected({&field, 1});
     }
 
     FakePassage port;
     core::Now now{core::WallTime{std::chrono::seconds{1'800'000'000}}, core::SteadyTime{Milliseconds{1'000'000}}};
-    ParkedRun clearance;
+    ParkedRun run;
 
   private:
     std::deque<std::string> texts_;
@@ -115,14 +115,14 @@ TEST_CASE("what is selected goes home and is acked once it is confirmed; the res
     s.tick();
     CHECK(s.port.addresses == std::vector<std::string>{">email", ">email"});
     CHECK(s.port.acked.empty());
-    CHECK_FALSE(s.clearance.settled());
-    s.clearance.on_confirm(2, true, true);
+    CHECK_FALSE(s.run.settled());
+    s.run.on_confirm(2, true, true);
     s.tick();
     s.tick(Milliseconds{100});
     CHECK(s.port.acked == Tags{1, 3});
-    CHECK(s.clearance.settled());
-    CHECK(s.clearance.counts().done == 2);
-    CHECK(s.clearance.counts().not_selected == 1);
+    CHECK(s.run.settled());
+    CHECK(s.run.counts().done == 2);
+    CHECK(s.run.counts().not_selected == 1);
 }
 
 TEST_CASE("no more messages are looked at than lay there at the start") {
@@ -130,8 +130,8 @@ TEST_CASE("no more messages are looked at than lay there at the start") {
     s.deliver_many(5, "email");
     s.tick();
     CHECK(s.port.bodies == std::vector<std::string>{"1", "2"});
-    CHECK_FALSE(s.clearance.wants_more());
-    CHECK(s.clearance.counts().looked_at == 2);
+    CHECK_FALSE(s.run.wants_more());
+    CHECK(s.run.counts().looked_at == 2);
 }
 
 TEST_CASE("of the selected only the first so many go") {
@@ -153,7 +153,7 @@ TEST_CASE("what this run has sent already and came back is not sent again; what 
     s.deliver("email", "attempts-exhausted", "another");
     s.tick();
     CHECK(s.port.bodies == std::vector<std::string>{"2"});
-    CHECK(s.clearance.counts().came_back == 1);
+    CHECK(s.run.counts().came_back == 1);
 }
 
 TEST_CASE("a message of which nobody knows the work queue stays, unless another queue is named") {
@@ -161,7 +161,7 @@ TEST_CASE("a message of which nobody knows the work queue stays, unless another 
     s.deliver("");
     s.tick();
     CHECK(s.port.bodies.empty());
-    CHECK(s.clearance.counts().without_home == 1);
+    CHECK(s.run.counts().without_destination == 1);
     ParkedRunOrder order = order_of(1);
     order.to = "other";
     Scene elsewhere(order);
@@ -183,15 +183,15 @@ TEST_CASE("what is refused or handed back is counted and never acked") {
     Scene s(order_of(3));
     s.deliver_many(3, "email");
     s.tick();
-    s.clearance.on_confirm(1, false, false);
-    s.clearance.on_returned("", "email");
-    s.clearance.on_confirm(3, true, true);
+    s.run.on_confirm(1, false, false);
+    s.run.on_returned("", "email");
+    s.run.on_confirm(3, true, true);
     s.tick();
     s.tick(Milliseconds{100});
     CHECK(s.port.acked.empty());
-    CHECK(s.clearance.counts().refused == 1);
-    CHECK(s.clearance.counts().unrouted == 2);
-    CHECK(s.clearance.settled());
+    CHECK(s.run.counts().refused == 1);
+    CHECK(s.run.counts().unrouted == 2);
+    CHECK(s.run.settled());
 }
 
 TEST_CASE("so many a second, and no burst after a time in which nothing could be sent") {
@@ -207,10 +207,10 @@ TEST_CASE("so many a second, and no burst after a time in which nothing could be
     CHECK(s.port.bodies.size() == 2);
     s.tick(Milliseconds{500});
     CHECK(s.port.bodies.size() == 7);
-    s.clearance.pause();
+    s.run.pause();
     s.tick(Milliseconds{5'000});
     CHECK(s.port.bodies.size() == 7);
-    s.clearance.resume();
+    s.run.resume();
     s.tick();
     CHECK(s.port.bodies.size() == 8);
 }
@@ -224,26 +224,26 @@ TEST_CASE("as many failures as are allowed change nothing; one more ends the run
     s.tick();
     s.reject_one_of_ours();
     s.reject_one_of_ours();
-    CHECK(s.clearance.waiting() == 9);
+    CHECK(s.run.waiting() == 9);
     s.reject_one_of_ours();
-    CHECK(s.clearance.ended() == End::failures);
-    CHECK(s.clearance.waiting() == 0);
-    CHECK_FALSE(s.clearance.settled());
-    s.clearance.on_confirm(1, false, true);
+    CHECK(s.run.ended() == End::failures);
+    CHECK(s.run.waiting() == 0);
+    CHECK_FALSE(s.run.settled());
+    s.run.on_confirm(1, false, true);
     s.tick();
-    CHECK(s.clearance.settled());
+    CHECK(s.run.settled());
     CHECK(s.port.acked == Tags{1});
-    CHECK(s.clearance.counts().selected == 1);
+    CHECK(s.run.counts().selected == 1);
 }
 
 TEST_CASE("what others reject is no failure of this run") {
     ParkedRunOrder order = order_of(1);
     order.stop_above = 0;
     Scene s(order);
-    s.clearance.on_rejected({});
-    CHECK(s.clearance.ended() == End::none);
+    s.run.on_rejected({});
+    CHECK(s.run.ended() == End::none);
     s.reject_one_of_ours();
-    CHECK(s.clearance.ended() == End::failures);
+    CHECK(s.run.ended() == End::failures);
 }
 
 TEST_CASE("a message that fails again and again on its way up the ladder is one failure") {
@@ -253,8 +253,8 @@ TEST_CASE("a message that fails again and again on its way up the ladder is one 
     const std::array again{core::Field{core::header::replays, replays},
                            core::Field{core::header::attempt, Value::of_long(1)}};
     s.reject_one_of_ours();
-    s.clearance.on_rejected({again.data(), again.size()});
-    CHECK(s.clearance.counts().failed == 1);
+    s.run.on_rejected({again.data(), again.size()});
+    CHECK(s.run.counts().failed == 1);
 }
 
 TEST_CASE("what belongs to a queue that is missing stays, and the others go") {
@@ -264,8 +264,8 @@ TEST_CASE("what belongs to a queue that is missing stays, and the others go") {
     s.deliver("gone");
     s.deliver("email");
     s.tick();
-    CHECK(s.clearance.counts().without_home == 1);
-    CHECK(s.clearance.counts().selected == 1);
+    CHECK(s.run.counts().without_destination == 1);
+    CHECK(s.run.counts().selected == 1);
 }
 
 TEST_CASE("refusals of the work queue count as failures") {
@@ -275,11 +275,11 @@ TEST_CASE("refusals of the work queue count as failures") {
     Scene s(order);
     s.deliver_many(10, "email");
     s.tick();
-    s.clearance.on_confirm(1, false, false);
-    CHECK(s.clearance.ended() == End::all);
+    s.run.on_confirm(1, false, false);
+    CHECK(s.run.ended() == End::all);
     s.tick(Milliseconds{1'000});
-    s.clearance.on_confirm(2, false, false);
-    CHECK(s.clearance.ended() == End::failures);
+    s.run.on_confirm(2, false, false);
+    CHECK(s.run.ended() == End::failures);
 }
 
 TEST_CASE("interrupted, it waits for what is in flight and sends nothing more") {
@@ -287,13 +287,13 @@ TEST_CASE("interrupted, it waits for what is in flight and sends nothing more") 
     s.deliver_many(2, "email");
     s.tick();
     s.deliver_many(2, "email");
-    s.clearance.stop(End::interrupted);
+    s.run.stop(End::interrupted);
     s.tick();
     CHECK(s.port.bodies.size() == 2);
-    CHECK_FALSE(s.clearance.settled());
-    s.clearance.on_confirm(2, true, true);
+    CHECK_FALSE(s.run.settled());
+    s.run.on_confirm(2, true, true);
     s.tick();
-    CHECK(s.clearance.settled());
+    CHECK(s.run.settled());
     CHECK(s.port.acked == Tags{1, 2});
 }
 
@@ -301,12 +301,12 @@ TEST_CASE("a closed publishing channel leaves what was in flight where it is") {
     Scene s(order_of(2));
     s.deliver_many(2, "email");
     s.tick();
-    s.clearance.on_confirm(1, false, true);
-    s.clearance.on_publishing_closed();
+    s.run.on_confirm(1, false, true);
+    s.run.on_publishing_closed();
     s.tick();
-    CHECK(s.clearance.settled());
-    CHECK(s.clearance.ended() == End::broker);
-    CHECK(s.clearance.counts().unknown == 1);
+    CHECK(s.run.settled());
+    CHECK(s.run.ended() == End::broker);
+    CHECK(s.run.counts().unknown == 1);
     CHECK(s.port.acked == Tags{1});
 }
 
@@ -315,9 +315,9 @@ TEST_CASE("with a full socket nothing is lost and the same message is tried agai
     s.port.result = relay::PublishResult::would_block;
     s.deliver("email");
     s.tick();
-    CHECK(s.clearance.paused());
+    CHECK(s.run.paused());
     s.port.result = relay::PublishResult::sent;
-    s.clearance.resume();
+    s.run.resume();
     s.tick();
     CHECK(s.port.bodies == std::vector<std::string>{"1"});
 }
@@ -327,8 +327,8 @@ TEST_CASE("headers that do not fit a frame are counted, and the message stays") 
     s.port.result = relay::PublishResult::header_too_large;
     s.deliver("email");
     s.tick();
-    CHECK(s.clearance.settled());
-    CHECK(s.clearance.counts().too_large == 1);
+    CHECK(s.run.settled());
+    CHECK(s.run.counts().too_large == 1);
     CHECK(s.port.acked.empty());
 }
 
@@ -339,10 +339,10 @@ TEST_CASE("it ends when the consumer holds all it may and none of that can go") 
     Scene s(order);
     s.deliver_many(2, "sms");
     s.tick();
-    CHECK(s.clearance.ended() == End::none);
+    CHECK(s.run.ended() == End::none);
     s.deliver("sms");
     s.tick();
-    CHECK(s.clearance.ended() == End::held);
+    CHECK(s.run.ended() == End::held);
 }
 
 TEST_CASE("a drop acks what is selected and publishes nothing") {
@@ -357,7 +357,7 @@ TEST_CASE("a drop acks what is selected and publishes nothing") {
     s.tick();
     CHECK(s.port.acked == Tags{1});
     CHECK(s.port.bodies.empty());
-    CHECK(s.clearance.settled());
+    CHECK(s.run.settled());
 }
 
-}  // namespace retryd::admin::clearance_test
+}  // namespace retryd::admin::parked_run_test

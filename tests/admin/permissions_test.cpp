@@ -72,13 +72,13 @@ TEST_CASE("permissions: another's exchange to park in is written to") {
 
 TEST_CASE("permissions: those that the regular expressions do not give are lacking") {
     const Needed list{{"configure", "retryd.errors"}, {"write", "amq.default"}, {"read", "email"}};
-    CHECK(lacking(list, {".*", ".*", ".*"}).empty());
-    CHECK(lacking(list, {"^retryd\\.", "^amq\\.", "mai"}).empty());
-    CHECK(lacking(list, {"", "", ""}) == list);
-    CHECK(lacking(list, {"^errors", ".*", ".*"}) == Needed{{"configure", "retryd.errors"}});
-    CHECK(lacking(list, {".*", "^retryd", ".*"}) == Needed{{"write", "amq.default"}});
-    CHECK(lacking(list, {".*", ".*", "^$"}) == Needed{{"read", "email"}});
-    CHECK(lacking(list, {"(?<!x)*(", "(", "("}).empty());
+    CHECK(missing_permissions(list, {".*", ".*", ".*"}).empty());
+    CHECK(missing_permissions(list, {"^retryd\\.", "^amq\\.", "mai"}).empty());
+    CHECK(missing_permissions(list, {"", "", ""}) == list);
+    CHECK(missing_permissions(list, {"^errors", ".*", ".*"}) == Needed{{"configure", "retryd.errors"}});
+    CHECK(missing_permissions(list, {".*", "^retryd", ".*"}) == Needed{{"write", "amq.default"}});
+    CHECK(missing_permissions(list, {".*", ".*", "^$"}) == Needed{{"read", "email"}});
+    CHECK(missing_permissions(list, {"(?<!x)*(", "(", "("}).empty());
 }
 
 }  // namespace retryd::admin::permissions_test
@@ -114,8 +114,9 @@ core::Policy met(core::Policy policy, const std::string& name) {
 std::vector<NeededPermission> lacking_for(const core::Policy& policy, const std::string& met_name,
                                           core::BrokerVersion version, bool declares) {
     const core::Policy now = met(policy, met_name);
-    return lacking(needed_permissions(now, core::desired_topology(now, core::features_of(version)), declares),
-                   daemon_permissions(policy, declares));
+    return missing_permissions(
+        needed_permissions(now, core::desired_topology(now, core::features_of(version)), declares),
+        daemon_permissions(policy, declares));
 }
 
 }  // namespace

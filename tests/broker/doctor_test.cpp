@@ -153,7 +153,7 @@ TEST_CASE("doctor: finds policies that would throw away or shorten what waits, a
     CHECK(result.says({"Problem: policy '" + rung + "' sets expires 86400000, message-ttl 1000, max-length 5",
                        "on queue '" + rung + "'"}));
     CHECK(result.says({"Problem: policy", "sets max-length 9, delivery-limit 3", "'" + s.parking_of(s.classic) + "'"}));
-    CHECK(result.says({"so that", "goes home before its delay is over"}));
+    CHECK(result.says({"so that", "returns to its work queue before its delay is over"}));
     if (s.has_quorum_ttl()) {
         s.follow_remedies(result.out);
         const CommandResult mended = s.doctor();

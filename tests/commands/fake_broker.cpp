@@ -28,14 +28,27 @@ FakeBroker::Outcome FakeBroker::carry_out(amqp::Declarer::Step step) {
     return answer == answers.end() ? Outcome{} : answer->second;
 }
 
-std::vector<core::BindingSpec> FakeBroker::bindings_from(const std::string& exchange) {
+std::vector<core::BindingSpec> FakeManagementApi::bindings_from(const std::string& exchange) {
     ask("bindings of " + exchange);
     return bindings[exchange];
 }
 
-void FakeBroker::ask(const std::string& question) {
-    asked.push_back(question);
-    if (!management_fault.empty()) throw http::Error(management_fault);
+admin::VhostPolicies FakeManagementApi::vhost_policies() {
+    ask("policies");
+    return policies.vhost_policies();
+}
+
+void FakeManagementApi::set_policy(const admin::BrokerPolicy& policy) {
+    ask("set policy " + policy.name);
+    policies.set(policy);
+    set_policies.push_back(policy.name);
+}
+
+void FakeManagementApi::ask(const std::string& question) {
+    if (asked_of_broker != nullptr) asked_of_broker->push_back(question);
+    if (!fault.empty()) throw http::Error(fault);
+    const auto found = faults.find(question);
+    if (found != faults.end()) throw http::Error(found->second);
 }
 
 }  // namespace retryd::commands

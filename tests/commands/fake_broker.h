@@ -1,42 +1,39 @@
-// A broker that does what the test says and writes down what it was asked.
+// A broker and its management API that answer what the test says and write down what they are asked.
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "admin/fake_policies.h"
 #include "commands/common/broker.h"
+#include "commands/common/management.h"
 
 namespace retryd::commands {
 
-class FakeBroker : public Broker {
+/// It applies policies as RabbitMQ does.
+class FakeManagementApi : public ManagementApi {
   public:
-    using Outcome = amqp::Declarer::Outcome;
-    using Result = amqp::Declarer::Result;
-
-    /// What is answered to a step, by the line that it writes; all others are done.
-    std::map<std::string, Outcome> answers;
-    std::vector<std::string> asked;
-    bool management = true;
-    std::string management_fault;
-    /// One after the other; the last one stays.
-    std::vector<std::vector<http::ListedQueue>> readings{{}};
-    std::vector<std::vector<http::ListedConsumer>> consumer_readings{{}};
+    test::FakePolicies policies;
+    /// One list after the other; the last one stays.
+    std::vector<std::vector<http::ListedQueue>> queue_lists{{}};
+    std::vector<std::vector<http::ListedConsumer>> consumer_lists{{}};
     std::map<std::string, std::vector<core::BindingSpec>> bindings;
+    std::optional<admin::Permissions> given_permissions{{".*", ".*", ".*"}};
+    std::optional<std::vector<std::string>> disabled_flags{std::vector<std::string>{}};
+    std::string fault;                                    // of every question
+    std::map<std::string, std::string> faults;            // of one question
+    std::vector<std::string>* asked_of_broker = nullptr;  // gets each question
+    std::vector<std::string> set_policies;                // those that were not refused
 
-    void miss(const std::string& step) { answers[step] = {Result::missing, 404, "is not there", {}}; }
-    void refuse(const std::string& step, int code, const std::string& text) {
-        answers[step] = {Result::refused, code, text, {}};
-    }
-    void count(const std::string& step, amqp::QueueCounts counts) { answers[step] = {Result::done, 0, "", counts}; }
-
-    BrokerIdentity identity() const override { return {"rabbit", 5672, false, "shop", {3, 13, 7}}; }
-    Outcome carry_out(amqp::Declarer::Step step) override;
-    void wait(core::Milliseconds time) override { asked.push_back("wait " + std::to_string(time.count()) + " ms"); }
-    bool has_management() const override { return management; }
-    std::vector<http::ListedQueue> queues() override { return next("queues", readings); }
-    std::vector<http::ListedConsumer> consumers() override { return next("consumers", consumer_readings); }
+    std::vector<http::ListedQueue> queues() override { return next("queues", queue_lists); }
+    std::vector<http::ListedConsumer> consumers() override { return next("consumers", consumer_lists); }
     std::vector<core::BindingSpec> bindings_from(const std::string& exchange) override;
+    admin::VhostPolicies vhost_policies() override;
+    void set_policy(const admin::BrokerPolicy& policy) override;
+    std::optional<admin::Permissions> permissions() override { return given_permissions; }
+    std::optional<std::vector<std::string>> disabled_feature_flags() override { return disabled_flags; }
 
   private:
     template <typename T>
@@ -47,6 +44,33 @@ class FakeBroker : public Broker {
         return first;
     }
     void ask(const std::string& question);
+};
+
+class FakeBroker : public Broker {
+  public:
+    using Outcome = amqp::Declarer::Outcome;
+    using Result = amqp::Declarer::Result;
+
+    FakeBroker() { api.asked_of_broker = &asked; }
+    FakeBroker(const FakeBroker&) = delete;
+    FakeBroker& operator=(const FakeBroker&) = delete;
+
+    /// What is answered to a step, by the line that it writes; all others are done.
+    std::map<std::string, Outcome> answers;
+    std::vector<std::string> asked;
+    bool has_management = true;
+    FakeManagementApi api;
+
+    void miss(const std::string& step) { answers[step] = {Result::missing, 404, "is not there", {}}; }
+    void refuse(const std::string& step, int code, const std::string& text) {
+        answers[step] = {Result::refused, code, text, {}};
+    }
+    void count(const std::string& step, amqp::QueueCounts counts) { answers[step] = {Result::done, 0, "", counts}; }
+
+    BrokerIdentity identity() const override { return {"rabbit", 5672, false, "shop", {3, 13, 7}}; }
+    Outcome carry_out(amqp::Declarer::Step step) override;
+    void wait(core::Milliseconds time) override { asked.push_back("wait " + std::to_string(time.count()) + " ms"); }
+    ManagementApi* management() override { return has_management ? &api : nullptr; }
 };
 
 }  // namespace retryd::commands

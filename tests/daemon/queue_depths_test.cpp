@@ -119,7 +119,7 @@ TEST_CASE("status: each work queue with its rungs and its parking queue, as far 
     sources.seen.messages = {{"retryd.errors", 1}, {"email.retry.5s", 12}, {"email.retry.9s", 3}};
     sources.state.version = {4, 3, 6};
     const telemetry::Status status = status_of(sources);
-    CHECK(status.errors == telemetry::Messages{1});
+    CHECK(status.errors.messages == telemetry::Messages{1});
     CHECK_FALSE(status.catch_all.messages.has_value());
     REQUIRE(status.queues.size() == 2);
     const telemetry::QueueStatus& email = status.queues[0];
@@ -128,11 +128,11 @@ TEST_CASE("status: each work queue with its rungs and its parking queue, as far 
     CHECK(email.rungs[0].messages == telemetry::Messages{12});
     CHECK(email.rungs[1].queue == "email.retry.9s");
     CHECK_FALSE(email.rungs[2].messages.has_value());
-    CHECK(email.parked.queue == "email.parked");
+    CHECK(email.parked->queue == "email.parked");
     const telemetry::QueueStatus& fax = status.queues[1];
     CHECK(fax.shared);
     CHECK(fax.rungs.empty());
-    CHECK(fax.retried == 1);
+    CHECK(fax.totals->retried == 1);
     REQUIRE(status.ladders.size() == 1);
     CHECK(status.ladders[0].name == "shared");
     CHECK(status.ladders[0].rungs.size() == 1);

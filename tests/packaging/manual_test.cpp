@@ -50,7 +50,7 @@ TEST_CASE("retryd(8) has every command, and each option of its help") {
         if (!command.name.empty()) {
             std::string own = part(manual, ".SS \"retryd " + command.name + "\"");
             if (own.empty()) own = part(manual, ".SS \"retryd " + command.name + ' ');
-            REQUIRE(own.find(command.meaning) != std::string::npos);
+            REQUIRE(own.find(command.description) != std::string::npos);
             where += own;
         }
         for (const std::string& option : options_in_help(command.name)) {

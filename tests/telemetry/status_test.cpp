@@ -21,11 +21,12 @@ TEST_CASE("status: unknown is null, times are milliseconds, and the shape is tha
     status.config_file = "/etc/retryd/retryd.yaml";
     status.broker = {"h:1, vhost '/'", "4.3.6", true, at(1'500), false, "", 2, ""};
     status.error_exchange = "retryd.errors";
-    status.error_queue = "retryd.errors";
+    status.errors = {"retryd.errors", std::nullopt};
     status.catch_all = {"retryd.parked", 4};
     status.ready = true;
-    QueueStatus email{"email", "standard", false, {{"email.retry.5s", core::Milliseconds{5'000}, 12}}, {}, 1, 2, 3};
-    email.parked = {"email.parked", std::nullopt};
+    QueueStatus email{"email", "standard", false, {{"email.retry.5s", core::Milliseconds{5'000}, 12}}, {}, {}};
+    email.parked = QueueDepth{"email.parked", std::nullopt};
+    email.totals = QueueTotals{1, 2, 3};
     status.queues = {email};
     status.ladders = {{"shared", {}}};
     status.parked_by_reason = {{"too-old", 2}};
@@ -54,6 +55,44 @@ TEST_CASE("status: queues that are not in it are told by their number, and only 
     CHECK(to_json(status).find("queues_left_out") == std::string::npos);
     status.queues_left_out = 3;
     CHECK(to_json(status).find("\"queues_left_out\":3") != std::string::npos);
+}
+
+TEST_CASE("status: what was written is read again, as far as the command shows it") {
+    Status status;
+    status.version = "0.1.0";
+    status.reason = "not connected";
+    status.in_flight = 37;
+    status.rates = {core::Milliseconds{20'000}, {900, 30}, {6}, {}};
+    status.queues.emplace_back().work_queue = "email";
+    status.queues.back().totals = QueueTotals{5, 1, 2};
+    status.faults = {{at(1), "broken"}};
+    const auto read = read_status(to_json(status));
+    REQUIRE(read.has_value());
+    CHECK_FALSE(read->ready);
+    CHECK(read->reason == "not connected");
+    CHECK(read->in_flight == 37);
+    CHECK(read->rates.interval == core::Milliseconds{20'000});
+    CHECK(read->rates.retried == std::vector<std::uint64_t>{900, 30});
+    CHECK(read->rates.parked == std::vector<std::uint64_t>{6});
+    REQUIRE(read->queues.size() == 1);
+    CHECK(read->queues[0].work_queue == "email");
+    CHECK(read->queues[0].totals == QueueTotals{5, 1, 2});
+    REQUIRE(read->faults.size() == 1);
+    CHECK(read->faults[0].text == "broken");
+}
+
+TEST_CASE("status: an odd answer is none, or one without what is odd") {
+    for (const char* odd : {"", "404", "[]", "<html>", "{\"status\": \"ok\"}"}) {
+        CAPTURE(odd);
+        CHECK_FALSE(read_status(odd).has_value());
+    }
+    const auto read =
+        read_status(R"({"version": 7, "ready": 1, "in_flight": "x", "queues": [3, {}], "faults": "x", "rates": 7})");
+    REQUIRE(read.has_value());
+    CHECK_FALSE(read->ready);
+    CHECK(read->in_flight == 0);
+    CHECK(read->rates.retried.empty());
+    CHECK(read->queues.size() == 2);
 }
 
 }  // namespace retryd::telemetry::status_json_test

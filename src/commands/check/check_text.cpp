@@ -32,8 +32,8 @@ std::string login(const config::Broker& broker, const config::Endpoint& endpoint
     return user + " of the certificate " + broker.tls.cert_file;
 }
 
-void print_brokers(const config::Broker& broker, const Heading& heading, std::ostream& out) {
-    out << heading(broker.endpoints.size() == 1 ? "Broker" : "Brokers, tried in turn") << '\n';
+void print_brokers(const config::Broker& broker, const Bold& bold, std::ostream& out) {
+    out << bold(broker.endpoints.size() == 1 ? "Broker" : "Brokers, tried in turn") << '\n';
     Rows rows;
     for (const config::Endpoint& endpoint : broker.endpoints) {
         std::vector<std::string> row{address(endpoint), "vhost " + endpoint.vhost, login(broker, endpoint)};
@@ -43,19 +43,19 @@ void print_brokers(const config::Broker& broker, const Heading& heading, std::os
     print_table(rows, "  ", out);
 }
 
-void print_management(const config::Management& management, const Heading& heading, std::ostream& out) {
-    out << '\n' << heading("Management API") << '\n';
+void print_management(const config::Management& management, const Bold& bold, std::ostream& out) {
+    out << '\n' << bold("Management API") << '\n';
     print_table({{management.url, "user " + management.username}}, "  ", out);
 }
 
-void print_http(const config::Http& http, const Heading& heading, std::ostream& out) {
-    out << '\n' << heading("Metrics, health, status page") << '\n';
+void print_http(const config::Http& http, const Bold& bold, std::ostream& out) {
+    out << '\n' << bold("Metrics, health, status page") << '\n';
     print_table({{"http://" + config::to_string(http)}}, "  ", out);
 }
 
-void print_errors(const config::Settings& settings, const Heading& heading, std::ostream& out) {
+void print_errors(const config::Settings& settings, const Bold& bold, std::ostream& out) {
     const core::Policy& policy = settings.policy;
-    out << '\n' << heading("Failures arrive through") << '\n';
+    out << '\n' << bold("Failures arrive through") << '\n';
     Rows rows{{"exchange", policy.error_exchange, "fanout"}};
     for (const core::ErrorBinding& binding : policy.error_bindings) {
         rows.push_back(
@@ -133,11 +133,11 @@ void add_step(Rows& rows, const ScheduleStep& step) {
         rows.push_back({"", "", step.lanes[lane].queue});
 }
 
-void print_entry(const core::Entry& entry, const std::string& heading, std::ostream& out) {
+void print_entry(const core::Entry& entry, const std::string& bold, std::ostream& out) {
     const core::Ladder& ladder = entry.ladder;
     const std::size_t retries = ladder.steps.size();
     const bool shared = ladder.return_path == core::ReturnPath::headers;
-    out << "\n  " << heading << "  ladder " << ladder.name << ": " << counted(retries, "retry", "retries") << " on "
+    out << "\n  " << bold << "  ladder " << ladder.name << ": " << counted(retries, "retry", "retries") << " on "
         << (shared ? "shared " : "") << core::to_string(ladder.queue_type) << " queues, "
         << range(least_wait(ladder), total_wait(ladder)) << " of waiting in all\n";
     for (const std::string& line : remarks(entry))
@@ -149,32 +149,32 @@ void print_entry(const core::Entry& entry, const std::string& heading, std::ostr
     print_table(rows, "    ", out);
 }
 
-void print_entries(const std::vector<core::Entry>& entries, const Heading& heading, std::ostream& out) {
+void print_entries(const std::vector<core::Entry>& entries, const Bold& bold, std::ostream& out) {
     const bool differs = std::any_of(entries.begin(), entries.end(),
                                      [](const core::Entry& entry) { return entry.on != core::OnDeath{}; });
     out << '\n'
-        << heading("Work queues, the first entry that matches wins") << '\n'
+        << bold("Work queues, the first entry that matches wins") << '\n'
         << "  What was rejected, or reached its delivery limit, is retried; what expired, or was too much for its "
            "queue,\n"
         << "  is parked at once" << (differs ? ", unless the entry says otherwise" : "") << ".\n";
     for (const core::Entry& entry : entries)
-        print_entry(entry, heading(entry.match), out);
+        print_entry(entry, bold(entry.match), out);
 }
 
-void print_everything_else(const core::Policy& policy, const Heading& heading, std::ostream& out) {
+void print_everything_else(const core::Policy& policy, const Bold& bold, std::ostream& out) {
     const bool all_match = std::any_of(policy.entries.begin(), policy.entries.end(), [](const core::Entry& entry) {
         return entry.match.find_first_not_of('*') == std::string::npos;
     });
-    out << '\n' << heading("Everything else") << '\n';
+    out << '\n' << bold("Everything else") << '\n';
     out << "  "
         << (all_match ? "Messages without a readable death are"
                       : "Messages of other queues, and those without a readable death, are")
         << " parked in " << policy.catch_all << ".\n";
 }
 
-void print_queue_count(const config::Settings& settings, const Heading& heading, std::ostream& out) {
+void print_queue_count(const config::Settings& settings, const Bold& bold, std::ostream& out) {
     const QueueCount count = count_queues(settings.policy);
-    out << '\n' << heading("Queues on the broker") << '\n';
+    out << '\n' << bold("Queues on the broker") << '\n';
     if (!settings.declare) out << "  retryd declares none of them (declare: false); they have to be there.\n";
     Rows rows{{std::to_string(count.fixed), "in any case"}};
     for (const QueueCount::PerMatch& one : count.per_match)
@@ -186,16 +186,16 @@ void print_queue_count(const config::Settings& settings, const Heading& heading,
 }  // namespace
 
 void print_check(const config::Settings& settings, const std::string& file, bool colour, std::ostream& out) {
-    const Heading heading{colour};
+    const Bold bold{colour};
     const core::Policy& policy = settings.policy;
     out << file << " is fine: " << counted(policy.entries.size(), "queue entry", "queue entries") << ".\n\n";
-    print_brokers(settings.broker, heading, out);
-    if (settings.management) print_management(*settings.management, heading, out);
-    if (settings.http) print_http(*settings.http, heading, out);
-    print_errors(settings, heading, out);
-    print_entries(policy.entries, heading, out);
-    print_everything_else(policy, heading, out);
-    print_queue_count(settings, heading, out);
+    print_brokers(settings.broker, bold, out);
+    if (settings.management) print_management(*settings.management, bold, out);
+    if (settings.http) print_http(*settings.http, bold, out);
+    print_errors(settings, bold, out);
+    print_entries(policy.entries, bold, out);
+    print_everything_else(policy, bold, out);
+    print_queue_count(settings, bold, out);
 }
 
 }  // namespace retryd::commands

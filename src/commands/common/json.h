@@ -4,6 +4,9 @@
 #include <iosfwd>
 #include <nlohmann/json.hpp>
 #include <string>
+#include <string_view>
+
+#include "commands/common/broker.h"
 
 namespace retryd::commands {
 
@@ -11,6 +14,11 @@ namespace retryd::commands {
 using Json = nlohmann::ordered_json;
 
 Json text_or_null(const std::string& text);
+
+/// `not compared` → `not_compared`
+std::string json_key(std::string_view text);
+
+Json json_of(const BrokerIdentity& broker);
 
 /// Set out over several lines, or all of it on one. What is no UTF-8 is replaced: names on a broker may hold anything.
 void print_json(const Json& json, std::ostream& out, bool one_line = false);

@@ -1,4 +1,4 @@
-// What `attach` asks of a broker: the policies of a vhost, through the management API.
+// What the commands ask of RabbitMQ's management API: what AMQP cannot tell, and the policies that it cannot set.
 #pragma once
 
 #include <memory>
@@ -6,44 +6,34 @@
 #include <string>
 #include <vector>
 
-#include "admin/governance.h"
+#include "admin/effective_policy.h"
 #include "admin/permissions.h"
 #include "config/settings.h"
+#include "core/topology.h"
 #include "http/client.h"
+#include "http/management.h"
 
 namespace retryd::commands {
 
-/// Every call throws http::Error.
-class PolicyBoard {
+/// Of one vhost. Every call asks anew and throws http::Error.
+class ManagementApi {
   public:
-    virtual ~PolicyBoard() = default;
+    virtual ~ManagementApi() = default;
 
-    virtual admin::VhostPolicies governance() = 0;
-    virtual void set(const admin::BrokerPolicy& policy) = 0;
+    virtual std::vector<http::ListedQueue> queues() = 0;
+    virtual std::vector<http::ListedConsumer> consumers() = 0;
     /// The queues bound to that exchange; none where it does not exist.
     virtual std::vector<core::BindingSpec> bindings_from(const std::string& exchange) = 0;
-};
 
-/// Of the first broker's vhost; `settings` must have a management API.
-std::unique_ptr<PolicyBoard> policy_board(const config::Settings& settings);
+    virtual admin::VhostPolicies vhost_policies() = 0;
+    virtual void set_policy(const admin::BrokerPolicy& policy) = 0;
 
-/// The vhost that is meant.
-std::string vhost_of(const config::Settings& settings);
-
-// What `doctor` asks the management API beyond what `plan` does.
-
-/// Every call throws http::Error.
-class Records {
-  public:
-    virtual ~Records() = default;
-
-    virtual admin::VhostPolicies governance() = 0;
-    /// Of the user that works on the queues; nothing where the user that asks may not know.
+    /// Of retryd's user; nothing where the user of the management API may not know.
     virtual std::optional<admin::Permissions> permissions() = 0;
     virtual std::optional<std::vector<std::string>> disabled_feature_flags() = 0;
 };
 
-/// Null where no management API is configured. Of the vhost that is named.
-std::unique_ptr<Records> records_of(const config::Settings& settings, const std::string& vhost);
+/// Null where none is configured.
+std::unique_ptr<ManagementApi> management_api(const config::Settings& settings, const std::string& vhost);
 
 }  // namespace retryd::commands

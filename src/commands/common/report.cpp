@@ -6,7 +6,10 @@
 #include "amqp/refusal.h"
 #include "commands/check/check_json.h"
 #include "commands/common/json.h"
+#include "commands/common/table.h"
+#include "commands/common/terminal.h"
 #include "commands/common/text.h"
+#include "config/addresses.h"
 #include "config/load.h"
 
 namespace retryd::commands {
@@ -29,6 +32,11 @@ int Report::fail(const std::string& text, int code) const {
     if (options_.json) print_failure_json(text, false, out_);
     err_ << "retryd: " << safe_lines(text) << '\n';
     return code;
+}
+
+void print_broker_line(const BrokerIdentity& broker, bool colour, std::ostream& out) {
+    out << Bold{colour}("RabbitMQ " + core::to_string(broker.version));
+    print_line("at " + config::host_and_port(broker.host, broker.port) + ", vhost " + broker.vhost, " ", out);
 }
 
 void print_failure_json(const std::string& error, bool one_line, std::ostream& out) {

@@ -6,12 +6,12 @@
 #include <iosfwd>
 #include <string>
 
+#include "commands/common/broker.h"
 #include "config/settings.h"
 
 namespace retryd::commands {
 
-// What a command's exit code tells a script (sysexits.h where there is a number for it).
-
+/// What a command's exit code tells a script (sysexits.h where there is a number for it).
 namespace exit_code {
 
 inline constexpr int fine = 0;
@@ -51,6 +51,9 @@ class Report {
     std::ostream& out_;
     std::ostream& err_;
 };
+
+/// `RabbitMQ 4.3.6 at rabbit:5672, vhost shop`
+void print_broker_line(const BrokerIdentity& broker, bool colour, std::ostream& out);
 
 /// Where there is no report: `"ok": false` and the reason. On one line where `one_line`.
 void print_failure_json(const std::string& error, bool one_line, std::ostream& out);

@@ -1,6 +1,7 @@
-// 1 queue, 2 queues.
+// Texts for people: counts, times and ages, and what strangers wrote, made safe for a terminal.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -9,21 +10,10 @@
 
 namespace retryd::commands {
 
+/// `1 queue`, `2 queues`.
 inline std::string counted(std::size_t number, const std::string& singular, const std::string& plural) {
     return std::to_string(number) + " " + (number == 1 ? singular : plural);
 }
-
-// Headings, set off where there is colour.
-
-class Heading {
-  public:
-    explicit Heading(bool colour) : on_(colour ? "\x1b[1m" : ""), off_(colour ? "\x1b[0m" : "") {}
-    std::string operator()(const std::string& text) const { return on_ + text + off_; }
-
-  private:
-    std::string on_;
-    std::string off_;
-};
 
 // Texts of strangers on a terminal: nothing in them may move its cursor, change its colours or hide a part.
 

@@ -1,32 +1,31 @@
 #include "commands/parked/browser.h"
 
 #include <algorithm>
+#include <csignal>
 #include <ostream>
 
 #include "admin/replay.h"
 #include "amqp/error.h"
+#include "amqp/queue_reader.h"
 #include "commands/common/json.h"
+#include "commands/common/table.h"
+#include "commands/common/terminal.h"
 #include "commands/common/text.h"
+#include "commands/parked/browse_queue.h"
+#include "commands/parked/parked_queues.h"
 #include "commands/parked/value_view.h"
 
 namespace retryd::commands {
 
-namespace {
-
-/// A forged reason may be as long as a header.
-constexpr std::size_t longest_reason = 60;
-
-std::string age_or_unknown(const std::optional<std::uint64_t>& seconds, core::WallTime now) {
-    return seconds ? age(*seconds, now) : "(unknown)";
+admin::Selection selection_of(const ParkedOptions& options, core::WallTime now) {
+    admin::Selection selection{options.queue, options.reason, {}, {}, options.headers};
+    if (options.older_than) selection.parked_before = now - *options.older_than;
+    if (options.newer_than) selection.parked_after = now - *options.newer_than;
+    return selection;
 }
-
-Json time_or_null(const std::optional<std::uint64_t>& seconds) {
-    return seconds ? Json(utc(*seconds)) : Json();
-}
-
-}  // namespace
 
 void ParkedGroups::add(const admin::Parked& parked, const core::Message& message) {
+    constexpr std::size_t longest_reason = 60;  // a forged one may be as long as a header
     ++messages_;
     ParkedGroup& group = groups_[{std::string{parked.queue}, shortened(parked.reason, longest_reason)}];
     ++group.messages;
@@ -37,6 +36,133 @@ void ParkedGroups::add(const admin::Parked& parked, const core::Message& message
     group.newest = std::max(group.newest.value_or(*parked.at), *parked.at);
 }
 
+std::size_t ParkedOverview::selected() const {
+    std::size_t sum = 0;
+    for (const ParkingQueueOverview& queue : queues)
+        sum += queue.selected.messages();
+    return sum;
+}
+
+bool ParkedOverview::complete() const {
+    return fault.empty() && !interrupted &&
+           std::all_of(queues.begin(), queues.end(), [](const auto& queue) { return queue.fault.empty(); });
+}
+
+namespace {
+
+/// What was asked for by name has to be there.
+std::string not_there(const std::string& queue) {
+    return "queue '" + queue + "' does not exist; retryd parked list shows what is parked, and where";
+}
+
+std::string held_by_others(const std::string& queue, std::size_t consumers) {
+    return "'" + queue + "': no message is ready there, but " + counted(consumers, "consumer takes", "consumers take") +
+           " from it. A replay or a look that is under way holds all that is parked; look again when it has ended";
+}
+
+std::string too_many(const ParkingQueueOverview& queue) {
+    return "only the oldest " + std::to_string(queue.looked_at) + " of " + std::to_string(queue.messages) +
+           " messages were looked at: a consumer cannot hold more than 65,535. Replay or drop some of those, and look "
+           "again for the rest";
+}
+
+std::string taken_by_others(const ParkingQueueOverview& queue) {
+    return "only " + std::to_string(queue.looked_at) + " of " + std::to_string(queue.messages) +
+           " messages came: somebody else takes messages from the queue at the same time. Look again when that has "
+           "ended";
+}
+
+std::string unreadable_ones(std::size_t number) {
+    return counted(number, "message has", "messages have") +
+           " headers that cannot be read: they nest too deep. retryd never selects them and leaves them where they "
+           "are; take them out with another client";
+}
+
+}  // namespace
+
+ParkedBrowser::ParkedBrowser(const config::Settings& settings, const ParkedOptions& options, core::WallTime now)
+    : settings_(settings),
+      options_(options),
+      broker_(connect(settings, "retryd parked")),
+      selection_(selection_of(options, now)),
+      now_(now) {}
+
+ParkedOverview ParkedBrowser::browse(const Visit& visit) {
+    ParkedOverview overview;
+    ParkingQueues queues;
+    if (options_.from.empty()) {
+        queues = parking_queues(*broker_, settings_.policy, options_.queue);
+    } else {
+        queues.names = {options_.from};
+    }
+    overview.notes = std::move(queues.notes);
+    bool enough = false;
+    for (const std::string& name : queues.names) {
+        overview.interrupted = overview.interrupted || signals_.pending();
+        if (!enough && !overview.interrupted) browse_parking_queue(name, overview, visit, enough);
+    }
+    if (overview.queues.empty() && !options_.from.empty()) overview.fault = not_there(options_.from);
+    return overview;
+}
+
+void ParkedBrowser::browse_parking_queue(const std::string& name, ParkedOverview& overview, const Visit& visit,
+                                         bool& enough) {
+    const BrowsePermission permission = may_browse(*broker_, vhost_policies(), name, options_.despite_delivery_limit);
+    if (!permission.exists) return;
+    if (permission.messages == 0 && permission.consumers > 0)
+        overview.notes.push_back(held_by_others(name, permission.consumers));
+    ParkingQueueOverview& queue =
+        overview.queues.emplace_back(ParkingQueueOverview{name, permission.messages, 0, {}, permission.why_not});
+    if (!permission.allowed) return;
+    std::size_t unreadable = 0;
+    const auto visit_delivery = [&](const core::Delivery* delivery) {
+        if (delivery == nullptr) {
+            ++unreadable;
+            return true;
+        }
+        const core::Table headers = delivery->message.properties.header_table();
+        const admin::Parked parked = admin::read_parked(headers, settings_.policy.error_queue);
+        if (!admin::selects(selection_, parked, headers)) return true;
+        queue.selected.add(parked, delivery->message);
+        enough = !visit(name, *delivery, parked);
+        return !enough;
+    };
+    BrowseResult result;
+    try {
+        result = browse_queue(settings_, *broker_, name, permission.messages, signals_, visit_delivery);
+    } catch (const amqp::Error& error) {
+        result.ended = error.what();  // the other queues may do; where the broker is gone, the next question tells
+    }
+    queue.looked_at = result.messages;
+    overview.interrupted = overview.interrupted || result.interrupted;
+    if (!result.ended.empty()) {
+        queue.fault = "not all of '" + name + "' was looked at: " + result.ended;
+    } else if (!enough && !result.interrupted && queue.messages > queue.looked_at) {
+        queue.fault = queue.looked_at == amqp::QueueReader::most_held ? too_many(queue) : taken_by_others(queue);
+    } else if (unreadable > 0) {
+        queue.fault = unreadable_ones(unreadable);
+    }
+}
+
+/// Asked for once. Null without a management API that answers.
+const admin::VhostPolicies* ParkedBrowser::vhost_policies() {
+    if (!asked_for_policies_ && broker_->management() != nullptr) {
+        try {
+            vhost_policies_ = broker_->management()->vhost_policies();
+        } catch (const http::Error&) {
+            // the arguments of a queue tell enough, most of the time
+        }
+    }
+    asked_for_policies_ = true;
+    return vhost_policies_ ? &*vhost_policies_ : nullptr;
+}
+
+namespace {
+
+std::string age_or_unknown(const std::optional<std::uint64_t>& seconds, core::WallTime now) {
+    return seconds ? age(*seconds, now) : "(unknown)";
+}
+
 Rows rows_of(const ParkedGroups& groups, core::WallTime now) {
     Rows rows{{"work queue", "reason", "messages", "oldest", "newest", "replayed before"}};
     for (const auto& [key, group] : groups.all()) {
@@ -45,6 +171,17 @@ Rows rows_of(const ParkedGroups& groups, core::WallTime now) {
                         std::to_string(group.replayed)});
     }
     return rows;
+}
+
+std::string count_line(const ParkingQueueOverview& queue) {
+    const std::size_t selected = queue.selected.messages();
+    std::string line = counted(queue.messages, "message", "messages");
+    if (selected != queue.looked_at) line += ", " + std::to_string(selected) + " selected";
+    return line;
+}
+
+Json time_or_null(const std::optional<std::uint64_t>& seconds) {
+    return seconds ? Json(utc(*seconds)) : Json();
 }
 
 Json json_of(const ParkedGroups& groups) {
@@ -63,158 +200,27 @@ Json json_of(const ParkedGroups& groups) {
     return list;
 }
 
-namespace {
-
-/// Not one of theirs: what was asked for by name has to be there.
-std::string not_there(const std::string& queue) {
-    return "queue '" + queue + "' does not exist; retryd parked list shows what is parked, and where";
-}
-
-std::string too_many(const OverviewedQueue& queue) {
-    return "only the oldest " + std::to_string(queue.looked_at) + " of " + std::to_string(queue.messages) +
-           " messages were looked at: a consumer cannot hold more than 65,535. Replay or drop some of those, and look "
-           "again for the rest";
-}
-
-std::string taken_by_others(const OverviewedQueue& queue) {
-    return "only " + std::to_string(queue.looked_at) + " of " + std::to_string(queue.messages) +
-           " messages came: somebody else takes messages from the queue at the same time. Look again when that has "
-           "ended";
-}
-
-std::string unreadable_ones(std::size_t number) {
-    return counted(number, "message has", "messages have") +
-           " headers that cannot be read: they nest too deep. Such are never selected, and stay where they are; "
-           "another "
-           "client has to take them out";
-}
-
-std::string held_by_others(const std::string& queue, std::size_t consumers) {
-    return "'" + queue + "': no message is ready there, but " + counted(consumers, "consumer takes", "consumers take") +
-           " from it. A replay or a look that is under way holds all that is parked; look again when it has ended";
-}
-
-std::string count_line(const OverviewedQueue& queue) {
-    const std::size_t selected = queue.selected.messages();
-    std::string line = counted(queue.messages, "message", "messages");
-    if (selected != queue.looked_at) line += ", " + std::to_string(selected) + " selected";
-    return line;
-}
-
 }  // namespace
 
-admin::Selection selection_of(const ParkedOptions& options, core::WallTime now) {
-    admin::Selection selection{options.queue, options.reason, {}, {}, options.headers};
-    if (options.older_than) selection.parked_before = now - *options.older_than;
-    if (options.newer_than) selection.parked_after = now - *options.newer_than;
-    return selection;
-}
-
-std::size_t ParkedOverview::selected() const {
-    std::size_t sum = 0;
-    for (const OverviewedQueue& queue : queues)
-        sum += queue.selected.messages();
-    return sum;
-}
-
-bool ParkedOverview::complete() const {
-    return fault.empty() && !interrupted &&
-           std::all_of(queues.begin(), queues.end(), [](const OverviewedQueue& queue) { return queue.fault.empty(); });
-}
-
-ParkedBrowser::ParkedBrowser(const config::Settings& settings, const ParkedOptions& options, core::WallTime now)
-    : settings_(settings),
-      options_(options),
-      broker_(connect(settings, "retryd parked")),
-      records_(records_of(settings, broker_->identity().vhost)),
-      selection_(selection_of(options, now)),
-      now_(now) {}
-
-ParkedOverview ParkedBrowser::survey(const Seen& seen) {
-    ParkedOverview survey;
-    ParkingQueues queues;
-    if (options_.from.empty()) {
-        queues = parking_queues(*broker_, settings_.policy, options_.queue);
-    } else {
-        queues.names = {options_.from};
-    }
-    survey.notes = std::move(queues.notes);
-    bool enough = false;
-    for (const std::string& name : queues.names) {
-        survey.interrupted = survey.interrupted || interrupts_.seen();
-        if (!enough && !survey.interrupted) look_at(name, survey, seen, enough);
-    }
-    if (survey.queues.empty() && !options_.from.empty()) survey.fault = not_there(options_.from);
-    return survey;
-}
-
-/// Asked for once. Null without a management API that answers.
-const admin::VhostPolicies* ParkedBrowser::governance() {
-    if (asked_ || !records_) return governance_ ? &*governance_ : nullptr;
-    asked_ = true;
-    try {
-        governance_ = records_->governance();
-    } catch (const http::Error&) {
-        return nullptr;  // the arguments of a queue tell enough, most of the time
-    }
-    return &*governance_;
-}
-
-void ParkedBrowser::look_at(const std::string& name, ParkedOverview& survey, const Seen& seen, bool& enough) {
-    const MayLook look = may_look(*broker_, governance(), name, options_.despite_delivery_limit);
-    if (!look.exists) return;
-    if (look.messages == 0 && look.consumers > 0) survey.notes.push_back(held_by_others(name, look.consumers));
-    OverviewedQueue& queue = survey.queues.emplace_back(OverviewedQueue{name, look.messages, 0, {}, look.why_not});
-    if (!look.allowed) return;
-    std::size_t unreadable = 0;
-    const auto visit = [&](const core::Delivery* delivery) {
-        if (delivery == nullptr) {
-            ++unreadable;
-            return true;
-        }
-        const core::Table headers = delivery->message.properties.header_table();
-        const admin::Parked parked = admin::read_parked(headers, settings_.policy.error_queue);
-        if (!admin::selects(selection_, parked, headers)) return true;
-        queue.selected.add(parked, delivery->message);
-        enough = !seen(name, *delivery, parked);
-        return !enough;
-    };
-    Browsed looked;
-    try {
-        looked = browse(settings_, *broker_, name, look.messages, interrupts_, visit);
-    } catch (const amqp::Error& error) {
-        looked.ended = error.what();  // the other queues may do; where the broker is gone, the next question tells
-    }
-    queue.looked_at = looked.messages;
-    survey.interrupted = survey.interrupted || looked.interrupted;
-    if (!looked.ended.empty()) {
-        queue.fault = "not all of '" + name + "' was looked at: " + looked.ended;
-    } else if (!enough && !looked.interrupted && queue.messages > queue.looked_at) {
-        queue.fault = queue.looked_at == amqp::QueueReader::most_held ? too_many(queue) : taken_by_others(queue);
-    } else if (unreadable > 0) {
-        queue.fault = unreadable_ones(unreadable);
-    }
-}
-
-void print_overview(const ParkedOverview& survey, const ParkedBrowser& browser, bool colour, std::ostream& out) {
-    const Heading heading{colour};
+void print_overview(const ParkedOverview& overview, core::WallTime now, bool colour, std::ostream& out) {
+    const Bold bold{colour};
     bool any = false;
-    for (const OverviewedQueue& queue : survey.queues) {
+    for (const ParkingQueueOverview& queue : overview.queues) {
         if (queue.messages == 0 && queue.fault.empty()) continue;
-        out << (any ? "\n" : "") << heading(safe_line(queue.name)) << ": " << count_line(queue) << '\n';
+        out << (any ? "\n" : "") << bold(safe_line(queue.name)) << ": " << count_line(queue) << '\n';
         any = true;
-        if (queue.selected.messages() > 0) print_table(rows_of(queue.selected, browser.now()), "  ", out);
+        if (queue.selected.messages() > 0) print_table(rows_of(queue.selected, now), "  ", out);
         if (!queue.fault.empty()) out << "  " << safe_line(queue.fault) << '\n';
     }
-    if (!any) out << "Nothing is parked" << (survey.notes.empty() ? "" : " where it could be seen") << ".\n";
-    if (survey.interrupted) out << "\nInterrupted: not everything was looked at.\n";
-    for (const std::string& note : survey.notes)
+    if (!any) out << "Nothing is parked" << (overview.notes.empty() ? "" : " where it could be seen") << ".\n";
+    if (overview.interrupted) out << "\nInterrupted: not everything was looked at.\n";
+    for (const std::string& note : overview.notes)
         out << "\nNot seen: " << safe_line(note) << ".\n";
 }
 
-Json json_of(const ParkedOverview& survey) {
+Json json_of(const ParkedOverview& overview) {
     Json list = Json::array();
-    for (const OverviewedQueue& queue : survey.queues) {
+    for (const ParkingQueueOverview& queue : overview.queues) {
         list.push_back({{"queue", queue.name},
                         {"messages", queue.messages},
                         {"looked_at", queue.looked_at},

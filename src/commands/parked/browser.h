@@ -1,4 +1,5 @@
-// What is parked, added up: by work queue and reason, with the oldest and the newest.
+// What is parked, seen without taking anything out: which parking queues there are, which of their messages are meant,
+// how many by work queue and reason, and what could not be seen. Every `parked` command begins with it.
 #pragma once
 
 #include <cstddef>
@@ -10,24 +11,35 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
+#include "admin/effective_policy.h"
 #include "admin/parked.h"
 #include "commands/common/broker.h"
-#include "commands/common/interrupts.h"
-#include "commands/common/management.h"
 #include "commands/common/report.h"
-#include "commands/common/table.h"
-#include "commands/parked/browse.h"
-#include "commands/parked/parked_queues.h"
 #include "config/settings.h"
 #include "core/message.h"
 #include "core/time.h"
+#include "system/signals.h"
 
 namespace retryd::commands {
 
+/// What all `parked` commands are told.
+struct ParkedOptions {
+    ReportOptions report;
+    std::string from;  // a parking queue; empty: those of the configuration
+    std::string queue;
+    std::string reason;
+    std::optional<core::Milliseconds> older_than;
+    std::optional<core::Milliseconds> newer_than;
+    std::vector<admin::HeaderMatch> headers;
+    bool despite_delivery_limit = false;
+};
+
+admin::Selection selection_of(const ParkedOptions& options, core::WallTime now);
+
+/// Messages of one work queue that are parked for one reason.
 struct ParkedGroup {
     std::size_t messages = 0;
     std::size_t replayed = 0;             // of these were sent back before, and failed again
@@ -49,27 +61,7 @@ class ParkedGroups {
     std::size_t messages_ = 0;
 };
 
-/// A line of headings and one for each group, safe for a terminal.
-Rows rows_of(const ParkedGroups& groups, core::WallTime now);
-nlohmann::ordered_json json_of(const ParkedGroups& groups);
-
-// The first look of every `parked` command: which queues, what of them is meant, what could not be seen.
-
-/// What all four commands are told.
-struct ParkedOptions {
-    ReportOptions report;
-    std::string from;  // a parking queue; empty: those of the configuration
-    std::string queue;
-    std::string reason;
-    std::optional<core::Milliseconds> older_than;
-    std::optional<core::Milliseconds> newer_than;
-    std::vector<admin::HeaderMatch> headers;
-    bool despite_delivery_limit = false;
-};
-
-admin::Selection selection_of(const ParkedOptions& options, core::WallTime now);
-
-struct OverviewedQueue {
+struct ParkingQueueOverview {
     std::string name;
     std::size_t messages = 0;   // that lay there
     std::size_t looked_at = 0;  // fewer where more lie there than can be held at once, or somebody was faster
@@ -78,46 +70,48 @@ struct OverviewedQueue {
 };
 
 struct ParkedOverview {
-    std::vector<OverviewedQueue> queues;  // those that are there
-    std::vector<std::string> notes;
-    std::string fault;  // why there is nothing to look at at all
+    std::vector<ParkingQueueOverview> queues;  // those that are there
+    std::vector<std::string> notes;            // what could not be seen
+    std::string fault;                         // why there is nothing to look at at all
     bool interrupted = false;
 
     std::size_t selected() const;
     bool complete() const;
 };
 
-/// One connection to a broker, and what a command looks at it for. Keeps references to its arguments.
+/// Connects to a broker and looks at the parking queues there. Keeps references to its arguments. From construction on
+/// SIGINT and SIGTERM do not end the process.
 class ParkedBrowser {
   public:
+    /// Throws amqp::Error.
     ParkedBrowser(const config::Settings& settings, const ParkedOptions& options, core::WallTime now);
 
     /// With each selected message; false: it has seen enough.
-    using Seen = std::function<bool(const std::string& from, const core::Delivery&, const admin::Parked&)>;
-    ParkedOverview survey(const Seen& seen);
+    using Visit = std::function<bool(const std::string& from, const core::Delivery&, const admin::Parked&)>;
+    /// Throws amqp::Error.
+    ParkedOverview browse(const Visit& visit);
 
     Broker& broker() { return *broker_; }
-    const Interrupts& interrupts() const { return interrupts_; }
+    const system::Signals& signals() const { return signals_; }
     const admin::Selection& selection() const { return selection_; }
     core::WallTime now() const { return now_; }
 
   private:
-    void look_at(const std::string& name, ParkedOverview& survey, const Seen& seen, bool& enough);
-    const admin::VhostPolicies* governance();
+    void browse_parking_queue(const std::string& name, ParkedOverview& overview, const Visit& visit, bool& enough);
+    const admin::VhostPolicies* vhost_policies();
 
     const config::Settings& settings_;
     const ParkedOptions& options_;
-    Interrupts interrupts_;
+    const system::Signals signals_{SIGINT, SIGTERM};
     std::unique_ptr<Broker> broker_;
-    std::unique_ptr<Records> records_;
-    std::optional<admin::VhostPolicies> governance_;
-    bool asked_ = false;
+    std::optional<admin::VhostPolicies> vhost_policies_;
+    bool asked_for_policies_ = false;
     admin::Selection selection_;
     core::WallTime now_;
 };
 
-/// Of each queue its groups, then what could not be seen.
-void print_overview(const ParkedOverview& survey, const ParkedBrowser& browser, bool colour, std::ostream& out);
-nlohmann::ordered_json json_of(const ParkedOverview& survey);
+/// Of each queue its groups, then what could not be seen. `now`: what ages are counted to.
+void print_overview(const ParkedOverview& overview, core::WallTime now, bool colour, std::ostream& out);
+nlohmann::ordered_json json_of(const ParkedOverview& overview);
 
 }  // namespace retryd::commands

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <optional>
 
-#include "commands/parked/list.h"
 #include "core/duration.h"
 
 namespace retryd::commands {
@@ -62,7 +61,7 @@ std::vector<admin::HeaderMatch> matches_of(const std::vector<std::string>& texts
 }  // namespace
 
 void ParkedCommands::add_to(CLI::App& app) {
-    parked_ = app.add_subcommand("parked", "See what is parked, send it back or drop it");
+    parked_ = app.add_subcommand("parked", "List parked messages, send them back or drop them");
     parked_->require_subcommand(1);
     add_list(*parked_);
     add_show(*parked_);
@@ -87,11 +86,11 @@ void ParkedCommands::add_selectors(CLI::App& command) {
         ->allow_extra_args(false)
         ->check(CLI::Validator(check_header, "", ""));
     command.add_flag("--despite-delivery-limit", parked_options_.despite_delivery_limit,
-                     "Look at a queue although RabbitMQ deletes what was looked at too often there");
+                     "Look even where RabbitMQ deletes messages that were looked at too often");
 }
 
 void ParkedCommands::add_first(CLI::App& command) {
-    command.add_option("--first", first_, "Only so many of the selected, the oldest ones")
+    command.add_option("--first", first_, "Only the N oldest of the selected")
         ->type_name("N")
         ->check(CLI::Validator(check_positive, "", ""));
 }
@@ -102,7 +101,7 @@ void ParkedCommands::add_list(CLI::App& parked) {
 }
 
 void ParkedCommands::add_show(CLI::App& parked) {
-    show_ = parked.add_subcommand("show", "Print one message: its story, its headers and its body");
+    show_ = parked.add_subcommand("show", "Print one message: its history, its headers and its body");
     add_selectors(*show_);
     show_->add_option("--number", show_options_.number, "Which of the selected, counted from the oldest")
         ->type_name("N")
@@ -120,10 +119,10 @@ void ParkedCommands::add_replay(CLI::App& parked) {
     add_first(*replay_);
     replay_->add_flag("--all", replay_options_.all, "Every message; needed where nothing else selects");
     replay_->add_flag("--dry-run", replay_options_.dry_run, "Print what would be sent and change nothing");
-    add_text(*replay_, "--to", replay_options_.to, "All of them to this queue instead of their own", "QUEUE",
+    add_text(*replay_, "--to", replay_options_.to, "Send all of them to this queue instead of their own", "QUEUE",
              check_name);
-    add_text(*replay_, "--rate", rate_, "So many a second, or unlimited", "N", check_rate)->capture_default_str();
-    add_text(*replay_, "--stop-after", stop_after_, "Stop when more than so many have failed again, or never", "N",
+    add_text(*replay_, "--rate", rate_, "Messages per second, or unlimited", "N", check_rate)->capture_default_str();
+    add_text(*replay_, "--stop-after", stop_after_, "Stop when more than N have failed again, or never", "N",
              check_stop)
         ->capture_default_str();
 }
@@ -152,20 +151,20 @@ ParkedOptions ParkedCommands::options_for(const ReportOptions& before) const {
     return options;
 }
 
-int ParkedCommands::carry_out(const ReportOptions& before, std::ostream& out, std::ostream& err) const {
+int ParkedCommands::run(const ReportOptions& before, std::ostream& out, std::ostream& err) const {
     const ParkedOptions options = options_for(before);
     if (list_->parsed()) return parked_list(options, out, err);
     if (show_->parsed()) return parked_show(options, show_options_, out, err);
     const bool replaying = replay_->parsed();
-    ParkedRunOptions clear = replaying ? replay_options_ : drop_options_;
-    if (first_ > 0) clear.first = first_;
+    ParkedRunOptions run_options = replaying ? replay_options_ : drop_options_;
+    if (first_ > 0) run_options.first = first_;
     if (!replaying) {
-        clear.stop_above.reset();
-        return parked_drop(options, clear, out, err);
+        run_options.stop_above.reset();
+        return parked_drop(options, run_options, out, err);
     }
-    clear.per_second = rate_ == "unlimited" ? 0 : static_cast<int>(*number_of(rate_));
-    clear.stop_above = stop_after_ == "never" ? std::nullopt : number_of(stop_after_);
-    return parked_replay(options, clear, out, err);
+    run_options.per_second = rate_ == "unlimited" ? 0 : static_cast<int>(*number_of(rate_));
+    run_options.stop_above = stop_after_ == "never" ? std::nullopt : number_of(stop_after_);
+    return parked_replay(options, run_options, out, err);
 }
 
 }  // namespace retryd::commands

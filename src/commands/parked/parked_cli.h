@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "commands/common/report.h"
+#include "commands/parked/list_and_show.h"
 #include "commands/parked/replay_and_drop.h"
-#include "commands/parked/show.h"
 
 namespace CLI {
 class App;
@@ -21,8 +21,8 @@ class ParkedCommands {
     void add_to(CLI::App& app);
 
     bool parsed() const;
-    /// The one that was asked for. `options`: those before the command; `--config` and `--json` behind it win.
-    int carry_out(const ReportOptions& options, std::ostream& out, std::ostream& err) const;
+    /// Runs the one that was asked for. `options`: those before the command; `--config` and `--json` behind it win.
+    int run(const ReportOptions& options, std::ostream& out, std::ostream& err) const;
 
   private:
     void add_list(CLI::App& parked);

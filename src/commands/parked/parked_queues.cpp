@@ -1,8 +1,9 @@
 #include "commands/parked/parked_queues.h"
 
 #include <algorithm>
+#include <optional>
+#include <utility>
 
-#include "admin/governance.h"
 #include "core/names.h"
 #include "core/topology.h"
 
@@ -14,17 +15,17 @@ using amqp::Declarer;
 using Result = Declarer::Result;
 
 constexpr const char* way_out =
-    ". Make looking free with a policy of its own, rabbitmqctl set_policy NAME '^QUEUE$' '{\"delivery-limit\": -1}' "
-    "--apply-to queues (RabbitMQ 4.0 and later), and set management.url so that it can be seen; or spend one look of "
-    "every message with --despite-delivery-limit";
+    ". Lift the limit with a policy for that queue alone, rabbitmqctl set_policy NAME '^QUEUE$' '{\"delivery-limit\": "
+    "-1}' --apply-to queues (RabbitMQ 4.0 and later), and set management.url so that retryd sees it; or accept with "
+    "--despite-delivery-limit that this look counts";
 
 void add_once(std::vector<std::string>& names, const std::string& name) {
     if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
 }
 
-class Collection {
+class ParkingQueueFinder {
   public:
-    Collection(Broker& broker, const core::Policy& policy, const std::string& work_queue)
+    ParkingQueueFinder(Broker& broker, const core::Policy& policy, const std::string& work_queue)
         : broker_(broker), policy_(policy), work_queue_(core::is_glob(work_queue) ? "" : work_queue) {}
 
     ParkingQueues found;
@@ -50,39 +51,27 @@ class Collection {
     /// The work queue may be gone, so its parking queue is known by its form.
     void add_listed(const core::Entry& entry) {
         const std::string form = core::expand_queue(entry.parked.queue, entry.match);
-        if (!listed_) listed_ = list();
-        for (const std::string& name : *listed_) {
+        if (!listed_) {
+            listed_ = list_queue_names(broker_,
+                                       "AMQP cannot list queues. Set management.url; or name one with --from QUEUE, "
+                                       "or its work queue with --queue NAME");
+        }
+        for (const std::string& name : listed_->names) {
             if (core::glob_matches(form, name)) add_once(found.names, name);
         }
-        if (!blind_.empty()) found.notes.push_back("the parking queues '" + form + "' were not looked for: " + blind_);
-    }
-
-    std::vector<std::string> list() {
-        std::vector<std::string> names;
-        blind_ =
-            "AMQP cannot list queues. Set management.url; or name one with --from QUEUE, or its work queue with "
-            "--queue NAME";
-        if (!broker_.has_management()) return names;
-        try {
-            for (const http::ListedQueue& queue : broker_.queues())
-                names.push_back(queue.name);
-            blind_.clear();
-        } catch (const http::Error& error) {
-            blind_ = error.what();
-        }
-        return names;
+        if (!listed_->fault.empty())
+            found.notes.push_back("the parking queues '" + form + "' were not looked for: " + listed_->fault);
     }
 
     Broker& broker_;
     const core::Policy& policy_;
     std::string work_queue_;
-    std::optional<std::vector<std::string>> listed_;
-    std::string blind_;  // why the list is empty
+    std::optional<QueueNames> listed_;
 };
 
 /// The limits that are set on a queue: each counts.
-std::vector<std::string> limits_of(const admin::VhostPolicies& governance, const admin::QueuePolicies& queue) {
-    const admin::EffectivePolicy effective(governance);
+std::vector<std::string> limits_of(const admin::VhostPolicies& vhost_policies, const admin::QueuePolicies& queue) {
+    const admin::EffectivePolicy effective(vhost_policies);
     std::vector<std::string> limits;
     if (const auto argument = admin::argument(queue, "delivery-limit")) limits.push_back(*argument);
     for (const admin::BrokerPolicy* policy :
@@ -96,20 +85,20 @@ std::vector<std::string> limits_of(const admin::VhostPolicies& governance, const
 
 /// Why a look may cost the message; empty where it may not. Of several limits the broker takes the larger one where any
 /// is negative, else the smaller one; before 4.0 a negative one is passed at once, and none is the default.
-std::string danger_of(const admin::VhostPolicies& governance, const admin::QueuePolicies& queue, bool has_default) {
+std::string danger_of(const admin::VhostPolicies& vhost_policies, const admin::QueuePolicies& queue, bool has_default) {
     if (queue.type == "classic") return "";
     if (queue.type == "stream") return "it is a stream, which retryd never parks in";
-    const auto limits = limits_of(governance, queue);
+    const auto limits = limits_of(vhost_policies, queue);
     if (limits.empty()) return has_default ? "it has RabbitMQ's default delivery limit of 20" : "";
     const bool unlimited =
         has_default && std::all_of(limits.begin(), limits.end(), [](const auto& text) { return text[0] == '-'; });
     return unlimited ? "" : "a delivery limit is in effect on it";
 }
 
-std::optional<std::string> danger_by_records(const admin::VhostPolicies& governance, const std::string& queue,
-                                             bool has_default) {
-    for (const admin::QueuePolicies& governed : governance.queues) {
-        if (governed.name == queue) return danger_of(governance, governed, has_default);
+std::optional<std::string> danger_by_policies(const admin::VhostPolicies& vhost_policies, const std::string& queue,
+                                              bool has_default) {
+    for (const admin::QueuePolicies& listed : vhost_policies.queues) {
+        if (listed.name == queue) return danger_of(vhost_policies, listed, has_default);
     }
     return std::nullopt;
 }
@@ -129,36 +118,92 @@ std::string danger_by_arguments(Broker& broker, const std::string& queue, const 
 }  // namespace
 
 ParkingQueues parking_queues(Broker& broker, const core::Policy& policy, const std::string& work_queue) {
-    Collection collection(broker, policy, work_queue);
+    ParkingQueueFinder finder(broker, policy, work_queue);
     for (const core::Entry& entry : policy.entries)
-        collection.add(entry);
-    add_once(collection.found.names, policy.catch_all);
-    return std::move(collection.found);
+        finder.add(entry);
+    add_once(finder.found.names, policy.catch_all);
+    return std::move(finder.found);
 }
 
-MayLook may_look(Broker& broker, const admin::VhostPolicies* governance, const std::string& queue, bool insisted) {
-    MayLook look;
+BrowsePermission may_browse(Broker& broker, const admin::VhostPolicies* vhost_policies, const std::string& queue,
+                            bool despite_limit) {
+    BrowsePermission permission;
     const auto there = broker.carry_out(Declarer::CheckQueue{queue});
-    if (there.result == Result::missing) return look;
-    look.exists = true;
-    look.messages = there.counts.messages;
-    look.consumers = there.counts.consumers;
+    if (there.result == Result::missing) return permission;
+    permission.exists = true;
+    permission.messages = there.counts.messages;
+    permission.consumers = there.counts.consumers;
     if (there.result == Result::refused) {
-        look.why_not = there.text;
-        return look;
+        permission.why_not = there.text;
+        return permission;
     }
     const core::BrokerFeatures features = core::features_of(broker.identity().version);
     std::optional<std::string> danger;
-    if (insisted || look.messages == 0) danger = "";
-    if (!danger && governance != nullptr)
-        danger = danger_by_records(*governance, queue, features.unlimited_delivery_limit);
+    if (despite_limit || permission.messages == 0) danger = "";
+    if (!danger && vhost_policies != nullptr)
+        danger = danger_by_policies(*vhost_policies, queue, features.unlimited_delivery_limit);
     if (!danger) danger = danger_by_arguments(broker, queue, features);
-    look.allowed = danger->empty();
-    if (!look.allowed) {
-        look.why_not = "queue '" + queue + "' was not looked at: " + *danger +
-                       ", and a message that was looked at too often is deleted by the broker" + way_out;
+    permission.allowed = danger->empty();
+    if (!permission.allowed) {
+        permission.why_not = "queue '" + queue + "' was not looked at: " + *danger +
+                             ", and a message that was looked at too often is deleted by the broker" + way_out;
     }
-    return look;
+    return permission;
+}
+
+namespace {
+
+/// Why nothing can go to that work queue; empty where it can.
+std::string why_unreachable(Broker& broker, const std::set<std::string>& parked_in, const std::string& work_queue) {
+    if (parked_in.contains(work_queue)) {
+        return "'" + work_queue +
+               "' is the parking queue itself: messages cannot be replayed into the queue that they are in. --to QUEUE "
+               "sends them elsewhere";
+    }
+    const auto there = broker.carry_out(Declarer::CheckQueue{work_queue});
+    if (there.result == Result::done) return "";
+    if (there.result == Result::refused) return there.text;
+    return "the work queue '" + work_queue +
+           "' does not exist, so its messages have nowhere to go. Declare it, or send them elsewhere with --to QUEUE";
+}
+
+/// Why the return exchange cannot be used; empty where it can.
+std::string bind_to_return_exchange(Broker& broker, const config::Settings& settings, const std::string& work_queue) {
+    if (!settings.declare) return "with `declare: false` retryd binds nothing";
+    for (const Declarer::Step& step : {Declarer::Step{core::return_exchange_spec(settings.policy)},
+                                       Declarer::Step{core::home_binding(work_queue)}}) {
+        const auto answer = broker.carry_out(step);
+        if (answer.result != Result::done) return answer.text;
+    }
+    return "";
+}
+
+}  // namespace
+
+Destinations find_destinations(Broker& broker, const config::Settings& settings,
+                               const std::set<std::string>& work_queues, const std::set<std::string>& parked_in) {
+    Destinations found;
+    for (const std::string& work_queue : work_queues) {
+        const std::string unreachable = why_unreachable(broker, parked_in, work_queue);
+        if (!unreachable.empty()) {
+            found.missing.insert(work_queue);
+            found.notes.push_back(unreachable);
+            continue;
+        }
+        const core::Entry* entry = core::match(settings.policy, work_queue);
+        if (entry == nullptr || entry->ladder.return_path != core::ReturnPath::headers) continue;
+        const std::string not_bound = bind_to_return_exchange(broker, settings, work_queue);
+        if (not_bound.empty()) {
+            found.through_return.insert(work_queue);
+        } else {
+            found.notes.push_back("to '" + work_queue +
+                                  "' messages go through the default exchange, so its consumer sees the queue's name "
+                                  "as the routing key: " +
+                                  not_bound);
+        }
+    }
+    if (!work_queues.empty() && found.missing.size() == work_queues.size()) found.fault = found.notes.front();
+    return found;
 }
 
 }  // namespace retryd::commands

@@ -1,13 +1,15 @@
-// The parking queues of a configuration, and whether a message there may be looked at.
+// What `parked` asks the broker before it touches a message: which parking queues there are, whether a message there
+// may be looked at, and whether the work queues can take messages back.
 #pragma once
 
 #include <cstddef>
-#include <optional>
+#include <functional>
+#include <set>
 #include <string>
 #include <vector>
 
+#include "admin/effective_policy.h"
 #include "commands/common/broker.h"
-#include "commands/common/management.h"
 #include "config/settings.h"
 
 namespace retryd::commands {
@@ -24,7 +26,7 @@ ParkingQueues parking_queues(Broker& broker, const core::Policy& policy, const s
 
 /// RabbitMQ 4 deletes a message from a quorum queue that was delivered and given back more often than the queue's
 /// delivery limit allows, which is 20 where nobody says otherwise.
-struct MayLook {
+struct BrowsePermission {
     bool exists = false;
     bool allowed = false;
     std::size_t messages = 0;  // ready ones
@@ -32,8 +34,22 @@ struct MayLook {
     std::string why_not;  // cause, consequence and remedy, where it exists and is not allowed
 };
 
-/// `governance` may be null: then the arguments of the queue are all that is known. `insisted`: by the operator,
-/// whatever the limit is. Where nothing lies, nothing can happen to it.
-MayLook may_look(Broker& broker, const admin::VhostPolicies* governance, const std::string& queue, bool insisted);
+/// `vhost_policies` may be null: then the arguments of the queue are all that is known. `despite_limit`: whatever the
+/// limit is. Where nothing lies, nothing can happen to it.
+BrowsePermission may_browse(Broker& broker, const admin::VhostPolicies* vhost_policies, const std::string& queue,
+                            bool despite_limit);
+
+/// How replayed messages get to their work queues.
+struct Destinations {
+    std::string fault;  // why nothing is sent at all; empty where one of them at least is there
+    std::vector<std::string> notes;
+    std::set<std::string, std::less<>> missing;  // messages cannot go there, so they stay
+    /// Their ladder is shared: through the return exchange their consumers see the producer's routing key.
+    std::set<std::string, std::less<>> through_return;
+};
+
+/// Binds those to the return exchange that need it. `parked_in`: the queues that the messages lie in.
+Destinations find_destinations(Broker& broker, const config::Settings& settings,
+                               const std::set<std::string>& work_queues, const std::set<std::string>& parked_in);
 
 }  // namespace retryd::commands

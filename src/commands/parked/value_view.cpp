@@ -40,9 +40,9 @@ bool is_blank(char c) {
 }
 
 /// Of valid JSON; keeps every token as it is.
-class SettingOut {
+class JsonIndenter {
   public:
-    std::optional<std::string> of(std::string_view text) {
+    std::optional<std::string> indent(std::string_view text) {
         // What is beyond that is cut anyhow, and blanks before deep elements would make it very long.
         for (std::size_t at = 0; at < text.size() && out_.size() <= most_text; ++at) {
             const char c = text[at];
@@ -103,9 +103,9 @@ bool looks_like_json(std::string_view text) {
 
 }  // namespace
 
-std::optional<std::string> set_out_json(std::string_view text) {
+std::optional<std::string> indent_json(std::string_view text) {
     if (text.size() > most_json || !nlohmann::json::accept(text.begin(), text.end())) return std::nullopt;
-    return SettingOut().of(text);
+    return JsonIndenter().indent(text);
 }
 
 BodyView view_of_body(std::string_view body, const std::optional<std::string_view>& content_encoding) {
@@ -115,7 +115,7 @@ BodyView view_of_body(std::string_view body, const std::optional<std::string_vie
     if (encoded) return hex(body, ": its content-encoding is " + safe_line(shortened(encoding, 40)));
     if (core::valid_utf8_length(body) != body.size()) return hex(body, "");
     if (looks_like_json(body)) {
-        if (const auto json = set_out_json(body)) return cut_text("JSON", *json, body.size());
+        if (const auto json = indent_json(body)) return cut_text("JSON", *json, body.size());
     }
     return cut_text("text", body, body.size());
 }

@@ -1,4 +1,4 @@
-// Header values for people and for programs.
+// Bodies and header values of strangers for people and for programs.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
@@ -11,8 +11,7 @@
 
 namespace retryd::commands {
 
-// A message's body as a person may look at it.
-
+/// A message's body as a person may look at it.
 struct BodyView {
     std::string title;  // what it is: "JSON, 120 bytes", "text, 12 bytes", "hex, 9 of 9 bytes: …"
     std::string text;   // lines that are safe for a terminal
@@ -23,7 +22,7 @@ struct BodyView {
 BodyView view_of_body(std::string_view body, const std::optional<std::string_view>& content_encoding);
 
 /// The same JSON text with line ends and blanks between its tokens; nothing where it is no JSON or nests too deep.
-std::optional<std::string> set_out_json(std::string_view text);
+std::optional<std::string> indent_json(std::string_view text);
 
 /// On one line, safe for a terminal: `[{count: 1, queue: "email"}]`; times as UTC.
 std::string text_of_value(const core::Value& value);

@@ -3,18 +3,21 @@
 #include <algorithm>
 #include <optional>
 #include <ostream>
+#include <utility>
 
-#include "commands/common/broker.h"
-#include "commands/common/report.h"
-#include "commands/plan/plan_output.h"
-#include "commands/plan/topology_diff.h"
+#include "commands/common/json.h"
+#include "commands/common/table.h"
+#include "commands/common/terminal.h"
+#include "commands/common/text.h"
+#include "config/addresses.h"
+#include "core/names.h"
 #include "core/topology.h"
 
 namespace retryd::commands {
 
 namespace {
 
-void print(const Plan& plan, const Pruned* pruned, int code, const Report& report) {
+void print(const Plan& plan, const PruneResult* pruned, int code, const Report& report) {
     if (report.json()) return print_plan_json(plan, pruned, code == exit_code::fine, report.out());
     if (pruned != nullptr) print_pruned(*pruned, report.colour(), report.out());
     print_plan(plan, report.colour(), report.out());
@@ -43,8 +46,8 @@ int apply(const ReportOptions& options, bool with_prune, std::ostream& out, std:
                 exit_code::wrong_configuration);
         }
         const auto broker = connect(settings, "retryd apply");
-        const auto outcomes = declare_wanted(*broker, settings.policy);
-        std::optional<Pruned> pruned;
+        const auto outcomes = declare_topology(*broker, settings.policy);
+        std::optional<PruneResult> pruned;
         if (with_prune) {
             pruned = prune(*broker, settings.policy,
                            [&](const std::string& text) { err << "retryd: " << text << std::endl; });
@@ -63,16 +66,16 @@ namespace {
 using Outcome = amqp::Declarer::Outcome;
 using Result = amqp::Declarer::Result;
 
-void add(PlanItem& finding, const Outcome& outcome) {
-    if (finding.state == State::unknown) {
-        finding.state = outcome.result == Result::done ? State::in_place : State::missing;
+void add_outcome(PlanItem& item, const Outcome& outcome) {
+    if (item.state == State::unknown) {
+        item.state = outcome.result == Result::done ? State::in_place : State::missing;
     }
-    if (finding.state == State::missing && finding.note.empty()) finding.note = outcome.text;
+    if (item.state == State::missing && item.note.empty()) item.note = outcome.text;
 }
 
 }  // namespace
 
-std::vector<Outcome> declare_wanted(Broker& broker, const core::Policy& policy) {
+std::vector<Outcome> declare_topology(Broker& broker, const core::Policy& policy) {
     std::vector<Outcome> outcomes;
     for (const core::DesiredItem& wanted : core::desired_topology(policy, core::features_of(broker.identity().version)))
         outcomes.push_back(broker.carry_out(amqp::step_of(wanted.item)));
@@ -85,9 +88,234 @@ bool any_refused(const std::vector<Outcome>& outcomes) {
 }
 
 void add_outcomes(Plan& plan, const std::vector<Outcome>& outcomes) {
-    const std::size_t count = std::min(plan.findings.size(), outcomes.size());
+    const std::size_t count = std::min(plan.items.size(), outcomes.size());
     for (std::size_t i = 0; i < count; ++i)
-        add(plan.findings[i], outcomes[i]);
+        add_outcome(plan.items[i], outcomes[i]);
+}
+
+namespace {
+
+struct PlanGroup {
+    std::string title;
+    Rows rows;
+    std::vector<std::string> notes;
+};
+
+std::string address(const BrokerIdentity& broker) {
+    return config::broker_address(broker.tls, broker.host, broker.port);
+}
+
+std::string title_of(const core::DesiredItem& wanted) {
+    if (!wanted.ladder.empty()) return "Ladder " + wanted.ladder;
+    return wanted.work_queue.empty() ? "For all work queues" : "Work queue " + wanted.work_queue;
+}
+
+/// In the order of their first item. Bindings of which nothing is known are not among them.
+std::vector<PlanGroup> groups_of(const Plan& plan) {
+    std::vector<PlanGroup> groups;
+    for (const PlanItem& item : plan.items) {
+        if (item.state == State::unknown) continue;
+        const std::string title = title_of(item.wanted);
+        auto group = groups.begin();
+        while (group != groups.end() && group->title != title)
+            ++group;
+        if (group == groups.end()) group = groups.insert(group, PlanGroup{title, {}, {}});
+        group->rows.push_back({std::string{core::to_string(item.wanted.role)}, core::name_of(item.wanted.item),
+                               std::string{to_string(item.state)}});
+        if (!item.note.empty()) group->notes.push_back(item.note);
+    }
+    return groups;
+}
+
+void print_broker(const Plan& plan, const Bold& bold, std::ostream& out) {
+    out << bold("RabbitMQ " + core::to_string(plan.broker.version)) << " at " << address(plan.broker) << ", vhost "
+        << plan.broker.vhost << '\n';
+    for (const core::Remark& remark : core::remarks(plan.broker.version))
+        out << "  " << (remark.warning ? "Warning: " : "") << remark.text << '\n';
+}
+
+void print_items(const Plan& plan, const Bold& bold, std::ostream& out) {
+    for (const PlanGroup& group : groups_of(plan)) {
+        out << '\n' << bold(group.title) << '\n';
+        print_table(group.rows, "  ", out);
+        for (const std::string& note : group.notes)
+            out << "    " << note << '\n';
+    }
+}
+
+void print_on_demand(const Plan& plan, const Bold& bold, std::ostream& out) {
+    if (plan.on_demand.empty()) return;
+    out << '\n' << bold("When the first message of a queue comes") << '\n';
+    Rows rows;
+    for (const OnDemand& entry : plan.on_demand)
+        rows.push_back({entry.match, "what is its own of ladder " + entry.ladder + ", and where it parks"});
+    print_table(rows, "  ", out);
+}
+
+void print_left_over(const Plan& plan, const Bold& bold, std::ostream& out) {
+    if (plan.left_over.empty()) return;
+    out << '\n' << bold("Left over: nothing is published to them any more") << '\n';
+    Rows rows;
+    for (const LeftOver& rung : plan.left_over) {
+        const bool known = rung.messages.has_value();
+        const auto count = static_cast<std::size_t>(rung.messages.value_or(0));
+        rows.push_back({rung.queue, rung.type, known ? counted(count, "message", "messages") : "not counted yet"});
+    }
+    print_table(rows, "  ", out);
+}
+
+void print_what_is_not_known(const Plan& plan, const Summary& summary, std::ostream& out) {
+    if (!plan.management_fault.empty()) {
+        out << "\nNot known: " << plan.management_fault << '\n';
+    } else if (!plan.management) {
+        out << "\nNot known: "
+            << (summary.unknown > 0
+                    ? "whether " + counted(summary.unknown, "binding is", "bindings are") + " there, and "
+                    : "")
+            << "which queues are left over: AMQP cannot tell. Set management.url to have it here.\n";
+    }
+    if (!plan.why_not_compared.empty()) {
+        out << "\nNot compared, only seen to be there: " << plan.why_not_compared << '\n';
+    }
+}
+
+/// What only others can make has a note that says so.
+bool can_apply(const Plan& plan) {
+    return std::any_of(plan.items.begin(), plan.items.end(),
+                       [](const PlanItem& item) { return item.state == State::missing && item.note.empty(); });
+}
+
+void print_what_to_do(const Plan& plan, const Summary& summary, std::ostream& out) {
+    if (can_apply(plan)) out << "`retryd apply` declares what is missing.\n";
+    if (summary.left_over > 0) out << "`retryd apply --prune` deletes what is left over and empty.\n";
+}
+
+std::string sums(const Summary& summary) {
+    std::string line = std::to_string(summary.in_place) + " in place";
+    const auto add = [&](std::size_t number, const std::string& what) {
+        if (number > 0) line += ", " + std::to_string(number) + ' ' + what;
+    };
+    add(summary.missing, "missing");
+    add(summary.different, "different");
+    add(summary.not_compared, "not compared");
+    add(summary.refused, "refused");
+    add(summary.unknown, "unknown");
+    add(summary.left_over, "left over");
+    return line;
+}
+
+}  // namespace
+
+void print_plan(const Plan& plan, bool colour, std::ostream& out) {
+    const Bold bold{colour};
+    const Summary summary = summary_of(plan);
+    print_broker(plan, bold, out);
+    print_items(plan, bold, out);
+    print_on_demand(plan, bold, out);
+    print_left_over(plan, bold, out);
+    print_what_is_not_known(plan, summary, out);
+    out << '\n';
+    print_what_to_do(plan, summary, out);
+    out << sums(summary) << '\n';
+}
+
+void print_pruned(const PruneResult& pruned, bool colour, std::ostream& out) {
+    out << Bold{colour}("Pruned") << '\n';
+    Rows rows;
+    for (const std::string& queue : pruned.deleted)
+        rows.push_back({queue, "deleted"});
+    for (const KeptRung& kept : pruned.kept)
+        rows.push_back({kept.queue, "kept: " + kept.why});
+    print_table(rows, "  ", out);
+    if (!pruned.refused.empty()) out << "  " << pruned.refused << '\n';
+    if (rows.empty() && pruned.refused.empty()) out << "  nothing was left over\n";
+    out << '\n';
+}
+
+namespace {
+
+Json json_of_broker(const BrokerIdentity& broker) {
+    Json object = json_of(broker);
+    object["remarks"] = Json::array();
+    for (const core::Remark& remark : core::remarks(broker.version))
+        object["remarks"].push_back({{"warning", remark.warning}, {"text", remark.text}});
+    return object;
+}
+
+void add_names(Json& object, const core::TopologyItem& item) {
+    if (const auto* binding = std::get_if<core::BindingSpec>(&item)) {
+        object["exchange"] = binding->exchange;
+        object["queue"] = binding->queue;
+        object["routing_key"] = binding->routing_key;
+    } else {
+        const bool queue = std::holds_alternative<core::QueueSpec>(item);
+        object[queue ? "queue" : "exchange"] = core::name_of(item);
+    }
+}
+
+Json items(const Plan& plan) {
+    Json list = Json::array();
+    for (const PlanItem& item : plan.items) {
+        Json object{{"role", json_key(core::to_string(item.wanted.role))}};
+        add_names(object, item.wanted.item);
+        object["work_queue"] = text_or_null(item.wanted.work_queue);
+        object["ladder"] = text_or_null(item.wanted.ladder);
+        object["state"] = json_key(to_string(item.state));
+        object["note"] = text_or_null(item.note);
+        list.push_back(std::move(object));
+    }
+    return list;
+}
+
+Json on_demand(const Plan& plan) {
+    Json list = Json::array();
+    for (const OnDemand& entry : plan.on_demand)
+        list.push_back({{"match", entry.match}, {"ladder", entry.ladder}});
+    return list;
+}
+
+/// Null where it is not known.
+Json left_over(const Plan& plan) {
+    if (!plan.management || !plan.management_fault.empty()) return nullptr;
+    Json list = Json::array();
+    for (const LeftOver& rung : plan.left_over) {
+        const bool shared = rung.rung.return_path == core::ReturnPath::headers;
+        list.push_back({{"queue", rung.queue},
+                        {"type", rung.type},
+                        {"work_queue", shared ? Json() : Json(rung.rung.serves)},
+                        {"ladder", shared ? Json(rung.rung.serves) : Json()},
+                        {"delay_ms", rung.rung.delay.count()},
+                        {"messages", rung.messages ? Json(*rung.messages) : Json()}});
+    }
+    return list;
+}
+
+Json sums(const Plan& plan) {
+    const Summary summary = summary_of(plan);
+    return {{"in_place", summary.in_place},         {"missing", summary.missing}, {"different", summary.different},
+            {"not_compared", summary.not_compared}, {"refused", summary.refused}, {"unknown", summary.unknown},
+            {"left_over", summary.left_over}};
+}
+
+Json outcome_of(const PruneResult& pruned) {
+    Json kept = Json::array();
+    for (const KeptRung& each : pruned.kept)
+        kept.push_back({{"queue", each.queue}, {"why", each.why}});
+    return {{"refused", text_or_null(pruned.refused)}, {"deleted", pruned.deleted}, {"kept", kept}};
+}
+
+}  // namespace
+
+void print_plan_json(const Plan& plan, const PruneResult* pruned, bool ok, std::ostream& out) {
+    Json object{{"ok", ok}, {"broker", json_of_broker(plan.broker)}};
+    if (pruned != nullptr) object["pruned"] = outcome_of(*pruned);
+    object["items"] = items(plan);
+    object["on_demand"] = on_demand(plan);
+    object["left_over"] = left_over(plan);
+    object["management"] = {{"configured", plan.management}, {"error", text_or_null(plan.management_fault)}};
+    object["why_not_compared"] = text_or_null(plan.why_not_compared);
+    object["summary"] = sums(plan);
+    print_json(object, out);
 }
 
 }  // namespace retryd::commands

@@ -6,6 +6,7 @@
 
 #include "commands/common/broker.h"
 #include "commands/common/report.h"
+#include "commands/plan/prune.h"
 #include "commands/plan/topology_diff.h"
 #include "core/policy.h"
 
@@ -20,15 +21,23 @@ int plan(const ReportOptions& options, std::ostream& out, std::ostream& err);
 /// reached, 2 something is missing that only others can make, 78 wrong configuration.
 int apply(const ReportOptions& options, bool with_prune, std::ostream& out, std::ostream& err);
 
-// Declares all that a configuration wants on a broker.
-
-/// Goes on after a refusal. What became of each item, in the order of core::wanted. Throws amqp::Error.
-std::vector<amqp::Declarer::Outcome> declare_wanted(Broker& broker, const core::Policy& policy);
+/// Goes on after a refusal. What became of each item, in the order of core::desired_topology. Throws amqp::Error.
+std::vector<amqp::Declarer::Outcome> declare_topology(Broker& broker, const core::Policy& policy);
 
 bool any_refused(const std::vector<amqp::Declarer::Outcome>& outcomes);
 
 /// Puts into the plan that was made afterwards what declaring told and looking cannot: that a binding was made, and why
 /// something is still not there.
 void add_outcomes(Plan& plan, const std::vector<amqp::Declarer::Outcome>& outcomes);
+
+/// Aligned text, the sums in its last line; `colour` sets the headings off.
+void print_plan(const Plan& plan, bool colour, std::ostream& out);
+
+/// What `apply --prune` did, and an empty line.
+void print_pruned(const PruneResult& pruned, bool colour, std::ostream& out);
+
+/// One object without credentials, `ok` first: whether nothing is to be done. `pruned` is null where nothing was to be
+/// pruned.
+void print_plan_json(const Plan& plan, const PruneResult* pruned, bool ok, std::ostream& out);
 
 }  // namespace retryd::commands

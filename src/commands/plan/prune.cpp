@@ -38,29 +38,29 @@ struct Refusal {
 /// What the management API says of the rungs that are left over.
 struct Reading {
     std::vector<LeftOver> empty;
-    std::vector<Kept> kept;
+    std::vector<KeptRung> kept;
 
     bool has_empty(const std::string& queue) const {
         return std::any_of(empty.begin(), empty.end(), [&](const LeftOver& rung) { return rung.queue == queue; });
     }
 };
 
-class Pruning {
+class Pruner {
   public:
-    Pruning(Broker& broker, const core::Policy& policy) : broker_(broker), policy_(policy) {}
+    Pruner(Broker& broker, const core::Policy& policy) : broker_(broker), policy_(policy) {}
 
-    Pruned pruned;
+    PruneResult result;
 
     void run(const Progress& progress) {
         const Reading first = read();
-        pruned.kept = first.kept;
+        result.kept = first.kept;
         if (first.empty.empty()) return;
         require_no_other_daemon();
         progress("waiting " + std::to_string(between_readings.count() / 1'000) +
                  " s for the broker's statistics: a queue is deleted only when it is counted empty twice");
         broker_.wait(between_readings);
         const Reading second = read();
-        pruned.kept = second.kept;
+        result.kept = second.kept;
         for (const LeftOver& rung : second.empty) {
             if (first.has_empty(rung.queue)) {
                 remove(rung);
@@ -73,7 +73,7 @@ class Pruning {
   private:
     Reading read() {
         Reading reading;
-        for (LeftOver& rung : left_over_among(broker_.queues(), policy_)) {
+        for (LeftOver& rung : left_over_among(broker_.management()->queues(), policy_)) {
             if (!rung.messages) {
                 reading.kept.push_back({rung.queue, not_counted});
             } else if (*rung.messages > 0) {
@@ -93,7 +93,7 @@ class Pruning {
             if (i > 0) broker_.wait(core::Milliseconds{1'000});
             const auto checked = broker_.carry_out(Declarer::CheckQueue{policy_.error_queue});
             if (checked.result == Result::refused) throw Refusal{"nothing is pruned: " + checked.text};
-            const auto consumers = broker_.consumers();
+            const auto consumers = broker_.management()->consumers();
             why = why_not_prune(policy_, consumers, checked.counts.consumers);
             if (!why) return;
             if (count_on(policy_.error_queue, consumers) == checked.counts.consumers) break;
@@ -111,7 +111,7 @@ class Pruning {
         const bool classic = rung.type == "classic";
         const auto gone = broker_.carry_out(Declarer::DeleteQueue{rung.queue, classic});
         if (gone.result != Result::done) return keep(rung, gone.text);
-        pruned.deleted.push_back(rung.queue);
+        result.deleted.push_back(rung.queue);
         if (rung.rung.return_path == core::ReturnPath::headers) remove_exchange(rung);
     }
 
@@ -121,7 +121,7 @@ class Pruning {
         if (gone.result != Result::done) keep(rung, "its exchange stays: " + gone.text);
     }
 
-    void keep(const LeftOver& rung, std::string why) { pruned.kept.push_back({rung.queue, std::move(why)}); }
+    void keep(const LeftOver& rung, std::string why) { result.kept.push_back({rung.queue, std::move(why)}); }
 
     Broker& broker_;
     const core::Policy& policy_;
@@ -129,16 +129,16 @@ class Pruning {
 
 }  // namespace
 
-Pruned prune(Broker& broker, const core::Policy& policy, const Progress& progress) {
-    Pruning pruning(broker, policy);
+PruneResult prune(Broker& broker, const core::Policy& policy, const Progress& progress) {
+    Pruner pruner(broker, policy);
     try {
-        pruning.run(progress);
+        pruner.run(progress);
     } catch (const Refusal& refusal) {
-        pruning.pruned.refused = refusal.why;
+        pruner.result.refused = refusal.why;
     } catch (const http::Error& error) {
-        pruning.pruned.refused = std::string{"nothing more is pruned: "} + error.what();
+        pruner.result.refused = std::string{"nothing more is pruned: "} + error.what();
     }
-    return std::move(pruning.pruned);
+    return std::move(pruner.result);
 }
 
 std::optional<std::string> why_not_prune(const core::Policy& policy, const std::vector<http::ListedConsumer>& consumers,

@@ -12,23 +12,24 @@
 
 namespace retryd::commands {
 
-struct Kept {
+/// A rung that is left over and was not deleted.
+struct KeptRung {
     std::string queue;
     std::string why;
-    bool operator==(const Kept&) const = default;
+    bool operator==(const KeptRung&) const = default;
 };
 
-struct Pruned {
+struct PruneResult {
     std::string refused;  // why nothing was deleted at all; else empty
     std::vector<std::string> deleted;
-    std::vector<Kept> kept;
+    std::vector<KeptRung> kept;
 };
 
-/// Says what takes its time.
+/// Is told what takes its time.
 using Progress = std::function<void(const std::string&)>;
 
 /// Throws amqp::Error; a fault of the management API is a refusal. The broker must have one.
-Pruned prune(Broker& broker, const core::Policy& policy, const Progress& progress);
+PruneResult prune(Broker& broker, const core::Policy& policy, const Progress& progress);
 
 /// Why nothing may be deleted: a consumer that is no daemon with this configuration. What a daemon publishes to a queue
 /// that is just deleted is confirmed by the broker, and lost. `amqp_count`: the error queue's consumers as AMQP counts

@@ -39,8 +39,8 @@ std::string_view to_string(State state) {
 Summary summary_of(const Plan& plan) {
     Summary summary;
     const auto count = [&](State state) {
-        return static_cast<std::size_t>(std::count_if(plan.findings.begin(), plan.findings.end(),
-                                                      [&](const PlanItem& finding) { return finding.state == state; }));
+        return static_cast<std::size_t>(std::count_if(plan.items.begin(), plan.items.end(),
+                                                      [&](const PlanItem& item) { return item.state == state; }));
     };
     summary.in_place = count(State::in_place);
     summary.missing = count(State::missing);
@@ -81,7 +81,7 @@ using Declarer = amqp::Declarer;
 using Outcome = Declarer::Outcome;
 using Result = Declarer::Result;
 
-struct Seen {
+struct ItemResult {
     State state = State::unknown;
     std::string note;
 };
@@ -99,37 +99,37 @@ bool is_among(const std::vector<core::BindingSpec>& bindings, const core::Bindin
 }
 
 /// Of the items one after the other. What AMQP cannot list is found by asking for each by name.
-class Surveyor {
+class TopologyComparison {
   public:
-    Surveyor(Broker& broker, Plan& plan) : broker_(broker), plan_(plan) {}
+    TopologyComparison(Broker& broker, Plan& plan) : broker_(broker), plan_(plan) {}
 
-    void look_at(const core::DesiredItem& wanted) {
-        Seen seen = std::visit([this](const auto& item) { return look(item); }, wanted.item);
-        plan_.findings.push_back({wanted, seen.state, std::move(seen.note)});
+    void compare(const core::DesiredItem& wanted) {
+        ItemResult result = std::visit([this](const auto& item) { return find(item); }, wanted.item);
+        plan_.items.push_back({wanted, result.state, std::move(result.note)});
     }
 
-    void look_for_left_over(const core::Policy& policy) {
-        ask_management([&] { plan_.left_over = left_over_among(broker_.queues(), policy); });
+    void find_left_over(const core::Policy& policy) {
+        ask_management([&] { plan_.left_over = left_over_among(broker_.management()->queues(), policy); });
     }
 
   private:
-    Seen look(const core::ExchangeSpec& exchange) {
+    ItemResult find(const core::ExchangeSpec& exchange) {
         ours_.insert(exchange.name);
-        return look_closer(check(Declarer::CheckExchange{exchange.name}), exchange);
+        return compare_existing(check(Declarer::CheckExchange{exchange.name}), exchange);
     }
 
-    Seen look(const core::QueueSpec& queue) {
+    ItemResult find(const core::QueueSpec& queue) {
         ours_.insert(queue.name);
-        return look_closer(check(Declarer::CheckQueue{queue.name}), queue);
+        return compare_existing(check(Declarer::CheckQueue{queue.name}), queue);
     }
 
-    Seen look(const core::ForeignExchange& exchange) {
+    ItemResult find(const core::ForeignExchange& exchange) {
         const Outcome outcome = broker_.carry_out(exchange);
         if (outcome.result == Result::done) return {State::in_place, {}};
         return {outcome.code == core::reply_code::not_found ? State::missing : State::refused, outcome.text};
     }
 
-    Seen look(const core::BindingSpec& binding) {
+    ItemResult find(const core::BindingSpec& binding) {
         for (const Outcome& end :
              {check(Declarer::CheckExchange{binding.exchange}), check(Declarer::CheckQueue{binding.queue})}) {
             if (end.result == Result::refused) return {State::refused, end.text};
@@ -138,11 +138,11 @@ class Surveyor {
             // What is ours has a line of its own.
             return {State::missing, ours_.count(lacking) == 0 ? text_of(binding, lacking) : ""};
         }
-        Seen seen;
+        ItemResult result;
         ask_management([&] {
-            seen.state = is_among(bindings_from(binding.exchange), binding) ? State::in_place : State::missing;
+            result.state = is_among(bindings_from(binding.exchange), binding) ? State::in_place : State::missing;
         });
-        return seen;
+        return result;
     }
 
     /// The end of a binding that is not there; empty where both are.
@@ -155,12 +155,12 @@ class Surveyor {
         const bool exchange = lacking == binding.exchange;
         return (exchange ? "exchange '" : "queue '") + lacking + "' does not exist, so that " +
                (exchange ? "nothing comes from there: declare it, or correct its name in the configuration"
-                         : "nothing can come home to it: it is bound when it exists and its first message comes");
+                         : "nothing can return to it: it is bound when it exists and its first message comes");
     }
 
     /// What exists is compared by declaring it: nothing happens where it is the same, and a refusal where it is not.
     template <typename Spec>
-    Seen look_closer(const Outcome& there, const Spec& spec) {
+    ItemResult compare_existing(const Outcome& there, const Spec& spec) {
         if (there.result == Result::missing) return {State::missing, {}};
         if (there.result == Result::refused) return {State::refused, there.text};
         const Outcome compared = broker_.carry_out(spec);
@@ -181,8 +181,9 @@ class Surveyor {
 
     const std::vector<core::BindingSpec>& bindings_from(const std::string& exchange) {
         const auto at = bindings_.find(exchange);
-        return at != bindings_.end() ? at->second
-                                     : bindings_.emplace(exchange, broker_.bindings_from(exchange)).first->second;
+        return at != bindings_.end()
+                   ? at->second
+                   : bindings_.emplace(exchange, broker_.management()->bindings_from(exchange)).first->second;
     }
 
     /// Not again after it failed once: that may take its time.
@@ -209,13 +210,13 @@ class Surveyor {
 Plan diff_topology(Broker& broker, const core::Policy& policy) {
     Plan plan;
     plan.broker = broker.identity();
-    plan.management = broker.has_management();
+    plan.management = broker.management() != nullptr;
     for (const core::Entry* entry : core::on_demand(policy))
         plan.on_demand.push_back({entry->match, entry->ladder.name});
-    Surveyor look(broker, plan);
+    TopologyComparison comparison(broker, plan);
     for (const core::DesiredItem& wanted : core::desired_topology(policy, core::features_of(plan.broker.version)))
-        look.look_at(wanted);
-    look.look_for_left_over(policy);
+        comparison.compare(wanted);
+    comparison.find_left_over(policy);
     return plan;
 }
 

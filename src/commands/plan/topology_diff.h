@@ -47,7 +47,7 @@ struct OnDemand {
 
 struct Plan {
     BrokerIdentity broker;
-    std::vector<PlanItem> findings;
+    std::vector<PlanItem> items;
     std::vector<OnDemand> on_demand;
     bool management = false;       // is configured
     std::string management_fault;  // why it did not answer; then the rest is not known
@@ -77,9 +77,8 @@ int apply_exit_code(const Plan& plan, bool refused);
 /// The rungs among the queues that this policy does not use, by name.
 std::vector<LeftOver> left_over_among(const std::vector<http::ListedQueue>& queues, const core::Policy& policy);
 
-// Looks at a broker: what of a configuration is there. Changes nothing.
-
-/// Throws amqp::Error; a fault of the management API is part of the plan.
+/// Asks the broker for each item that the configuration wants there; changes nothing. Throws amqp::Error; a fault of
+/// the management API is part of the plan.
 Plan diff_topology(Broker& broker, const core::Policy& policy);
 
 }  // namespace retryd::commands

@@ -1,63 +1,44 @@
-// What waits where, at one moment.
+// What waits where at one moment: the broker is asked for each queue by name, and the daemon for what only it knows.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <variant>
 #include <vector>
 
 #include "commands/common/broker.h"
-#include "commands/status/daemon_view.h"
+#include "config/settings.h"
 #include "core/policy.h"
+#include "telemetry/status.h"
 
 namespace retryd::commands {
 
-struct Depth {
-    std::string queue;
-    std::optional<std::int64_t>
-        messages;  // ready ones; nothing where the queue is not there or the broker would not say
-    bool operator==(const Depth&) const = default;
-};
+/// What the running daemon answers at /status.json, or why it does not and what it takes.
+using DaemonAnswer = std::variant<telemetry::Status, std::string>;
 
-struct RungDepth {
-    core::Milliseconds delay{};
-    Depth depth;  // that of the rung for high priorities included
-    bool operator==(const RungDepth&) const = default;
-};
+/// Asks it where its configuration lets it listen; waits two seconds at most.
+DaemonAnswer ask_daemon(const config::Settings& settings);
 
-struct WorkQueueStatus {
-    std::string work_queue;
-    std::string ladder;
-    bool shared = false;           // its messages wait on the ladder's own rungs, not on these
-    std::vector<RungDepth> rungs;  // empty where they are shared
-    std::optional<Depth> parked;   // nothing where it parks to an exchange
-    std::optional<Totals> totals;  // where the daemon names it
-};
+/// `body`: of the answer to /status.json.
+DaemonAnswer read_daemon_answer(const std::string& body);
 
-/// A ladder whose rungs all its work queues share.
-struct SharedLadderStatus {
-    std::string name;
-    std::vector<RungDepth> rungs;
-};
-
-struct Status {
+struct StatusReport {
     BrokerIdentity broker;
-    Depth errors;
-    Depth catch_all;
-    std::vector<WorkQueueStatus> queues;
-    std::vector<SharedLadderStatus> ladders;
-    std::optional<DaemonView> daemon;
+    telemetry::QueueDepth errors;
+    telemetry::QueueDepth catch_all;
+    std::vector<telemetry::QueueStatus> queues;  // the busiest first
+    std::vector<telemetry::LadderStatus> ladders;
+    std::optional<telemetry::Status> daemon;
     std::vector<std::string> not_seen;  // each with what it takes
 };
 
-std::int64_t waiting(const std::vector<RungDepth>& rungs);
-/// What waits and what is parked.
-std::int64_t weight(const WorkQueueStatus& queue);
+std::uint64_t waiting_on(const std::vector<telemetry::RungStatus>& rungs);
+std::uint64_t waiting_or_parked(const telemetry::QueueStatus& queue);
 
-// Counts what waits and what is parked: asks the broker for each queue by name.
-
-/// Changes nothing. The work queues of globs are those of which the management API knows a rung or a parking queue, and
-/// those that the daemon names. The busiest first. Throws amqp::Error when the connection is lost.
-Status collect_status(Broker& broker, const core::Policy& policy, const DaemonAnswer& daemon);
+/// Changes nothing. A rung counts with the one for high priorities. The work queues of globs are those of which the
+/// management API knows a rung or a parking queue, and those that the daemon names. Throws amqp::Error when the
+/// connection is lost.
+StatusReport collect_status(Broker& broker, const core::Policy& policy, const DaemonAnswer& daemon);
 
 }  // namespace retryd::commands

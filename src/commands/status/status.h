@@ -1,11 +1,12 @@
 // `retryd status`: what waits on each rung, what is parked, and what the daemon tells of itself.
 #pragma once
 
-#include <csignal>
+#include <cstdint>
 #include <iosfwd>
-#include <string>
+#include <vector>
 
 #include "commands/common/report.h"
+#include "commands/status/collect.h"
 #include "core/time.h"
 
 namespace retryd::commands {
@@ -19,60 +20,15 @@ int status(const ReportOptions& options, std::ostream& out, std::ostream& err);
 /// a line of its own.
 int watch_status(const ReportOptions& options, std::ostream& out, std::ostream& err);
 
-// What it takes to show something again and again: a screen that is redrawn in place, and an end by a signal.
+/// Messages a second over the last minute, or over the whole series where that is shorter. `series`: messages in each
+/// interval, the oldest first.
+double per_second(const std::vector<std::uint64_t>& series, core::Milliseconds interval);
 
-inline constexpr core::Milliseconds between_looks{2'000};
+/// Aligned text: a table for each ladder, a column for each of its delays; `colour` sets the headings off. Where many
+/// queues are quiet they are told in one line.
+void print_status(const StatusReport& status, bool colour, std::ostream& out);
 
-/// The time of day, UTC: `2026-01-31 03:04:05Z`.
-std::string now();
-
-/// SIGINT and SIGTERM wait while this lives, so that a look is finished and the connection closed in order.
-class Signals {
-  public:
-    /// `on_screen`: a terminal is to be put right where the process ends at once.
-    explicit Signals(bool on_screen);
-    ~Signals();
-    Signals(const Signals&) = delete;
-    Signals& operator=(const Signals&) = delete;
-
-    /// Whether one came within that time or before.
-    bool wait(core::Milliseconds time) const;
-
-    /// While this lives a signal ends the process at once, with 0: connecting to a host that swallows packets takes its
-    /// time, and there is nothing yet to close in order.
-    class Interruptible {
-      public:
-        explicit Interruptible(const Signals& signals);
-        ~Interruptible();
-        Interruptible(const Interruptible&) = delete;
-        Interruptible& operator=(const Interruptible&) = delete;
-
-      private:
-        const Signals& signals_;
-    };
-
-  private:
-    sigset_t ours_{};
-    sigset_t before_{};
-};
-
-/// In place: on the terminal's alternate screen, and the usual one is back when this ends. Else one text after the
-/// other.
-class Screen {
-  public:
-    Screen(bool in_place, std::ostream& out);
-    ~Screen();
-    Screen(const Screen&) = delete;
-    Screen& operator=(const Screen&) = delete;
-
-    void show(const std::string& text);
-
-  private:
-    bool in_place_;
-    std::ostream& out_;
-};
-
-/// What redraws a screen of that height without flicker: lines that do not fit are counted instead.
-std::string redrawn(const std::string& text, std::size_t height);
+/// One object, `"ok": true` first; `messages` is null where the queue is not there. On one line where `one_line`.
+void print_status_json(const StatusReport& status, bool one_line, std::ostream& out);
 
 }  // namespace retryd::commands

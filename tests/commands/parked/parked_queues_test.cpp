@@ -28,7 +28,8 @@ TEST_CASE("the parking queues of names, the one of a glob that has one for all, 
 
 TEST_CASE("the parking queues of a glob come from the management API") {
     FakeBroker broker;
-    broker.readings = {{{"web.a", "quorum", 1, {}}, {"web.a.parked", "quorum", 1, {}}, {"x.parked", "quorum", 1, {}}}};
+    broker.api.queue_lists = {
+        {{"web.a", "quorum", 1, {}}, {"web.a.parked", "quorum", 1, {}}, {"x.parked", "quorum", 1, {}}}};
     core::Policy policy;
     policy.entries = {entry("web.*")};
     CHECK(parking_queues(broker, policy, "").names == Names{"web.a.parked", "retryd.parked"});
@@ -36,7 +37,7 @@ TEST_CASE("the parking queues of a glob come from the management API") {
 
 TEST_CASE("without the management API it says what could not be seen; a named work queue needs none") {
     FakeBroker broker;
-    broker.management = false;
+    broker.has_management = false;
     core::Policy policy;
     policy.entries = {entry("web.*")};
     const ParkingQueues blind = parking_queues(broker, policy, "");

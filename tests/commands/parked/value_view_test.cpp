@@ -4,7 +4,7 @@
 
 #include "support/catch.h"
 
-// Header values for people and for programs.
+// Bodies and header values of strangers for people and for programs.
 
 namespace retryd::commands::value_view_test {
 namespace {
@@ -41,7 +41,7 @@ TEST_CASE("values as JSON keep their types; what is no UTF-8 is base64") {
 namespace retryd::commands::body_view_test {
 
 TEST_CASE("JSON is set out, and no token of it changes") {
-    CHECK(set_out_json(R"({"b":1.50,"a":[],"c":[12345678901234567890.12345, {"d" : "x\"}{"}]})") == R"({
+    CHECK(indent_json(R"({"b":1.50,"a":[],"c":[12345678901234567890.12345, {"d" : "x\"}{"}]})") == R"({
   "b": 1.50,
   "a": [],
   "c": [
@@ -51,15 +51,15 @@ TEST_CASE("JSON is set out, and no token of it changes") {
     }
   ]
 })");
-    CHECK(set_out_json("[ ]") == "[]");
-    CHECK_FALSE(set_out_json("{\"a\":1"));
-    CHECK_FALSE(set_out_json("{a:1}"));
+    CHECK(indent_json("[ ]") == "[]");
+    CHECK_FALSE(indent_json("{\"a\":1"));
+    CHECK_FALSE(indent_json("{a:1}"));
 }
 
 TEST_CASE("JSON that nests deeper than anyone can read is shown as text") {
     const std::string deep = std::string(65, '[') + std::string(65, ']');
-    CHECK_FALSE(set_out_json(deep));
-    CHECK(set_out_json(std::string(64, '[') + std::string(64, ']')));
+    CHECK_FALSE(indent_json(deep));
+    CHECK(indent_json(std::string(64, '[') + std::string(64, ']')));
     CHECK(view_of_body(deep, {}).title == "text, 130 bytes");
     CHECK(view_of_body(std::string(100'000, '['), {}).title.starts_with("text, 100000 bytes"));
 }
@@ -99,7 +99,7 @@ TEST_CASE("JSON with many deep elements does not become far longer than what is 
     for (int i = 0; i < 200'000; ++i)
         json += "0,";
     json += "0" + std::string(64, ']');
-    const auto set_out = set_out_json(json);
+    const auto set_out = indent_json(json);
     REQUIRE(set_out);
     CHECK(set_out->size() < 70'000);
 }

@@ -1,9 +1,10 @@
+#include "commands/plan/plan.h"
+
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "commands/command_line.h"
 #include "commands/common/report.h"
-#include "commands/plan/plan_output.h"
 #include "support/catch.h"
 
 namespace retryd::commands::plan_test {
@@ -70,7 +71,7 @@ Plan base_plan() {
     Plan plan;
     plan.broker = {"::1", 5671, true, "shop", {3, 13, 7}};
     plan.management = true;
-    plan.findings = {
+    plan.items = {
         {{Role::error_exchange, "", "", core::ExchangeSpec{"dlx", "fanout", {}}}, State::in_place, ""},
         {{Role::error_queue, "", "", core::QueueSpec{"errors", {}, {}}}, State::in_place, "lacks its limit"},
         {{Role::error_binding, "", "", core::BindingSpec{"errors", "dlx", "#", {}}}, State::in_place, ""},
@@ -80,10 +81,9 @@ Plan base_plan() {
 
 Plan busy_plan() {
     Plan plan = base_plan();
-    plan.findings.push_back({{Role::rung, "email", "", core::QueueSpec{"email.retry.5s", {}, {}}}, State::missing, ""});
-    plan.findings.push_back(
-        {{Role::rung, "", "all", core::QueueSpec{"retryd.all.5s", {}, {}}}, State::different, "why"});
-    plan.findings.push_back(
+    plan.items.push_back({{Role::rung, "email", "", core::QueueSpec{"email.retry.5s", {}, {}}}, State::missing, ""});
+    plan.items.push_back({{Role::rung, "", "all", core::QueueSpec{"retryd.all.5s", {}, {}}}, State::different, "why"});
+    plan.items.push_back(
         {{Role::parking_exchange, "email", "", core::ForeignExchange{"graves"}}, State::refused, "no"});
     plan.on_demand = {{"web.*", "all"}};
     plan.left_over = {{"email.retry.9s", "quorum", {"email", core::ReturnPath::queue, 9s}, 12},
@@ -152,12 +152,12 @@ TEST_CASE("plan: what the version means is said, a warning as such") {
 TEST_CASE("plan: what is not known is said in one line, with the reason") {
     Plan plan = base_plan();
     plan.management = false;
-    plan.findings[2].state = State::unknown;
+    plan.items[2].state = State::unknown;
     const std::string text = text_of(plan);
     CHECK(text.find("dlx → errors") == std::string::npos);
     CHECK(text.find("\nNot known: whether 1 binding is there, and which queues are left over: AMQP cannot tell. Set "
                     "management.url to have it here.\n\n2 in place, 1 unknown\n") != std::string::npos);
-    plan.findings.pop_back();
+    plan.items.pop_back();
     CHECK(text_of(plan).find("\nNot known: which queues are left over: AMQP cannot tell. ") != std::string::npos);
     plan.management = true;
     plan.management_fault = "it does not answer";
@@ -166,7 +166,7 @@ TEST_CASE("plan: what is not known is said in one line, with the reason") {
 
 TEST_CASE("plan: why something was not compared is said once") {
     Plan plan = base_plan();
-    plan.findings[0].state = State::not_compared;
+    plan.items[0].state = State::not_compared;
     plan.why_not_compared = "no permission";
     const std::string text = text_of(plan);
     CHECK(text.find("  error exchange  dlx           not compared\n") != std::string::npos);
@@ -176,8 +176,8 @@ TEST_CASE("plan: why something was not compared is said once") {
 
 TEST_CASE("plan: what only others can make is no reason to apply") {
     Plan plan = base_plan();
-    plan.findings[0].state = State::missing;
-    plan.findings[0].note = "make it";
+    plan.items[0].state = State::missing;
+    plan.items[0].note = "make it";
     CHECK(text_of(plan).find("retryd apply") == std::string::npos);
 }
 
@@ -192,7 +192,7 @@ TEST_CASE("plan: colour sets the headings off and nothing else") {
 }
 
 TEST_CASE("plan: what was pruned") {
-    const auto text_of_pruned = [](const Pruned& pruned) {
+    const auto text_of_pruned = [](const PruneResult& pruned) {
         std::ostringstream out;
         print_pruned(pruned, false, out);
         return out.str();
@@ -205,10 +205,10 @@ TEST_CASE("plan: what was pruned") {
 
 TEST_CASE("plan: as JSON") {
     Plan plan = busy_plan();
-    plan.findings.erase(plan.findings.begin(), plan.findings.begin() + 2);
-    plan.findings.erase(plan.findings.begin() + 2, plan.findings.end());
+    plan.items.erase(plan.items.begin(), plan.items.begin() + 2);
+    plan.items.erase(plan.items.begin() + 2, plan.items.end());
     std::ostringstream out;
-    const Pruned pruned{"", {"a.retry.1s"}, {{"b.retry.1s", "12 messages"}}};
+    const PruneResult pruned{"", {"a.retry.1s"}, {{"b.retry.1s", "12 messages"}}};
     print_plan_json(plan, &pruned, false, out);
     CHECK(nlohmann::json::parse(out.str()) == nlohmann::json::parse(R"({
         "ok": false,

@@ -44,10 +44,10 @@ struct Fixture {
     Lines progress;
 
     Fixture() {
-        broker.consumer_readings = {{{"retryd.errors", own_tag}}};
+        broker.api.consumer_lists = {{{"retryd.errors", own_tag}}};
         broker.count("check queue retryd.errors", {0, 1});
     }
-    Pruned prune() {
+    PruneResult prune() {
         return commands::prune(broker, policy, [&](const std::string& text) { progress.push_back(text); });
     }
     bool was_asked(const std::string& step) const {
@@ -63,11 +63,11 @@ struct Fixture {
 
 TEST_CASE("prune: deletes what was counted empty twice, and looks again right before") {
     Fixture f;
-    f.broker.readings = {{rung("5s", 5000, 0), rung("9s", 9000, 0), {"email", "classic", 0, {}}}};
-    const Pruned pruned = f.prune();
-    CHECK(pruned.deleted == Lines{"email.retry.9s"});
-    CHECK(pruned.kept.empty());
-    CHECK(pruned.refused.empty());
+    f.broker.api.queue_lists = {{rung("5s", 5000, 0), rung("9s", 9000, 0), {"email", "classic", 0, {}}}};
+    const PruneResult result = f.prune();
+    CHECK(result.deleted == Lines{"email.retry.9s"});
+    CHECK(result.kept.empty());
+    CHECK(result.refused.empty());
     CHECK(f.broker.asked == Lines{"queues", "check queue retryd.errors", "consumers", "wait 11000 ms", "queues",
                                   "check queue retryd.errors", "consumers", "check queue email.retry.9s",
                                   "delete queue email.retry.9s"});
@@ -76,71 +76,71 @@ TEST_CASE("prune: deletes what was counted empty twice, and looks again right be
 
 TEST_CASE("prune: a classic rung is deleted only if the broker finds it idle") {
     Fixture f;
-    f.broker.readings = {{rung("9s", 9000, 0, "classic")}};
+    f.broker.api.queue_lists = {{rung("9s", 9000, 0, "classic")}};
     f.broker.refuse("delete queue email.retry.9s if idle", 406, "not empty");
-    const Pruned pruned = f.prune();
-    CHECK(pruned.deleted.empty());
-    CHECK(pruned.kept == std::vector<Kept>{{"email.retry.9s", "not empty"}});
+    const PruneResult result = f.prune();
+    CHECK(result.deleted.empty());
+    CHECK(result.kept == std::vector<KeptRung>{{"email.retry.9s", "not empty"}});
 }
 
 TEST_CASE("prune: without anything that is left over and empty nobody waits") {
     Fixture f;
-    f.broker.readings = {{rung("5s", 5000, 0), rung("9s", 9000, 12), rung("8s", 8000, 1), rung("7s", 7000, {})}};
-    const Pruned pruned = f.prune();
-    CHECK(pruned.kept ==
-          std::vector<Kept>{{"email.retry.7s", "the broker has not counted its messages yet; prune again in a minute"},
-                            {"email.retry.8s", "1 message, it drains by itself"},
-                            {"email.retry.9s", "12 messages, it drains by itself"}});
+    f.broker.api.queue_lists = {{rung("5s", 5000, 0), rung("9s", 9000, 12), rung("8s", 8000, 1), rung("7s", 7000, {})}};
+    const PruneResult result = f.prune();
+    CHECK(result.kept == std::vector<KeptRung>{
+                             {"email.retry.7s", "the broker has not counted its messages yet; prune again in a minute"},
+                             {"email.retry.8s", "1 message, it drains by itself"},
+                             {"email.retry.9s", "12 messages, it drains by itself"}});
     CHECK(f.broker.asked == Lines{"queues"});
     CHECK(f.progress.empty());
 }
 
 TEST_CASE("prune: what is not empty at the second look stays, and so does what was not at the first") {
     Fixture f;
-    f.broker.readings = {{rung("7s", 7000, 0), rung("8s", 8000, 3), rung("9s", 9000, 0)},
-                         {rung("7s", 7000, 2), rung("8s", 8000, 0), rung("9s", 9000, {})}};
-    const Pruned pruned = f.prune();
-    CHECK(pruned.deleted.empty());
+    f.broker.api.queue_lists = {{rung("7s", 7000, 0), rung("8s", 8000, 3), rung("9s", 9000, 0)},
+                                {rung("7s", 7000, 2), rung("8s", 8000, 0), rung("9s", 9000, {})}};
+    const PruneResult result = f.prune();
+    CHECK(result.deleted.empty());
     CHECK_FALSE(f.deleted_any());
-    REQUIRE(pruned.kept.size() == 3);
-    CHECK(pruned.kept[0] == Kept{"email.retry.7s", "2 messages, it drains by itself"});
-    CHECK(pruned.kept[1].queue == "email.retry.9s");
-    CHECK(pruned.kept[2] ==
-          Kept{"email.retry.8s", "it was not empty, or not counted, a moment ago; prune again in a minute"});
+    REQUIRE(result.kept.size() == 3);
+    CHECK(result.kept[0] == KeptRung{"email.retry.7s", "2 messages, it drains by itself"});
+    CHECK(result.kept[1].queue == "email.retry.9s");
+    CHECK(result.kept[2] ==
+          KeptRung{"email.retry.8s", "it was not empty, or not counted, a moment ago; prune again in a minute"});
 }
 
 TEST_CASE("prune: what AMQP finds in a rung at the last moment keeps it") {
     Fixture f;
-    f.broker.readings = {{rung("6s", 6000, 0), rung("7s", 7000, 0), rung("8s", 8000, 0), rung("9s", 9000, 0)}};
+    f.broker.api.queue_lists = {{rung("6s", 6000, 0), rung("7s", 7000, 0), rung("8s", 8000, 0), rung("9s", 9000, 0)}};
     f.broker.count("check queue email.retry.6s", {1, 0});
     f.broker.count("check queue email.retry.7s", {0, 1});
     f.broker.miss("check queue email.retry.8s");
     f.broker.refuse("check queue email.retry.9s", 403, "no");
-    const Pruned pruned = f.prune();
-    CHECK(pruned.deleted.empty());
+    const PruneResult result = f.prune();
+    CHECK(result.deleted.empty());
     CHECK_FALSE(f.deleted_any());
-    CHECK(pruned.kept == std::vector<Kept>{{"email.retry.6s", "1 message, it drains by itself"},
-                                           {"email.retry.7s", "somebody consumes from it"},
-                                           {"email.retry.9s", "no"}});
+    CHECK(result.kept == std::vector<KeptRung>{{"email.retry.6s", "1 message, it drains by itself"},
+                                               {"email.retry.7s", "somebody consumes from it"},
+                                               {"email.retry.9s", "no"}});
 }
 
 TEST_CASE("prune: the exchange of a shared rung goes after its queue, and stays where something is bound to it") {
     Fixture f;
-    f.broker.readings = {{shared_rung()}};
+    f.broker.api.queue_lists = {{shared_rung()}};
     CHECK(f.prune().deleted == Lines{"retryd.all.9s"});
     REQUIRE(f.broker.asked.size() >= 2);
     CHECK(f.broker.asked[f.broker.asked.size() - 2] == "delete queue retryd.all.9s");
     CHECK(f.broker.asked.back() == "delete exchange retryd.all.9s");
 
     Fixture bound;
-    bound.broker.readings = {{shared_rung()}};
+    bound.broker.api.queue_lists = {{shared_rung()}};
     bound.broker.refuse("delete exchange retryd.all.9s", 406, "in use");
-    const Pruned pruned = bound.prune();
-    CHECK(pruned.deleted == Lines{"retryd.all.9s"});
-    CHECK(pruned.kept == std::vector<Kept>{{"retryd.all.9s", "its exchange stays: in use"}});
+    const PruneResult result = bound.prune();
+    CHECK(result.deleted == Lines{"retryd.all.9s"});
+    CHECK(result.kept == std::vector<KeptRung>{{"retryd.all.9s", "its exchange stays: in use"}});
 
     Fixture kept;
-    kept.broker.readings = {{shared_rung()}};
+    kept.broker.api.queue_lists = {{shared_rung()}};
     kept.broker.refuse("delete queue retryd.all.9s", 403, "no");
     CHECK(kept.prune().deleted.empty());
     CHECK_FALSE(kept.was_asked("delete exchange retryd.all.9s"));
@@ -148,15 +148,15 @@ TEST_CASE("prune: the exchange of a shared rung goes after its queue, and stays 
 
 TEST_CASE("prune: a daemon with another configuration forbids it, at once or when it comes later") {
     Fixture at_once;
-    at_once.broker.readings = {{rung("9s", 9000, 0)}};
-    at_once.broker.consumer_readings = {{{"retryd.errors", "retryd-0123456789abcdef"}}};
+    at_once.broker.api.queue_lists = {{rung("9s", 9000, 0)}};
+    at_once.broker.api.consumer_lists = {{{"retryd.errors", "retryd-0123456789abcdef"}}};
     CHECK(at_once.prune().refused.find("consumer 'retryd-0123456789abcdef' of the error queue") != std::string::npos);
     CHECK_FALSE(at_once.was_asked("wait 11000 ms"));
     CHECK_FALSE(at_once.deleted_any());
 
     Fixture later;
-    later.broker.readings = {{rung("9s", 9000, 0)}};
-    later.broker.consumer_readings = {{{"retryd.errors", own_tag}}, {{"retryd.errors", "retryd"}}};
+    later.broker.api.queue_lists = {{rung("9s", 9000, 0)}};
+    later.broker.api.consumer_lists = {{{"retryd.errors", own_tag}}, {{"retryd.errors", "retryd"}}};
     CHECK_FALSE(later.prune().refused.empty());
     CHECK(later.was_asked("wait 11000 ms"));
     CHECK_FALSE(later.deleted_any());
@@ -164,32 +164,32 @@ TEST_CASE("prune: a daemon with another configuration forbids it, at once or whe
 
 TEST_CASE("prune: a consumer that the management API does not know yet is waited for, but not for ever") {
     Fixture f;
-    f.broker.readings = {{rung("9s", 9000, 0)}};
-    f.broker.consumer_readings = {{}, {{"retryd.errors", own_tag}}};
+    f.broker.api.queue_lists = {{rung("9s", 9000, 0)}};
+    f.broker.api.consumer_lists = {{}, {{"retryd.errors", own_tag}}};
     CHECK(f.prune().deleted == Lines{"email.retry.9s"});
     CHECK(f.was_asked("wait 1000 ms"));
 
     Fixture never;
-    never.broker.readings = {{rung("9s", 9000, 0)}};
-    never.broker.consumer_readings = {{}};
+    never.broker.api.queue_lists = {{rung("9s", 9000, 0)}};
+    never.broker.api.consumer_lists = {{}};
     CHECK(never.prune().refused.find("has 1 consumer, but the management API lists 0") != std::string::npos);
     CHECK(std::count(never.broker.asked.begin(), never.broker.asked.end(), "wait 1000 ms") == 9);
     CHECK_FALSE(never.deleted_any());
 
     Fixture stranger;
-    stranger.broker.readings = {{rung("9s", 9000, 0)}};
-    stranger.broker.consumer_readings = {{}, {{"retryd.errors", "retryd-0123456789abcdef"}}};
+    stranger.broker.api.queue_lists = {{rung("9s", 9000, 0)}};
+    stranger.broker.api.consumer_lists = {{}, {{"retryd.errors", "retryd-0123456789abcdef"}}};
     CHECK(stranger.prune().refused.find("consumer 'retryd-0123456789abcdef'") != std::string::npos);
     CHECK_FALSE(stranger.deleted_any());
 }
 
 TEST_CASE("prune: nothing is deleted while the management API or the broker would not say") {
     Fixture silent;
-    silent.broker.management_fault = "no answer";
+    silent.broker.api.fault = "no answer";
     CHECK(silent.prune().refused == "nothing more is pruned: no answer");
 
     Fixture refused;
-    refused.broker.readings = {{rung("9s", 9000, 0)}};
+    refused.broker.api.queue_lists = {{rung("9s", 9000, 0)}};
     refused.broker.refuse("check queue retryd.errors", 403, "no");
     CHECK(refused.prune().refused == "nothing is pruned: no");
     CHECK_FALSE(refused.deleted_any());

@@ -5,7 +5,7 @@
 #include "commands/plan/plan.h"
 #include "support/catch.h"
 
-namespace retryd::commands::survey_test {
+namespace retryd::commands::topology_diff_test {
 namespace {
 
 using Lines = std::vector<std::string>;
@@ -40,10 +40,10 @@ std::map<std::string, std::vector<core::BindingSpec>> base_bindings() {
 /// `name: state, note` of all that is not in place.
 Lines faults_of(const Plan& plan) {
     Lines lines;
-    for (const PlanItem& finding : plan.findings) {
-        if (finding.state == State::in_place && finding.note.empty()) continue;
-        std::string line = core::name_of(finding.wanted.item) + ": " + std::string{to_string(finding.state)};
-        if (!finding.note.empty()) line += ", " + finding.note;
+    for (const PlanItem& item : plan.items) {
+        if (item.state == State::in_place && item.note.empty()) continue;
+        std::string line = core::name_of(item.wanted.item) + ": " + std::string{to_string(item.state)};
+        if (!item.note.empty()) line += ", " + item.note;
         lines.push_back(line);
     }
     return lines;
@@ -51,9 +51,9 @@ Lines faults_of(const Plan& plan) {
 
 }  // namespace
 
-TEST_CASE("survey: looks first, and compares only what is there") {
+TEST_CASE("topology diff: looks first, and compares only what is there") {
     FakeBroker broker;
-    broker.bindings = base_bindings();
+    broker.api.bindings = base_bindings();
     broker.miss("check queue email.retry.5s");
     const Plan plan = diff_topology(broker, own);
     CHECK(faults_of(plan) == Lines{"email.retry.5s: missing"});
@@ -64,9 +64,9 @@ TEST_CASE("survey: looks first, and compares only what is there") {
     CHECK(plan_exit_code(plan) == exit_code::something_to_do);
 }
 
-TEST_CASE("survey: what differs, what is accepted and what may not be compared") {
+TEST_CASE("topology diff: what differs, what is accepted and what may not be compared") {
     FakeBroker broker;
-    broker.bindings = base_bindings();
+    broker.api.bindings = base_bindings();
     broker.refuse("declare queue email.retry.5s", 406, "another ttl");
     broker.refuse("declare queue email.parked", 403, "no permission");
     broker.answers["declare queue errors"] = {FakeBroker::Result::done, 0, "lacks its limit", {}};
@@ -78,24 +78,24 @@ TEST_CASE("survey: what differs, what is accepted and what may not be compared")
     CHECK(plan_exit_code(plan) == exit_code::failed);
 }
 
-TEST_CASE("survey: bindings are compared with all that they have") {
+TEST_CASE("topology diff: bindings are compared with all that they have") {
     const core::BindingSpec home = core::home_binding("email");
     const core::Policy shared = policy_of({entry_of("email", core::ReturnPath::headers)});
     FakeBroker broker;
-    broker.bindings = base_bindings();
-    broker.bindings["retryd.all.5s"] = {{"retryd.all.5s", "retryd.all.5s", "", {}}};
-    broker.bindings["retryd.return"] = {
+    broker.api.bindings = base_bindings();
+    broker.api.bindings["retryd.all.5s"] = {{"retryd.all.5s", "retryd.all.5s", "", {}}};
+    broker.api.bindings["retryd.return"] = {
         {home.queue, home.exchange, "", {home.arguments.rbegin(), home.arguments.rend()}}};
     CHECK(faults_of(diff_topology(broker, shared)).empty());
 
-    broker.bindings["retryd.return"] = {{home.queue, home.exchange, "", {{"x-match", "all"}}}};
-    broker.bindings["dlx"] = {{"errors", "dlx", "#", {}}, {"other", "dlx", "", {}}};
+    broker.api.bindings["retryd.return"] = {{home.queue, home.exchange, "", {{"x-match", "all"}}}};
+    broker.api.bindings["dlx"] = {{"errors", "dlx", "#", {}}, {"other", "dlx", "", {}}};
     CHECK(faults_of(diff_topology(broker, shared)) == Lines{"dlx → errors: missing", "retryd.return → email: missing"});
 }
 
-TEST_CASE("survey: without the management API bindings and what is left over are not known") {
+TEST_CASE("topology diff: without the management API bindings and what is left over are not known") {
     FakeBroker broker;
-    broker.management = false;
+    broker.has_management = false;
     const Plan plan = diff_topology(broker, own);
     CHECK(faults_of(plan) == Lines{"dlx → errors: unknown"});
     CHECK(plan_exit_code(plan) == exit_code::fine);
@@ -105,9 +105,9 @@ TEST_CASE("survey: without the management API bindings and what is left over are
     CHECK(faults_of(diff_topology(broker, own)) == Lines{"dlx: missing", "dlx → errors: missing"});
 }
 
-TEST_CASE("survey: a management API that does not answer is asked once, and the plan fails") {
+TEST_CASE("topology diff: a management API that does not answer is asked once, and the plan fails") {
     FakeBroker broker;
-    broker.management_fault = "no answer";
+    broker.api.fault = "no answer";
     const Plan plan = diff_topology(broker, own);
     CHECK(plan.management_fault == "no answer");
     CHECK(std::count(broker.asked.begin(), broker.asked.end(), "queues") == 0);
@@ -115,12 +115,12 @@ TEST_CASE("survey: a management API that does not answer is asked once, and the 
     CHECK(plan_exit_code(plan) == exit_code::failed);
 }
 
-TEST_CASE("survey: what others have to make is told, each with its consequence") {
+TEST_CASE("topology diff: what others have to make is told, each with its consequence") {
     core::Policy policy = policy_of({entry_of("email", core::ReturnPath::headers)});
     policy.error_bindings = {{"legacy", "#"}};
     policy.entries[0].parked = {"", "graves", {}};
     FakeBroker broker;
-    broker.management = false;
+    broker.has_management = false;
     broker.miss("check exchange legacy");
     broker.miss("check queue email");
     broker.refuse("need exchange graves", 404, "no exchange graves");
@@ -132,7 +132,7 @@ TEST_CASE("survey: what others have to make is told, each with its consequence")
           0);
 }
 
-TEST_CASE("survey: rungs that are left over are listed by name, globs as what comes on demand") {
+TEST_CASE("topology diff: rungs that are left over are listed by name, globs as what comes on demand") {
     const auto rung = [](const std::string& queue, const std::string& delay, std::int64_t ttl) {
         return http::ListedQueue{
             queue + ".retry." + delay,
@@ -141,8 +141,8 @@ TEST_CASE("survey: rungs that are left over are listed by name, globs as what co
             {{"x-message-ttl", ttl}, {"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", queue}}};
     };
     FakeBroker broker;
-    broker.bindings = base_bindings();
-    broker.readings = {
+    broker.api.bindings = base_bindings();
+    broker.api.queue_lists = {
         {rung("web.a", "9s", 9000), rung("web.a", "5s", 5000), rung("fax", "5s", 5000), {"email", "", 1, {}}}};
     const Plan plan = diff_topology(broker, policy_of({entry_of("web.*", core::ReturnPath::queue)}));
     REQUIRE(plan.left_over.size() == 2);
@@ -158,9 +158,9 @@ TEST_CASE("survey: rungs that are left over are listed by name, globs as what co
 
 TEST_CASE("apply: declares in order, goes on after a refusal, and looking afterwards knows what became of it") {
     FakeBroker broker;
-    broker.management = false;
+    broker.has_management = false;
     broker.refuse("declare queue email.retry.5s", 403, "no permission");
-    const auto outcomes = declare_wanted(broker, own);
+    const auto outcomes = declare_topology(broker, own);
     CHECK(broker.asked == Lines{"declare exchange dlx", "declare queue rest", "declare queue errors",
                                 "bind errors to dlx", "declare queue email.retry.5s", "declare queue email.parked"});
     CHECK(any_refused(outcomes));
@@ -174,19 +174,19 @@ TEST_CASE("apply: declares in order, goes on after a refusal, and looking afterw
 TEST_CASE("apply: what only others can make is left to do") {
     const core::Policy shared = policy_of({entry_of("email", core::ReturnPath::headers)});
     FakeBroker broker;
-    broker.management = false;
+    broker.has_management = false;
     broker.miss("bind email to retryd.return");
     broker.miss("check queue email");
-    const auto outcomes = declare_wanted(broker, shared);
+    const auto outcomes = declare_topology(broker, shared);
     CHECK_FALSE(any_refused(outcomes));
     Plan plan = diff_topology(broker, shared);
     add_outcomes(plan, outcomes);
     CHECK(apply_exit_code(plan, false) == exit_code::something_to_do);
     broker.answers.clear();
     Plan later = diff_topology(broker, shared);
-    add_outcomes(later, declare_wanted(broker, shared));
+    add_outcomes(later, declare_topology(broker, shared));
     CHECK(faults_of(later).empty());
     CHECK(apply_exit_code(later, false) == exit_code::fine);
 }
 
-}  // namespace retryd::commands::survey_test
+}  // namespace retryd::commands::topology_diff_test

@@ -3,7 +3,6 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "commands/status/status_output.h"
 #include "support/catch.h"
 
 namespace retryd::commands::status_print_test {
@@ -11,39 +10,41 @@ namespace {
 
 using namespace std::chrono_literals;
 
-Status quiet_status() {
-    Status status;
+StatusReport quiet_status() {
+    StatusReport status;
     status.broker = {"rabbit", 5671, true, "shop", {4, 3, 6}};
     status.errors = {"errors", 0};
     status.catch_all = {"rest", {}};
     return status;
 }
 
-Status busy_status() {
-    Status status = quiet_status();
+StatusReport busy_status() {
+    StatusReport status = quiet_status();
     status.errors.messages = 1;
-    const auto rungs = [](const std::string& name, std::int64_t first, std::optional<std::int64_t> second) {
-        return std::vector<RungDepth>{{5s, {name + ".retry.5s", first}}, {60s, {name + ".retry.1m", second}}};
+    const auto rungs = [](const std::string& name, std::uint64_t first, telemetry::Messages second) {
+        return std::vector<telemetry::RungStatus>{{name + ".retry.5s", 5s, first}, {name + ".retry.1m", 60s, second}};
     };
+    using telemetry::QueueDepth;
     status.queues = {
-        {"web.a", "own", false, rungs("web.a", 140, 96), Depth{"web.a.parked", 17}, Totals{1000, 17, 3}},
+        {"web.a", "own", false, rungs("web.a", 140, 96), QueueDepth{"web.a.parked", 17},
+         telemetry::QueueTotals{1000, 17, 3}},
         {"bell\x1b[31m", "own", false, rungs("bell", 2, {}), {}, {}},
-        {"sharing", "all", true, {}, Depth{"sharing.parked", 5}, {}},
+        {"sharing", "all", true, {}, QueueDepth{"sharing.parked", 5}, {}},
     };
-    status.ladders = {{"all", {{900s, {"retryd.all.15m", 33}}}}};
+    status.ladders = {{"all", {{"retryd.all.15m", 900s, 33}}}};
     return status;
 }
 
-DaemonView daemon_view() {
-    DaemonView view;
-    view.ready = true;
-    view.in_flight = 37;
-    view.rates = {13.02, 0.1, 0};
-    view.faults = {"the exchange 'graves' is missing"};
-    return view;
+telemetry::Status daemon_status() {
+    telemetry::Status status;
+    status.ready = true;
+    status.in_flight = 37;
+    status.rates = {100s, {1302}, {10}, {}};
+    status.faults = {{{}, "the exchange 'graves' is missing"}};
+    return status;
 }
 
-std::string text_of(const Status& status, bool colour = false) {
+std::string text_of(const StatusReport& status, bool colour = false) {
     std::ostringstream out;
     print_status(status, colour, out);
     return out.str();
@@ -52,7 +53,7 @@ std::string text_of(const Status& status, bool colour = false) {
 }  // namespace
 
 TEST_CASE("status: in words, a table for each ladder, and no control character of a name gets through") {
-    Status status = busy_status();
+    StatusReport status = busy_status();
     status.not_seen = {"in flight: no daemon"};
     CHECK(text_of(status) == R"(RabbitMQ 4.3.6 at rabbit:5671, vhost shop
 Error queue errors: 1 message
@@ -73,10 +74,10 @@ Not seen: in flight: no daemon
 }
 
 TEST_CASE("status: what the daemon tells stands above, and its totals beside the queues") {
-    Status status = busy_status();
+    StatusReport status = busy_status();
     status.queues.resize(1);
     status.ladders.clear();
-    status.daemon = daemon_view();
+    status.daemon = daemon_status();
     CHECK(text_of(status) == R"(RabbitMQ 4.3.6 at rabbit:5671, vhost shop
 Daemon: ready, 37 in flight; over the last minute 13.0/s retried, 0.1/s parked, 0.0/s dropped
 Fault: the exchange 'graves' is missing
@@ -96,9 +97,9 @@ Retried, dropped: since the daemon started.
 }
 
 TEST_CASE("status: a thousand quiet queues are one line, twenty are not") {
-    Status status = busy_status();
-    WorkQueueStatus quiet = status.queues[0];
-    quiet.rungs[0].depth.messages = quiet.rungs[1].depth.messages = quiet.parked->messages = 0;
+    StatusReport status = busy_status();
+    telemetry::QueueStatus quiet = status.queues[0];
+    quiet.rungs[0].messages = quiet.rungs[1].messages = quiet.parked->messages = 0;
     status.queues.resize(1);
     for (int i = 0; i < 20; ++i) {
         quiet.work_queue = "quiet" + std::to_string(i);
@@ -116,9 +117,9 @@ TEST_CASE("status: colour sets the headings off") {
 }
 
 TEST_CASE("status: as JSON, on several lines or on one") {
-    Status status = busy_status();
+    StatusReport status = busy_status();
     status.queues.erase(status.queues.begin());
-    status.daemon = daemon_view();
+    status.daemon = daemon_status();
     std::ostringstream out;
     print_status_json(status, false, out);
     CHECK(nlohmann::json::parse(out.str()) == nlohmann::json::parse(R"({
@@ -142,9 +143,11 @@ TEST_CASE("status: as JSON, on several lines or on one") {
     CHECK(one_line.str().find('\n') == one_line.str().size() - 1);
 }
 
-TEST_CASE("watch: a screen is drawn over the last one, and says how much of it does not fit") {
-    CHECK(redrawn("a\nb\n", 3) == "\x1b[Ha\x1b[K\nb\x1b[K\n\x1b[J");
-    CHECK(redrawn("a\nb\nc\n", 3) == "\x1b[Ha\x1b[K\n… 2 more lines\x1b[K\n\x1b[J");
+TEST_CASE("status: the rates are those of the last minute, or of all the time where that is shorter") {
+    CHECK(per_second({900, 30, 60, 30}, 20s) == 2.0);
+    CHECK(per_second({6}, 20s) == 0.3);
+    CHECK(per_second({}, 20s) == 0);
+    CHECK(per_second({900}, 0s) == 0);
 }
 
 }  // namespace retryd::commands::status_print_test

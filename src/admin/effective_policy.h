@@ -1,0 +1,81 @@
+// Policies as a broker has them, and which of their settings is in effect on a queue.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/broker_features.h"
+#include "core/text.h"
+#include "core/topology.h"
+
+namespace retryd::admin {
+
+struct BrokerPolicy {
+    std::string name;
+    std::string pattern;              // a regular expression
+    std::string apply_to = "queues";  // all, queues, exchanges; since 3.12 also classic_queues and so on
+    core::Definition definition;
+    std::int64_t priority = 0;  // of those that match, the highest alone is in effect
+    bool operator==(const BrokerPolicy&) const = default;
+};
+
+/// A queue and the policies in effect on it.
+struct QueuePolicies {
+    std::string name;
+    std::string type;  // classic, quorum, stream
+    core::Arguments arguments;
+    std::string policy;           // empty: none
+    std::string operator_policy;  // empty: none
+    bool exclusive = false;
+};
+
+/// All that a vhost has.
+struct VhostPolicies {
+    core::BrokerVersion version;
+    std::vector<QueuePolicies> queues;
+    std::vector<BrokerPolicy> policies;
+    std::vector<BrokerPolicy> operator_policies;
+};
+
+/// Where a value comes from; an argument wins over a policy, except where said.
+enum class Source { none, argument, policy, operator_policy };
+
+/// One setting of a queue, as JSON text.
+struct Setting {
+    Source source = Source::none;
+    std::string value;
+    bool operator==(const Setting&) const = default;
+};
+
+/// Finds policies by name; keeps a reference to `vhost_policies`.
+class EffectivePolicy {
+  public:
+    explicit EffectivePolicy(const VhostPolicies& vhost_policies) : vhost_policies_(vhost_policies) {}
+
+    /// Null where there is none of that name, as with the empty name.
+    const BrokerPolicy* policy(std::string_view name) const;
+    const BrokerPolicy* operator_policy(std::string_view name) const;
+
+    Setting dead_letter_exchange(const QueuePolicies& queue) const { return or_policy(queue, "dead-letter-exchange"); }
+    Setting dead_letter_strategy(const QueuePolicies& queue) const { return or_policy(queue, "dead-letter-strategy"); }
+    /// Of any other key: `delayed-retry-type`.
+    Setting value(const QueuePolicies& queue, const std::string& key) const { return or_policy(queue, key); }
+    /// Of a quorum queue: there the policy wins, and over it the operator's.
+    Setting quorum_overflow(const QueuePolicies& queue) const;
+    /// Whether something bounds how many messages, or bytes of them, it holds.
+    bool is_limited(const QueuePolicies& queue) const;
+
+  private:
+    Setting or_policy(const QueuePolicies& queue, const std::string& key) const;
+    Setting in_policies(const QueuePolicies& queue, const std::string& key) const;
+
+    const VhostPolicies& vhost_policies_;
+};
+
+/// `x-{key}` as JSON text; nothing where it is not among them.
+std::optional<std::string> argument(const QueuePolicies& queue, const std::string& key);
+
+}  // namespace retryd::admin

@@ -1,0 +1,343 @@
+#include "commands/attach.h"
+
+#include <algorithm>
+#include <ostream>
+#include <utility>
+
+#include "admin/rabbitmqctl.h"
+#include "commands/common/json.h"
+#include "commands/common/table.h"
+#include "commands/common/terminal.h"
+#include "commands/common/text.h"
+
+namespace retryd::commands {
+
+namespace {
+
+/// Where nobody was asked, or nobody answered: one policy for all work queues.
+AttachReport general_report(const config::Settings& settings) {
+    AttachReport report;
+    report.plan.changes.push_back({admin::general_policy(settings.policy), {}, "", {}, {}, {}});
+    return report;
+}
+
+AttachReport report_of(const config::Settings& settings, bool apply) {
+    const std::string vhost =
+        settings.broker.endpoints.empty() ? config::Endpoint{}.vhost : settings.broker.endpoints.front().vhost;
+    const auto management = management_api(settings, vhost);
+    AttachReport report;
+    if (management) report = attach_work_queues(*management, settings.policy, apply);
+    if (!report.version) {
+        std::string fault = std::move(report.fault);
+        report = general_report(settings);
+        report.fault = std::move(fault);
+    }
+    report.management = management != nullptr;
+    report.vhost = vhost;
+    return report;
+}
+
+}  // namespace
+
+int attach(const ReportOptions& options, bool apply, std::ostream& out, std::ostream& err) {
+    const Report output(options, out, err);
+    return output.run([&](const config::Settings& settings) {
+        if (apply && !settings.management) {
+            return output.fail(
+                "--apply needs the management API: AMQP cannot set a policy, nor tell which one is in effect. "
+                "Nothing was done; set management.url, or leave --apply out to have the command printed",
+                exit_code::wrong_configuration);
+        }
+        const AttachReport report = report_of(settings, apply);
+        if (apply && !report.version) return output.fail(report.fault, exit_code::failed);
+        if (apply && !report.not_ready.empty()) {
+            return output.fail("nothing was set: " + report.not_ready, exit_code::failed);
+        }
+        const int code = attach_exit_code(report);
+        if (output.json()) {
+            print_attach_json(report, code == exit_code::fine, out);
+        } else {
+            print_attach(report, output.colour(), out);
+        }
+        return code;
+    });
+}
+
+AttachSummary summary_of(const AttachReport& report) {
+    using Attached = admin::AttachState::State;
+    const auto count = [&](Attached state) {
+        return static_cast<std::size_t>(
+            std::count_if(report.plan.queues.begin(), report.plan.queues.end(),
+                          [&](const admin::AttachState& queue) { return queue.state == state; }));
+    };
+    return {count(Attached::attached), count(Attached::to_attach), count(Attached::out_of_reach),
+            count(Attached::not_there)};
+}
+
+int attach_exit_code(const AttachReport& report) {
+    if (!report.fault.empty()) return exit_code::failed;
+    if (!report.applied) return exit_code::fine;
+    const bool refused = std::any_of(report.refusals.begin(), report.refusals.end(),
+                                     [](const std::string& refusal) { return !refusal.empty(); });
+    if (refused) return exit_code::failed;
+    return report.left.empty() ? exit_code::fine : exit_code::something_to_do;
+}
+
+namespace {
+
+std::vector<admin::AttachState> not_attached(const admin::AttachPlan& plan) {
+    using State = admin::AttachState::State;
+    std::vector<admin::AttachState> left;
+    for (const admin::AttachState& queue : plan.queues) {
+        if (queue.state == State::to_attach || queue.state == State::out_of_reach) left.push_back(queue);
+    }
+    return left;
+}
+
+/// Where the error exchange leads nowhere, what is rejected would be lost.
+std::string why_not_ready(ManagementApi& management, const core::Policy& policy) {
+    for (const core::BindingSpec& binding : management.bindings_from(policy.error_exchange)) {
+        if (binding.queue == policy.error_queue) return "";
+    }
+    return "the error queue '" + policy.error_queue + "' is not bound to the error exchange '" + policy.error_exchange +
+           "', or one of them is not there: whatever a queue attached now rejects would be lost. Run retryd apply "
+           "first, or start the daemon";
+}
+
+/// Why it was not set; empty where it was.
+std::string refusal_of(ManagementApi& management, const admin::BrokerPolicy& policy) {
+    try {
+        management.set_policy(policy);
+    } catch (const http::Error& error) {
+        return error.what();
+    }
+    return "";
+}
+
+}  // namespace
+
+AttachReport attach_work_queues(ManagementApi& management, const core::Policy& policy, bool apply) {
+    AttachReport report;
+    try {
+        const admin::VhostPolicies before = management.vhost_policies();
+        report.version = before.version;
+        report.plan = admin::plan_attach(policy, before);
+        if (!report.plan.changes.empty()) report.not_ready = why_not_ready(management, policy);
+        if (!apply || !report.not_ready.empty()) return report;
+        report.applied = true;
+        for (const admin::PolicyChange& change : report.plan.changes)
+            report.refusals.push_back(refusal_of(management, change.after));
+        report.left = not_attached(admin::plan_attach(policy, management.vhost_policies()));
+    } catch (const http::Error& error) {
+        report.fault = error.what();
+    }
+    return report;
+}
+
+namespace {
+
+bool something_was_set(const AttachReport& report) {
+    return report.applied && !report.plan.changes.empty();
+}
+
+void print_queues(const std::vector<admin::AttachState>& queues, std::ostream& out) {
+    Rows rows;
+    for (const admin::AttachState& queue : queues) {
+        const bool there = queue.state != admin::AttachState::State::not_there;
+        const std::string policy = queue.policy.empty() ? "no policy" : "policy " + queue.policy;
+        rows.push_back(
+            {queue.queue, there ? queue.type : "-", std::string{to_string(queue.state)}, there ? policy : "-"});
+    }
+    print_table(rows, "  ", out);
+    for (const admin::AttachState& queue : queues) {
+        if (!queue.note.empty()) print_line(queue.queue + ": " + queue.note, "    ", out);
+    }
+}
+
+std::string joined(const std::vector<std::string>& names) {
+    std::string text;
+    for (const std::string& name : names)
+        text.append(text.empty() ? "" : ", ").append(name);
+    return text;
+}
+
+/// Against what is in effect now: `+` comes, `-` goes, the rest stays.
+void print_difference(const admin::PolicyChange& change, std::ostream& out) {
+    const auto print = [&out](const auto& setting, const char* indent) {
+        print_table({{setting.first + ": " + setting.second}}, indent, out);
+    };
+    const core::Definition& now = change.definition_now;
+    const core::Definition& then = change.after.definition;
+    core::Definition all = now;
+    all.insert(then.begin(), then.end());
+    for (const auto& setting : all) {
+        const auto before = now.find(setting.first);
+        const auto after = then.find(setting.first);
+        const bool stays = before != now.end() && after != then.end() && before->second == after->second;
+        if (stays) {
+            print(setting, "      ");
+            continue;
+        }
+        if (before != now.end()) print(*before, "    - ");
+        if (after != then.end()) print(*after, "    + ");
+    }
+}
+
+void print_pattern(const admin::PolicyChange& change, std::ostream& out) {
+    const bool changed = change.before && change.before->pattern != change.after.pattern;
+    if (changed) print_line("pattern " + change.before->pattern, "  - ", out);
+    print_line("pattern " + change.after.pattern, changed ? "  + " : "  ", out);
+    out << "  applies to " << change.after.apply_to << ", priority " << change.after.priority << '\n';
+}
+
+void print_commands(const admin::PolicyChange& change, const AttachReport& report, std::ostream& out) {
+    const std::string undo = change.before ? admin::set_policy_command(*change.before, report.vhost)
+                                           : admin::clear_policy_command(change.after.name, report.vhost);
+    if (!report.applied) {
+        out << "  Set it:\n";
+        print_line(admin::set_policy_command(change.after, report.vhost), "    ", out);
+    }
+    out << "  Undo it:\n";
+    print_line(undo, "    ", out);
+}
+
+void print_change(const admin::PolicyChange& change, const AttachReport& report, const std::string& refusal,
+                  const Bold& bold, std::ostream& out) {
+    out << '\n';
+    const std::string done = !report.applied ? "" : refusal.empty() ? ", set" : ", not set";
+    print_line("Policy " + change.after.name + (change.before ? ": changed" : ": new") + done, bold(""), out);
+    if (!refusal.empty()) print_line(refusal, "  ", out);
+    if (!change.queues.empty()) print_line("attaches " + joined(change.queues), "  ", out);
+    print_pattern(change, out);
+    print_difference(change, out);
+    for (const std::string& note : change.notes)
+        print_line(note, "  Note: ", out);
+    if (refusal.empty()) print_commands(change, report, out);
+}
+
+void print_what_is_not_known(const AttachReport& report, std::ostream& out) {
+    if (report.version) return;
+    out << "\nNot known: "
+        << (report.management ? report.fault : std::string{"the broker was not asked: set management.url for that"})
+        << "\nOnly one policy applies to a queue: where there is one, add the key to that one instead. For quorum "
+           "work\n"
+           "queues a policy of their own with also \"dead-letter-strategy\": \"at-least-once\" and \"overflow\":\n"
+           "\"reject-publish\" (RabbitMQ 3.10 and later; a classic queue takes no policy with the first of these in\n"
+           "it). A queue whose dead-letter exchange is fixed by argument needs errors.bind instead.\n";
+}
+
+void print_left(const AttachReport& report, const Bold& bold, std::ostream& out) {
+    if (!something_was_set(report) || report.left.empty()) return;
+    out << '\n' << bold("Not attached") << '\n';
+    print_queues(report.left, out);
+}
+
+std::string sums(const AttachReport& report) {
+    const AttachSummary summary = summary_of(report);
+    std::string line = std::to_string(summary.attached) + " attached";
+    const auto add = [&](std::size_t number, const std::string& what) {
+        if (number > 0) line += ", " + std::to_string(number) + ' ' + what;
+    };
+    add(summary.to_attach, "to attach");
+    add(summary.out_of_reach, "out of reach");
+    add(summary.not_there, "not there");
+    return line + "; " +
+           (report.plan.changes.empty()
+                ? "nothing to set"
+                : counted(report.plan.changes.size(), "policy", "policies") + (report.applied ? "" : " to set"));
+}
+
+}  // namespace
+
+void print_attach(const AttachReport& report, bool colour, std::ostream& out) {
+    const Bold bold{colour};
+    if (report.version) out << bold("RabbitMQ " + core::to_string(*report.version)) << ", ";
+    print_line("vhost " + report.vhost, "", out);
+    if (!report.plan.queues.empty()) {
+        out << '\n' << bold("Work queues") << (something_was_set(report) ? ", before" : "") << '\n';
+        print_queues(report.plan.queues, out);
+    }
+    if (!report.not_ready.empty()) print_line("Not yet: " + report.not_ready, "\n", out);
+    for (std::size_t i = 0; i < report.plan.changes.size(); ++i) {
+        const bool known = i < report.refusals.size();
+        print_change(report.plan.changes[i], report, known ? report.refusals[i] : "", bold, out);
+    }
+    print_what_is_not_known(report, out);
+    print_left(report, bold, out);
+    if (report.version && !report.fault.empty()) print_line(report.fault, "\nNot known: ", out);
+    if (report.version) out << '\n' << sums(report) << '\n';
+}
+
+namespace {
+
+Json json_of(const std::vector<admin::AttachState>& queues) {
+    Json list = Json::array();
+    for (const admin::AttachState& queue : queues) {
+        list.push_back({{"queue", queue.queue},
+                        {"type", text_or_null(queue.type)},
+                        {"state", json_key(to_string(queue.state))},
+                        {"policy", text_or_null(queue.policy)},
+                        {"note", text_or_null(queue.note)}});
+    }
+    return list;
+}
+
+Json object_of(const core::Definition& definition) {
+    return Json::parse(core::json_object(definition), nullptr, false);
+}
+
+Json policy_of(const admin::BrokerPolicy& policy) {
+    return {{"name", policy.name},
+            {"pattern", policy.pattern},
+            {"apply_to", policy.apply_to},
+            {"priority", policy.priority},
+            {"definition", object_of(policy.definition)}};
+}
+
+Json change_of(const admin::PolicyChange& change, const std::string& vhost) {
+    Json object = policy_of(change.after);
+    object["before"] = change.before ? policy_of(*change.before) : Json();
+    object["in_effect_now"] = {{"policy", text_or_null(change.in_effect)},
+                               {"definition", object_of(change.definition_now)}};
+    object["queues"] = change.queues;
+    object["notes"] = change.notes;
+    object["set"] = admin::set_policy_command(change.after, vhost);
+    object["undo"] = change.before ? admin::set_policy_command(*change.before, vhost)
+                                   : admin::clear_policy_command(change.after.name, vhost);
+    return object;
+}
+
+Json changes(const AttachReport& report) {
+    Json list = Json::array();
+    for (std::size_t i = 0; i < report.plan.changes.size(); ++i) {
+        Json object = change_of(report.plan.changes[i], report.vhost);
+        const bool known = i < report.refusals.size();
+        object["applied"] = known && report.refusals[i].empty();
+        object["refusal"] = known ? text_or_null(report.refusals[i]) : Json();
+        list.push_back(std::move(object));
+    }
+    return list;
+}
+
+}  // namespace
+
+void print_attach_json(const AttachReport& report, bool ok, std::ostream& out) {
+    const AttachSummary summary = summary_of(report);
+    Json object{{"ok", ok},
+                {"vhost", report.vhost},
+                {"version", report.version ? Json(core::to_string(*report.version)) : Json()},
+                {"management", {{"configured", report.management}, {"error", text_or_null(report.fault)}}},
+                {"queues", json_of(report.plan.queues)},
+                {"policies", changes(report)},
+                {"not_ready", text_or_null(report.not_ready)},
+                {"applied", report.applied},
+                {"not_attached", report.applied ? json_of(report.left) : Json()},
+                {"summary",
+                 {{"attached", summary.attached},
+                  {"to_attach", summary.to_attach},
+                  {"out_of_reach", summary.out_of_reach},
+                  {"not_there", summary.not_there}}}};
+    print_json(object, out);
+}
+
+}  // namespace retryd::commands

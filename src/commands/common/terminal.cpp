@@ -1,0 +1,96 @@
+#include "commands/common/terminal.h"
+
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <csignal>
+#include <ostream>
+#include <string_view>
+
+namespace retryd::commands {
+
+void ProgressBar::show(std::size_t done, const std::string& note) {
+    const auto now = std::chrono::steady_clock::now();
+    if (terminal_ ? shown_ && now < due_ : now < due_) return;
+    const std::string counts =
+        doing_ + " " + std::to_string(done) + " of " + std::to_string(all_) + (note.empty() ? "" : ", " + note);
+    if (terminal_) {
+        err_ << "\r\x1b[K" << bar_of(done, all_) << "  " << counts << std::flush;
+        due_ = now + std::chrono::milliseconds(100);
+    } else {
+        err_ << "retryd: " << counts << std::endl;
+        due_ = now + std::chrono::seconds(10);
+    }
+    shown_ = true;
+}
+
+void ProgressBar::clear() {
+    if (terminal_ && shown_) err_ << "\r\x1b[K" << std::flush;
+}
+
+std::string bar_of(std::size_t done, std::size_t all) {
+    constexpr std::size_t width = 30;
+    const std::size_t part = all == 0 ? 0 : std::min(done, all);
+    const std::size_t filled = all == 0 ? 0 : part * width / all;
+    std::string percent = std::to_string(all == 0 ? 0 : part * 100 / all);
+    percent.insert(0, 3 - percent.size(), ' ');
+    return "[" + std::string(filled, '#') + std::string(width - filled, ' ') + "] " + percent + " %";
+}
+
+bool standard_error_is_terminal() {
+    return isatty(STDERR_FILENO) == 1;
+}
+
+namespace {
+
+// The alternate screen, no cursor, and long lines cut instead of wrapped; and all of that back.
+constexpr std::string_view enter_screen = "\x1b[?1049h\x1b[?25l\x1b[?7l";
+constexpr std::string_view leave_screen = "\x1b[?7h\x1b[?25h\x1b[?1049l";
+
+volatile std::sig_atomic_t on_alternate_screen = 0;
+
+std::size_t terminal_height() {
+    constexpr std::size_t usual = 24;
+    winsize size{};
+    return ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_row > 0 ? size.ws_row : usual;
+}
+
+}  // namespace
+
+Screen::Screen(bool in_place, std::ostream& out) : in_place_(in_place), out_(out) {
+    on_alternate_screen = in_place_ ? 1 : 0;
+    if (in_place_) out_ << enter_screen << std::flush;
+}
+
+Screen::~Screen() {
+    if (in_place_) out_ << leave_screen << std::flush;
+    on_alternate_screen = 0;
+}
+
+void Screen::show(const std::string& text) {
+    out_ << (in_place_ ? redrawn(text, terminal_height()) : text) << std::flush;
+}
+
+/// Calls only what a signal handler may call.
+void Screen::leave_and_exit(int) {
+    if (on_alternate_screen != 0 && write(STDOUT_FILENO, leave_screen.data(), leave_screen.size()) < 0) _exit(1);
+    _exit(0);
+}
+
+std::string redrawn(const std::string& text, std::size_t height) {
+    const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
+    const bool fits = lines < height;  // the cursor takes a line, too
+    const std::size_t shown = fits ? lines : height - std::min<std::size_t>(height, 2);
+    std::string screen = "\x1b[H";
+    std::size_t at = 0;
+    for (std::size_t line = 0; line < shown; ++line) {
+        const std::size_t end = text.find('\n', at);
+        screen.append(text, at, end - at).append("\x1b[K\n");
+        at = end + 1;
+    }
+    if (!fits) screen += "… " + std::to_string(lines - shown) + " more lines\x1b[K\n";
+    return screen + "\x1b[J";
+}
+
+}  // namespace retryd::commands

@@ -1,0 +1,76 @@
+// What the commands do on a terminal and not elsewhere: bold headings, a progress bar, a screen that is redrawn in
+// place.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <iosfwd>
+#include <string>
+#include <utility>
+
+namespace retryd::commands {
+
+/// Text in bold where there is colour, as it is elsewhere.
+class Bold {
+  public:
+    explicit Bold(bool colour) : on_(colour ? "\x1b[1m" : ""), off_(colour ? "\x1b[0m" : "") {}
+    std::string operator()(const std::string& text) const { return on_ + text + off_; }
+
+  private:
+    std::string on_;
+    std::string off_;
+};
+
+/// How far a long command is: a bar on a terminal, a line every ten seconds elsewhere.
+class ProgressBar {
+  public:
+    /// `doing`: what is counted: "replayed".
+    ProgressBar(std::ostream& err, bool terminal, std::size_t all, std::string doing)
+        : err_(err), terminal_(terminal), all_(all), doing_(std::move(doing)) {}
+    ~ProgressBar() { clear(); }
+    ProgressBar(const ProgressBar&) = delete;
+    ProgressBar& operator=(const ProgressBar&) = delete;
+
+    /// `note`: what else is to be known: "3 failed".
+    void show(std::size_t done, const std::string& note);
+
+  private:
+    void clear();
+
+    std::ostream& err_;
+    bool terminal_;
+    bool shown_ = false;
+    std::size_t all_;
+    std::string doing_;
+    std::chrono::steady_clock::time_point due_ = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+};
+
+/// `[#########           ]  45 %`
+std::string bar_of(std::size_t done, std::size_t all);
+
+bool standard_error_is_terminal();
+
+/// In place: on the terminal's alternate screen, and the usual one is back when this ends. Else one text after the
+/// other.
+class Screen {
+  public:
+    /// `in_place` only where `out` is standard output.
+    Screen(bool in_place, std::ostream& out);
+    ~Screen();
+    Screen(const Screen&) = delete;
+    Screen& operator=(const Screen&) = delete;
+
+    void show(const std::string& text);
+
+    /// A signal handler that ends the process at once, with 0 and the usual screen.
+    static void leave_and_exit(int signal);
+
+  private:
+    bool in_place_;
+    std::ostream& out_;
+};
+
+/// What redraws a screen of that height without flicker: lines that do not fit are counted instead.
+std::string redrawn(const std::string& text, std::size_t height);
+
+}  // namespace retryd::commands

@@ -1,0 +1,52 @@
+// Looks at every message of a queue, once, and puts all of them back in their order.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <string>
+
+#include "commands/common/broker.h"
+#include "config/settings.h"
+#include "core/message.h"
+#include "system/signals.h"
+
+namespace retryd::commands {
+
+/// So many deliveries are taken in before the rest of the work has its turn.
+inline constexpr std::size_t messages_per_turn = 128;
+
+/// Finds out that a queue delivers nothing more although more messages were expected. Somebody else consumes from it,
+/// too, or the broker does not deliver to us.
+class StallDetector {
+  public:
+    StallDetector(Broker& broker, std::string queue) : broker_(broker), queue_(std::move(queue)) {}
+
+    /// `delivered`: how many messages came so far. Asks the broker where none has come for a while. Throws amqp::Error.
+    bool stalled(std::size_t delivered);
+    /// Why, where messages are left that the broker does not deliver to us; else empty.
+    const std::string& reason() const { return reason_; }
+
+  private:
+    Broker& broker_;
+    std::string queue_;
+    std::string reason_;
+    int times_asked_ = 0;
+    std::size_t delivered_ = 0;
+    std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+};
+
+struct BrowseResult {
+    std::size_t messages = 0;
+    bool interrupted = false;
+    std::string ended;  // by the broker, before all were seen: its words
+};
+
+/// With a message whose headers cannot be read it is null. False: it has seen enough.
+using Visitor = std::function<bool(const core::Delivery* delivery)>;
+
+/// At most `count` messages from the head of the queue. Ends early when a signal is pending. Throws amqp::Error.
+BrowseResult browse_queue(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
+                          const system::Signals& signals, const Visitor& visit);
+
+}  // namespace retryd::commands

@@ -1,0 +1,192 @@
+#include "commands/parked/list_and_show.h"
+
+#include <optional>
+#include <ostream>
+#include <utility>
+
+#include "admin/replay.h"
+#include "commands/common/json.h"
+#include "commands/common/report.h"
+#include "commands/common/table.h"
+#include "commands/common/terminal.h"
+#include "commands/common/text.h"
+#include "commands/parked/value_view.h"
+#include "core/message.h"
+#include "core/text.h"
+#include "system/clock.h"
+
+namespace retryd::commands {
+
+int parked_list(const ParkedOptions& options, std::ostream& out, std::ostream& err) {
+    const Report output(options.report, out, err);
+    return output.run([&](const config::Settings& settings) {
+        ParkedBrowser browser(settings, options, system::wall_now());
+        const ParkedOverview overview =
+            browser.browse([](const std::string&, const core::Delivery&, const admin::Parked&) { return true; });
+        if (!overview.fault.empty()) return output.fail(overview.fault, exit_code::failed);
+        const bool complete = overview.complete();
+        if (output.json()) {
+            const Json object{{"ok", complete},
+                              {"selected", overview.selected()},
+                              {"queues", json_of(overview)},
+                              {"not_seen", overview.notes}};
+            print_json(object, out);
+        } else {
+            print_overview(overview, browser.now(), output.colour(), out);
+        }
+        return complete ? exit_code::fine : exit_code::failed;
+    });
+}
+
+namespace {
+
+/// A header's value may be as long as a frame.
+constexpr std::size_t longest_value = 2'000;
+
+std::string moment(const std::optional<std::uint64_t>& seconds, core::WallTime now) {
+    return seconds ? utc(*seconds) + ", " + age(*seconds, now) + " ago" : "(unknown)";
+}
+
+Rows history_rows(const std::string& from, const core::Message& message, const admin::Parked& parked,
+                  core::WallTime now) {
+    const core::ComposeContext context{parked.death, parked.carried, {}};
+    const auto exchange = parked.carried.exchange.value_or(parked.death ? parked.death->exchange : "");
+    Rows rows{{"parking queue", safe_line(from)},
+              {"work queue", or_unknown(parked.queue)},
+              {"parked because", or_unknown(parked.reason)},
+              {"parked at", moment(parked.at, now)},
+              {"last death", or_unknown(parked.death_reason)},
+              {"attempts", parked.attempts > 0 ? std::to_string(parked.attempts) : "(unknown)"},
+              {"first death", moment(parked.carried.first_death, now)},
+              {"published to", "exchange \"" + safe_line(exchange) + "\", routing key \"" +
+                                   safe_line(core::producer_routing_key(context)) + "\""}};
+    for (const admin::Replay& replay : admin::read_replays(message.properties.header_table()))
+        rows.push_back({"replayed", utc(replay.time) + " to " + safe_line(replay.to) + ", after " +
+                                        std::to_string(replay.attempts) + " attempts, run " + safe_line(replay.id)});
+    return rows;
+}
+
+template <typename Put>
+void each_property(const core::Properties& properties, const Put& put) {
+    put("content-type", properties.content_type);
+    put("content-encoding", properties.content_encoding);
+    put("correlation-id", properties.correlation_id);
+    put("reply-to", properties.reply_to);
+    put("expiration", properties.expiration);
+    put("message-id", properties.message_id);
+    put("type", properties.type);
+    put("user-id", properties.user_id);
+    put("app-id", properties.app_id);
+    put("cluster-id", properties.cluster_id);
+}
+
+Rows property_rows(const core::Properties& properties) {
+    Rows rows;
+    each_property(properties, [&](const char* name, const std::optional<std::string_view>& text) {
+        if (text) rows.push_back({name, safe_line(*text)});
+    });
+    if (properties.delivery_mode) rows.push_back({"delivery-mode", std::to_string(*properties.delivery_mode)});
+    if (properties.priority) rows.push_back({"priority", std::to_string(*properties.priority)});
+    if (properties.timestamp) rows.push_back({"timestamp", utc(*properties.timestamp)});
+    return rows;
+}
+
+Rows header_rows(const core::Table& headers) {
+    Rows rows;
+    for (const core::Field& field : headers)
+        rows.push_back({safe_line(field.name), shortened(text_of_value(field.value), longest_value)});
+    return rows;
+}
+
+Json property_json(const core::Properties& properties) {
+    Json object = Json::object();
+    each_property(properties, [&](const char* name, const std::optional<std::string_view>& text) {
+        if (text) put_text(object, name, *text);
+    });
+    if (properties.delivery_mode) object["delivery-mode"] = *properties.delivery_mode;
+    if (properties.priority) object["priority"] = *properties.priority;
+    if (properties.timestamp) object["timestamp"] = *properties.timestamp;
+    return object;
+}
+
+void print_part(const std::string& title, const Rows& rows, const Bold& bold, std::ostream& out) {
+    if (rows.empty()) return;
+    out << '\n' << bold(title) << '\n';
+    print_table(rows, "  ", out);
+}
+
+void print_message(const std::string& from, const core::Message& message, const admin::Parked& parked,
+                   core::WallTime now, bool colour, std::ostream& out) {
+    const Bold bold{colour};
+    print_table(history_rows(from, message, parked, now), "", out);
+    print_part("Properties", property_rows(message.properties), bold, out);
+    print_part("Headers", header_rows(message.properties.header_table()), bold, out);
+    const BodyView body = view_of_body(message.body, message.properties.content_encoding);
+    out << '\n' << bold("Body") << " (" << body.title << ")\n" << body.text;
+    if (!body.text.empty() && body.text.back() != '\n') out << '\n';
+}
+
+Json json_of_message(const std::string& from, const core::Message& message, const admin::Parked& parked) {
+    Json object{{"ok", true}};
+    put_text(object, "parking_queue", from);
+    put_text(object, "work_queue", parked.queue);
+    put_text(object, "reason", parked.reason);
+    object["parked_at"] = parked.at ? Json(utc(*parked.at)) : Json();
+    object["attempts"] = parked.attempts;
+    object["properties"] = property_json(message.properties);
+    object["headers"] = json_of_table(message.properties.header_table());
+    put_text(object, "body", message.body);
+    return object;
+}
+
+struct FoundMessage {
+    std::string from;
+    core::OwnedDelivery delivery;
+};
+
+void print(const FoundMessage& found, const config::Settings& settings, const ParkedBrowser& browser, bool raw,
+           const Report& output) {
+    const core::Message& message = found.delivery.get().message;
+    const admin::Parked parked = admin::read_parked(message.properties.header_table(), settings.policy.error_queue);
+    if (raw) {
+        output.out() << message.body;
+    } else if (output.json()) {
+        print_json(json_of_message(found.from, message, parked), output.out());
+    } else {
+        print_message(found.from, message, parked, browser.now(), output.colour(), output.out());
+    }
+}
+
+std::string why_none(const ParkedOverview& overview, std::size_t number) {
+    std::string text = overview.selected() == 0 ? "no message that fits is parked there"
+                                                : "there is no message number " + std::to_string(number) + ": only " +
+                                                      counted(overview.selected(), "message fits", "messages fit");
+    for (const ParkingQueueOverview& queue : overview.queues) {
+        if (!queue.fault.empty()) text += "; " + queue.fault;
+    }
+    for (const std::string& note : overview.notes)
+        text += "; not seen: " + note;
+    return text + "; retryd parked list shows what there is";
+}
+
+}  // namespace
+
+int parked_show(const ParkedOptions& options, const ShowOptions& show, std::ostream& out, std::ostream& err) {
+    const Report output(options.report, out, err);
+    return output.run([&](const config::Settings& settings) {
+        ParkedBrowser browser(settings, options, system::wall_now());
+        std::optional<FoundMessage> found;
+        std::size_t seen = 0;
+        const ParkedOverview overview =
+            browser.browse([&](const std::string& from, const core::Delivery& delivery, const admin::Parked&) {
+                if (++seen == show.number) found.emplace(FoundMessage{from, core::OwnedDelivery(delivery)});
+                return !found;
+            });
+        if (!overview.fault.empty()) return output.fail(overview.fault, exit_code::failed);
+        if (!found) return output.fail(why_none(overview, show.number), exit_code::failed);
+        print(*found, settings, browser, show.raw, output);
+        return exit_code::fine;
+    });
+}
+
+}  // namespace retryd::commands

@@ -1,0 +1,21 @@
+// The parts of a status as JSON that /status.json and `retryd status --json` share.
+//
+// They are two documents because they answer two questions: the daemon tells what it knows of itself, with the history
+// that its page draws, and the command tells what the broker has, with or without a daemon. Both are promised to their
+// readers as they are.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <vector>
+
+#include "telemetry/status.h"
+
+namespace retryd::telemetry {
+
+// Keys stay in the order in which they are written: people read this too.
+
+nlohmann::ordered_json json_of(const QueueDepth& depth);
+nlohmann::ordered_json json_of(const std::vector<QueueStatus>& queues);
+nlohmann::ordered_json json_of(const std::vector<LadderStatus>& ladders);
+
+}  // namespace retryd::telemetry
