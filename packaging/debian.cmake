@@ -1,6 +1,6 @@
-# The Debian package: `cpack` in a build folder of the preset `package`; scripts/package does it with Debian's flags and
-# checks the outcome. Needs dpkg-dev and file, for the packages that the libraries come from.
-set(RETRYD_PACKAGE_REVISION 1 CACHE STRING "Of the package: raised when the same version is packaged anew")
+# The Debian package: `cpack` in a build folder of the preset `package`. scripts/package runs it with Debian's flags and
+# checks the package. Needs dpkg-dev and file, which find the packages of the libraries.
+set(RETRYD_PACKAGE_REVISION 1 CACHE STRING "Of the package: raised when the same version is packaged again")
 cmake_host_system_information(RESULT debian QUERY DISTRIB_VERSION_ID)
 
 # ~ sorts before nothing: the package of Debian 12 is older than the one of 13, which is older than Debian's own.
@@ -16,17 +16,17 @@ set(CPACK_DEBIAN_COMPRESSION_TYPE xz)
 set(CPACK_DEBIAN_PACKAGE_SECTION net)
 set(CPACK_DEBIAN_PACKAGE_PRIORITY optional)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_RECOMMENDS ca-certificates)  # whom an amqps:// broker is trusted by
+set(CPACK_DEBIAN_PACKAGE_RECOMMENDS ca-certificates)  # the authorities for amqps://
 set(CPACK_DEBIAN_PACKAGE_SUGGESTS rabbitmq-server)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "retry sidecar for RabbitMQ")
 set(CPACK_DEBIAN_PACKAGE_DESCRIPTION "Consumers reject a message; retryd brings it back to its queue after 5
 seconds, then 30, then 2 minutes and so on. When its ladder of delays is used
-up, the message is parked with its whole story.
+up, the message is parked, with headers that say why.
 .
 No consumer, producer or queue is changed: one policy on the broker and one
 YAML file are all it takes. All state travels in the messages, delivery is at
-least once, and no plugin is needed. Works with RabbitMQ 3.10 and later, and
-with a weaker promise with 3.8.")
+least once, and no plugin is needed. Works with RabbitMQ 3.10 and later and,
+with a weaker guarantee, with 3.8.")
 
 set(scripts ${CMAKE_CURRENT_SOURCE_DIR}/debian)
 set(CPACK_DEBIAN_PACKAGE_CONTROL_EXTRA ${scripts}/postinst ${scripts}/prerm ${scripts}/postrm ${scripts}/conffiles)

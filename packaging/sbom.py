@@ -30,7 +30,7 @@ def field(package, name):
 
 
 def libraries(daemon):
-    """The packages of all that the loader maps. Some own a file in /lib, which is /usr/lib today: both are tried."""
+    """The packages of the libraries that the loader maps. dpkg may list them in /lib, which is /usr/lib: both are tried."""
     paths = [os.path.realpath(path) for path in re.findall(r"(?:=> )?(/\S+) \(0x", output("ldd", daemon))]
     asked = [*paths, *(path.removeprefix("/usr") for path in paths)]
     said = subprocess.run(["dpkg", "--search", *asked], capture_output=True, text=True, check=False).stdout
@@ -42,13 +42,13 @@ def libraries(daemon):
 
 
 def actual(name):
-    """g++ is a package that only names another: g++-12, which has the compiler's own version."""
+    """The package g++ only depends on another, such as g++-12, which has the compiler's version."""
     depends = output("dpkg-query", "-W", "-f", "${Depends}", name)
     return re.search(r"g\+\+-\d+", depends)[0] if name == "g++" else name
 
 
 def licence(name):
-    """What the package's copyright says of its files at large; NOASSERTION where that is not said in one word."""
+    """The licence that the package's copyright file gives for `Files: *`; NOASSERTION where it is more than one word."""
     try:
         with open(f"/usr/share/doc/{name.split(':')[0]}/copyright", encoding="utf-8") as file:
             text = file.read()

@@ -92,7 +92,7 @@ ProcessorCount(RETRYD_CORES)
 retryd_preset(tsan retryd daemon_tests telemetry_tests http_tests)
 retryd_preset(fuzz fuzzers)
 retryd_preset(release retryd)
-retryd_preset(instructions passage)
+retryd_preset(instructions message_cost)
 
 foreach(layer daemon telemetry http)
   add_test(NAME "threads ${layer}"

@@ -1,7 +1,7 @@
 """What happens to each mail: shown at once, remembered for the end, and checked against what retryd promises.
 
-It learns a mail's way from the mail itself, as any consumer could: x-death names the rung that it comes from,
-retryd-attempt counts.
+All of it is read from the mail itself, as any consumer could: x-death names the rung that it comes from, retryd-attempt
+is the number of the attempt.
 """
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Story:
     rejections: list[float] = field(default_factory=list)  # when
     waits: list[Wait] = field(default_factory=list)
     is_parked: bool = False
-    done: int = 0  # so many times
+    done: int = 0  # how many times
 
 
 class Chronicle:
@@ -97,7 +97,7 @@ class Chronicle:
             screen.say(f"{story.mail.id:8}{story.mail.subject:22}{cells}{end}")
 
     def show_verdict(self) -> bool:
-        """Whether each mail failed, waited and was parked as often as it should, and nothing else was wrong."""
+        """Whether each mail was rejected, waited and was parked as expected, and nothing else went wrong."""
         for story in self.stories:
             self._check_end(story)
         done = [story for story in self.stories if story.done]

@@ -1,4 +1,4 @@
-"""Who talks to RabbitMQ: a producer, the flaky consumer, and one who watches the parking queue. None of them needs
+"""The clients of RabbitMQ: a producer, the flaky consumer, and one that watches the parking queue. None of them contains
 anything of retryd."""
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Clients:
         self.producer.queue_bind(scene.WORK_QUEUE, scene.EXCHANGE, scene.BINDING)
 
     def begin(self, chronicle: Chronicle) -> None:
-        """The consumer consumes and the watcher watches; the chronicle is told what comes."""
+        """The consumer and the watcher begin to consume; the chronicle is told what they receive."""
         def deliver(properties: BasicProperties, body: bytes) -> bool:
             story = chronicle.story_of(properties)
             chronicle.came(story, properties, body)
@@ -52,9 +52,9 @@ class Clients:
         self.producer.basic_publish(scene.EXCHANGE, mail.routing_key, mail.body, mail.properties, mandatory=True)
 
     def turn(self, seconds: float) -> None:
-        """Handles what comes, waiting so long for it."""
+        """Handles what comes within this time."""
         self.connection.process_data_events(seconds)
 
     def count(self, queue: str) -> int:
-        """The messages in it now. (What `rabbitmqctl list_queues` shows of a quorum queue is up to 5 s old.)"""
+        """The number of messages in it now. (What `rabbitmqctl list_queues` shows of a quorum queue is up to 5 s old.)"""
         return self.producer.queue_declare(queue, passive=True).method.message_count

@@ -1,4 +1,4 @@
-"""The mails of the demo, and the trouble that the consumer has with each of them."""
+"""The mails of the demo, and how often and why the consumer cannot deliver each of them."""
 from __future__ import annotations
 
 import math
@@ -14,7 +14,7 @@ class Mail:
     id: str
     subject: str
     routing_key: str
-    failures: float = 0  # so many tries fail
+    failures: float = 0  # how many attempts fail
     trouble: str = ""    # what the consumer says then
 
     @property

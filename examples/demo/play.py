@@ -22,7 +22,7 @@ from mails import MAILS
 from programs import Retryd, finish, rabbitmqctl
 
 BETWEEN_MAILS = 0.5  # seconds, so that the eye can follow
-PATIENCE = 60        # seconds: far more than the ladder, for a machine that is busy
+PATIENCE = 60        # seconds: far longer than the ladder, in case the machine is busy
 
 
 class Play:
@@ -101,7 +101,7 @@ class Play:
 
     def look_at_the_parked(self) -> None:
         screen.chapter("5  One is parked: a person looks at it")
-        self.clients.watcher.close()  # it took nothing: what it was shown goes back to the queue
+        self.clients.watcher.close()  # it has acked nothing, so its messages go back to the queue
         self.retryd.show("parked list")
         screen.say()
         self.retryd.show(f"parked show --queue {scene.WORK_QUEUE}")
@@ -127,7 +127,7 @@ class Play:
         return self.chronicle.show_verdict()
 
     def turn_until(self, condition: Callable[[], bool], patience: float = PATIENCE) -> bool:
-        """The clients do their work until it is so. False if that takes too long."""
+        """Lets the clients work until the condition holds. False if that takes too long."""
         deadline = time.monotonic() + patience
         while not condition():
             left = deadline - time.monotonic()
@@ -163,12 +163,12 @@ def play() -> bool:
 
 
 class Interrupted(BaseException):
-    """By a signal. It ends whatever was begun on its way out."""
+    """On a signal: ends the demo, and with it all that it has started."""
 
 
 def interrupt(number: int, _frame) -> None:
     for each in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(each, signal.SIG_IGN)  # once is enough
+        signal.signal(each, signal.SIG_IGN)  # a second signal is ignored
     raise Interrupted(number)
 
 

@@ -1,4 +1,4 @@
-"""The programs on the stage: the daemon of retryd, its commands, and rabbitmqctl."""
+"""The programs that the demo runs: the daemon of retryd, its commands, and rabbitmqctl."""
 from __future__ import annotations
 
 import os
@@ -14,13 +14,13 @@ PATIENCE = 60  # seconds, for any program to end
 
 
 def start(command: list[str], folder: Path, output: int) -> subprocess.Popen:
-    """It ends with the demo at the latest, even if somebody kills that."""
+    """Starts a process that ends with the demo at the latest, even if the demo is killed."""
     return subprocess.Popen(["setpriv", "--pdeathsig", "KILL", *command], cwd=folder, text=True,
                             stdin=subprocess.DEVNULL, stdout=output, stderr=subprocess.STDOUT)
 
 
 def finish(program: subprocess.Popen) -> str:
-    """Waits for its end; what it has written. Raises where it fails."""
+    """Waits until it has ended and returns its output. Raises where it fails."""
     written = program.communicate(timeout=PATIENCE)[0]
     if program.returncode != 0:
         raise RuntimeError(f"{shlex.join(program.args)} failed with code {program.returncode}: {written}")
@@ -28,7 +28,7 @@ def finish(program: subprocess.Popen) -> str:
 
 
 def rabbitmqctl(arguments: str) -> str:
-    """On the broker of the demo; arguments as a shell reads them."""
+    """Runs rabbitmqctl on the broker of the demo; the arguments are split as by a shell."""
     command = shlex.split(os.environ["RETRYD_CTL"]) + shlex.split(arguments)
     return finish(start(command, Path.cwd(), subprocess.PIPE))
 
@@ -55,7 +55,7 @@ class Retryd:
             self.daemon = start(self._typed("run"), self.folder, log.fileno())
 
     def stop(self) -> int:
-        """As systemd does it; its exit code."""
+        """Stops it like systemd, and returns its exit code."""
         self.daemon.send_signal(signal.SIGTERM)
         return self.daemon.wait(PATIENCE)
 
@@ -75,6 +75,6 @@ class Retryd:
         screen.quote(finish(self.begin(arguments)))
 
     def _typed(self, arguments: str) -> list[str]:
-        """The command, which is shown as a person would type it."""
+        """Runs a command and shows it as a person would type it."""
         screen.command(f"retryd {arguments} -c retryd.yaml")
         return [str(self.binary), *shlex.split(arguments), "-c", "retryd.yaml"]

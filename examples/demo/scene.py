@@ -1,4 +1,4 @@
-"""What is on the broker, and what retryd is told about it."""
+"""The queues and the policy on the broker, and the configuration of retryd."""
 from __future__ import annotations
 
 import flaky
@@ -9,7 +9,7 @@ WORK_QUEUE = flaky.QUEUE
 PARKING_QUEUE = WORK_QUEUE + ".parked"
 LADDER = (1, 2, 4)  # seconds
 
-# The address comes from the environment, so that no password stands in the file; the status page takes any free port.
+# The address comes from the environment, so that the file contains no password; the status page uses any free port.
 CONFIGURATION = f"""\
 broker:
   uri: ${{RETRYD_DEMO_URI}}

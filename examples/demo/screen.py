@@ -45,7 +45,7 @@ def command(text: str) -> None:
 
 
 def quote(text: str) -> None:
-    """What is not the narrator's: a file, the output of a command. Long lines are wrapped and keep their indent."""
+    """A file or the output of a command. Long lines are wrapped and keep their indent."""
     for line in text.splitlines():
         indent = line[:len(line) - len(line.lstrip())]
         for part in textwrap.wrap(line, WIDEST_QUOTE, subsequent_indent=indent, break_on_hyphens=False) or [""]:
@@ -53,7 +53,7 @@ def quote(text: str) -> None:
 
 
 def event(seconds: float, who: str, colour: str, what: str, details: str) -> None:
-    """One thing that happened, so long after the first mail."""
+    """One event, with the time since the first mail."""
     say(paint("dim", f"{seconds:6.3f} s") + f"  {who:8}" + paint(colour, f"{what:11}") + details)
 
 
@@ -62,6 +62,6 @@ def complaint(text: str) -> None:
 
 
 def pause() -> None:
-    """Time to read, where a person may be reading."""
+    """Waits a moment for a reader, if the output is a terminal."""
     if IS_TERMINAL:
         time.sleep(TO_READ)

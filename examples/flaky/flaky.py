@@ -1,7 +1,7 @@
-"""An application with troubles: sends a mail a second to the queue `email`, consumes them, rejects what it cannot deliver.
+"""An application with occasional failures: sends a mail a second to the queue `email`, consumes them, rejects what it cannot deliver.
 
-Every third mail fails at its first try, every tenth always. There is nothing of retryd in it: `requeue=False` is the way
-to the dead-letter exchange, which a policy names.
+Every third mail fails at the first attempt, every tenth always. It contains nothing of retryd: with `requeue=False` the
+broker sends the mail to the dead-letter exchange, which a policy names.
 """
 import itertools
 import os
@@ -13,7 +13,7 @@ BETWEEN_MAILS = 1  # seconds
 
 
 def consume(channel, deliver):
-    """From now on `deliver` is called with each mail, and tells whether the mail server took it."""
+    """Calls `deliver` with each mail; it returns whether the mail server accepted it."""
     def on_mail(channel, method, properties, body):
         if deliver(properties, body):
             channel.basic_ack(method.delivery_tag)

@@ -13,8 +13,11 @@ void print_commands(std::ostream& out);
 /// man(7): the options of retryd itself, and those of all its reports.
 void print_options(std::ostream& out);
 
-/// man(7): every key with its default, its meaning and what is expected.
+/// man(7): every key with its default, what it is for and what is expected.
 void print_keys(std::ostream& out);
+
+/// YAML: every key with its default or an example, under a comment.
+void print_reference(std::ostream& out);
 
 /// Markdown: what each section is for and a table of its keys, by the section's name; under the empty name a table of
 /// the keys that are in no section.

@@ -1,4 +1,4 @@
-// The command line, as pages and completion show it.
+// The command line, as the manual page and the completion show it.
 #include <algorithm>
 #include <ostream>
 #include <set>

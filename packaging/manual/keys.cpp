@@ -11,9 +11,9 @@ namespace retryd::manual {
 namespace {
 
 using config::KeyInfo;
-using config::Type;
+using config::KeyKind;
 
-/// As an operator names it: NAME is theirs to choose, [] is one item of a list.
+/// As the manual names it: NAME is the operator's to choose, [] is one item of a list.
 std::string shown(std::string path) {
     const std::size_t star = path.find(".*");
     if (star != std::string::npos) path.replace(star, 2, ".NAME");
@@ -25,16 +25,17 @@ bool is_top(const KeyInfo& key) {
 }
 
 bool has_keys(const KeyInfo& key) {
-    return key.type == Type::section || key.type == Type::named_sections || key.type == Type::sections;
+    return key.kind == KeyKind::section || key.kind == KeyKind::named_sections || key.kind == KeyKind::sections;
 }
 
 void print_key(const KeyInfo& key, std::ostream& out) {
     out << ".TP\n" << bold(shown(key.path));
-    if (key.required) out << " (must be there)";
-    if (!key.fallback.empty()) out << " (default: " << roff(key.fallback) << ')';
-    out << '\n' << roff(sentence(key.meaning)) << '\n';
-    if (key.expected.empty() || key.type == Type::sections) return;
-    out << ".br\n" << (key.type == Type::list ? "A list; each item: " : "Expected: ") << roff(key.expected) << ".\n";
+    if (key.value.required) out << " (required)";
+    if (!key.value.default_value.empty()) out << " (default: " << roff(key.value.default_value) << ')';
+    out << '\n' << roff(sentence(key.description)) << '\n';
+    if (key.value.expected.empty() || key.kind == KeyKind::sections) return;
+    out << ".br\n"
+        << (key.kind == KeyKind::list ? "A list; each item: " : "Expected: ") << roff(key.value.expected) << ".\n";
 }
 
 /// Whether it stands below `section`, a name at the top.
@@ -58,26 +59,28 @@ std::string cell(std::string_view text) {
 
 /// What is expected; without its example where the default is one.
 std::string type_of(const KeyInfo& key) {
-    if (key.type == Type::section) return "a section";
-    if (key.type == Type::list) return "a list; each item: " + key.expected;
-    return key.fallback.empty() ? key.expected : key.expected.substr(0, key.expected.find(", such as "));
+    if (key.kind == KeyKind::section) return "a section";
+    if (key.kind == KeyKind::list) return "a list; each item: " + key.value.expected;
+    return key.value.default_value.empty() ? key.value.expected
+                                           : key.value.expected.substr(0, key.value.expected.find(", such as "));
 }
 
 std::string default_of(const KeyInfo& key) {
-    if (key.required) return "required";
-    return key.fallback.empty() ? "" : '`' + key.fallback + '`';
+    if (key.value.required) return "required";
+    return key.value.default_value.empty() ? "" : '`' + key.value.default_value + '`';
 }
 
 void print_row(const KeyInfo& key, std::ostream& out) {
     out << "\n| `" << shown(key.path) << "` | " << cell(type_of(key)) << " | " << default_of(key) << " | "
-        << cell(sentence(key.meaning)) << " |";
+        << cell(sentence(key.description)) << " |";
 }
 
-constexpr const char* table_head = "| key | type | default | meaning |\n|---|---|---|---|";
+constexpr const char* table_head = "| key | type | default | description |\n|---|---|---|---|";
 
 std::string table_of(const KeyInfo& section, const std::vector<KeyInfo>& keys) {
     std::ostringstream out;
-    out << sentence(section.meaning) << (section.required ? " It is required." : "") << "\n\n" << table_head;
+    out << sentence(section.description) << (section.value.required ? " This section is required." : "") << "\n\n"
+        << table_head;
     for (const KeyInfo& key : keys)
         if (is_in(key, section.path)) print_row(key, out);
     return out.str();
@@ -106,8 +109,8 @@ void print_keys(std::ostream& out) {
     bool alone = false;  // keys at the top that are no sections share one heading
     for (const KeyInfo& key : config::all_keys()) {
         if (is_top(key) && has_keys(key)) {
-            out << ".SS " << roff(key.path) << '\n' << roff(sentence(key.meaning)) << '\n';
-            if (key.required) out << "It must be there.\n";
+            out << ".SS " << roff(key.path) << '\n' << roff(sentence(key.description)) << '\n';
+            if (key.value.required) out << "This section is required.\n";
             continue;
         }
         if (is_top(key) && !alone) out << ".SS \"Outside of sections\"\n";

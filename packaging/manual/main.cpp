@@ -1,5 +1,5 @@
-// Fills a template: retryd-manual VERSION DATE <TEMPLATE >PAGE. That way the manual pages, the completion and
-// docs/configuration.md say the same as --help and as the complaints about a configuration.
+// Fills a template: retryd-manual VERSION DATE <TEMPLATE >PAGE. So the manual pages, the completion,
+// docs/configuration.md and config/retryd.yaml say the same as --help and as the complaints about a configuration.
 #include <functional>
 #include <iostream>
 #include <map>
@@ -41,6 +41,7 @@ int main(int argc, char* argv[]) {
                   {"@COMMANDS@", text_of(print_commands)},
                   {"@OPTIONS@", text_of(print_options)},
                   {"@KEYS@", text_of(print_keys)},
+                  {"@REFERENCE@", text_of(print_reference)},
                   {"@VALUED@", text_of(print_valued)},
                   {"@WORDS@", text_of(print_words)}};
     for (const auto& [section, table] : key_tables())

@@ -13,7 +13,7 @@ std::string escaped(char character) {
     return glyph == glyphs.end() ? std::string(1, character) : std::string{glyph->second};
 }
 
-/// Terminals and printers have it, but not every encoding.
+/// Some encodings of a terminal have no ellipsis.
 std::string without_ellipsis(std::string text) {
     constexpr std::string_view ellipsis = "…";
     for (std::size_t at = text.find(ellipsis); at != std::string::npos; at = text.find(ellipsis, at))

@@ -1,8 +1,8 @@
 # shellcheck shell=bash disable=SC2154
 # Three nodes of scripts/broker that know each other. Sourced after node.sh.
 #
-# Nodes find each other through epmd, which the first node on a machine brings along, and which would die with it: so a
-# cluster has one of its own, in DIR/epmd.pid, that outlives every node.
+# Nodes find each other through epmd, which the first node on a machine starts, and which would end with that node. So a
+# cluster starts its own (DIR/epmd.pid), which outlives every node.
 
 # start_epmd DIR ROOT PORT
 start_epmd() {
@@ -16,10 +16,10 @@ start_epmd() {
     done
 }
 
-# add_node DIR NUMBER VERSION ROOT - the first one settles what the others take over: cookie and epmd.
+# add_node DIR NUMBER VERSION ROOT - the others use the cookie and the epmd of the first one.
 add_node() {
     local dir=$1/$2 first=$1/1 settings
-    # shellcheck disable=SC2034  # write_node claims ports of this node's own, and start_node hands them over
+    # shellcheck disable=SC2034  # write_node reserves ports for this node, and start_node passes them on
     ports_fd=
     mkdir -p "$dir"
     write_node "$dir" "$3" "$4" '' 0
@@ -41,7 +41,7 @@ join_node() {
 
 start_cluster() {
     local version=$1 dir=$2 number name
-    if [[ -e $dir/1 ]]; then fail "$dir is a cluster's already" "nothing was done" "scripts/cluster remove $dir"; fi
+    if [[ -e $dir/1 ]]; then fail "$dir has a cluster already" "nothing was done" "scripts/cluster remove $dir"; fi
     root_for "$version"
     mkdir -p "$dir"
     for number in 1 2 3; do add_node "$dir" "$number" "$version" "$root"; done
@@ -52,7 +52,7 @@ start_cluster() {
     say "the cluster is ready; . $dir/env"
 }
 
-# The environment of the first node, and what a test of the cluster needs besides.
+# The environment of the first node, and the variables that only a test of the cluster needs.
 write_cluster_env() {
     local number uris=''
     for number in 1 2 3; do

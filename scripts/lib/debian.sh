@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# What is Debian about it: which RabbitMQ comes with which suite, from which mirror, and the rights that mounting needs.
+# What depends on Debian: which suite has which RabbitMQ, the mirror to use, and the rights that mounting needs.
 # Sourced after say.sh.
 
 # suite_of VERSION - the Debian suite whose package is that RabbitMQ.
@@ -13,29 +13,29 @@ suite_of() {
     esac
 }
 
-# codename_of VERSION - the suite that is that Debian.
+# codename_of VERSION - the suite of that Debian.
 codename_of() {
     case $1 in
         12) echo bookworm ;;
         13) echo trixie ;;
-        *) fail "retryd is not made for a Debian '$1'" "nothing was done" "name one of 12, 13" ;;
+        *) fail "retryd does not support a Debian '$1'" "nothing was done" "name one of 12, 13" ;;
     esac
 }
 
-# "debian 12", or what else /etc/os-release calls this system.
+# "debian 12", or the name of another system, from /etc/os-release.
 debian_system() {
     # shellcheck source=/dev/null
     (. /etc/os-release 2>/dev/null && echo "${ID:-unknown} ${VERSION_ID:-without a number}") || echo unknown
 }
 
-# Of this system: 12.
+# The version of this system: 12.
 debian_number() {
     local system
     system=$(debian_system)
     echo "${system##* }"
 }
 
-# The mirror that this host's own apt uses for Debian; nothing where it names none: debootstrap has a default.
+# The mirror that this host's apt uses for Debian; empty if there is none, and debootstrap uses its default.
 host_mirror() {
     local codename='' uri=''
     # shellcheck source=/dev/null
@@ -58,8 +58,8 @@ as_root() {
     exec sudo --preserve-env=RETRYD_CACHE,TMPDIR,http_proxy,https_proxy -- "$0" "$@"
 }
 
-# Puts into the array `private` the command prefix that gives a process mounts of its own. In a plain chroot "/" is no
-# mount point and its propagation cannot be changed: there `private_tree` is what keeps mounts from leaking out.
+# Sets the array `private` to the command prefix that gives a process a mount namespace of its own. In a plain chroot "/" is
+# no mount point, and its propagation cannot be changed: there private_tree keeps mounts from being seen outside.
 need_private_mounts() {
     private=(unshare --mount --propagation private)
     if "${private[@]}" true 2>/dev/null; then return; fi
@@ -70,7 +70,7 @@ need_private_mounts() {
         "as root, outside of a restricted container; in Docker: docker run --privileged; or ./test -L unit"
 }
 
-# private_tree FOLDER - from here on, what is mounted below FOLDER is seen in this mount namespace only.
+# private_tree FOLDER - from now on, what is mounted below FOLDER is seen in this mount namespace only.
 private_tree() {
     mount --bind "$1" "$1"
     mount --make-rprivate "$1"

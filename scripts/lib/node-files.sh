@@ -1,12 +1,12 @@
 # shellcheck shell=bash disable=SC2154
-# What is written for a private RabbitMQ before it starts: its ports, its configuration, its environment for tests. What
-# lies where in DIR stands at the head of node.sh. Sourced after say.sh and root.sh.
+# What is written for a private RabbitMQ before it starts: its ports, its configuration, its environment for tests. The head
+# of node.sh lists the files of DIR. Sourced after say.sh and root.sh.
 
 ports_fd= # holds the lock on the ports until the node holds it
 
 port_is_free() { ! (: <"/dev/tcp/127.0.0.1/$1") 2>/dev/null; }
 
-# claim_ports BASE - five ports from BASE on belong to this process and its children as long as one of them lives.
+# claim_ports BASE - reserves five ports from BASE on for this process and its children, as long as one of them lives.
 claim_ports() {
     local port
     mkdir -p "$cache/ports"
@@ -17,7 +17,7 @@ claim_ports() {
     done
 }
 
-# Sets $base to five free ports, below those that Linux gives to outgoing connections.
+# Sets $base to the first of five free ports, below those that Linux uses for outgoing connections.
 choose_ports() {
     local try
     for try in {1..100}; do
@@ -28,7 +28,7 @@ choose_ports() {
     fail "no five free ports in $try tries" "no broker was started" "see what listens between 20000 and 32000: ss -ltn"
 }
 
-# write_node DIR VERSION ROOT PORT MANAGEMENT - PORT empty: a free one.
+# write_node DIR VERSION ROOT PORT MANAGEMENT - if PORT is empty, a free one is chosen.
 write_node() {
     local dir=$1 version=$2 root=$3 port=$4 management=$5 base owner
     choose_ports
@@ -53,14 +53,14 @@ SETTINGS
     chown -R "$owner" "$dir/node"
 }
 
-# certificate NAME SUBJECT EXTENSION - NAME.pem and NAME.key, signed by ca; fast keys, since each node has its own.
+# certificate NAME SUBJECT EXTENSION - NAME.pem and NAME.key, signed by ca. The kind of key is a fast one, since each node gets its own.
 certificate() {
     openssl req -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -subj "/CN=$2" -keyout "$1.key" -out "$1.csr"
     openssl x509 -req -in "$1.csr" -CA ca.pem -CAkey ca.key -CAcreateserial -days 2 -extfile <(echo "$3") -out "$1.pem"
 }
 
-# write_certificates FOLDER - an authority; with its word for them a broker, and a client, who is the user guest where the
-# broker lets certificates log in.
+# write_certificates FOLDER - of an authority and, signed by it, of the broker and of a client, which can log in as the user
+# guest with it.
 write_certificates() {
     mkdir -p "$1"
     (
@@ -73,8 +73,8 @@ write_certificates() {
     ) &>"$1/openssl.log" || fail "openssl made no certificates" "no broker was started" "read $1/openssl.log"
 }
 
-# write_rabbitmq_conf FOLDER AMQP_PORT MANAGEMENT_PORT MANAGEMENT TLS_PORT - for a small machine that is busy with other things:
-# alarms late, a write-ahead log of 64 MiB instead of 512.
+# write_rabbitmq_conf FOLDER AMQP_PORT MANAGEMENT_PORT MANAGEMENT TLS_PORT - for a small and busy
+# machine: late alarms, a write-ahead log of 64 MiB instead of 512.
 write_rabbitmq_conf() {
     cat >"$1/rabbitmq.conf" <<CONF
 listeners.tcp.1 = 127.0.0.1:$2
@@ -104,7 +104,7 @@ CONF
     fi
 }
 
-# write_env DIR - what the tests and the demo are told; every value quoted for `. env`, the commands once more for sh -c.
+# write_env DIR - the variables for the tests and the demo. Every value is quoted for `. env`, commands also for sh -c.
 write_env() {
     local broker dir
     # shellcheck source=/dev/null

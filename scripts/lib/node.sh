@@ -1,7 +1,7 @@
 # shellcheck shell=bash disable=SC2154
-# One private RabbitMQ and the folder DIR that holds everything of it:
-#   env       what a test sources      settings  what the node was made with       console.log  its standard output
-#   lock      held while it lives      pid       its first process, while it lives  root         where its root is mounted
+# One private RabbitMQ and its folder DIR:
+#   env       what a test sources      settings  ports and versions of the node    console.log  its standard output
+#   lock      held while it runs       pid       its first process, while it runs   root         where its root is mounted
 #   node/     what the node itself sees as /mnt: rabbitmq.conf, data/, log/
 # Sourced after say.sh, debian.sh, root.sh and node-files.sh.
 
@@ -24,7 +24,7 @@ need_running() {
     fi
 }
 
-# Whether the broker answers AMQP: its first frame is a method (connection.start). An open port alone does not say it.
+# Whether the broker speaks AMQP: its first frame is a method (connection.start). An open port alone does not prove that.
 speaks_amqp() {
     local first=''
     {
@@ -35,23 +35,23 @@ speaks_amqp() {
     [[ $first == $'\x01' ]]
 }
 
-# What the Erlang expression gives on the node of DIR, whose settings are known: {ok, VALUE}.
+# Evaluates the Erlang expression on the node of DIR, whose settings have been sourced: {ok, VALUE}.
 evaluate() {
     nsenter --target "$(<"$1/pid")" --mount --pid --root --wd "$here/lib/in-node" "$1" /usr/bin/erl_call \
         -c "$(<"$1/node/.erlang.cookie")" -address "localhost:$dist_port" -e <<<"$2"
 }
 
-# is_ready DIR - it listens some moments before all of it runs.
+# is_ready DIR - whether all of it runs; it listens some moments earlier.
 is_ready() {
     [[ $( (speaks_amqp "$amqp_port" && evaluate "$1" 'rabbit:is_running().') 2>/dev/null) == '{ok, true}' ]] && {
         [[ -z $management_port ]] || ! port_is_free "$management_port"
     }
 }
 
-# start_node DIR - starts the node of an existing DIR, with the data that is in it, and waits until it speaks AMQP. While
-# it waits, $starting is DIR: a script that is interrupted then ends the node (end_start).
+# start_node DIR - starts the node of an existing DIR, with the data that is in it, and waits until it speaks AMQP. While it
+# waits, $starting is DIR: when the script is interrupted, end_start kills the node.
 start_node() {
-    local dir=$1 began=$SECONDS told=0 lock
+    local dir=$1 began=$SECONDS shown=0 lock
     # shellcheck source=/dev/null
     . "$dir/settings"
     root_for "$version"
@@ -73,9 +73,9 @@ start_node() {
             kill_node "$dir"
             show_failed_start "$dir" "it did not speak AMQP within $start_deadline s and was ended"
         fi
-        if ((SECONDS - began >= told + 10)); then
-            told=$((SECONDS - began))
-            say "RabbitMQ $exact_version starts: $(elapsed $told) ($(last_line "$dir/node/log/rabbit.log"))"
+        if ((SECONDS - began >= shown + 10)); then
+            shown=$((SECONDS - began))
+            say "RabbitMQ $exact_version starts: $(elapsed $shown) ($(last_line "$dir/node/log/rabbit.log"))"
         fi
     done
     write_env "$dir"
@@ -92,7 +92,7 @@ show_failed_start() {
     fail "RabbitMQ $exact_version could not be started: $2" "there is no broker" "read the end of its logs above"
 }
 
-# stop_node DIR - as an operator stops it: it closes its files and connections.
+# stop_node DIR - stops it in order: it closes its files and connections.
 stop_node() {
     if ! is_running "$1"; then return; fi
     kill -TERM "$(<"$1/pid")" 2>/dev/null || true
@@ -102,11 +102,11 @@ stop_node() {
     kill_node "$1"
 }
 
-# kill_node DIR - as a loss of power ends it, except that the disk keeps what was written.
+# kill_node DIR - like a power failure, except that the disk keeps all that was written.
 kill_node() {
     if is_running "$1" && [[ -s $1/pid ]]; then kill -KILL "$(<"$1/pid")" 2>/dev/null || true; fi
     flock --wait 10 "$1/lock" true || fail "the broker in $1 cannot be ended" "its processes go on" "see: ps -ef --forest"
     rm -f "$1/pid"
-    # Where "/" is no mount point, the place of the private tree shows outside of it.
+    # Where "/" is no mount point, the mount point of the private tree is visible outside of it.
     if mountpoint -q "$1/root"; then umount --lazy "$1/root"; fi
 }

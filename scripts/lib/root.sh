@@ -1,15 +1,14 @@
 # shellcheck shell=bash disable=SC2154
-# The cached root file systems, made from Debian's own packages: one for each RabbitMQ, $RETRYD_CACHE/roots/SUITE, in which
-# its packages are unpacked but not installed (a node needs no more, and it takes a fifth of the time), and one for each
-# Debian with nothing in it, roots/plain-SUITE, made by debootstrap. A root appears under its name only when it is
-# complete; nodes see it read-only, any number of them at once. Remove a folder there to have it made anew. Sourced after
-# say.sh and debian.sh.
+# The cached root file systems, made from Debian's own packages. For each RabbitMQ: $RETRYD_CACHE/roots/SUITE, in which its
+# packages are unpacked but not installed (a node needs no more, and this takes a fifth of the time). For each Debian:
+# roots/plain-SUITE, made by debootstrap without further packages. A root gets its name when it is complete; nodes see it
+# read-only, any number of them at once. To have a root made again, remove its folder. Sourced after say.sh and debian.sh.
 
 cache=${RETRYD_CACHE:-/var/cache/retryd}
 default_mirror=http://deb.debian.org/debian
 server=usr/lib/rabbitmq/bin/rabbitmq-server
 
-# root_is_complete FOLDER WITNESS - the program that must be in it.
+# root_is_complete FOLDER WITNESS - whether the file WITNESS is in it, which a complete root has.
 root_is_complete() { [[ -x $1/$2 && ! -e $1/debootstrap ]]; }
 
 # The version of the RabbitMQ in a root: 4.0.5.
@@ -19,14 +18,14 @@ rabbitmq_version() {
     echo "${folder##*/rabbitmq_server-}"
 }
 
-# What a node runs beside RabbitMQ's own dependencies, since nothing here is essential; and the keys of that Debian, which
-# knows later ones than the host does.
+# What a node needs besides RabbitMQ's dependencies (Debian's essential packages are no dependencies), and the keys of that
+# Debian, which are newer than the host's.
 node_packages=(rabbitmq-server base-files base-passwd bash coreutils dash findutils grep hostname libc-bin login mawk sed
     util-linux debian-archive-keyring)
 
-# private_apt FOLDER LINE - sets the array `apt` to an apt-get that knows the sources of LINE and nothing of what this
-# host has installed. It keeps everything in FOLDER, but takes the host's settings, like a proxy. A mirror that stands
-# still, so that its index has expired, is good enough for trying things.
+# private_apt FOLDER LINE - sets the array `apt` to an apt-get that uses the source LINE and knows nothing of what this host
+# has installed. It keeps everything in FOLDER, but uses the settings of the host, such as a proxy. An index that has
+# expired, since the mirror is not updated any more, is accepted.
 private_apt() {
     local folder
     mkdir -p "$1/lists/partial" "$1/archives/partial"
@@ -39,8 +38,8 @@ private_apt() {
         -o Acquire::Languages=none -o Acquire::Check-Valid-Until=false -o Acquire::Retries=3)
 }
 
-# unpack FOLDER PACKAGE_FILE... - without running anything of the packages, and without what nobody reads here. The
-# folders that are merged in newer Debians are so in every root.
+# unpack FOLDER PACKAGE_FILE... - without running any script of the packages, and without documentation. /bin, /lib and so
+# on are merged into /usr in every root, as in newer Debians.
 unpack() {
     local folder=$1 merged package
     shift
@@ -56,7 +55,8 @@ unpack() {
     done
 }
 
-# settle FOLDER - what the packages' scripts would have made and a node needs: places to mount on, awk, and its user.
+# settle FOLDER - creates what a node needs of that which the scripts of the packages would have done: mount points, awk, its
+# user.
 settle() {
     mkdir -p "$1"/{dev,mnt,proc,run,tmp} &&
         ln -sf mawk "$1/usr/bin/awk" &&
@@ -76,8 +76,8 @@ unpack_root() {
         settle "$2"
 }
 
-# bootstrap_root SUITE FOLDER MIRROR KEYRING - all scripts of debootstrap for today's Debian are the one of sid, which an
-# older debootstrap has even if it has not heard of the suite.
+# bootstrap_root SUITE FOLDER MIRROR KEYRING - uses the script of sid: today's suites have the same one, and an older
+# debootstrap that does not know the suite has that.
 bootstrap_root() {
     # shellcheck disable=SC2016  # the inner shell expands these
     "${private[@]}" bash -c '
@@ -88,8 +88,8 @@ bootstrap_root() {
     ' bash "$here/lib/debian.sh" "$2" "$1" "$3" "$4"
 }
 
-# make_root MAKER SUITE FOLDER - first from the host's own mirror, then from Debian's; the second time with the keys of
-# the newest Debian at hand, which may know a suite that the host's keyring has not heard of.
+# make_root MAKER SUITE FOLDER - first from the host's own mirror, then from Debian's; the second time with the keys of the
+# newest Debian in the cache, since the suite may be newer than the host's keyring.
 make_root() {
     local maker=$1 suite=$2 folder=$3 mirror keyring=/usr/share/keyrings/debian-archive-keyring.gpg newest
     mirror=$(host_mirror)
@@ -123,8 +123,8 @@ need_tools() {
 
 need_debootstrap() { need_tools debootstrap unshare flock; }
 
-# cached_root NAME SUITE MAKER WITNESS CONSEQUENCE - sets $root, and makes it if there is none; what it means if that
-# fails. Two at once: the second waits for the first.
+# cached_root NAME SUITE MAKER WITNESS CONSEQUENCE - sets $root, and makes the root if there is none; CONSEQUENCE is printed
+# if that fails. Of two processes at once the second waits for the first.
 cached_root() {
     local name=$1 suite=$2 maker=$3 witness=$4 consequence=$5 partial lock
     root=$cache/roots/$name
@@ -150,7 +150,7 @@ cached_root() {
     if [[ ! -e $root/etc/hosts ]]; then : >"$root/etc/hosts"; fi
 }
 
-# root_for VERSION - of RabbitMQ; sets $root.
+# root_for VERSION - sets $root to the root of that RabbitMQ.
 root_for() {
     local suite
     suite=$(suite_of "$1")
@@ -158,7 +158,7 @@ root_for() {
     cached_root "$suite" "$suite" unpack_root "$server" "RabbitMQ $1 cannot be started"
 }
 
-# plain_root_for VERSION - of Debian, 12 or 13; sets $root. Not to be written to: copy it.
+# plain_root_for VERSION - sets $root to the plain root of Debian 12 or 13. Copy it instead of writing to it.
 plain_root_for() {
     local suite
     suite=$(codename_of "$1")

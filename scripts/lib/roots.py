@@ -1,5 +1,5 @@
 """Debian's root file systems for the scripts in Python: those that root.sh makes, and what is made from them; kept in
-$RETRYD_CACHE/roots. Who wants to write into one copies it."""
+$RETRYD_CACHE/roots. They are not written to: copy one first."""
 import contextlib
 import fcntl
 import os
@@ -9,7 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Iterator
 
-from telling import Failed, asked, step
+from script import Failed, output_of, step
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 ROOTS = Path(os.environ.get("RETRYD_CACHE") or "/var/cache/retryd") / "roots"
@@ -32,22 +32,22 @@ def need(tools: str, consequence: str, remedy: str) -> None:
 
 
 def plain_root(debian: str) -> Path:
-    """With nothing in it but what each Debian has."""
-    return Path(asked(DEBIAN_ROOT, "plain", debian))
+    """A Debian without additional packages."""
+    return Path(output_of(DEBIAN_ROOT, "plain", debian))
 
 
 def broker_root(rabbitmq: str) -> Path:
-    return Path(asked(PROJECT / "scripts/broker", "root", rabbitmq))
+    return Path(output_of(PROJECT / "scripts/broker", "root", rabbitmq))
 
 
 def in_root(root: Path, folder: Path, *command: object) -> list[object]:
-    """The command in that root, which sees the folder as /work, and the host's network."""
+    """The command line that runs the command in that root, with the folder as /work and the host's network."""
     return [DEBIAN_ROOT, "in", root, folder, *command]
 
 
-def furnished(origin: Path, name: str, label: str, *command: object, otherwise: Failed) -> Path:
-    """A copy of `origin` in which the command has been carried out; in one that is there it is once more, for what it
-    lacks by now. It sees the project as /work. Two at once: the second waits for the first."""
+def prepared_root(origin: Path, name: str, label: str, *command: object, otherwise: Failed) -> Path:
+    """A copy of `origin` in which the command has been run, with the project as /work. In an existing copy the command is
+    run again, to bring it up to date. Of two processes at once the second waits for the first."""
     root, partial = ROOTS / name, ROOTS / f".{name}.partial"
     with open(ROOTS / f".{name}.lock", "w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)
@@ -60,13 +60,13 @@ def furnished(origin: Path, name: str, label: str, *command: object, otherwise: 
 
 def copy(root: Path, to: Path) -> Path:
     remove(to)
-    asked("cp", "--archive", "--reflink=auto", root, to)
+    output_of("cp", "--archive", "--reflink=auto", root, to)
     return to
 
 
 def remove(folder: Path) -> None:
-    """Not what is mounted in it."""
-    asked("rm", "-rf", "--one-file-system", folder)
+    """Does not touch what is mounted in it."""
+    output_of("rm", "-rf", "--one-file-system", folder)
 
 
 @contextlib.contextmanager

@@ -1,18 +1,18 @@
 # shellcheck shell=bash disable=SC2154
-# How the scripts speak: one line for each step, a sign of life while a long one runs, the whole output of one that fails.
-# Sourced; the sourcing script names itself in $me.
+# The messages of the scripts: one line for each step, one every 15 seconds while a long one runs, and all output of one
+# that fails. Sourced; the sourcing script sets $me to its name.
 
 step_pid=
 
 say() { printf '%s: %s\n' "$me" "$*" >&2; }
 
-# fail CAUSE CONSEQUENCE REMEDY - says the three and ends the script.
+# fail CAUSE CONSEQUENCE REMEDY - prints the three and ends the script with exit code 1.
 fail() {
     printf '%s: %s\n  then: %s\n  do:   %s\n' "$me" "$1" "$2" "$3" >&2
     exit 1
 }
 
-# A box that nobody scrolls past.
+# banner LINE... - a box that cannot be overlooked.
 banner() {
     local rule
     rule=$(printf '!%.0s' {1..100})
@@ -26,17 +26,17 @@ elapsed() {
     if (($1 < 60)); then echo "$1 s"; else echo "$(($1 / 60)) min $(($1 % 60)) s"; fi
 }
 
-# The last line of a log that says something, cut to the width of a screen; without the escapes of a progress display.
+# The last line of a log that is not blank, cut to 100 columns and without escape sequences.
 last_line() {
     tail -c 4000 "$1" 2>/dev/null | tr '\r' '\n' | sed 's/\x1b\[[0-9;]*[A-Za-z]//g' | grep -v '^[[:space:]]*$' |
         tail -n 1 | cut -c 1-100 || true
 }
 
-# step LABEL LOG COMMAND... - runs the command with its output in LOG: a line when it starts, one every 15 seconds that
-# tells what it is doing, one when it ends; all of LOG when it fails. Its exit code is the command's. The command runs
+# step LABEL LOG COMMAND... - runs the command with its output in LOG: a line when it starts, one every 15 seconds with
+# the last line of LOG, one when it ends; all of LOG when it fails. Its exit code is the command's. The command runs
 # in a process group of its own (set -m), so that an interrupted script can end all of it: end_steps.
 step() {
-    local label=$1 log=$2 began=$SECONDS code=0 told=0
+    local label=$1 log=$2 began=$SECONDS code=0 shown=0
     shift 2
     say "$label ..."
     set -m
@@ -46,9 +46,9 @@ step() {
     while kill -0 "$step_pid" 2>/dev/null; do
         sleep 0.2 &
         wait $! || true
-        if ((SECONDS - began >= told + 15)); then
-            told=$((SECONDS - began))
-            say "$label: $(elapsed $told) ($(last_line "$log"))"
+        if ((SECONDS - began >= shown + 15)); then
+            shown=$((SECONDS - began))
+            say "$label: $(elapsed $shown) ($(last_line "$log"))"
         fi
     done
     wait "$step_pid" || code=$?

@@ -1,17 +1,17 @@
 # shellcheck shell=bash disable=SC2154
-# What ./test and ./demo have in common: a folder for what is temporary, brokers that end with the script however it ends,
-# and waiting that a signal can interrupt. Sourced after say.sh; $project is the root of the project.
+# What ./test and ./demo have in common: a temporary folder, brokers that are removed however the script ends, and a wait
+# that a signal interrupts. Sourced after say.sh; $project is the root of the project.
 
 broker=$project/scripts/broker
 work=$(mktemp -d "${TMPDIR:-/tmp}/retryd.XXXXXX")
 brokers=()
-at_exit=true # a command of the script's own
+at_exit=true # a command that the script may set
 
 cleanup() {
     local dir job
     trap '' INT TERM HUP
     end_steps
-    # A broker that is starting, roots that are being made: each tidies up behind itself.
+    # Jobs that are starting a broker or making a root clean up by themselves.
     for job in $(jobs -p); do
         if kill -TERM "$job" 2>/dev/null; then wait "$job" 2>/dev/null || true; fi
     done
@@ -23,7 +23,7 @@ trap cleanup EXIT
 trap 'exit 130' INT
 trap 'exit 143' TERM HUP
 
-# follow COMMAND... - runs it in the background and waits, so that a signal ends the wait at once; its exit code.
+# follow COMMAND... - runs it in the background and waits, so that a signal ends the wait at once. Returns its exit code.
 follow() {
     local code=0
     "$@" &
@@ -31,13 +31,13 @@ follow() {
     return "$code"
 }
 
-# sudo asks for its password here, once, and not from inside of something that runs in the background.
+# sudo asks for its password here, once, and not in a background job.
 ask_sudo() {
     if ((EUID != 0)) && command -v sudo >/dev/null; then sudo --validate; fi
 }
 
-# begin_broker VERSION [OPTION...] - starts one that ends with this script; sets $broker_dir. It can be used once
-# await_broker has returned. Its environment: . env
+# begin_broker VERSION [OPTION...] - starts a broker that is removed when this script ends; sets $broker_dir. It can be used
+# once await_broker has returned; the file env in it has its environment.
 begin_broker() {
     broker_dir=$work/broker-$1
     brokers+=("$broker_dir")

@@ -5,17 +5,84 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstdint>
+#include <cstddef>
+#include <system_error>
 #include <utility>
 
 namespace retryd::config {
 
+// What all three kinds of address consist of.
+
+namespace {
+
+constexpr std::size_t longest_host = 255;
+
+/// Which no URI has, unless percent-encoded.
+bool has_blank_or_control(std::string_view text) {
+    return std::any_of(text.begin(), text.end(), [](char c) { return c == 0x7f || (c >= 0 && c <= ' '); });
+}
+
+std::string lower_case(std::string_view text) {
+    std::string lower{text};
+    for (char& c : lower)
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return lower;
+}
+
+/// Takes `scheme://` off the front and returns it in lower case. Empty, and nothing taken, where there is none.
+std::string take_scheme(std::string_view& text) {
+    constexpr std::string_view separator = "://";
+    const std::size_t end = text.find(separator);
+    if (end == std::string_view::npos) return "";
+    std::string scheme = lower_case(text.substr(0, end));
+    text.remove_prefix(end + separator.size());
+    return scheme;
+}
+
+/// Where the colon before the port is: behind the ] of an IPv6 address, whose own colons do not count.
+std::size_t port_colon(std::string_view host_and_port) {
+    return host_and_port.find(':', host_and_port.starts_with('[') ? host_and_port.find(']') : 0);
+}
+
+/// A number from 0 to 65535.
+std::optional<std::uint16_t> parse_port(std::string_view text) {
+    std::uint16_t port = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), port);
+    if (text.empty() || error != std::errc{} || rest != text.data() + text.size()) return std::nullopt;
+    return port;
+}
+
+}  // namespace
+
+bool is_host_name(std::string_view text) {
+    constexpr std::string_view allowed = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
+    return !text.empty() && text.size() <= longest_host && text.find_first_not_of(allowed) == std::string_view::npos;
+}
+
+bool is_ipv6_address(std::string_view text) {
+    std::array<unsigned char, sizeof(in6_addr)> ignored{};
+    return inet_pton(AF_INET6, std::string{text}.c_str(), ignored.data()) == 1;
+}
+
+std::string host_and_port(const std::string& host, std::uint16_t port) {
+    const bool ipv6 = host.find(':') != std::string::npos;
+    return (ipv6 ? '[' + host + ']' : host) + ':' + std::to_string(port);
+}
+
+std::string broker_address(bool tls, const std::string& host, std::uint16_t port) {
+    return (tls ? "amqps://" : "amqp://") + host_and_port(host, port);
+}
+
+std::string to_string(const Http& http) {
+    return host_and_port(http.host, http.port);
+}
+
+// amqp:// and amqps:// URIs.
+
 namespace {
 
 constexpr std::size_t longest_vhost = 255;  // an AMQP short string
-constexpr std::size_t longest_host = 255;
-constexpr std::string_view host_characters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789.-_";
-const std::string encoding =
+const std::string percent_encoding =
     "special characters in user name and password percent-encoded (@ as %40, / as %2F, # as %23, % as %25)";
 
 int hex_value(char c) {
@@ -25,14 +92,14 @@ int hex_value(char c) {
     return -1;
 }
 
-/// Reads on after the first complaint, with whatever there is: only that one is told.
+/// Reads on after the first complaint, with whatever there is, but keeps only that one.
 class UriReader {
   public:
     std::variant<Uri, UriComplaint> read(std::string_view text) {
-        if (std::any_of(text.begin(), text.end(), [](char c) { return c == 0x7f || (c >= 0 && c <= ' '); })) {
+        if (has_blank_or_control(text)) {
             refuse("holds a blank or a control character; expected it percent-encoded (a blank as %20)");
         }
-        take_scheme(text);
+        read_scheme(text);
         if (text.find_first_of("?#") != std::string_view::npos) {
             refuse("holds a ? or #; expected no parameters (they are keys of broker:), and in a password %3F or %23");
         }
@@ -48,12 +115,13 @@ class UriReader {
         if (complaint_.empty()) complaint_ = "the URI " + what;
     }
 
+    /// Percent-decoded; `part` is what it is called in a complaint.
     std::string decode(std::string_view text, const std::string& part);
-    void take_scheme(std::string_view& text);
+    void read_scheme(std::string_view& text);
     void read_authority(std::string_view text);
     void read_user(std::string_view text);
     void read_host(std::string_view text);
-    void read_address(std::string_view text);
+    void read_ipv6_address(std::string_view text);
     void read_port(std::string_view text);
     void read_vhost(std::string_view path);
 
@@ -80,17 +148,12 @@ std::string UriReader::decode(std::string_view text, const std::string& part) {
     return decoded;
 }
 
-void UriReader::take_scheme(std::string_view& text) {
-    const std::size_t end = text.find("://");
-    std::string scheme{text.substr(0, end == std::string_view::npos ? 0 : end)};
-    std::transform(scheme.begin(), scheme.end(), scheme.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+void UriReader::read_scheme(std::string_view& text) {
+    const std::string scheme = take_scheme(text);
     uri_.tls = scheme == "amqps";
     uri_.port = uri_.tls ? 5671 : 5672;
     if (scheme != "amqp" && scheme != "amqps") {
         refuse("does not begin with amqp:// or amqps://; expected amqp://USER:PASSWORD@HOST:PORT/VHOST");
-    } else {
-        text.remove_prefix(end + 3);
     }
 }
 
@@ -99,20 +162,20 @@ void UriReader::read_authority(std::string_view text) {
         read_user(text.substr(0, at));
         text.remove_prefix(at + 1);
     }
-    const bool address = text.starts_with('[');
-    const std::size_t host_end = address ? text.find(']') : 0;
-    if (host_end == std::string_view::npos) {
+    const bool brackets = text.starts_with('[');
+    const std::size_t bracket = text.find(']');
+    if (brackets && bracket == std::string_view::npos) {
         return refuse("has a [ without ] in its host; expected an IPv6 address such as [::1]");
     }
-    const std::size_t colon = std::min(text.find(':', host_end), text.size());
+    const std::size_t colon = std::min(port_colon(text), text.size());
     if (colon < text.size()) read_port(text.substr(colon + 1));
-    if (!address) return read_host(text.substr(0, colon));
-    if (colon != host_end + 1) return refuse("has more than a port behind its ]; expected [ADDRESS]:PORT");
-    read_address(text.substr(1, host_end - 1));
+    if (!brackets) return read_host(text.substr(0, colon));
+    if (colon != bracket + 1) return refuse("has more than a port behind its ]; expected [ADDRESS]:PORT");
+    read_ipv6_address(text.substr(1, bracket - 1));
 }
 
 void UriReader::read_user(std::string_view text) {
-    if (text.find('@') != std::string_view::npos) refuse("has two @; expected " + encoding);
+    if (text.find('@') != std::string_view::npos) refuse("has two @; expected " + percent_encoding);
     const std::size_t colon = text.find(':');
     uri_.username = decode(text.substr(0, colon), "user name");
     if (uri_.username->empty()) refuse("has no user name before its @; expected USER:PASSWORD@HOST");
@@ -120,13 +183,13 @@ void UriReader::read_user(std::string_view text) {
 }
 
 void UriReader::read_port(std::string_view text) {
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), uri_.port);
-    if (text.empty() || error != std::errc{} || rest != text.data() + text.size() || uri_.port == 0) {
-        refuse("has a port that is no number from 1 to 65535; expected one, and " + encoding);
+    uri_.port = parse_port(text).value_or(0);
+    if (uri_.port == 0) {
+        refuse("has a port that is no number from 1 to 65535; expected one, and " + percent_encoding);
     }
 }
 
-void UriReader::read_address(std::string_view text) {
+void UriReader::read_ipv6_address(std::string_view text) {
     uri_.host = text;
     if (!is_ipv6_address(text)) {
         refuse("has brackets around a host that is no IPv6 address; expected one such as [::1]");
@@ -135,8 +198,9 @@ void UriReader::read_address(std::string_view text) {
 
 void UriReader::read_host(std::string_view text) {
     uri_.host = decode(text, "host");
-    if (uri_.host.empty()) refuse("has no host; expected amqp://HOST/VHOST");
-    if (!uri_.host.empty() && !is_host_name(uri_.host)) {
+    if (uri_.host.empty()) {
+        refuse("has no host; expected amqp://HOST/VHOST");
+    } else if (!is_host_name(uri_.host)) {
         refuse("has a host that is no host name; expected letters, digits, dots and hyphens, or an address in []");
     }
 }
@@ -144,7 +208,9 @@ void UriReader::read_host(std::string_view text) {
 void UriReader::read_vhost(std::string_view path) {
     if (path.empty() || path == "/") return;
     path.remove_prefix(1);
-    if (path.find('@') != std::string_view::npos) return refuse("has an @ behind its first /; expected " + encoding);
+    if (path.find('@') != std::string_view::npos) {
+        return refuse("has an @ behind its first /; expected " + percent_encoding);
+    }
     if (path.find('/') != std::string_view::npos) {
         return refuse("has a / in its vhost; expected it as %2F (the default vhost is %2F, or no path at all)");
     }
@@ -158,96 +224,22 @@ std::variant<Uri, UriComplaint> parse_uri(std::string_view text) {
     return UriReader{}.read(text);
 }
 
-bool is_host_name(std::string_view text) {
-    return !text.empty() && text.size() <= longest_host &&
-           text.find_first_not_of(host_characters) == std::string_view::npos;
-}
-
-bool is_ipv6_address(std::string_view text) {
-    std::array<unsigned char, sizeof(in6_addr)> ignored{};
-    return inet_pton(AF_INET6, std::string{text}.c_str(), ignored.data()) == 1;
-}
+// The management API's URL.
 
 namespace {
 
-std::optional<std::uint16_t> port_of(std::string_view text) {
-    std::uint16_t port = 0;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-    if (text.empty() || error != std::errc{} || rest != text.data() + text.size()) return std::nullopt;
-    return port;
-}
-
-}  // namespace
-
-std::variant<Http, std::string> parse_listen_address(std::string_view text) {
-    if (text.find("://") != std::string_view::npos) return "is a URL";
-    const bool six = text.starts_with('[');
-    // A bracket keeps the colons of an IPv6 address from being taken for the port's.
-    const std::size_t colon = text.find(':', six ? text.find(']') : 0);
-    std::string_view host = text.substr(0, colon);
-    if (six && host.ends_with(']')) host = host.substr(1, host.size() - 2);
-    if (host.empty()) return "has no host";
-    if (colon == std::string_view::npos) return "has no port";
-    if (!six && text.find(':', colon + 1) != std::string_view::npos) return "has more than one : outside of []";
-    if (six ? !is_ipv6_address(host) : !is_host_name(host)) {
-        return "has a host that is neither a host name nor an address, which is in [] where it is IPv6";
-    }
-    const auto port = port_of(text.substr(colon + 1));
-    if (!port) return "has a port that is no number from 0 to 65535";
-    return Http{std::string{host}, *port};
-}
-
-std::string to_string(const Http& http) {
-    return host_and_port(http.host, http.port);
-}
-
-std::string host_and_port(const std::string& host, std::uint16_t port) {
-    const bool ipv6 = host.find(':') != std::string::npos;
-    return (ipv6 ? '[' + host + ']' : host) + ':' + std::to_string(port);
-}
-
-std::string broker_address(bool tls, const std::string& host, std::uint16_t port) {
-    return (tls ? "amqps://" : "amqp://") + host_and_port(host, port);
-}
-
-namespace {
-
-using Complaint = std::optional<std::string>;
-
-/// Takes `http://` or `https://` off the front, in either case of letters.
-bool take_scheme(std::string_view& url) {
-    for (const std::string_view scheme : {std::string_view{"http://"}, std::string_view{"https://"}}) {
-        const std::string_view start = url.substr(0, scheme.size());
-        const bool same = std::equal(start.begin(), start.end(), scheme.begin(), scheme.end(),
-                                     [](char a, char b) { return (a >= 'A' && a <= 'Z' ? a - 'A' + 'a' : a) == b; });
-        if (!same) continue;
-        url.remove_prefix(scheme.size());
-        return true;
-    }
-    return false;
-}
-
-bool is_port(std::string_view text) {
-    std::uint16_t port = 0;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), port);
-    return !text.empty() && error == std::errc{} && rest == text.data() + text.size() && port != 0;
-}
-
-bool is_host(std::string_view text) {
-    if (!text.starts_with('[')) return is_host_name(text);
-    return text.ends_with(']') && is_ipv6_address(text.substr(1, text.size() - 2));
-}
-
-Complaint complaint_about_authority(std::string_view authority) {
+std::optional<std::string> complaint_about_authority(std::string_view authority) {
     if (authority.find('@') != std::string_view::npos) {
         return "has a user in it, which belongs into management.username and management.password";
     }
-    // A bracket keeps the colons of an IPv6 address from being taken for the port's.
-    const std::size_t colon = authority.find(':', authority.starts_with('[') ? authority.find(']') : 0);
+    const std::size_t colon = port_colon(authority);
     const std::string_view host = authority.substr(0, colon);
     if (host.empty()) return "has no host";
-    if (!is_host(host)) return "has a host that is neither a host name nor an address in []";
-    if (colon != std::string_view::npos && !is_port(authority.substr(colon + 1))) {
+    const bool brackets = host.starts_with('[') && host.ends_with(']');
+    if (brackets ? !is_ipv6_address(host.substr(1, host.size() - 2)) : !is_host_name(host)) {
+        return "has a host that is neither a host name nor an address in []";
+    }
+    if (colon != std::string_view::npos && parse_port(authority.substr(colon + 1)).value_or(0) == 0) {
         return "has a port that is no number from 1 to 65535";
     }
     return std::nullopt;
@@ -255,14 +247,33 @@ Complaint complaint_about_authority(std::string_view authority) {
 
 }  // namespace
 
-Complaint complaint_about_management_url(std::string_view url) {
-    const bool blank = std::any_of(url.begin(), url.end(), [](char c) { return c == 0x7f || (c >= 0 && c <= ' '); });
-    if (blank) return "holds a blank or a control character";
-    if (!take_scheme(url)) return "does not begin with http:// or https://";
+std::optional<std::string> complaint_about_management_url(std::string_view url) {
+    if (has_blank_or_control(url)) return "holds a blank or a control character";
+    const std::string scheme = take_scheme(url);
+    if (scheme != "http" && scheme != "https") return "does not begin with http:// or https://";
     if (url.find_first_of("?#") != std::string_view::npos) return "holds a ? or #";
     if (auto complaint = complaint_about_authority(url.substr(0, url.find('/')))) return complaint;
     if (url.find('@') != std::string_view::npos) return "has an @ behind its first /";
     return std::nullopt;
+}
+
+// Where the HTTP server listens.
+
+std::variant<Http, std::string> parse_listen_address(std::string_view text) {
+    if (text.find("://") != std::string_view::npos) return "is a URL";
+    const bool ipv6 = text.starts_with('[');
+    const std::size_t colon = port_colon(text);
+    std::string_view host = text.substr(0, colon);
+    if (ipv6 && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    if (host.empty()) return "has no host";
+    if (colon == std::string_view::npos) return "has no port";
+    if (!ipv6 && text.find(':', colon + 1) != std::string_view::npos) return "has more than one : outside of []";
+    if (ipv6 ? !is_ipv6_address(host) : !is_host_name(host)) {
+        return "has a host that is neither a host name nor an address, which is in [] where it is IPv6";
+    }
+    const auto port = parse_port(text.substr(colon + 1));
+    if (!port) return "has a port that is no number from 0 to 65535";
+    return Http{std::string{host}, *port};
 }
 
 }  // namespace retryd::config

@@ -1,9 +1,11 @@
 #include "config/keys.h"
 
 #include <chrono>
+#include <optional>
 #include <utility>
 
-#include "config/scalars.h"
+#include "config/addresses.h"
+#include "config/name_scalars.h"
 #include "core/duration.h"
 
 namespace retryd::config {
@@ -13,66 +15,163 @@ namespace {
 using std::chrono::hours;
 using std::chrono::milliseconds;
 using std::chrono::minutes;
-using std::chrono::seconds;
 
-constexpr milliseconds least_delay{1};
+constexpr milliseconds shortest_wait{1};
+constexpr hours longest_wait{1};
+constexpr std::chrono::seconds longest_heartbeat{65535};  // AMQP carries it as a short
 
 const Choices<core::QueueType> queue_types{{"quorum", core::QueueType::quorum}, {"classic", core::QueueType::classic}};
-const Choices<core::ReturnPath> return_paths{{"queue", core::ReturnPath::queue},
-                                             {"headers", core::ReturnPath::headers}};
-const Choices<core::Action> actions{
-    {"retry", core::Action::retry}, {"park", core::Action::park}, {"drop", core::Action::drop}};
 
-void binding(Section& s, RawBinding& binding) {
-    s.key("exchange", required(foreign_exchange(binding.exchange)),
-          "An existing dead-letter exchange that work queues name as an argument.");
-    s.key("routing_key", routing_key(binding.routing_key), "The binding's routing key; on a topic exchange, # is any.");
+// broker:
+
+void describe_reconnect(Section& s, RawBroker& broker) {
+    s.key("first", duration(broker.reconnect_first, shortest_wait, longest_wait), "The first wait.");
+    s.key("max", duration(broker.reconnect_max, shortest_wait, longest_wait), "The longest wait.");
 }
 
-void errors(Section& s, RawConfig& written) {
-    s.key("exchange", exchange_name(written.exchange),
-          "The fanout exchange to which the work queues' policy dead-letters.");
-    s.key("queue", queue_name(written.queue), "The one queue that retryd consumes.");
-    s.key("queue_type", choice(written.settings.policy.error_queue_type, queue_types), "The error queue's type.");
-    s.key("prefetch", integer(written.settings.prefetch.messages, 1), "How many messages are in hand at once.");
-    s.key("prefetch_bytes", size(written.settings.prefetch.body_bytes),
-          "How many bytes of messages wait in hand at once; whichever limit is reached first.");
-    s.sections(
-        "bind", Presence::optional,
-        [&](Section& in, const Place& place) {
-            written.bindings.push_back({});
-            written.bindings.back().place = place;
-            binding(in, written.bindings.back());
-        },
-        "Other exchanges that lead to the error queue too.");
+void describe_tls(Section& s, RawBroker& broker, Tls& tls) {
+    const std::string pem = "the path of a PEM file";
+    s.key("ca_file", with_example(text(broker.ca_file, pem), "/etc/retryd/ca.pem"),
+          "The certificate authorities to trust; without it, the system's.");
+    s.key("cert_file", with_example(text(broker.cert_file, pem), "/etc/retryd/client.pem"),
+          "The certificate that retryd shows to the broker; it needs `key_file` too.");
+    s.key("key_file", with_example(text(broker.key_file, pem), "/etc/retryd/client.key"),
+          "The private key of `cert_file`, not encrypted.");
+    s.key("verify_peer", boolean(tls.verify_peer),
+          "Whether the broker's certificate must come from a trusted authority.");
+    s.key(
+        "verify_hostname", boolean(tls.verify_hostname),
+        "Whether the broker's certificate must be for the host of the URI: a name must be among its names, an address "
+        "among its addresses.");
 }
 
-void jitter(Section& s, RawJitter& jitter) {
+std::string default_uri() {
+    const Endpoint endpoint;
+    return "amqp://" + endpoint.username + ":" + endpoint.password + "@" + host_and_port(endpoint.host, endpoint.port) +
+           "/";
+}
+
+void describe_broker(Section& s, RawBroker& broker, Broker& settings) {
+    const std::string uri = "amqp://USER:PASSWORD@HOST:PORT/VHOST, or amqps:// for TLS";
+    s.key("uri", with_default(secret(text(broker.uri, uri)), default_uri()),
+          "Where the broker is. The path is the vhost: none or / is the default vhost; any other name is "
+          "percent-encoded (the vhost a/b is a%2Fb), and so are special characters in the user name and the password. "
+          "Without a port it is 5672, with TLS 5671.");
+    s.list("uris", with_example(secret(each_text(broker.uris, uri)), "[amqp://rabbit-1/, amqp://rabbit-2/]"),
+           "Instead of `uri`: several nodes of one cluster, tried in turn.");
+    s.key("username", with_example(text(broker.username, "a user name"), "retryd"),
+          "The user to log in as; overrides the user in the URI.");
+    s.key(
+        "password",
+        with_example(secret(any_text(broker.password, "a password, best as ${RETRYD_PASSWORD}")), "${RETRYD_PASSWORD}"),
+        "The user's password; overrides the password in the URI.");
+    s.key(
+        "password_file",
+        with_example(text(broker.password_file, "the path of a file"), "/run/credentials/retryd.service/password"),
+        "Instead of `password`: a file that holds it, such as one that systemd's LoadCredential= provides, or a secret "
+        "of Docker or Kubernetes. A line break at its end is not part of the password.");
+    s.key("auth_mechanism",
+          choice(broker.auth_mechanism,
+                 Choices<AuthMechanism>{{"plain", AuthMechanism::plain}, {"external", AuthMechanism::external}}),
+          "How to log in. plain: with user name and password. external: with the certificate in `tls`, whose name is a "
+          "user on the broker; there is no password then, and `username` only tells `doctor` that name.");
+    s.key("heartbeat", seconds(settings.heartbeat, std::chrono::seconds{1}, longest_heartbeat),
+          "A connection that is silent for twice this long counts as lost.");
+    s.key("connect_timeout", duration(settings.connect_timeout, shortest_wait, longest_wait),
+          "How long connecting and logging in to one node may take.");
+    s.section("reconnect", "The wait before reconnecting; it doubles from `first` to `max`, with jitter.",
+              [&](Section& in) { describe_reconnect(in, broker); });
+    s.section("tls", "TLS, for URIs that begin with amqps://.",
+              [&](Section& in) { describe_tls(in, broker, settings.tls); });
+}
+
+// errors:
+
+void describe_binding(Section& s, RawBinding& binding) {
+    s.key("exchange", with_example(required(foreign_exchange(binding.exchange)), "legacy.dlx"),
+          "The exchange; it has to exist.");
+    s.key("routing_key", routing_key(binding.routing_key),
+          "The binding's routing key. # is any key on a topic exchange, a fanout exchange ignores it, and a direct "
+          "exchange needs the key itself.");
+}
+
+void describe_errors(Section& s, RawConfig& raw) {
+    s.key("exchange", exchange_name(raw.exchange),
+          "The fanout exchange that the work queues dead-letter to; retryd declares it.");
+    s.key("queue", queue_name(raw.queue),
+          "The error queue, bound to that exchange: the one queue that retryd consumes. retryd declares it too.");
+    s.key("queue_type", choice(raw.settings.policy.error_queue_type, queue_types),
+          "The error queue's type. A quorum queue survives the loss of a node.");
+    s.key("prefetch", integer(raw.settings.prefetch.messages, {1, 65535}),
+          "How many messages are in hand at once: taken from the error queue, but not yet safe in their next queue.");
+    s.key("prefetch_bytes", size(raw.settings.prefetch.body_bytes),
+          "How many bytes of messages, headers included, are held in hand at once while they cannot be published. "
+          "Whichever of the two limits is reached first applies.");
+    s.sections("bind", Presence::optional,
+               "Other exchanges that lead to the error queue too: dead-letter exchanges that work queues name by an "
+               "argument, which no policy can override. retryd binds the error queue to them.",
+               [&](Section& in, const Place& place) {
+                   RawBinding& binding = raw.bindings.emplace_back();
+                   binding.place = place;
+                   describe_binding(in, binding);
+               });
+}
+
+// ladders:
+
+void describe_jitter(Section& s, RawJitter& jitter) {
     s.key("width", required(percent(jitter.width_percent, {1, 99})),
-          "By how much of its delay an attempt may come earlier.");
-    s.key("lanes", required(integer(jitter.lanes, {2, 16})), "How many queues each rung becomes.");
+          "By how much of the delay a message may come back earlier.");
+    s.key("lanes", with_example(required(integer(jitter.lanes, {2, 16})), "4"),
+          "How many queues each delay queue becomes.");
 }
 
-void ladder(Section& s, RawLadder& ladder) {
+void describe_ladder(Section& s, RawLadder& ladder) {
     RawFormula& formula = ladder.formula;
-    s.list("delays", each_step(ladder.delays),
-           "The wait after the first failure, after the second, and so on; a message that fails after the last one is "
-           "parked.");
-    s.key("first", duration(formula.first, least_delay, core::longest_ttl, seconds{1}),
-          "Instead of delays: the wait after the first failure.");
-    s.key("factor", decimal(formula.factor, {1, 100}), "How much longer each wait is than the one before.");
-    s.key("max", duration(formula.max, least_delay, core::longest_ttl, minutes{5}),
-          "The longest wait; without it, the waits keep growing.");
-    s.key("attempts", integer(formula.attempts, {1, longest_ladder}), "How many waits there are, first included.");
-    s.key("return", choice(ladder.ladder.return_path, return_paths),
-          "How messages come back: through delay queues of each work queue's own, or through delay queues that all "
-          "work queues share, with the producer's routing key.");
-    s.key("queue_type", choice(ladder.ladder.queue_type, queue_types), "The type of the ladder's delay queues.");
-    s.section(
-        "jitter", [&](Section& in) { jitter(in, ladder.jitter); }, "Spreads out what failed at the same moment.");
+    s.list("delays", with_example(each_step(ladder.delays), "[5s, 30s, 2m, 10m, 1h]"),
+           "The wait after the first failure, after the second, and so on, at most " + std::to_string(longest_ladder) +
+               " in all. `30s x3` is three waits in the same delay queue. A message that fails after the last one is "
+               "parked.");
+    s.key("first", duration(formula.first, shortest_wait, core::longest_ttl, std::chrono::seconds{1}),
+          "Instead of `delays`, a formula, which needs `first` and `attempts`. This is its first wait.");
+    s.key("factor", with_example(decimal(formula.factor, {1, 100}), "2"),
+          "How many times longer each wait is than the one before.");
+    s.key("max", duration(formula.max, shortest_wait, core::longest_ttl, minutes{5}),
+          "The longest wait; without it, the waits grow to the end.");
+    s.key("attempts", with_example(integer(formula.attempts, {1, longest_ladder}), "10"),
+          "How many waits there are, the first included.");
+    s.key(
+        "return",
+        choice(ladder.ladder.return_path,
+               Choices<core::ReturnPath>{{"queue", core::ReturnPath::queue}, {"headers", core::ReturnPath::headers}}),
+        "How messages come back. queue: each work queue has delay queues of its own, and the consumer sees the name of "
+        "its queue as the routing key. headers: all work queues of the ladder share its delay queues, and the consumer "
+        "sees the routing key that the producer used.");
+    s.key("queue_type", choice(ladder.ladder.queue_type, queue_types),
+          "The type of the delay queues. A quorum queue keeps a message until it has arrived in its work queue; a "
+          "classic one loses it if the work queue is gone or full. Brokers before 3.10 always get classic ones.");
+    s.section("jitter",
+              "Spreads out what failed at the same moment: each delay queue becomes `lanes` queues. With a `width` of "
+              "20% they "
+              "have 80 to 100 percent of the delay. Without this section there is no jitter.",
+              [&](Section& in) { describe_jitter(in, ladder.jitter); });
 }
 
-void on_death(Section& s, core::OnDeath& on) {
+void describe_ladders(Section& file, RawConfig& raw) {
+    file.named_sections("ladders", "The lists of delays, each with a name of " + std::string{ladder_name_rule} + ".",
+                        [&](Section& s, const Place& place, const std::string& name) {
+                            RawLadder& ladder = raw.ladders.emplace_back();
+                            ladder.name = name;
+                            ladder.place = place;
+                            describe_ladder(s, ladder);
+                        });
+}
+
+// queues:
+
+void describe_actions(Section& s, core::OnDeath& on) {
+    const Choices<core::Action> actions{
+        {"retry", core::Action::retry}, {"park", core::Action::park}, {"drop", core::Action::drop}};
     s.key("rejected", choice(on.rejected, actions), "A consumer rejected it.");
     s.key("delivery_limit", choice(on.delivery_limit, actions),
           "It was delivered more often than its quorum queue allows.");
@@ -80,72 +179,125 @@ void on_death(Section& s, core::OnDeath& on) {
     s.key("maxlen", choice(on.maxlen, actions), "The work queue was full.");
 }
 
-void parked_exchange(Section& s, RawParking& parked) {
-    s.key("exchange", required(foreign_exchange(parked.exchange)),
-          "An existing exchange to which the messages go instead.");
-    s.key("routing_key", routing_key_template(parked.routing_key),
-          "The routing key to publish with; without it, the producer's. {queue} stands for the work queue.");
+void describe_parked_exchange(Section& s, RawParking& parked) {
+    s.key("exchange", with_example(required(foreign_exchange(parked.exchange)), "team.dlx"),
+          "An exchange that exists already, such as a team's former dead-letter exchange.");
+    s.key("routing_key", with_example(routing_key_template(parked.routing_key), "\"{queue}.dead\""),
+          "The routing key to publish with; without it, the one that the producer used. {queue} stands for the work "
+          "queue.");
 }
 
-void entry(Section& s, RawEntry& entry) {
-    s.key("match", required(queue_pattern(entry.match)),
-          "A work queue, or a glob: * stands for any number of characters, ? for one.");
-    s.key("ladder", required(text(entry.ladder, "the name of a ladder")), "The ladder for its messages.");
-    s.key("max_age", duration(entry.max_age, seconds{1}, core::longest_ttl, hours{24}),
-          "A message is parked when its first failure is longer ago than this.");
-    s.section(
-        "on", [&](Section& in) { on_death(in, entry.on); },
-        "What happens to a message, by the reason of its death: retry, park or drop.");
-    Scalar queue = queue_template(entry.parked.queue);
+void describe_entry(Section& s, RawEntry& entry) {
+    s.key("match", with_example(required(queue_pattern(entry.match)), "\"*\""),
+          "The name of a work queue, or a glob: * stands for any number of characters, ? for one. A glob with a * must "
+          "be quoted.");
+    s.key("ladder", with_example(required(text(entry.ladder, "the name of a ladder")), "standard"),
+          "The ladder for its messages.");
+    s.key("max_age", duration(entry.max_age, std::chrono::seconds{1}, core::longest_ttl, hours{24}),
+          "A message is parked when its first failure is longer ago than this, whatever is left of its ladder. Without "
+          "it there is no limit.");
+    s.section("on", "What happens to a message, by the reason of its death. A dropped message is gone.",
+              [&](Section& in) { describe_actions(in, entry.on); });
+    Scalar queue = with_example(queue_template(entry.parked.queue), "\"{queue}.dead\"");
     queue.expected.append(", or {exchange: NAME, routing_key: KEY}");
-    s.text_or_section(
-        "parked", queue, [&](Section& in) { parked_exchange(in, entry.parked); },
-        "Where its messages are parked; without it, parking.queue. {queue} stands for the work queue.");
+    s.value_or_section("parked", queue,
+                       "Where its messages are parked, if not in `parking.queue`. {queue} stands for the work queue.",
+                       [&](Section& in) { describe_parked_exchange(in, entry.parked); });
 }
 
-void parking(Section& s, RawConfig& written) {
-    s.key("queue", queue_template(written.parking_queue),
-          "Where messages that have used up their ladder are parked. {queue} stands for the work queue.");
-    s.key("catch_all", queue_name(written.catch_all),
-          "Where messages that belong to no work queue, or to none that an entry matches, are parked.");
+void describe_queues(Section& file, RawConfig& raw) {
+    file.sections("queues", Presence::required,
+                  "Which work queue uses which ladder. The first entry that matches wins.",
+                  [&](Section& s, const Place& place) {
+                      RawEntry& entry = raw.entries.emplace_back();
+                      entry.place = place;
+                      describe_entry(s, entry);
+                  });
+}
+
+// parking:, http:, log:, management:
+
+void describe_parking(Section& s, RawConfig& raw) {
+    s.key("queue", queue_template(raw.parking_queue),
+          "For messages that have used up their ladder. {queue} stands for the work queue; without it, all work queues "
+          "share one parking queue.");
+    s.key(
+        "catch_all", queue_name(raw.catch_all),
+        "For messages that belong to no work queue: without a readable death, or from a queue that no entry matches.");
+}
+
+void describe_http(Section& s, std::optional<Http>& http) {
+    s.key("listen", with_example(required(listen_address(http)), "127.0.0.1:9467"),
+          "Where it listens; [::]:9467 and 0.0.0.0:9467 are every address. Anyone who can connect sees names of queues "
+          "and numbers, never a message, and can change nothing.");
+}
+
+void describe_log(Section& s, Log& log) {
+    s.key("level",
+          choice(log.level, Choices<LogLevel>{{"debug", LogLevel::debug},
+                                              {"info", LogLevel::info},
+                                              {"warning", LogLevel::warning},
+                                              {"error", LogLevel::error}}),
+          "The least important level that is logged.");
+    s.key("format", choice(log.format, Choices<LogFormat>{{"text", LogFormat::text}, {"json", LogFormat::json}}),
+          "text: lines for people. json: one JSON object a line.");
+}
+
+void describe_management(Section& s, RawManagement& management) {
+    s.key("url", with_example(required(management_url(management.url)), "http://127.0.0.1:15672"),
+          "Where RabbitMQ's management API is.");
+    s.key("username", with_example(text(management.username, "a user name"), "retryd"),
+          "The user to log in as, with the tag `management` at least; without it, the broker's.");
+    s.key("password",
+          with_example(secret(any_text(management.password, "a password, best as ${RETRYD_PASSWORD}")),
+                       "${RETRYD_PASSWORD}"),
+          "The user's password; without it, the broker's.");
+    s.key(
+        "password_file",
+        with_example(text(management.password_file, "the path of a file"), "/run/credentials/retryd.service/password"),
+        "Instead of `password`, as in `broker`.");
 }
 
 }  // namespace
 
-void describe_errors(Section& file, RawConfig& written) {
+void describe(Section& file, RawConfig& raw) {
+    file.section("broker", "How to reach RabbitMQ.",
+                 [&](Section& s) { describe_broker(s, raw.broker, raw.settings.broker); });
+    file.section("errors",
+                 "Where failed messages arrive. A policy on the broker has to make `errors.exchange` the dead-letter "
+                 "exchange of the work queues; `retryd attach` prints the commands.",
+                 [&](Section& s) { describe_errors(s, raw); });
+    describe_ladders(file, raw);
+    describe_queues(file, raw);
+    file.section("parking", "Where messages are parked: they wait there for a person, with headers that say why.",
+                 [&](Section& s) { describe_parking(s, raw); });
     file.section(
-        "errors", [&](Section& s) { errors(s, written); }, "Where failed messages arrive.");
-}
-
-void describe_ladders(Section& file, RawConfig& written) {
-    file.named_sections(
-        "ladders",
-        [&](Section& s, const Place& place, const std::string& name) {
-            RawLadder& written_ladder = written.ladders.emplace_back();
-            written_ladder.name = name;
-            written_ladder.place = place;
-            ladder(s, written_ladder);
-        },
-        "The ladders, by name.");
-}
-
-void describe_queues(Section& file, RawConfig& written) {
-    file.sections(
-        "queues", Presence::required,
-        [&](Section& s, const Place& place) {
-            RawEntry& written_entry = written.entries.emplace_back();
-            written_entry.place = place;
-            entry(s, written_entry);
-        },
-        "The work queues and their ladders; the first entry that matches wins.");
-}
-
-void describe_parking(Section& file, RawConfig& written) {
+        "http",
+        "Metrics for Prometheus (/metrics), health (/healthz, /readyz) and a status page (/) over HTTP. Without "
+        "this section nothing is served.",
+        [&](Section& s) { describe_http(s, raw.settings.http); });
+    file.section("log", "The log, on standard error.", [&](Section& s) { describe_log(s, raw.settings.log); });
     file.section(
-        "parking", [&](Section& s) { parking(s, written); }, "Where messages are parked.");
+        "management",
+        "RabbitMQ's management API. `plan`, `apply --prune`, `attach` and `doctor` ask it for what AMQP cannot "
+        "tell: bindings, left-over rungs, policies and permissions. With `http` the daemon asks it too, to find "
+        "the queues that an earlier run declared for a glob. Without this section it is not used.",
+        [&](Section& s) { describe_management(s, raw.management); });
+    file.key("declare", boolean(raw.settings.declare),
+             "Whether retryd declares its exchanges, queues and bindings. If false, it only checks that they exist.");
+    file.key("shutdown_timeout", duration(raw.settings.shutdown_timeout, milliseconds{0}, longest_wait),
+             "How long retryd may take to settle the messages in hand when it is told to stop.");
 }
 
-// The keys as data: what `describe` says, written down instead of read.
+ScalarInfo list_of_sections(Presence presence) {
+    ScalarInfo info;
+    info.required = presence == Presence::required;
+    info.may_be_null = !info.required;
+    info.expected = info.required ? "a list of at least one entry" : "a list of maps of keys and values";
+    return info;
+}
+
+// The keys as data: what `describe` says, noted down instead of read.
 
 namespace {
 
@@ -153,35 +305,36 @@ class Recorder : public Section {
   public:
     Recorder(std::string prefix, std::vector<KeyInfo>& keys) : prefix_(std::move(prefix)), keys_(keys) {}
 
-    void key(std::string_view name, const Scalar& value, std::string_view meaning) override {
-        add(name, value.type, value, meaning);
+    void key(std::string_view name, const Scalar& value, std::string_view description) override {
+        add(name, KeyKind::value, value, description);
     }
 
-    void list(std::string_view name, const Scalar& each, std::string_view meaning) override {
-        add(name, Type::list, each, meaning);
+    void list(std::string_view name, const Scalar& each, std::string_view description) override {
+        add(name, KeyKind::list, each, description);
     }
 
-    void section(std::string_view name, const std::function<void(Section&)>& keys, std::string_view meaning) override {
-        add(name, Type::section, {}, meaning);
+    void section(std::string_view name, std::string_view description, const Describe& keys) override {
+        add(name, KeyKind::section, {}, description);
         Recorder inner{path(name) + ".", keys_};
         keys(inner);
     }
 
-    void text_or_section(std::string_view name, const Scalar& text, const std::function<void(Section&)>& keys,
-                         std::string_view meaning) override {
-        add(name, Type::text_or_section, text, meaning);
+    void value_or_section(std::string_view name, const Scalar& value, std::string_view description,
+                          const Describe& keys) override {
+        add(name, KeyKind::value_or_section, value, description);
         Recorder inner{path(name) + ".", keys_};
         keys(inner);
     }
 
-    void named_sections(std::string_view name, const DescribeNamed& keys, std::string_view meaning) override {
-        add(name, Type::named_sections, {}, meaning);
+    void named_sections(std::string_view name, std::string_view description, const DescribeNamed& keys) override {
+        add(name, KeyKind::named_sections, {}, description);
         Recorder inner{path(name) + ".*.", keys_};
         keys(inner, {{}, path(name) + ".*"}, "*");
     }
 
-    void sections(std::string_view name, Presence presence, const Describe& keys, std::string_view meaning) override {
-        add(name, Type::sections, presence_of(presence), meaning);
+    void sections(std::string_view name, Presence presence, std::string_view description,
+                  const DescribeItem& keys) override {
+        add(name, KeyKind::sections, list_of_sections(presence), description);
         Recorder inner{path(name) + "[].", keys_};
         keys(inner, {{}, path(name) + "[]"});
     }
@@ -189,9 +342,8 @@ class Recorder : public Section {
   private:
     std::string path(std::string_view name) const { return prefix_ + std::string{name}; }
 
-    void add(std::string_view name, Type type, const Scalar& value, std::string_view meaning) {
-        keys_.push_back({path(name), type, value.type, value.expected, value.fallback, value.required,
-                         value.may_be_null, value.pattern, value.choices, value.range, std::string{meaning}});
+    void add(std::string_view name, KeyKind kind, const ScalarInfo& value, std::string_view description) {
+        keys_.push_back({path(name), kind, value, std::string{description}});
     }
 
     std::string prefix_;
@@ -202,112 +354,10 @@ class Recorder : public Section {
 
 std::vector<KeyInfo> all_keys() {
     std::vector<KeyInfo> keys;
-    RawConfig written;
+    RawConfig raw;
     Recorder recorder{"", keys};
-    describe(recorder, written);
+    describe(recorder, raw);
     return keys;
-}
-
-namespace {
-
-using std::chrono::hours;
-using std::chrono::milliseconds;
-using std::chrono::seconds;
-
-constexpr milliseconds shortest_wait{1};
-constexpr hours longest_wait{1};
-constexpr seconds longest_heartbeat{65535};  // AMQP carries it as a short
-
-void tls(Section& s, RawBroker& broker, Tls& settings) {
-    s.key("ca_file", text(broker.ca_file, "the path of a PEM file"),
-          "The authorities whose certificates are trusted, in PEM; without it, the system's.");
-    s.key("cert_file", text(broker.cert_file, "the path of a PEM file"),
-          "The certificate that retryd shows to the broker, in PEM.");
-    s.key("key_file", text(broker.key_file, "the path of a PEM file"), "The private key of cert_file, in PEM.");
-    s.key("verify_peer", boolean(settings.verify_peer),
-          "Whether the broker's certificate must come from a trusted authority.");
-    s.key("verify_hostname", boolean(settings.verify_hostname),
-          "Whether the broker's certificate must name the host of the URI.");
-}
-
-void reconnect(Section& s, RawBroker& broker) {
-    s.key("first", duration(broker.reconnect_first, shortest_wait, longest_wait),
-          "The wait before the first new attempt; it doubles with each failure, with jitter.");
-    s.key("max", duration(broker.reconnect_max, shortest_wait, longest_wait), "The longest wait between two attempts.");
-}
-
-void broker(Section& s, RawConfig& written) {
-    RawBroker& broker = written.broker;
-    Broker& settings = written.settings.broker;
-    const std::string uri = "amqp://USER:PASSWORD@HOST:PORT/VHOST, or amqps:// for TLS";
-    s.key("uri", secret(text(broker.uri, uri)), "Where the broker is; the path is the vhost.");
-    s.list("uris", secret(each_text(broker.uris, uri)), "Instead of uri: several nodes, tried in turn.");
-    s.key("username", text(broker.username, "a user name"), "The user to log in as; wins over the URI's.");
-    s.key("password", secret(any_text(broker.password, "a password, best as ${RETRYD_PASSWORD}")),
-          "The user's password; wins over the URI's.");
-    s.key("password_file", text(broker.password_file, "the path of a file"),
-          "Instead of password: a file that holds it; a line break at its end is not part of it.");
-    s.key("auth_mechanism",
-          choice(broker.auth_mechanism,
-                 Choices<AuthMechanism>{{"plain", AuthMechanism::plain}, {"external", AuthMechanism::external}}),
-          "How to log in: with user name and password, or as the user that the certificate in tls names.");
-    s.key("heartbeat", config::seconds(settings.heartbeat, seconds{1}, longest_heartbeat),
-          "A connection that is silent for twice as long counts as lost.");
-    s.key("connect_timeout", duration(settings.connect_timeout, shortest_wait, longest_wait),
-          "How long connecting and logging in to one node may take.");
-    s.section(
-        "reconnect", [&](Section& in) { reconnect(in, broker); }, "The waits after a connection was lost.");
-    s.section(
-        "tls", [&](Section& in) { tls(in, broker, settings.tls); }, "TLS, for URIs that begin with amqps://.");
-}
-
-void management(Section& s, RawManagement& management) {
-    s.key("url", required(management_url(management.url)), "Where RabbitMQ's management API is.");
-    s.key("username", text(management.username, "a user name"),
-          "The user to log in as, with the tag `management` at least; without it, the broker's.");
-    s.key("password", secret(any_text(management.password, "a password, best as ${RETRYD_PASSWORD}")),
-          "The user's password; without it, the broker's.");
-    s.key("password_file", text(management.password_file, "the path of a file"),
-          "Instead of password: a file that holds it; a line break at its end is not part of it.");
-}
-
-void http(Section& s, std::optional<Http>& settings) {
-    s.key("listen", required(listen_address(settings)),
-          "Where it listens; anyone who can connect sees names of queues and numbers, never a message.");
-}
-
-void log(Section& s, Log& settings) {
-    s.key("level",
-          choice(settings.level, Choices<LogLevel>{{"debug", LogLevel::debug},
-                                                   {"info", LogLevel::info},
-                                                   {"warning", LogLevel::warning},
-                                                   {"error", LogLevel::error}}),
-          "The least important level that is logged.");
-    s.key("format", choice(settings.format, Choices<LogFormat>{{"text", LogFormat::text}, {"json", LogFormat::json}}),
-          "Lines for people, or one JSON object per line.");
-}
-
-}  // namespace
-
-void describe(Section& file, RawConfig& written) {
-    file.section(
-        "broker", [&](Section& s) { broker(s, written); }, "How to reach RabbitMQ.");
-    describe_errors(file, written);
-    describe_ladders(file, written);
-    describe_queues(file, written);
-    describe_parking(file, written);
-    file.section(
-        "http", [&](Section& s) { http(s, written.settings.http); },
-        "Metrics, health and a status page over HTTP; nothing is served without it.");
-    file.section(
-        "log", [&](Section& s) { log(s, written.settings.log); }, "The log, on standard error.");
-    file.section(
-        "management", [&](Section& s) { management(s, written.management); },
-        "RabbitMQ's management API, for what AMQP cannot tell; without it, `plan` sees less.");
-    file.key("declare", boolean(written.settings.declare),
-             "Whether retryd declares its exchanges and queues; if false, it only checks that they exist.");
-    file.key("shutdown_timeout", duration(written.settings.shutdown_timeout, milliseconds{0}, longest_wait),
-             "How long retryd may take to settle the messages in hand when it is told to stop.");
 }
 
 }  // namespace retryd::config

@@ -23,54 +23,8 @@ void append_escaped(std::string& to, char c) {
     }
 }
 
-}  // namespace
-
-std::string format(const Problem& problem, std::string_view file) {
-    std::string text{file};
-    if (problem.line > 0) {
-        text.append(":").append(std::to_string(problem.line)).append(":").append(std::to_string(problem.column));
-    }
-    text.append(": ");
-    if (!problem.key.empty()) text.append(problem.key).append(": ");
-    return text.append(problem.message);
-}
-
-std::string format(const Problems& problems, std::string_view file) {
-    std::string text;
-    for (const Problem& problem : problems)
-        text.append(format(problem, file)).append("\n");
-    text.append(std::to_string(problems.size())).append(problems.size() == 1 ? " problem in " : " problems in ");
-    return text.append(file).append("\n");
-}
-
-void add(Problems& problems, Position at, std::string message) {
-    add(problems, Place{at, ""}, std::move(message));
-}
-
-void add(Problems& problems, const Place& place, std::string message) {
-    problems.push_back({place.at.line, place.at.column, place.path, std::move(message)});
-}
-
-std::string escaped(std::string_view text) {
-    std::string line;
-    const std::string_view start = core::utf8_prefix(text, longest_shown);
-    for (const char c : start)
-        append_escaped(line, c);
-    if (start.size() < text.size()) line.append("…");
-    return line;
-}
-
-std::string shown(std::string_view text) {
-    return '"' + escaped(text) + '"';
-}
-
-std::string shown(const Given<std::string>& given) {
-    return shown(given.given ? given.place.written : given.value);
-}
-
-namespace {
-
-std::string plain(std::string_view word) {
+/// In lower case, with `_` for `-`.
+std::string normalized(std::string_view word) {
     std::string text{word};
     for (char& c : text) {
         if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
@@ -102,13 +56,56 @@ std::size_t distance(const std::string& a, const std::string& b) {
 
 }  // namespace
 
+void add(Problems& problems, Position at, std::string message) {
+    add(problems, Place{at, ""}, std::move(message));
+}
+
+void add(Problems& problems, const Place& place, std::string message) {
+    problems.push_back({place.at.line, place.at.column, place.path, std::move(message)});
+}
+
+std::string format(const Problem& problem, std::string_view file) {
+    std::string text{file};
+    if (problem.line > 0) {
+        text.append(":").append(std::to_string(problem.line)).append(":").append(std::to_string(problem.column));
+    }
+    text.append(": ");
+    if (!problem.key.empty()) text.append(problem.key).append(": ");
+    return text.append(problem.message);
+}
+
+std::string format(const Problems& problems, std::string_view file) {
+    std::string text;
+    for (const Problem& problem : problems)
+        text.append(format(problem, file)).append("\n");
+    text.append(std::to_string(problems.size())).append(problems.size() == 1 ? " problem in " : " problems in ");
+    return text.append(file).append("\n");
+}
+
+std::string escaped(std::string_view text) {
+    std::string line;
+    const std::string_view start = core::utf8_prefix(text, longest_shown);
+    for (const char c : start)
+        append_escaped(line, c);
+    if (start.size() < text.size()) line.append("…");
+    return line;
+}
+
+std::string quoted(std::string_view text) {
+    return '"' + escaped(text) + '"';
+}
+
+std::string quoted(const Given<std::string>& given) {
+    return quoted(given.given ? given.place.raw : given.value);
+}
+
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {
     constexpr std::size_t longest = 64;  // nobody means anything by more, and the work grows with its square
     if (word.size() > longest) return std::nullopt;
     std::optional<std::string> best;
     std::size_t best_distance = 0;
     for (const std::string& candidate : candidates) {
-        const std::size_t d = distance(plain(word), plain(candidate));
+        const std::size_t d = distance(normalized(word), normalized(candidate));
         if (d > std::max<std::size_t>(1, candidate.size() / 3) || d >= candidate.size()) continue;
         if (best && best_distance <= d) continue;
         best = candidate;

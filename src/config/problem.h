@@ -1,14 +1,36 @@
-// What is wrong with a configuration: the one kind of error that an operator mends with an editor.
+// What is wrong with a configuration, and where: the one kind of error that an operator mends with an editor.
 #pragma once
 
+#include <compare>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "config/position.h"
-
 namespace retryd::config {
+
+/// Line and column count from 1, columns in characters. Line 0: the file as a whole.
+struct Position {
+    int line = 0;
+    int column = 0;
+    auto operator<=>(const Position&) const = default;
+};
+
+/// A position and the path of the key that stands there: queues[0].match.
+struct Place {
+    Position at{};
+    std::string path;
+    std::string raw{};  // of a value: its text in the file, before ${NAME} is replaced
+};
+
+/// A value together with where the file gives it, so that a later check can point there. Not given: `value` is the
+/// default, `place` means nothing.
+template <class T>
+struct Given {
+    T value{};
+    Place place{};
+    bool given = false;
+};
 
 /// One thing that is wrong, where, and what would be right. Never holds a secret.
 struct Problem {
@@ -20,31 +42,29 @@ struct Problem {
 
 using Problems = std::vector<Problem>;
 
+/// A problem of the text at a position, not of a key.
+void add(Problems& problems, Position at, std::string message);
+void add(Problems& problems, const Place& place, std::string message);
+
 /// `FILE:LINE:COLUMN: KEY.PATH: what is wrong; what was expected`; without LINE:COLUMN or KEY.PATH where there is none.
 std::string format(const Problem& problem, std::string_view file);
 
 /// All of them, a line each, and a last line that counts them.
 std::string format(const Problems& problems, std::string_view file);
 
-/// Of the file as such, not of a key.
-void add(Problems& problems, Position at, std::string message);
-void add(Problems& problems, const Place& place, std::string message);
-
-/// A piece of the file made fit to stand in a message: control characters escaped, long ones cut.
+/// A piece of the file made fit to stand in a message: control characters escaped, cut to 60 bytes.
 std::string escaped(std::string_view text);
 /// The same in double quotes.
-std::string shown(std::string_view text);
-/// As it stands in the file: of what the environment holds only the variable, which may have been put into the wrong
-/// place.
-std::string shown(const Given<std::string>& given);
-
-// "Did you mean …?"
+std::string quoted(std::string_view text);
+/// A value as it stands in the file, in double quotes. Of a value from the environment that is the variable's name: a
+/// secret may have been put into the wrong place.
+std::string quoted(const Given<std::string>& given);
 
 /// The candidate that most probably was meant: at most a third of its characters added, left out, changed, or swapped
 /// with a neighbour. Nothing where none is that near. Upper and lower case, `-` and `_` count as the same.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-/// What to say after "unknown": the nearest of the candidates, or all of them.
+/// What to say of an unknown word: "did you mean" the nearest candidate, or "expected one of" all of them.
 std::string expected_one_of(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace retryd::config

@@ -1,15 +1,18 @@
-// The file as it is written: every value read, none yet checked against another.
+// The file as it stands: every value read and checked by itself, none yet checked against another.
 #pragma once
 
 #include <string>
 #include <vector>
 
-#include "config/position.h"
+#include "config/problem.h"
 #include "config/settings.h"
+#include "core/names.h"
+#include "core/policy.h"
+#include "core/time.h"
 
 namespace retryd::config {
 
-/// A ladder by formula; its delays are computed when all of it is there.
+/// A ladder by formula: first, first × factor, first × factor² … cut at max.
 struct RawFormula {
     Given<core::Milliseconds> first;
     Given<double> factor{2.0, {}, false};
@@ -25,8 +28,8 @@ struct RawJitter {
 struct RawLadder {
     std::string name;
     Place place;
-    core::Ladder ladder;                            // no steps, no jitter yet
-    Given<std::vector<core::Milliseconds>> delays;  // its place: that of the first one
+    core::Ladder ladder;                            // without name, steps and jitter
+    Given<std::vector<core::Milliseconds>> delays;  // `30s x3` as three; the place is that of the first
     RawFormula formula;
     RawJitter jitter;
 };
@@ -41,7 +44,7 @@ struct RawEntry {
     Place place;
     Given<std::string> match;
     Given<std::string> ladder;
-    RawParking parked;  // nothing given: as parking.queue says
+    RawParking parked;  // nothing given: parking.queue
     Given<core::Milliseconds> max_age;
     core::OnDeath on;
 };
@@ -74,14 +77,14 @@ struct RawManagement {
 };
 
 struct RawConfig {
-    /// What needs no second look is read straight into its place; these are the defaults at first.
+    /// Holds every value that needs no second check, read straight into its place.
     Settings settings;
     RawBroker broker;
     RawManagement management;
     Given<std::string> exchange{core::Policy{}.error_exchange, {}, false};
     Given<std::string> queue{core::Policy{}.error_queue, {}, false};
     Given<std::string> catch_all{core::Policy{}.catch_all, {}, false};
-    Given<std::string> parking_queue{std::string{default_parking_queue}, {}, false};
+    Given<std::string> parking_queue{std::string{core::queue_placeholder} + ".parked", {}, false};
     std::vector<RawBinding> bindings;
     std::vector<RawLadder> ladders;
     std::vector<RawEntry> entries;

@@ -3,86 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <string>
-#include <string_view>
-#include <utility>
+#include <system_error>
 
 #include "core/duration.h"
 
 namespace retryd::config {
-
-namespace {
-
-struct Unit {
-    std::string_view name;
-    std::uint64_t bytes;
-};
-
-// In the order in which a size tries them on; KB is read, never written.
-constexpr std::array<Unit, 8> units{{{"GiB", 1ULL << 30U},
-                                     {"GB", 1'000'000'000},
-                                     {"MiB", 1ULL << 20U},
-                                     {"MB", 1'000'000},
-                                     {"KiB", 1ULL << 10U},
-                                     {"kB", 1'000},
-                                     {"B", 1},
-                                     {"KB", 1'000}}};
-
-}  // namespace
-
-std::optional<std::uint64_t> parse_size(std::string_view text) {
-    std::uint64_t number = 0;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-    if (error != std::errc{}) return std::nullopt;
-    const std::string_view letters = text.substr(static_cast<std::size_t>(rest - text.data()));
-    for (const Unit& unit : units) {
-        if (unit.name != letters) continue;
-        if (number > largest_size / unit.bytes) return std::nullopt;
-        return number * unit.bytes;
-    }
-    return std::nullopt;
-}
-
-std::string format_size(std::uint64_t bytes) {
-    for (const Unit& unit : units) {
-        if (bytes >= unit.bytes && bytes % unit.bytes == 0) return std::to_string(bytes / unit.bytes).append(unit.name);
-    }
-    return "0B";
-}
-
-namespace {
-
-std::optional<int> parse_times(std::string_view text) {
-    int times = 0;
-    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), times);
-    if (error != std::errc{} || rest != text.data() + text.size()) return std::nullopt;
-    if (text.starts_with('0') || times < 1 || times > longest_ladder) return std::nullopt;
-    return times;
-}
-
-}  // namespace
-
-std::optional<Steps> parse_steps(std::string_view text) {
-    Steps steps;
-    const std::size_t blank = text.find(' ');
-    const auto delay = core::parse_duration(text.substr(0, blank));
-    if (!delay) return std::nullopt;
-    steps.delay = *delay;
-    if (blank == std::string_view::npos) return steps;
-
-    const std::size_t x = text.find_first_not_of(' ', blank);
-    if (x == std::string_view::npos || text[x] != 'x') return std::nullopt;
-    const auto times = parse_times(text.substr(x + 1));
-    if (!times) return std::nullopt;
-    steps.times = *times;
-    return steps;
-}
-
-namespace {
-
-using Complaint = std::optional<std::string>;
-
-}  // namespace
 
 Scalar secret(Scalar scalar) {
     scalar.secret = true;
@@ -94,42 +19,72 @@ Scalar required(Scalar scalar) {
     return scalar;
 }
 
-Scalar presence_of(Presence presence) {
-    Scalar scalar;
-    scalar.required = presence == Presence::required;
-    scalar.may_be_null = !scalar.required;
-    scalar.expected = scalar.required ? "a list of at least one entry" : "a list of maps of keys and values";
+Scalar with_example(Scalar scalar, std::string value) {
+    scalar.example = std::move(value);
     return scalar;
 }
+
+Scalar with_default(Scalar scalar, std::string value) {
+    scalar.default_value = std::move(value);
+    return scalar;
+}
+
+namespace {
+
+/// Puts a value into its place, if `parse` does not complain about the text.
+template <class T, class Parse>
+auto setter(T& target, Parse parse) {
+    return [&target, parse](const std::string& text, const Place&) { return parse(text, target); };
+}
+
+template <class T, class Parse>
+auto setter(Given<T>& target, Parse parse) {
+    return [&target, parse](const std::string& text, const Place& place) {
+        Complaint complaint = parse(text, target.value);
+        if (!complaint) {
+            target.place = place;
+            target.given = true;
+        }
+        return complaint;
+    };
+}
+
+bool is_number(std::string_view text) {
+    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
+}
+
+}  // namespace
+
+// Texts.
 
 Scalar any_text(Given<std::string>& target, std::string expected) {
     Scalar scalar;
     scalar.expected = std::move(expected);
-    scalar.fallback = target.value;
+    scalar.default_value = target.value;
     scalar.may_be_null = target.value.empty();
-    scalar.take = [&target](const std::string& text, const Place& place) -> Complaint {
-        target = {text, place, true};
+    scalar.set = setter(target, [](const std::string& text, std::string& to) -> Complaint {
+        to = text;
         return std::nullopt;
-    };
+    });
     return scalar;
 }
 
 Scalar text(Given<std::string>& target, std::string expected) {
     Scalar scalar = any_text(target, std::move(expected));
-    scalar.pattern = detail::something;
-    scalar.take = [&target](const std::string& text, const Place& place) -> Complaint {
+    scalar.pattern = detail::not_empty;
+    scalar.set = setter(target, [](const std::string& text, std::string& to) -> Complaint {
         if (text.empty()) return "is empty";
-        target = {text, place, true};
+        to = text;
         return std::nullopt;
-    };
+    });
     return scalar;
 }
 
 Scalar each_text(std::vector<Given<std::string>>& target, std::string expected) {
     Scalar scalar;
     scalar.expected = std::move(expected);
-    scalar.pattern = detail::something;
-    scalar.take = [&target](const std::string& text, const Place& place) -> Complaint {
+    scalar.pattern = detail::not_empty;
+    scalar.set = [&target](const std::string& text, const Place& place) -> Complaint {
         if (text.empty()) return "is empty";
         target.push_back({text, place, true});
         return std::nullopt;
@@ -137,36 +92,11 @@ Scalar each_text(std::vector<Given<std::string>>& target, std::string expected) 
     return scalar;
 }
 
-namespace detail {
-
-std::optional<std::size_t> find_word(const std::vector<std::string>& words, const std::string& text) {
-    const auto found = std::find(words.begin(), words.end(), text);
-    if (found == words.end()) return std::nullopt;
-    return static_cast<std::size_t>(found - words.begin());
-}
-
-std::string join_words(const std::vector<std::string>& words) {
-    std::string joined;
-    for (std::size_t i = 0; i < words.size(); ++i) {
-        if (i > 0) joined.append(i + 1 == words.size() ? " or " : ", ");
-        joined.append(words[i]);
-    }
-    return joined;
-}
-
-}  // namespace detail
-
-// The types of values that are numbers, or as plain: yes or no.
+// Booleans and numbers.
 
 namespace {
 
-using Complaint = std::optional<std::string>;
-
-bool is_number(std::string_view text) {
-    return !text.empty() && text.find_first_not_of("0123456789") == std::string_view::npos;
-}
-
-/// A whole number within its bounds, or the complaint.
+/// A whole number within its bounds.
 Complaint read_integer(std::string_view text, Range range, int& to) {
     if (!is_number(text)) return "is not a whole number";
     if (text.size() > 1 && text.front() == '0') return "begins with a 0";
@@ -212,36 +142,31 @@ Scalar boolean(bool& target) {
     Scalar scalar;
     scalar.type = Type::boolean;
     scalar.expected = "true or false";
-    scalar.fallback = target ? "true" : "false";
+    scalar.default_value = target ? "true" : "false";
     scalar.pattern = "^(true|false)$";
-    scalar.take = [&target](const std::string& text, const Place&) -> Complaint {
+    scalar.set = setter(target, [](const std::string& text, bool& to) -> Complaint {
         if (text != "true" && text != "false") return "is not a boolean";
-        target = text == "true";
+        to = text == "true";
         return std::nullopt;
-    };
+    });
     return scalar;
 }
 
-Scalar integer(std::uint16_t& target, std::uint16_t least) {
-    const Range range{least, 65535};
+Scalar integer(std::uint16_t& target, Range range) {
     Scalar scalar = whole_number(range);
-    scalar.fallback = std::to_string(target);
-    scalar.take = [&target, range](const std::string& text, const Place&) {
-        int value = target;
+    scalar.default_value = std::to_string(target);
+    scalar.set = setter(target, [range](const std::string& text, std::uint16_t& to) {
+        int value = to;
         Complaint complaint = read_integer(text, range, value);
-        target = static_cast<std::uint16_t>(value);
+        to = static_cast<std::uint16_t>(value);
         return complaint;
-    };
+    });
     return scalar;
 }
 
 Scalar integer(Given<int>& target, Range range) {
     Scalar scalar = whole_number(range);
-    scalar.take = [&target, range](const std::string& text, const Place& place) {
-        Complaint complaint = read_integer(text, range, target.value);
-        if (!complaint) target = {target.value, place, true};
-        return complaint;
-    };
+    scalar.set = setter(target, [range](const std::string& text, int& to) { return read_integer(text, range, to); });
     return scalar;
 }
 
@@ -249,51 +174,39 @@ Scalar decimal(Given<double>& target, Range range) {
     Scalar scalar;
     scalar.type = Type::decimal;
     scalar.expected = "a number" + range_words(range) + ", such as 2 or 1.5";
-    scalar.fallback = std::to_string(static_cast<int>(target.value));  // our only default is a whole number
+    scalar.default_value = std::to_string(static_cast<int>(target.value));
     scalar.pattern = "^(0|[1-9][0-9]*)([.][0-9]+)?$";
     scalar.range = range;
-    scalar.take = [&target, range](const std::string& text, const Place& place) {
-        Complaint complaint = read_decimal(text, range, target.value);
-        if (!complaint) target = {target.value, place, true};
-        return complaint;
-    };
+    scalar.set = setter(target, [range](const std::string& text, double& to) { return read_decimal(text, range, to); });
     return scalar;
 }
 
 Scalar percent(Given<int>& target, Range range) {
     Scalar scalar;
     scalar.type = Type::percent;
-    scalar.expected = "a percentage" + range_words(range, "%") + ", such as 20%";
+    scalar.example = "20%";
+    scalar.expected = "a percentage" + range_words(range, "%") + ", such as " + scalar.example;
     scalar.pattern = "^[1-9][0-9]*%$";
-    scalar.take = [&target, range](const std::string& text, const Place& place) -> Complaint {
+    scalar.set = setter(target, [range](const std::string& text, int& to) -> Complaint {
         if (is_number(text)) return "has no %";
         if (!text.ends_with('%')) return "is not a percentage";
-        Complaint complaint = read_integer(std::string_view{text}.substr(0, text.size() - 1), range, target.value);
-        if (!complaint) target = {target.value, place, true};
-        return complaint;
-    };
+        return read_integer(std::string_view{text}.substr(0, text.size() - 1), range, to);
+    });
     return scalar;
 }
 
-// The types of values that have a unit: durations, delays, sizes.
+// Durations.
 
 namespace {
 
-using Complaint = std::optional<std::string>;
-
-/// At least one unit, larger before smaller; core::parse_duration as a regular expression.
+/// core::parse_duration as a regular expression: at least one unit, larger before smaller.
 const std::string duration_pattern = "(?=[0-9])([0-9]+d)?([0-9]+h)?([0-9]+m)?([0-9]+s)?([0-9]+ms)?";
 
-/// The commonest slip.
-bool lacks_unit(const std::string& text) {
-    return !text.empty() && text.find_first_not_of("0123456789") == std::string::npos;
-}
-
-/// A duration within its bounds, or the complaint.
+/// A duration within its bounds.
 Complaint read_duration(const std::string& text, core::Milliseconds least, core::Milliseconds most,
                         core::Milliseconds& to) {
     const auto value = core::parse_duration(text);
-    if (!value) return lacks_unit(text) ? "has no unit" : "is not a duration";
+    if (!value) return is_number(text) ? "has no unit" : "is not a duration";
     if (*value < least) return "is too short";
     if (*value > most) return "is too long";
     to = *value;
@@ -313,70 +226,81 @@ Scalar any_duration(std::string expected) {
     return scalar;
 }
 
-}  // namespace
-
-Scalar duration(core::Milliseconds& target, core::Milliseconds least, core::Milliseconds most) {
-    Scalar scalar = any_duration("a duration" + range_words(least, most, target));
-    scalar.fallback = core::format_duration(target);
-    scalar.take = [&target, least, most](const std::string& text, const Place&) {
-        return read_duration(text, least, most, target);
-    };
+/// Without default and example; `target` is a duration or a Given one.
+template <class Target>
+Scalar bounded_duration(Target& target, core::Milliseconds least, core::Milliseconds most, core::Milliseconds such_as) {
+    Scalar scalar = any_duration("a duration" + range_words(least, most, such_as));
+    scalar.set = setter(target, [least, most](const std::string& text, core::Milliseconds& to) {
+        return read_duration(text, least, most, to);
+    });
     return scalar;
 }
 
+}  // namespace
+
+Scalar duration(core::Milliseconds& target, core::Milliseconds least, core::Milliseconds most) {
+    return with_default(bounded_duration(target, least, most, target), core::format_duration(target));
+}
+
 Scalar duration(Given<core::Milliseconds>& target, core::Milliseconds least, core::Milliseconds most) {
-    Scalar scalar = duration(target, least, most, target.value);
-    scalar.fallback = core::format_duration(target.value);
-    return scalar;
+    return with_default(bounded_duration(target, least, most, target.value), core::format_duration(target.value));
 }
 
 Scalar duration(Given<core::Milliseconds>& target, core::Milliseconds least, core::Milliseconds most,
                 core::Milliseconds example) {
-    Scalar scalar = any_duration("a duration" + range_words(least, most, example));
-    scalar.take = [&target, least, most](const std::string& text, const Place& place) {
-        Complaint complaint = read_duration(text, least, most, target.value);
-        if (!complaint) target = {target.value, place, true};
-        return complaint;
-    };
-    return scalar;
+    return with_example(bounded_duration(target, least, most, example), core::format_duration(example));
 }
 
 Scalar seconds(std::chrono::seconds& target, std::chrono::seconds least, std::chrono::seconds most) {
     Scalar scalar = any_duration("a duration in whole seconds" + range_words(least, most, target));
-    scalar.fallback = core::format_duration(target);
-    scalar.take = [&target, least, most](const std::string& text, const Place&) -> Complaint {
+    scalar.default_value = core::format_duration(target);
+    scalar.set = setter(target, [least, most](const std::string& text, std::chrono::seconds& to) -> Complaint {
         core::Milliseconds value{};
         if (auto complaint = read_duration(text, least, most, value)) return complaint;
         if (value % std::chrono::seconds{1} != core::Milliseconds::zero()) return "is a fraction of a second";
-        target = std::chrono::duration_cast<std::chrono::seconds>(value);
+        to = std::chrono::duration_cast<std::chrono::seconds>(value);
         return std::nullopt;
-    };
+    });
     return scalar;
 }
 
-Scalar size(std::uint64_t& target) {
-    Scalar scalar;
-    scalar.type = Type::size;
-    scalar.expected = "a size in bytes from 1B to 1024GiB, such as " + format_size(target);
-    scalar.fallback = format_size(target);
-    scalar.pattern = "^[0-9]+([kKMG]?B|[KMG]iB)$";
-    scalar.take = [&target](const std::string& text, const Place&) -> Complaint {
-        const auto value = parse_size(text);
-        if (!value) return lacks_unit(text) ? "has no unit" : "is not a size";
-        if (*value == 0) return "is too small";
-        target = *value;
-        return std::nullopt;
-    };
-    return scalar;
+// The steps of a ladder.
+
+namespace {
+
+std::optional<int> parse_times(std::string_view text) {
+    int times = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), times);
+    if (error != std::errc{} || rest != text.data() + text.size()) return std::nullopt;
+    if (text.starts_with('0') || times < 1 || times > longest_ladder) return std::nullopt;
+    return times;
+}
+
+}  // namespace
+
+std::optional<Steps> parse_steps(std::string_view text) {
+    Steps steps;
+    const std::size_t blank = text.find(' ');
+    const auto delay = core::parse_duration(text.substr(0, blank));
+    if (!delay) return std::nullopt;
+    steps.delay = *delay;
+    if (blank == std::string_view::npos) return steps;
+
+    const std::size_t x = text.find_first_not_of(' ', blank);
+    if (x == std::string_view::npos || text[x] != 'x') return std::nullopt;
+    const auto times = parse_times(text.substr(x + 1));
+    if (!times) return std::nullopt;
+    steps.times = *times;
+    return steps;
 }
 
 Scalar each_step(Given<std::vector<core::Milliseconds>>& target) {
     Scalar scalar = any_duration("a delay from 1ms to " + core::format_duration(core::longest_ttl) +
                                  ", such as 30s, or 30s x3 for three attempts");
     scalar.pattern = "^" + duration_pattern + "( +x[1-9][0-9]*)?$";
-    scalar.take = [&target](const std::string& text, const Place& place) -> Complaint {
+    scalar.set = [&target](const std::string& text, const Place& place) -> Complaint {
         const auto steps = parse_steps(text);
-        if (!steps) return lacks_unit(text) ? "has no unit" : "is not a delay";
+        if (!steps) return is_number(text) ? "has no unit" : "is not a delay";
         if (steps->delay == core::Milliseconds::zero()) return "is too short";
         const auto times = static_cast<std::size_t>(steps->times);
         if (target.value.size() + times > static_cast<std::size_t>(longest_ladder)) {
@@ -389,5 +313,83 @@ Scalar each_step(Given<std::vector<core::Milliseconds>>& target) {
     };
     return scalar;
 }
+
+// Sizes.
+
+namespace {
+
+struct Unit {
+    std::string_view name;
+    std::uint64_t bytes;
+};
+
+/// In the order in which format_size tries them. KB is only read.
+constexpr std::array<Unit, 8> units{{{"GiB", 1ULL << 30U},
+                                     {"GB", 1'000'000'000},
+                                     {"MiB", 1ULL << 20U},
+                                     {"MB", 1'000'000},
+                                     {"KiB", 1ULL << 10U},
+                                     {"kB", 1'000},
+                                     {"B", 1},
+                                     {"KB", 1'000}}};
+
+}  // namespace
+
+std::optional<std::uint64_t> parse_size(std::string_view text) {
+    std::uint64_t number = 0;
+    const auto [rest, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    if (error != std::errc{}) return std::nullopt;
+    const std::string_view letters = text.substr(static_cast<std::size_t>(rest - text.data()));
+    for (const Unit& unit : units) {
+        if (unit.name != letters) continue;
+        if (number > largest_size / unit.bytes) return std::nullopt;
+        return number * unit.bytes;
+    }
+    return std::nullopt;
+}
+
+std::string format_size(std::uint64_t bytes) {
+    for (const Unit& unit : units) {
+        if (bytes >= unit.bytes && bytes % unit.bytes == 0) return std::to_string(bytes / unit.bytes).append(unit.name);
+    }
+    return "0B";
+}
+
+Scalar size(std::uint64_t& target) {
+    Scalar scalar;
+    scalar.type = Type::size;
+    scalar.expected = "a size in bytes from 1B to " + format_size(largest_size) + ", such as " + format_size(target);
+    scalar.default_value = format_size(target);
+    scalar.pattern = "^[0-9]+([kKMG]?B|[KMG]iB)$";
+    scalar.set = setter(target, [](const std::string& text, std::uint64_t& to) -> Complaint {
+        const auto value = parse_size(text);
+        if (!value) return is_number(text) ? "has no unit" : "is not a size";
+        if (*value == 0) return "is too small";
+        to = *value;
+        return std::nullopt;
+    });
+    return scalar;
+}
+
+// Choices.
+
+namespace detail {
+
+std::optional<std::size_t> find_word(const std::vector<std::string>& words, const std::string& text) {
+    const auto found = std::find(words.begin(), words.end(), text);
+    if (found == words.end()) return std::nullopt;
+    return static_cast<std::size_t>(found - words.begin());
+}
+
+std::string join_words(const std::vector<std::string>& words) {
+    std::string joined;
+    for (std::size_t i = 0; i < words.size(); ++i) {
+        if (i > 0) joined.append(i + 1 == words.size() ? " or " : ", ");
+        joined.append(words[i]);
+    }
+    return joined;
+}
+
+}  // namespace detail
 
 }  // namespace retryd::config

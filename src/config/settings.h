@@ -1,11 +1,11 @@
-// The configuration as plain data: everything checked, every default in one place, units in the types.
+// The configuration as plain data: everything checked, units in the types. The defaults of the keys are the initial
+// values here and in raw_config.h and core/policy.h, and nowhere else.
 #pragma once
 
 #include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "core/policy.h"
@@ -13,10 +13,7 @@
 
 namespace retryd::config {
 
-/// Where an entry parks that says nothing else.
-inline constexpr std::string_view default_parking_queue = "{queue}.parked";
-
-/// One broker to try. Credentials are already resolved (settings win over the URI's).
+/// One broker to try, with the credentials that are in effect for it.
 struct Endpoint {
     std::string host = "127.0.0.1";
     std::uint16_t port = 5672;  // 5671 with TLS
@@ -70,7 +67,7 @@ struct Log {
     bool operator==(const Log&) const = default;
 };
 
-/// RabbitMQ's management API: for what AMQP cannot tell.
+/// Where RabbitMQ's management API is, and who asks it.
 struct Management {
     std::string url;  // http or https, host, maybe port and path; no / at its end
     std::string username;

@@ -1,7 +1,8 @@
-// The file as a tree: YAML → nodes that know where they stand. Nothing is interpreted yet.
+// Parses YAML into a tree whose nodes know their position in the file. Values are still texts.
 //
-// A tree of our own, because yaml-cpp's loses what a strict reader needs: it drops duplicate keys, and gives a block
-// map the position of its first child. Its parser's events keep both.
+// yaml-cpp parses, but YAML::Node is not used: it drops duplicate keys, and it gives a block map the position of its
+// first child. A complaint about the file needs both, so the tree is built from the events of YAML::Parser, which have
+// them.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +11,6 @@
 #include <string_view>
 #include <vector>
 
-#include "config/position.h"
 #include "config/problem.h"
 
 namespace retryd::config {
@@ -24,26 +24,27 @@ struct Child {
     std::string key;  // empty in a list
     Position key_at;
     const Node* node = nullptr;
-    Position at;  // the value; where it begins on a later line or is missing: its key
+    Position at;  // of the value; of its key where the value is missing or a block that begins on the next line
 };
 
 struct Node {
     NodeKind kind = NodeKind::null;
-    std::string text;             // of a text, whatever its quotes
+    std::string text;             // of a text, without its quotes
     std::vector<Child> children;  // of a list or map, in the order of the file, duplicate keys included
-    bool flow = false;            // written in [] or {}
-    std::size_t weight = 1;       // the nodes it unfolds to, aliases followed
+    bool flow = false;            // stands in [] or {}
+    std::size_t weight = 1;       // how many nodes it holds, itself included, with each alias replaced by its value
 };
 
-/// Owns the nodes in one flat pool: a chain of aliases can be as deep as the file is long, so nothing here recurses.
+/// Owns the nodes, in one flat container: a chain of aliases can be as deep as the file is long, and a tree of nodes
+/// that own their children would be destroyed recursively.
 struct Tree {
     std::deque<Node> nodes;
     Child root;            // its node is null for a file without content, and for an unreadable one
-    bool readable = true;  // false: a problem says why, and there is nothing more to be said about the file
+    bool readable = true;  // false: a problem says why, and nothing else about the file is to be reported
 };
 
-/// Reads one YAML document. What YAML itself forbids, and what we do (tags, several documents, keys that are not
-/// names, aliases that unfold without measure), is added to `problems`.
+/// Parses one YAML document. `problems` gets what YAML forbids, and what is not allowed here: tags, several documents,
+/// keys that are not plain words, and aliases that multiply the file to more than 50,000 nodes.
 Tree parse_tree(const std::string& text, Problems& problems);
 
 }  // namespace retryd::config

@@ -24,8 +24,8 @@ bool Configuration::reload() {
             log_.write(LogLevel::error, "reload_problem", config::format(problem, path_));
         log_.write(LogLevel::error, "reload_refused",
                    path_ +
-                       " was not reloaded, because of the above: what was in force stays in force. Mend the file, "
-                       "try it with `retryd check`, and reload again",
+                       " was not reloaded, because of the above: what was in force stays in force. Correct the "
+                       "file, try it with `retryd check`, and reload again",
                    {{"file", path_}});
         ++refused_;
         return false;

@@ -1,4 +1,4 @@
-// The settings in force, and reading them again.
+// The settings in force, reading them again, and what a changed configuration means for a daemon that runs.
 #pragma once
 
 #include <atomic>
@@ -14,7 +14,7 @@
 
 namespace retryd::daemon {
 
-/// Thread-safe as far as current() goes.
+/// One thread reloads; any number of others read.
 class Configuration {
   public:
     /// `log` must outlive it.
@@ -23,15 +23,15 @@ class Configuration {
     std::shared_ptr<const config::Settings> current() const;
     const std::string& path() const { return path_; }
 
-    /// Reads the file again. True: current() is what it says now, and the log already follows it. False: something is
-    /// wrong with it, which is in the log, and nothing has changed.
+    /// Reads the file again. True: current() is what the file says now, and the log already follows it. False: the file
+    /// is wrong, its problems are in the log, and nothing has changed.
     bool reload();
 
     struct Reloads {
         std::uint64_t taken = 0;
         std::uint64_t refused = 0;
     };
-    /// Since the start. Thread-safe.
+    /// Since the start.
     Reloads reloads() const { return {taken_, refused_}; }
 
   private:
@@ -43,12 +43,10 @@ class Configuration {
     std::atomic<std::uint64_t> refused_ = 0;
 };
 
-// What a new configuration changes, for a daemon that runs with another one.
-
-/// The keys whose change takes a new connection; empty where everything can change under way.
+/// The keys whose change takes a new connection; empty where the connection can stay.
 std::vector<std::string_view> need_new_connection(const config::Settings& from, const config::Settings& to);
 
-/// What the operator has to look after, since nobody else will; empty mostly.
+/// What the former policy leaves behind on the broker for the operator to remove, a sentence each; mostly nothing.
 std::vector<std::string> left_behind(const core::Policy& from, const core::Policy& to);
 
 }  // namespace retryd::daemon

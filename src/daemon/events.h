@@ -1,25 +1,29 @@
-// Everyone who wants to hear of the flow, behind one relay::Reporter: the log, what is counted, what lasts.
+// Passes what the flow reports to all who want to hear of it: the operator (LogReporter), and whoever counts messages.
 #pragma once
 
-#include <set>
-#include <string>
+#include <cstddef>
+#include <string_view>
 
-#include "daemon/state.h"
+#include "core/time.h"
+#include "relay/reporter.h"
+#include "telemetry/faults.h"
+#include "telemetry/log.h"
 #include "telemetry/log_reporter.h"
 #include "telemetry/stats.h"
 
 namespace retryd::daemon {
 
-/// One session's: what it knew of the broker ends with it.
+/// Belongs to one session: what the session knew of the broker is forgotten when it is destroyed.
 class FlowEvents : public relay::Reporter {
   public:
-    /// All of them must outlive it. `tally` is null where nobody asks for numbers.
-    FlowEvents(telemetry::Log& log, DaemonState& state, telemetry::MessageStats* stats)
-        : log_(log), state_(state), stats_(stats) {}
-    ~FlowEvents() override;
+    /// All of them must outlive it. `stats` is null where nobody asks for numbers.
+    FlowEvents(telemetry::Log& log, telemetry::Faults& faults, telemetry::MessageStats* stats)
+        : log_(log, faults), stats_(stats) {}
+    ~FlowEvents() override { in_flight(0); }
     FlowEvents(const FlowEvents&) = delete;
     FlowEvents& operator=(const FlowEvents&) = delete;
 
+    /// Counts there from now on; null: nowhere.
     void count_with(telemetry::MessageStats* stats) { stats_ = stats; }
     void in_flight(std::size_t messages) {
         if (stats_ != nullptr) stats_->in_flight(messages);
@@ -34,13 +38,8 @@ class FlowEvents : public relay::Reporter {
     void healed(relay::Role role, std::string_view name) override;
 
   private:
-    void recovered(std::string_view target);
-
     telemetry::LogReporter log_;
-    DaemonState& state_;
     telemetry::MessageStats* stats_;
-    std::set<std::string, std::less<>> lasting_;
-    std::set<std::string, std::less<>> failing_;  // targets that do not take messages at the moment
 };
 
 }  // namespace retryd::daemon

@@ -2,11 +2,11 @@
 
 namespace retryd::daemon {
 
-void History::look(const telemetry::MessageStats& stats, core::SteadyTime now) {
+void History::sample(const telemetry::MessageStats& stats, core::SteadyTime now) {
     const std::lock_guard lock(mutex_);
     if (samples_.empty()) due_ = now;
     if (now < due_) return;
-    // Where nobody looked for longer than an interval, the next one has it all.
+    // After a pause of more than one interval, all that came meanwhile is counted in one.
     due_ = now - due_ < interval ? due_ + interval : now + interval;
     samples_.push_back({stats.totals(), stats.confirms()});
     if (samples_.size() > most_intervals + 1) samples_.pop_front();

@@ -1,6 +1,8 @@
-// How much went by in each of the last intervals.
+// How many messages there were in each of the last intervals, for the status page: ten minutes in steps of five
+// seconds.
 #pragma once
 
+#include <cstddef>
 #include <deque>
 #include <mutex>
 
@@ -16,12 +18,13 @@ class History {
     static constexpr core::Milliseconds interval{5'000};
     static constexpr std::size_t most_intervals = 120;
 
-    /// To be called every second or so; keeps what there is when an interval is over.
-    void look(const telemetry::MessageStats& stats, core::SteadyTime now);
+    /// To be called every second or so. Takes a sample whenever an interval is over.
+    void sample(const telemetry::MessageStats& stats, core::SteadyTime now);
 
+    /// Of the intervals that are kept.
     struct Lately {
         telemetry::Rates rates;
-        telemetry::ConfirmTimes::Histogram confirms;  // of all intervals
+        telemetry::ConfirmTimes::Histogram confirms;  // up to this moment
     };
     Lately lately(const telemetry::MessageStats& stats) const;
 
@@ -32,7 +35,7 @@ class History {
     };
 
     mutable std::mutex mutex_;
-    std::deque<Sample> samples_;  // one more than intervals
+    std::deque<Sample> samples_;  // one more than there are intervals
     core::SteadyTime due_{};
 };
 

@@ -1,7 +1,10 @@
 #include "daemon/http_service.h"
 
-#include <chrono>
+#include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "config/addresses.h"
 #include "core/names.h"
@@ -18,8 +21,8 @@ namespace {
 using config::LogLevel;
 
 constexpr const char* plain = "text/plain; charset=utf-8";
-constexpr const char* http_fault = "http";
-constexpr const char* depths_fault = "depths";
+constexpr const char* listen_fault = "http";
+constexpr const char* count_fault = "depths";
 
 std::string cannot_listen(const config::Http& listen, const std::string& why) {
     return "http.listen: cannot listen on " + config::to_string(listen) + " (" + why + ")";
@@ -64,28 +67,28 @@ bool HttpService::start() {
     }
     const std::lock_guard lock(mutex_);
     serving_ = std::move(serving);
-    expect_queues();
+    expect_configured_queues();
     return true;
 }
 
-void HttpService::follow() {
+void HttpService::follow_reload() {
     const auto settings = configuration_.current();
     if (!settings->http) {
         if (!serving_) return;
         log_.write(LogLevel::info, "http_ended", "no section http any more: nothing is served over HTTP from now on");
-        state_.healed(http_fault);
-        state_.healed(depths_fault);
+        state_.faults().clear(listen_fault);
+        state_.faults().clear(count_fault);
         return stop();
     }
     if (!serving_ || serving_->listen != *settings->http) {
         move_to(*settings->http);
     } else {
-        state_.healed(http_fault);
+        state_.faults().clear(listen_fault);
     }
-    if (serving_) expect_queues();
+    if (serving_) expect_configured_queues();
 }
 
-/// The new address first, then without the former one.
+/// Listens on the new address first, then closes the former one.
 void HttpService::move_to(const config::Http& listen) {
     auto serving = serving_ ? nullptr : std::make_unique<Serving>(std::make_shared<telemetry::MessageStats>());
     try {
@@ -97,21 +100,21 @@ void HttpService::move_to(const config::Http& listen) {
             (serving_ ? "It stays at " + config::to_string(serving_->server->address()) : "Nothing is served") +
             "; messages go on all the same. Choose another address and reload, or restart retryd where the new address "
             "only overlaps the old one";
-        state_.lasts(http_fault, text);
+        state_.faults().raise(listen_fault, text);
         return log_.write(LogLevel::error, "http_failed", text);
     }
-    state_.healed(http_fault);
+    state_.faults().clear(listen_fault);
     const std::lock_guard lock(mutex_);
     if (serving) serving_ = std::move(serving);
 }
 
 void HttpService::stop() {
-    std::unique_ptr<Serving> former;  // ends after the lock: look() must not wait for that
+    std::unique_ptr<Serving> former;  // destroyed once the mutex is unlocked: tick() must not wait for that
     const std::lock_guard lock(mutex_);
     former = std::move(serving_);
 }
 
-void HttpService::expect_queues() const {
+void HttpService::expect_configured_queues() const {
     std::vector<std::string> names;
     for (const core::Entry& entry : configuration_.current()->policy.entries) {
         if (!core::is_glob(entry.match)) names.push_back(entry.match);
@@ -119,36 +122,37 @@ void HttpService::expect_queues() const {
     serving_->stats->expect(names);
 }
 
-void HttpService::look(core::SteadyTime now) {
+void HttpService::tick(core::SteadyTime now) {
     const std::lock_guard lock(mutex_);
     if (!serving_) return;
-    serving_->history.look(*serving_->stats, now);
-    const DaemonState::Now state = state_.now();
-    std::optional<QueueDepthPoller::Subject> subject;
-    if (state.phase == DaemonState::Phase::consuming) subject = {configuration_.current(), state.endpoint};
-    serving_->depths.watch(subject);
-    if (subject) tell_of_depths(serving_->depths.seen());
+    serving_->history.sample(*serving_->stats, now);
+    const DaemonState::Snapshot state = state_.snapshot();
+    std::optional<QueueDepthPoller::Target> target;
+    if (state.phase == DaemonState::Phase::consuming) target = {configuration_.current(), state.endpoint};
+    serving_->depths.poll(target);
+    if (target) report_depths_fault(serving_->depths.snapshot().fault);
 }
 
-void HttpService::tell_of_depths(const QueueDepthPoller::Seen& seen) {
-    if (seen.fault == depths_fault_ || !telemetry::Log::takes_more()) return;
-    depths_fault_ = seen.fault;
-    if (seen.fault.empty()) {
-        state_.healed(depths_fault);
+/// Once when it begins, and once when it is over: then it is empty.
+void HttpService::report_depths_fault(const std::string& fault) {
+    if (fault == depths_fault_ || !telemetry::Log::takes_more()) return;
+    depths_fault_ = fault;
+    if (fault.empty()) {
+        state_.faults().clear(count_fault);
         return log_.write(LogLevel::info, "depths_counted", "the messages in the queues are counted again");
     }
-    const std::string text = "the messages in the queues cannot be counted: " + seen.fault +
+    const std::string text = "the messages in the queues cannot be counted: " + fault +
                              ". Metrics and status page are without them; messages go on all the same. It is tried "
                              "again by itself";
-    state_.lasts(depths_fault, text);
+    state_.faults().raise(count_fault, text);
     log_.write(LogLevel::warning, "depths_failed", text);
 }
 
 http::Reply HttpService::metrics(const Serving& serving) const {
-    const DaemonState::Now state = state_.now();
+    const DaemonState::Snapshot state = state_.snapshot();
     const Configuration::Reloads reloads = configuration_.reloads();
     telemetry::Measured measured{RETRYD_VERSION, started_, serving.stats->counts(), {}, {}, {}, {}, {}, {}, {}};
-    measured.depths = depths_of(serving.depths.seen());
+    measured.depths = depths_of(serving.depths.snapshot());
     measured.connected = state.phase == DaemonState::Phase::consuming;
     measured.blocked = state.blocked.has_value();
     measured.reconnects = state.reconnects;
@@ -160,7 +164,7 @@ http::Reply HttpService::metrics(const Serving& serving) const {
 
 http::Reply HttpService::status(const Serving& serving) const {
     const auto settings = configuration_.current();
-    const StatusSources sources{state_.now(), *settings, serving.stats->counts(), serving.depths.seen(),
+    const StatusSources sources{state_.snapshot(), *settings, serving.stats->counts(), serving.depths.snapshot(),
                                 serving.history.lately(*serving.stats)};
     telemetry::Status status = status_of(sources);
     status.version = RETRYD_VERSION;
@@ -177,11 +181,11 @@ http::Reply HttpService::health() const {
 }
 
 http::Reply HttpService::readiness() const {
-    const DaemonState::Now now = state_.now();
-    const std::string why = why_not_ready(now);
+    const DaemonState::Snapshot state = state_.snapshot();
+    const std::string why = why_not_ready(state);
     if (!why.empty()) return {503, plain, "not ready: " + why + "\n"};
-    if (now.blocked) return {200, plain, "ready, but " + why_blocked(now) + "\n"};
-    return {200, plain, "ready: connected to " + now.broker + "\n"};
+    if (state.blocked) return {200, plain, "ready, but " + why_blocked(state) + "\n"};
+    return {200, plain, "ready: connected to " + state.broker + "\n"};
 }
 
 }  // namespace retryd::daemon

@@ -1,9 +1,9 @@
-// What others may see of the daemon over HTTP: metrics, health, the status page. Without `http:` there is no server, no
-// thread and nothing is counted.
+// What the daemon shows over HTTP: metrics, health, the status page. Without the section `http:` there is no server and
+// no thread, and no messages are counted.
 #pragma once
 
 #include <memory>
-#include <optional>
+#include <mutex>
 #include <string>
 
 #include "core/time.h"
@@ -26,23 +26,22 @@ class HttpService {
     HttpService(const HttpService&) = delete;
     HttpService& operator=(const HttpService&) = delete;
 
-    /// Serves as the configuration says. False where that cannot be, which is in the log.
+    /// Serves what the configuration says. False where it cannot listen; the log says why.
     bool start();
-    /// After a reload: the new address first, then without the old one; where the new one cannot be had the old one
-    /// stays. By the thread that started it.
-    void follow();
-    /// Nothing is served any more.
+    /// After a reload. Listens on the new address before the former one is closed; where it cannot listen on the new
+    /// one, it keeps the former. Called by the thread that called start().
+    void follow_reload();
     void stop();
 
-    /// What counts messages; null where nobody asks.
+    /// What counts messages; null where nothing is served.
     telemetry::MessageStats* stats() const { return serving_ ? serving_->stats.get() : nullptr; }
     DaemonState& state() { return state_; }
 
-    /// To be called every second or so, by another thread.
-    void look(core::SteadyTime now);
+    /// To be called every second or so, by another thread than start()'s.
+    void tick(core::SteadyTime now);
 
   private:
-    /// All that there is only while something is served.
+    /// What exists only while something is served.
     struct Serving {
         std::shared_ptr<telemetry::MessageStats> stats;
         History history;
@@ -50,13 +49,13 @@ class HttpService {
         std::unique_ptr<http::Server> server;
         config::Http listen;  // as configured
 
-        explicit Serving(std::shared_ptr<telemetry::MessageStats> counted) : stats(counted), depths(counted) {}
+        explicit Serving(std::shared_ptr<telemetry::MessageStats> counter) : stats(counter), depths(counter) {}
     };
 
     std::unique_ptr<http::Server> serve(Serving& serving, const config::Http& listen) const;
     void move_to(const config::Http& listen);
-    void expect_queues() const;
-    void tell_of_depths(const QueueDepthPoller::Seen& seen);
+    void expect_configured_queues() const;
+    void report_depths_fault(const std::string& fault);
 
     http::Reply metrics(const Serving& serving) const;
     http::Reply status(const Serving& serving) const;
@@ -68,9 +67,9 @@ class HttpService {
     DaemonState& state_;
     telemetry::Log& log_;
     const core::WallTime started_;
-    mutable std::mutex mutex_;  // of the pointer: look() comes from another thread
+    std::mutex mutex_;  // of the pointer `serving_`, which tick() reads in another thread
     std::unique_ptr<Serving> serving_;
-    std::string depths_fault_;  // said already
+    std::string depths_fault_;  // the last one that was logged; only tick() uses it
 };
 
 }  // namespace retryd::daemon

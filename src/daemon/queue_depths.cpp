@@ -4,12 +4,17 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <mutex>
 #include <set>
-#include <utility>
+#include <string_view>
+#include <variant>
 
+#include "amqp/declarer.h"
 #include "amqp/error.h"
+#include "amqp/sync_admin.h"
 #include "core/names.h"
-#include "core/topology.h"
+#include "http/client.h"
 #include "http/management.h"
 #include "system/clock.h"
 
@@ -17,35 +22,52 @@ namespace retryd::daemon {
 
 namespace {
 
+using core::Milliseconds;
 using Role = telemetry::Depth::Role;
 
-class Taking {
-  public:
-    Taking(const core::Policy& policy, const core::BrokerFeatures& features) : policy_(policy), features_(features) {}
+constexpr Milliseconds between_rounds{5'000};
+constexpr Milliseconds between_queues{10};
+constexpr Milliseconds between_checks{400};  // whether the target is still the same; heartbeats are served meanwhile
+constexpr Milliseconds longest_answer{5'000};
+constexpr Milliseconds first_pause{5'000};
+constexpr Milliseconds longest_pause{600'000};
+constexpr Milliseconds longest_backoff{60'000};
+constexpr Milliseconds between_lists{300'000};
+constexpr Milliseconds valid_for{60'000};
 
-    void configured() {
-        for (const core::DesiredItem& wanted : core::desired_topology(policy_, features_)) {
-            if (const auto* queue = std::get_if<core::QueueSpec>(&wanted.item)) keep_wanted(wanted, *queue);
+Milliseconds next_wait(Milliseconds last, Milliseconds longest) {
+    return last == Milliseconds::zero() ? first_pause : std::min(2 * last, longest);
+}
+
+class InventoryBuilder {
+  public:
+    InventoryBuilder(const core::Policy& policy, const core::BrokerFeatures& features)
+        : policy_(policy), features_(features) {}
+
+    void add_configured() {
+        for (const core::DesiredItem& desired : core::desired_topology(policy_, features_)) {
+            if (const auto* queue = std::get_if<core::QueueSpec>(&desired.item)) keep_desired(desired, *queue);
         }
         for (const core::Entry& entry : policy_.entries) {
             if (!core::is_glob(entry.match)) work_queues_.insert(entry.match);
         }
     }
 
-    void met(const telemetry::QueueCounts& met) {
-        if (met.work_queue == telemetry::other_queues || met.work_queue == telemetry::no_queue) return;
-        if (core::match(policy_, met.work_queue) == nullptr) return;
-        work_queues_.insert(met.work_queue);
-        for (const telemetry::Count& count : met.counts) {
+    void add_counted(const telemetry::QueueCounts& queue) {
+        if (queue.work_queue == telemetry::other_queues || queue.work_queue == telemetry::no_queue) return;
+        const core::Entry* entry = core::match(policy_, queue.work_queue);
+        if (entry == nullptr) return;
+        work_queues_.insert(queue.work_queue);
+        for (const telemetry::Count& count : queue.counts) {
             if (count.target.empty()) continue;
             if (count.role == relay::Role::parking) keep(count.target, {Role::parked, {}, "", false});
             if (count.role != relay::Role::rung) continue;
             const bool shared = core::looks_like_shared_rung(count.target);
-            keep(count.target, {Role::rung, count.delay, shared ? ladder_of(met.work_queue) : met.work_queue, shared});
+            keep(count.target, {Role::rung, count.delay, shared ? entry->ladder.name : queue.work_queue, shared});
         }
     }
 
-    void listed(const ListedQueues& listed) {
+    void add_listed(const ListedQueues& listed) {
         std::set<std::string_view> names;
         for (const auto& [name, arguments] : listed)
             names.insert(name);
@@ -67,19 +89,19 @@ class Taking {
         if (queues_.size() < most_kept_queues) queues_.try_emplace(name, std::move(queue));
     }
 
-    void keep_wanted(const core::DesiredItem& wanted, const core::QueueSpec& queue) {
-        switch (wanted.role) {
+    void keep_desired(const core::DesiredItem& desired, const core::QueueSpec& queue) {
+        switch (desired.role) {
             case core::DesiredItem::Role::error_queue:
                 return keep(queue.name, {Role::errors, {}, "", false});
             case core::DesiredItem::Role::rung:
-                return keep(queue.name, {Role::rung, delay_of(queue), rung_serves(wanted), wanted.work_queue.empty()});
+                return keep(queue.name, {Role::rung, delay_of(queue), served_by(desired), desired.work_queue.empty()});
             default:
                 return keep(queue.name, {Role::parked, {}, "", false});
         }
     }
 
-    static std::string rung_serves(const core::DesiredItem& wanted) {
-        return wanted.work_queue.empty() ? wanted.ladder : wanted.work_queue;
+    static std::string served_by(const core::DesiredItem& desired) {
+        return desired.work_queue.empty() ? desired.ladder : desired.work_queue;
     }
 
     static core::Milliseconds delay_of(const core::QueueSpec& queue) {
@@ -89,20 +111,18 @@ class Taking {
         return {};
     }
 
-    std::string ladder_of(const std::string& work_queue) const { return core::match(policy_, work_queue)->ladder.name; }
-
-    void add_work_queue(const std::string& name, const std::set<std::string_view>& there) {
+    void add_work_queue(const std::string& name, const std::set<std::string_view>& listed) {
         if (core::match(policy_, name) == nullptr) return;
         work_queues_.insert(name);
-        add_parking_of(name, there);
+        add_parking_of(name, listed);
     }
 
-    /// Where that work queue parks, if it has parked already.
-    void add_parking_of(const std::string& work_queue, const std::set<std::string_view>& there) {
+    /// The parking queue of that work queue, if it is there already.
+    void add_parking_of(const std::string& work_queue, const std::set<std::string_view>& listed) {
         const core::Entry* entry = core::match(policy_, work_queue);
         if (entry == nullptr || !entry->parked.exchange.empty()) return;
         const std::string parking = core::parking_queue_of(entry->parked, work_queue, features_);
-        if (there.count(parking) == 0) return;
+        if (listed.count(parking) == 0) return;
         if (core::expand_queue(entry->parked.queue, "") != entry->parked.queue) work_queues_.insert(work_queue);
         keep(parking, {Role::parked, {}, "", false});
     }
@@ -115,25 +135,95 @@ class Taking {
 
 }  // namespace
 
-Inventory take_inventory(const core::Policy& policy, const core::BrokerFeatures& features, const Seen& seen) {
-    Taking taking(policy, features);
-    taking.configured();
-    for (const telemetry::QueueCounts& met : seen.met)
-        taking.met(met);
-    taking.listed(seen.listed);
-    return std::move(taking).inventory();
+Inventory take_inventory(const core::Policy& policy, const core::BrokerFeatures& features,
+                         const QueueSources& sources) {
+    InventoryBuilder builder(policy, features);
+    builder.add_configured();
+    for (const telemetry::QueueCounts& queue : sources.counted)
+        builder.add_counted(queue);
+    builder.add_listed(sources.listed);
+    return std::move(builder).inventory();
 }
 
-namespace {
+/// What the poller shares with its thread. Both own it, since the thread may outlive the poller.
+struct QueueDepthPoller::State {
+    struct Counted {
+        std::uint64_t messages = 0;
+        core::SteadyTime at{};
+    };
 
-constexpr std::chrono::seconds true_for{60};
+    std::shared_ptr<const telemetry::MessageStats> stats;
 
-}  // namespace
+    std::mutex mutex;  // of all that follows
+    std::condition_variable changed;
+    bool stop = false;   // asked for by the poller
+    bool ended = false;  // the thread has
+    std::optional<Target> target;
+    int socket = -1;  // of the connection, while there is one
+    Inventory inventory;
+    std::map<std::string, Counted> depths;
+    std::optional<core::WallTime> counted;
+    std::string fault;
+
+    /// Whether that is still to be counted.
+    bool is_current(const Target& counting) {
+        const std::lock_guard lock(mutex);
+        return !stop && target == counting;
+    }
+
+    /// While it lives, the end of the poller cuts this connection.
+    class Socket {
+      public:
+        Socket(State& state, int fd) : state_(state) { set(fd); }
+        ~Socket() { set(-1); }
+        Socket(const Socket&) = delete;
+        Socket& operator=(const Socket&) = delete;
+
+      private:
+        void set(int fd) {
+            const std::lock_guard lock(state_.mutex);
+            state_.socket = fd;
+        }
+        State& state_;
+    };
+};
+
+/// What the thread runs.
+class QueueDepthPoller::Worker {
+  public:
+    explicit Worker(std::shared_ptr<State> state) : state_(std::move(state)) {}
+
+    /// Until the poller ends.
+    void run();
+
+  private:
+    /// A queue that could not be counted, and when it is asked for again.
+    struct Pause {
+        Milliseconds length{};
+        core::SteadyTime until{};
+    };
+
+    std::optional<Target> await_target();
+    void count(const Target& target);
+    void count_all(const Target& target, amqp::SyncAdminConnection& broker);
+    void count_one(const std::string& queue, amqp::SyncAdminConnection& broker);
+    void renew_inventory(const Target& target, const core::BrokerFeatures& features);
+    void list_queues(const Target& target);
+    void pause(const std::string& queue);
+    void wait_after_fault(const Target& target, const std::string& fault);
+
+    std::shared_ptr<State> state_;
+    std::optional<Target> counting_;
+    std::map<std::string, Pause> paused_;
+    ListedQueues listed_;
+    core::SteadyTime list_again_{};
+    Milliseconds backoff_{};
+};
 
 QueueDepthPoller::QueueDepthPoller(std::shared_ptr<const telemetry::MessageStats> stats)
-    : state_(std::make_shared<QueueDepthState>()) {
+    : state_(std::make_shared<State>()) {
     state_->stats = std::move(stats);
-    thread_ = std::thread([counter = QueueDepthWorker(state_)]() mutable { counter.run(); });
+    thread_ = std::thread([worker = Worker(state_)]() mutable { worker.run(); });
 }
 
 QueueDepthPoller::~QueueDepthPoller() {
@@ -147,48 +237,29 @@ QueueDepthPoller::~QueueDepthPoller() {
     ended ? thread_.join() : thread_.detach();
 }
 
-void QueueDepthPoller::watch(const std::optional<Subject>& subject) {
+void QueueDepthPoller::poll(const std::optional<Target>& target) {
     const std::lock_guard lock(state_->mutex);
-    if (state_->subject == subject) return;
-    state_->subject = subject;
+    if (state_->target == target) return;
+    state_->target = target;
     state_->changed.notify_all();
 }
 
-QueueDepthPoller::Seen QueueDepthPoller::seen() const {
-    const auto now = std::chrono::steady_clock::now();
+QueueDepthPoller::Snapshot QueueDepthPoller::snapshot() const {
+    const core::SteadyTime now = system::steady_now();
     const std::lock_guard lock(state_->mutex);
-    Seen seen{state_->inventory, {}, state_->last, state_->subject ? state_->fault : ""};
-    for (const auto& [queue, counted] : state_->counted) {
-        if (now - counted.at <= true_for) seen.messages.emplace(queue, counted.messages);
+    Snapshot snapshot{state_->inventory, {}, state_->counted, state_->target ? state_->fault : ""};
+    for (const auto& [queue, depth] : state_->depths) {
+        if (now - depth.at <= valid_for) snapshot.messages.emplace(queue, depth.messages);
     }
-    return seen;
+    return snapshot;
 }
 
-namespace {
-
-using core::Milliseconds;
-
-constexpr Milliseconds between_rounds{5'000};
-constexpr Milliseconds between_queues{10};
-constexpr Milliseconds between_looks{400};  // whether there is still something to count
-constexpr Milliseconds longest_answer{5'000};
-constexpr Milliseconds first_pause{5'000};
-constexpr Milliseconds longest_pause{600'000};
-constexpr Milliseconds longest_backoff{60'000};
-constexpr Milliseconds between_lists{300'000};
-
-Milliseconds next_wait(Milliseconds last, Milliseconds longest) {
-    return last == Milliseconds::zero() ? first_pause : std::min(2 * last, longest);
-}
-
-}  // namespace
-
-void QueueDepthWorker::run() {
-    while (const auto subject = await_subject()) {
+void QueueDepthPoller::Worker::run() {
+    while (const auto target = await_target()) {
         try {
-            count(*subject);
+            count(*target);
         } catch (const amqp::Error& error) {
-            failed(*subject, error.what());
+            wait_after_fault(*target, error.what());
         }
     }
     const std::lock_guard lock(state_->mutex);
@@ -196,15 +267,15 @@ void QueueDepthWorker::run() {
     state_->changed.notify_all();
 }
 
-std::optional<QueueDepthPoller::Subject> QueueDepthWorker::await_subject() {
+std::optional<QueueDepthPoller::Target> QueueDepthPoller::Worker::await_target() {
     std::unique_lock lock(state_->mutex);
-    if (!state_->subject) counting_.reset();  // it comes back with nothing against it
-    state_->changed.wait(lock, [&] { return state_->stop || state_->subject; });
+    if (!state_->target) counting_.reset();  // after an interruption all begins anew
+    state_->changed.wait(lock, [&] { return state_->stop || state_->target; });
     if (state_->stop) return std::nullopt;
-    if (counting_ != state_->subject) {
-        counting_ = state_->subject;
+    if (counting_ != state_->target) {
+        counting_ = state_->target;
         state_->inventory = {};
-        state_->counted.clear();
+        state_->depths.clear();
         state_->fault.clear();
         paused_.clear();
         listed_.clear();
@@ -214,53 +285,53 @@ std::optional<QueueDepthPoller::Subject> QueueDepthWorker::await_subject() {
     return counting_;
 }
 
-void QueueDepthWorker::count(const Subject& subject) {
-    config::Broker broker = subject.settings->broker;
-    broker.endpoints = {subject.endpoint};
+void QueueDepthPoller::Worker::count(const Target& target) {
+    config::Broker broker = target.settings->broker;
+    broker.endpoints = {target.endpoint};
     amqp::SyncAdminConnection connection(broker, "retryd watch", longest_answer);
-    const QueueDepthState::Cuttable cuttable(*state_, connection.fd());
+    const State::Socket socket(*state_, connection.fd());
     const core::BrokerFeatures features = core::features_of(connection.version());
-    while (state_->goes_on(subject)) {
+    while (state_->is_current(target)) {
         const core::SteadyTime next = system::steady_now() + between_rounds;
-        take_inventory(subject, features);
-        count_all(subject, connection);
-        while (system::steady_now() < next && state_->goes_on(subject))
-            connection.wait(std::min(between_looks, next - system::steady_now()));
+        renew_inventory(target, features);
+        count_all(target, connection);
+        while (system::steady_now() < next && state_->is_current(target))
+            connection.wait(std::min(between_checks, next - system::steady_now()));
     }
 }
 
-void QueueDepthWorker::take_inventory(const Subject& subject, const core::BrokerFeatures& features) {
-    list_queues(subject);
-    Inventory inventory =
-        daemon::take_inventory(subject.settings->policy, features, {state_->stats->counts().queues, listed_});
+void QueueDepthPoller::Worker::renew_inventory(const Target& target, const core::BrokerFeatures& features) {
+    list_queues(target);
+    Inventory inventory = take_inventory(target.settings->policy, features, {state_->stats->counts().queues, listed_});
     const std::lock_guard lock(state_->mutex);
     state_->inventory = std::move(inventory);
 }
 
-/// Only to find queues that were made before the last start: what it cannot tell is met sooner or later.
-void QueueDepthWorker::list_queues(const Subject& subject) {
-    const auto& management = subject.settings->management;
+/// Only to find queues that were made before the last start: without the management API they are found once a message
+/// is sent to them.
+void QueueDepthPoller::Worker::list_queues(const Target& target) {
+    const auto& management = target.settings->management;
     if (!management || system::steady_now() < list_again_) return;
     list_again_ = system::steady_now() + between_lists;
     try {
-        const http::ManagementClient client(*management, subject.settings->broker.tls, subject.endpoint.vhost);
+        const http::ManagementClient client(*management, target.settings->broker.tls, target.endpoint.vhost);
         listed_.clear();
         for (http::ListedQueue& queue : client.queues())
             listed_.emplace_back(std::move(queue.name), std::move(queue.arguments));
     } catch (const http::Error&) {
-        // doctor and plan tell what is wrong with it
+        // `retryd doctor` says what is wrong with the management API.
     }
 }
 
-void QueueDepthWorker::count_all(const Subject& subject, amqp::SyncAdminConnection& broker) {
+void QueueDepthPoller::Worker::count_all(const Target& target, amqp::SyncAdminConnection& broker) {
     const std::map<std::string, KeptQueue> queues = [&] {
         const std::lock_guard lock(state_->mutex);
         return state_->inventory.queues;
     }();
     for (const auto& [queue, kept] : queues) {
-        if (!state_->goes_on(subject)) return;
-        const auto pause = paused_.find(queue);
-        if (pause != paused_.end() && system::steady_now() < pause->second.until) continue;
+        if (!state_->is_current(target)) return;
+        const auto paused = paused_.find(queue);
+        if (paused != paused_.end() && system::steady_now() < paused->second.until) continue;
         count_one(queue, broker);
         broker.wait(between_queues);
     }
@@ -269,30 +340,30 @@ void QueueDepthWorker::count_all(const Subject& subject, amqp::SyncAdminConnecti
     state_->fault.clear();
 }
 
-void QueueDepthWorker::count_one(const std::string& queue, amqp::SyncAdminConnection& broker) {
-    leave_alone(queue);  // should it not answer
+void QueueDepthPoller::Worker::count_one(const std::string& queue, amqp::SyncAdminConnection& broker) {
+    pause(queue);  // in case it does not answer
     const amqp::Declarer::Outcome outcome = broker.carry_out(amqp::Declarer::CheckQueue{queue});
     const std::lock_guard lock(state_->mutex);
     if (outcome.result != amqp::Declarer::Result::done) {
-        state_->counted.erase(queue);
+        state_->depths.erase(queue);
         return;
     }
     paused_.erase(queue);
-    state_->counted[queue] = {outcome.counts.messages, system::steady_now()};
-    state_->last = system::wall_now();
+    state_->depths[queue] = {outcome.counts.messages, system::steady_now()};
+    state_->counted = system::wall_now();
 }
 
-void QueueDepthWorker::leave_alone(const std::string& queue) {
-    Pause& pause = paused_[queue];
-    pause.length = next_wait(pause.length, longest_pause);
-    pause.until = system::steady_now() + pause.length;
+void QueueDepthPoller::Worker::pause(const std::string& queue) {
+    Pause& paused = paused_[queue];
+    paused.length = next_wait(paused.length, longest_pause);
+    paused.until = system::steady_now() + paused.length;
 }
 
-void QueueDepthWorker::failed(const Subject& subject, const std::string& why) {
+void QueueDepthPoller::Worker::wait_after_fault(const Target& target, const std::string& fault) {
     backoff_ = next_wait(backoff_, longest_backoff);
     std::unique_lock lock(state_->mutex);
-    state_->fault = why;
-    state_->changed.wait_for(lock, backoff_, [&] { return state_->stop || state_->subject != subject; });
+    state_->fault = fault;
+    state_->changed.wait_for(lock, backoff_, [&] { return state_->stop || state_->target != target; });
 }
 
 }  // namespace retryd::daemon

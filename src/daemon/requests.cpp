@@ -10,42 +10,47 @@
 
 namespace retryd::daemon {
 
-Requests::Requests() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
+EventFd::EventFd() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
     if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
 }
 
-Requests::~Requests() {
+EventFd::~EventFd() {
     close(fd_);
 }
 
-void Requests::wake() const {
+void EventFd::signal() const {
     const std::uint64_t one = 1;
-    // Fails only when the counter is full: readable long since.
+    // Fails only when the counter is full: then it is readable already.
     [[maybe_unused]] const auto written = write(fd_, &one, sizeof one);
+}
+
+void EventFd::clear() const {
+    std::uint64_t count = 0;
+    // Fails only where it was not signalled.
+    [[maybe_unused]] const auto taken = read(fd_, &count, sizeof count);
+}
+
+bool EventFd::wait(core::Milliseconds time) const {
+    pollfd poll_fd{fd_, POLLIN, 0};
+    return poll(&poll_fd, 1, static_cast<int>(time.count())) > 0;
 }
 
 void Requests::stop() {
     stopping_ = true;
-    wake();
+    event_.signal();
 }
 
 void Requests::reload() {
     reload_ = true;
-    wake();
+    event_.signal();
 }
 
-/// The wake-up first, also where it finds nothing asked for: reload() may have been taken between its two steps, and a
-/// descriptor left readable would keep the loop turning. What comes after the read wakes again.
+/// Clears the event even where no reload is found: a call before may have taken it between the two steps of reload(),
+/// and an event that stays signalled would make the loop spin. What is asked for after the clear() signals again.
 bool Requests::take_reload() {
-    std::uint64_t count = 0;
-    [[maybe_unused]] const auto taken = read(fd_, &count, sizeof count);
-    if (stopping_) wake();
+    event_.clear();
+    if (stopping_) event_.signal();
     return reload_.exchange(false);
-}
-
-bool Requests::wait(core::Milliseconds time) const {
-    pollfd poll_fd{fd_, POLLIN, 0};
-    return poll(&poll_fd, 1, static_cast<int>(time.count())) > 0;
 }
 
 }  // namespace retryd::daemon

@@ -1,15 +1,12 @@
 #include "daemon/run.h"
 
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <unistd.h>
 
 #include <cerrno>
 #include <csignal>
-#include <cstdint>
 #include <iostream>
 #include <random>
-#include <system_error>
 #include <thread>
 
 #include "amqp/decode_stack.h"
@@ -25,25 +22,6 @@
 #include "telemetry/log.h"
 
 namespace retryd::daemon {
-
-StopLatch::StopLatch() : fd_(eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)) {
-    if (fd_ < 0) throw std::system_error(errno, std::generic_category(), "eventfd");
-}
-
-StopLatch::~StopLatch() {
-    close(fd_);
-}
-
-void StopLatch::request() {
-    const std::uint64_t one = 1;
-    // Fails only when the counter is full: requested long ago.
-    [[maybe_unused]] const auto written = write(fd_, &one, sizeof one);
-}
-
-bool StopLatch::wait(core::Milliseconds time) const {
-    pollfd poll_fd{fd_, POLLIN, 0};
-    return poll(&poll_fd, 1, static_cast<int>(time.count())) > 0;
-}
 
 namespace {
 
@@ -62,7 +40,7 @@ void watch_over(const system::Signals& signals, const SessionContext& daemon, co
         if (signal == SIGHUP) daemon.requests.reload();
         if (signal == SIGTERM || signal == SIGINT) break;
         daemon.watchdog.watch(system::steady_now());
-        daemon.http.look(system::steady_now());
+        daemon.http.tick(system::steady_now());
     }
     daemon.requests.stop();
     const core::Milliseconds timeout = daemon.configuration.current()->shutdown_timeout;
@@ -95,7 +73,7 @@ int run_with(const std::string& path, config::Settings settings) {
 
     log.write(LogLevel::info, "started", "retryd " RETRYD_VERSION " started with " + path,
               {{"version", RETRYD_VERSION}, {"file", path}});
-    relay::PoisonDetector suspects;
+    relay::PoisonDetector poison;
     Watchdog watchdog(log, watchdog_interval());
     DaemonState state;
     HttpService http(configuration, watchdog, state, log);
@@ -103,7 +81,7 @@ int run_with(const std::string& path, config::Settings settings) {
     watchdog.allow(*configuration.current());
     notify_starting(longest_turn(*configuration.current()));
     if (!http.start()) return failed;
-    const SessionContext daemon{configuration, log, requests, dice, suspects, watchdog, http};
+    const SessionContext daemon{configuration, log, requests, dice, poison, watchdog, http};
     std::thread watcher([&] { watch_over(signals, daemon, ended); });
     supervise(daemon);
     http.stop();

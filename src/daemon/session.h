@@ -1,4 +1,5 @@
-// One connection's life: connect, declare, consume, relay, and leave in order when asked to.
+// One session with the broker: connect, declare, consume, relay messages, take a reload up, and end in order when asked
+// to.
 #pragma once
 
 #include <memory>
@@ -10,45 +11,48 @@
 #include "config/settings.h"
 #include "core/broker_features.h"
 #include "core/decide.h"
+#include "core/time.h"
 #include "daemon/configuration.h"
 #include "daemon/events.h"
 #include "daemon/http_service.h"
 #include "daemon/requests.h"
 #include "daemon/watchdog.h"
+#include "relay/poison.h"
 #include "relay/relay.h"
 #include "telemetry/log.h"
 
 namespace retryd::daemon {
 
-/// What a session needs from outside; all of it must outlive the session.
+/// The parts of the daemon that outlive each session.
 struct SessionContext {
     Configuration& configuration;
     telemetry::Log& log;
     Requests& requests;
     const core::Dice& dice;
-    relay::PoisonDetector& suspects;
+    relay::PoisonDetector& poison;
     Watchdog& watchdog;
     HttpService& http;
 };
 
 class Session : private amqp::BrokerSessionObserver {
   public:
-    /// Connects; throws amqp::Error. `name` is what the log calls the broker.
+    /// Connects; throws amqp::Error. `name` is what the log calls the broker. All that `context` refers to must outlive
+    /// it.
     Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name);
 
-    /// Returns when a stop was requested, or a configuration was loaded that takes a new connection: then all that was
-    /// in flight is settled, or the shutdown timeout is over. Throws amqp::Error: then this session is over, and the
-    /// broker gives again what was not acked.
+    /// Returns when a stop was requested, or when the configuration was reloaded and takes a new connection: then all
+    /// that was in flight is settled, or the shutdown timeout is over. Throws amqp::Error where the broker or the
+    /// connection fails: then the broker delivers again what was not acked.
     void run();
 
   private:
-    void heed_requests(const core::Now& now);
-    void follow_reload(const core::Now& now);
+    void handle_requests(const core::Now& now);
+    void handle_reload(const core::Now& now);
     void adopt_next(const core::Now& now);
-    void begin_to_leave(const core::Now& now);
-    bool may_leave(const core::Now& now);
+    void begin_shutdown(const core::Now& now);
+    bool shutdown_is_over(const core::Now& now);
     core::Milliseconds time_to_wait(const core::Now& now) const;
-    void tell_if_slow(core::SteadyTime began, core::SteadyTime now);
+    void report_slow_declare(core::SteadyTime began, core::SteadyTime now);
     void warn_of_old_broker();
 
     void consuming() override;
@@ -62,19 +66,18 @@ class Session : private amqp::BrokerSessionObserver {
     const config::Endpoint endpoint_;
     std::string name_;
     telemetry::Log& log_;
-    FlowEvents reporters_;
-    amqp::BrokerSession link_;
+    FlowEvents events_;
+    amqp::BrokerSession broker_;
     Watchdog::Guard guard_;
     core::BrokerFeatures features_;
     relay::Relay relay_;
-    std::optional<core::SteadyTime> leaving_until_;
-    bool told_ = false;  // how the attempt to connect has ended
+    std::optional<core::SteadyTime> shutdown_deadline_;  // set once the session is to end
+    bool reported_ready_ = false;                        // systemd has been told how the attempt to connect went
 };
 
-// What SIGHUP asks for, whatever the daemon is doing at that moment.
-
-/// Reads the file again; HTTP, the watchdog, systemd and the status page hear how it went. True: another configuration
-/// is current, and whoever works by the former one has to take it up.
-bool reload(const SessionContext& daemon);
+/// Reads the configuration again, as SIGHUP asks for, with or without a session. The HTTP service, the watchdog,
+/// systemd and the status page are told the result. True: another configuration is current, and a session has to take
+/// it up.
+bool reload(const SessionContext& context);
 
 }  // namespace retryd::daemon

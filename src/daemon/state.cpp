@@ -1,7 +1,5 @@
 #include "daemon/state.h"
 
-#include <algorithm>
-#include <chrono>
 #include <utility>
 
 #include "system/clock.h"
@@ -10,40 +8,38 @@ namespace retryd::daemon {
 
 namespace {
 
-constexpr const char* blocked_key = "blocked";
-constexpr const char* disconnected_key = "disconnected";
-constexpr const char* reload_key = "reload";
+constexpr const char* blocked_fault = "blocked";
+constexpr const char* disconnected_fault = "disconnected";
+constexpr const char* reload_fault = "reload";
 
 }  // namespace
 
-DaemonState::Now DaemonState::now() const {
+DaemonState::Snapshot DaemonState::snapshot() const {
     const std::lock_guard lock(mutex_);
-    Now now = now_;
-    for (const auto& [key, fault] : faults_)
-        now.faults.push_back(fault);
-    std::sort(now.faults.begin(), now.faults.end(), [](const auto& a, const auto& b) { return a.since < b.since; });
-    return now;
+    Snapshot snapshot = state_;
+    snapshot.faults = faults_.all();
+    return snapshot;
 }
 
 /// With the mutex held.
 void DaemonState::change(Phase phase, const std::string& broker, const std::string& fault) {
-    if (now_.phase != phase || now_.broker != broker) now_.since = system::wall_now();
-    now_.phase = phase;
-    now_.broker = broker;
-    now_.fault = fault;
+    if (state_.phase != phase || state_.broker != broker) state_.since = system::wall_now();
+    state_.phase = phase;
+    state_.broker = broker;
+    state_.fault = fault;
     if (phase == Phase::consuming) return;  // it may have been blocked from the first moment on
-    now_.blocked.reset();
-    faults_.erase(blocked_key);
+    state_.blocked.reset();
+    faults_.clear(blocked_fault);
 }
 
 void DaemonState::consuming(const std::string& broker, const config::Endpoint& endpoint,
                             const core::BrokerVersion& version) {
     const std::lock_guard lock(mutex_);
     change(Phase::consuming, broker, "");
-    now_.endpoint = endpoint;
-    now_.version = version;
-    if (std::exchange(was_connected_, true)) ++now_.reconnects;
-    faults_.erase(disconnected_key);
+    state_.endpoint = endpoint;
+    state_.version = version;
+    if (std::exchange(was_connected_, true)) ++state_.reconnects;
+    faults_.clear(disconnected_fault);
 }
 
 void DaemonState::declaring(const std::string& broker) {
@@ -54,80 +50,75 @@ void DaemonState::declaring(const std::string& broker) {
 void DaemonState::disconnected(const std::string& broker, const std::string& fault, const std::string& consequence) {
     const std::lock_guard lock(mutex_);
     change(Phase::not_connected, broker, fault);
-    const std::string text = "not connected to " + broker + ": " + fault + ". " + consequence;
-    faults_.try_emplace(disconnected_key, telemetry::LastingFault{system::wall_now(), ""}).first->second.text = text;
+    faults_.raise(disconnected_fault, "not connected to " + broker + ": " + fault + ". " + consequence);
 }
 
-void DaemonState::leaving(bool for_good) {
+void DaemonState::reconnecting() {
     const std::lock_guard lock(mutex_);
-    change(for_good ? Phase::stopping : Phase::leaving, now_.broker, "");
+    change(Phase::reconnecting, state_.broker, "");
+}
+
+void DaemonState::stopping() {
+    const std::lock_guard lock(mutex_);
+    change(Phase::stopping, state_.broker, "");
 }
 
 void DaemonState::blocked(std::string_view reason) {
     const std::lock_guard lock(mutex_);
-    now_.blocked = reason;
-    faults_[blocked_key] = {system::wall_now(), why_blocked(now_)};
+    state_.blocked = reason;
+    faults_.raise(blocked_fault, why_blocked(state_));
 }
 
 void DaemonState::unblocked() {
     const std::lock_guard lock(mutex_);
-    now_.blocked.reset();
-    faults_.erase(blocked_key);
+    state_.blocked.reset();
+    faults_.clear(blocked_fault);
 }
 
 void DaemonState::reload_refused(const std::string& file) {
     const std::lock_guard lock(mutex_);
-    now_.refused_reload = file +
-                          " is wrong and was not reloaded: the former configuration is in force, but retryd would not "
-                          "start again. `retryd check` says what is wrong";
-    faults_.try_emplace(reload_key, telemetry::LastingFault{system::wall_now(), ""}).first->second.text =
-        now_.refused_reload;
+    state_.refused_reload =
+        file +
+        " is wrong and was not reloaded: the former configuration is in force, but retryd would not "
+        "start again. `retryd check` says what is wrong";
+    faults_.raise(reload_fault, state_.refused_reload);
 }
 
 void DaemonState::reloaded() {
     const std::lock_guard lock(mutex_);
-    now_.refused_reload.clear();
-    faults_.erase(reload_key);
+    state_.refused_reload.clear();
+    faults_.clear(reload_fault);
 }
 
-void DaemonState::lasts(const std::string& key, const std::string& text) {
-    const std::lock_guard lock(mutex_);
-    faults_.try_emplace(key, telemetry::LastingFault{system::wall_now(), ""}).first->second.text = text;
-}
-
-void DaemonState::healed(const std::string& key) {
-    const std::lock_guard lock(mutex_);
-    faults_.erase(key);
-}
-
-std::string why_not_ready(const DaemonState::Now& now) {
-    switch (now.phase) {
+std::string why_not_ready(const DaemonState::Snapshot& state) {
+    switch (state.phase) {
         case DaemonState::Phase::consuming:
             return "";
         case DaemonState::Phase::starting:
             return "starting: not connected to a broker yet";
         case DaemonState::Phase::declaring:
-            return "connected to " + now.broker + ", which does not answer what is declared: a queue without a leader?";
+            return "connected to " + state.broker +
+                   ", which does not answer what is declared: a queue without a leader?";
         case DaemonState::Phase::not_connected:
-            return "not connected to " + now.broker + ": " + now.fault;
-        case DaemonState::Phase::leaving:
-            return "connecting anew, for a changed configuration";
+            return "not connected to " + state.broker + ": " + state.fault;
+        case DaemonState::Phase::reconnecting:
+            return "reconnecting, for a changed configuration";
         case DaemonState::Phase::stopping:
             break;
     }
     return "stopping";
 }
 
-std::string why_blocked(const DaemonState::Now& now) {
-    return "the broker takes no messages (" + now.blocked.value_or("") +
+std::string why_blocked(const DaemonState::Snapshot& state) {
+    return "the broker takes no messages (" + state.blocked.value_or("") +
            "). Retries wait and go on by themselves when its alarm is over; free memory or disk there";
 }
 
-std::string status_line(const DaemonState::Now& now) {
-    std::string line = why_not_ready(now);
-    if (line.empty()) line = "connected to " + now.broker;
-    if (now.blocked) line += ". But " + why_blocked(now);
-    if (!now.refused_reload.empty()) line += ". " + now.refused_reload;
+std::string status_line(const DaemonState::Snapshot& state) {
+    std::string line = why_not_ready(state);
+    if (line.empty()) line = "connected to " + state.broker;
+    if (state.blocked) line += ". But " + why_blocked(state);
+    if (!state.refused_reload.empty()) line += ". " + state.refused_reload;
     return line;
 }
 

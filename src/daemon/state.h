@@ -1,8 +1,8 @@
-// How the daemon stands with its broker, and which faults last: told by the thread that runs it, read by others.
+// What the daemon is doing at the moment, and which faults last: written by the thread that talks to the broker, read
+// by those that answer /readyz, /metrics and the status page.
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -12,6 +12,7 @@
 #include "config/settings.h"
 #include "core/broker_features.h"
 #include "core/time.h"
+#include "telemetry/faults.h"
 #include "telemetry/status.h"
 
 namespace retryd::daemon {
@@ -19,53 +20,54 @@ namespace retryd::daemon {
 /// Thread-safe. Nothing secret goes in: the texts are those of the log.
 class DaemonState {
   public:
-    enum class Phase { starting, declaring, consuming, not_connected, leaving, stopping };
+    enum class Phase { starting, declaring, consuming, not_connected, reconnecting, stopping };
 
-    struct Now {
+    struct Snapshot {
         Phase phase = Phase::starting;
         std::string broker;  // as the log calls it; empty before the first
         core::BrokerVersion version;
-        config::Endpoint endpoint;  // while consuming
-        std::optional<core::WallTime> since;
-        std::string fault;  // why it is not connected
-        std::optional<std::string> blocked;
-        std::string refused_reload;  // why the file is not in force; empty where it is
+        config::Endpoint endpoint;            // while consuming
+        std::optional<core::WallTime> since;  // of phase and broker
+        std::string fault;                    // why it is not connected
+        std::optional<std::string> blocked;   // the broker's reason for taking no messages
+        std::string refused_reload;           // why the file is not in force; empty where it is
         std::uint64_t reconnects = 0;
         std::vector<telemetry::LastingFault> faults;  // the oldest first
     };
-    Now now() const;
+    Snapshot snapshot() const;
 
     void consuming(const std::string& broker, const config::Endpoint& endpoint, const core::BrokerVersion& version);
-    /// Connected, but the broker keeps its answers to itself.
+    /// Connected, but the broker does not answer what is declared.
     void declaring(const std::string& broker);
     void disconnected(const std::string& broker, const std::string& fault, const std::string& consequence);
-    /// The session is left in order: for good, or for another one.
-    void leaving(bool for_good);
+    /// The session ends in order, because a changed configuration takes a new connection.
+    void reconnecting();
+    /// The session ends in order, and no other follows.
+    void stopping();
     void blocked(std::string_view reason);
     void unblocked();
     /// `file` is wrong as it is now.
     void reload_refused(const std::string& file);
     void reloaded();
 
-    /// A fault that lasts until it has healed; `key` tells it from others.
-    void lasts(const std::string& key, const std::string& text);
-    void healed(const std::string& key);
+    /// For faults of others: they raise and clear them there.
+    telemetry::Faults& faults() { return faults_; }
 
   private:
     void change(Phase phase, const std::string& broker, const std::string& fault);
 
-    mutable std::mutex mutex_;
-    Now now_;
-    std::map<std::string, telemetry::LastingFault> faults_;
+    telemetry::Faults faults_;
+    mutable std::mutex mutex_;  // of all that follows
+    Snapshot state_;            // without the faults
     bool was_connected_ = false;
 };
 
 /// Why not ready, in plain words; empty where it is. A blocked broker is no reason: the error queue is consumed, and
-/// nothing is won where something restarts retryd over it.
-std::string why_not_ready(const DaemonState::Now& now);
-/// While it is blocked.
-std::string why_blocked(const DaemonState::Now& now);
+/// restarting retryd over it would gain nothing.
+std::string why_not_ready(const DaemonState::Snapshot& state);
+/// Only while it is blocked.
+std::string why_blocked(const DaemonState::Snapshot& state);
 /// All of that in one line, for `systemctl status`.
-std::string status_line(const DaemonState::Now& now);
+std::string status_line(const DaemonState::Snapshot& state);
 
 }  // namespace retryd::daemon

@@ -39,7 +39,7 @@ class StatusBuilder {
     using Rungs = std::map<std::string, std::vector<RungStatus>>;  // by what they serve
 
     void add_broker() {
-        const DaemonState::Now& now = in_.state;
+        const DaemonState::Snapshot& now = in_.state;
         const bool connected = now.phase == DaemonState::Phase::consuming;
         status_.reason = why_not_ready(now);
         status_.ready = status_.reason.empty();
@@ -179,7 +179,7 @@ telemetry::Status status_of(const StatusSources& sources) {
     return StatusBuilder(sources).build();
 }
 
-std::vector<telemetry::Depth> depths_of(const QueueDepthPoller::Seen& seen) {
+std::vector<telemetry::Depth> depths_of(const QueueDepthPoller::Snapshot& seen) {
     std::vector<telemetry::Depth> depths;
     for (const auto& [queue, messages] : seen.messages) {
         const auto kept = seen.inventory.queues.find(queue);

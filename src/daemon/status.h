@@ -14,10 +14,10 @@ namespace retryd::daemon {
 inline constexpr std::size_t most_queues_shown = 1'000;
 
 struct StatusSources {
-    DaemonState::Now state;
+    DaemonState::Snapshot state;
     const config::Settings& settings;
     telemetry::Counts counts;
-    QueueDepthPoller::Seen seen;
+    QueueDepthPoller::Snapshot seen;
     History::Lately lately;
 };
 
@@ -25,6 +25,6 @@ struct StatusSources {
 telemetry::Status status_of(const StatusSources& sources);
 
 /// Those that are known at the moment.
-std::vector<telemetry::Depth> depths_of(const QueueDepthPoller::Seen& seen);
+std::vector<telemetry::Depth> depths_of(const QueueDepthPoller::Snapshot& seen);
 
 }  // namespace retryd::daemon

@@ -1,7 +1,8 @@
 #include "daemon/supervisor.h"
 
 #include <algorithm>
-#include <chrono>
+#include <cstddef>
+#include <memory>
 #include <string>
 
 #include "amqp/error.h"
@@ -33,8 +34,8 @@ namespace {
 
 using config::LogLevel;
 
-void say(telemetry::Log& log, LogLevel level, const std::string& broker, const amqp::Error& error,
-         core::Milliseconds wait) {
+void log_fault(telemetry::Log& log, LogLevel level, const std::string& broker, const amqp::Error& error,
+               core::Milliseconds wait) {
     const bool next_at_once = wait == core::Milliseconds::zero();
     const std::string next = next_at_once ? "trying the next broker" : "trying again in " + core::format_duration(wait);
     log.write(level, "disconnected",
@@ -47,10 +48,6 @@ std::string name_of(const config::Endpoint& endpoint) {
     return config::host_and_port(endpoint.host, endpoint.port) + ", vhost '" + endpoint.vhost + "'";
 }
 
-}  // namespace
-
-namespace {
-
 /// The brokers of one configuration, in turn, until it is replaced or a stop is requested.
 class ReconnectLoop {
   public:
@@ -61,8 +58,8 @@ class ReconnectLoop {
 
   private:
     bool over() const { return context_.requests.stopping() || context_.configuration.current() != settings_; }
-    void try_one(const config::Endpoint& endpoint, bool round_over);
-    void after_fault(const config::Endpoint& endpoint, const amqp::Error& error, bool lasted, bool round_over);
+    void try_one(const config::Endpoint& endpoint, bool last_of_list);
+    void after_fault(const config::Endpoint& endpoint, const amqp::Error& error, bool lasted, bool last_of_list);
     void wait(core::Milliseconds time) const;
 
     const SessionContext& context_;
@@ -77,36 +74,37 @@ void ReconnectLoop::run() {
         try_one(endpoints[turn], turn + 1 == endpoints.size());
 }
 
-void ReconnectLoop::try_one(const config::Endpoint& endpoint, bool round_over) {
-    const auto begin = std::chrono::steady_clock::now();
-    context_.watchdog.turned(std::chrono::time_point_cast<core::Milliseconds>(begin));
+void ReconnectLoop::try_one(const config::Endpoint& endpoint, bool last_of_list) {
+    const core::SteadyTime begin = system::steady_now();
+    context_.watchdog.turned(begin);
     try {
         Session(context_, endpoint, name_of(endpoint)).run();
     } catch (const amqp::Error& error) {
-        const bool lasted = std::chrono::steady_clock::now() - begin > settings_->broker.reconnect.max;
-        after_fault(endpoint, error, lasted, round_over);
+        const bool lasted = system::steady_now() - begin > settings_->broker.reconnect.max;
+        after_fault(endpoint, error, lasted, last_of_list);
     }
 }
 
 void ReconnectLoop::after_fault(const config::Endpoint& endpoint, const amqp::Error& error, bool lasted,
-                                bool round_over) {
-    // Only a session that lasted is a success: one that breaks at once, again and again, must not do so hot.
+                                bool last_of_list) {
+    // A session that breaks at once does not reset the back-off: else it would be opened in a tight loop.
     if (lasted) {
         backoff_.reset();
         faults_.healed();
     }
-    // Another broker of the list is tried at once; only a whole round without success costs a wait.
-    const core::Milliseconds time = round_over ? backoff_.next(context_.dice()) : core::Milliseconds::zero();
+    // Another broker of the list is tried at once; only when all of them have failed there is a wait.
+    const core::Milliseconds time = last_of_list ? backoff_.next(context_.dice()) : core::Milliseconds::zero();
     const std::string broker = name_of(endpoint);
-    say(context_.log, faults_.is_news(broker, error.what()) ? LogLevel::error : LogLevel::debug, broker, error, time);
+    log_fault(context_.log, faults_.is_news(broker, error.what()) ? LogLevel::error : LogLevel::debug, broker, error,
+              time);
     context_.http.state().disconnected(broker, error.what(), amqp::consequence(error.kind()));
-    notify_ready(status_line(context_.http.state().now()));
+    notify_ready(status_line(context_.http.state().snapshot()));
     wait(time);
 }
 
-/// A right configuration ends the wait: it may be what mends the fault.
+/// A reload ends the wait: the changed configuration may be what the connection needs.
 void ReconnectLoop::wait(core::Milliseconds time) const {
-    const auto until = std::chrono::steady_clock::now() + time;
+    const core::SteadyTime until = system::steady_now() + time;
     for (auto left = time; left > core::Milliseconds::zero();) {
         context_.watchdog.turned(system::steady_now());
         const bool asked = context_.requests.wait(std::min(left, context_.watchdog.longest_wait()));
@@ -117,7 +115,7 @@ void ReconnectLoop::wait(core::Milliseconds time) const {
                                {{"file", context_.configuration.path()}});
             return;
         }
-        left = std::chrono::duration_cast<core::Milliseconds>(until - std::chrono::steady_clock::now());
+        left = until - system::steady_now();
     }
 }
 

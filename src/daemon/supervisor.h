@@ -1,4 +1,5 @@
-// Session after session: connects, runs, and after a fault waits and connects again, over all brokers in turn.
+// Session after session: connects, runs, and after a fault waits and connects again, to all brokers of the list in
+// turn.
 #pragma once
 
 #include <map>
@@ -10,14 +11,13 @@
 
 namespace retryd::daemon {
 
-// How long to wait before the next try: doubling from first to max, spread by a dice roll that is an argument.
-
+/// How long to wait before the next attempt to connect: doubles from `first` to `max`.
 class Backoff {
   public:
     explicit Backoff(const config::Reconnect& settings) : settings_(settings), next_(settings.first) {}
 
-    /// `dice` lies in [0, 1): the wait is between half of the full one and the full one, so that many daemons that
-    /// lost the same broker do not come back at once.
+    /// `dice` lies in [0, 1), and the wait between half of the full one and the full one: many daemons that lost the
+    /// same broker do not come back all at once.
     core::Milliseconds next(double dice);
 
     /// After a success: the next wait is the first again.
@@ -28,11 +28,11 @@ class Backoff {
     core::Milliseconds next_;
 };
 
-// Which faults have been said already: a lasting one is said once, and again only when it changes or has healed.
-
+/// Which faults were logged already: one that lasts is logged once, and again only when it changes or was over
+/// meanwhile.
 class ReportedFaults {
   public:
-    /// Whether this is something new about that broker. Each broker of a list has a fault of its own.
+    /// Whether that broker had another fault before, or none. Each broker of a list has a fault of its own.
     bool is_news(const std::string& broker, const std::string& fault);
 
     void healed() { last_.clear(); }
@@ -41,8 +41,9 @@ class ReportedFaults {
     std::map<std::string, std::string> last_;
 };
 
-/// Returns when a stop is requested and the last session has ended. Never throws: a fault of the broker or the network
-/// is logged once when it begins and once when it is over, and tried again.
+/// Returns when a stop is requested and the last session has ended. No fault of the broker or the network ends it: it
+/// is logged once when it begins, and once when a connection is there again. All that `context` refers to must outlive
+/// it.
 void supervise(const SessionContext& context);
 
 }  // namespace retryd::daemon

@@ -12,7 +12,7 @@ namespace retryd::daemon {
 
 namespace {
 
-// A notification that does not arrive is systemd's to notice.
+// Errors are ignored: systemd notices a notification that does not arrive by its own time-outs.
 void tell(const std::string& state) {
     sd_notify(0, state.c_str());
 }
@@ -21,8 +21,8 @@ std::string microseconds(core::Milliseconds time) {
     return std::to_string(std::chrono::microseconds(time).count());
 }
 
-/// The words of a broker are in it: what is no UTF-8 systemd would refuse, a line end would begin another assignment,
-/// and of a text that is too long nothing would arrive.
+/// The text may contain the broker's own words. systemd refuses what is not UTF-8, a line end would begin another
+/// assignment, and a text that is too long would not arrive at all.
 std::string status_line(std::string_view text) {
     constexpr std::size_t longest = 1'000;
     std::string line;

@@ -20,7 +20,7 @@ void Watchdog::turned(core::SteadyTime now) {
     }
     if (!interval_ || now - notified_ < *interval_ / 4) return;
     notified_ = now;
-    notify_watchdog();  // waits where nobody reads: watch() must not wait for that
+    notify_watchdog();  // without the mutex: it blocks where systemd does not read, and watch() must not wait for that
 }
 
 Milliseconds Watchdog::longest_wait() const {
@@ -29,7 +29,7 @@ Milliseconds Watchdog::longest_wait() const {
 }
 
 Milliseconds longest_turn(const config::Settings& settings) {
-    constexpr Milliseconds look_up{30'000};  // of a name, while three name servers are silent (resolv.conf(5))
+    constexpr Milliseconds look_up{30'000};  // of a name, when three name servers do not answer (resolv.conf(5))
     constexpr Milliseconds slack{10'000};    // for a machine that is busy
     const auto& broker = settings.broker;
     // Two connections are opened one after the other; a name that was not found is looked up once more, to tell why.
@@ -54,7 +54,7 @@ void Watchdog::watch(core::SteadyTime now) {
     for (const int socket : *sockets_)
         shutdown(socket, SHUT_RDWR);
     sockets_.reset();
-    if (!telemetry::Log::takes_more()) return;  // it is the log that hangs
+    if (!telemetry::Log::takes_more()) return;  // then it is the log that hangs
     log_.write(config::LogLevel::error, "connection_stuck",
                "sending to the broker has hung for " + core::format_duration(now - turned_) +
                    ": it is there, but does not read. The connections are cut and opened anew; nothing is lost, some "

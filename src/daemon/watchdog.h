@@ -1,5 +1,4 @@
-// Sees to it that a loop that hangs in a call into the network is freed, and that systemd hears of us only while the
-// loop really turns.
+// Frees a loop that hangs in a call into the network, and lets systemd hear of us only while the loop really turns.
 #pragma once
 
 #include <array>
@@ -21,21 +20,21 @@ class Watchdog {
   public:
     using Sockets = std::array<int, 2>;
 
-    /// `log` must outlive it. `interval`: systemd's, where it wants to hear of us.
+    /// `log` must outlive it. `interval` is systemd's WatchdogSec=; nothing where it does not want to hear of us.
     Watchdog(telemetry::Log& log, std::optional<core::Milliseconds> interval);
 
     /// The loop has turned, or waits as it should.
     void turned(core::SteadyTime now);
-    /// Tells systemd to be at least as patient as why_stuck() is with these settings, whatever WatchdogSec= says.
+    /// Tells systemd to wait at least as long as why_stuck() does with these settings, whatever WatchdogSec= says.
     void allow(const config::Settings& settings) const;
-    /// At most so long the loop may wait and still be in time for systemd.
+    /// How long the loop may wait at most and still be in time for systemd.
     core::Milliseconds longest_wait() const;
 
-    /// Why the loop counts as stuck; empty where it turns. It may wait for a broker as long as the settings allow.
+    /// Why the loop counts as stuck; empty where it turns. It may wait for the broker as long as longest_turn() says.
     std::string why_stuck(core::SteadyTime now, const config::Settings& settings) const;
 
-    /// While it lives, its sockets are shut down if the loop does not turn for longer than `patience`: whatever call
-    /// hangs on them then fails, and the session ends as with any lost connection. The sockets must outlive it.
+    /// While it lives, its sockets are shut down if the loop does not turn for longer than `patience`: the call that
+    /// hangs on them then fails, and the session ends as with any lost connection. The sockets must stay open as long.
     class Guard {
       public:
         Guard(Watchdog& watchdog, Sockets sockets, core::Milliseconds patience, core::SteadyTime now);
@@ -47,7 +46,7 @@ class Watchdog {
         Watchdog& watchdog_;
     };
 
-    /// To be called every second or so by the thread that watches.
+    /// To be called every second or so, by another thread than the loop's.
     void watch(core::SteadyTime now);
 
   private:

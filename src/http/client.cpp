@@ -5,6 +5,8 @@
 #include <array>
 #include <memory>
 #include <new>
+#include <string_view>
+#include <utility>
 
 namespace retryd::http {
 
@@ -14,6 +16,11 @@ struct Cleanup {
     void operator()(CURL* handle) const noexcept { curl_easy_cleanup(handle); }
 };
 using Handle = std::unique_ptr<CURL, Cleanup>;
+
+struct FreeList {
+    void operator()(curl_slist* list) const noexcept { curl_slist_free_all(list); }
+};
+using HeaderList = std::unique_ptr<curl_slist, FreeList>;
 
 Handle new_handle() {
     static const CURLcode ready = curl_global_init(CURL_GLOBAL_DEFAULT);
@@ -59,7 +66,7 @@ void set_request(const Handle& handle, const Request& request) {
     set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
     set(handle, CURLOPT_PATH_AS_IS, 1L);
     set(handle, CURLOPT_FOLLOWLOCATION, 0L);
-    set(handle, CURLOPT_PROXY, "");  // not even one that the environment names: it would learn the password
+    set(handle, CURLOPT_PROXY, "");  // not even the one of the environment: it would see the password
     set(handle, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
     set(handle, CURLOPT_USERNAME, request.username.c_str());
     set(handle, CURLOPT_PASSWORD, request.password.c_str());
@@ -69,7 +76,7 @@ void set_request(const Handle& handle, const Request& request) {
     set_tls(handle, request.tls);
 }
 
-/// libcurl's words; of a certificate they say what is wrong with it, but not who decides that.
+/// libcurl's words. Of a certificate they say what is wrong with it, but not which authorities are trusted.
 std::string failure(CURLcode code, const char* detail) {
     std::string text = *detail != '\0' ? detail : curl_easy_strerror(code);
     if (code == CURLE_PEER_FAILED_VERIFICATION) {
@@ -92,10 +99,6 @@ Response perform(const Handle& handle, std::size_t largest_body) {
     return {static_cast<int>(status), std::move(body.text)};
 }
 
-struct FreeList {
-    void operator()(curl_slist* list) const noexcept { curl_slist_free_all(list); }
-};
-
 }  // namespace
 
 Response get(const Request& request) {
@@ -107,7 +110,7 @@ Response get(const Request& request) {
 Response put(const Request& request, const std::string& json) {
     const Handle handle = new_handle();
     set_request(handle, request);
-    const std::unique_ptr<curl_slist, FreeList> headers(curl_slist_append(nullptr, "Content-Type: application/json"));
+    const HeaderList headers(curl_slist_append(nullptr, "Content-Type: application/json"));
     if (!headers) throw std::bad_alloc();
     set(handle, CURLOPT_HTTPHEADER, headers.get());
     set(handle, CURLOPT_POSTFIELDS, json.c_str());

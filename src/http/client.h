@@ -1,4 +1,5 @@
-// The one exception type of this folder: the text is for the operator and says cause, consequence and remedy.
+// One HTTP request to RabbitMQ's management API: GET or PUT, with basic authentication, bounded in time and size. Only
+// this file and its .cpp know that it is done by libcurl.
 #pragma once
 
 #include <chrono>
@@ -10,12 +11,11 @@
 
 namespace retryd::http {
 
+/// The one exception type of this folder; its text is for the operator.
 class Error : public std::runtime_error {
   public:
     using std::runtime_error::runtime_error;
 };
-
-// One HTTP request, GET or PUT, with basic authentication, bounded in time and size. Only this folder sees libcurl.
 
 struct Request {
     std::string url;
@@ -23,7 +23,7 @@ struct Request {
     std::string password;
     config::Tls tls;  // for https://
     std::chrono::milliseconds connect_timeout{5'000};
-    std::chrono::milliseconds timeout{15'000};  // for all of it
+    std::chrono::milliseconds timeout{15'000};  // of the whole request
     std::size_t largest_body = std::size_t{64} * 1024 * 1024;
 };
 
@@ -32,14 +32,14 @@ struct Response {
     std::string body;
 };
 
-/// Follows no redirect, asks no proxy. Throws Error where no whole answer comes; its text is the cause alone: what it
-/// means, the caller knows.
+/// Follows no redirect and uses no proxy. Throws Error where no complete answer comes; its text is the cause alone,
+/// since only the caller knows the consequence and the remedy.
 Response get(const Request& request);
 
-/// The same, with a body.
+/// The same, with `json` as the request's body.
 Response put(const Request& request, const std::string& json);
 
-/// As one segment of a URL's path.
+/// `text` as one segment of a URL's path.
 std::string percent_encoded(const std::string& text);
 
 }  // namespace retryd::http

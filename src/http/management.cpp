@@ -4,24 +4,23 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/text.h"
 #include "http/client.h"
 
 namespace retryd::http {
 
 namespace {
 
-// What the parts of the management client share: asking, reading what came, and saying why nothing came.
-
 using Json = nlohmann::json;
 
 namespace http_status {
-inline constexpr int fine = 200;
-inline constexpr int created = 201;
-inline constexpr int no_content = 204;
-inline constexpr int bad_request = 400;
-inline constexpr int unauthorised = 401;
-inline constexpr int forbidden = 403;
-inline constexpr int not_found = 404;
+constexpr int fine = 200;
+constexpr int created = 201;
+constexpr int no_content = 204;
+constexpr int bad_request = 400;
+constexpr int unauthorised = 401;
+constexpr int forbidden = 403;
+constexpr int not_found = 404;
 }  // namespace http_status
 
 constexpr const char* consequence = "; what only the management API can tell is missing. ";
@@ -32,7 +31,7 @@ std::string text_in(const Json& object, const char* key) {
     return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// `arguments`: the texts and the whole numbers among them.
+/// Its `arguments`, as far as they are texts or whole numbers.
 core::Arguments arguments_in(const Json& object) {
     core::Arguments arguments;
     const auto found = object.find("arguments");
@@ -44,35 +43,40 @@ core::Arguments arguments_in(const Json& object) {
     return arguments;
 }
 
-/// The broker's own words for it, after the status: {"error": …, "reason": …}
+/// The status and the broker's own words for it: {"error": …, "reason": …}
 std::string reason_in(const Response& response) {
     const Json answer = Json::parse(response.body, nullptr, false);
     const std::string reason = answer.is_object() ? text_in(answer, "reason") : "";
     return std::to_string(response.status) + (reason.empty() ? "" : ' ' + reason);
 }
 
-/// Everything throws Error. Keeps references to its arguments.
-class Inquiry {
+/// One question after the other to the API under /api/, as the configuration says. Every call throws Error. Keeps
+/// references to its arguments.
+class Api {
   public:
-    Inquiry(const config::Management& settings, const config::Tls& tls, const std::string& vhost)
+    Api(const config::Management& settings, const config::Tls& tls, const std::string& vhost)
         : settings_(settings), tls_(tls), vhost_(vhost) {}
 
-    /// The objects of the list at that path below /api/; nothing where it is not found.
+    /// The objects of the list at that path; nothing where the path is not found.
     std::optional<Json> list(const std::string& path) const;
-    /// The object there; nothing where it is not found.
+    /// The same of a path that every vhost has: where it is not found, there is no such vhost.
+    Json list_of_vhost(const std::string& path) const;
+    /// The object at that path; nothing where it is not found.
     std::optional<Json> object(const std::string& path) const;
+    /// What is at that path, where our user may read it: otherwise nothing. Null where it is not found.
+    std::optional<Json> if_permitted(const std::string& path) const;
 
-    /// Whatever it is that comes from there.
-    Response response(const std::string& path) const;
-
-    Request request_to(const std::string& path) const;
-    std::string no_vhost() const;
-    std::string unreachable(const std::string& cause) const;
-    std::string odd(int status) const;
+    Response put(const std::string& path, const std::string& json) const;
 
   private:
-    std::optional<Json> ask(const std::string& path) const;
+    Request request_to(const std::string& path) const;
+    Response get(const std::string& path) const;
+    std::optional<Json> read(const std::string& path) const;
+
+    std::string no_vhost() const;
+    std::string unreachable(const std::string& cause) const;
     std::string not_let_in(const Response& response) const;
+    std::string unexpected_status(int status) const;
     std::string not_json() const;
 
     const config::Management& settings_;
@@ -80,118 +84,91 @@ class Inquiry {
     const std::string& vhost_;
 };
 
-}  // namespace
-
-std::optional<Json> Inquiry::list(const std::string& path) const {
-    auto answer = ask(path);
+std::optional<Json> Api::list(const std::string& path) const {
+    auto answer = read(path);
     if (!answer) return answer;
     if (!answer->is_array()) throw Error(not_json());
     std::erase_if(answer->get_ref<Json::array_t&>(), [](const Json& item) { return !item.is_object(); });
     return answer;
 }
 
-std::optional<Json> Inquiry::object(const std::string& path) const {
-    auto answer = ask(path);
+Json Api::list_of_vhost(const std::string& path) const {
+    auto answer = list(path);
+    if (!answer) throw Error(no_vhost());
+    return std::move(*answer);
+}
+
+std::optional<Json> Api::object(const std::string& path) const {
+    auto answer = read(path);
     if (answer && !answer->is_object()) throw Error(not_json());
     return answer;
 }
 
-Request Inquiry::request_to(const std::string& path) const {
+std::optional<Json> Api::if_permitted(const std::string& path) const {
+    const Response answer = get(path);
+    if (answer.status == http_status::unauthorised || answer.status == http_status::forbidden) return std::nullopt;
+    if (answer.status == http_status::not_found) return Json();
+    if (answer.status != http_status::fine) throw Error(unexpected_status(answer.status));
+    return Json::parse(answer.body, nullptr, false);
+}
+
+std::optional<Json> Api::read(const std::string& path) const {
+    const Response answer = get(path);
+    if (answer.status == http_status::not_found) return std::nullopt;
+    if (answer.status == http_status::unauthorised) throw Error(not_let_in(answer));
+    if (answer.status != http_status::fine) throw Error(unexpected_status(answer.status));
+    return Json::parse(answer.body, nullptr, false);
+}
+
+Request Api::request_to(const std::string& path) const {
     return {settings_.url + "/api/" + path, settings_.username, settings_.password, tls_};
 }
 
-Response Inquiry::response(const std::string& path) const {
+Response Api::get(const std::string& path) const {
     try {
-        return get(request_to(path));
+        return http::get(request_to(path));
     } catch (const Error& error) {
         throw Error(unreachable(error.what()));
     }
 }
 
-std::optional<Json> Inquiry::ask(const std::string& path) const {
-    const Response answer = response(path);
-    if (answer.status == http_status::not_found) return std::nullopt;
-    if (answer.status == http_status::unauthorised) throw Error(not_let_in(answer));
-    if (answer.status != http_status::fine) throw Error(odd(answer.status));
-    return Json::parse(answer.body, nullptr, false);
+Response Api::put(const std::string& path, const std::string& json) const {
+    try {
+        return http::put(request_to(path), json);
+    } catch (const Error& error) {
+        throw Error(unreachable(error.what()));
+    }
 }
 
-std::string Inquiry::no_vhost() const {
+std::string Api::no_vhost() const {
     return "the management API at " + settings_.url + " knows no vhost '" + vhost_ + "'" + consequence +
            "management.url must name the same cluster as broker.uri, and nothing behind host and port where the "
            "broker has no path_prefix";
 }
 
-std::string Inquiry::unreachable(const std::string& cause) const {
+std::string Api::unreachable(const std::string& cause) const {
     return "cannot ask the management API at " + settings_.url + ": " + cause + consequence +
            "Check management.url, and that the plugin is enabled (rabbitmq-plugins enable rabbitmq_management)";
 }
 
-std::string Inquiry::not_let_in(const Response& response) const {
+std::string Api::not_let_in(const Response& response) const {
     return "the management API at " + settings_.url + " does not let user '" + settings_.username +
            "' in: " + reason_in(response) + consequence +
            "Check management.username and its password; the user needs the tag management and access to the vhost "
            "(rabbitmqctl set_user_tags, set_permissions)";
 }
 
-std::string Inquiry::odd(int status) const {
+std::string Api::unexpected_status(int status) const {
     const bool elsewhere = status >= 300 && status < 400;
     return "the management API at " + settings_.url + " answered with HTTP status " + std::to_string(status) +
            (elsewhere ? ", a redirect, and none is followed" : "") + consequence +
            (elsewhere ? "management.url must name the API itself" : "The broker's log around this time says more");
 }
 
-std::string Inquiry::not_json() const {
+std::string Api::not_json() const {
     return "what answers at " + settings_.url + " is not RabbitMQ's management API" + consequence +
            "Check management.url: it is not the AMQP port, and usually ends in :15672";
 }
-
-ManagementClient::ManagementClient(config::Management settings, config::Tls tls, std::string vhost)
-    : settings_(std::move(settings)), tls_(std::move(tls)), vhost_(std::move(vhost)) {}
-
-std::vector<ListedQueue> ManagementClient::queues() const {
-    const Inquiry inquiry(settings_, tls_, vhost_);
-    const auto answer = inquiry.list("queues/" + percent_encoded(vhost_) + "?columns=name,type,messages,arguments");
-    if (!answer) throw Error(inquiry.no_vhost());
-    std::vector<ListedQueue> queues;
-    for (const Json& item : *answer) {
-        ListedQueue queue{text_in(item, "name"), text_in(item, "type"), {}, arguments_in(item)};
-        const auto messages = item.find("messages");
-        if (messages != item.end() && messages->is_number_integer()) queue.messages = messages->get<std::int64_t>();
-        queues.push_back(std::move(queue));
-    }
-    return queues;
-}
-
-std::vector<ListedConsumer> ManagementClient::consumers() const {
-    const Inquiry inquiry(settings_, tls_, vhost_);
-    const auto answer = inquiry.list("consumers/" + percent_encoded(vhost_));
-    if (!answer) throw Error(inquiry.no_vhost());
-    std::vector<ListedConsumer> consumers;
-    for (const Json& item : *answer) {
-        const auto queue = item.find("queue");
-        const std::string name = queue != item.end() && queue->is_object() ? text_in(*queue, "name") : "";
-        consumers.push_back({name, text_in(item, "consumer_tag")});
-    }
-    return consumers;
-}
-
-std::vector<core::BindingSpec> ManagementClient::bindings_from(const std::string& exchange) const {
-    const Inquiry inquiry(settings_, tls_, vhost_);
-    const auto answer =
-        inquiry.list("exchanges/" + percent_encoded(vhost_) + '/' + percent_encoded(exchange) + "/bindings/source");
-    std::vector<core::BindingSpec> bindings;
-    if (!answer) return bindings;
-    for (const Json& item : *answer) {
-        if (text_in(item, "destination_type") != "queue") continue;
-        bindings.push_back({text_in(item, "destination"), exchange, text_in(item, "routing_key"), arguments_in(item)});
-    }
-    return bindings;
-}
-
-// The part of the management client that sees to policies.
-
-namespace {
 
 core::Definition definition_in(const Json& object) {
     core::Definition definition;
@@ -207,11 +184,9 @@ std::int64_t priority_in(const Json& object) {
     return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
 }
 
-std::vector<admin::BrokerPolicy> policies_at(const Inquiry& inquiry, const std::string& path) {
-    const auto answer = inquiry.list(path);
-    if (!answer) throw Error(inquiry.no_vhost());
+std::vector<admin::BrokerPolicy> policies_at(const Api& api, const std::string& path) {
     std::vector<admin::BrokerPolicy> policies;
-    for (const Json& item : *answer) {
+    for (const Json& item : api.list_of_vhost(path)) {
         policies.push_back({text_in(item, "name"), text_in(item, "pattern"), text_in(item, "apply-to"),
                             definition_in(item), priority_in(item)});
     }
@@ -224,32 +199,69 @@ std::string body_of(const admin::BrokerPolicy& policy) {
            ",\"definition\":" + core::json_object(policy.definition) + '}';
 }
 
-/// By queue.
-std::map<std::string, std::string> operator_policies_on(const Inquiry& inquiry, const std::string& vhost) {
+/// The name of the operator policy in effect, by queue; empty where there is none.
+std::map<std::string, std::string> operator_policies_by_queue(const Api& api, const std::string& vhost) {
     std::map<std::string, std::string> names;
-    const auto answer = inquiry.list("queues/" + percent_encoded(vhost) + "?columns=name,operator_policy");
-    if (!answer) throw Error(inquiry.no_vhost());
-    for (const Json& item : *answer)
+    for (const Json& item : api.list_of_vhost("queues/" + vhost + "?columns=name,operator_policy"))
         names[text_in(item, "name")] = text_in(item, "operator_policy");
     return names;
 }
 
 }  // namespace
 
+ManagementClient::ManagementClient(config::Management settings, config::Tls tls, std::string vhost)
+    : settings_(std::move(settings)), tls_(std::move(tls)), vhost_(std::move(vhost)) {}
+
+std::vector<ListedQueue> ManagementClient::queues() const {
+    const Api api(settings_, tls_, vhost_);
+    const std::string path = "queues/" + percent_encoded(vhost_) + "?columns=name,type,messages,arguments";
+    std::vector<ListedQueue> queues;
+    for (const Json& item : api.list_of_vhost(path)) {
+        ListedQueue queue{text_in(item, "name"), text_in(item, "type"), {}, arguments_in(item)};
+        const auto messages = item.find("messages");
+        if (messages != item.end() && messages->is_number_integer()) queue.messages = messages->get<std::int64_t>();
+        queues.push_back(std::move(queue));
+    }
+    return queues;
+}
+
+std::vector<ListedConsumer> ManagementClient::consumers() const {
+    const Api api(settings_, tls_, vhost_);
+    std::vector<ListedConsumer> consumers;
+    for (const Json& item : api.list_of_vhost("consumers/" + percent_encoded(vhost_))) {
+        const auto queue = item.find("queue");
+        const std::string name = queue != item.end() && queue->is_object() ? text_in(*queue, "name") : "";
+        consumers.push_back({name, text_in(item, "consumer_tag")});
+    }
+    return consumers;
+}
+
+std::vector<core::BindingSpec> ManagementClient::bindings_from(const std::string& exchange) const {
+    const Api api(settings_, tls_, vhost_);
+    const auto answer =
+        api.list("exchanges/" + percent_encoded(vhost_) + '/' + percent_encoded(exchange) + "/bindings/source");
+    std::vector<core::BindingSpec> bindings;
+    if (!answer) return bindings;
+    for (const Json& item : *answer) {
+        if (text_in(item, "destination_type") != "queue") continue;
+        bindings.push_back({text_in(item, "destination"), exchange, text_in(item, "routing_key"), arguments_in(item)});
+    }
+    return bindings;
+}
+
 admin::VhostPolicies ManagementClient::vhost_policies() const {
-    const Inquiry inquiry(settings_, tls_, vhost_);
+    const Api api(settings_, tls_, vhost_);
     const std::string vhost = percent_encoded(vhost_);
     admin::VhostPolicies found;
     found.version = version();
-    found.operator_policies = policies_at(inquiry, "operator-policies/" + vhost);
-    // The broker's statistics are seconds old; what is told without them is what is so now. Before 4.3 that leaves the
-    // operator policies out.
+    found.operator_policies = policies_at(api, "operator-policies/" + vhost);
+    // The broker's statistics are seconds old; without them the answer is what is so now. Before 4.3 such an answer has
+    // no operator policies.
     std::map<std::string, std::string> by_operator;
-    if (!found.operator_policies.empty()) by_operator = operator_policies_on(inquiry, vhost_);
-    const auto queues = inquiry.list(
-        "queues/" + vhost + "?disable_stats=true&columns=name,type,arguments,exclusive,policy,operator_policy");
-    if (!queues) throw Error(inquiry.no_vhost());
-    for (const Json& item : *queues) {
+    if (!found.operator_policies.empty()) by_operator = operator_policies_by_queue(api, vhost);
+    const std::string path =
+        "queues/" + vhost + "?disable_stats=true&columns=name,type,arguments,exclusive,policy,operator_policy";
+    for (const Json& item : api.list_of_vhost(path)) {
         admin::QueuePolicies queue{text_in(item, "name"),
                                    text_in(item, "type"),
                                    arguments_in(item),
@@ -259,13 +271,13 @@ admin::VhostPolicies ManagementClient::vhost_policies() const {
         if (queue.operator_policy.empty()) queue.operator_policy = by_operator[queue.name];
         found.queues.push_back(std::move(queue));
     }
-    found.policies = policies_at(inquiry, "policies/" + vhost);
+    found.policies = policies_at(api, "policies/" + vhost);
     return found;
 }
 
 core::BrokerVersion ManagementClient::version() const {
-    const Inquiry inquiry(settings_, tls_, vhost_);
-    const auto answer = inquiry.object("overview");
+    const Api api(settings_, tls_, vhost_);
+    const auto answer = api.object("overview");
     const auto version = core::parse_version(answer ? text_in(*answer, "rabbitmq_version") : "");
     if (!version) {
         throw Error("the management API at " + settings_.url +
@@ -276,15 +288,9 @@ core::BrokerVersion ManagementClient::version() const {
 }
 
 void ManagementClient::set_policy(const admin::BrokerPolicy& policy) const {
-    const Inquiry inquiry(settings_, tls_, vhost_);
-    const Request request =
-        inquiry.request_to("policies/" + percent_encoded(vhost_) + '/' + percent_encoded(policy.name));
-    Response response;
-    try {
-        response = put(request, body_of(policy));
-    } catch (const Error& error) {
-        throw Error(inquiry.unreachable(error.what()));
-    }
+    const Api api(settings_, tls_, vhost_);
+    const Response response =
+        api.put("policies/" + percent_encoded(vhost_) + '/' + percent_encoded(policy.name), body_of(policy));
     if (response.status == http_status::created || response.status == http_status::no_content) return;
     std::string text = "the management API refused to set policy '" + policy.name + "': " + reason_in(response);
     if (response.status == http_status::unauthorised || response.status == http_status::forbidden) {
@@ -297,32 +303,17 @@ void ManagementClient::set_policy(const admin::BrokerPolicy& policy) const {
     throw Error(text);
 }
 
-// The part of the management client that asks for what not every user may know.
-
-namespace {
-
-/// Nothing where our user may not know; null where there is nothing.
-std::optional<Json> ask(const Inquiry& inquiry, const std::string& path) {
-    const Response response = inquiry.response(path);
-    if (response.status == http_status::unauthorised || response.status == http_status::forbidden) return std::nullopt;
-    if (response.status == http_status::not_found) return Json();
-    if (response.status != http_status::fine) throw Error(inquiry.odd(response.status));
-    return Json::parse(response.body, nullptr, false);
-}
-
-}  // namespace
-
 std::optional<admin::Permissions> ManagementClient::permissions(const std::string& user) const {
-    const Inquiry inquiry(settings_, tls_, vhost_);
-    const auto answer = ask(inquiry, "permissions/" + percent_encoded(vhost_) + '/' + percent_encoded(user));
+    const Api api(settings_, tls_, vhost_);
+    const auto answer = api.if_permitted("permissions/" + percent_encoded(vhost_) + '/' + percent_encoded(user));
     if (!answer) return std::nullopt;
     if (!answer->is_object()) return admin::Permissions{};
     return admin::Permissions{text_in(*answer, "configure"), text_in(*answer, "write"), text_in(*answer, "read")};
 }
 
 std::optional<std::vector<std::string>> ManagementClient::disabled_feature_flags() const {
-    const Inquiry inquiry(settings_, tls_, vhost_);
-    const auto answer = ask(inquiry, "feature-flags");
+    const Api api(settings_, tls_, vhost_);
+    const auto answer = api.if_permitted("feature-flags");
     if (!answer || !answer->is_array()) return std::nullopt;
     std::vector<std::string> disabled;
     for (const Json& item : *answer) {

@@ -1,5 +1,5 @@
-// RabbitMQ's management API, as far as AMQP cannot tell: which queues there are, who consumes, what is bound, which
-// policies are in effect.
+// RabbitMQ's management API, for what AMQP cannot tell: which queues there are, who consumes from them, what is bound,
+// which policies are in effect, which permissions our user has.
 #pragma once
 
 #include <cstdint>
@@ -18,9 +18,10 @@ namespace retryd::http {
 struct ListedQueue {
     std::string name;
     std::string type;  // classic, quorum, stream
-    /// Ready, unacked, and those of a dead-lettering under way. Up to 5 s old; nothing until it has been counted once.
+    /// Ready and unacked ones, and those that are being dead-lettered. Up to 5 s old; nothing until they have been
+    /// counted.
     std::optional<std::int64_t> messages;
-    core::Arguments arguments;  // the texts and the whole numbers among them
+    core::Arguments arguments;  // as far as they are texts or whole numbers
 };
 
 struct ListedConsumer {
@@ -29,26 +30,26 @@ struct ListedConsumer {
     bool operator==(const ListedConsumer&) const = default;
 };
 
-/// Every call asks anew and throws Error; no text holds the password.
+/// Every call is a request of its own and throws Error, with cause, consequence and remedy. No text holds the password.
 class ManagementClient {
   public:
     ManagementClient(config::Management settings, config::Tls tls, std::string vhost);
 
     std::vector<ListedQueue> queues() const;
-    /// Of all the vhost.
+    /// Of all queues of the vhost.
     std::vector<ListedConsumer> consumers() const;
     /// The queues bound to that exchange; none where it does not exist.
     std::vector<core::BindingSpec> bindings_from(const std::string& exchange) const;
 
     core::BrokerVersion version() const;
-    /// All queues and policies of the vhost. What an operator policy does may be 5 s old.
+    /// All queues and policies of the vhost. Which operator policy is in effect may be 5 s old.
     admin::VhostPolicies vhost_policies() const;
-    /// Makes it, or changes the one of that name. The user needs the tag policymaker.
+    /// Creates the policy, or replaces the one of that name. The user needs the tag policymaker.
     void set_policy(const admin::BrokerPolicy& policy) const;
 
-    // What only a user with more rights may know; nothing where ours has not got them.
-    /// Of that user on the vhost; empty ones where it has none.
+    /// Of that user on the vhost; empty ones where it has none. Nothing where our user may not read them.
     std::optional<admin::Permissions> permissions(const std::string& user) const;
+    /// Nothing where our user may not read them.
     std::optional<std::vector<std::string>> disabled_feature_flags() const;
 
   private:

@@ -42,7 +42,7 @@ std::uint16_t port_of(int fd) {
     return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
-/// Negative, with errno, where it cannot be.
+/// Negative where it cannot listen there; errno says why.
 int listen_on_one(const addrinfo& address) {
     constexpr int backlog = 64;
     const int fd = socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol);
@@ -56,8 +56,13 @@ int listen_on_one(const addrinfo& address) {
     return -1;
 }
 
-}  // namespace
+/// A listening socket.
+struct Listener {
+    int fd = -1;
+    config::Http address;  // with the real port
+};
 
+/// Throws Error. The caller closes the socket.
 Listener listen_on(const config::Http& settings) {
     const Addresses addresses = addresses_of(settings);
     std::string why;
@@ -69,13 +74,11 @@ Listener listen_on(const config::Http& settings) {
     throw Error(why);
 }
 
-namespace {
-
 constexpr std::size_t most_clients = 64;
-constexpr unsigned int silence = 10;                  // seconds until a client is given up
+constexpr unsigned int silence = 10;                  // seconds of silence until a connection is closed
 constexpr std::size_t memory_a_client = 16UL * 1024;  // its request line and headers have to fit
 
-/// The page is one file that asks its own server alone; nothing may be taken from it into other pages.
+/// The page is one file that asks no other server than its own, and no other page may embed it.
 constexpr std::array<std::pair<const char*, const char*>, 6> headers{
     {{"Content-Security-Policy",
       "default-src 'none'; connect-src 'self'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
@@ -110,13 +113,13 @@ Reply reply_to(const Handlers& handlers, std::string_view method, std::string_vi
 struct Server::Running {
     config::Http address;
     Handlers handlers;
-    std::deque<int> clients;  // the oldest first; only the server's thread touches it
+    std::deque<int> clients;  // their sockets, the oldest first; only the server's thread uses it
     MHD_Daemon* daemon = nullptr;
 
     static MHD_Result answer(void* self, MHD_Connection* connection, const char* path, const char* method, const char*,
                              const char*, std::size_t*, void**);
     static void client_changed(void* self, MHD_Connection* connection, void**, MHD_ConnectionNotificationCode what);
-    void came(int fd);
+    void client_connected(int fd);
 };
 
 MHD_Result Server::Running::answer(void* self, MHD_Connection* connection, const char* path, const char* method,
@@ -134,8 +137,9 @@ MHD_Result Server::Running::answer(void* self, MHD_Connection* connection, const
     return result;
 }
 
-/// Whoever sends a byte now and then is never silent: where all places are taken, the oldest client loses its own.
-void Server::Running::came(int fd) {
+/// A client that sends a byte now and then is never silent: where all places are taken, the oldest connection is
+/// closed.
+void Server::Running::client_connected(int fd) {
     if (clients.size() >= most_clients) {
         shutdown(clients.front(), SHUT_RDWR);
         clients.pop_front();
@@ -148,7 +152,7 @@ void Server::Running::client_changed(void* self, MHD_Connection* connection, voi
     auto& running = *static_cast<Running*>(self);
     const auto* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CONNECTION_FD);
     if (info == nullptr) return;
-    if (what == MHD_CONNECTION_NOTIFY_STARTED) return running.came(info->connect_fd);
+    if (what == MHD_CONNECTION_NOTIFY_STARTED) return running.client_connected(info->connect_fd);
     std::erase(running.clients, info->connect_fd);
 }
 
@@ -156,7 +160,7 @@ Server::Server(const config::Http& settings, Handlers handlers) : running_(std::
     const Listener listener = listen_on(settings);
     running_->address = listener.address;
     running_->handlers = std::move(handlers);
-    // Room for those that are being shut down.
+    // Twice as many: those that are being closed count too.
     constexpr auto connections = static_cast<unsigned int>(2 * most_clients);
     running_->daemon =
         MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, nullptr, nullptr, &Running::answer, running_.get(),

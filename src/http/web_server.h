@@ -1,7 +1,9 @@
-// A small HTTP server for who watches retryd: GET and HEAD of a few fixed paths. It knows nothing of what it serves.
+// A small HTTP server for those who watch retryd: GET and HEAD of a few fixed paths. It knows nothing of what it
+// serves.
 //
-// One thread of its own. What a client does or does not do cannot stall it: answers are made in one piece, connections
-// are few, end after one answer and are given up when they are silent; where all are taken the oldest makes room.
+// It has one thread of its own, which no client can stall: an answer is made in one piece, a connection ends after one
+// answer or when it is silent for too long, and where all places are taken the oldest connection is closed for a new
+// one.
 #pragma once
 
 #include <functional>
@@ -14,35 +16,25 @@
 
 namespace retryd::http {
 
-// A listening socket.
-
-struct Listener {
-    int fd = -1;
-    config::Http address;  // with the real port
-};
-
-/// Throws Error, with the cause alone. The caller closes it.
-Listener listen_on(const config::Http& settings);
-
 struct Reply {
     int status = 200;
     std::string content_type;
     std::string body;
 };
 
-/// By path. Called in the server's thread, one at a time; what one throws becomes a 500.
+/// By path. Called in the server's thread, one at a time. A handler that throws gives an answer of status 500.
 using Handlers = std::map<std::string, std::function<Reply()>, std::less<>>;
 
 class Server {
   public:
-    /// Listens from now on. Throws Error where it cannot, with the cause alone ("Address already in use").
+    /// Listens from now on. Throws Error where it cannot; its text is the cause alone ("Address already in use").
     Server(const config::Http& settings, Handlers handlers);
     /// Cuts all connections; waits only for a handler that is running.
     ~Server();
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
-    /// Where it listens: with the real port where any was asked for.
+    /// Where it listens; the port is the real one where port 0 was asked for.
     const config::Http& address() const;
 
   private:

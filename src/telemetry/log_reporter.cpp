@@ -1,32 +1,10 @@
 #include "telemetry/log_reporter.h"
 
-#include <chrono>
 #include <utility>
 
 #include "core/duration.h"
 
 namespace retryd::telemetry {
-
-namespace {
-
-constexpr core::Milliseconds pause{60'000};
-/// The broker's words and the names of queues are part of the key: more kinds than this are made on purpose.
-constexpr std::size_t most_kinds = 1'000;
-
-}  // namespace
-
-std::optional<std::int64_t> LogRateLimiter::may_say(const std::string& what, core::SteadyTime now) {
-    if (said_.size() >= most_kinds) said_.clear();
-    const auto [found, is_new] = said_.try_emplace(what, Said{now, 0});
-    Said& said = found->second;
-    if (is_new) return 0;
-    if (now - said.at < pause) {
-        ++said.silent;
-        return std::nullopt;
-    }
-    said.at = now;
-    return std::exchange(said.silent, 0);
-}
 
 namespace {
 
@@ -49,6 +27,14 @@ std::string named(relay::Role role, std::string_view name) {
     return (is_exchange(role) ? "exchange " : "queue ") + in_quotes(name);
 }
 
+std::string fault_of_target(std::string_view target) {
+    return "failing " + std::string{target};
+}
+
+std::string fault_of_refusal(relay::Role role, std::string_view name) {
+    return "refused " + std::to_string(static_cast<int>(role)) + ' ' + std::string{name};
+}
+
 std::string_view event_of(relay::Outcome outcome) {
     switch (outcome) {
         case relay::Outcome::retried:
@@ -64,7 +50,7 @@ std::string_view event_of(relay::Outcome outcome) {
 }
 
 /// "parked a message from 'email' in 'email.parked': attempts-exhausted"
-std::string story_of(const relay::Settled& message) {
+std::string describe(const relay::Settled& message) {
     const std::string whose = "a message " + from(message.work_queue);
     switch (message.outcome) {
         case relay::Outcome::retried:
@@ -128,14 +114,38 @@ std::string consequence_of(relay::Role role, std::string_view name) {
 
 }  // namespace
 
+std::optional<std::int64_t> LogRateLimiter::allow(const std::string& kind, core::SteadyTime now) {
+    constexpr core::Milliseconds interval{60'000};
+    // The names of queues and the broker's own words are part of a kind: so many different ones are made on purpose.
+    constexpr std::size_t most_kinds = 1'000;
+    if (kinds_.size() >= most_kinds) kinds_.clear();
+    const auto [found, is_new] = kinds_.try_emplace(kind, Kind{now, 0});
+    if (is_new) return 0;
+    Kind& known = found->second;
+    if (now - known.written < interval) {
+        ++known.held_back;
+        return std::nullopt;
+    }
+    known.written = now;
+    return std::exchange(known.held_back, 0);
+}
+
+LogReporter::~LogReporter() {
+    for (const std::string& target : failing_targets_)
+        faults_.clear(fault_of_target(target));
+    for (const std::string& fault : refused_)
+        faults_.clear(fault);
+}
+
 void LogReporter::settled(const relay::Settled& message) {
-    if (const auto failing = failing_.find(message.target); failing != failing_.end()) {
-        failing_.erase(failing);
+    if (const auto failing = failing_targets_.find(message.target); failing != failing_targets_.end()) {
+        failing_targets_.erase(failing);
+        faults_.clear(fault_of_target(message.target));
         log_.write(LogLevel::info, "target_recovered", in_quotes(message.target) + " takes messages again",
                    {{"target", std::string{message.target}}});
     }
     if (!log_.enabled(LogLevel::debug)) return;
-    log_.write(LogLevel::debug, event_of(message.outcome), story_of(message),
+    log_.write(LogLevel::debug, event_of(message.outcome), describe(message),
                {{"work_queue", std::string{message.work_queue}},
                 {"target", std::string{message.target}},
                 {"reason", std::string{message.reason}},
@@ -143,35 +153,43 @@ void LogReporter::settled(const relay::Settled& message) {
 }
 
 void LogReporter::dead_lettered(std::string_view work_queue, std::string_view why) {
-    say_limited(LogLevel::warning, "dead_lettered",
-                "a message " + from(work_queue) + " cannot be published again: " + std::string{why} +
-                    ". The broker moves it to the catch-all queue as it is; look at it there",
-                work_queue, why);
+    write_limited(LogLevel::warning, "dead_lettered",
+                  "a message " + from(work_queue) + " cannot be published again: " + std::string{why} +
+                      ". The broker moves it to the catch-all queue as it is; look at it there",
+                  work_queue, why);
 }
 
 void LogReporter::stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) {
-    say_limited(LogLevel::error, "stuck",
-                "a message " + from(work_queue) + " cannot be published again: " + std::string{why} +
-                    ". With `declare: false` retryd does not know whether the error queue would dead-letter it, so it "
-                    "stays there, and is tried again every " +
-                    core::format_duration(delay) + ". Take it out by hand",
-                work_queue, why);
+    write_limited(
+        LogLevel::error, "stuck",
+        "a message " + from(work_queue) + " cannot be published again: " + std::string{why} +
+            ". With `declare: false` retryd does not know whether the error queue would dead-letter it, so it "
+            "stays there, and is tried again every " +
+            core::format_duration(delay) + ". Take it out by hand",
+        work_queue, why);
 }
 
-void LogReporter::say_limited(LogLevel level, std::string_view event, const std::string& message,
-                              std::string_view work_queue, std::string_view why) {
+/// At debug, but at `level` where the limiter lets it through.
+void LogReporter::write_limited(LogLevel level, std::string_view event, const std::string& message,
+                                std::string_view work_queue, std::string_view why) {
     const std::string kind = std::string{event}.append(1, '\n').append(work_queue).append(1, '\n').append(why);
-    const auto silent = seldom_.may_say(kind, clock_());
-    const bool more = silent && *silent > 0;
-    log_.write(silent ? level : LogLevel::debug, event,
-               more ? message + ". " + std::to_string(*silent) + " more since the last line like this" : message,
-               {{"work_queue", std::string{work_queue}}, {"cause", std::string{why}}, {"more", silent.value_or(0)}});
+    const auto held_back = limiter_.allow(kind, clock_());
+    const bool more = held_back && *held_back > 0;
+    log_.write(held_back ? level : LogLevel::debug, event,
+               more ? message + ". " + std::to_string(*held_back) + " more since the last line like this" : message,
+               {{"work_queue", std::string{work_queue}}, {"cause", std::string{why}}, {"more", held_back.value_or(0)}});
 }
 
 void LogReporter::requeued(relay::Role role, std::string_view target, relay::RequeueCause cause,
                            core::Milliseconds delay) {
-    const bool said = !failing_.try_emplace(std::string{target}, cause).second;
-    log_.write(said ? LogLevel::debug : LogLevel::warning, "requeued",
+    const bool begins = failing_targets_.emplace(target).second;
+    if (begins) {
+        faults_.raise(fault_of_target(target),
+                      "messages for " + in_quotes(target) +
+                          " cannot be published: they go back to the error queue and are tried again with growing "
+                          "pauses. The log says why");
+    }
+    log_.write(begins ? LogLevel::warning : LogLevel::debug, "requeued",
                why_requeued(role, target, cause) +
                    " Messages for it go back to the error queue and are tried again, with growing pauses (now " +
                    core::format_duration(delay) + ")",
@@ -179,12 +197,18 @@ void LogReporter::requeued(relay::Role role, std::string_view target, relay::Req
 }
 
 void LogReporter::refused(relay::Role role, std::string_view name, std::string_view why) {
+    const std::string fault = fault_of_refusal(role, name);
+    refused_.insert(fault);
+    faults_.raise(fault, std::string{why});
     log_.write(LogLevel::error, "refused",
                std::string{why} + ". " + consequence_of(role, name) + ". It is tried again every minute",
                {{"name", std::string{name}}, {"cause", std::string{why}}});
 }
 
 void LogReporter::healed(relay::Role role, std::string_view name) {
+    const std::string fault = fault_of_refusal(role, name);
+    refused_.erase(fault);
+    faults_.clear(fault);
     const bool binding = role == relay::Role::home_binding || role == relay::Role::error_binding;
     const std::string what = binding ? "the binding of " + in_quotes(name) : named(role, name);
     log_.write(LogLevel::info, "healed", what + " is as it must be again", {{"name", std::string{name}}});

@@ -1,11 +1,15 @@
-// What the flow reports, said in the log: single messages at debug, lasting faults once and once when they heal, what
-// cannot be published again once a minute.
+// What the flow reports, told to the operator: in the log, and in the list of faults that the status page shows.
+//
+// A single message is a line at debug. A fault that lasts is one line when it begins and one when it is over, and
+// stands in the list of faults in between: this is the one place that knows which targets fail at the moment. What
+// happens to single messages and yet has to be told (`dead_lettered`, `stuck`) is a line a minute at most.
 #pragma once
 
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -13,31 +17,37 @@
 #include "core/time.h"
 #include "relay/reporter.h"
 #include "system/clock.h"
+#include "telemetry/faults.h"
 #include "telemetry/log.h"
 
 namespace retryd::telemetry {
 
-// What happens to single messages but has to be said: once a minute at most, with how often it happened in between.
-
+/// Lets one line of a kind through a minute, and counts what it held back meanwhile.
 class LogRateLimiter {
   public:
-    /// How often it has happened in silence since it was said last, if it may be said again now.
-    std::optional<std::int64_t> may_say(const std::string& what, core::SteadyTime now);
+    /// Nothing: the line is held back. Otherwise it may be written, and so many were held back since the last one.
+    std::optional<std::int64_t> allow(const std::string& kind, core::SteadyTime now);
 
   private:
-    struct Said {
-        core::SteadyTime at{};
-        std::int64_t silent = 0;
+    struct Kind {
+        core::SteadyTime written{};
+        std::int64_t held_back = 0;
     };
-    std::map<std::string, Said> said_;
+    std::map<std::string, Kind> kinds_;
 };
 
+/// Belongs to one session with the broker: the faults that it has raised are cleared when it is destroyed. Used by one
+/// thread.
 class LogReporter : public relay::Reporter {
   public:
     using Clock = std::function<core::SteadyTime()>;
 
-    /// `log` must outlive this.
-    explicit LogReporter(Log& log, Clock clock = system::steady_now) : log_(log), clock_(std::move(clock)) {}
+    /// `log` and `faults` must outlive it.
+    LogReporter(Log& log, Faults& faults, Clock clock = system::steady_now)
+        : log_(log), faults_(faults), clock_(std::move(clock)) {}
+    ~LogReporter() override;
+    LogReporter(const LogReporter&) = delete;
+    LogReporter& operator=(const LogReporter&) = delete;
 
     void settled(const relay::Settled& message) override;
     void dead_lettered(std::string_view work_queue, std::string_view why) override;
@@ -48,15 +58,17 @@ class LogReporter : public relay::Reporter {
     void healed(relay::Role role, std::string_view name) override;
 
   private:
-    /// Of a single message, so at debug; the first of a kind, and one a minute, at `level`.
-    void say_limited(config::LogLevel level, std::string_view event, const std::string& message,
-                     std::string_view work_queue, std::string_view why);
+    void write_limited(config::LogLevel level, std::string_view event, const std::string& message,
+                       std::string_view work_queue, std::string_view why);
 
     Log& log_;
+    Faults& faults_;
     Clock clock_;
-    LogRateLimiter seldom_;
-    /// Queues and exchanges that do not take messages at the moment, said already.
-    std::map<std::string, relay::RequeueCause, std::less<>> failing_;
+    LogRateLimiter limiter_;
+    /// Queues and exchanges that do not take messages at the moment.
+    std::set<std::string, std::less<>> failing_targets_;
+    /// The keys of the faults that refused() has raised.
+    std::set<std::string> refused_;
 };
 
 }  // namespace retryd::telemetry

@@ -87,10 +87,11 @@ MetricFamily messages(const Counts& counts) {
         std::map<std::pair<std::string_view, std::string_view>, std::uint64_t> sums;
         for (const Count& count : queue.counts)
             sums[{name_of(count.outcome), count.reason}] += count.messages;
-        for (const auto& [way, sum] : sums) {
-            family.metric.push_back(counter(
-                {{"queue", queue.work_queue}, {"outcome", std::string{way.first}}, {"reason", std::string{way.second}}},
-                static_cast<double>(sum)));
+        for (const auto& [kind, sum] : sums) {
+            family.metric.push_back(counter({{"queue", queue.work_queue},
+                                             {"outcome", std::string{kind.first}},
+                                             {"reason", std::string{kind.second}}},
+                                            static_cast<double>(sum)));
         }
     }
     return family;
@@ -193,7 +194,7 @@ std::string metrics_text(const Measured& measured) {
          {gauge({{"version", measured.version}}, 1.0)}},
         reloads(measured)};
     add_process(families, measured);
-    // A family without a sample would be a name without a meaning.
+    // A family without a sample says nothing.
     std::erase_if(families, [](const MetricFamily& family) { return family.metric.empty(); });
     return prometheus::TextSerializer{}.Serialize(families);
 }

@@ -1,4 +1,4 @@
-// What Prometheus reads. Every name is in docs/reference.md.
+// What Prometheus reads: /metrics. Every name is in docs/reference.md.
 #pragma once
 
 #include <cstdint>
@@ -11,18 +11,17 @@
 
 namespace retryd::telemetry {
 
-// What this process uses, as the system tells it.
-
+/// What this process uses, as the system tells it.
 struct Process {
     double cpu_seconds = 0.0;
     std::uint64_t resident_bytes = 0;
     std::uint64_t open_files = 0;
 };
 
-/// At this moment. What cannot be found out is 0.
+/// What cannot be found out is 0.
 Process this_process();
 
-/// All that is measured, at one moment.
+/// All that /metrics shows, at one moment.
 struct Measured {
     std::string version;
     core::WallTime started{};
@@ -36,9 +35,9 @@ struct Measured {
     Process process;
 };
 
-/// The content type that belongs to it.
 inline constexpr const char* metrics_type = "text/plain; version=0.0.4; charset=utf-8";
 
+/// In Prometheus' text format; its content type is `metrics_type`.
 std::string metrics_text(const Measured& measured);
 
 }  // namespace retryd::telemetry

@@ -7,9 +7,29 @@ namespace retryd::telemetry {
 
 namespace {
 
+constexpr std::string_view dead_lettered_reason = "dead-lettered";
+constexpr std::size_t stuck_cause = 3;
+
 /// One thread writes: no read-modify-write is needed.
-void add(std::atomic<std::uint64_t>& counter, std::uint64_t more) {
-    counter.store(counter.load(std::memory_order_relaxed) + more, std::memory_order_relaxed);
+void increase(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {
+    counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
+}
+
+bool same_series(const relay::Settled& message, const Count& count) {
+    return message.outcome == count.outcome && message.delay == count.delay && message.role == count.role &&
+           message.reason == count.reason && message.target == count.target;
+}
+
+std::size_t index_of(relay::RequeueCause cause) {
+    switch (cause) {
+        case relay::RequeueCause::nacked:
+            return 0;
+        case relay::RequeueCause::returned:
+            return 1;
+        case relay::RequeueCause::channel_closed:
+            break;
+    }
+    return 2;
 }
 
 }  // namespace
@@ -19,8 +39,8 @@ void ConfirmTimes::add(core::Milliseconds time) {
     std::size_t bucket = 0;
     while (bucket < bounds.size() && ms > bounds[bucket])
         ++bucket;
-    telemetry::add(messages_[bucket], 1);
-    telemetry::add(sum_ms_, static_cast<std::uint64_t>(ms));
+    increase(messages_[bucket]);
+    increase(sum_ms_, static_cast<std::uint64_t>(ms));
 }
 
 ConfirmTimes::Histogram ConfirmTimes::histogram() const {
@@ -56,35 +76,6 @@ double quantile(const ConfirmTimes::Histogram& histogram, double part) {
     return static_cast<double>(ConfirmTimes::bounds.back());
 }
 
-namespace {
-
-constexpr std::string_view dead_lettered_reason = "dead-lettered";
-constexpr std::size_t stuck_cause = 3;
-
-/// One thread writes: no read-modify-write is needed.
-void add_one(std::atomic<std::uint64_t>& counter) {
-    counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
-}
-
-bool goes_the_way_of(const relay::Settled& message, const Count& count) {
-    return message.outcome == count.outcome && message.delay == count.delay && message.role == count.role &&
-           message.reason == count.reason && message.target == count.target;
-}
-
-std::size_t index_of(relay::RequeueCause cause) {
-    switch (cause) {
-        case relay::RequeueCause::nacked:
-            return 0;
-        case relay::RequeueCause::returned:
-            return 1;
-        case relay::RequeueCause::channel_closed:
-            break;
-    }
-    return 2;
-}
-
-}  // namespace
-
 void MessageStats::settled(const relay::Settled& message) {
     count(message);
     if (message.outcome != relay::Outcome::dropped) confirms_.add(message.confirm_time);
@@ -95,11 +86,11 @@ void MessageStats::dead_lettered(std::string_view work_queue, std::string_view) 
 }
 
 void MessageStats::stuck(std::string_view, std::string_view, core::Milliseconds) {
-    add_one(requeued_[stuck_cause]);
+    increase(requeued_[stuck_cause]);
 }
 
 void MessageStats::requeued(relay::Role, std::string_view, relay::RequeueCause cause, core::Milliseconds) {
-    add_one(requeued_[index_of(cause)]);
+    increase(requeued_[index_of(cause)]);
 }
 
 void MessageStats::expect(const std::vector<std::string>& work_queues) {
@@ -108,12 +99,12 @@ void MessageStats::expect(const std::vector<std::string>& work_queues) {
 }
 
 void MessageStats::count(const relay::Settled& message) {
-    add_one(totals_[static_cast<std::size_t>(message.outcome)]);
+    increase(totals_[static_cast<std::size_t>(message.outcome)]);
     Queue& queue = this->queue(message.work_queue.empty() ? no_queue : message.work_queue);
     relay::Settled counted = message;
-    if (queue.many) counted.target = "";
-    if (queue.last == nullptr || !goes_the_way_of(counted, queue.last->count)) queue.last = &series(queue, counted);
-    add_one(queue.last->counter);
+    if (queue.is_several) counted.target = "";
+    if (queue.last == nullptr || !same_series(counted, queue.last->count)) queue.last = &series(queue, counted);
+    increase(queue.last->counter);
 }
 
 MessageStats::Queue& MessageStats::queue(std::string_view work_queue) {
@@ -122,13 +113,13 @@ MessageStats::Queue& MessageStats::queue(std::string_view work_queue) {
         return queue(other_queues);
     const std::lock_guard lock(mutex_);
     Queue& added = queues_[std::string{work_queue}];
-    added.many = work_queue == other_queues;
+    added.is_several = work_queue == other_queues;
     return added;
 }
 
 MessageStats::Series& MessageStats::series(Queue& queue, const relay::Settled& message) {
     const auto known = std::find_if(queue.series.begin(), queue.series.end(),
-                                    [&](const Series& series) { return goes_the_way_of(message, series.count); });
+                                    [&](const Series& series) { return same_series(message, series.count); });
     if (known != queue.series.end()) return *known;
     const std::lock_guard lock(mutex_);
     Series& added = queue.series.emplace_back();
@@ -155,7 +146,7 @@ Counts MessageStats::counts() const {
     counts.confirms = confirms_.histogram();
     for (std::size_t i = 0; i < requeued_.size(); ++i)
         counts.requeued[i] = requeued_[i].load(std::memory_order_relaxed);
-    counts.in_flight = unconfirmed_.load(std::memory_order_relaxed);
+    counts.in_flight = in_flight_.load(std::memory_order_relaxed);
     return counts;
 }
 

@@ -1,4 +1,7 @@
-// How long the broker takes to confirm: a histogram that one thread writes and any number of others read.
+// What the flow reports, counted: for the metrics and the status page.
+//
+// Cheap on a message's way: once a work queue, a reason and a target have been seen, counting takes no lock and
+// allocates nothing. One thread reports; any number of others read.
 #pragma once
 
 #include <array>
@@ -17,9 +20,13 @@
 
 namespace retryd::telemetry {
 
+/// How long the broker takes to confirm: a histogram that one thread writes and others read.
+///
+/// prometheus::Histogram is not used because its Observe() locks a mutex (prometheus-cpp 1.0), and because two of them
+/// cannot be subtracted, which is what the quantiles of the last ten minutes are made of.
 class ConfirmTimes {
   public:
-    /// The upper bounds of the buckets, included, in milliseconds; what is longer is in one more.
+    /// The upper bounds of the buckets, included, in milliseconds. The last bucket, of what took longer, has none.
     static constexpr std::array<std::int64_t, 14> bounds{1,   2,   5,     10,    20,    50,     100,
                                                          200, 500, 1'000, 2'000, 5'000, 20'000, 60'000};
 
@@ -36,24 +43,20 @@ class ConfirmTimes {
     std::atomic<std::uint64_t> sum_ms_{0};
 };
 
-/// What came between two moments.
+/// What was added between two moments.
 ConfirmTimes::Histogram operator-(const ConfirmTimes::Histogram& later, const ConfirmTimes::Histogram& earlier);
 
-/// In milliseconds, as exact as the buckets are; 0 where there is nothing. `part` is 0.5 for the median.
+/// In milliseconds, interpolated within a bucket; 0 where the histogram is empty. `part` is 0.5 for the median.
 double quantile(const ConfirmTimes::Histogram& histogram, double part);
 
-// What the flow reports, counted: for metrics and the status page.
-//
-// Cheap on the way of a message: once a work queue, a reason and a target have been met, counting takes no lock and
-// allocates nothing. One thread reports; any number of others look.
-
-/// So many work queues are told apart. Names may be forged: all further ones are one, `other_queues`.
+/// So many work queues are counted one by one. Names may be forged: all further ones are counted together, as
+/// `other_queues`.
 inline constexpr std::size_t most_work_queues = 1'000;
 inline constexpr std::string_view other_queues = "(other)";
 /// Messages of which no work queue is known.
 inline constexpr std::string_view no_queue = "(none)";
 
-/// How many messages of one work queue went one way.
+/// How many messages of one work queue had the same outcome for the same reason at the same target.
 struct Count {
     relay::Outcome outcome = relay::Outcome::retried;
     std::string_view reason;  // a literal
@@ -68,10 +71,10 @@ struct QueueCounts {
     std::vector<Count> counts;
 };
 
-/// Why messages went back to the error queue; relay::RequeueCause, and `stuck`.
+/// Why messages went back to the error queue: relay::RequeueCause in its order, and `stuck`.
 inline constexpr std::array<std::string_view, 4> requeue_causes{"nacked", "returned", "channel_closed", "stuck"};
 
-/// At one moment.
+/// All that was counted since the start, at one moment.
 struct Counts {
     std::vector<QueueCounts> queues;  // sorted by name
     ConfirmTimes::Histogram confirms;
@@ -97,8 +100,8 @@ class MessageStats : public relay::Reporter {
     void healed(relay::Role, std::string_view) override {}
 
     /// Published and not confirmed yet. By the thread that reports.
-    void in_flight(std::size_t messages) { unconfirmed_.store(messages, std::memory_order_relaxed); }
-    /// These have a place of their own, whatever comes. By the thread that reports.
+    void in_flight(std::size_t messages) { in_flight_.store(messages, std::memory_order_relaxed); }
+    /// These are counted one by one, however many others come first. By the thread that reports.
     void expect(const std::vector<std::string>& work_queues);
 
     Counts counts() const;
@@ -109,13 +112,13 @@ class MessageStats : public relay::Reporter {
     using Counter = std::atomic<std::uint64_t>;
 
     struct Series {
-        Count count;  // its `messages` stay 0: they are in the counter
+        Count count;  // its `messages` stays 0: the number is in `counter`
         Counter counter{0};
     };
     struct Queue {
         std::deque<Series> series;
-        Series* last = nullptr;
-        bool many = false;  // stands for several: no target is told
+        Series* last = nullptr;   // the one that was counted last: mostly the next one too
+        bool is_several = false;  // `other_queues`: their targets are not told apart
     };
     struct Hash : std::hash<std::string_view> {
         using is_transparent = void;
@@ -125,12 +128,12 @@ class MessageStats : public relay::Reporter {
     Series& series(Queue& queue, const relay::Settled& message);
     void count(const relay::Settled& message);
 
-    /// Taken by whoever looks, and by the reporting thread only where it adds something new.
+    /// Locked by readers, and by the reporting thread only when it adds a queue or a series.
     mutable std::mutex mutex_;
     std::unordered_map<std::string, Queue, Hash, std::equal_to<>> queues_;
     std::array<Counter, 4> totals_{};  // by relay::Outcome
     std::array<Counter, requeue_causes.size()> requeued_{};
-    Counter unconfirmed_{0};
+    Counter in_flight_{0};
     ConfirmTimes confirms_;
 };
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import roots
 from steps import checked, done
-from telling import Failed
+from script import Failed
 from waiting import wait_until
 
 BOOT_DEADLINE = 120  # seconds

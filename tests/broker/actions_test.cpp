@@ -1,4 +1,4 @@
-// `on:` - what a death leads to: every reason with every action.
+// `on:` - every reason of a death with every action.
 #include <functional>
 #include <optional>
 
@@ -24,7 +24,7 @@ void die_of_rejection(Scenario&, const std::string& work) {
     worker.reject(worker.receive());
 }
 
-/// The next message throws out the one that is there.
+/// The next message drops the one that is there (max-length 1).
 void die_of_maxlen(Scenario& s, const std::string& work) {
     s.client.publish("", work, {.body = "next"});
 }
@@ -67,7 +67,7 @@ struct Matrix : Scenario {
 
     void check_retried(const Reason& reason, const std::string& work) {
         REQUIRE(await_depth(rung(work, "500ms"), 1));
-        // Not before: a consumer would have kept the message from expiring or being thrown out.
+        // Not earlier: with a consumer the message would not have expired or been dropped.
         Worker worker(work);
         Received back = worker.receive();
         if (back.body == "next") {
@@ -110,7 +110,7 @@ TEST_CASE("a death of any reason is retried, parked or dropped, as the entry say
         }
     }
     s.stop();
-    // What was not acked would be back now.
+    // Unacked messages would be in the error queue again by now.
     CHECK(s.depth(s.config.error_queue) == 0);
     CHECK(s.depth(s.config.catch_all) == 0);
     for (const Reason& reason : reasons)

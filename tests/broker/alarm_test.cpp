@@ -1,5 +1,5 @@
-// A broker under a memory or disk alarm: it takes no messages, but the daemon must not suffer from it, nor the
-// messages.
+// A broker under a memory or disk alarm: it takes no messages. The daemon goes on working, and no message
+// is lost.
 #include "support/alarm.h"
 
 #include <set>
@@ -28,7 +28,7 @@ struct Backlog : Scenario {
         REQUIRE(await_depth(config.error_queue, static_cast<std::uint32_t>(messages)));
     }
 
-    /// Each at least once: what was on its way when a connection ended may come twice.
+    /// Each at least once: what was in flight when a connection ended may come twice.
     void check_all_come_home(std::size_t messages) {
         Worker worker(work);
         std::set<std::string> home;

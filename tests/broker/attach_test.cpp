@@ -1,4 +1,4 @@
-// `retryd attach` against a real broker: its commands as they are printed, and what they leave as it was.
+// `retryd attach` against a real broker: the commands that it prints work, and change nothing else.
 #include <sstream>
 
 #include "support/catch.h"
@@ -11,7 +11,7 @@ using namespace retryd::test;
 
 namespace {
 
-/// Lines that begin so, blanks aside, pasted into a shell that knows this broker's rabbitmqctl.
+/// Runs the lines of the output that begin with this in a shell that has the rabbitmqctl of this broker.
 void paste(const std::string& output, const std::string& beginning) {
     std::string script = "rabbitmqctl() { " + variable("RETRYD_TEST_CTL") + " \"$@\"; }\nset -e\n";
     std::istringstream lines(output);
@@ -25,7 +25,7 @@ void paste(const std::string& output, const std::string& beginning) {
 struct Attached : Scenario {
     Attached() { config.management_url = management_url(); }
 
-    Told run(const std::string& command, const std::string& more_yaml = "") {
+    CommandResult run(const std::string& command, const std::string& more_yaml = "") {
         daemon.write(config.yaml() + more_yaml);
         return run_retryd(command + " -c " + daemon.config_file());
     }
@@ -58,7 +58,7 @@ TEST_CASE("attach: what it prints attaches when pasted into a shell, and its und
     for (const std::string& match : {classic, quorum, glob})
         s.retry(match, {"100ms"});
     s.start();
-    const Told printed = s.run("attach");
+    const CommandResult printed = s.run("attach");
     INFO(printed.out);
     CHECK(printed.code == 0);
     CHECK(printed.says({"0 attached, 3 to attach"}));
@@ -82,13 +82,13 @@ TEST_CASE("attach --apply: what the policies in effect say stays, for its queues
     set_policy(alone, "^" + alone + "$", R"({"max-length": 2, "dead-letter-exchange": "elsewhere"})");
     set_policy(other, "^(" + shared + "|" + other + ")$", R"({"max-length": 2})");
     s.start();
-    const Told applied = s.run("attach --apply");
+    const CommandResult applied = s.run("attach --apply");
     INFO(applied.out);
     CHECK(applied.code == 0);
     CHECK(applied.says({"Policy " + alone + ": changed, set"}));
     CHECK(applied.says({"Policy " + s.own(other) + ": new, set"}));
     CHECK(applied.says({"dead letters of these queues go to exchange \"elsewhere\" now, and no longer will"}));
-    const Told again = s.run("attach --apply");
+    const CommandResult again = s.run("attach --apply");
     CHECK(again.code == 0);
     CHECK(again.says({"2 attached; nothing to set"}));
     for (const std::string& queue : {alone, shared})
@@ -110,7 +110,7 @@ TEST_CASE("attach --apply: quorum queues get at-least-once, and keep dropping th
     s.retry(paid, {"100ms"});
     s.retry(capped, {"100ms"});
     REQUIRE(s.run("apply").code == 0);
-    const Told applied = s.run("attach --apply");
+    const CommandResult applied = s.run("attach --apply");
     INFO(applied.out);
     CHECK(applied.code == 0);
     CHECK(applied.says({"+ dead-letter-strategy: \"at-least-once\""}));
@@ -128,7 +128,7 @@ TEST_CASE("attach: a queue that no policy can attach is named with the way out, 
     const std::string fixed = s.plain_queue("fixed", {{"x-dead-letter-exchange", longstr(legacy)}});
     s.retry(fixed, {"100ms"});
     REQUIRE(s.run("apply").code == 0);
-    const Told applied = s.run("attach --apply");
+    const CommandResult applied = s.run("attach --apply");
     CHECK(applied.code == 2);
     const std::string way_out = "{exchange: \"" + legacy + "\"}";
     CHECK(applied.says({fixed + ": its dead-letter exchange", "Name that exchange in errors.bind, " + way_out}));
@@ -143,7 +143,7 @@ TEST_CASE("attach --apply: nothing is set while nothing is behind the error exch
     Attached s;
     const std::string work = s.plain_queue("work");
     s.retry(work, {"100ms"});
-    const Told refused = s.run("attach --apply");
+    const CommandResult refused = s.run("attach --apply");
     CHECK(refused.code == 1);
     CHECK(refused.err.find("retryd: nothing was set: the error queue '" + s.config.error_queue) == 0);
     CHECK(policies().find(s.general()) == std::string::npos);
@@ -163,7 +163,7 @@ TEST_CASE("attach --apply: a user who may not set policies is told which right i
     const std::string management =
         "management: {url: \"" + management_url() + "\", username: \"" + user + "\", password: reads}\n";
     CHECK(s.run("attach", management).code == 0);
-    const Told refused = s.run("attach --apply", management);
+    const CommandResult refused = s.run("attach --apply", management);
     CHECK(refused.code == 1);
     CHECK(refused.says({"the management API refused to set policy '" + s.general() + "': 401 "}));
     CHECK(refused.says({"needs the tag policymaker"}));
@@ -182,7 +182,7 @@ TEST_CASE("attach: a vhost whose name needs quoting") {
                      std::to_string(address.port) + "/" + address.vhost};
     s.retry("work", {"100ms"});
     REQUIRE(s.run("apply").code == 0);
-    const Told printed = s.run("attach");
+    const CommandResult printed = s.run("attach");
     CHECK(printed.says({"0 attached, 1 not there; 1 policy to set"}));
     paste(printed.out, "rabbitmqctl set_policy");
     CHECK(s.run("attach").says({"0 attached, 1 not there; nothing to set"}));

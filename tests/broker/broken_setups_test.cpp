@@ -1,5 +1,5 @@
-// Every command that looks, on set-ups that are broken in one way: each tells what it can, and none hangs, crashes or
-// makes anything worse.
+// Every read-only command, on set-ups that are broken in one way: it reports what it can, and does not hang, crash or
+// make anything worse.
 #include <functional>
 
 #include "support/catch.h"
@@ -26,7 +26,7 @@ struct Setup : Scenario {
         entry().on = "{rejected: park}";
     }
 
-    /// The daemon at work, and one message parked.
+    /// Starts the daemon and has one message parked.
     void make() {
         start();
         client.publish("", work, {.body = "m"});
@@ -38,18 +38,18 @@ struct Setup : Scenario {
     void check(const std::vector<Expected>& all) {
         daemon.write(config.yaml());
         for (const Expected& expected : all) {
-            const Told told = run_retryd(expected.command + " -c " + daemon.config_file());
-            INFO("retryd " << expected.command << "\n" << told.out << told.err);
-            CHECK(told.code == expected.code);
+            const CommandResult result = run_retryd(expected.command + " -c " + daemon.config_file());
+            INFO("retryd " << expected.command << "\n" << result.out << result.err);
+            CHECK(result.code == expected.code);
             for (const std::string& text : expected.says) {
                 CAPTURE(text);
-                CHECK((told.out + told.err).find(text) != std::string::npos);
+                CHECK((result.out + result.err).find(text) != std::string::npos);
             }
-            CHECK((told.out + told.err).find("s3cret") == std::string::npos);
+            CHECK((result.out + result.err).find("s3cret") == std::string::npos);
         }
     }
 
-    /// What every command must say of a broker that cannot be asked.
+    /// What every command must say if the broker does not answer.
     void check_all_fail(const std::string& text) {
         for (const char* const command : {"plan", "apply", "doctor", "status", "parked list", "parked show",
                                           "parked replay --all --dry-run", "parked drop --all --dry-run"})

@@ -79,7 +79,7 @@ class Session : public amqp::Events {
         return *outcome;
     }
 
-    /// A classic queue that the broker deletes when it was not used for two minutes.
+    /// A classic queue that the broker deletes after two minutes without use.
     std::string new_queue() {
         const std::string name = unique_name();
         const auto outcome = carry_out(core::QueueSpec{name, temporary(), {}});
@@ -146,7 +146,7 @@ class Session : public amqp::Events {
     std::vector<core::DeliveryTag> unreadable;
 };
 
-/// Headers of tables in tables, the header table itself counted.
+/// Headers with nested tables; `levels` includes the header table itself.
 class Nest {
   public:
     explicit Nest(int levels) {
@@ -212,7 +212,7 @@ TEST_CASE("connection: a body that fills its last frame is not held back") {
     const std::string full_frame(131072 - 8, 'f');
     session.publish(queue, full_frame);
     session.await_confirms();
-    // The quickest of them: a busy machine holds up one or the other, and what TCP holds back it holds back each time.
+    // The quickest of several: a busy machine delays some of them, while TCP would delay each.
     test::milliseconds quickest = test::patience;
     for (int i = 0; i < 10; ++i) {
         const test::Clock::time_point start = test::Clock::now();
@@ -220,7 +220,7 @@ TEST_CASE("connection: a body that fills its last frame is not held back") {
         session.await_confirms();
         quickest = std::min(quickest, test::since(start));
     }
-    CHECK(quickest < test::milliseconds(100));  // 200 ms if it waits for an ack of TCP's
+    CHECK(quickest < test::milliseconds(100));  // 200 ms if it waits for a TCP ack
 }
 
 TEST_CASE("connection: headers that do not fit a frame are refused before anything is sent, and the next goes out") {
@@ -284,8 +284,8 @@ TEST_CASE("connection: a header of too many levels is settled without being read
 
 namespace {
 
-/// The body of the first message there that can be read. How an unreadable one was settled may be lost with the
-/// connection that it ends; then it comes and is settled once more.
+/// The body of the first message that can be read. The settlement of an unreadable one may be lost with the connection;
+/// then it is delivered and settled once more.
 std::string first_readable_of(const std::string& queue) {
     for (int tries = 0; tries < 10; ++tries) {
         Session session;
@@ -344,7 +344,7 @@ TEST_CASE("connection: publishing to a broker that has gone silent ends, althoug
     settings.heartbeat = std::chrono::seconds(1);
     Session session(endpoint(network.address()), settings);
     network.hold();
-    // Should it wait for ever, this ends it, too late for the check at the end.
+    // If it waited for ever, this would end it, too late for the check at the end.
     std::promise<void> over;
     std::thread guard([&network, ended = over.get_future()] {
         if (ended.wait_for(answer_time / 2) == std::future_status::timeout) network.cut();

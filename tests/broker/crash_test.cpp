@@ -1,4 +1,4 @@
-// The daemon ends: politely under load, or by kill -9.
+// The daemon ends under load: by SIGTERM or by kill -9.
 #include <csignal>
 #include <map>
 
@@ -10,7 +10,7 @@ using namespace retryd::test;
 
 namespace {
 
-/// Many messages that each fail once, and what came of them.
+/// Many messages that each fail once, and how often each was seen.
 struct Load : Scenario {
     explicit Load(int messages) : work(work_queue("work")), count(messages) {
         retry(work, {"100ms"});
@@ -21,7 +21,7 @@ struct Load : Scenario {
         client.await_confirms();
     }
 
-    /// Settles what arrives until `deliveries` more have come or all are home. Fails the test if they stop coming.
+    /// Settles what arrives until `deliveries` more have come or all are done. Fails the test if no more come.
     void work_through(Worker& worker, int deliveries) {
         for (; deliveries > 0 && home.size() < static_cast<std::size_t>(count); --deliveries) {
             INFO(home.size() << " of " << count << " messages are home");

@@ -1,4 +1,4 @@
-// `retryd doctor` against a real broker: a healthy set-up, and broken ones made for the purpose.
+// `retryd doctor` against a real broker: a correct set-up, and several broken ones.
 #include <sstream>
 
 #include "support/catch.h"
@@ -10,20 +10,20 @@ using namespace retryd::test;
 
 namespace {
 
-/// A set-up that is in order: a classic and a quorum work queue with a rung each, and the daemon at work.
+/// A correct set-up: a classic and a quorum work queue with a rung each, and a running daemon.
 struct Patient : Scenario {
     Patient() : classic(work_queue("classic")), quorum(sound_quorum_queue()) {
         config.management_url = management_url();
         retry(classic, {"1h"});
         retry(quorum, {"1h"});
     }
-    /// Until everything is declared: the daemon consumes before.
+    /// Waits until everything is declared, which is later than that the daemon consumes.
     void start() {
         Scenario::start();
         REQUIRE(await([&] { return exists(parking_of(quorum)); }));
     }
 
-    Told doctor(const std::string& options = "") {
+    CommandResult doctor(const std::string& options = "") {
         daemon.write(config.yaml() + management);
         return run_retryd("doctor " + options + " -c " + daemon.config_file());
     }
@@ -44,7 +44,7 @@ struct Patient : Scenario {
                                             {"x-overflow", longstr("reject-publish")}});
     }
 
-    /// Before 3.10 there is always one warning: the broker is too old for safe rungs.
+    /// Before 3.10 there is always one warning: the broker has no safe rungs.
     int healthy_code() const { return has_quorum_ttl() ? 0 : 2; }
 
     std::string classic;
@@ -62,12 +62,12 @@ void policy(const std::string& queue, const std::string& definition, PolicyKind 
 TEST_CASE("doctor: nothing is wrong with a set-up that is in order", "[3.8]") {
     Patient s;
     s.start();
-    const Told told = s.doctor();
-    INFO(told.out);
-    CHECK(told.code == s.healthy_code());
-    CHECK_FALSE(told.says({"Problem: "}));
-    CHECK_FALSE(told.says({"Not seen: "}));
-    const Told json = s.doctor("--json");
+    const CommandResult result = s.doctor();
+    INFO(result.out);
+    CHECK(result.code == s.healthy_code());
+    CHECK_FALSE(result.says({"Problem: "}));
+    CHECK_FALSE(result.says({"Not seen: "}));
+    const CommandResult json = s.doctor("--json");
     CHECK(json.says({"\"problems\": 0"}));
     s.stop();
 }
@@ -83,32 +83,32 @@ TEST_CASE("doctor: finds work queues whose rejected messages do not come to retr
         s.retry(queue, {"1h"});
     policy(elsewhere, R"({"dead-letter-exchange": "team.dlx"})");
     s.start();
-    const Told told = s.doctor();
-    INFO(told.out);
-    CHECK(told.code == 2);
-    CHECK(told.says({"Problem: work queue '" + none + "' has no dead-letter exchange in effect"}));
-    CHECK(told.says({"Problem: work queue '" + elsewhere + "' dead-letters to exchange \"team.dlx\", by policy"}));
-    CHECK(told.says(
+    const CommandResult result = s.doctor();
+    INFO(result.out);
+    CHECK(result.code == 2);
+    CHECK(result.says({"Problem: work queue '" + none + "' has no dead-letter exchange in effect"}));
+    CHECK(result.says({"Problem: work queue '" + elsewhere + "' dead-letters to exchange \"team.dlx\", by policy"}));
+    CHECK(result.says(
         {"Problem: work queue '" + fixed + "': its dead-letter exchange \"their.dlx\" is fixed by argument"}));
-    CHECK(told.says({"Warning: work queue '" + absent + "' does not exist"}));
+    CHECK(result.says({"Warning: work queue '" + absent + "' does not exist"}));
     if (s.has_quorum_ttl()) {
-        CHECK(told.says({"Warning: quorum work queue '" + unsafe + "' does not dead-letter at-least-once"}));
+        CHECK(result.says({"Warning: quorum work queue '" + unsafe + "' does not dead-letter at-least-once"}));
     }
-    CHECK_FALSE(told.says({"'" + s.classic + "'"}));
-    CHECK_FALSE(told.says({"'" + s.quorum + "'"}));
+    CHECK_FALSE(result.says({"'" + s.classic + "'"}));
+    CHECK_FALSE(result.says({"'" + s.quorum + "'"}));
     s.stop();
 }
 
 TEST_CASE("doctor: finds that nothing is declared, and that nobody consumes", "[3.8]") {
     Patient s;
-    const Told before = s.doctor();
+    const CommandResult before = s.doctor();
     INFO(before.out);
     CHECK(before.code == 2);
     CHECK(before.says({"Problem: error exchange '" + s.config.error_exchange + "' is missing"}));
     CHECK(before.says({"Problem: error queue '" + s.config.error_queue + "' is missing"}));
     CHECK(before.says({"Problem: rung '" + s.rung(s.classic, "1h") + "' is missing"}));
     REQUIRE(run_retryd("apply -c " + s.daemon.config_file()).code == 0);
-    const Told declared = s.doctor();
+    const CommandResult declared = s.doctor();
     INFO(declared.out);
     CHECK(declared.code == 2);
     CHECK(declared.says({"Problem: nobody consumes the error queue '" + s.config.error_queue + "'; 0 messages wait"}));
@@ -118,15 +118,15 @@ TEST_CASE("doctor: finds that nothing is declared, and that nobody consumes", "[
 TEST_CASE("doctor: finds an error queue with other arguments, and one that its exchange does not lead to") {
     Patient s;
     s.client.declare_queue(s.config.error_queue, {{"x-queue-type", longstr("classic")}});
-    const Told told = s.doctor();
-    INFO(told.out);
-    CHECK(told.code == 2);
-    CHECK(told.says({"Problem: queue '" + s.config.error_queue + "' is there already with another "}));
+    const CommandResult result = s.doctor();
+    INFO(result.out);
+    CHECK(result.code == 2);
+    CHECK(result.says({"Problem: queue '" + s.config.error_queue + "' is there already with another "}));
     s.client.delete_queue(s.config.error_queue);
     s.start();
     s.client.delete_exchange(s.config.error_exchange);
     s.client.declare_exchange(s.config.error_exchange, "fanout");
-    const Told unbound = s.doctor();
+    const CommandResult unbound = s.doctor();
     CHECK(unbound.says({"Problem: error binding '" + s.config.error_exchange, "is missing"}));
     s.stop();
 }
@@ -140,23 +140,23 @@ TEST_CASE("doctor: finds policies that would throw away or shorten what waits, a
     policy(rung, R"({"expires": 86400000, "message-ttl": 1000, "max-length": 5)" + drops + "}");
     policy(s.parking_of(s.classic), R"({"max-length": 9, "delivery-limit": 3})");
     policy(s.config.catch_all, R"({"max-length": 7})", PolicyKind::operator_policies);
-    Told told;
+    CommandResult result;
     // Before 4.3 the management API knows operator policies by its statistics only.
     CHECK(await(
         [&] {
-            told = s.doctor();
-            return told.says({"Problem: operator policy", "sets max-length 7", "'" + s.config.catch_all + "'"});
+            result = s.doctor();
+            return result.says({"Problem: operator policy", "sets max-length 7", "'" + s.config.catch_all + "'"});
         },
         patience, milliseconds(500)));
-    INFO(told.out);
-    CHECK(told.code == 2);
-    CHECK(told.says({"Problem: policy '" + rung + "' sets expires 86400000, message-ttl 1000, max-length 5",
-                     "on queue '" + rung + "'"}));
-    CHECK(told.says({"Problem: policy", "sets max-length 9, delivery-limit 3", "'" + s.parking_of(s.classic) + "'"}));
-    CHECK(told.says({"so that", "returns to its work queue before its delay is over"}));
+    INFO(result.out);
+    CHECK(result.code == 2);
+    CHECK(result.says({"Problem: policy '" + rung + "' sets expires 86400000, message-ttl 1000, max-length 5",
+                       "on queue '" + rung + "'"}));
+    CHECK(result.says({"Problem: policy", "sets max-length 9, delivery-limit 3", "'" + s.parking_of(s.classic) + "'"}));
+    CHECK(result.says({"so that", "returns to its work queue before its delay is over"}));
     if (s.has_quorum_ttl()) {
-        s.follow_remedies(told.out);
-        const Told mended = s.doctor();
+        s.follow_remedies(result.out);
+        const CommandResult mended = s.doctor();
         CHECK_FALSE(mended.says({"Problem: policy"}));
         CHECK(mended.says({"Problem: operator policy"}));
     }
@@ -175,11 +175,11 @@ TEST_CASE("doctor: finds a permission that the daemon's user lacks") {
     s.config.uris = {uri_of(address)};
     s.config.management_url = "";
     s.management = "management: {url: \"" + management_url() + "\", username: guest, password: guest}\n";
-    const Told told = s.doctor();
-    INFO(told.out);
-    CHECK(told.code == 2);
-    CHECK(told.says({"Problem: retryd's user lacks the permission to write 'amq.default'"}));
-    CHECK_FALSE(told.says({"lacks the permission to read"}));
+    const CommandResult result = s.doctor();
+    INFO(result.out);
+    CHECK(result.code == 2);
+    CHECK(result.says({"Problem: retryd's user lacks the permission to write 'amq.default'"}));
+    CHECK_FALSE(result.says({"lacks the permission to read"}));
     set_permissions(user, "^$", ".*", ".*");
     CHECK(s.doctor().says({"lacks the permission to configure '" + s.config.error_queue + "'"}));
     delete_user(user);
@@ -193,10 +193,10 @@ TEST_CASE("doctor: finds rungs that a former configuration left over") {
     s.config.ladders.front().delays = {"2h"};
     s.reload();
     REQUIRE(await([&] { return s.exists(s.rung(s.classic, "2h")); }));
-    const Told told = s.doctor();
-    INFO(told.out);
-    CHECK(told.code == 2);
-    CHECK(told.says({"Warning: 1 rung is left over: " + old}));
+    const CommandResult result = s.doctor();
+    INFO(result.out);
+    CHECK(result.code == 2);
+    CHECK(result.says({"Warning: 1 rung is left over: " + old}));
     s.stop();
 }
 
@@ -205,10 +205,10 @@ TEST_CASE("doctor: finds RabbitMQ's own delayed retry in effect on a work queue"
     if (version_of(s.client) < Version{4, 3}) return;
     policy(s.quorum, R"({"delayed-retry-type": "all", "delayed-retry-min": 1000})");
     s.start();
-    const Told told = s.doctor();
-    INFO(told.out);
-    CHECK(told.code == 2);
-    CHECK(told.says(
+    const CommandResult result = s.doctor();
+    INFO(result.out);
+    CHECK(result.code == 2);
+    CHECK(result.says(
         {"Warning: work queue '" + s.quorum + "' has RabbitMQ's own delayed retry in effect, of type \"all\""}));
     s.stop();
 }
@@ -217,10 +217,10 @@ TEST_CASE("doctor: with AMQP alone it says what it could not see") {
     Patient s;
     s.start();
     s.config.management_url = "";
-    const Told told = s.doctor();
-    INFO(told.out);
-    CHECK(told.code == s.healthy_code());
-    CHECK(told.says({"Not seen: policies and dead-letter exchanges of the work queues", "Set management.url"}));
+    const CommandResult result = s.doctor();
+    INFO(result.out);
+    CHECK(result.code == s.healthy_code());
+    CHECK(result.says({"Not seen: policies and dead-letter exchanges of the work queues", "Set management.url"}));
     s.client.delete_queue(s.quorum);
     CHECK(s.doctor().says({"Warning: work queue '" + s.quorum + "': queue '" + s.quorum + "' does not exist"}));
     s.stop();
@@ -229,12 +229,12 @@ TEST_CASE("doctor: with AMQP alone it says what it could not see") {
 TEST_CASE("doctor: ends with 1 where the broker or its management API cannot be reached") {
     Patient s;
     s.config.management_url = "http://127.0.0.1:1";
-    const Told blind = s.doctor();
+    const CommandResult blind = s.doctor();
     CHECK(blind.code == 1);
     CHECK(blind.says({"Not seen: ", "cannot ask the management API at http://127.0.0.1:1"}));
     CHECK(blind.says({"Problem: error exchange"}));
     s.config.uris = {"amqp://guest:Geheim-7391@127.0.0.1:1/"};
-    const Told nowhere = s.doctor("--json");
+    const CommandResult nowhere = s.doctor("--json");
     CHECK(nowhere.code == 1);
     CHECK(nowhere.says({"\"ok\": false"}));
     CHECK((nowhere.out + nowhere.err).find("Geheim-7391") == std::string::npos);

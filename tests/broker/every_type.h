@@ -1,4 +1,4 @@
-// Headers of every kind that AMQP 0-9-1 has, for tests of fidelity.
+// Headers of every type that AMQP 0-9-1 has.
 #pragma once
 
 #include <string>
@@ -7,7 +7,7 @@
 
 namespace retryd::test {
 
-/// One field of each type, extremes and empty ones included, tables and arrays nested.
+/// One field of each type, with extreme and empty values, nested tables and arrays.
 inline Table one_of_each(const std::string& prefix) {
     const Table inner{{"text", longstr("inner")}, {"none", Value{}}, {"empty", table({})}};
     return {

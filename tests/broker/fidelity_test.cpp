@@ -14,7 +14,7 @@ using namespace retryd::test;
 
 namespace {
 
-/// Written by the broker on the way home: deaths on the rung.
+/// Written by the broker on the return: deaths on the rung.
 const std::vector<std::string> brokers_own{"x-death", "x-first-death-*", "x-last-death-*"};
 
 std::string names(const Table& table) {
@@ -41,7 +41,7 @@ Table theirs(const Message& message) {
 constexpr const char* always =
     "retryd-attempt retryd-exchange retryd-first-death retryd-queue retryd-reason retryd-routing-key ";
 
-/// A second user of the broker, for as long as it is in scope.
+/// A second user of the broker, deleted by the destructor.
 struct Producer {
     Producer() : name("producer-" + std::to_string(::getpid())) {
         add_user(name, "secret");

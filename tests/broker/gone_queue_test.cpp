@@ -1,4 +1,4 @@
-// A work queue that is deleted while its messages wait: what becomes of them, and that nobody else waits for them.
+// A work queue that is deleted while its messages wait: what happens to them, and that no others are held up.
 #include "support/catch.h"
 #include "support/machine.h"
 #include "support/scenario.h"
@@ -8,7 +8,7 @@ using namespace retryd::test;
 
 namespace {
 
-/// More than the 32 that a quorum queue has under way at once while it dead-letters at-least-once.
+/// More than the 32 messages that a quorum queue dead-letters at a time with the strategy at-least-once.
 constexpr int doomed_messages = 50;
 
 /// Two work queues; the messages of one wait on a rung when it is deleted.
@@ -31,7 +31,7 @@ struct Gone : Scenario {
         client.delete_queue(doomed);
     }
 
-    /// Ten of the neighbour's go round on the same delay, after those of the deleted queue.
+    /// Ten messages of the neighbour are retried with the same delay, after those of the deleted queue.
     void check_neighbour_goes_on() {
         Worker worker(neighbour);
         for (int i = 0; i < 10; ++i)

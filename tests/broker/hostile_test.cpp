@@ -1,4 +1,4 @@
-// Messages that nobody sane writes: parked or handled, never a crash, never a loop, and the daemon works on.
+// Malformed and forged messages: they are parked or retried, and the daemon neither crashes nor loops.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -15,7 +15,7 @@ using namespace retryd::test;
 
 namespace {
 
-/// A daemon with one exact entry and one glob, and a way to see that it still works.
+/// A daemon with one exact entry and one glob, and a check that it still works.
 struct Hostile : Scenario {
     Hostile() : work(work_queue("work")) {
         retry(work, {"50ms", "60ms"});
@@ -27,14 +27,14 @@ struct Hostile : Scenario {
         client.publish(config.error_exchange, "", {.body = body, .headers = headers});
     }
 
-    /// The message must be the only one in the catch-all; taken out.
+    /// Consumes the message, which must be the only one there.
     Received take_parked(const std::string& queue) {
         Received parked = take(queue);
         CHECK(depth(queue) == 0);
         return parked;
     }
 
-    /// One honest message makes its round, with the daemon that was started first.
+    /// A well-formed message is retried, by the daemon that was started first.
     void check_still_works() {
         Worker worker(work);
         client.publish("", work, {.body = "honest"});
@@ -212,7 +212,7 @@ TEST_CASE("a work queue with a name of 255 bytes gets rungs and a parking queue 
     CHECK(text_header(back, "retryd-queue") == work);
     worker.reject(back);
 
-    // Their names are shortened in a way that is retryd's own affair: found by what they begin with.
+    // How their names are shortened is not specified, so they are found by the beginning.
     REQUIRE(await([&] { return s.depth(s.config.error_queue) == 0; }));
     std::vector<std::string> made;
     for (const std::string& queue : queue_names()) {
@@ -230,8 +230,8 @@ TEST_CASE("a work queue with a name of 255 bytes gets rungs and a parking queue 
 
 namespace {
 
-/// Room for a table of so many levels, through which the client of the tests goes by recursion: not for the daemon,
-/// which runs by then.
+/// A larger stack for the test client, which reads tables recursively. Not for the daemon, which has been started
+/// before.
 class DeepStack {
   public:
     DeepStack() {
@@ -261,7 +261,8 @@ TEST_CASE("headers nested 5,000 deep are set aside by the broker itself, and the
             Message message{.body = "deep", .headers = Table(1)};
             message.headers[0].name = "deep";
             message.headers[0].value = nested(levels);
-            // Nobody reads it on the way: newer versions of rabbitmq-c end the connection over such a table.
+            // Not consumed by the test client: newer versions of rabbitmq-c end the connection when they read such a
+            // table.
             s.client.publish("", expiring, message);
             CHECK(s.await_depth(s.config.catch_all, ++expected));
             message.headers.push_back({"x-death", array({death_entry(s.work)})});
@@ -275,7 +276,7 @@ TEST_CASE("headers nested 5,000 deep are set aside by the broker itself, and the
 
 TEST_CASE("headers that leave no room in a frame for retryd's own are set aside, and the daemon works on") {
     Hostile s;
-    // A frame of 131,072 bytes holds what arrives, and no longer what would go out.
+    // What arrives fits into a frame of 131,072 bytes; what would be published does not.
     const Table short_death{{"queue", longstr(s.work)}, {"reason", longstr("rejected")}};
     const auto with_large = [&](std::size_t size) {
         return Table{{"x-death", array({table(short_death)})}, {"large", longstr(std::string(size, 'v'))}};

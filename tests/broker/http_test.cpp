@@ -1,4 +1,4 @@
-// What the daemon shows of itself over HTTP.
+// What the daemon serves over HTTP: metrics, readiness, health, status.
 #include <csignal>
 #include <fstream>
 #include <thread>
@@ -15,14 +15,14 @@ using namespace retryd::test;
 
 namespace {
 
-/// One work queue whose messages wait long after their first failure, and are parked after their second one on request.
+/// One work queue, a daemon with an HTTP server, and what it shows.
 struct Watched : Scenario {
     Watched() : work(work_queue("work")), served(daemon) {
         config.http = "127.0.0.1:0";
         retry(work, {"100ms", "1h"});
     }
 
-    /// Publishes and rejects; what comes back is rejected again, `rounds` times in all.
+    /// Publishes messages and rejects each, `rounds` times in all.
     void fail(const std::string& queue, int messages, int rounds) {
         Worker worker(queue);
         for (int n = 0; n < messages; ++n)
@@ -45,9 +45,9 @@ struct Watched : Scenario {
     Served served;
 };
 
-/// A daemon that reaches the broker through a network of its own.
-struct WatchedBehind : Watched {
-    WatchedBehind() : network(broker_address()) {
+/// A daemon that reaches the broker through a relay.
+struct WatchedBehindRelay : Watched {
+    WatchedBehindRelay() : network(broker_address()) {
         config.uris = {uri_of(network.address())};
         network.open();
     }
@@ -111,7 +111,7 @@ TEST_CASE("promtool finds nothing to say about the metrics", "[3.8]") {
 }
 
 TEST_CASE("readyz says why not while there is no broker, and is ready again with it") {
-    WatchedBehind s;
+    WatchedBehindRelay s;
     s.network.close();
     s.daemon.start(s.config.yaml());
     REQUIRE(s.daemon.await_log("status page on"));
@@ -228,7 +228,7 @@ TEST_CASE("queues that were made for a glob are counted, also after a restart wh
 }
 
 TEST_CASE("SIGTERM while the broker does not answer who counts its queues ends the daemon in time", "[threads]") {
-    WatchedBehind s;
+    WatchedBehindRelay s;
     s.config.shutdown_timeout = "2s";
     s.start();
     REQUIRE(s.served.await_metric(s.depth_of(s.config.error_queue, R"(role="errors")"), 0));

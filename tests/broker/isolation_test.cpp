@@ -1,4 +1,5 @@
-// No message holds back another: neither a long rung a short one, nor a priority those without.
+// No message holds back another: neither one on a long rung those on a short one, nor one with a priority those
+// without.
 #include <algorithm>
 
 #include "support/catch.h"
@@ -44,7 +45,7 @@ TEST_CASE("a stream of failures with priority 9 never holds back those without p
         s.client.send("", work, {.body = "normal"});
     s.client.await_confirms();
 
-    // As long as the stream goes on, nobody behind it would come home.
+    // As long as the stream goes on, nothing behind it would come back.
     const Clock::time_point start = Clock::now();
     int home = 0;
     while (home < normals && since(start) < patience / 2) {

@@ -64,7 +64,7 @@ struct Spread : Scenario {
     std::string work;
 };
 
-/// The queue that the message has left at last.
+/// The queue that the message was in last, by x-death.
 std::string newest_death(const Message& message) {
     const Value* deaths = find(message.headers, "x-death");
     REQUIRE(deaths != nullptr);
@@ -78,7 +78,8 @@ void check_spread(Spread& s, const std::function<std::string(const std::string&)
     s.start();
     for (const std::string& lane : lanes)
         REQUIRE(await([&] { return s.exists(rung_of(lane)); }));
-    // Declared last. What is held because its rung is not there yet is decided anew, and takes a lane that is there.
+    // Declared last. A message that waits because its rung is not declared yet is decided again, and takes another
+    // lane.
     REQUIRE(await([&] { return s.exists(Scenario::parking_of(s.work)); }));
     Worker worker(s.work, rejected_at_once);
     const Machine machine;

@@ -1,4 +1,4 @@
-// The ladder on a real broker: how long each attempt waits, and where it ends.
+// The ladder on a real broker: how long each attempt waits, and what happens after the last one.
 #include "support/catch.h"
 #include "support/machine.h"
 #include "support/management.h"
@@ -14,8 +14,9 @@ struct Step {
     milliseconds wait;
 };
 
-/// Rejects until the ladder is used up; no return may come before its rung says, and none is late by itself.
-void climb(const std::string& work_type, const std::string& rung_type) {
+/// Rejects a message until the ladder is used up. It may not come back before the delay of its rung is over, and not
+/// much later.
+void check_every_attempt(const std::string& work_type, const std::string& rung_type) {
     INFO("work queue: " << work_type << ", rungs: " << rung_type);
     const std::vector<Step> ladder{
         {"150ms", milliseconds(150)}, {"300ms", milliseconds(300)}, {"80ms", milliseconds(80)}};
@@ -53,19 +54,19 @@ void climb(const std::string& work_type, const std::string& rung_type) {
 }  // namespace
 
 TEST_CASE("attempt n waits on the n-th rung, then the message is parked: classic work queue, quorum rungs", "[3.8]") {
-    climb("classic", "quorum");
+    check_every_attempt("classic", "quorum");
 }
 
 TEST_CASE("attempt n waits on the n-th rung, then the message is parked: quorum work queue, quorum rungs", "[3.8]") {
-    climb("quorum", "quorum");
+    check_every_attempt("quorum", "quorum");
 }
 
 TEST_CASE("attempt n waits on the n-th rung, then the message is parked: classic work queue, classic rungs", "[3.8]") {
-    climb("classic", "classic");
+    check_every_attempt("classic", "classic");
 }
 
 TEST_CASE("attempt n waits on the n-th rung, then the message is parked: quorum work queue, classic rungs", "[3.8]") {
-    climb("quorum", "classic");
+    check_every_attempt("quorum", "classic");
 }
 
 TEST_CASE("a delay that stands in the ladder several times is one rung and several attempts") {

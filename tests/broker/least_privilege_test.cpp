@@ -1,4 +1,4 @@
-// The daemon as a user that may do what `retryd doctor --permissions` names, and nothing else.
+// The daemon as a user that has the permissions printed by `retryd doctor --permissions`, and no others.
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -14,7 +14,7 @@ using namespace retryd::test;
 
 namespace {
 
-/// One work queue of each kind: by name, by glob, on a shared ladder by name and by glob.
+/// Four work queues: by name and by glob, each with a ladder of its own and with a shared one.
 struct Locked : Scenario {
     Locked()
         : user(queue_name("user")),
@@ -38,7 +38,7 @@ struct Locked : Scenario {
         return nlohmann::json::parse(run_retryd("doctor --permissions --json -c " + daemon.config_file()).out);
     }
 
-    /// It must fail once, wait, come back, fail again and be parked.
+    /// A message is rejected, comes back, is rejected again and parked.
     void climb_and_park(const std::string& queue) {
         Worker worker(queue);
         client.publish("", queue, {.body = queue});
@@ -54,7 +54,7 @@ struct Locked : Scenario {
     std::string shared_globbed;
 };
 
-/// As an administrator does, who has the rights that retryd lacks. It may go on after it has returned.
+/// Like an administrator, who has the permissions that retryd lacks. It may take effect after it has returned.
 void import(const std::string& definitions, const std::string& file) {
     std::ofstream{file} << definitions;
     output_of("(chmod o+r " + file + " && " + variable("RETRYD_TEST_CTL") + " import_definitions /dev/stdin < " + file +
@@ -83,7 +83,7 @@ TEST_CASE("where the definitions were imported, a user that may configure nothin
     s.retry(work, {"100ms"});
     s.share({shared}, {"100ms"});
     s.daemon.write(s.config.yaml());
-    const Told definitions = run_retryd("plan --definitions -c " + s.daemon.config_file());
+    const CommandResult definitions = run_retryd("plan --definitions -c " + s.daemon.config_file());
     INFO(definitions.err);
     REQUIRE(definitions.code == 0);
     import(definitions.out, s.daemon.config_file() + ".definitions");

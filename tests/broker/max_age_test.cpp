@@ -9,7 +9,7 @@ using namespace retryd::test;
 
 namespace {
 
-/// The headers of a message that died first so many hours ago, in that queue.
+/// The headers of a message that died in that queue for the first time so many hours ago.
 Table first_died(std::uint64_t hours_ago, const std::string& queue) {
     const auto now = static_cast<std::uint64_t>(std::time(nullptr));
     return {{"retryd-queue", longstr(queue)}, {"retryd-first-death", timestamp(now - hours_ago * 3600)}};

@@ -1,4 +1,4 @@
-// The broker is away: at the start, in the middle, for good.
+// The broker cannot be reached: at the start, for a while, or for good.
 #include <csignal>
 #include <set>
 
@@ -12,9 +12,9 @@ using namespace retryd::test;
 
 namespace {
 
-/// A daemon that reaches the broker through a network of its own.
-struct Behind : Scenario {
-    Behind() : network(broker_address()), work(work_queue("work")) {
+/// A daemon that reaches the broker through a relay.
+struct BehindRelay : Scenario {
+    BehindRelay() : network(broker_address()), work(work_queue("work")) {
         config.uris = {uri_of(network.address())};
         retry(work, {"100ms"});
     }
@@ -35,7 +35,7 @@ struct Behind : Scenario {
 }  // namespace
 
 TEST_CASE("started while no broker listens, the daemon keeps trying and works as soon as one does") {
-    Behind s;
+    BehindRelay s;
     s.daemon.start(s.config.yaml());
     REQUIRE(s.daemon.await_log("127.0.0.1:" + std::to_string(s.network.address().port)));
     CHECK(s.daemon.running());
@@ -47,7 +47,7 @@ TEST_CASE("started while no broker listens, the daemon keeps trying and works as
 }
 
 TEST_CASE("of several uris a dead first one does not matter") {
-    Behind s;
+    BehindRelay s;
     s.config.uris.push_back(uri_of(broker_address()));
     s.start();
     s.check_retries("x");
@@ -55,7 +55,7 @@ TEST_CASE("of several uris a dead first one does not matter") {
 }
 
 TEST_CASE("when its broker goes away the daemon goes on with the next uri") {
-    Behind s;
+    BehindRelay s;
     TcpRelay second(broker_address());
     second.open();
     s.network.open();
@@ -70,7 +70,7 @@ TEST_CASE("when its broker goes away the daemon goes on with the next uri") {
 }
 
 TEST_CASE("after a lost connection the daemon declares again and goes on") {
-    Behind s;
+    BehindRelay s;
     s.network.open();
     s.start();
     s.check_retries("before");
@@ -89,7 +89,7 @@ TEST_CASE("after a lost connection the daemon declares again and goes on") {
 
 TEST_CASE("connections lost under load lose no message", "[3.8]") {
     constexpr int messages = 1500;
-    Behind s;
+    BehindRelay s;
     s.network.open();
     s.start();
     Worker worker(s.work, 200);
@@ -120,7 +120,7 @@ TEST_CASE("connections lost under load lose no message", "[3.8]") {
 }
 
 TEST_CASE("a network that swallows everything is noticed by the heartbeat, and the daemon goes on afterwards") {
-    Behind s;
+    BehindRelay s;
     s.config.heartbeat = "1s";
     s.network.open();
     s.start();
@@ -136,7 +136,7 @@ TEST_CASE("a network that swallows everything is noticed by the heartbeat, and t
 }
 
 TEST_CASE("SIGTERM while the broker is down ends the daemon promptly with exit code 0", "[threads]") {
-    Behind s;
+    BehindRelay s;
     SECTION("it never was there") {
         s.daemon.start(s.config.yaml());
         REQUIRE(s.daemon.await_log("127.0.0.1:" + std::to_string(s.network.address().port)));
@@ -156,7 +156,7 @@ TEST_CASE("SIGTERM while the broker is down ends the daemon promptly with exit c
 }
 
 TEST_CASE("SIGTERM while the broker does not answer ends the daemon within the shutdown time-out", "[threads]") {
-    Behind s;
+    BehindRelay s;
     s.config.shutdown_timeout = "1s";
     s.network.open();
     s.start();

@@ -1,4 +1,4 @@
-// `retryd parked drop`: what nobody wants is gone, everything else stays in its place.
+// `retryd parked drop`: what is selected is deleted, the rest stays in its place.
 #include "support/catch.h"
 #include "support/parked_scene.h"
 
@@ -7,9 +7,9 @@ using namespace retryd::test;
 TEST_CASE("parked drop --yes deletes the selected and leaves the rest in order") {
     ParkedScene s;
     s.park(60);
-    const Told told = s.parked("drop --header third=yes --yes");
-    CHECK(told.code == 0);
-    CHECK(told.says({"dropped", "20 of 20"}));
+    const CommandResult result = s.parked("drop --header third=yes --yes");
+    CHECK(result.code == 0);
+    CHECK(result.says({"dropped", "20 of 20"}));
     CHECK(s.drain(s.parking, 40) == bodies(60, false));
     CHECK(s.depth(s.work) == 0);
 }
@@ -27,9 +27,9 @@ TEST_CASE("parked drop --first deletes the oldest of the selected and keeps the 
 TEST_CASE("parked drop without a terminal and without --yes drops nothing") {
     ParkedScene s;
     s.park(3);
-    const Told told = s.parked("drop --all");
-    CHECK(told.code == 1);
-    CHECK(told.err.find("--yes") != std::string::npos);
+    const CommandResult result = s.parked("drop --all");
+    CHECK(result.code == 1);
+    CHECK(result.err.find("--yes") != std::string::npos);
     CHECK(s.await_depth(s.parking, 3));
 }
 

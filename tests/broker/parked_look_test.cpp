@@ -17,12 +17,12 @@ TEST_CASE("parked list: by work queue, reason and age") {
     ParkedScene s;
     s.park(9);
     s.park_one("late", {}, "too-old");
-    const Told told = s.parked("list");
-    CHECK(told.code == 0);
-    CHECK(told.says({s.parking, "10 messages"}));
-    CHECK(told.says({s.work, "attempts-exhausted", " 9 ", " 1h"}));
-    CHECK(told.says({s.work, "too-old", " 1 "}));
-    const Told json = s.parked("list --json --reason too-old");
+    const CommandResult result = s.parked("list");
+    CHECK(result.code == 0);
+    CHECK(result.says({s.parking, "10 messages"}));
+    CHECK(result.says({s.work, "attempts-exhausted", " 9 ", " 1h"}));
+    CHECK(result.says({s.work, "too-old", " 1 "}));
+    const CommandResult json = s.parked("list --json --reason too-old");
     CHECK(json.says({"\"selected\": 1,"}));
     CHECK(json.says({"\"reason\": \"too-old\""}));
     CHECK_FALSE(json.says({"\"reason\": \"attempts-exhausted\""}));
@@ -30,22 +30,22 @@ TEST_CASE("parked list: by work queue, reason and age") {
 
 TEST_CASE("parked list with nothing parked says so and is content") {
     ParkedScene s;
-    const Told told = s.parked("list");
-    CHECK(told.code == 0);
-    CHECK(told.says({"Nothing is parked"}));
+    const CommandResult result = s.parked("list");
+    CHECK(result.code == 0);
+    CHECK(result.says({"Nothing is parked"}));
 }
 
 TEST_CASE("parked list of a queue that is not there fails and says so") {
     ParkedScene s;
-    const Told told = s.parked("list --from " + s.queue_name("none"));
-    CHECK(told.code == 1);
-    CHECK(told.err.find("does not exist") != std::string::npos);
+    const CommandResult result = s.parked("list --from " + s.queue_name("none"));
+    CHECK(result.code == 1);
+    CHECK(result.err.find("does not exist") != std::string::npos);
 }
 
 TEST_CASE("parked list names the parking queues of a glob only where it can see them") {
     ParkedScene s;
     s.retry("webhook.*", {"100ms"});
-    const Told blind = s.parked("list");
+    const CommandResult blind = s.parked("list");
     CHECK(blind.code == 0);
     CHECK(blind.says({"Not seen", "webhook.*.parked", "--from QUEUE"}));
     s.config.management_url = management_url();
@@ -56,13 +56,13 @@ TEST_CASE("parked show: one message, its story, its headers, its body") {
     ParkedScene s;
     s.park_one("first");
     s.park_one(R"({"b":1.50,"a":[true,{}]})", {{"own", longstr("\x1b[31mred")}});
-    const Told told = s.parked("show --number 2");
-    CHECK(told.code == 0);
-    CHECK(told.says({"work queue", s.work}));
-    CHECK(told.says({"parked because", "attempts-exhausted"}));
-    CHECK(told.says({"own", "\\x1b[31mred"}));
-    CHECK(told.out.find('\x1b') == std::string::npos);
-    CHECK(told.says({"\"b\": 1.50,"}));
+    const CommandResult result = s.parked("show --number 2");
+    CHECK(result.code == 0);
+    CHECK(result.says({"work queue", s.work}));
+    CHECK(result.says({"parked because", "attempts-exhausted"}));
+    CHECK(result.says({"own", "\\x1b[31mred"}));
+    CHECK(result.out.find('\x1b') == std::string::npos);
+    CHECK(result.says({"\"b\": 1.50,"}));
     CHECK(s.parked("show --number 2 --raw").out == R"({"b":1.50,"a":[true,{}]})");
     CHECK(s.parked("show --number 2 --json").says({"\"type\": \"longstr\""}));
     CHECK(s.parked("show --number 3").code == 1);
@@ -86,9 +86,9 @@ TEST_CASE("a queue where a look may cost the message is not looked at, unless th
     if (!has_default_delivery_limit(s)) return;
     const std::string old = s.plain_queue("made-under-3", {{"x-queue-type", longstr("quorum")}});
     s.client.publish("", old, {.body = "x"});
-    const Told told = s.parked("list --from " + old);
-    CHECK(told.code == 1);
-    CHECK(told.says({"was not looked at", "default of 20"}));
+    const CommandResult result = s.parked("list --from " + old);
+    CHECK(result.code == 1);
+    CHECK(result.says({"was not looked at", "default of 20"}));
     CHECK(s.parked("list --despite-delivery-limit --from " + old).code == 0);
 }
 
@@ -107,9 +107,9 @@ TEST_CASE("a classic queue of somebody else's may be looked at") {
     ParkedScene s;
     const std::string classic = s.plain_queue("classic", {{"x-queue-type", longstr("classic")}});
     s.client.publish("", classic, {.body = "x"});
-    const Told told = s.parked("list --from " + classic);
-    CHECK(told.code == 0);
-    CHECK(told.says({"(unknown)", " 1 "}));
+    const CommandResult result = s.parked("list --from " + classic);
+    CHECK(result.code == 0);
+    CHECK(result.says({"(unknown)", " 1 "}));
 }
 
 TEST_CASE("a queue whose messages the broker gives to another consumer alone is given up with a reason") {
@@ -121,7 +121,7 @@ TEST_CASE("a queue whose messages the broker gives to another consumer alone is 
     for (int i = 0; i < 3; ++i)
         s.client.publish("", theirs, {.body = "x"});
     REQUIRE(other.next(patience));
-    const Told told = s.parked("list --despite-delivery-limit --from " + theirs);
-    CHECK(told.code == 1);
-    CHECK(told.says({"not all of", "single active"}));
+    const CommandResult result = s.parked("list --despite-delivery-limit --from " + theirs);
+    CHECK(result.code == 1);
+    CHECK(result.says({"not all of", "single active"}));
 }

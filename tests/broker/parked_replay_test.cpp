@@ -1,4 +1,4 @@
-// `retryd parked replay`: what is selected goes home, the rest stays in its place.
+// `retryd parked replay`: what is selected goes back to its work queue, the rest stays in its place.
 #include "support/catch.h"
 #include "support/parked_scene.h"
 #include "support/worker.h"
@@ -8,9 +8,9 @@ using namespace retryd::test;
 TEST_CASE("parked replay: the selected go home in order, the rest stays in order, and it is written down", "[3.8]") {
     ParkedScene s;
     s.park(60);
-    const Told told = s.parked("replay --header third=yes --rate unlimited");
-    CHECK(told.code == 0);
-    CHECK(told.says({"replayed", "20 of 20"}));
+    const CommandResult result = s.parked("replay --header third=yes --rate unlimited");
+    CHECK(result.code == 0);
+    CHECK(result.says({"replayed", "20 of 20"}));
     const Received first = s.take(s.work);
     CHECK(first.body == "0");
     CHECK(find(first.headers, "retryd-attempt") == nullptr);
@@ -31,9 +31,9 @@ TEST_CASE("parked replay: the selected go home in order, the rest stays in order
 TEST_CASE("parked replay --dry-run says what would go and changes nothing") {
     ParkedScene s;
     s.park(9);
-    const Told told = s.parked("replay --header third=yes --dry-run");
-    CHECK(told.code == 0);
-    CHECK(told.says({"Nothing was changed", "3 messages"}));
+    const CommandResult result = s.parked("replay --header third=yes --dry-run");
+    CHECK(result.code == 0);
+    CHECK(result.says({"Nothing was changed", "3 messages"}));
     CHECK(s.depth(s.work) == 0);
     CHECK(s.await_depth(s.parking, 9));
 }
@@ -77,9 +77,9 @@ TEST_CASE("parked replay to a queue that is gone changes nothing and says so") {
     ParkedScene s;
     s.park(3);
     s.client.delete_queue(s.work);
-    const Told told = s.parked("replay --all");
-    CHECK(told.code == 1);
-    CHECK(told.err.find("'" + s.work + "' does not exist") != std::string::npos);
+    const CommandResult result = s.parked("replay --all");
+    CHECK(result.code == 1);
+    CHECK(result.err.find("'" + s.work + "' does not exist") != std::string::npos);
     CHECK(s.await_depth(s.parking, 3));
 }
 
@@ -95,10 +95,10 @@ TEST_CASE("parked replay to a queue that is full: what it refuses stays parked, 
     const std::string full =
         s.plain_queue("full", {{"x-max-length", int64(2)}, {"x-overflow", longstr("reject-publish")}});
     s.park(6);
-    const Told told = s.parked("replay --all --rate 20 --to " + full);
-    CHECK(told.code == 1);
-    CHECK(told.says({"replayed", "2 of 6"}));
-    CHECK(told.says({"refused by the queue", "4"}));
+    const CommandResult result = s.parked("replay --all --rate 20 --to " + full);
+    CHECK(result.code == 1);
+    CHECK(result.says({"replayed", "2 of 6"}));
+    CHECK(result.says({"refused by the queue", "4"}));
     CHECK(s.drain(s.parking, 4) == std::vector<std::string>{"2", "3", "4", "5"});
 }
 

@@ -1,4 +1,4 @@
-// `retryd parked replay` that does not go to its end: failures, a signal, kill -9.
+// `retryd parked replay` that is interrupted: by failures, a signal, kill -9.
 #include <algorithm>
 #include <atomic>
 #include <csignal>
@@ -38,7 +38,7 @@ class Rejecting {
     std::thread thread_;
 };
 
-/// Starts a replay of every third of them, kills it, and again, until all of those are home.
+/// Starts a replay of every third message and kills it, again and again, until all of those are back in the work queue.
 void kill_until_all_are_home(ParkedScene& s, int messages, const std::string& rate) {
     s.park(messages);
     const std::uint32_t unselected = static_cast<std::uint32_t>(bodies(messages, false).size());
@@ -77,9 +77,9 @@ TEST_CASE("parked replay stops when more fail again than may, and what is left s
     s.start();
     s.park(200);
     const Rejecting consumer(s.work);
-    const Told told = s.parked("replay --all --rate 50 --stop-after 5");
-    CHECK(told.code == 1);
-    CHECK(told.says({"Stopped", "failed again", "--stop-after allows 5"}));
+    const CommandResult result = s.parked("replay --all --rate 50 --stop-after 5");
+    CHECK(result.code == 1);
+    CHECK(result.says({"Stopped", "failed again", "--stop-after allows 5"}));
     CHECK(s.depth(s.parking) > 100);
     const auto left = s.drain(s.parking, 100);
     const auto came_back = std::adjacent_find(left.begin(), left.end(),
@@ -92,8 +92,8 @@ TEST_CASE("parked replay sends nothing twice in one run, although it comes back 
     s.start();
     s.park(20);
     const Rejecting consumer(s.work);
-    const Told told = s.parked("replay --all --rate 10 --stop-after never");
-    CHECK(told.says({"replayed", "20 of 20"}));
+    const CommandResult result = s.parked("replay --all --rate 10 --stop-after never");
+    CHECK(result.says({"replayed", "20 of 20"}));
     REQUIRE(s.await_depth(s.parking, 20));
 }
 
@@ -107,12 +107,12 @@ TEST_CASE("where failures may not be watched, nothing is sent, and it says which
     address.user = user;
     address.password = "secret";
     s.config.uris = {uri_of(address)};
-    const Told told = s.parked("replay --all");
-    const Told blind = s.parked("replay --all --stop-after never");
+    const CommandResult result = s.parked("replay --all");
+    const CommandResult blind = s.parked("replay --all --stop-after never");
     delete_user(user);
-    CHECK(told.code == 1);
-    CHECK(told.err.find("cannot be watched") != std::string::npos);
-    CHECK(told.err.find("secret") == std::string::npos);
+    CHECK(result.code == 1);
+    CHECK(result.err.find("cannot be watched") != std::string::npos);
+    CHECK(result.err.find("secret") == std::string::npos);
     CHECK(blind.code == 0);
 }
 

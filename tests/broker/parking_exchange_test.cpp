@@ -1,4 +1,4 @@
-// Parked to an exchange of a team's own, such as the dead-letter exchange that it had before.
+// Parking to a team's exchange, such as the dead-letter exchange that it had before retryd.
 #include "support/catch.h"
 #include "support/management.h"
 #include "support/scenario.h"
@@ -8,7 +8,7 @@ using namespace retryd::test;
 
 namespace {
 
-/// A team's exchange with one queue behind it, and work queues that park there after one retry.
+/// A team's exchange with one queue bound to it, and work queues whose messages are parked there after one retry.
 struct Team : Scenario {
     Team() : exchange(exchange_name("team-dlx")), morgue(plain_queue("morgue")) {}
 
@@ -24,7 +24,7 @@ struct Team : Scenario {
         return work;
     }
 
-    /// Two rejections: the ladder has one rung.
+    /// Rejects the message twice, since the ladder has one rung.
     void use_up(const std::string& work, const std::string& to, const std::string& key) {
         Worker worker(work);
         client.publish(to, key, {.body = work});

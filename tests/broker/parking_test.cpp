@@ -1,4 +1,4 @@
-// What is parked says why, where and since when, and stays until a person takes it.
+// A parked message has headers that say why, where and since when, and stays until somebody removes it.
 #include <ctime>
 
 #include "support/catch.h"
@@ -19,7 +19,7 @@ void check_parked_now(const Received& parked) {
     CHECK(std::get<std::uint64_t>(at->data) <= now + 1);
 }
 
-/// basic.get, then back into the queue, as a person with a management tool does.
+/// basic.get and requeue, like the management page does.
 void look(Scenario& s, const std::string& queue) {
     std::optional<Received> message;
     REQUIRE(await([&] { return (message = s.client.get(queue)).has_value(); }));

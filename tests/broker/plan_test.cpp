@@ -15,7 +15,7 @@ struct Planned : Scenario {
         shared_ladder = share({sharing}, {"200ms"});
     }
 
-    Told run(const std::string& command) {
+    CommandResult run(const std::string& command) {
         daemon.write(config.yaml());
         return run_retryd(command + " -c " + daemon.config_file());
     }
@@ -28,7 +28,7 @@ struct Planned : Scenario {
 // Error exchange, error queue, catch-all; return exchange; two rungs and their parking queue; one shared rung, its
 // exchange, and the parking queue of the work queue that uses it.
 constexpr int exchanges_and_queues = 3 + 1 + 3 + 3;
-// The error queue's, the shared rung's, and the shared work queue's way home.
+// The bindings of the error queue, of the shared rung, and of its work queue to the return exchange.
 constexpr int bindings = 3;
 
 }  // namespace
@@ -38,21 +38,21 @@ TEST_CASE("on a fresh broker plan finds everything missing and makes nothing, ap
     Planned s;
     const std::string all = std::to_string(exchanges_and_queues + bindings);
     s.config.management_url = management_url();
-    const Told before = s.run("plan");
+    const CommandResult before = s.run("plan");
     CHECK(before.code == 2);
     CHECK(before.says({"0 in place, " + all + " missing"}));
     CHECK(before.says({s.rung(s.work, "30s")}));
     CHECK_FALSE(s.exists(s.config.error_queue));
     CHECK_FALSE(s.exists(s.rung(s.work, "30s")));
 
-    const Told applied = s.run("apply");
+    const CommandResult applied = s.run("apply");
     CHECK(applied.code == 0);
     CHECK(applied.says({all + " in place"}));
     CHECK(s.exists(s.config.error_queue));
     CHECK(s.exists(s.parking_of(s.work)));
 
     s.config.management_url = "";  // AMQP shows no bindings
-    const Told without = s.run("plan --json");
+    const CommandResult without = s.run("plan --json");
     CHECK(without.code == 0);
     CHECK(without.says({"\"ok\": true"}));
     CHECK(without.says({"\"in_place\": " + std::to_string(exchanges_and_queues)}));
@@ -80,12 +80,12 @@ TEST_CASE("plan and apply name the queue, the argument and both values of a rung
     const std::string rung = s.rung(s.work, "100ms");
     s.client.delete_queue(rung);
     s.client.declare_queue(rung, {{"x-queue-type", longstr("classic")}, {"x-message-ttl", int32(777)}});
-    const Told plan = s.run("plan");
+    const CommandResult plan = s.run("plan");
     CHECK(plan.code == 2);
     CHECK(plan.says({"1 different"}));
     CHECK(plan.says({rung}));
     CHECK((plan.says({"777"}) || plan.says({"quorum"})));
-    const Told applied = s.run("apply");
+    const CommandResult applied = s.run("apply");
     CHECK(applied.code == 1);
     CHECK(applied.says({rung}));
 }
@@ -96,9 +96,9 @@ TEST_CASE("plan, apply and prune end with 1 where there is no broker, and prune 
     s.config.uris = {"amqp://guest:guest@127.0.0.1:1/"};
     for (const char* command : {"plan", "apply"}) {
         CAPTURE(command);
-        const Told told = s.run(command);
-        CHECK(told.code == 1);
-        CHECK(told.err.find("127.0.0.1:1") != std::string::npos);
-        CHECK(told.err.find("guest:guest") == std::string::npos);
+        const CommandResult result = s.run(command);
+        CHECK(result.code == 1);
+        CHECK(result.err.find("127.0.0.1:1") != std::string::npos);
+        CHECK(result.err.find("guest:guest") == std::string::npos);
     }
 }

@@ -1,4 +1,4 @@
-// `retryd apply --prune`: a rung goes only when nobody can publish to it any more and nothing waits on it.
+// `retryd apply --prune`: a rung is deleted only when nothing can be published to it any more and it is empty.
 #include <set>
 #include <thread>
 
@@ -30,7 +30,7 @@ struct LadderChange : Scenario {
         command_line.write(config.yaml());
     }
 
-    Told run(const std::string& command) { return run_retryd(command + " -c " + command_line.config_file()); }
+    CommandResult run(const std::string& command) { return run_retryd(command + " -c " + command_line.config_file()); }
 
     std::string idle_rung() { return rung(work, "100ms"); }
     std::string hour_rung() { return rung(work, "1h"); }
@@ -42,7 +42,7 @@ struct LadderChange : Scenario {
     Daemon command_line;  // only its file: the new configuration
 };
 
-/// Messages that fail once each, for as long as it lives.
+/// Publishes messages that fail once each, until it is destroyed.
 class SteadyLoad {
   public:
     explicit SteadyLoad(const std::string& queue)
@@ -56,7 +56,7 @@ class SteadyLoad {
               }
           }) {}
 
-    /// Ends it; whether every message came back.
+    /// Stops. Returns whether every message came back.
     bool all_came_home() {
         thread_.request_stop();
         thread_.join();
@@ -82,14 +82,14 @@ class SteadyLoad {
 TEST_CASE("prune: refused beside a daemon with the old ladder; beside one with the new it deletes what is empty only",
           "[slow]") {
     LadderChange s;
-    // The management API learns of queues and their messages every five seconds.
+    // The statistics of the management API are updated every five seconds.
     const auto all_counted = [&] {
-        const Told plan = s.run("plan");
+        const CommandResult plan = s.run("plan");
         return plan.says({s.idle_rung(), "0 messages"}) && plan.says({s.idle_shared_rung(), "0 messages"}) &&
                plan.says({s.hour_rung(), "1 message"});
     };
     REQUIRE(await(all_counted, patience, milliseconds(500)));
-    const Told refused = s.run("apply --prune");
+    const CommandResult refused = s.run("apply --prune");
     CHECK(refused.code == 1);
     CHECK(refused.says({"retryd-"}));  // the daemon's consumer tag
     for (const std::string& name : {s.idle_rung(), s.hour_rung(), s.idle_shared_rung()})
@@ -104,7 +104,7 @@ TEST_CASE("prune: refused beside a daemon with the old ladder; beside one with t
     }
     SteadyLoad on_work(s.work);
     SteadyLoad on_sharing(s.sharing);
-    Told pruned;
+    CommandResult pruned;
     CHECK(await(
         [&] {
             pruned = s.run("apply --prune");

@@ -1,4 +1,4 @@
-// What a death leads to, by its reason.
+// What happens to a message, by the reason of its death.
 #include "support/catch.h"
 #include "support/scenario.h"
 #include "support/worker.h"
@@ -8,7 +8,7 @@ using namespace retryd::test;
 namespace {
 
 /// basic.reject with requeue counts towards a delivery limit on every version; basic.nack does not from 4.3 on.
-/// With a limit of 1 the second return is one too many.
+/// With a limit of 1 the second requeue exceeds it.
 void die_of_delivery_limit(const Received& message, Worker& worker) {
     worker.client.reject(message.tag, true);
     worker.client.reject(worker.receive().tag, true);

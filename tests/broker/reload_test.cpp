@@ -1,4 +1,4 @@
-// SIGHUP: another configuration in the middle of the work, without a new connection and without a loss.
+// SIGHUP: the configuration is reloaded under load, without a new connection and without losing a message.
 #include <algorithm>
 #include <map>
 
@@ -13,19 +13,19 @@ namespace {
 constexpr int reloaded_among = 10'000;
 constexpr const char* in_force = "in force from the next message on";
 
-/// Two work queues. The old policy retries each message of `climbing` once, the new one twice on other rungs; of
-/// `judged` the old one retries what was rejected, the new one parks it. Each policy parks in a place of its own.
+/// Two work queues. The old policy retries each message of `by_ladder` once, the new one twice on other rungs; of
+/// `by_reason` the old one retries what was rejected, the new one parks it. Each policy parks in a place of its own.
 struct Change : Scenario {
-    Change() : climbing(work_queue("climbing")), judged(work_queue("judged")) {
+    Change() : by_ladder(work_queue("by_ladder")), by_reason(work_queue("by_reason")) {
         set_policy(old_place, {"100ms"}, "retry");
     }
 
     void set_policy(const std::string& place, const std::vector<std::string>& delays, const std::string& on_rejected) {
         config.ladders.clear();
         config.entries.clear();
-        retry(climbing, delays);
+        retry(by_ladder, delays);
         entry().parked = place;
-        retry(judged, delays);
+        retry(by_reason, delays);
         entry().parked = place;
         entry().on = "{rejected: " + on_rejected + "}";
     }
@@ -35,7 +35,7 @@ struct Change : Scenario {
         reload();
     }
 
-    /// True if anything came.
+    /// Whether a message came.
     static bool reject_what_comes(Worker& worker, int at_most) {
         int count = 0;
         while (count < at_most) {
@@ -49,13 +49,13 @@ struct Change : Scenario {
 
     /// Until everything is parked; changes the policy when the first messages are.
     void reject_everything() {
-        Worker climber(climbing, 500);
-        Worker judge(judged, 500);
+        Worker ladder_worker(by_ladder, 500);
+        Worker reason_worker(by_reason, 500);
         bool changed = false;
         Clock::time_point last_arrival = Clock::now();
         while (since(last_arrival) < patience) {
-            const bool climbed = reject_what_comes(climber, 250);
-            if (reject_what_comes(judge, 250) || climbed) last_arrival = Clock::now();
+            const bool climbed = reject_what_comes(ladder_worker, 250);
+            if (reject_what_comes(reason_worker, 250) || climbed) last_arrival = Clock::now();
             const std::uint32_t old_ones = depth(old_place);
             if (old_ones + depth(new_place) == reloaded_among) return;
             if (!changed && old_ones > 0) change_policy();
@@ -63,18 +63,18 @@ struct Change : Scenario {
         }
     }
 
-    std::string climbing;
-    std::string judged;
+    std::string by_ladder;
+    std::string by_reason;
     std::string old_place = queue_name("parked-by-the-old");
     std::string new_place = queue_name("parked-by-the-new");
 };
 
-/// What a parked message tells about the policy that parked it.
-std::string verdict_of(const Received& parked) {
+/// Which policy has parked the message shows in its reason and attempt.
+std::string reason_and_attempt(const Received& parked) {
     return text_header(parked, "retryd-parked-reason") + " at " + std::to_string(long_header(parked, "retryd-attempt"));
 }
 
-/// Takes all out of a parking place: each message once, each as `right` says for its work queue.
+/// Consumes all messages parked there: each came once, and is as `right` says for its work queue.
 void collect(Scenario& s, const std::string& place, const std::map<std::string, std::vector<std::string>>& right,
              std::map<std::string, int>& copies, std::string& wrong) {
     const std::uint32_t waiting = s.depth(place);
@@ -83,10 +83,10 @@ void collect(Scenario& s, const std::string& place, const std::map<std::string, 
         const Received parked = worker.receive();
         worker.ack(parked);
         if (++copies[parked.body] > 1)
-            wrong += parked.body + " came twice, to " + place + ": " + verdict_of(parked) + "\n";
-        const auto& verdicts = right.at(text_header(parked, "retryd-queue"));
-        if (std::find(verdicts.begin(), verdicts.end(), verdict_of(parked)) == verdicts.end())
-            wrong += parked.body + " in " + place + ": " + verdict_of(parked) + "\n";
+            wrong += parked.body + " came twice, to " + place + ": " + reason_and_attempt(parked) + "\n";
+        const auto& expected = right.at(text_header(parked, "retryd-queue"));
+        if (std::find(expected.begin(), expected.end(), reason_and_attempt(parked)) == expected.end())
+            wrong += parked.body + " in " + place + ": " + reason_and_attempt(parked) + "\n";
     }
 }
 
@@ -97,7 +97,7 @@ TEST_CASE("reload among 10,000 messages: none lost, none twice, each decided by 
     Change s;
     s.start();
     for (int n = 0; n < reloaded_among; ++n)
-        s.client.send("", n % 2 == 0 ? s.climbing : s.judged, {.body = std::to_string(n)});
+        s.client.send("", n % 2 == 0 ? s.by_ladder : s.by_reason, {.body = std::to_string(n)});
     s.client.await_confirms();
     s.reject_everything();
     CHECK(s.depth(s.old_place) > 0);
@@ -105,11 +105,12 @@ TEST_CASE("reload among 10,000 messages: none lost, none twice, each decided by 
 
     std::map<std::string, int> copies;
     std::string wrong;
-    collect(s, s.old_place, {{s.climbing, {"attempts-exhausted at 2"}}, {s.judged, {"attempts-exhausted at 2"}}},
+    collect(s, s.old_place, {{s.by_ladder, {"attempts-exhausted at 2"}}, {s.by_reason, {"attempts-exhausted at 2"}}},
             copies, wrong);
-    collect(s, s.new_place,
-            {{s.climbing, {"attempts-exhausted at 3"}}, {s.judged, {"reason-rejected at 1", "reason-rejected at 2"}}},
-            copies, wrong);
+    collect(
+        s, s.new_place,
+        {{s.by_ladder, {"attempts-exhausted at 3"}}, {s.by_reason, {"reason-rejected at 1", "reason-rejected at 2"}}},
+        copies, wrong);
     CHECK(wrong == "");
     CHECK(copies.size() == reloaded_among);
     CHECK(s.depth(s.config.error_queue) == 0);
@@ -193,7 +194,7 @@ TEST_CASE("another error queue takes a new connection: the log says why, and not
     s.client.publish("", work, {.body = "x"});
     worker.reject(worker.receive());
     CHECK(long_header(worker.receive(), "retryd-attempt") == 1);
-    // The former queue is still bound: that is told, and whoever unbinds it decides.
+    // The former queue is still bound. The log says so; the operator has to unbind it.
     CHECK(s.daemon.lines_with({"warning", former}) >= 1);
     s.stop();
 }

@@ -1,4 +1,4 @@
-// Which queue a message comes back to, and whose attempts it carries.
+// Which queue a message comes back to, and which of its deaths count as attempts.
 #include "support/catch.h"
 #include "support/scenario.h"
 #include "support/worker.h"

@@ -132,7 +132,7 @@ TEST_CASE("three work queues on a shared ladder of five rungs have five rungs in
     REQUIRE(await([&] { return s.exists(s.shared_rung(ladder, "500ms")); }));
     const std::vector<std::string> queues = queue_names();
     CHECK(count_beginning(queues, "retryd." + ladder + ".") == 5);
-    // Work queues, their parking queues, error queue and catch-all: no rung among them.
+    // Work queues, their parking queues, error queue and catch-all, but no rung.
     CHECK(count_beginning(queues, s.queue_name("")) == 3 + 3 + 2);
 }
 

@@ -24,7 +24,8 @@ struct Shared : Scenario {
         client.await_confirms();
     }
 
-    /// The next delivery: rejected until its second attempt, then done. No attempt is ahead of the deaths.
+    /// Settles the next delivery: it is rejected until its second attempt, then acked. No attempt may be higher than
+    /// the number of rejections.
     void work_one(Worker& worker) {
         const Received message = worker.receive();
         const bool fresh = find(message.headers, "retryd-attempt") == nullptr;

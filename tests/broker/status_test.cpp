@@ -1,4 +1,4 @@
-// `retryd status` against a real broker: what it counts, what it cannot see, and that a watch outlasts the broker.
+// `retryd status` against a real broker: what it counts, what it cannot see, and that --watch survives the broker.
 #include <csignal>
 #include <fstream>
 #include <sstream>
@@ -19,12 +19,12 @@ namespace {
 struct WatchedStatus : Scenario {
     WatchedStatus() : work(work_queue("work")) { retry(work, {"1h", "2h"}); }
 
-    Told status(const std::string& options = "") {
+    CommandResult status(const std::string& options = "") {
         daemon.write(config.yaml());
         return run_retryd("status " + options + " -c " + daemon.config_file());
     }
 
-    /// So many messages that fail so often; with one failure they wait on the first rung.
+    /// Publishes messages and rejects each so many times; after one rejection they wait on the first rung.
     void fail(const std::string& queue, int messages) {
         Worker worker(queue);
         for (int i = 0; i < messages; ++i)
@@ -67,14 +67,14 @@ TEST_CASE("status counts what waits on each rung and what is parked, as the brok
     s.fail(parks, 1);
     REQUIRE(s.await_depth(s.rung(s.work, "1h"), 3));
     REQUIRE(s.await_depth(s.parking_of(parks), 1));
-    const Told told = s.status();
-    CHECK(told.code == 0);
-    CHECK(told.err.empty());
-    CHECK(told.says({"work queue", "1h  2h  waiting  parked"}));
-    CHECK(told.says({s.work + " ", " 3   0        3       0"}));
-    CHECK(told.says({parks + " ", " 0        0       1"}));
-    CHECK(told.says({"Error queue " + s.config.error_queue + ": 0 messages"}));
-    const Told json = s.status("--json");
+    const CommandResult result = s.status();
+    CHECK(result.code == 0);
+    CHECK(result.err.empty());
+    CHECK(result.says({"work queue", "1h  2h  waiting  parked"}));
+    CHECK(result.says({s.work + " ", " 3   0        3       0"}));
+    CHECK(result.says({parks + " ", " 0        0       1"}));
+    CHECK(result.says({"Error queue " + s.config.error_queue + ": 0 messages"}));
+    const CommandResult json = s.status("--json");
     CHECK(json.code == 0);
     CHECK(json.says({"\"ok\": true"}));
     CHECK(json.says({"\"messages\": 3"}));
@@ -83,10 +83,10 @@ TEST_CASE("status counts what waits on each rung and what is parked, as the brok
 
 TEST_CASE("status counts on a broker where nothing has been declared, and makes nothing") {
     WatchedStatus s;
-    const Told told = s.status();
-    CHECK(told.code == 0);
-    CHECK(told.says({s.work + " ", " -   -        0       -"}));
-    CHECK(told.says({"Error queue " + s.config.error_queue + ": not there"}));
+    const CommandResult result = s.status();
+    CHECK(result.code == 0);
+    CHECK(result.says({s.work + " ", " -   -        0       -"}));
+    CHECK(result.says({"Error queue " + s.config.error_queue + ": not there"}));
     CHECK_FALSE(s.exists(s.config.error_queue));
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("status finds the queues of a glob by the management API, and says wha
     s.start();
     s.fail(one, 2);
     REQUIRE(s.await_depth(s.rung(one, "3h"), 2));
-    const Told without = s.status();
+    const CommandResult without = s.status();
     CHECK_FALSE(without.says({one}));
     CHECK(without.says({"Not seen: the work queues of globs", "management.url"}));
     s.config.management_url = management_url();
@@ -114,10 +114,10 @@ TEST_CASE("status shows the rungs of a shared ladder once") {
     s.start();
     s.fail(sharing, 2);
     REQUIRE(s.await_depth(s.shared_rung(ladder, "4h"), 2));
-    const Told told = s.status();
-    CHECK(told.says({"Ladder " + ladder + ", shared by its work queues"}));
-    CHECK(told.says({"(all together)", " 2        2"}));
-    CHECK(told.says({sharing}));
+    const CommandResult result = s.status();
+    CHECK(result.says({"Ladder " + ladder + ", shared by its work queues"}));
+    CHECK(result.says({"(all together)", " 2        2"}));
+    CHECK(result.says({sharing}));
     s.stop();
 }
 
@@ -125,17 +125,17 @@ TEST_CASE("a queue's name cannot steer the terminal that status prints to") {
     WatchedStatus s;
     const std::string name = s.work_queue("\x1b[31mred\a");
     s.retry(name, {"5h"});
-    // YAML writes them as escapes.
+    // In YAML they are written as escapes.
     std::string yaml = s.config.yaml();
     for (const auto& [control, escape] : {std::pair{"\x1b", "\\e"}, std::pair{"\a", "\\a"}}) {
         for (auto at = yaml.find(control); at != std::string::npos; at = yaml.find(control))
             yaml.replace(at, 1, escape);
     }
     s.daemon.write(yaml);
-    const Told told = run_retryd("status -c " + s.daemon.config_file());
-    CHECK(told.code == 0);
-    CHECK(told.says({"?[31mred?"}));
-    CHECK(told.out.find('\x1b') == std::string::npos);
+    const CommandResult result = run_retryd("status -c " + s.daemon.config_file());
+    CHECK(result.code == 0);
+    CHECK(result.says({"?[31mred?"}));
+    CHECK(result.out.find('\x1b') == std::string::npos);
 }
 
 TEST_CASE("status ends with 1 where there is no broker, without a password, with and without --watch") {
@@ -143,10 +143,10 @@ TEST_CASE("status ends with 1 where there is no broker, without a password, with
     s.config.uris = {"amqp://guest:geheim@127.0.0.1:1/"};
     for (const char* options : {"", "--watch"}) {
         CAPTURE(options);
-        const Told told = s.status(options);
-        CHECK(told.code == 1);
-        CHECK(told.err.find("127.0.0.1:1") != std::string::npos);
-        CHECK(told.err.find("geheim") == std::string::npos);
+        const CommandResult result = s.status(options);
+        CHECK(result.code == 1);
+        CHECK(result.err.find("127.0.0.1:1") != std::string::npos);
+        CHECK(result.err.find("geheim") == std::string::npos);
     }
 }
 

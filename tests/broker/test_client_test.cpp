@@ -1,4 +1,4 @@
-// The tests' own client, tried on the broker before anything is concluded from what it says.
+// Tests of the tests' own AMQP client.
 #include "broker/every_type.h"
 #include "support/catch.h"
 #include "support/scenario.h"

@@ -1,4 +1,4 @@
-// Connecting over TLS in this process: what comes of it, as an operator reads it.
+// Connects over TLS in this process, and returns the result as text.
 #pragma once
 
 #include <chrono>
@@ -14,7 +14,7 @@
 
 namespace retryd::test {
 
-/// A broker as the tests reach it over TLS: trusted, with a client's certificate; each test changes what it is about.
+/// The settings with which tests connect over TLS: the CA and a client certificate. Each test changes some of them.
 struct OverTls {
     OverTls() {
         const auto uri = std::get<config::Uri>(config::parse_uri(tls_broker_uri()));
@@ -29,7 +29,7 @@ struct OverTls {
 
     std::unique_ptr<amqp::Connection> open() const { return amqp::Connection::open(endpoint, settings, "tls-test"); }
 
-    /// What is said, without where: "connected", or the text behind `cannot connect to the broker at HOST:PORT: `.
+    /// "connected", or the error without `cannot connect to the broker at HOST:PORT: `.
     std::string outcome() const {
         try {
             open()->close(std::chrono::milliseconds(1000));

@@ -1,4 +1,4 @@
-// Logging in with the certificate alone: the broker's user guest is whom its common name says.
+// Logging in with a client certificate instead of a password (SASL EXTERNAL): its common name is the user guest.
 #include "broker/tls.h"
 #include "support/catch.h"
 #include "support/certificates.h"

@@ -1,4 +1,4 @@
-// The files of broker.tls: what is wrong with them, and that what lies there counts at the next connection.
+// The files of broker.tls: errors in them are explained, and changed files are used from the next connection on.
 #include "broker/tls.h"
 #include "support/catch.h"
 #include "support/certificates.h"

@@ -1,4 +1,4 @@
-// For whom the broker's certificate is: by name and by address.
+// Whether the broker's certificate is for the host: by name and by address.
 #include <netdb.h>
 
 #include "broker/tls.h"
@@ -9,7 +9,7 @@ using namespace retryd::test;
 
 namespace {
 
-/// Not every bare system has IPv6.
+/// Not every minimal system has IPv6.
 bool can_reach(const std::string& host) {
     OverTls tls;
     tls.settings.tls.verify_hostname = false;

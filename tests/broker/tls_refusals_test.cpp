@@ -1,4 +1,4 @@
-// Whose certificates are refused, on either side, and how the refusal reads.
+// Which certificates are refused, of the broker and of the client, and what the error says.
 #include "broker/tls.h"
 #include "support/catch.h"
 #include "support/certificates.h"
@@ -23,7 +23,7 @@ bool matches(const std::string& text, const std::string& beginning, const std::s
     return text.starts_with(beginning) && text.ends_with(end);
 }
 
-/// The reason comes after our first words, and is lost where the broker has closed the connection by then.
+/// The broker sends the reason after the handshake; it is lost if the broker has closed the connection by then.
 void check_refused(const std::string& text, const std::string& name, const std::string& reason,
                    const std::string& about, const std::string& remedy) {
     CAPTURE(text);

@@ -35,7 +35,7 @@ struct TlsScene : Scenario {
         worker.ack(back);
     }
 
-    Told run(const std::string& command) {
+    CommandResult run(const std::string& command) {
         daemon.write(config.yaml());
         return run_retryd(command + " -c " + daemon.config_file());
     }
@@ -78,9 +78,9 @@ TEST_CASE("daemon and commands say why they do not take the broker's certificate
         "the files of broker.tls are read anew each time, and what the broker sends, `openssl s_client -showcerts "
         "-connect HOST:PORT` shows";
     for (const char* command : {"doctor", "parked list"}) {
-        const Told told = s.run(command);
-        CHECK(told.code == 1);
-        CHECK(told.err == "retryd: " + refusal + "; " + remedy + "\n");
+        const CommandResult result = s.run(command);
+        CHECK(result.code == 1);
+        CHECK(result.err == "retryd: " + refusal + "; " + remedy + "\n");
     }
     s.daemon.start(s.config.yaml());
     CHECK(s.daemon.await_log(refusal +

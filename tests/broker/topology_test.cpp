@@ -1,4 +1,4 @@
-// What retryd declares: when, with which arguments, and what it does when something else is there already.
+// What retryd declares: when, with which arguments, and what it does if something else exists already.
 #include "support/catch.h"
 #include "support/scenario.h"
 #include "support/worker.h"
@@ -45,7 +45,7 @@ bool accepted(Scenario& s, const std::string& queue, const Table& arguments) {
     }
 }
 
-/// The queue exists with these arguments: the same declaration is accepted, one without any of them is not.
+/// Checks that the queue exists with these arguments: the same declaration is accepted, one without any of them is not.
 void check_declared(Scenario& s, const std::string& queue, const Table& arguments) {
     CAPTURE(queue);
     REQUIRE(s.exists(queue));
@@ -213,7 +213,7 @@ TEST_CASE("a rung that somebody deletes under the running daemon is made again a
     Worker worker(work);
     s.client.publish("", work, {.body = "x"});
     worker.reject(worker.receive());
-    // Once around before: 3.10 breaks down when a rung is deleted within milliseconds of its declaration.
+    // One retry first: 3.10 fails when a rung is deleted within milliseconds of its declaration.
     const Received once = worker.receive();
     worker.ack(once);
     s.client.publish("", work, {.body = "y"});

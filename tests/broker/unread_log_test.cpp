@@ -1,4 +1,5 @@
-// Standard error is a pipe that nobody reads: the daemon hangs in its log, as any program would, but it must end.
+// Standard error is a pipe that nobody reads: the daemon blocks in its log, as any program would, but SIGTERM must end
+// it.
 #include <poll.h>
 #include <unistd.h>
 
@@ -22,7 +23,7 @@ struct UnreadPipe {
         ::close(ends[0]);
         ::close(ends[1]);
     }
-    /// A file for whoever wants to write to it.
+    /// The path of the writing end.
     std::string path() const { return "/proc/" + std::to_string(::getpid()) + "/fd/" + std::to_string(ends[1]); }
     bool full() const {
         ::pollfd end{ends[1], POLLOUT, 0};
@@ -50,7 +51,7 @@ TEST_CASE("SIGTERM ends a daemon that hangs in its log, within the shutdown time
     for (int i = 0; i < more_than_a_pipe; ++i)
         worker.reject(worker.receive());
     REQUIRE(await([&] { return pipe.full(); }));
-    // Longer than the daemon waits before it looks what its loop hangs in.
+    // Longer than the daemon waits before it checks whether its loop hangs.
     CHECK_FALSE(daemon.wait(seconds(4)).has_value());
     daemon.signal(SIGTERM);
     CHECK(daemon.wait(seconds(4)) == 1);

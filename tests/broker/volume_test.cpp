@@ -1,4 +1,4 @@
-// Ten thousand messages at once, each with a fate of its own.
+// Ten thousand messages at once, some of which fail several times.
 #include <map>
 #include <memory>
 
@@ -14,7 +14,7 @@ constexpr int volume = 10'000;
 constexpr int work_queues = 5;
 constexpr int rungs = 4;
 
-/// How often message n fails; more than there are rungs: it is parked. 26 failures in 16 messages.
+/// How often message n fails. If that is more often than there are rungs, it is parked. 16 messages have 26 failures.
 int failures_of(int n) {
     static constexpr int fates[] = {0, 1, 2, 0, 1, 3, 0, 1, 5, 1, 2, 4, 0, 1, 3, 2};
     return fates[n % 16];
@@ -45,7 +45,7 @@ struct Mix {
         s.client.await_confirms();
     }
 
-    /// Rejects or acks one delivery as its message's fate wants; what is wrong with it goes to `wrong`.
+    /// Rejects or acks a delivery, as failures_of() says; what is wrong with it is added to `wrong`.
     void settle(Worker& worker, int queue, const Received& message) {
         const int n = std::stoi(message.body);
         int& deaths = seen[n];
@@ -61,7 +61,7 @@ struct Mix {
         ++finished;
     }
 
-    /// True if anything arrived anywhere.
+    /// Whether a message arrived in any queue.
     bool work_once() {
         bool any = false;
         for (std::size_t q = 0; q < workers.size(); ++q) {
@@ -97,7 +97,7 @@ TEST_CASE("of 10,000 messages over 5 queues and 4 rungs each comes back exactly 
     for (int n = 0; n < volume; ++n)
         is_parked_in_the_end(n) ? static_cast<void>(++to_park) : static_cast<void>(++to_finish);
     mix.s.start();
-    // A broker that is swamped before all queues are there may give up making one, and the connection with it.
+    // A broker that is flooded before all queues are declared may fail a declaration, and close the connection.
     for (const std::string& queue : mix.queues)
         REQUIRE(await([&] { return mix.s.exists(Scenario::parking_of(queue)); }));
     mix.publish_all();

@@ -21,7 +21,7 @@ Cluster::Cluster() : dir_(variable("RETRYD_TEST_CLUSTER_DIR")), broker_(variable
         addresses_.push_back(stress::as_team(parse_address(uri)));
     alive_.assign(addresses_.size(), true);
     for (int node = 1; node <= 3; ++node) {
-        hasten(node);
+        shorten_dead_letter_timeout(node);
         std::istringstream name(ctl(node, "eval 'io:format(\"~s~n\", [node()]).'"));
         std::getline(name, names_.emplace_back());
     }
@@ -45,12 +45,12 @@ void Cluster::kill(int node) {
 void Cluster::start(int node) {
     output_of(broker_ + " start " + dir_ + "/" + std::to_string(node));
     alive_[place(node)] = true;
-    hasten(node);
+    shorten_dead_letter_timeout(node);
 }
 
-/// What a quorum queue had on its way to another one that lost its leader just then, it sends again after three
-/// minutes, and nothing of its own goes out meanwhile (seen on 3.10). A test does not wait for that.
-void Cluster::hasten(int node) const {
+/// When a quorum queue dead-letters to another one that loses its leader at that moment, it sends the messages again
+/// after three minutes, and no others meanwhile (seen on 3.10). A test does not wait for that.
+void Cluster::shorten_dead_letter_timeout(int node) const {
     ctl(node, "eval 'application:set_env(rabbit, dead_letter_worker_publisher_confirm_timeout, 5000).'");
 }
 

@@ -5,11 +5,11 @@
 #include <vector>
 
 #include "stress/traffic.h"
-#include "stress/world.h"
+#include "stress/vhost.h"
 
 namespace retryd::test {
 
-/// Nodes are numbered 1 to 3. One that a test has killed is started again at its end.
+/// Nodes are numbered 1 to 3. Those that a test has killed are started again at its end.
 class Cluster {
   public:
     Cluster();
@@ -20,14 +20,14 @@ class Cluster {
     void kill(int node);
     /// Back again when this returns.
     void start(int node);
-    /// The node that leads that queue of the load, as one that lives sees it.
+    /// The node that leads that queue of the load, as a node that is up sees it.
     int leader_of(const std::string& queue) const;
     const stress::Addresses& addresses() const { return addresses_; }
     /// All of them, that one first.
     stress::Addresses addresses_from(int node) const;
 
   private:
-    void hasten(int node) const;
+    void shorten_dead_letter_timeout(int node) const;
     std::string ctl(int node, const std::string& command) const;
 
     std::string dir_;

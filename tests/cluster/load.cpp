@@ -44,7 +44,7 @@ Folder::~Folder() {
 
 Load::Load(const Cluster& cluster, int connected_to, int led_by)
     : addresses_(cluster.addresses()), daemon_(folder_.path.string(), "retryd") {
-    stress::make_world(addresses_, loaded_queues());
+    stress::create_vhost(addresses_, loaded_queues());
     begin(cluster, led_by);
     if (connected_to != led_by) {
         daemon_.terminate();
@@ -89,20 +89,20 @@ bool Load::consuming() const {
 
 void Load::check() {
     CHECK(await([&] { return producer_->caught_up(); }));
-    CHECK(stress::come_to_rest(seconds(240)));
-    CHECK(stress::under_way() == std::vector<std::string>{});
+    CHECK(stress::await_idle(seconds(240)));
+    CHECK(stress::busy_queues() == std::vector<std::string>{});
     producer_.reset();
-    daemon_.look_after();
+    daemon_.restart_if_ended();
     daemon_.terminate();
     consumers_.clear();
     stress::collect_all(addresses_, ledger_);
-    CHECK(stress::under_way() == std::vector<std::string>{});
-    const stress::Summary book = ledger_.summary();
-    WARN(book.messages << " messages, " << book.duplicates << " of them came twice or more often");
-    CHECK(book.lost_ones == std::vector<std::string>{});
-    CHECK(book.wrong == std::vector<std::string>{});
-    CHECK(book.left == 0);
-    CHECK(daemon_.troubles() == std::vector<std::string>{});
+    CHECK(stress::busy_queues() == std::vector<std::string>{});
+    const stress::Summary summary = ledger_.summary();
+    WARN(summary.messages << " messages, " << summary.duplicates << " of them came twice or more often");
+    CHECK(summary.lost_ones == std::vector<std::string>{});
+    CHECK(summary.wrong == std::vector<std::string>{});
+    CHECK(summary.left == 0);
+    CHECK(daemon_.failures() == std::vector<std::string>{});
 }
 
 }  // namespace retryd::test

@@ -1,4 +1,5 @@
-// A load on a cluster: quorum work queues, retryd, rungs, parking; and the book that tells whether anything was lost.
+// A load on a cluster: producer, quorum work queues, consumers and retryd; and the ledger that shows whether anything
+// was lost.
 #pragma once
 
 #include <filesystem>
@@ -9,12 +10,12 @@
 #include "stress/ledger.h"
 #include "stress/sidecar.h"
 #include "stress/traffic.h"
-#include "stress/world.h"
+#include "stress/vhost.h"
 #include "support/await.h"
 
 namespace retryd::test {
 
-/// A folder for as long as this lives.
+/// A temporary folder.
 struct Folder {
     Folder();
     ~Folder();
@@ -34,8 +35,8 @@ class Load {
     void run_for(milliseconds time);
     /// Whether retryd consumes the error queue, as some living node sees it.
     bool consuming() const;
-    /// Lets everything come to rest, looks for every message, and checks that none is lost or in a wrong place. Says
-    /// how many came twice.
+    /// Waits until all is idle, looks for every message, and checks that none is lost or in a wrong place. Prints how
+    /// many came twice.
     void check();
 
   private:

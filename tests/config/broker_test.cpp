@@ -53,7 +53,7 @@ TEST_CASE("an IPv6 address stands in brackets") {
     CHECK(endpoint_of("amqp://guest:guest@[fe80::1:2]:5673/v").port == 5673);
 }
 
-TEST_CASE("a wrong URI is told by the part that is wrong, never with what stands in it") {
+TEST_CASE("of a wrong URI the part that is wrong is named, never what stands in it") {
     const std::string encoding =
         "expected special characters in user name and password percent-encoded (@ as %40, / as %2F, # as %23, % as "
         "%25)";
@@ -113,7 +113,7 @@ TEST_CASE("a user name alone leaves the URI's password, a password alone its use
     CHECK(settings_of("broker: {username: bob, password: y}\n" + smallest).broker.endpoints[0].host == "127.0.0.1");
 }
 
-TEST_CASE("every wrong URI is told, and a list of none") {
+TEST_CASE("every wrong URI is reported, and so is an empty list") {
     CHECK(problems_of("broker: {uris: [\"\", \"http://h/\"]}\n" + smallest) ==
           "f:1:17: broker.uris[0]: the value is empty; expected amqp://USER:PASSWORD@HOST:PORT/VHOST, or amqps:// for "
           "TLS\n"
@@ -133,14 +133,14 @@ TEST_CASE("from a wrong URI no other problem follows") {
           "amqp://USER:PASSWORD@HOST:PORT/VHOST\n");
 }
 
-TEST_CASE("keys that exclude each other are told") {
+TEST_CASE("keys that exclude each other are reported") {
     CHECK(problems_of("broker:\n  uri: amqp://h/\n  uris: [amqp://h/]\n  password: x\n  password_file: p\n" + smallest,
                       {{}, {{"p", "y"}}}) ==
           "f:2:8: broker.uri: is given besides broker.uris[0] on line 3; expected one of the two\n"
           "f:5:18: broker.password_file: is given besides broker.password on line 4; expected one of the two\n");
 }
 
-TEST_CASE("a user without a password is told, except guest") {
+TEST_CASE("a user without a password is reported, except guest") {
     const std::string lacks =
         "a user has no password; expected one in the URI, or broker.password or broker.password_file\n";
     CHECK(problems_of("broker: {uri: amqp://bob@h/}\n" + smallest) == "f:1:15: broker.uri: " + lacks);
@@ -166,7 +166,7 @@ TEST_CASE("a password comes from a file without the line break at its end") {
           "f:1:40: broker.password_file: the file \"p\" is empty; expected the password in it\n");
 }
 
-TEST_CASE("TLS files are read, come in pairs, and are told where no connection would use them") {
+TEST_CASE("TLS files are read, come in pairs, and are reported where no connection would use them") {
     const World world{{}, {{"ca", "x"}, {"cert", "x"}, {"key", "x"}}};
     const std::string tls = "broker: {uri: \"amqps://h/\", tls: ";
     const Tls good =

@@ -28,7 +28,7 @@ TEST_CASE("the HTTP server listens on a name or an address, and a port") {
     CHECK(to_string(http_of("localhost:80")) == "localhost:80");
 }
 
-TEST_CASE("a wrong address to listen on is told by what is wrong with it") {
+TEST_CASE("of a wrong address to listen on the part that is wrong is named") {
     CHECK(complaint_about("9467") == "has no port");
     CHECK(complaint_about(":9467") == "has no host");
     CHECK(complaint_about("[]:9467") == "has no host");
@@ -46,7 +46,7 @@ TEST_CASE("a wrong address to listen on is told by what is wrong with it") {
     CHECK(complaint_about("h:9467/metrics") == "has a port that is no number from 0 to 65535");
 }
 
-TEST_CASE("a section http without listen is told, an empty one is none") {
+TEST_CASE("http without listen is reported, an empty http: is the same as none") {
     CHECK(problems_of("http: {}\n" + smallest) ==
           "f:1:7: http.listen: is missing; expected HOST:PORT, such as 127.0.0.1:9467 or [::1]:9467\n");
     CHECK_FALSE(settings_of("http:\n" + smallest).http.has_value());

@@ -1,4 +1,4 @@
-// Loads a configuration that stands in the test, in env that stand there too.
+// Loads a configuration that a test writes down, with an environment and files that it writes down too.
 #pragma once
 
 #include <map>

@@ -30,7 +30,7 @@ TEST_CASE("a management URL has a scheme, a host, and maybe a port and a path") 
     CHECK(url_of("http://[::1]:15672/x") == "http://[::1]:15672/x");
 }
 
-TEST_CASE("a wrong management URL is told by the part that is wrong, never with what stands in it") {
+TEST_CASE("of a wrong management URL the part that is wrong is named, never what stands in it") {
     CHECK(complaint_about("") == "is empty");
     CHECK(complaint_about("127.0.0.1:15672") == "does not begin with http:// or https://");
     CHECK(complaint_about("amqp://h") == "does not begin with http:// or https://");
@@ -57,21 +57,21 @@ TEST_CASE("without a URL there is no management API") {
           "f:1:13: management.url: is missing; expected http://HOST:PORT or https://HOST:PORT\n");
 }
 
-TEST_CASE("who is not named logs in to the management API as at the first broker") {
+TEST_CASE("without a user, the management API is asked as the first broker's user") {
     const std::string broker = "broker: {uris: [\"amqp://ann:one@h/\", \"amqp://bob:two@h/\"]}\n";
-    const auto settled = [&](const std::string& keys) {
+    const auto management_of = [&](const std::string& keys) {
         const World world{{}, {{"p", "three\n"}}};
         return *settings_of(broker + with_management("url: http://h" + keys), world).management;
     };
-    CHECK(settled("") == Management{"http://h", "ann", "one"});
-    CHECK(settled(", username: ann") == Management{"http://h", "ann", "one"});
-    CHECK(settled(", password: x") == Management{"http://h", "ann", "x"});
-    CHECK(settled(", username: eve, password: \"\"") == Management{"http://h", "eve", ""});
-    CHECK(settled(", username: eve, password_file: p") == Management{"http://h", "eve", "three"});
+    CHECK(management_of("") == Management{"http://h", "ann", "one"});
+    CHECK(management_of(", username: ann") == Management{"http://h", "ann", "one"});
+    CHECK(management_of(", password: x") == Management{"http://h", "ann", "x"});
+    CHECK(management_of(", username: eve, password: \"\"") == Management{"http://h", "eve", ""});
+    CHECK(management_of(", username: eve, password_file: p") == Management{"http://h", "eve", "three"});
     CHECK(settings_of(with_management("url: http://h")).management == Management{"http://h", "guest", "guest"});
 }
 
-TEST_CASE("another user without a password, two passwords, and a file that cannot be read are told") {
+TEST_CASE("another user without a password, two passwords, and a file that cannot be read are reported") {
     CHECK(problems_of(with_management("url: http://h, username: eve")) ==
           "f:1:39: management.username: a user has no password; expected management.password or "
           "management.password_file\n");

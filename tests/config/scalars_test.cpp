@@ -1,14 +1,9 @@
+// Sizes and steps.
 #include "config/scalars.h"
 
-#include <cstdio>
-
-#include "config/problem.h"
-#include "core/text.h"
 #include "loading.h"
 
-// The small parsers: sizes, steps, nearest names, files.
-
-namespace retryd::config::values_test {
+namespace retryd::config::scalars_test {
 
 TEST_CASE("sizes have a unit of 1000 or 1024") {
     CHECK(parse_size("512B") == 512);
@@ -47,40 +42,4 @@ TEST_CASE("a step may be repeated") {
     }
 }
 
-TEST_CASE("the nearest name is the one with the fewest slips, if it is near at all") {
-    const std::vector<std::string> names{"prefetch", "prefetch_bytes", "queue", "queue_type", "exchange"};
-    CHECK(nearest("prefetsh", names) == "prefetch");
-    CHECK(nearest("perfetch", names) == "prefetch");
-    CHECK(nearest("prefetchbytes", names) == "prefetch_bytes");
-    CHECK(nearest("Prefetch-Bytes", names) == "prefetch_bytes");
-    CHECK(nearest("qeue", names) == "queue");
-    CHECK(nearest("queues", names) == "queue");
-    CHECK_FALSE(nearest("bind", names).has_value());
-    CHECK_FALSE(nearest("", names).has_value());
-    CHECK_FALSE(nearest(std::string(100'000, 'x'), names).has_value());
-    CHECK_FALSE(nearest("b", {"a"}).has_value());
-}
-
-TEST_CASE("UTF-8 is known where it ends") {
-    CHECK(core::valid_utf8_length("aä€😀") == 10);
-    CHECK(core::valid_utf8_length("a\xc3") == 1);
-    CHECK(core::valid_utf8_length("a\x80") == 1);
-    CHECK(core::valid_utf8_length("\xc0\x80") == 0);
-    CHECK(core::characters("aä€😀") == 4);
-    CHECK(core::utf8_prefix("aä€", 2) == "a");
-    CHECK(core::utf8_prefix("aä€", 3) == "aä");
-}
-
-TEST_CASE("a file that cannot be read is a problem without a place") {
-    const auto problem = [](const std::string& path) {
-        const auto loaded = load_file(path, process_environment());
-        return format(std::get<Problems>(loaded).at(0), path);
-    };
-    CHECK(problem("/nowhere/retryd.yaml") ==
-          "/nowhere/retryd.yaml: cannot be read (No such file or directory); expected a file that retryd may read");
-    CHECK(problem("/") == "/: cannot be read (Is a directory); expected a file that retryd may read");
-    CHECK(problem("/dev/zero") ==
-          "/dev/zero: cannot be read (it is larger than 4 MiB); expected a file that retryd may read");
-}
-
-}  // namespace retryd::config::values_test
+}  // namespace retryd::config::scalars_test

@@ -1,13 +1,12 @@
-#include "config/validate.h"
-
+// Values that are checked against each other: what entries, bindings, ladders and queues become, or what is wrong with
+// them.
 #include "loading.h"
 
-// What an entry does with its messages, and which other exchanges lead to us.
-
-namespace retryd::config::entries_test {
+namespace retryd::config::validate_test {
 namespace {
 
 using namespace std::chrono_literals;
+using Steps = std::vector<core::Milliseconds>;
 
 std::string with_entry(const std::string& keys) {
     return "ladders: {s: {delays: [1s]}}\nqueues:\n  - {match: a, ladder: s, " + keys + "}\n";
@@ -21,7 +20,22 @@ std::string with_bindings(const std::string& list) {
     return "errors:\n  bind: " + list + "\n" + smallest;
 }
 
+std::string with_ladder(const std::string& keys) {
+    return "ladders:\n  s: {" + keys + "}\nqueues: [{match: a, ladder: s}]\n";
+}
+
+core::Ladder ladder_of(const std::string& keys) {
+    return settings_of(with_ladder(keys)).policy.entries[0].ladder;
+}
+
+/// Entries under one ladder `s`.
+std::string entries(const std::string& list) {
+    return "ladders: {s: {delays: [1s]}}\nqueues:\n" + list;
+}
+
 }  // namespace
+
+// Entries, and other exchanges that lead to the error queue.
 
 TEST_CASE("an entry may park by age") {
     CHECK(entry_of("max_age: 24h").max_age == 24h);
@@ -79,7 +93,7 @@ TEST_CASE("an exchange to park through must be named, be usable, and not be one 
           "f:3:62: queues[0].parked.routing_key: \"" + longest.substr(0, 60) + "…\" is 256 bytes long" + key);
 }
 
-TEST_CASE("parking through an exchange that leads to the error queue is told") {
+TEST_CASE("parking through an exchange that leads to the error queue is reported") {
     const std::string loop = ", and retryd would take out again what it parks there; expected another exchange\n";
     CHECK(problems_of(with_entry("parked: {exchange: retryd.errors}")) ==
           "f:3:46: queues[0].parked.exchange: \"retryd.errors\" is errors.exchange" + loop);
@@ -100,7 +114,7 @@ TEST_CASE("other exchanges may lead to the error queue") {
     CHECK(bindings_of("[]").empty());
 }
 
-TEST_CASE("a binding that is there already, and one without an exchange, are told") {
+TEST_CASE("a binding that is there already, and one without an exchange, are reported") {
     CHECK(
         problems_of(with_bindings("[{exchange: retryd.errors}]")) ==
         "f:2:21: errors.bind[0].exchange: \"retryd.errors\" is errors.exchange, which leads to the error queue in any "
@@ -122,54 +136,36 @@ TEST_CASE("a binding that is there already, and one without an exchange, are tol
         "expected the name of an exchange that is there already, 1 to 255 bytes\n");
 }
 
-TEST_CASE("the error exchange is none of those that send home") {
+TEST_CASE("the error exchange is not one of those that return messages") {
     CHECK(problems_of("errors: {exchange: retryd.return}\n" + smallest) ==
           "f:1:20: errors.exchange: \"retryd.return\" is the exchange through which retryd sends messages home; "
           "expected the name of an exchange, 1 to 255 bytes\n");
     CHECK_FALSE(problems_of("errors: {exchange: retryd.s.1s}\n" + smallest).empty());
 }
 
-}  // namespace retryd::config::entries_test
-
-// Ladders by formula, their way home, jitter.
-
-namespace retryd::config::ladders_test {
-namespace {
-
-using namespace std::chrono_literals;
-using Steps = std::vector<core::Milliseconds>;
-
-std::string with_ladder(const std::string& keys) {
-    return "ladders:\n  s: {" + keys + "}\nqueues: [{match: a, ladder: s}]\n";
-}
-
-core::Ladder ladder_of(const std::string& keys) {
-    return settings_of(with_ladder(keys)).policy.entries[0].ladder;
-}
-
-Steps steps_of(const Formula& formula) {
-    const auto delays = delays_of(formula);
-    REQUIRE(std::holds_alternative<Steps>(delays));
-    return std::get<Steps>(delays);
-}
-
-}  // namespace
+// Ladders by formula, return paths, jitter.
 
 TEST_CASE("a formula multiplies, rounds to a whole millisecond and cuts") {
-    CHECK(steps_of({1s, 2.0, {}, 4}) == Steps{1s, 2s, 4s, 8s});
-    CHECK(steps_of({1s, 2.0, 5s, 5}) == Steps{1s, 2s, 4s, 5s, 5s});
-    CHECK(steps_of({1ms, 1.5, {}, 6}) ==
+    CHECK(ladder_of("first: 1s, factor: 2, attempts: 4").steps == Steps{1s, 2s, 4s, 8s});
+    CHECK(ladder_of("first: 1s, factor: 2, max: 5s, attempts: 5").steps == Steps{1s, 2s, 4s, 5s, 5s});
+    CHECK(ladder_of("first: 1ms, factor: 1.5, attempts: 6").steps ==
           Steps{1ms, 2ms, 2ms, 3ms, 5ms, 8ms});  // not 1, 2, 3, 5: rounding is not carried
-    CHECK(steps_of({10s, 1.0, {}, 3}) == Steps{10s, 10s, 10s});
-    CHECK(steps_of({5s, 1.1, 5s, 3}) == Steps{5s, 5s, 5s});
-    CHECK(steps_of({1s, 1.1, {}, 3}) == Steps{1s, 1100ms, 1210ms});
-    CHECK(steps_of({1s, 100.0, 24h * 3650, 1000}).back() == 24h * 3650);
+    CHECK(ladder_of("first: 10s, factor: 1, attempts: 3").steps == Steps{10s, 10s, 10s});
+    CHECK(ladder_of("first: 5s, factor: 1.1, max: 5s, attempts: 3").steps == Steps{5s, 5s, 5s});
+    CHECK(ladder_of("first: 1s, factor: 1.1, attempts: 3").steps == Steps{1s, 1100ms, 1210ms});
+    CHECK(ladder_of("first: 1s, factor: 100, max: 3650d, attempts: 1000").steps.back() == 24h * 3650);
 }
 
 TEST_CASE("a formula without a longest delay ends where RabbitMQ's does") {
-    CHECK(delays_of({24h * 3650, 2.0, {}, 2}) == std::variant<Steps, TooLong>{TooLong{2}});
-    CHECK(steps_of({24h * 3650, 1.0, {}, 2}) == Steps{24h * 3650, 24h * 3650});
-    CHECK(delays_of({1s, 10.0, {}, 1000}) == std::variant<Steps, TooLong>{TooLong{10}});
+    const auto first_too_long = [](const std::string& formula) {
+        const std::string text = problems_of(with_ladder(formula));
+        const std::string words = ": attempt ";
+        const std::size_t at = text.find(words) + words.size();
+        return text.substr(at, text.find(" would", at) - at);
+    };
+    CHECK(first_too_long("first: 3650d, factor: 2, attempts: 2") == "2");
+    CHECK(ladder_of("first: 3650d, factor: 1, attempts: 2").steps == Steps{24h * 3650, 24h * 3650});
+    CHECK(first_too_long("first: 1s, factor: 10, attempts: 1000") == "10");
 }
 
 TEST_CASE("a ladder may be written as a formula") {
@@ -227,7 +223,7 @@ TEST_CASE("a formula's values have bounds, and from a wrong one no other problem
     CHECK(problems_of(with_ladder("first: 1s, attempts: 2, factor: 100")) == "");
 }
 
-TEST_CASE("a formula that cannot be is told with the attempt, or with the bound") {
+TEST_CASE("a formula that cannot be is reported with the attempt, or with the bound") {
     CHECK(problems_of(with_ladder("first: 1d, factor: 10, attempts: 8")) ==
           "f:2:40: ladders.s.attempts: attempt 5 would wait longer than 3650d, and RabbitMQ takes no longer delay; "
           "expected a max, or fewer attempts\n");
@@ -236,7 +232,7 @@ TEST_CASE("a formula that cannot be is told with the attempt, or with the bound"
     CHECK(problems_of(with_ladder("first: 5s, max: 5s, attempts: 8")) == "");
 }
 
-TEST_CASE("a ladder says how messages come home") {
+TEST_CASE("a ladder says how messages come back") {
     CHECK(ladder_of("delays: [1s], return: headers").return_path == core::ReturnPath::headers);
     CHECK(ladder_of("delays: [1s], return: queue").return_path == core::ReturnPath::queue);
     CHECK(problems_of(with_ladder("delays: [1s], return: exchange")) ==
@@ -272,22 +268,7 @@ TEST_CASE("jitter has a width in percent and a number of lanes") {
           "f:2:48: ladders.s.jitter.lanes: \"17\" is too large; expected a whole number from 2 to 16\n");
 }
 
-}  // namespace retryd::config::ladders_test
-
 // Ladders, entries and queues, each checked against the others.
-
-namespace retryd::config::policy_test {
-namespace {
-
-using namespace std::chrono_literals;
-using Steps = std::vector<core::Milliseconds>;
-
-/// Entries under one ladder `s`.
-std::string entries(const std::string& list) {
-    return "ladders: {s: {delays: [1s]}}\nqueues:\n" + list;
-}
-
-}  // namespace
 
 TEST_CASE("a ladder's delays are unrolled") {
     const Settings settings = settings_of(
@@ -304,7 +285,7 @@ TEST_CASE("a ladder's delays are unrolled") {
     CHECK(settings.policy.entries[1].parked.queue == "graves.{queue}");
 }
 
-TEST_CASE("delays that cannot be are all told") {
+TEST_CASE("delays that cannot be are all reported") {
     const std::string expected = "; expected a delay from 1ms to 3650d, such as 30s, or 30s x3 for three attempts\n";
     CHECK(problems_of("ladders: {s: {delays: [30, 0ms, 30s x0, 30sx3, 3651d, 1s x999, 1s x2, -5s]}}\n"
                       "queues: [{match: a, ladder: s}]\n") ==
@@ -334,7 +315,7 @@ TEST_CASE("a ladder may have a thousand attempts, and a name of 64 characters") 
               "…\": this is no name for a ladder; expected 1 to 64 letters, digits, _ and -\n");
 }
 
-TEST_CASE("a ladder without delays, and one whose name cannot be, are told") {
+TEST_CASE("a ladder without delays, and one whose name cannot be, are reported") {
     CHECK(
         problems_of("ladders:\n  none:\n  empty: {delays: []}\n  \"two words\": {delays: [1s]}\n"
                     "queues: [{match: a, ladder: none}]\n") ==
@@ -357,7 +338,7 @@ TEST_CASE("an entry names its queue and a ladder that exists") {
           "f:2:9: queues: is empty; expected a list of at least one entry\n");
 }
 
-TEST_CASE("an entry that an earlier one always takes from is told") {
+TEST_CASE("an entry that an earlier one always takes from is reported") {
     CHECK(
         problems_of(entries("  - {match: a, ladder: s}\n  - {match: \"web.*\", ladder: s}\n  - {match: a, ladder: s}\n"
                             "  - {match: web.1, ladder: s}\n  - {match: \"web.eu.*\", ladder: s}\n"
@@ -372,13 +353,13 @@ TEST_CASE("an entry that an earlier one always takes from is told") {
         "narrower entry first\n");
 }
 
-TEST_CASE("an entry that an earlier one leaves something to is not told") {
+TEST_CASE("an entry that an earlier one leaves something to is not reported") {
     CHECK(problems_of(entries("  - {match: a, ladder: s}\n  - {match: \"a?\", ladder: s}\n"
                               "  - {match: \"a*\", ladder: s}\n  - {match: \"?b\", ladder: s}\n"
                               "  - {match: \"?*b\", ladder: s}\n  - {match: \"*\", ladder: s}\n")) == "");
 }
 
-TEST_CASE("names that RabbitMQ or retryd could not work with are told") {
+TEST_CASE("names that RabbitMQ or retryd could not work with are reported") {
     const std::string longest(255, 'q');
     CHECK(problems_of(entries("  - {match: " + longest + ", ladder: s}\n")) == "");
     const std::string name = "; expected the name of a work queue, or a glob such as webhook.*\n";
@@ -428,7 +409,7 @@ TEST_CASE("a parking queue's name has at most one {queue}, room for it, and some
                                                             "…\" leaves no room for the work queue's name" + name);
 }
 
-TEST_CASE("a work queue that is one of retryd's own queues is told") {
+TEST_CASE("a work queue that is one of retryd's own queues is reported") {
     CHECK(problems_of(entries("  - {match: retryd.errors, ladder: s}\n  - {match: retryd.parked, ladder: s}\n"
                               "  - {match: a, ladder: s}\n  - {match: a.parked, ladder: s}\n"
                               "  - {match: b, ladder: s, parked: b}\n")) ==
@@ -444,7 +425,7 @@ TEST_CASE("a glob that looks like a glob's parking queues is none of retryd's ow
     CHECK(problems_of(entries("  - {match: \"web.*.parked\", ladder: s}\n  - {match: \"web.*\", ladder: s}\n")) == "");
 }
 
-TEST_CASE("parking in the error queue is told") {
+TEST_CASE("parking in the error queue is reported") {
     const std::string loop = ", and retryd would take out again what it parks there; expected another queue\n";
     CHECK(problems_of("errors: {queue: retryd.parked}\n" + smallest) ==
           "f:1:17: errors.queue: \"retryd.parked\" is parking.catch_all" + loop);
@@ -457,4 +438,4 @@ TEST_CASE("parking in the error queue is told") {
           "f:3:37: queues[0].parked: \"retryd.errors\" is errors.queue" + loop);
 }
 
-}  // namespace retryd::config::policy_test
+}  // namespace retryd::config::validate_test

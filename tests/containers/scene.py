@@ -13,8 +13,8 @@ from unittest import skipUnless
 
 PROJECT = Path(__file__).resolve().parent.parent.parent
 sys.path[:0] = [str(PROJECT / folder) for folder in ("scripts/lib", "tests/support")]
-from steps import Step, Told, checked, done  # noqa: E402
-from telling import run  # noqa: E402
+from script import run  # noqa: E402
+from steps import Step, StepResults, checked, done  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
 WORK, VERSION = Path(sys.argv[1]), sys.argv[2]
@@ -155,12 +155,12 @@ def main() -> int:
     retryd = Image("retryd", f"{COMPOSE}/retryd.yaml /etc/retryd/retryd.yaml\n"
                              f"{COMPOSE}/retryd.password /run/secrets/retryd_password\n")
     flaky = Image("flaky")
-    told = Told("container", "passed: {}", "FAILED: {}")
-    told.take(Scene, retryd=retryd, flaky=flaky)
-    if told.failed:
+    results = StepResults("container", "passed: {}", "FAILED: {}")
+    results.take(Scene, retryd=retryd, flaky=flaky)
+    if results.failed:
         print(*(log.read_text(errors="replace") for log in WORK.glob("*.out")), file=sys.stderr)
-    print(told.verdict())
-    return 0 if told.passed and not told.failed else 1
+    print(results.verdict())
+    return 0 if results.passed and not results.failed else 1
 
 
 run(main)

@@ -1,10 +1,11 @@
+// What a changed configuration means for a running daemon.
 #include "daemon/configuration.h"
 
 #include <functional>
 
 #include "support/catch.h"
 
-namespace retryd::daemon::changes_test {
+namespace retryd::daemon::configuration_test {
 namespace {
 
 using Change = std::function<void(config::Settings&)>;
@@ -59,4 +60,4 @@ TEST_CASE("a former error queue and a former binding are left to the operator, w
     CHECK(left_behind(from, from).empty());
 }
 
-}  // namespace retryd::daemon::changes_test
+}  // namespace retryd::daemon::configuration_test

@@ -1,4 +1,4 @@
-// How much went by in the last intervals.
+// How many messages there were in each of the last intervals.
 #include "daemon/history.h"
 
 #include "support/catch.h"
@@ -19,7 +19,7 @@ struct Scene {
             stats.settled({Outcome::retried, "email", "r", "rejected", {}, Milliseconds{confirm_ms}, {}});
     }
     void pass(Milliseconds time) {
-        for (const auto until = now + time; now < until; history.look(stats, now))
+        for (const auto until = now + time; now < until; history.sample(stats, now))
             now += Milliseconds{1'000};
     }
     telemetry::Rates rates() const { return history.lately(stats).rates; }
@@ -31,7 +31,7 @@ using Numbers = std::vector<std::uint64_t>;
 
 TEST_CASE("history: one number for each interval that is over, the oldest first") {
     Scene s;
-    s.history.look(s.stats, s.now);
+    s.history.sample(s.stats, s.now);
     CHECK(s.rates().interval == Milliseconds{5'000});
     CHECK(s.rates().retried.empty());
     s.messages(3);
@@ -49,7 +49,7 @@ TEST_CASE("history: one number for each interval that is over, the oldest first"
 
 TEST_CASE("history: ten minutes are kept, and confirm times are those of that time") {
     Scene s;
-    s.history.look(s.stats, s.now);
+    s.history.sample(s.stats, s.now);
     s.messages(1'000, 50'000);
     s.pass(Milliseconds{5'000});
     s.messages(10, 2);

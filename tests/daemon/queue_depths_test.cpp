@@ -1,12 +1,11 @@
+// The queues that retryd looks after; and what the status page makes of them.
 #include "daemon/queue_depths.h"
 
 #include "core/names.h"
 #include "daemon/status.h"
 #include "support/catch.h"
 
-// The queues that retryd looks after; and what the status page makes of them.
-
-namespace retryd::daemon::inventory_test {
+namespace retryd::daemon::queue_depths_test {
 namespace {
 
 using core::Milliseconds;
@@ -33,7 +32,8 @@ core::Policy policy() {
     return policy;
 }
 
-telemetry::QueueCounts met(const std::string& work_queue, const std::string& target, relay::Role role, int delay_ms) {
+telemetry::QueueCounts counted(const std::string& work_queue, const std::string& target, relay::Role role,
+                               int delay_ms) {
     return {work_queue, {{relay::Outcome::retried, "rejected", role, target, Milliseconds{delay_ms}, 1}}};
 }
 
@@ -62,14 +62,14 @@ TEST_CASE("inventory: what the configuration names, before any message") {
 }
 
 TEST_CASE("inventory: queues that were made for a glob are met with their messages") {
-    Seen seen;
-    seen.met = {met("web.a", "web.a.retry.1s", relay::Role::rung, 1'000),
-                met("web.a", "web.a.parked", relay::Role::parking, 0),
-                met("fax", "retryd.shared.1m.high", relay::Role::rung, 60'000),
-                met("sms", "team.dlx", relay::Role::parking_exchange, 0),
-                met(std::string{telemetry::other_queues}, "", relay::Role::rung, 1'000),
-                met(std::string{telemetry::no_queue}, "retryd.parked", relay::Role::parking, 0)};
-    const Inventory found = take_inventory(policy(), features, seen);
+    QueueSources from;
+    from.counted = {counted("web.a", "web.a.retry.1s", relay::Role::rung, 1'000),
+                    counted("web.a", "web.a.parked", relay::Role::parking, 0),
+                    counted("fax", "retryd.shared.1m.high", relay::Role::rung, 60'000),
+                    counted("sms", "team.dlx", relay::Role::parking_exchange, 0),
+                    counted(std::string{telemetry::other_queues}, "", relay::Role::rung, 1'000),
+                    counted(std::string{telemetry::no_queue}, "retryd.parked", relay::Role::parking, 0)};
+    const Inventory found = take_inventory(policy(), features, from);
     CHECK(found.queues.at("web.a.retry.1s") == KeptQueue{Role::rung, Milliseconds{1'000}, "web.a", false});
     CHECK(found.queues.at("web.a.parked").role == Role::parked);
     CHECK(found.queues.at("retryd.shared.1m.high") == KeptQueue{Role::rung, Milliseconds{60'000}, "shared", true});
@@ -78,15 +78,15 @@ TEST_CASE("inventory: queues that were made for a glob are met with their messag
 }
 
 TEST_CASE("inventory: queues of an earlier run are listed, and nobody else's are taken for them") {
-    Seen seen;
-    seen.listed = {{"web.b", {}},
+    QueueSources from;
+    from.listed = {{"web.b", {}},
                    {"web.b.retry.1s", rung_arguments("web.b", 1'000)},
                    {"web.b.retry.9s", rung_arguments("web.b", 9'000)},  // of a former ladder
                    {"web.c.retry.1s", rung_arguments("elsewhere", 1'000)},
                    {"web.d", {}},
                    {"web.d.parked", {}},
                    {"lonely.parked", {}}};
-    const Inventory found = take_inventory(policy(), features, seen);
+    const Inventory found = take_inventory(policy(), features, from);
     CHECK(found.queues.at("web.b.retry.1s").serves == "web.b");
     CHECK(found.queues.at("web.b.retry.9s").delay == Milliseconds{9'000});
     CHECK(found.queues.at("web.d.parked").role == Role::parked);
@@ -97,12 +97,12 @@ TEST_CASE("inventory: queues of an earlier run are listed, and nobody else's are
 }
 
 TEST_CASE("inventory: is bounded, and has what the configuration names first") {
-    Seen seen;
+    QueueSources from;
     for (int n = 0; n < 6'000; ++n) {
         const std::string name = "web." + std::to_string(n);
-        seen.listed.push_back({name + ".retry.1s", rung_arguments(name, 1'000)});
+        from.listed.push_back({name + ".retry.1s", rung_arguments(name, 1'000)});
     }
-    const Inventory found = take_inventory(policy(), features, seen);
+    const Inventory found = take_inventory(policy(), features, from);
     CHECK(found.queues.size() == most_kept_queues);
     CHECK(found.queues.count("email.retry.30s") == 1);
 }
@@ -111,11 +111,11 @@ TEST_CASE("status: each work queue with its rungs and its parking queue, as far 
     config::Settings settings;
     settings.policy = policy();
     StatusSources sources{{}, settings, {}, {}, {}};
-    Seen seen;
-    seen.listed = {{"email.retry.9s", rung_arguments("email", 9'000)}};
-    seen.met = {met("fax", "retryd.shared.1m", relay::Role::rung, 60'000)};
-    sources.counts.queues = seen.met;
-    sources.seen.inventory = take_inventory(policy(), features, seen);
+    QueueSources from;
+    from.listed = {{"email.retry.9s", rung_arguments("email", 9'000)}};
+    from.counted = {counted("fax", "retryd.shared.1m", relay::Role::rung, 60'000)};
+    sources.counts.queues = from.counted;
+    sources.seen.inventory = take_inventory(policy(), features, from);
     sources.seen.messages = {{"retryd.errors", 1}, {"email.retry.5s", 12}, {"email.retry.9s", 3}};
     sources.state.version = {4, 3, 6};
     const telemetry::Status status = status_of(sources);
@@ -151,4 +151,4 @@ TEST_CASE("status: a thousand queues are shown, the rest is a number") {
     CHECK(status.queues_left_out == 201);
 }
 
-}  // namespace retryd::daemon::inventory_test
+}  // namespace retryd::daemon::queue_depths_test

@@ -1,3 +1,4 @@
+// What the daemon is doing, in plain words; and which faults last.
 #include "daemon/state.h"
 
 #include <algorithm>
@@ -5,9 +6,7 @@
 #include "daemon/events.h"
 #include "support/catch.h"
 
-// How the daemon stands, in plain words; and which faults last.
-
-namespace retryd::daemon::standing_test {
+namespace retryd::daemon::state_test {
 namespace {
 
 using core::Milliseconds;
@@ -15,12 +14,12 @@ using relay::RequeueCause;
 using relay::Role;
 
 std::string reason_of(const DaemonState& state) {
-    return why_not_ready(state.now());
+    return why_not_ready(state.snapshot());
 }
 
 std::vector<std::string> faults_of(const DaemonState& state) {
     std::vector<std::string> texts;
-    for (const telemetry::LastingFault& fault : state.now().faults)
+    for (const telemetry::LastingFault& fault : state.snapshot().faults)
         texts.push_back(fault.text);
     return texts;
 }
@@ -36,13 +35,13 @@ TEST_CASE("state: ready while it consumes, and why not in plain words otherwise"
     CHECK(reason_of(state) == "not connected to h:1, vhost '/': Connection refused");
     state.consuming("h:1, vhost '/'", {}, version);
     CHECK(reason_of(state).empty());
-    CHECK(state.now().reconnects == 0);
-    CHECK(state.now().faults.empty());
-    state.leaving(false);
-    CHECK(reason_of(state) == "connecting anew, for a changed configuration");
+    CHECK(state.snapshot().reconnects == 0);
+    CHECK(state.snapshot().faults.empty());
+    state.reconnecting();
+    CHECK(reason_of(state) == "reconnecting, for a changed configuration");
     state.consuming("h:1, vhost '/'", {}, version);
-    CHECK(state.now().reconnects == 1);
-    state.leaving(true);
+    CHECK(state.snapshot().reconnects == 1);
+    state.stopping();
     CHECK(reason_of(state) == "stopping");
 }
 
@@ -55,13 +54,13 @@ TEST_CASE("state: a broker that keeps its answers to itself is no reason to be s
 
 TEST_CASE("state: systemctl shows in one line what is and what is wrong") {
     DaemonState state;
-    CHECK(status_line(state.now()) == "starting: not connected to a broker yet");
+    CHECK(status_line(state.snapshot()) == "starting: not connected to a broker yet");
     state.disconnected("h:1, vhost '/'", "Connection refused", "None is lost");
-    CHECK(status_line(state.now()) == "not connected to h:1, vhost '/': Connection refused");
+    CHECK(status_line(state.snapshot()) == "not connected to h:1, vhost '/': Connection refused");
     state.consuming("h:1, vhost '/'", {}, version);
-    CHECK(status_line(state.now()) == "connected to h:1, vhost '/'");
+    CHECK(status_line(state.snapshot()) == "connected to h:1, vhost '/'");
     state.blocked("low on memory");
-    CHECK(status_line(state.now()) == "connected to h:1, vhost '/'. But " + why_blocked(state.now()));
+    CHECK(status_line(state.snapshot()) == "connected to h:1, vhost '/'. But " + why_blocked(state.snapshot()));
 }
 
 TEST_CASE("state: a file that was refused is a fault until one is taken, whatever else happens") {
@@ -72,13 +71,13 @@ TEST_CASE("state: a file that was refused is a fault until one is taken, whateve
         "/etc/retryd/retryd.yaml is wrong and was not reloaded: the former configuration is in force, but retryd would "
         "not start again. `retryd check` says what is wrong";
     CHECK(reason_of(state).empty());
-    CHECK(status_line(state.now()) == "connected to h. " + refused);
+    CHECK(status_line(state.snapshot()) == "connected to h. " + refused);
     state.disconnected("h", "gone", "None is lost");
-    CHECK(status_line(state.now()) == "not connected to h: gone. " + refused);
+    CHECK(status_line(state.snapshot()) == "not connected to h: gone. " + refused);
     const auto faults = faults_of(state);
     CHECK(std::count(faults.begin(), faults.end(), refused) == 1);
     state.reloaded();
-    CHECK(status_line(state.now()) == "not connected to h: gone");
+    CHECK(status_line(state.snapshot()) == "not connected to h: gone");
     CHECK(faults_of(state).size() == 1);
 }
 
@@ -93,17 +92,17 @@ TEST_CASE("state: a broker that takes no messages is a fault, but no reason not 
     CHECK(faults_of(state).empty());
     state.blocked("low on disk");
     state.disconnected("h", "gone", "None is lost");
-    CHECK_FALSE(state.now().blocked.has_value());
+    CHECK_FALSE(state.snapshot().blocked.has_value());
     CHECK(faults_of(state).size() == 1);
 }
 
 TEST_CASE("state: a lasting fault keeps the moment when it began") {
     DaemonState state;
     state.disconnected("h", "one", "None is lost");
-    const core::WallTime since = state.now().faults.at(0).since;
+    const core::WallTime since = state.snapshot().faults.at(0).since;
     state.disconnected("h", "two", "None is lost");
-    CHECK(state.now().faults.at(0).since == since);
-    CHECK(state.now().faults.at(0).text.find("two") != std::string::npos);
+    CHECK(state.snapshot().faults.at(0).since == since);
+    CHECK(state.snapshot().faults.at(0).text.find("two") != std::string::npos);
 }
 
 TEST_CASE("reporters: what is refused, and what is given back, lasts until it heals or the session ends") {
@@ -112,25 +111,25 @@ TEST_CASE("reporters: what is refused, and what is given back, lasts until it he
     DaemonState state;
     telemetry::MessageStats stats;
     {
-        FlowEvents reporters(log, state, &stats);
-        reporters.requeued(Role::rung, "email.retry.5s", RequeueCause::nacked, Milliseconds{1});
-        reporters.requeued(Role::rung, "email.retry.5s", RequeueCause::nacked, Milliseconds{1});
+        FlowEvents events(log, state.faults(), &stats);
+        events.requeued(Role::rung, "email.retry.5s", RequeueCause::nacked, Milliseconds{1});
+        events.requeued(Role::rung, "email.retry.5s", RequeueCause::nacked, Milliseconds{1});
         CHECK(faults_of(state).size() == 1);
-        reporters.settled({relay::Outcome::retried, "email", "other", "rejected", {}, {}, {}});
+        events.settled({relay::Outcome::retried, "email", "other", "rejected", {}, {}, {}});
         CHECK(faults_of(state).size() == 1);
-        reporters.settled({relay::Outcome::retried, "email", "email.retry.5s", "rejected", {}, {}, {}});
+        events.settled({relay::Outcome::retried, "email", "email.retry.5s", "rejected", {}, {}, {}});
         CHECK(faults_of(state).empty());
-        reporters.refused(Role::rung, "email.retry.5s", "it has other arguments");
-        reporters.refused(Role::parking, "email.parked", "it has other arguments, too");
-        reporters.healed(Role::rung, "email.retry.5s");
+        events.refused(Role::rung, "email.retry.5s", "it has other arguments");
+        events.refused(Role::parking, "email.parked", "it has other arguments, too");
+        events.healed(Role::rung, "email.retry.5s");
         CHECK(faults_of(state) == std::vector<std::string>{"it has other arguments, too"});
-        reporters.in_flight(3);
+        events.in_flight(3);
         CHECK(stats.counts().in_flight == 3);
-        reporters.count_with(nullptr);
-        reporters.settled({relay::Outcome::retried, "email", "other", "rejected", {}, {}, {}});
+        events.count_with(nullptr);
+        events.settled({relay::Outcome::retried, "email", "other", "rejected", {}, {}, {}});
         CHECK(stats.totals().retried == 2);
     }
     CHECK(faults_of(state).empty());
 }
 
-}  // namespace retryd::daemon::standing_test
+}  // namespace retryd::daemon::state_test

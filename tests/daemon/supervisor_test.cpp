@@ -1,8 +1,9 @@
+// How long it waits between two attempts to connect, and which faults it logs.
 #include "daemon/supervisor.h"
 
 #include "support/catch.h"
 
-namespace retryd::daemon::backoff_test {
+namespace retryd::daemon::supervisor_test {
 
 using core::Milliseconds;
 
@@ -29,10 +30,6 @@ TEST_CASE("after a success the wait is the first again") {
     CHECK(backoff.next(0.0) == Milliseconds{250});
 }
 
-}  // namespace retryd::daemon::backoff_test
-
-namespace retryd::daemon::faults_test {
-
 TEST_CASE("a lasting fault is news once, also while two brokers fail in turn") {
     ReportedFaults faults;
     CHECK(faults.is_news("a", "refused"));
@@ -50,4 +47,4 @@ TEST_CASE("another fault is news, and so is the same one after it had healed") {
     CHECK(faults.is_news("a", "refused"));
 }
 
-}  // namespace retryd::daemon::faults_test
+}  // namespace retryd::daemon::supervisor_test

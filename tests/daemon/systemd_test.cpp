@@ -1,3 +1,4 @@
+// What systemd is told.
 #include "daemon/systemd.h"
 
 #include <ctime>
@@ -7,7 +8,7 @@
 #include "support/catch.h"
 #include "support/systemd.h"
 
-namespace retryd::daemon::notify_test {
+namespace retryd::daemon::systemd_test {
 namespace {
 
 using core::Milliseconds;
@@ -121,4 +122,4 @@ TEST_CASE("a loop that waits for a systemd which does not listen keeps nobody fr
     loop.wait();
 }
 
-}  // namespace retryd::daemon::notify_test
+}  // namespace retryd::daemon::systemd_test

@@ -1,3 +1,4 @@
+// A loop that hangs: it is freed, and systemd does not hear of it.
 #include "daemon/watchdog.h"
 
 #include <sys/socket.h>

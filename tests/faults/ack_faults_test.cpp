@@ -24,7 +24,7 @@ TEST_CASE("kill -9 between confirms and acks: all come again, none is lost") {
     s.network.heal();
     s.start();
     s.check_nothing_is_lost();
-    CHECK(await([&] { return s.take_home(), s.came_twice() == messages; }));
+    CHECK(await([&] { return s.drain_work_queues(), s.came_twice() == messages; }));
     s.stop();
 }
 
@@ -43,7 +43,7 @@ TEST_CASE("an ack that costs the channel or the consumer: both are made again, a
     s.check_nothing_is_lost();
     s.check_goes_on();
     CHECK(s.reconnects() == 1);
-    CHECK(s.aside.empty());
+    CHECK(s.parked.empty());
     s.stop();
 }
 
@@ -59,9 +59,9 @@ TEST_CASE("the consumer is cancelled while publications are in flight: they come
     REQUIRE(s.network.await_matched(taken_away));
     gate.open();
     s.check_nothing_is_lost();
-    CHECK(await([&] { return s.take_home(), s.came_twice() >= messages; }));
+    CHECK(await([&] { return s.drain_work_queues(), s.came_twice() >= messages; }));
     s.check_goes_on();
-    CHECK(s.aside.empty());
+    CHECK(s.parked.empty());
     CHECK(s.reconnects() == 1);
     s.stop();
 }

@@ -1,4 +1,4 @@
-// AMQP 0-9-1 frames as they pass by: taken apart as far as a fault needs it, and made.
+// AMQP 0-9-1 frames: parsed as far as a fault needs it, and composed.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +23,7 @@ inline constexpr MethodId basic_ack = 60 << 16 | 80;
 inline constexpr MethodId basic_nack = 60 << 16 | 120;
 }  // namespace method
 
-/// One whole frame, its end included. The protocol header of a client ("AMQP…") counts as one of no type.
+/// One complete frame with its end octet. A client's protocol header ("AMQP…") counts as a frame without a type.
 struct Frame {
     std::string bytes;
 
@@ -32,7 +32,7 @@ struct Frame {
     MethodId method() const;  // 0 where it is no method
 };
 
-/// Takes the whole frames off the front of what was read.
+/// Removes the complete frames from the front of what was read.
 std::vector<Frame> take_frames(std::string& read);
 
 /// Where a method's arguments begin.
@@ -41,7 +41,7 @@ inline constexpr std::size_t arguments_at = 11;
 Frame method_frame(std::uint16_t channel, MethodId id, std::string_view arguments);
 Frame heartbeat_frame();
 
-// Arguments, as the wire has them.
+// Arguments as they are encoded on the wire.
 std::string short_of(std::uint16_t number);
 std::string longlong_of(std::uint64_t number);
 std::string shortstr_of(std::string_view text);

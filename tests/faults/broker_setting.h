@@ -1,4 +1,4 @@
-// What is set on the broker until the end of a scope.
+// Settings of the broker, and policies, that last until the end of a scope.
 #pragma once
 
 #include <string>
@@ -9,10 +9,10 @@
 
 namespace retryd::test {
 
-/// For what is opened within the scope.
+/// An environment variable of the application rabbit. It applies to connections that are opened within the scope.
 class BrokerSetting {
   public:
-    /// `value` is Erlang.
+    /// `value` is an Erlang term.
     BrokerSetting(std::string name, const std::string& value) : name_(std::move(name)) {
         former_ = erlang("element(2, application:get_env(rabbit, " + name_ + ")).");
         set(value);
@@ -22,7 +22,7 @@ class BrokerSetting {
     BrokerSetting& operator=(const BrokerSetting&) = delete;
 
   private:
-    /// Newer versions keep a copy of some settings where they find them faster.
+    /// Newer versions also keep some settings as persistent terms.
     void set(const std::string& value) const {
         erlang("V = " + value + ", application:set_env(rabbit, " + name_ + ", V), case persistent_term:get(" + name_ +
                ", none) of none -> ok; _ -> persistent_term:put(" + name_ + ", V) end.");

@@ -23,7 +23,7 @@ TEST_CASE("a permission to publish that is taken away and given back: nothing is
     REQUIRE(await([&] { return s.network.accepted() > connections + 40; }));
     publisher.allow();
     s.check_nothing_is_lost();
-    CHECK(s.aside.empty());
+    CHECK(s.parked.empty());
     s.check_goes_on();
     s.stop();
 }
@@ -43,7 +43,7 @@ TEST_CASE("a parking exchange that may not be written to: the catch-all takes it
         s.reject("parked" + std::to_string(i), s.other);
     s.reject_many(100);
     s.check_nothing_is_lost();
-    CHECK(s.aside.size() == 5);
+    CHECK(s.parked.size() == 5);
     CHECK(s.reconnects() <= 4);
     s.check_goes_on();
     s.stop();
@@ -68,7 +68,7 @@ TEST_CASE("a publication to an exchange that is not there, 404: the channel is o
     s.reject_many(200);
     REQUIRE(s.network.await_matched(lost, 72));
     s.check_nothing_is_lost();
-    CHECK(s.aside.empty());
+    CHECK(s.parked.empty());
     s.check_goes_on();
     CHECK(s.reconnects() == 0);
     s.stop();
@@ -116,7 +116,7 @@ TEST_CASE("a consumer that the broker gives up because an ack is missing: consum
     }));
     s.network.heal();
     s.check_nothing_is_lost();
-    CHECK(await([&] { return s.take_home(), s.came_twice() > 0; }));
+    CHECK(await([&] { return s.drain_work_queues(), s.came_twice() > 0; }));
     s.check_goes_on();
     s.stop();
 }

@@ -39,7 +39,7 @@ TEST_CASE("a nack in place of a confirm: its messages come again from the error 
     CHECK(s.daemon.await_log("nacked"));
     s.check_nothing_is_lost();
     // The broker had taken what it seemed to refuse: given back and tried again, it is there twice.
-    CHECK(await([&] { return s.take_home(), s.came_twice() > 0; }));
+    CHECK(await([&] { return s.drain_work_queues(), s.came_twice() > 0; }));
     s.check_goes_on();
     CHECK(s.reconnects() == 0);
     s.stop();
@@ -78,7 +78,7 @@ TEST_CASE("the connection breaks between a publication and its confirm: the mess
     s.reject_many(300);
     REQUIRE(s.network.await_matched(cut, 2));
     s.check_nothing_is_lost();
-    CHECK(await([&] { return s.take_home(), s.came_twice() > 0; }));
+    CHECK(await([&] { return s.drain_work_queues(), s.came_twice() > 0; }));
     s.check_goes_on();
     CHECK(s.reconnects() == 1);
     s.stop();
@@ -94,7 +94,7 @@ TEST_CASE("kill -9 between publications and their confirms: all come again, none
     s.network.heal();
     s.start();
     s.check_nothing_is_lost();
-    CHECK(await([&] { return s.take_home(), s.came_twice() > 0; }));
+    CHECK(await([&] { return s.drain_work_queues(), s.came_twice() > 0; }));
     s.stop();
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("SIGTERM while confirms are missing: the end comes in time and says wh
     s.network.heal();
     s.start();
     s.check_nothing_is_lost();
-    CHECK(await([&] { return s.take_home(), s.came_twice() > 0; }));
+    CHECK(await([&] { return s.drain_work_queues(), s.came_twice() > 0; }));
     s.stop();
 }
 
@@ -149,7 +149,7 @@ TEST_CASE("a confirm that never comes: after a minute a new connection brings th
     CHECK(s.reconnects() == 0);
     CHECK(s.daemon.await_log("has not confirmed 1 messages for 1m", seconds(75)));
     s.check_goes_on();
-    s.take_home();
+    s.drain_work_queues();
     CHECK(s.copies.at("0-0") == 2);
     CHECK(s.reconnects() == 1);
     s.stop();

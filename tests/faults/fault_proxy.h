@@ -1,4 +1,4 @@
-// A network in front of the broker that understands AMQP, and fails at exactly the frame that a test names.
+// A proxy in front of the broker that understands AMQP and fails at exactly the frame that a test names.
 #pragma once
 
 #include <atomic>
@@ -16,21 +16,21 @@
 
 namespace retryd::test {
 
-/// Which frames a fault is for: counted over all connections, from the moment it is set.
+/// Which frames a fault applies to. They are counted over all connections, from the moment at which it is set.
 struct When {
     Direction direction = Direction::to_broker;
     FrameType type = FrameType::method;
     MethodId method = 0;      // 0: any, or no method
-    std::string marker = {};  // is somewhere in the frame
-    int nth = 1;              // the first that it is for, of those that match
-    int times = 1;            // and so many from there; `always`: all
+    std::string marker = {};  // bytes that the frame contains
+    int nth = 1;              // of the frames that match, the first that it applies to
+    int times = 1;            // and to how many from there; `always`: to all
     static constexpr int always = 1 << 30;
 };
 
-/// What happens in place of a frame's passing on.
+/// What happens to a frame instead of being passed on.
 using Fault = std::function<void(Proxied& connection, Direction direction, const Frame& frame)>;
 
-/// Listens on a port of its own on 127.0.0.1. Relays frame by frame, as they come.
+/// Listens on a port of its own on 127.0.0.1 and relays frame by frame.
 class FaultProxy {
   public:
     explicit FaultProxy(const Address& target);
@@ -41,15 +41,16 @@ class FaultProxy {
     /// The target's address with the proxy's port.
     const Address& address() const { return address_; }
 
-    /// Its number, for matched(). Of two faults for one frame the one that was set first has it; both count it.
+    /// Returns the fault's number, for matched(). If two faults apply to a frame, the one that was set first happens;
+    /// both count the frame.
     std::size_t on(const When& when, Fault fault);
-    /// How many frames have matched it so far, those before its nth included.
+    /// How many frames have matched so far, including those before the nth.
     int matched(std::size_t fault) const;
     bool await_matched(std::size_t fault, int frames = 1, milliseconds within = patience) const;
 
-    /// No more faults; what hangs in the proxy is cut.
+    /// Ends all faults and cuts the connections that hang in the proxy.
     void heal();
-    /// Accepted since the beginning; a daemon that is connected has two.
+    /// How many connections it has accepted so far; a daemon has two at a time.
     int accepted() const { return accepted_; }
 
   private:

@@ -1,4 +1,4 @@
-// Frames that wait in the proxy until the test says so.
+// Holds frames back in the proxy until the test lets them through.
 #pragma once
 
 #include <atomic>
@@ -11,8 +11,8 @@
 
 namespace retryd::test {
 
-/// Keeps those frames back, over all connections, until open(). They go on with the next heartbeat in their direction:
-/// a test that uses it wants a short one.
+/// Holds those frames of all connections back until open(). They are let through with the next heartbeat in their
+/// direction, so a test that uses this needs a short heartbeat interval.
 class Gate {
   public:
     /// `then` happens to each of them once the gate is open.
@@ -43,7 +43,7 @@ class Gate {
         }
 
         const Fault then;
-        std::map<const Proxied*, std::vector<Frame>> kept;  // the proxy's thread has it
+        std::map<const Proxied*, std::vector<Frame>> kept;  // used by the proxy's thread only
         std::atomic<bool> open{false};
     };
 

@@ -8,8 +8,8 @@ namespace {
 
 /// It was parked by the broker's own dead-lettering; the others are home.
 void check_only_aside(const ThroughFaults& s, const std::string& id) {
-    CHECK(s.aside.size() == 1);
-    CHECK(s.aside.count(id) == 1);
+    CHECK(s.parked.size() == 1);
+    CHECK(s.parked.count(id) == 1);
 }
 
 }  // namespace
@@ -37,7 +37,7 @@ TEST_CASE("a message at which the connection just ends is set aside after some, 
     s.reject("poison", s.work, "POISON");
     for (int i = 0; i < 20; ++i) {
         s.reject_many(5);
-        s.take_home(milliseconds(50));
+        s.drain_work_queues(milliseconds(50));
     }
     s.check_nothing_is_lost();
     // After how many depends on the neighbours: what is confirmed beside it speaks for the network.

@@ -57,7 +57,7 @@ bool Proxied::relay(const Pass& pass) {
     if (deaf_) pretend_to_live();
     for (Way& its : ways_)
         flush(its);
-    const bool both_told = ways_[0].told && ways_[1].told;
+    const bool both_told = ways_[0].passed_on && ways_[1].passed_on;
     return !broken_ && !cut_ && !both_told;
 }
 
@@ -90,9 +90,9 @@ void Proxied::flush(Way& its) {
         }
         its.out.erase(0, static_cast<std::size_t>(sent));
     }
-    if (its.ended && !its.told && its.out.empty()) {
+    if (its.ended && !its.passed_on && its.out.empty()) {
         ::shutdown(its.to, SHUT_WR);
-        its.told = true;
+        its.passed_on = true;
     }
 }
 

@@ -1,4 +1,4 @@
-// One connection through the fault proxy: two ways, and what a fault may do to them.
+// One connection through the fault proxy: its two directions, and what a fault may do to them.
 #pragma once
 
 #include <poll.h>
@@ -20,7 +20,7 @@ constexpr Direction opposite(Direction direction) {
     return direction == Direction::to_broker ? Direction::to_daemon : Direction::to_broker;
 }
 
-/// Not thread-safe: the proxy's thread has it.
+/// Not thread-safe: used by the proxy's thread only.
 class Proxied {
   public:
     using Pass = std::function<void(Proxied&, Direction, const Frame&)>;
@@ -33,15 +33,15 @@ class Proxied {
     // For faults.
 
     void send(Direction direction, const std::string& bytes) { way(direction).out += bytes; }
-    /// Both sides see the end, after what was sent to them.
+    /// Both sides get what was sent to them, then the end of the connection.
     void cut() { cut_ = true; }
-    /// The broker sees the end; the daemon gets what was sent to it, and then is the one to go.
+    /// The broker sees the end of the connection. The daemon gets what was sent to it, and has to close its side.
     void cut_off_broker();
-    /// What was sent still arrives; from then on nothing is relayed, nothing is closed.
+    /// What was sent still arrives. From then on nothing is relayed and nothing is closed.
     void go_silent() { silent_ = true; }
-    /// Nothing more goes out in that direction for so long, nor what was sent since the last frame.
+    /// Nothing goes out in that direction for this time, including what was sent since the last frame.
     void hold(Direction direction, milliseconds time) { way(direction).held_until = Clock::now() + time; }
-    /// The daemon finds the broker there, but not reading: its heartbeats arrive, and every 300 ms it takes so many
+    /// To the daemon the broker is up but does not read: its heartbeats arrive, and every 300 ms it reads this many
     /// bytes.
     void stop_reading(std::size_t bytes_at_a_time);
 
@@ -56,11 +56,11 @@ class Proxied {
     struct Way {
         int from = -1;
         int to = -1;
-        std::string in;   // no whole frame yet
-        std::string out;  // on its way
+        std::string in;   // not a complete frame yet
+        std::string out;  // to be written
         Clock::time_point held_until = {};
-        bool ended = false;  // nothing more will come
-        bool told = false;   // the other side knows
+        bool ended = false;      // `from` has ended
+        bool passed_on = false;  // and `to` was shut down
     };
 
     Way& way(Direction direction) { return ways_[static_cast<std::size_t>(direction)]; }
@@ -74,7 +74,7 @@ class Proxied {
     bool cut_ = false;
     bool silent_ = false;
     bool deaf_ = false;
-    std::string hardly_read_;  // room for what is taken at a time while deaf
+    std::string hardly_read_;  // buffer for what is read while deaf
     bool broken_ = false;
     Clock::time_point next_sign_ = {};
 };

@@ -1,4 +1,4 @@
-// A user of the broker that a test gives and takes permissions.
+// A user of the broker whose permissions a test grants and takes away.
 #pragma once
 
 #include <unistd.h>
@@ -11,7 +11,7 @@
 
 namespace retryd::test {
 
-/// A user of the broker whose permissions can be taken away; a channel may remember them for a while.
+/// A channel may remember the permissions for a while.
 class Publisher {
   public:
     Publisher() {
@@ -23,7 +23,7 @@ class Publisher {
     Publisher& operator=(const Publisher&) = delete;
 
     void allow() { set_writable(".*"); }
-    /// Everything but the default exchange may be written to: declaring and binding go on.
+    /// It may write to everything but the default exchange: declaring and binding still work.
     void forbid() { set_writable("^(?!amq\\.default$)"); }
     void set_writable(const std::string& pattern) { set(".*", pattern, ".*"); }
     /// Patterns of names; empty: none.

@@ -40,7 +40,7 @@ TEST_CASE("a connection that is cut in the middle of each frame that makes it is
         REQUIRE(s.network.await_matched(cut));
         s.check_goes_on();
     }
-    CHECK(s.aside.empty());
+    CHECK(s.parked.empty());
     s.stop();
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("a consumer taken away as soon as it is there, three times: the fourth
     s.check_nothing_is_lost();
     s.check_goes_on();
     CHECK(s.reconnects() == 4);
-    CHECK(s.aside.empty());
+    CHECK(s.parked.empty());
     s.stop();
 }
 
@@ -89,7 +89,7 @@ TEST_CASE("permissions taken away, one kind after the other: given back, all go 
     check_without("configure", "", ".*", ".*");
     check_without("write", ".*", "", ".*");
     check_without("read", ".*", ".*", "");
-    CHECK(s.aside.empty());
+    CHECK(s.parked.empty());
     s.stop();
 }
 

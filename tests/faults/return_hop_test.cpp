@@ -93,7 +93,7 @@ TEST_CASE("a return exchange that is deleted under way: made again, what waits o
     // Within a minute it is made by itself; a queue that is new to the daemon needs it at once.
     s.reject("new", s.other);
     s.check_nothing_is_lost();
-    CHECK(s.aside.empty());
+    CHECK(s.parked.empty());
     s.stop();
 }
 

@@ -67,7 +67,7 @@ TEST_CASE("SIGTERM, and what is in flight is refused: it stays in the error queu
         gate.open();
         s.check_ends_and_nothing_is_lost();
         // The broker had taken what it seemed to refuse.
-        CHECK(await([&] { return s.take_home(), s.came_twice() == in_flight; }));
+        CHECK(await([&] { return s.drain_work_queues(), s.came_twice() == in_flight; }));
     }
     SECTION("as unroutable") {
         s.check_goes_on();
@@ -118,7 +118,7 @@ TEST_CASE("SIGTERM, and connection or consumer are lost: the end comes before th
     gate.open();
     s.check_ends_and_nothing_is_lost();
     CHECK(s.daemon.lines_with({consequence}) == 1);
-    CHECK(await([&] { return s.take_home(), s.came_twice() == in_flight; }));
+    CHECK(await([&] { return s.drain_work_queues(), s.came_twice() == in_flight; }));
     s.stop();
 }
 
@@ -161,6 +161,6 @@ TEST_CASE("kill -9 while the daemon is stopping: all that was in flight comes ag
     s.network.heal();
     s.start();
     s.check_nothing_is_lost();
-    CHECK(await([&] { return s.take_home(), s.came_twice() == in_flight; }));
+    CHECK(await([&] { return s.drain_work_queues(), s.came_twice() == in_flight; }));
     s.stop();
 }

@@ -1,5 +1,4 @@
-// A daemon that reaches the broker through a network that fails where a test says, and messages that are counted by
-// their ids.
+// A daemon that is connected through the fault proxy, and messages that are counted by their ids.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +20,7 @@ struct ThroughFaults : Scenario {
         retry(other, {"50ms"});
     }
 
-    /// One that was rejected by that work queue comes to the error queue.
+    /// Publishes a message to the error exchange as if that work queue had rejected it.
     void reject(const std::string& id, const std::string& from, const std::string& body = "x") {
         client.send(config.error_exchange, "",
                     {.body = body, .headers = died_in(from), .properties = {.delivery_mode = 2, .message_id = id}});
@@ -34,7 +33,7 @@ struct ThroughFaults : Scenario {
         client.await_confirms();
     }
 
-    /// So many wait in the work queue, to be rejected by whoever consumes it.
+    /// Publishes messages to the work queue, to be rejected by a consumer.
     void fill_work(int count) {
         for (int i = 0; i < count; ++i) {
             const std::string id = "waiting-" + std::to_string(i);
@@ -44,26 +43,26 @@ struct ThroughFaults : Scenario {
         client.await_confirms();
     }
 
-    /// Takes out what comes home or is set aside until every message was seen at least once.
+    /// Consumes the work queues and the queues of parked messages until every message was seen at least once.
     void check_nothing_is_lost(milliseconds within = patience) {
-        Homes homes(*this);
+        WorkQueues queues(*this);
         const Clock::time_point deadline = Clock::now() + within;
         while (!all_seen() && Clock::now() < deadline) {
-            if (!homes.take(milliseconds(50))) take_aside();
+            if (!queues.take(milliseconds(50))) drain_parked();
         }
-        INFO(missing() << "of " << copies.size() << " messages are neither home nor set aside");
+        INFO(missing() << "of " << copies.size() << " messages are neither back in their work queue nor parked");
         CHECK(all_seen());
         CHECK(await([&] { return depth(config.error_queue) == 0; }));
     }
-    /// After all were seen: no copy of any is still under way. For faults that are no reason for a second copy.
+    /// To be called when all were seen, for faults that must not lead to a second copy.
     void check_nothing_came_twice() {
-        take_home();
+        drain_work_queues();
         for (const auto& [id, times] : copies) {
             CAPTURE(id);
             CHECK(times == 1);
         }
     }
-    /// The daemon that was started first consumes, and takes a message home.
+    /// The daemon that was started first consumes, and retries a message.
     void check_goes_on() {
         REQUIRE(await([&] { return consuming(); }));
         reject_many(1);
@@ -71,10 +70,10 @@ struct ThroughFaults : Scenario {
         CHECK(daemon.running());
     }
 
-    /// What comes until nothing comes for a while.
-    void take_home(milliseconds quiet = milliseconds(500)) {
-        Homes homes(*this);
-        while (homes.take(quiet)) {
+    /// Consumes the work queues until nothing comes for a while.
+    void drain_work_queues(milliseconds quiet = milliseconds(500)) {
+        WorkQueues queues(*this);
+        while (queues.take(quiet)) {
         }
     }
 
@@ -94,18 +93,20 @@ struct ThroughFaults : Scenario {
     FaultProxy network;
     std::string work;
     std::string other;
-    std::map<std::string, int> copies;  // by id; those set aside included
-    std::map<std::string, int> aside;   // found in the catch-all or in the parking queue
+    std::map<std::string, int> copies;  // by id, parked ones included
+    std::map<std::string, int> parked;  // found in the catch-all or in the parking queue
 
   private:
     /// A consumer of both work queues.
-    struct Homes {
-        explicit Homes(ThroughFaults& its) : s(its), worker(its.work, 500) { worker.client.consume(its.other, 500); }
+    struct WorkQueues {
+        explicit WorkQueues(ThroughFaults& its) : s(its), worker(its.work, 500) {
+            worker.client.consume(its.other, 500);
+        }
         bool take(milliseconds within) {
-            const auto home = worker.client.next(within);
-            if (!home) return false;
-            worker.ack(*home);
-            count(s.copies, *home);
+            const auto message = worker.client.next(within);
+            if (!message) return false;
+            worker.ack(*message);
+            count(s.copies, *message);
             return true;
         }
         ThroughFaults& s;
@@ -115,13 +116,13 @@ struct ThroughFaults : Scenario {
     static void count(std::map<std::string, int>& where, const Message& message) {
         ++where[message.properties.message_id.value_or("(no id)")];
     }
-    void take_aside() {
+    void drain_parked() {
         for (const std::string& queue : {config.catch_all, parking_of(work), parking_of(other)}) {
-            // Not before something is there: a get in the moment of a quorum queue's making costs the connection.
+            // Only when it has messages: basic.get while a quorum queue is being declared ends the connection.
             while (const auto found = depth(queue) > 0 ? client.get(queue) : std::nullopt) {
                 client.ack(found->tag);
                 count(copies, *found);
-                count(aside, *found);
+                count(parked, *found);
             }
         }
     }

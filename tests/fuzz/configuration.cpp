@@ -1,7 +1,7 @@
-// The configuration file: settings or problems, soon, and no secret told.
+// The configuration file: it gives settings or problems, within a second, and never shows a secret.
+#include "fuzz/checked_settings.h"
 #include "fuzz/require.h"
 #include "fuzz/targets.h"
-#include "fuzz/world.h"
 
 namespace retryd::fuzz {
 namespace {
@@ -19,7 +19,7 @@ void load(const std::string& text) {
 }  // namespace
 
 void configuration(std::string_view input) {
-    // Who writes the secrets down in the open, where names stand, will see them there.
+    // A secret that the input itself writes where a name belongs is shown there.
     if (input.find(environment_secret) != input.npos || input.find(file_secret) != input.npos) return;
     const auto time = time_of([&] { load(std::string{input}); });
     require(time < file_patience, "a file is read within a second, not " + std::to_string(time.count()) + " ms");

@@ -1,11 +1,11 @@
-// Header tables that decode, but tell what a hostile publisher wants them to tell.
+// Header tables that can be decoded, with forged content: what a hostile publisher would send.
 #include <array>
 #include <deque>
 #include <vector>
 
 #include "admin/replay.h"
+#include "fuzz/repeated_deaths.h"
 #include "fuzz/require.h"
-#include "fuzz/rounds.h"
 #include "fuzz/targets.h"
 
 namespace retryd::fuzz {
@@ -172,8 +172,8 @@ class Forger {
     std::deque<std::vector<Value>> arrays_;
 };
 
-/// Whatever it tells, a parked message goes home with a fresh count and with that said in a header that stays small.
-void send_back(const core::Message& parked, std::string_view to) {
+/// Whatever its headers say, a parked message is replayed with a fresh attempt count and a short record of its replays.
+void replay(const core::Message& parked, std::string_view to) {
     const admin::ReplayStamp stamp{1'800'000'000, "0123456789abcdef", "email.parked"};
     admin::ReplayScratch scratch;
     const Table told = parked.properties.header_table();
@@ -200,10 +200,10 @@ void deaths(std::string_view input) {
     if ((options & 4U) != 0) message.properties.user_id = forger.text().substr(0, 255);
     if ((options & 8U) != 0) message.properties.priority = bytes.byte();
     if ((options & 16U) != 0) message.properties.delivery_mode = bytes.byte();
-    send_back(message, forger.text().substr(0, 255));
+    replay(message, forger.text().substr(0, 255));
     const Array forged = forger.death_entries();
-    PublishPort port{policy_of((options & 1U) == 0)};
-    carry_to_the_end(port, message, forged, bytes);
+    CheckedFlow flow{policy_of((options & 1U) == 0)};
+    retry_until_parked(flow, message, forged, bytes);
 }
 
 }  // namespace retryd::fuzz

@@ -43,15 +43,15 @@ std::string encoded_by_library(amqp_basic_properties_t decoded) {
     return encode(decoded);
 }
 
-FrameSocket::FrameSocket() : room_(frame_room, '\0') {
+WireRoundTrip::WireRoundTrip() : room_(frame_room, '\0') {
     init_amqp_pool(&pool_, 4096);
 }
 
-FrameSocket::~FrameSocket() {
+WireRoundTrip::~WireRoundTrip() {
     empty_amqp_pool(&pool_);
 }
 
-std::optional<core::Properties> FrameSocket::carry(const core::Properties& properties) {
+std::optional<core::Properties> WireRoundTrip::send(const core::Properties& properties) {
     written_.reset();
     read_.reset();
     recycle_amqp_pool(&pool_);

@@ -1,4 +1,4 @@
-// A table as it stands on the wire: the one comparison that tells NaN from NaN.
+// Properties and tables as they are encoded on the wire: the one comparison that treats a NaN as equal to itself.
 #pragma once
 
 #include <optional>
@@ -12,19 +12,19 @@ namespace retryd::fuzz {
 
 std::string encoded(const core::Table& table);
 std::string encoded(const core::Properties& properties);
-/// What rabbitmq-c makes of what it has decoded, without a function of ours; as far as ours know the properties.
+/// What rabbitmq-c has decoded, encoded by rabbitmq-c: only the properties that our functions know.
 std::string encoded_by_library(amqp_basic_properties_t decoded);
 
 /// A message's properties, sent in a frame and decoded by rabbitmq-c on the other side.
-class FrameSocket {
+class WireRoundTrip {
   public:
-    FrameSocket();
-    ~FrameSocket();
-    FrameSocket(const FrameSocket&) = delete;
-    FrameSocket& operator=(const FrameSocket&) = delete;
+    WireRoundTrip();
+    ~WireRoundTrip();
+    WireRoundTrip(const WireRoundTrip&) = delete;
+    WireRoundTrip& operator=(const WireRoundTrip&) = delete;
 
     /// Nothing where they do not fit a frame. Views live until the next call.
-    std::optional<core::Properties> carry(const core::Properties& properties);
+    std::optional<core::Properties> send(const core::Properties& properties);
 
   private:
     std::string room_;

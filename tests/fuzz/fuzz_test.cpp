@@ -1,4 +1,4 @@
-// What is kept of the fuzzer's work: its seeds, and every input that once broke a promise.
+// The fuzz targets with the inputs that are kept: the seeds, and every input that once broke a promise.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>

@@ -4,8 +4,8 @@
 #include "amqp/codec.h"
 #include "amqp/decode_stack.h"
 #include "amqp/receive.h"
+#include "fuzz/repeated_deaths.h"
 #include "fuzz/require.h"
-#include "fuzz/rounds.h"
 #include "fuzz/targets.h"
 
 namespace retryd::fuzz {
@@ -80,9 +80,9 @@ void header_tables(std::string_view input) {
     const core::Message message{*read, content.body()};
     require(message.body == body, "the body is put together");
 
-    PublishPort port{policy_of((options & 1U) == 0)};
+    CheckedFlow flow{policy_of((options & 1U) == 0)};
     const bool keeps_forging = (options & 4U) != 0;
-    carry_to_the_end(port, message, keeps_forging ? forged_deaths(read->header_table()) : core::Array{}, choices);
+    retry_until_parked(flow, message, keeps_forging ? forged_deaths(read->header_table()) : core::Array{}, choices);
 }
 
 }  // namespace retryd::fuzz

@@ -1,5 +1,5 @@
-// What answers at the URL of the management API, be it RabbitMQ or something else. Stands in for http/client.cpp: here
-// no socket is opened, the answer is the fuzzer's.
+// Answers to the client of the management API, from RabbitMQ or from anything else. This file replaces http/client.cpp:
+// no socket is opened, and the answer is the fuzzer's.
 #include "http/management.h"
 
 #include "core/names.h"
@@ -51,7 +51,7 @@ void management(std::string_view input) {
     Bytes bytes{input};
     http::next_answer.status = bytes.one_of<int>(statuses);
     http::next_answer.body = bytes.rest();
-    // The body may say anything, this one word excepted.
+    // The body may contain anything but the password.
     if (http::next_answer.body.find(secret) != std::string::npos) return;
     const http::ManagementClient client({"http://h:1", "ops", std::string{secret}}, {}, "/");
     ask([&] {

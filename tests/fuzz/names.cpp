@@ -1,4 +1,4 @@
-// What is read out of names and written into them.
+// Names, globs, durations, sizes and versions: what is parsed from them and composed into them.
 #include "core/names.h"
 
 #include <string>
@@ -10,16 +10,16 @@
 #include "core/text.h"
 #include "core/topology.h"
 #include "fuzz/bytes.h"
+#include "fuzz/checked_settings.h"
 #include "fuzz/require.h"
 #include "fuzz/targets.h"
-#include "fuzz/world.h"
 
 namespace retryd::fuzz {
 namespace {
 
 using core::Milliseconds;
 
-/// A millisecond, and what sanitizers and a debug build take more.
+/// A millisecond, with room for sanitizers and a debug build.
 constexpr std::chrono::milliseconds name_patience{20};
 
 bool is_utf8(std::string_view text) {
@@ -45,7 +45,7 @@ void measures(std::string_view text) {
     }
 }
 
-/// By the book: which beginnings of the name each beginning of the glob matches.
+/// The slow and obvious way: which prefixes of the name each prefix of the glob matches.
 bool matches(std::string_view glob, std::string_view name) {
     std::vector<bool> reached(name.size() + 1);
     reached[0] = true;

@@ -1,4 +1,4 @@
-// What a broker says when it refuses something: a short string, in which the names of others stand.
+// What a broker says when it refuses something: a short string that contains names chosen by others.
 #include "amqp/refusal.h"
 #include "fuzz/bytes.h"
 #include "fuzz/require.h"

@@ -1,4 +1,4 @@
-// What must hold, whatever comes in.
+// How a fuzz target says that a promise is broken.
 #pragma once
 
 #include <stdexcept>
@@ -21,7 +21,7 @@ inline void require(bool holds, const std::string& promise) {
     if (!holds) throw Broken(promise);
 }
 
-/// A password, which nothing that is told may hold.
+/// A password: no text may contain it.
 inline constexpr std::string_view secret = "Geheim-7391";
 
 }  // namespace retryd::fuzz

@@ -1,10 +1,10 @@
-// A password in a place where one belongs, however it is written and whatever stands around it, is never shown.
+// A password where one belongs is never shown, however it is written and whatever is around it.
 #include <array>
 
 #include "fuzz/bytes.h"
+#include "fuzz/checked_settings.h"
 #include "fuzz/require.h"
 #include "fuzz/targets.h"
-#include "fuzz/world.h"
 
 namespace retryd::fuzz {
 namespace {
@@ -30,7 +30,7 @@ std::string filled_in(std::string_view place, std::string_view password) {
     return text;
 }
 
-/// What stands where names stand is shown as a name: there the operator has written no password.
+/// What is written where a name belongs is shown as a name.
 bool is_a_name(const config::Settings& settings) {
     const auto holds = [](const std::string& text) { return text.find(secret) != std::string::npos; };
     for (const config::Endpoint& endpoint : settings.broker.endpoints) {
@@ -42,7 +42,7 @@ bool is_a_name(const config::Settings& settings) {
 }  // namespace
 
 void secrets(std::string_view input) {
-    if (input.find(secret) != input.npos) return;  // it shall stand only where passwords do
+    if (input.find(secret) != input.npos) return;  // only the password below may contain it
     Bytes bytes{input};
     const std::string_view place = bytes.one_of<std::string_view>(places);
     const std::size_t split = bytes.byte();

@@ -1,5 +1,5 @@
-// Everything that reads what others have written, each as a function of the bytes that come in. Returns if all promises
-// hold, throws Broken if one does not.
+// The fuzz targets: whatever reads data from outside, each as a function of these bytes. It returns if all promises
+// hold and throws Broken if one does not.
 #pragma once
 
 #include <array>
@@ -9,7 +9,7 @@ namespace retryd::fuzz {
 
 /// A configuration file.
 void configuration(std::string_view input);
-/// A configuration file in whose first lines a password stands, in one of many ways.
+/// A configuration file that has a password in its first lines, written in one of many ways.
 void secrets(std::string_view input);
 /// The payload of a content header: properties and header table as they come over the wire.
 void header_tables(std::string_view input);

@@ -1,3 +1,4 @@
+// The HTTP client, against a server in this process.
 #include "http/client.h"
 
 #include <cstdlib>
@@ -5,7 +6,7 @@
 #include "http/server.h"
 #include "support/catch.h"
 
-namespace retryd::http::get_test {
+namespace retryd::http::client_test {
 namespace {
 
 Request request_to(const std::string& url) {
@@ -92,4 +93,4 @@ TEST_CASE("get: a segment of a path has nothing in it that means something there
     CHECK(percent_encoded("a b?c#\xc3\xa9") == "a%20b%3Fc%23%C3%A9");
 }
 
-}  // namespace retryd::http::get_test
+}  // namespace retryd::http::client_test

@@ -1,3 +1,4 @@
+// The client of the management API, against a server with fixed answers.
 #include "http/management.h"
 
 #include "http/server.h"

@@ -1,5 +1,4 @@
-// An HTTP server of few answers: takes one connection after the other, keeps what was asked, and answers always the
-// same to the same.
+// An HTTP server with fixed answers: it serves one connection after the other and remembers the requests.
 #pragma once
 
 #include <map>
@@ -12,9 +11,9 @@ namespace retryd::test {
 
 class Server {
   public:
-    /// `answer` as it goes over the wire; empty: nothing ever comes.
+    /// `answer` is what it sends, headers included; empty: it never answers.
     explicit Server(std::string answer);
-    /// Of these the answer to the longest beginning of the request line, `GET /api/overview`, that fits.
+    /// Answers by the beginning of the request line, such as `GET /api/overview`; the longest that matches is used.
     explicit Server(std::map<std::string, std::string> answers);
     ~Server();
     Server(const Server&) = delete;

@@ -16,12 +16,12 @@ const core::Now now{core::WallTime{core::Milliseconds{1'800'000'000'000}},
 
 using SetUp = void (*)(Scene&);
 
-/// From the header table to what is published, without routes, numbers and acks.
+/// From the header table to the message that is published, without routes, sequence numbers and acks.
 class Pure {
   public:
     explicit Pure(SetUp set_up) { set_up(scene_); }
 
-    void carry() {
+    void run() {
         const core::Message& message = scene_.dead.message;
         const core::Table headers = message.properties.header_table();
         core::ComposeContext context{core::read_death(headers, scene_.policy.error_queue), {}, connection_user};
@@ -56,7 +56,7 @@ class Relayed {
         broker_.answer_declares(*relay_, now);
     }
 
-    void carry() {
+    void run() {
         for (std::size_t i = 0; i < burst_; ++i)
             relay_->on_delivery({++tag_, false, scene_.dead.message}, now);
         relay_->on_confirm(broker_.published, true, true, now);
@@ -74,13 +74,13 @@ class Relayed {
 };
 
 Case pure(const char* name, SetUp set_up) {
-    return {name, 1, 0, [scene = std::make_shared<Pure>(set_up)] { scene->carry(); }};
+    return {name, 1, 0, [scene = std::make_shared<Pure>(set_up)] { scene->run(); }};
 }
 
 template <class Reporter = QuietReporter>
 Case relayed(const char* name, SetUp set_up, std::size_t burst, std::size_t allocations) {
     const auto scene = std::make_shared<Relayed>(set_up, burst, std::make_unique<Reporter>());
-    return {name, burst, allocations, [scene] { scene->carry(); }};
+    return {name, burst, allocations, [scene] { scene->run(); }};
 }
 
 }  // namespace
@@ -99,7 +99,7 @@ std::vector<Case> relay_cases() {
     return {relayed("relay-one-by-one", first_failure, 1, 0), relayed("relay-a-hundred-at-once", first_failure, 100, 0),
             relayed("relay-fifty-rungs", last_of_fifty_rungs, 100, 0),
             relayed("relay-parked", parked_with_its_story, 100, 0),
-            // The first, and what it costs more where somebody wants to see metrics.
+            // The second one again, with the messages counted as for metrics.
             relayed<telemetry::MessageStats>("relay-counted", first_failure, 100, 0)};
 }
 

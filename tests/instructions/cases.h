@@ -1,4 +1,4 @@
-// The messages whose way is counted: on the pure path, from the header table to what is published, and through the
+// The cases that are counted: the pure functions, from the header table to the message that is published, and the whole
 // relay, from the delivery to the ack.
 #pragma once
 
@@ -11,9 +11,9 @@ namespace retryd::instructions {
 
 struct Case {
     std::string name;
-    std::size_t messages = 1;     // that one call of `carry` carries
-    std::size_t allocations = 0;  // that a thousand of them cost, once warm: exactly so many
-    std::function<void()> carry;
+    std::size_t messages = 1;     // that one call of `run` handles
+    std::size_t allocations = 0;  // exactly so many for a thousand messages, once warm
+    std::function<void()> run;
 };
 
 std::vector<Case> pure_cases();

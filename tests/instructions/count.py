@@ -5,9 +5,9 @@ however busy the machine is.
     count.py PROGRAM              each case against its limit
     count.py PROGRAM --measured   only the figures, as tests/instructions/measured keeps them
 
-A limit is what was measured with that compiler on that processor, in tests/instructions/measured, and 3 % more. Where
-nobody has measured, the instructions are told and not judged. Exit code 1 where a limit is passed, or where a case does
-not allocate exactly what tests/instructions/cases.cpp says."""
+A limit is what was measured with that compiler on that processor (tests/instructions/measured), plus 3 %. Without such a
+measurement the instructions are printed and not judged. Exit code 1 where a limit is exceeded, or where a case does not
+allocate exactly what tests/instructions/cases.cpp says."""
 import os
 import pathlib
 import re
@@ -20,15 +20,15 @@ MEASURED = pathlib.Path(__file__).parent / "measured"
 
 
 def count(program, folder):
-    """What the program says of its cases, and callgrind's dumps in that folder."""
-    # The environment lies on the stack, and the C library chooses its routines by the processor: both are the same always.
+    """Runs the program, with callgrind's dumps in that folder. Returns what it prints of its cases."""
+    # The environment is on the stack, and the C library chooses its routines by the processor: both are kept the same.
     environment = {"PATH": os.environ["PATH"], "GLIBC_TUNABLES": "glibc.cpu.hwcaps=-AVX2,-ERMS,-FSRM"}
     return subprocess.run(["valgrind", "--tool=callgrind", "--collect-atstart=no", f"--callgrind-out-file={folder}/dump",
                            program], env=environment, check=True, stdout=subprocess.PIPE, text=True).stdout
 
 
 def totals(folder):
-    """By case, what callgrind counted while it ran."""
+    """By case, the instructions that callgrind counted."""
     counted = {}
     for dump in pathlib.Path(folder).glob("dump.*"):
         text = dump.read_text(encoding="utf-8")
@@ -40,7 +40,7 @@ def totals(folder):
 
 
 def limits(machine):
-    """By case; nothing where nobody has measured with this compiler on this processor."""
+    """By case; None where nobody has measured with this compiler on this processor."""
     file = MEASURED / machine
     if not file.exists():
         print(f"nobody has measured with {machine}: the instructions are not judged", file=sys.stderr)

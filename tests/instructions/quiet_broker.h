@@ -1,4 +1,5 @@
-// A broker that takes everything at no cost of its own: it only counts publications and keeps what is to be declared.
+// A broker that takes everything and costs next to nothing: it counts publications and remembers what is to be
+// declared.
 #pragma once
 
 #include <string>
@@ -22,7 +23,7 @@ class QuietBroker : public relay::Broker {
     void check(std::string_view) override {}
     void bind_home(std::string_view) override {}
 
-    /// Says of everything that was declared that it is there.
+    /// Answers every declare: it is there.
     void answer_declares(relay::Relay& relay, const core::Now& now) {
         for (const std::string& key : std::exchange(declares_, {}))
             relay.on_declared(key, relay::DeclareOutcome::ready, "", now);

@@ -8,14 +8,14 @@ using core::test::number;
 using core::test::seconds;
 using core::test::text;
 
-/// What many producers send.
+/// Headers as many producers send them.
 std::vector<Field> usual_headers() {
     return {{"traceparent", text("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01")},
             {"tenant", text("acme")},
             {"schema", number(3)}};
 }
 
-/// The usual ones, what the broker adds of the first death, and what retryd wrote in the round before.
+/// The usual ones, those that the broker adds about the first death, and those that retryd set on the attempt before.
 std::vector<Field> headers_of_round(std::int64_t attempt) {
     std::vector<Field> fields = usual_headers();
     fields.insert(fields.end(), {{"x-first-death-queue", text("email.retry.5s")},
@@ -33,7 +33,7 @@ std::vector<Field> headers_of_round(std::int64_t attempt) {
     return fields;
 }
 
-/// A death in the work queue, and the hop over a rung before it, as RabbitMQ 4 tells them.
+/// A death in the work queue, and the expiry on a rung before it, as RabbitMQ 4 records them.
 void died_after_a_rung(Scene& scene, std::vector<Field> headers) {
     core::test::Headers& values = scene.dead.headers;
     headers.insert(headers.begin(),

@@ -12,14 +12,14 @@ namespace retryd::instructions {
 struct Scene {
     core::Policy policy;
     core::test::ComposeScene dead;
-    std::deque<std::string> texts;  // that the headers look at, where no literal does
+    std::deque<std::string> texts;  // that the headers point into, where they are no literals
 };
 
-/// What the scenes have in common: one entry, `email`, on a ladder of so many rungs.
+/// One entry, `email`, with a ladder of so many rungs.
 core::Policy policy_of(int rungs);
 
 void first_failure(Scene& scene);
-/// It has been on two rungs; what it carries of that comes back with it.
+/// It has been on two rungs, and has the headers of that.
 void third_failure_of_five(Scene& scene);
 /// The entry of its work queue is the last of twenty.
 void one_of_twenty_queues(Scene& scene);

@@ -72,21 +72,22 @@ TEST_CASE("retryd(8) has the sections of a manual page") {
     }
 }
 
-TEST_CASE("retryd.yaml(5) has every key with its default and its meaning") {
+TEST_CASE("retryd.yaml(5) has every key with its default and its description") {
     const std::string manual = page("retryd.yaml.5");
     for (const config::KeyInfo& key : config::all_keys()) {
         std::string path = key.path;
         replace_all(path, ".*", ".NAME");
         INFO(path);
         const bool heading = manual.find("\n.SS " + path + '\n') != std::string::npos;
-        const std::size_t at = manual.find("\n.TP\n" + path + (key.required ? " (must be there)" : "") +
-                                           (key.fallback.empty() ? "" : " (default: " + key.fallback + ")") + '\n');
+        const std::size_t at =
+            manual.find("\n.TP\n" + path + (key.value.required ? " (required)" : "") +
+                        (key.value.default_value.empty() ? "" : " (default: " + key.value.default_value + ")") + '\n');
         CHECK((heading || at != std::string::npos));
-        std::string meaning = key.meaning;
-        replace_all(meaning, "'", "\\(aq");
-        replace_all(meaning, "`", "");
-        replace_all(meaning, "…", "...");
-        CHECK(manual.find('\n' + meaning + '\n') != std::string::npos);
+        std::string description = key.description;
+        replace_all(description, "'", "\\(aq");
+        replace_all(description, "`", "");
+        replace_all(description, "…", "...");
+        CHECK(manual.find('\n' + description + '\n') != std::string::npos);
     }
 }
 

@@ -1,12 +1,12 @@
-"""Everything that becomes of a package, in a Debian that has never seen it and has no systemd running: installation,
-upgrade, removal, return, purge."""
+"""The life of a package in a fresh Debian without a running systemd: installation, upgrade, removal, installation again,
+purge."""
 import re
 import shutil
 from pathlib import Path
 
 import roots
 from steps import done
-from telling import Failed, asked, say
+from script import Failed, output_of, say
 
 CONFIG = "etc/retryd/retryd.yaml"
 UNITS = "/usr/lib/systemd/system"
@@ -14,11 +14,11 @@ WANTS = "/etc/systemd/system/multi-user.target.wants"
 INSTALL = "apt-get install --yes --no-install-recommends"
 KEEP = "-o Dpkg::Options::=--force-confold"
 
-# What is seen, and the command that succeeds if it is so; what that prints is told where a colon awaits it.
+# What has to be true, and the command that succeeds if it is; after a colon, what the command prints is shown too.
 TRIAL = {
     "apt's lists are fresh": "apt-get update",
     "man and what it needs": f"{INSTALL} man-db",
-    # Silent but for the package manager's own lines: a postinst that talks is one that nobody reads.
+    # The package's scripts print nothing: only the package manager's own lines are allowed.
     "it installs, without a word":
         f"{INSTALL} /work/retryd.deb >/work/apt 2>&1 || {{ cat /work/apt; exit 1; }}; "
         "! sed -n '/^Setting up retryd/,$p' /work/apt | "
@@ -52,12 +52,12 @@ TRIAL = {
 
 def successor(package: Path, unpacked: Path, to: Path, line: str = "") -> None:
     """The same package, but a later one; its configuration ends with the line, as that of the next version might."""
-    asked("dpkg-deb", "--raw-extract", package, unpacked)
+    output_of("dpkg-deb", "--raw-extract", package, unpacked)
     control, config = unpacked / "DEBIAN/control", unpacked / CONFIG
     control.write_text(re.sub("(?m)^Version: .*", r"\g<0>+next", control.read_text()))
     config.write_text(config.read_text() + line)
-    asked("sh", "-c", "find etc usr -type f -exec md5sum {} + >DEBIAN/md5sums", cwd=unpacked)
-    asked("dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "--build", unpacked, to)
+    output_of("sh", "-c", "find etc usr -type f -exec md5sum {} + >DEBIAN/md5sums", cwd=unpacked)
+    output_of("dpkg-deb", "--root-owner-group", "-Zgzip", "-z1", "--build", unpacked, to)
     roots.remove(unpacked)
 
 
@@ -72,6 +72,6 @@ def try_package(debian: str, package: Path, work: Path) -> None:
         tried = done(roots.in_root(root, seen, "bash", "-ec", command))
         if tried.returncode != 0:
             say(tried.stdout + tried.stderr)
-            raise Failed(f"not so: {label}", "the package is not fit to be given away", "read what stands above")
+            raise Failed(f"not so: {label}", "the package must not be published", "read the output above")
         say(f"{label} {tried.stdout.strip()}" if label.endswith(":") else label, "try-package")
     roots.remove(root)

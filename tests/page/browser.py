@@ -1,4 +1,4 @@
-"""Chromium without a screen, and what the tests ask it."""
+"""A headless Chromium, and what the tests do with it."""
 import json
 import os
 import pathlib
@@ -38,13 +38,13 @@ class Browser:
     def run(self, script, *arguments):
         return self.driver.execute_script(script, *arguments)
 
-    def look(self, width=1200, height=900, theme="light", motion="no-preference"):
+    def set_view(self, width=1200, height=900, theme="light", motion="no-preference"):
         self.tell("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=False)
         self.tell("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": theme},
                                                           {"name": "prefers-reduced-motion", "value": motion}])
 
     def open(self, url):
-        """Opens it and waits for its first answer."""
+        """Opens the page and waits until it has shown the first answer of the daemon."""
         self.driver.get(url + "/")
         self.await_text("#word", lambda text: text != "Asking retryd …", "a verdict")
 
@@ -66,7 +66,7 @@ class Browser:
             raise AssertionError(f"{selector} never showed {what}; it shows {seen[0]!r}") from None
 
     def ladders(self):
-        """What the page shows: {work queue: {delay or 'parked': number}}, numbers as they are written."""
+        """What the page shows: {work queue: {delay or 'parked': number}}, with the numbers as text."""
         return self.run("""
             return Object.fromEntries([...document.querySelectorAll('#list > li')].map(card => [
                 card.querySelector('h3').textContent,
@@ -85,8 +85,8 @@ class Browser:
     def width_needed(self):
         return self.run("return document.documentElement.scrollWidth")
 
-    def poor_contrasts(self):
-        """Texts whose contrast with what is behind them is below WCAG's AA, each in words."""
+    def low_contrasts(self):
+        """A description of each text whose contrast with its background is below WCAG's AA."""
         return self.run((HERE / "contrast.js").read_text())
 
     def accessible(self):
@@ -97,12 +97,12 @@ class Browser:
                 for node in nodes if not node.get("ignored") and "role" in node]
 
     def requests(self):
-        """The addresses that were asked for since the last call."""
+        """The addresses that were requested since the last call."""
         events = [json.loads(entry["message"])["message"] for entry in self.driver.get_log("performance")]
         return [event["params"]["request"]["url"] for event in events if event["method"] == "Network.requestWillBeSent"]
 
-    def complaints(self):
-        """What stands on the console since the last call."""
+    def console_messages(self):
+        """What was written to the console since the last call."""
         return [entry["message"] for entry in self.driver.get_log("browser") if entry["level"] != "INFO"]
 
     def picture(self, file, longest=2400):

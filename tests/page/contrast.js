@@ -18,7 +18,7 @@ function behind(element) {
   }
   return {r: 255, g: 255, b: 255, a: 1};
 }
-// Fading counts: what shines through is mixed in.
+// Opacity counts: the background is mixed into the colour.
 function faded(colour, back, element) {
   let share = 1;
   for (let at = element; at; at = at.parentElement) share *= Number(getComputedStyle(at).opacity);

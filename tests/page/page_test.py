@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""The status page in a real Chromium, of a real daemon, on a real RabbitMQ with messages on their way.
+"""The status page in a real Chromium, of a real daemon, on a real RabbitMQ with waiting and parked messages.
 
     page_test.py [TEST...]
 
@@ -16,11 +16,11 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from browser import Browser  # noqa: E402
 from stand_in import StandIn  # noqa: E402
 from waiting import wait_until  # noqa: E402
-from world import PREFIX, Broker, Daemon  # noqa: E402
+from fixture import PREFIX, Broker, Daemon  # noqa: E402
 
-EMAIL = PREFIX + "email"          # climbs, and waits for long on its second rung
-INVOICE = PREFIX + "invoice"      # its only rung is short: it parks soon
-SMS = PREFIX + "sms"              # nothing of it has failed yet
+EMAIL = PREFIX + "email"          # retried twice; waits for long on its second rung
+INVOICE = PREFIX + "invoice"      # its only rung is short: its messages are parked soon
+SMS = PREFIX + "sms"              # none of its messages has been rejected yet
 HOSTILE = PREFIX + "<img src=x onerror=alert(1)>'\u202e\x07"
 HOSTILE_SHOWN = PREFIX + "<img src=x onerror=alert(1)>'\\u202e\\u0007"
 QUEUES = [(EMAIL, ["1s", "1h"]), (INVOICE, ["1s"]), (SMS, ["3h"]), (HOSTILE, ["2h"])]
@@ -41,10 +41,10 @@ def setUpModule():
         broker.work_queue(queue, Daemon.exchange)
     daemon = Daemon(broker, QUEUES)
     daemon.start()
-    messages_under_way()
+    waiting_messages()
 
 
-def messages_under_way():
+def waiting_messages():
     """Five on the second rung of one queue, two of another parked, three of a third on their first rung."""
     broker.fail(EMAIL, 5)
     broker.reject(EMAIL, 5)
@@ -65,12 +65,12 @@ def tearDownModule():
 
 class PageTest(unittest.TestCase):
     def setUp(self):
-        browser.look()
-        browser.complaints()
+        browser.set_view()
+        browser.console_messages()
         browser.requests()
 
     def open(self, **look):
-        browser.look(**look)
+        browser.set_view(**look)
         browser.open(daemon.url)
 
     def stand_in(self, change):
@@ -128,7 +128,7 @@ class Live(PageTest):
         self.open()
         self.await_ladder(HOSTILE_SHOWN, "2h", "3")
         self.assertEqual(browser.run("return document.querySelectorAll('main img, main script').length"), 0)
-        self.assertEqual(browser.complaints(), [])
+        self.assertEqual(browser.console_messages(), [])
 
     def test_no_other_host_is_asked_and_nothing_is_on_the_console(self):
         self.open()
@@ -136,7 +136,7 @@ class Live(PageTest):
         asked = [url for url in browser.requests() if not url.startswith("data:")]
         self.assertIn(daemon.url + "/status.json", asked)
         self.assertEqual([url for url in asked if not url.startswith(daemon.url + "/")], [])
-        self.assertEqual(browser.complaints(), [])
+        self.assertEqual(browser.console_messages(), [])
 
     def test_what_to_type_can_be_copied(self):
         self.open()
@@ -155,7 +155,7 @@ class Live(PageTest):
             with self.subTest(theme):
                 self.open(theme=theme)
                 self.await_ladder(INVOICE, "parked", "2")
-                self.assertEqual(browser.poor_contrasts(), [])
+                self.assertEqual(browser.low_contrasts(), [])
                 grounds.add(browser.run("return getComputedStyle(document.body).backgroundColor"))
         self.assertEqual(len(grounds), 2)
 
@@ -163,7 +163,7 @@ class Live(PageTest):
         self.open(width=360, height=740, theme="dark")
         self.await_ladder(INVOICE, "parked", "2")
         self.assertLessEqual(browser.width_needed(), 360)
-        self.assertEqual(browser.poor_contrasts(), [])
+        self.assertEqual(browser.low_contrasts(), [])
         self.paint("dark-phone")
 
     def test_all_that_can_be_used_is_reached_by_tab_and_shows_it(self):
@@ -249,7 +249,7 @@ class Trouble(PageTest):
             browser.await_text("#word", "Not connected to the broker", "that it is gone", 30)
             self.assertIn("retryd tries again by itself", browser.text("#means"))
             self.assertIn("not connected", browser.text("#facts"))
-            self.assertEqual(browser.poor_contrasts(), [])
+            self.assertEqual(browser.low_contrasts(), [])
             self.paint("no-broker")
         finally:
             broker.control("start")
@@ -259,7 +259,7 @@ class Trouble(PageTest):
 class StandInTest(PageTest):
     def open_changed(self, change, **look):
         server = self.stand_in(change)
-        browser.look(**look)
+        browser.set_view(**look)
         browser.open(server.url)
         return server
 
@@ -289,7 +289,7 @@ class StandInTest(PageTest):
         self.assertIn("Nothing waits for a retry, nothing parked", browser.text("#waits"))
         self.assertIn("No work queue yet", browser.text("#left-out"))
         self.assertLessEqual(browser.width_needed(), 360)
-        self.assertEqual(browser.complaints(), [])
+        self.assertEqual(browser.console_messages(), [])
 
     def test_a_thousand_queues_stay_usable(self):
         def multiply(answer):

@@ -1,5 +1,5 @@
-"""A server in the daemon's place, for what would take long to make: the daemon's own page under the daemon's own
-headers, and whatever answer a test gives it."""
+"""A server in place of the daemon, for states that are hard to reach: it serves the daemon's own page with the daemon's own
+headers, and the status that a test gives it."""
 import http.server
 import json
 import threading

@@ -1,4 +1,4 @@
-// What a process takes of the machine, and whether that grows.
+// Memory, descriptors and threads of a process, and whether they grow.
 #pragma once
 
 #include <sys/types.h>

@@ -1,4 +1,4 @@
-// The book of every message of a run: what was to become of it, and where it was seen.
+// The ledger of a run: for every message how often it has to fail, and where it was seen.
 #pragma once
 
 #include <chrono>
@@ -13,15 +13,15 @@
 
 namespace retryd::stress {
 
-/// What the book tells at the end.
+/// The end of a run in numbers.
 struct Summary {
     std::size_t messages = 0;
     std::size_t done = 0;                        // acked by the consumer of their work queue
     std::map<std::string, std::size_t> parked;   // copies, by reason
     std::size_t lost = 0;                        // seen nowhere
-    std::size_t left = 0;                        // still under way at the end
+    std::size_t left = 0;                        // in none of these places at the end, but in a queue
     std::size_t duplicates = 0;                  // copies beyond the first, whoever made them
-    std::size_t resent = 0;                      // published twice by the producer, who got no confirm
+    std::size_t resent = 0;                      // published again by the producer, which got no confirm
     std::map<std::string, std::size_t> lost_of;  // by work queue
     std::vector<std::string> lost_ones;          // where and when each of them was last seen
     std::vector<std::string> wrong;              // in a queue, or for a reason, that cannot be right
@@ -32,7 +32,7 @@ std::string clock_time(std::chrono::system_clock::time_point time);
 
 class Ledger {
   public:
-    /// Every ladder of a run has so many steps.
+    /// `steps`: of every ladder of the run.
     explicit Ledger(int steps) : steps_(steps) {}
 
     /// A new message of that work queue, which is to fail so many times.
@@ -46,7 +46,7 @@ class Ledger {
     void rejected(std::size_t id, std::int64_t attempt);
     /// Its consumer has acked it.
     void done(const std::string& queue, const test::Received& message);
-    /// It lay in the parking queue of a work queue; of none: in the catch-all.
+    /// It was in the parking queue of that work queue; of none: in the catch-all.
     void parked(const std::string& queue, const test::Received& message);
     /// It is still in that queue, or on that rung.
     void left(const std::string& place, const test::Received& message);

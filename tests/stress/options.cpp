@@ -14,7 +14,8 @@ namespace {
     std::cerr << "stress: " << problem << "\n"
               << "usage: stress [--broker-dir DIR] [--messages N] [--faults N] [--seed N] [--kill-only]\n"
               << "       stress [--broker-dir DIR] --soak MINUTES [--seed N]\n"
-              << "  DIR is a broker's, started by scripts/broker start VERSION DIR; its vhost 'stress' is made anew;\n "
+              << "  DIR is a broker's, started by scripts/broker start VERSION DIR; its vhost 'stress' is deleted and "
+                 "created;\n "
                  " without it, that of the environment\n";
     std::exit(64);
 }

@@ -12,14 +12,14 @@ struct Options {
     std::size_t faults = 60;
     std::string broker_dir;  // of scripts/broker
     bool kill_only = false;
-    int soak_minutes = 0;  // instead of so many messages and faults: for so long
+    int soak_minutes = 0;  // a soak of this length, instead of so many messages and faults
 };
 
-/// Ends the program with 64 when it cannot be understood.
+/// Ends the program with exit code 64 on a wrong command line.
 Options read_options(int argc, char* argv[]);
 
-/// The environment of that broker, which its folder has in a form for the shell: starts this program again with it, if
-/// it is not there yet.
+/// Starts this program again with the environment of that broker, which its folder has as a shell script, if the
+/// environment is another one.
 void enter_environment_of(const Options& options, char* argv[]);
 
 }  // namespace retryd::stress

@@ -5,7 +5,7 @@
 namespace retryd::stress {
 namespace {
 
-/// Names of ours, which need no escapes.
+/// As JSON; the names need no escapes.
 template <typename Number>
 std::string object(const std::map<std::string, Number>& numbers) {
     std::string text = "{";
@@ -14,7 +14,7 @@ std::string object(const std::map<std::string, Number>& numbers) {
     return text + "}";
 }
 
-void tell(const std::vector<std::string>& lines) {
+void print_lines(const std::vector<std::string>& lines) {
     constexpr std::size_t most = 30;
     for (std::size_t i = 0; i < lines.size() && i < most; ++i)
         std::cerr << "stress: " << lines[i] << "\n";
@@ -24,10 +24,10 @@ void tell(const std::vector<std::string>& lines) {
 }  // namespace
 
 bool print(const Options& options, const std::string& broker, const Outcome& outcome) {
-    const Summary& book = outcome.book;
-    tell(outcome.troubles);
-    tell(book.lost_ones);
-    tell(book.wrong);
+    const Summary& summary = outcome.summary;
+    print_lines(outcome.retryd_failures);
+    print_lines(summary.lost_ones);
+    print_lines(summary.wrong);
     for (const std::string& queue : outcome.held_by_broker)
         std::cerr << "stress: held by the broker, in " << queue << "\n";
     if (outcome.growth) {
@@ -35,17 +35,18 @@ bool print(const Options& options, const std::string& broker, const Outcome& out
                   << to_string(outcome.growth->end) << "\n";
     }
     std::cout << "{\"seed\": " << options.seed << ", \"broker\": \"" << broker
-              << "\",\n \"messages\": " << book.messages << ", \"done\": " << book.done
-              << ", \"parked_copies\": " << object(book.parked) << ",\n \"lost\": " << book.lost
-              << ", \"lost_of\": " << object(book.lost_of) << ", \"dropped_by_broker\": " << outcome.dropped_by_broker
-              << ", \"left\": " << book.left << ", \"wrong\": " << book.wrong.size()
-              << ", \"duplicates\": " << book.duplicates << ", \"resent_by_the_producer\": " << book.resent
-              << ",\n \"faults\": " << object(outcome.faults) << ",\n \"faults_not_possible\": " << outcome.skipped
-              << ", \"unexpected_ends_of_retryd\": " << outcome.troubles.size()
+              << "\",\n \"messages\": " << summary.messages << ", \"done\": " << summary.done
+              << ", \"parked_copies\": " << object(summary.parked) << ",\n \"lost\": " << summary.lost
+              << ", \"lost_of\": " << object(summary.lost_of)
+              << ", \"dropped_by_broker\": " << outcome.dropped_by_broker << ", \"left\": " << summary.left
+              << ", \"wrong\": " << summary.wrong.size() << ", \"duplicates\": " << summary.duplicates
+              << ", \"resent_by_the_producer\": " << summary.resent << ",\n \"faults\": " << object(outcome.faults)
+              << ",\n \"faults_not_possible\": " << outcome.skipped
+              << ", \"unexpected_ends_of_retryd\": " << outcome.retryd_failures.size()
               << ", \"at_rest\": " << (outcome.at_rest ? "true" : "false")
               << ", \"seconds\": " << outcome.took.count() / 1000 << "}" << std::endl;
-    return book.lost == 0 && book.left == 0 && book.wrong.empty() && outcome.troubles.empty() && outcome.at_rest &&
-           (!outcome.growth || outcome.growth->none());
+    return summary.lost == 0 && summary.left == 0 && summary.wrong.empty() && outcome.retryd_failures.empty() &&
+           outcome.at_rest && (!outcome.growth || outcome.growth->none());
 }
 
 }  // namespace retryd::stress

@@ -15,14 +15,14 @@
 namespace retryd::stress {
 
 struct Outcome {
-    Summary book;
-    std::map<std::string, int> faults;  // by name; those that happened
-    int skipped = 0;                    // that were not possible at their moment
-    std::vector<std::string> troubles;  // of retryd: ends that nobody asked for
-    /// By the broker's own word: on their way from a classic work queue to an error queue without a leader. A message
-    /// that is lost to this never reached retryd.
+    Summary summary;
+    std::map<std::string, int> faults;         // by name; those that happened
+    int skipped = 0;                           // that were not possible at their moment
+    std::vector<std::string> retryd_failures;  // of retryd: it ended by itself, or stopped wrongly
+    /// By the broker's log: dropped on their way from a classic work queue to an error queue without a leader. Such a
+    /// message never reached retryd.
     std::size_t dropped_by_broker = 0;
-    std::vector<std::string> held_by_broker;  // in which queues it has messages that it gives to nobody
+    std::vector<std::string> held_by_broker;  // queues with messages that the broker delivers to nobody
     bool at_rest = false;
     std::optional<Growth> growth;  // of a soak
     test::milliseconds took{};

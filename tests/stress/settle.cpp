@@ -2,7 +2,7 @@
 
 #include <sstream>
 
-#include "stress/world.h"
+#include "stress/vhost.h"
 #include "support/environment.h"
 
 namespace retryd::stress {
@@ -47,7 +47,7 @@ std::vector<Depth> depths() {
     return found;
 }
 
-std::vector<std::string> under_way() {
+std::vector<std::string> busy_queues() {
     std::vector<std::string> busy;
     for (const Depth& depth : depths()) {
         if (depth.messages > 0 && !is_parking(depth.queue))
@@ -56,10 +56,10 @@ std::vector<std::string> under_way() {
     return busy;
 }
 
-bool come_to_rest(milliseconds within) {
+bool await_idle(milliseconds within) {
     auto busy_at = test::Clock::now();
     const auto resting = [&] {
-        if (!under_way().empty()) busy_at = test::Clock::now();
+        if (!busy_queues().empty()) busy_at = test::Clock::now();
         return test::since(busy_at) >= rest;
     };
     return test::await(resting, within, seconds(1));

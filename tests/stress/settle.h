@@ -1,4 +1,4 @@
-// The end of a run: everything comes to rest, then every message is looked for.
+// The end of a run: waiting until all is idle, then looking for every message.
 #pragma once
 
 #include <string>
@@ -19,15 +19,15 @@ struct Depth {
 std::vector<Depth> depths();
 
 /// Those but the queues of parked messages that are not empty, as "orders: 3".
-std::vector<std::string> under_way();
+std::vector<std::string> busy_queues();
 
-/// Whether nothing is under way any more: every queue but those of parked messages was empty for a while.
-bool come_to_rest(test::milliseconds within);
+/// Whether every queue but those of parked messages was empty for some seconds, within that time.
+bool await_idle(test::milliseconds within);
 
-/// Takes all parked messages of that work queue into the book.
+/// Enters all parked messages of that work queue into the ledger.
 void collect_parked(const Addresses& addresses, Ledger& ledger, const std::string& work_queue);
-/// Takes everything that lies anywhere into the book. No consumer and no daemon may run. What is under way afterwards
-/// is with a broker that has it and gives it to nobody: on its way out of a quorum queue, at least once, but not done.
+/// Enters the messages of all queues into the ledger. No consumer and no daemon may run. What a queue still has
+/// afterwards the broker delivers to nobody: a quorum queue is dead-lettering it and has not finished.
 void collect_all(const Addresses& addresses, Ledger& ledger);
 
 }  // namespace retryd::stress

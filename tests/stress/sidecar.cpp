@@ -10,8 +10,8 @@
 namespace retryd::stress {
 namespace {
 
-/// Whether SIGTERM is in its own hands. Before that it ends by it, as any program that has only just begun.
-bool heeds_signals(pid_t pid) {
+/// Whether it handles SIGTERM already. Before that the signal kills it, as any program that has just started.
+bool handles_signals(pid_t pid) {
     constexpr auto terminate = 1ULL << (SIGTERM - 1);
     const std::string name = "SigBlk:";
     std::ifstream status("/proc/" + std::to_string(pid) + "/status");
@@ -33,12 +33,12 @@ void Sidecar::write(const std::string& yaml) const {
 void Sidecar::start() {
     process_ =
         std::make_unique<test::Process>(std::vector<std::string>{test::retryd_binary(), "run", "-c", config_}, log_);
-    test::await([&] { return heeds_signals(process_->pid()) || !process_->running(); });
+    test::await([&] { return handles_signals(process_->pid()) || !process_->running(); });
 }
 
 void Sidecar::kill() {
     if (!process_) return;
-    look_after();
+    restart_if_ended();
     process_->signal(SIGKILL);
     process_->wait(test::patience);
     process_.reset();
@@ -46,11 +46,11 @@ void Sidecar::kill() {
 
 void Sidecar::terminate() {
     if (!process_) return;
-    look_after();
+    restart_if_ended();
     process_->signal(SIGTERM);
     const auto code = process_->wait(test::seconds(15));
     if (code != 0) {
-        troubles_.push_back(name_ + (code ? " ended with " + std::to_string(*code) + " after SIGTERM"
+        failures_.push_back(name_ + (code ? " ended with " + std::to_string(*code) + " after SIGTERM"
                                           : " did not end within 15 s of SIGTERM"));
     }
     process_.reset();
@@ -61,9 +61,9 @@ void Sidecar::reload(const std::string& yaml) {
     if (process_) process_->signal(SIGHUP);
 }
 
-void Sidecar::look_after() {
+void Sidecar::restart_if_ended() {
     if (!process_ || process_->running()) return;
-    troubles_.push_back(name_ + " ended by itself with " + std::to_string(*process_->wait(test::milliseconds(0))));
+    failures_.push_back(name_ + " ended by itself with " + std::to_string(*process_->wait(test::milliseconds(0))));
     start();
 }
 

@@ -1,5 +1,4 @@
-// `retryd run` in a stress run: started, killed, asked to stop, given another configuration; and noticed when it ends
-// by itself.
+// `retryd run` in a stress run: started, killed, stopped, reloaded; and started again when it ends by itself.
 #pragma once
 
 #include <memory>
@@ -25,9 +24,10 @@ class Sidecar {
     bool started() const { return process_ != nullptr; }
     pid_t pid() const { return process_ ? process_->pid() : -1; }
 
-    /// Ends that nobody asked for, and stops that went wrong. To be called from time to time: starts it again.
-    const std::vector<std::string>& troubles() const { return troubles_; }
-    void look_after();
+    /// To be called from time to time: starts it again when it has ended by itself.
+    void restart_if_ended();
+    /// Each end by itself, and each stop that went wrong.
+    const std::vector<std::string>& failures() const { return failures_; }
 
     const std::string& log_file() const { return log_; }
 
@@ -36,7 +36,7 @@ class Sidecar {
     std::string config_;
     std::string log_;
     std::unique_ptr<test::Process> process_;
-    std::vector<std::string> troubles_;
+    std::vector<std::string> failures_;
 };
 
 }  // namespace retryd::stress

@@ -1,4 +1,4 @@
-// A long, steady load with faults that retryd lives through: whether it takes more and more of the machine.
+// A long, steady load with faults that retryd survives: does it take more and more memory, descriptors or threads?
 #pragma once
 
 #include <chrono>
@@ -6,11 +6,11 @@
 
 #include "stress/footprint.h"
 #include "stress/report.h"
-#include "stress/stage.h"
+#include "stress/test_bed.h"
 
 namespace retryd::stress {
 
 /// A reading every few seconds; one line a minute goes to stderr.
-std::vector<Footprint> soak(Stage& stage, std::chrono::minutes time, Outcome& outcome);
+std::vector<Footprint> soak(TestBed& bed, std::chrono::minutes time, Outcome& outcome);
 
 }  // namespace retryd::stress

@@ -92,15 +92,15 @@ Consumer::~Consumer() {
 }
 
 void Consumer::leave() {
-    wanted_away_ = true;
+    is_to_leave_ = true;
     test::await([&] { return away_.load(); });
 }
 
 void Consumer::run() {
     while (!ending_) {
-        away_ = wanted_away_.load();
+        away_ = is_to_leave_.load();
         try {
-            if (!wanted_away_) consume();
+            if (!is_to_leave_) consume();
         } catch (const std::exception&) {  // the broker is away, or its queue
             ++node_;
         }
@@ -111,8 +111,8 @@ void Consumer::run() {
 void Consumer::consume() {
     const auto client = connect(addresses_, node_);
     client->consume(queue_, 50);
-    while (!ending_ && !wanted_away_) {
-        if (paused_deliveries_) {
+    while (!ending_ && !is_to_leave_) {
+        if (held_) {
             pause(milliseconds(10));
         } else if (const auto message = client->next(milliseconds(50))) {
             settle(*client, *message);

@@ -1,5 +1,5 @@
-// Who publishes to work queues and who consumes them, in threads of their own, through broken connections and brokers
-// that are away.
+// The producer that publishes to work queues and the consumers of these, in threads of their own; they survive broken
+// connections and a broker that is down.
 #pragma once
 
 #include <atomic>
@@ -25,7 +25,7 @@ std::unique_ptr<test::Client> connect(const Addresses& addresses, std::size_t fr
 bool publish_all(const Addresses& addresses, Ledger& ledger, const std::string& queue,
                  const std::vector<std::size_t>& ids, const std::atomic<bool>& ending);
 
-/// A load of random messages, as many as it is allowed.
+/// Publishes random messages, as many as it is allowed.
 class Producer {
   public:
     Producer(Addresses addresses, Ledger& ledger, std::vector<std::string> queues, unsigned seed);
@@ -33,7 +33,7 @@ class Producer {
     Producer(const Producer&) = delete;
     Producer& operator=(const Producer&) = delete;
 
-    /// So many more.
+    /// As many more.
     void allow(std::size_t messages) { allowed_ += messages; }
     bool caught_up() const { return published_ == allowed_; }
 
@@ -59,11 +59,11 @@ class Consumer {
     Consumer(const Consumer&) = delete;
     Consumer& operator=(const Consumer&) = delete;
 
-    /// Its connection is closed until it returns; away at once when this returns.
+    /// Closes its connection until come_back(); it is closed when this returns.
     void leave();
-    void come_back() { wanted_away_ = false; }
-    /// Settles nothing, without going away.
-    void hold(bool held) { paused_deliveries_ = held; }
+    void come_back() { is_to_leave_ = false; }
+    /// While held it takes no deliveries, but stays connected.
+    void hold(bool held) { held_ = held; }
     const std::string& queue() const { return queue_; }
 
   private:
@@ -75,9 +75,9 @@ class Consumer {
     Ledger& ledger_;
     std::string queue_;
     std::size_t node_;
-    std::atomic<bool> wanted_away_{false};
+    std::atomic<bool> is_to_leave_{false};
     std::atomic<bool> away_{true};
-    std::atomic<bool> paused_deliveries_{false};
+    std::atomic<bool> held_{false};
     std::atomic<bool> ending_{false};
     std::thread thread_;
 };

@@ -1,4 +1,4 @@
-// A broker that takes no messages: it is out of memory or of disk space, it believes.
+// A memory or disk alarm on the broker: it takes no messages.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// Waiting for what must become true, instead of sleeping for as long as it might take.
+// Waits for a condition, instead of sleeping for as long as it might take.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@ using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 using std::chrono::seconds;
 
-inline constexpr milliseconds patience{60'000};  // for what takes milliseconds, on a machine that is busy
+inline constexpr milliseconds patience{60'000};  // for what takes milliseconds, in case the machine is busy
 
-/// Asks until the condition holds (true at once) or the time is over (false).
+/// Checks until the condition holds (true) or the time is over (false).
 template <typename Condition>
 bool await(Condition condition, milliseconds within = patience, milliseconds pause = milliseconds(30)) {
     const Clock::time_point deadline = Clock::now() + within;
@@ -28,8 +28,8 @@ inline milliseconds since(Clock::time_point start) {
     return std::chrono::duration_cast<milliseconds>(Clock::now() - start);
 }
 
-/// How late something comes that is waited for several times. A busy machine holds up one or the other; what is slow by
-/// itself is late each time.
+/// How late something comes, by the best of several tries: a busy machine delays some of them, what is really slow
+/// delays all.
 class Lateness {
   public:
     void add(milliseconds waited, milliseconds due) { least_ = std::min(least_, waited - due); }

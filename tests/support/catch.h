@@ -1,4 +1,4 @@
-// Catch2, whichever of its two generations the distribution ships.
+// Catch2, version 2 or 3, whichever the distribution has.
 #pragma once
 
 #if __has_include(<catch2/catch_all.hpp>)

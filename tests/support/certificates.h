@@ -1,4 +1,4 @@
-// Keys and certificates made by openssl(1), and the one that the broker shows.
+// Keys and certificates made by openssl(1), and the certificate that the broker presents.
 #pragma once
 
 #include <string>
@@ -8,8 +8,8 @@ namespace retryd::test {
 struct CertificateSpec {
     std::string subject = "/CN=localhost";
     std::string extensions = "subjectAltName=DNS:localhost,IP:127.0.0.1";  // lines of openssl's x509v3_config
-    std::string signed_by = {};  // a name given to make() before; empty: the authority that the broker trusts
-    int days = 2;                // valid from now on; negative: ended so long ago
+    std::string signed_by = {};  // a name that was given to make(); empty: the authority that the broker trusts
+    int days = 2;                // valid from now on; negative: it expired that many days ago
 };
 
 /// A temporary folder.
@@ -29,8 +29,8 @@ class Certificates {
 
     std::string file(const std::string& name) const { return folder_ + "/" + name; }
 
-    /// From the next connection on the broker shows NAME.pem, and with it, as a chain, what `others` names. The one
-    /// that it had before comes back at the end.
+    /// From the next connection on the broker presents NAME.pem, with the certificates that `others` names as its
+    /// chain. The destructor restores the former certificate.
     void show(const std::string& name, const std::string& others = "");
 
   private:

@@ -43,7 +43,7 @@ struct QueueState {
 };
 
 /// Throws std::runtime_error when the connection fails, Refused when the broker refuses; after a Refused from a
-/// declaration, deletion or look at a queue the client goes on as if nothing had been asked.
+/// declaration, deletion or look at a queue the client can still be used.
 class Client {
   public:
     explicit Client(const Address& address);
@@ -51,7 +51,7 @@ class Client {
     Client(const Client&) = delete;
     Client& operator=(const Client&) = delete;
 
-    /// Cuts the TCP connection without a word, as a crash does. Only destruction is allowed afterwards.
+    /// Closes the socket without closing the connection first, as a crash does. Only destruction is allowed afterwards.
     void cut();
     /// `version` of the broker's server properties.
     const std::string& broker_version() const { return broker_version_; }

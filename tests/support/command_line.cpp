@@ -25,20 +25,21 @@ std::string take(const std::filesystem::path& file) {
 
 }  // namespace
 
-Told run_retryd(const std::string& arguments) {
+CommandResult run_retryd(const std::string& arguments) {
     const auto errors = std::filesystem::temp_directory_path() / ("retryd-test-" + std::to_string(::getpid()) + ".err");
     const std::string command = retryd_binary() + " " + arguments + " 2>" + errors.string() + " </dev/null";
     std::FILE* pipe = ::popen(command.c_str(), "r");
     if (pipe == nullptr) throw std::runtime_error("cannot run: " + command);
-    Told told;
+    CommandResult result;
     char buffer[4096];
     while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, pipe))
-        told.out.append(buffer, count);
+        result.out.append(buffer, count);
     const int status = ::pclose(pipe);
-    if (WIFEXITED(status)) told.code = WEXITSTATUS(status);
-    told.err = take(errors);
-    keep_for_failure("retryd " + arguments, told.out + told.err + "ended with " + std::to_string(told.code) + "\n");
-    return told;
+    if (WIFEXITED(status)) result.code = WEXITSTATUS(status);
+    result.err = take(errors);
+    keep_for_failure("retryd " + arguments,
+                     result.out + result.err + "ended with " + std::to_string(result.code) + "\n");
+    return result;
 }
 
 }  // namespace retryd::test

@@ -8,7 +8,7 @@
 
 namespace retryd::test {
 
-struct Told {
+struct CommandResult {
     int code = -1;
     std::string out;  // standard output
     std::string err;
@@ -18,6 +18,6 @@ struct Told {
 };
 
 /// Runs `retryd ARGUMENTS`, which are split as a shell does, to its end.
-Told run_retryd(const std::string& arguments);
+CommandResult run_retryd(const std::string& arguments);
 
 }  // namespace retryd::test

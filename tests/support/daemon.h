@@ -19,9 +19,9 @@ class Daemon {
     ~Daemon();  // kills it
 
     void start(const std::string& yaml);
-    /// The file alone, for what reads it beside the daemon.
+    /// Only writes the file, for commands that read it.
     void write(const std::string& yaml) const;
-    /// Another file in the place of the first, then SIGHUP.
+    /// Replaces the file, then sends SIGHUP.
     void reload(const std::string& yaml);
     /// The file that start(), write() and reload() write.
     std::string config_file() const { return folder_ + "/retryd.yaml"; }

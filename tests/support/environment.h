@@ -1,4 +1,4 @@
-// The broker that the environment gives to the tests.
+// The broker and the programs under test, which the environment variables RETRYD_TEST_… name.
 #pragma once
 
 #include <string>
@@ -19,8 +19,8 @@ std::string output_of(const std::string& command);
 /// RETRYD_TEST_AMQP_URI; throws with a remedy when it is not set.
 const Address& broker_address();
 
-/// RETRYD_TEST_AMQPS_URI: the same broker over TLS, on 127.0.0.1. It answers on 127.0.0.2 and, where there is IPv6, on
-/// ::1 too, asks for a client's certificate, and takes its common name for a user's where it is to log in.
+/// RETRYD_TEST_AMQPS_URI: the same broker over TLS, on 127.0.0.1. It listens on 127.0.0.2 and, where there is IPv6, on
+/// ::1 too. It requests a client certificate; with SASL EXTERNAL the user is its common name.
 std::string tls_broker_uri();
 
 /// A file of RETRYD_TEST_CERTIFICATES: ca.pem, ca.key, client.pem (of the user guest), client.key, and server.pem with

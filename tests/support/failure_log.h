@@ -1,4 +1,4 @@
-// Texts that explain a failed test case (logs of child processes) and would only be noise after a green one.
+// Texts that explain a failed test case, such as the logs of child processes. After a passed one they are not printed.
 #pragma once
 
 #include <string>

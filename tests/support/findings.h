@@ -1,4 +1,4 @@
-// What a program beside the tests finds: `holds` of tests/operations and tests/containers.
+// Runs the programs `holds` of tests/operations and tests/containers, which check files that are not code.
 #pragma once
 
 #include <sys/wait.h>
@@ -11,7 +11,7 @@
 
 namespace retryd {
 
-/// The output of `HOLDS CHECK PROJECT`; a line where it failed without a word.
+/// The output of `HOLDS CHECK PROJECT`; one line where it failed without output.
 inline std::string findings(const std::string& holds, const std::string& check, const std::string& project) {
     const std::string command = holds + " " + check + " " + project + " 2>&1";
     FILE* pipe = popen(command.c_str(), "r");

@@ -1,4 +1,4 @@
-// Headers that anyone who may publish to the error exchange can write.
+// Forged headers, which anyone can write who may publish to the error exchange.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// How slow this machine and its broker are at the moment: what a limit of time is judged against.
+// How slow this machine and its broker are at the moment, for tests that check a time limit.
 #pragma once
 
 #include <atomic>
@@ -8,9 +8,8 @@
 
 namespace retryd::test {
 
-/// As long as it lives a thread of its own asks the broker small questions on a connection of its own, with a short
-/// sleep between them, and keeps the longest time that one took. What is late by itself is late beside quick answers,
-/// too.
+/// As long as it lives, a thread of its own sends small requests to the broker on a connection of its own and remembers
+/// the longest time that one took. If these are quick and the tested thing is late, then the machine is not to blame.
 class Machine {
   public:
     Machine();
@@ -18,8 +17,8 @@ class Machine {
     Machine(const Machine&) = delete;
     Machine& operator=(const Machine&) = delete;
 
-    /// What something that asks some processes in turn may take longer than it should: ten times the slowest answer so
-    /// far. At most 10 s: beyond that nothing can be said of anybody else.
+    /// How much longer than its limit something may take that involves several processes: ten times the slowest answer
+    /// so far, at most 10 s.
     milliseconds slack() const;
 
     /// Like test::await, for what has to come within that time and the slack.

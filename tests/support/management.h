@@ -1,6 +1,6 @@
-// What a test changes on its broker beside AMQP: users, permissions, policies, vhosts. By the management API, which
-// answers in milliseconds; rabbitmqctl starts an Erlang of its own each time. All throw with the API's answer when it
-// refuses.
+// What a test changes on its broker without AMQP: users, permissions, policies, vhosts. It uses the management API,
+// which answers in milliseconds; rabbitmqctl starts an Erlang node each time. All functions throw the API's answer when
+// it refuses.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace retryd::test {
 
-/// `tags` as the API takes them: "management,policymaker"; none: an ordinary user. One that is there is changed.
+/// `tags` as the API takes them: "management,policymaker"; none: an ordinary user. An existing user is changed.
 void add_user(const std::string& name, const std::string& password, const std::string& tags = "");
 void delete_user(const std::string& name);
 /// In the vhost of this test.
@@ -21,7 +21,7 @@ enum class PolicyKind { policies, operator_policies };
 /// For queues of this test's vhost whose name matches the pattern; `definition` is JSON.
 void set_policy(const std::string& name, const std::string& pattern, const std::string& definition,
                 PolicyKind kind = PolicyKind::policies);
-/// One that is not there is no error.
+/// A policy that does not exist is no error.
 void clear_policy(const std::string& name, PolicyKind kind = PolicyKind::policies);
 /// All of this test's vhost, as JSON.
 std::string policies();

@@ -41,8 +41,7 @@ struct Received : Message {
     std::string routing_key;
 };
 
-/// A header's contents in plain C++, or a value that no test expects ("(absent)", "(a …)", -1) so that a comparison
-/// fails readably.
+/// A header's value, or one that no test expects ("(absent)", "(a …)", -1), so that a failed comparison is readable.
 std::string text_header(const Message& message, std::string_view name);
 std::int64_t long_header(const Message& message, std::string_view name);
 

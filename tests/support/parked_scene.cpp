@@ -50,7 +50,7 @@ void ParkedScene::park_one(const std::string& body, const Table& headers, const 
     client.await_confirms();
 }
 
-Told ParkedScene::parked(const std::string& arguments) {
+CommandResult ParkedScene::parked(const std::string& arguments) {
     daemon.write(config.yaml());
     return run_retryd("parked " + arguments + " -c " + daemon.config_file());
 }

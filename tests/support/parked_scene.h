@@ -16,20 +16,21 @@ class ParkedScene : public Scenario {
     /// A work queue with a ladder of one rung (100 ms); nothing is parked yet, no daemon runs. `shared`: the ladder is.
     explicit ParkedScene(bool shared = false);
 
-    /// So many, with the bodies 0, 1, 2 … and the header `third` = yes on every third. Each was parked an hour ago.
+    /// Parks messages with the bodies 0, 1, 2 … and the header `third` = yes on every third. Each was parked an hour
+    /// ago.
     void park(int messages);
-    /// One. `headers` are added to those that the daemon would have written.
+    /// Parks one message. `headers` are added to those that the daemon would have written.
     void park_one(const std::string& body, const Table& headers = {}, const std::string& reason = "attempts-exhausted");
 
     /// `retryd parked ARGUMENTS` with this scene's configuration.
-    Told parked(const std::string& arguments);
+    CommandResult parked(const std::string& arguments);
     /// The same, without waiting for its end.
     std::unique_ptr<Process> start_parked(const std::vector<std::string>& arguments);
     /// What it wrote.
     std::string output() const;
 
-    /// Takes out all that is there; the bodies, in order. Waits for messages that are on their way back to the queue
-    /// until there are `expected`.
+    /// Consumes all messages of the queue and returns their bodies in order. Waits until there are `expected`, since
+    /// some may still be requeued.
     std::vector<std::string> drain(const std::string& queue, std::size_t expected);
 
     std::string work;

@@ -1,4 +1,4 @@
-// Properties both ways between the test client's messages and rabbitmq-c. Only for the test client's own sources.
+// Converts properties between the test client's messages and rabbitmq-c. Only for the test client's own sources.
 #pragma once
 
 #include "support/message.h"

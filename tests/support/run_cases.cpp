@@ -1,5 +1,4 @@
-// Catch2 2 is compiled here. Apart from main(): a program that only has helpers which use Catch2 has a main() of its
-// own.
+// Catch2 2 is compiled here, apart from main(): a program that uses only helpers which need Catch2 has its own main().
 #if __has_include(<catch2/catch_all.hpp>)
 #include <catch2/catch_session.hpp>
 #else

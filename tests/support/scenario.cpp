@@ -87,8 +87,8 @@ Received Scenario::take(const std::string& queue, milliseconds within) {
     std::optional<Received> received;
     await(
         [&] {
-            // Not before something is there: RabbitMQ 4 ends the connection (541) of who gets from a quorum queue in
-            // the moment of its making.
+            // Only when it has messages: RabbitMQ 4 closes the connection (541) on a basic.get while the quorum queue
+            // is being declared.
             if (depth(queue) > 0) received = client.get(queue);
             return received.has_value();
         },

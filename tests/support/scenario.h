@@ -1,7 +1,7 @@
-// One test's own little world on the broker: names nobody else uses, a configuration, the daemon. What it has declared
-// goes with the vhost that the test runs in (tests/support/with-broker), not before: a broker that loses a queue with
-// at-least-once dead-lettering within moments of its declaration may lose its dead-lettering altogether (seen on 3.10
-// and 4.0.5: the queue's worker is started again until its supervisor gives up).
+// What one test uses on the broker: names of its own, a configuration, the daemon. What it has declared is deleted with
+// the vhost that the test runs in (tests/support/with-broker), and not earlier: when a queue with at-least-once
+// dead-lettering is deleted moments after its declaration, the broker may stop dead-lettering altogether (seen on 3.10
+// and 4.0.5: the queue's worker is restarted until its supervisor gives up).
 #pragma once
 
 #include <string>
@@ -30,10 +30,10 @@ class Scenario {
     std::string quorum_work_queue(const std::string& name, const Table& more_arguments = {});
     std::string plain_queue(const std::string& name, const Table& arguments = {});
 
-    /// A ladder and an entry for one queue or glob that climbs it.
+    /// Adds a ladder, and an entry with it for one queue or glob.
     void retry(const std::string& match, const std::vector<std::string>& delays,
                const std::string& queue_type = "quorum");
-    /// One ladder with `return: headers` that all of these queues and globs climb; its name.
+    /// Adds a ladder with `return: headers`, and an entry with it for each of these queues and globs. Returns its name.
     std::string share(const std::vector<std::string>& matches, const std::vector<std::string>& delays,
                       const std::string& queue_type = "quorum");
     /// The last entry and its ladder, for what retry() and share() do not set.
@@ -44,7 +44,8 @@ class Scenario {
     void start();
     /// Whether the daemon consumes the error queue at this moment.
     bool consuming();
-    /// SIGTERM, and it must end by itself with 0. For the end of a test: finds what sanitizers report at exit.
+    /// Sends SIGTERM; the daemon must end with exit code 0. At the end of a test this finds what sanitizers report at
+    /// exit.
     void stop();
     /// Gives the running daemon the configuration as it is now, by SIGHUP.
     void reload() { daemon.reload(config.yaml()); }

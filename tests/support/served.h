@@ -1,4 +1,4 @@
-// What a daemon serves over HTTP, as a test asks for it.
+// A client for what a daemon serves over HTTP.
 #pragma once
 
 #include <string>

@@ -1,11 +1,11 @@
-"""Steps that follow upon each other: unittest's test methods in the order in which they are written, a line each."""
+"""Tests that are steps of one sequence: the methods run in the order in which they are written, and each prints a line."""
 import subprocess
 import sys
 import time
 import unittest
 from typing import Any, Callable, Sequence
 
-from telling import elapsed, say
+from script import elapsed, say
 
 COMMAND_DEADLINE = 600  # seconds, for any one command
 
@@ -16,7 +16,7 @@ def done(command: Sequence[object]) -> subprocess.CompletedProcess:
 
 
 def checked(command: Sequence[object]) -> str:
-    """What the command prints; fails with all that it says where its exit code is not 0."""
+    """What the command prints; fails with all of its output where the exit code is not 0."""
     ended = done(command)
     if ended.returncode != 0:
         words = " ".join(map(str, command))
@@ -25,7 +25,7 @@ def checked(command: Sequence[object]) -> str:
 
 
 class Step(unittest.TestCase):
-    """Its name is what is told of it; `saw` adds what was seen."""
+    """Its line is the name of the method; `saw` adds details to it."""
 
     def __init__(self, name: str):
         super().__init__(name)
@@ -34,8 +34,8 @@ class Step(unittest.TestCase):
         self.saw = self.seen.append
 
 
-class Told(unittest.TestResult):
-    """The formats take what is told of a step and, if it has passed, how long it took."""
+class StepResults(unittest.TestResult):
+    """The formats take the line of a step and, if it has passed, how long it took."""
 
     def __init__(self, me: str, passed: str, failed: str, after_failure: Callable[[], str] = str):
         super().__init__()
@@ -43,7 +43,7 @@ class Told(unittest.TestResult):
         self.passed = self.failed = 0
 
     def take(self, case: type[Step], **given: Any) -> None:
-        """The steps of that class, each with `given` as its attributes."""
+        """Runs the steps of that class, each with `given` as its attributes."""
         for name in vars(case):
             if name.startswith("test_"):
                 step = case(name)

@@ -1,4 +1,4 @@
-// systemd's end of the notification socket, for whoever is started while this lives.
+// systemd's end of the notification socket (sd_notify(3)), for programs that are started while it lives.
 #pragma once
 
 #include <poll.h>
@@ -58,7 +58,7 @@ class Systemd {
     int socket_ = -1;
 };
 
-/// Hears all that comes from now on and forgets it: where nobody reads, whoever notifies waits.
+/// Reads and discards all notifications from now on: where nobody reads, the sender waits.
 class Reader {
   public:
     explicit Reader(const Systemd& systemd) : socket_(systemd.fd()), thread_([this] { read(); }) {}

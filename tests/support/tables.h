@@ -1,4 +1,4 @@
-// Field tables both ways between the test client's values and rabbitmq-c. Only for the test client's own sources.
+// Converts field tables between the test client's values and rabbitmq-c. Only for the test client's own sources.
 #pragma once
 
 #include <deque>

@@ -78,10 +78,10 @@ void TcpRelay::cut() {
 }
 
 void TcpRelay::hold() {
-    paused_deliveries_ = true;
+    held_ = true;
 }
 void TcpRelay::resume() {
-    paused_deliveries_ = false;
+    held_ = false;
 }
 
 void TcpRelay::drop(int socket) {
@@ -131,7 +131,7 @@ void TcpRelay::serve() {
         {
             const std::lock_guard lock(mutex_);
             if (listener_ >= 0) waiting.push_back({listener_, POLLIN, 0});
-            if (!paused_deliveries_) {
+            if (!held_) {
                 for (const auto& [socket, peer] : peers_)
                     waiting.push_back({socket, POLLIN, 0});
             }

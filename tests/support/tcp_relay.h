@@ -1,4 +1,4 @@
-// A TCP relay in front of the broker: the network that a test can cut, close and hold.
+// A TCP relay in front of the broker: a network that a test can cut, close and hold.
 #pragma once
 
 #include <atomic>
@@ -11,7 +11,7 @@
 
 namespace retryd::test {
 
-/// Listens on a port of its own on 127.0.0.1, for as long as it lives on the same one. Starts closed.
+/// Listens on a port of its own on 127.0.0.1, which stays the same. Starts closed.
 class TcpRelay {
   public:
     explicit TcpRelay(const Address& target);
@@ -41,7 +41,7 @@ class TcpRelay {
     int reserved_ = -1;  // bound, never listening: keeps the port ours while closed
     std::map<int, int> peers_;
     std::recursive_mutex mutex_;
-    std::atomic<bool> paused_deliveries_{false};
+    std::atomic<bool> held_{false};
     std::atomic<bool> ending_{false};
     std::atomic<int> connections_{0};
     std::thread thread_;

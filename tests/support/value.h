@@ -53,7 +53,7 @@ Value table(Table fields);
 /// The first field of that name, or null.
 const Value* find(const Table& table, std::string_view name);
 
-/// The same fields ordered by name: a table has no order that a broker would have to keep.
+/// The same fields ordered by name: the broker need not keep the order of a table.
 Table sorted(Table table);
 
 /// The table without the fields of these names; a name that ends in `*` stands for all that begin so.

@@ -1,11 +1,11 @@
-"""Waiting for what must become true, instead of sleeping for as long as it might take."""
+"""Waits for a condition, instead of sleeping for as long as it might take."""
 import time
 
 PATIENCE = 15.0  # seconds, for what takes one or two, on a machine that is busy
 
 
 def wait_until(condition, what, within=PATIENCE, pause=0.05):
-    """Asks until the condition returns something true, and returns that; fails with `what` and the last answer."""
+    """Waits until the condition returns something true, and returns that; fails with `what` and the last value."""
     deadline = time.monotonic() + within
     while True:
         answer = condition()
@@ -17,7 +17,7 @@ def wait_until(condition, what, within=PATIENCE, pause=0.05):
 
 
 def hold(condition, what, seconds, pause=0.2):
-    """That the condition holds for so long: fails at once when it does not."""
+    """Checks that the condition holds for this time: fails at once when it does not."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         if not condition():

@@ -1,4 +1,4 @@
-// A consumer of a work queue, as a team's service is one: takes messages and settles them.
+// A consumer of a work queue, like a team's service.
 #pragma once
 
 #include <cstdint>

@@ -27,7 +27,8 @@ std::string said(
     dup2(fileno(file), STDERR_FILENO);
     {
         Log log({level, config::LogFormat::text}, Log::Sink::journal);
-        LogReporter reporter(log, clock);
+        Faults faults;
+        LogReporter reporter(log, faults, clock);
         what(reporter);
     }
     std::fflush(stderr);
@@ -121,9 +122,9 @@ TEST_CASE("what cannot be published again is said at once, then once a minute wi
 }
 
 TEST_CASE("names that change with every message do not fill the memory, only the log") {
-    LogRateLimiter seldom;
+    LogRateLimiter limiter;
     for (int i = 0; i < 5'000; ++i)
-        CHECK(seldom.may_say(std::to_string(i), core::SteadyTime{}) == 0);
+        CHECK(limiter.allow(std::to_string(i), core::SteadyTime{}) == 0);
 }
 
 TEST_CASE("what has healed is named for what it is") {

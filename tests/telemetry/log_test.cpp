@@ -1,3 +1,4 @@
+// A line of the log, in both formats.
 #include "telemetry/log.h"
 
 #include "support/catch.h"

@@ -1,12 +1,11 @@
+// What the flow reports, counted.
 #include "telemetry/stats.h"
 
 #include <thread>
 
 #include "support/catch.h"
 
-// What the flow reports, counted.
-
-namespace retryd::telemetry::tally_test {
+namespace retryd::telemetry::stats_test {
 namespace {
 
 using core::Milliseconds;
@@ -41,7 +40,7 @@ std::uint64_t all(const Counts& counts) {
 
 }  // namespace
 
-TEST_CASE("tally: messages are counted by work queue, outcome, reason and target") {
+TEST_CASE("stats: messages are counted by work queue, outcome, reason and target") {
     MessageStats stats;
     for (int n = 0; n < 3; ++n)
         stats.settled(retried("email", "email.retry.5s", 5));
@@ -62,7 +61,7 @@ TEST_CASE("tally: messages are counted by work queue, outcome, reason and target
     CHECK(of(counts, "webhook").counts.at(0).messages == 1);
 }
 
-TEST_CASE("tally: no message is invisible: without a queue, dropped, sent home, dead-lettered, stuck") {
+TEST_CASE("stats: no message is invisible: without a queue, dropped, sent home, dead-lettered, stuck") {
     MessageStats stats;
     stats.settled(parked("", "retryd.parked", "no-death"));
     stats.settled({Outcome::dropped, "email", "", "expired", {}, {}, {}});
@@ -84,7 +83,7 @@ TEST_CASE("tally: no message is invisible: without a queue, dropped, sent home, 
     CHECK(totals.dropped == 1);
 }
 
-TEST_CASE("tally: forged names are bounded, what is expected keeps its place, and nothing is lost") {
+TEST_CASE("stats: forged names are bounded, what is expected keeps its place, and nothing is lost") {
     MessageStats stats;
     stats.expect({"email"});
     for (int n = 0; n < 5'000; ++n) {
@@ -101,7 +100,7 @@ TEST_CASE("tally: forged names are bounded, what is expected keeps its place, an
     CHECK(all(counts) == 15'001);
 }
 
-TEST_CASE("tally: the time of confirms is a histogram, what was dropped has none") {
+TEST_CASE("stats: the time of confirms is a histogram, what was dropped has none") {
     MessageStats stats;
     for (int n = 0; n < 98; ++n)
         stats.settled(retried("email", "r", 5, 2));
@@ -119,7 +118,7 @@ TEST_CASE("tally: the time of confirms is a histogram, what was dropped has none
     CHECK(quantile(times - times, 0.5) == 0.0);
 }
 
-TEST_CASE("tally: whoever looks while messages go by sees no more than there were, and at last all of them") {
+TEST_CASE("stats: whoever looks while messages go by sees no more than there were, and at last all of them") {
     MessageStats stats;
     constexpr int messages = 20'000;
     std::thread flow([&] {
@@ -142,4 +141,4 @@ TEST_CASE("tally: whoever looks while messages go by sees no more than there wer
     CHECK(stats.counts().in_flight == messages - 1);
 }
 
-}  // namespace retryd::telemetry::tally_test
+}  // namespace retryd::telemetry::stats_test

@@ -7,8 +7,8 @@
 
 namespace retryd::commands {
 
-/// Returns 0, or 78 where the configuration is wrong: then its problems are on `err`, one a line and their number
-/// last. With `json`, `out` has one object in either case, with `ok` and, of a wrong configuration, `problems`.
+/// Returns 0, or 78 where the configuration is wrong: then `err` has its problems, one a line, and their number in the
+/// last line. With `json`, `out` has one object in either case, with `ok` and, for a wrong configuration, `problems`.
 /// No credentials are printed.
 int check(const ReportOptions& options, std::ostream& out, std::ostream& err);
 

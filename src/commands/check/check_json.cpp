@@ -12,7 +12,8 @@ namespace retryd::commands {
 
 namespace {
 
-// Keys stay in the order in which they are written: people read this too.
+// The keys of an object stay in the order in which they stand here, because people read the output too.
+
 Json endpoints(const config::Broker& broker) {
     Json list = Json::array();
     for (const config::Endpoint& endpoint : broker.endpoints) {
@@ -25,9 +26,9 @@ Json endpoints(const config::Broker& broker) {
     return list;
 }
 
-Json lanes(const ScheduleStep& climb) {
+Json lanes(const ScheduleStep& step) {
     Json list = Json::array();
-    for (const Lane& lane : climb.lanes) {
+    for (const Lane& lane : step.lanes) {
         list.push_back(
             {{"delay", core::format_duration(lane.delay)}, {"delay_ms", lane.delay.count()}, {"queue", lane.queue}});
     }
@@ -36,13 +37,13 @@ Json lanes(const ScheduleStep& climb) {
 
 Json attempts(const core::Entry& entry) {
     Json list = Json::array();
-    for (const ScheduleStep& climb : retry_schedule(entry)) {
-        for (std::size_t attempt = climb.first; attempt <= climb.last; ++attempt) {
+    for (const ScheduleStep& step : retry_schedule(entry)) {
+        for (std::size_t attempt = step.first; attempt <= step.last; ++attempt) {
             list.push_back({{"attempt", attempt},
-                            {"delay", core::format_duration(climb.delay)},
-                            {"delay_ms", climb.delay.count()},
-                            {"queue", climb.lanes.back().queue}});
-            if (climb.lanes.size() > 1) list.back()["lanes"] = lanes(climb);
+                            {"delay", core::format_duration(step.delay)},
+                            {"delay_ms", step.delay.count()},
+                            {"queue", step.lanes.back().queue}});
+            if (step.lanes.size() > 1) list.back()["lanes"] = lanes(step);
         }
     }
     return list;

@@ -1,4 +1,4 @@
-// What a configuration means, for programs.
+// The report of `retryd check`, for programs.
 #pragma once
 
 #include <iosfwd>

@@ -6,7 +6,6 @@
 
 #include "commands/check/retry_schedule.h"
 #include "commands/common/table.h"
-#include "commands/common/terminal.h"
 #include "commands/common/text.h"
 #include "config/addresses.h"
 #include "config/scalars.h"
@@ -14,91 +13,6 @@
 #include "core/names.h"
 
 namespace retryd::commands {
-
-namespace {
-
-const char* words(core::Action action) {
-    switch (action) {
-        case core::Action::retry:
-            return "is retried";
-        case core::Action::drop:
-            return "is dropped";
-        case core::Action::park:
-            break;
-    }
-    return "is parked";
-}
-
-/// Nothing where the action is the default.
-void add_action(std::string& to, const std::string& what, core::Action action, core::Action fallback) {
-    if (action == fallback) return;
-    to.append(to.empty() ? "" : "; ").append("what ").append(what).append(" ").append(words(action));
-}
-
-std::string different_actions(const core::OnDeath& on) {
-    const core::OnDeath fallback;
-    std::string text;
-    add_action(text, "was rejected", on.rejected, fallback.rejected);
-    add_action(text, "reached its delivery limit", on.delivery_limit, fallback.delivery_limit);
-    add_action(text, "expired", on.expired, fallback.expired);
-    add_action(text, "was too much for its queue", on.maxlen, fallback.maxlen);
-    return text;
-}
-
-/// What the table does not say, a line each.
-std::vector<std::string> remarks(const core::Entry& entry) {
-    std::vector<std::string> lines;
-    if (entry.ladder.return_path == core::ReturnPath::headers) {
-        lines.push_back("comes home through the exchange " + std::string{core::return_exchange_name} +
-                        ", with the producer's routing key");
-    }
-    if (std::string actions = different_actions(entry.on); !actions.empty()) lines.push_back(std::move(actions));
-    if (entry.max_age) {
-        lines.push_back("parked at once when its first failure is more than " + core::format_duration(*entry.max_age) +
-                        " ago");
-    }
-    return lines;
-}
-
-std::string parked_in(const core::Entry& entry) {
-    const core::Parking& parking = entry.parked;
-    if (parking.exchange.empty()) return parking_queue(entry);
-    return "exchange " + parking.exchange + ", " +
-           (parking.routing_key ? "routing key \"" + *parking.routing_key + "\"" : "the producer's routing key");
-}
-
-std::string range(core::Milliseconds least, core::Milliseconds most) {
-    const std::string longest = core::format_duration(most);
-    return least == most ? longest : core::format_duration(least) + " … " + longest;
-}
-
-/// A row for each lane; the first says it all.
-void add_climb(Rows& rows, const ScheduleStep& climb) {
-    const std::string last = climb.last == climb.first ? "" : "-" + std::to_string(climb.last);
-    std::string waits = range(climb.lanes.front().delay, climb.delay);
-    if (climb.lanes.size() > 1) waits.append(" in ").append(std::to_string(climb.lanes.size())).append(" lanes");
-    rows.push_back({std::to_string(climb.first) + last, waits, climb.lanes.front().queue});
-    for (std::size_t lane = 1; lane < climb.lanes.size(); ++lane)
-        rows.push_back({"", "", climb.lanes[lane].queue});
-}
-
-}  // namespace
-
-void print_entry(const core::Entry& entry, const std::string& heading, std::ostream& out) {
-    const core::Ladder& ladder = entry.ladder;
-    const std::size_t retries = ladder.steps.size();
-    const bool shared = ladder.return_path == core::ReturnPath::headers;
-    out << "\n  " << heading << "  ladder " << ladder.name << ": " << counted(retries, "retry", "retries") << " on "
-        << (shared ? "shared " : "") << core::to_string(ladder.queue_type) << " queues, "
-        << range(least_wait(ladder), total_wait(ladder)) << " of waiting in all\n";
-    for (const std::string& line : remarks(entry))
-        out << "    " << line << '\n';
-    Rows rows{{"failure", "waits", "in"}};
-    for (const ScheduleStep& climb : retry_schedule(entry))
-        add_climb(rows, climb);
-    rows.push_back({std::to_string(retries + 1), "parked", parked_in(entry)});
-    print_table(rows, "    ", out);
-}
 
 namespace {
 
@@ -154,6 +68,87 @@ void print_errors(const config::Settings& settings, const Bold& bold, std::ostre
     print_table(rows, "  ", out);
 }
 
+const char* what_becomes(core::Action action) {
+    switch (action) {
+        case core::Action::retry:
+            return "is retried";
+        case core::Action::drop:
+            return "is dropped";
+        case core::Action::park:
+            break;
+    }
+    return "is parked";
+}
+
+/// Adds nothing where the action is the default.
+void add_action(std::string& to, const std::string& what, core::Action action, core::Action usual) {
+    if (action == usual) return;
+    to.append(to.empty() ? "" : "; ").append("what ").append(what).append(" ").append(what_becomes(action));
+}
+
+std::string different_actions(const core::OnDeath& on) {
+    const core::OnDeath usual;
+    std::string text;
+    add_action(text, "was rejected", on.rejected, usual.rejected);
+    add_action(text, "reached its delivery limit", on.delivery_limit, usual.delivery_limit);
+    add_action(text, "expired", on.expired, usual.expired);
+    add_action(text, "was too much for its queue", on.maxlen, usual.maxlen);
+    return text;
+}
+
+/// What the table of an entry does not show, a line each.
+std::vector<std::string> remarks(const core::Entry& entry) {
+    std::vector<std::string> lines;
+    if (entry.ladder.return_path == core::ReturnPath::headers) {
+        lines.push_back("comes home through the exchange " + std::string{core::return_exchange_name} +
+                        ", with the producer's routing key");
+    }
+    if (std::string actions = different_actions(entry.on); !actions.empty()) lines.push_back(std::move(actions));
+    if (entry.max_age) {
+        lines.push_back("parked at once when its first failure is more than " + core::format_duration(*entry.max_age) +
+                        " ago");
+    }
+    return lines;
+}
+
+std::string parked_in(const core::Entry& entry) {
+    const core::Parking& parking = entry.parked;
+    if (parking.exchange.empty()) return parking_queue(entry);
+    return "exchange " + parking.exchange + ", " +
+           (parking.routing_key ? "routing key \"" + *parking.routing_key + "\"" : "the producer's routing key");
+}
+
+std::string range(core::Milliseconds least, core::Milliseconds most) {
+    const std::string longest = core::format_duration(most);
+    return least == most ? longest : core::format_duration(least) + " … " + longest;
+}
+
+/// A row for each lane; the first one has the failures and the waits.
+void add_step(Rows& rows, const ScheduleStep& step) {
+    const std::string last = step.last == step.first ? "" : "-" + std::to_string(step.last);
+    std::string waits = range(step.lanes.front().delay, step.delay);
+    if (step.lanes.size() > 1) waits.append(" in ").append(std::to_string(step.lanes.size())).append(" lanes");
+    rows.push_back({std::to_string(step.first) + last, waits, step.lanes.front().queue});
+    for (std::size_t lane = 1; lane < step.lanes.size(); ++lane)
+        rows.push_back({"", "", step.lanes[lane].queue});
+}
+
+void print_entry(const core::Entry& entry, const std::string& bold, std::ostream& out) {
+    const core::Ladder& ladder = entry.ladder;
+    const std::size_t retries = ladder.steps.size();
+    const bool shared = ladder.return_path == core::ReturnPath::headers;
+    out << "\n  " << bold << "  ladder " << ladder.name << ": " << counted(retries, "retry", "retries") << " on "
+        << (shared ? "shared " : "") << core::to_string(ladder.queue_type) << " queues, "
+        << range(least_wait(ladder), total_wait(ladder)) << " of waiting in all\n";
+    for (const std::string& line : remarks(entry))
+        out << "    " << line << '\n';
+    Rows rows{{"failure", "waits", "in"}};
+    for (const ScheduleStep& step : retry_schedule(entry))
+        add_step(rows, step);
+    rows.push_back({std::to_string(retries + 1), "parked", parked_in(entry)});
+    print_table(rows, "    ", out);
+}
+
 void print_entries(const std::vector<core::Entry>& entries, const Bold& bold, std::ostream& out) {
     const bool differs = std::any_of(entries.begin(), entries.end(),
                                      [](const core::Entry& entry) { return entry.on != core::OnDeath{}; });
@@ -185,7 +180,7 @@ void print_queue_count(const config::Settings& settings, const Bold& bold, std::
     for (const QueueCount::PerMatch& one : count.per_match)
         rows.push_back({std::to_string(one.queues), "per queue that matches " + one.match});
     print_table(rows, "  ", out);
-    out << "  RabbitMQ 4.0 to 4.2: one more for each rung that gets to carry a priority above 4.\n";
+    out << "  RabbitMQ 4.0 to 4.2: one more for each rung that gets a message with a priority above 4.\n";
 }
 
 }  // namespace

@@ -10,16 +10,15 @@ namespace retryd::commands {
 
 namespace {
 
-constexpr const char* any_queue = "{queue}";
-
+/// The entry's queue; {queue} where it is a glob.
 std::string work_queue(const core::Entry& entry) {
-    return core::is_glob(entry.match) ? any_queue : entry.match;
+    return core::is_glob(entry.match) ? std::string{core::queue_placeholder} : entry.match;
 }
 
 std::vector<Lane> lanes(const core::Entry& entry, core::Milliseconds step) {
     std::vector<Lane> found;
     for (const core::Milliseconds delay : core::lanes_of(step, entry.ladder.jitter)) {
-        // Very short steps have lanes of the same length: one queue.
+        // The lanes of a very short step can have the same delay, and then are one queue.
         if (!found.empty() && found.back().delay == delay) continue;
         found.push_back({delay, core::rung_name_of(entry.ladder, work_queue(entry), delay, false)});
     }
@@ -63,7 +62,7 @@ QueueCount count_queues(const core::Policy& policy) {
         const bool glob = core::is_glob(entry.match);
         const bool shared = entry.ladder.return_path == core::ReturnPath::headers;
         const std::string parked = parking_queue(entry);
-        const bool parked_by_name = glob && parked.find("{queue}") != std::string::npos;
+        const bool parked_by_name = glob && parked.find(core::queue_placeholder) != std::string::npos;
         const auto delays = core::distinct_delays(entry.ladder);
         if (shared || !glob) {
             for (const core::Milliseconds delay : delays)

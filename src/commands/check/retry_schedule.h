@@ -1,4 +1,5 @@
-// An entry's ladder as a message climbs it: which failure leads where.
+// What an entry of the configuration does with a message: after which failure it waits how long, in which queue. And
+// how many queues all entries together make on the broker.
 #pragma once
 
 #include <string>
@@ -19,19 +20,19 @@ struct ScheduleStep {
     std::size_t first = 1;  // the number of the failure; the first is 1
     std::size_t last = 1;
     core::Milliseconds delay{};
-    std::vector<Lane> lanes;  // the shortest first, the step's own delay last; that alone without jitter
+    std::vector<Lane> lanes;  // the shortest first, the step's own delay last; without jitter only that one
 };
 
 std::vector<ScheduleStep> retry_schedule(const core::Entry& entry);
 
-/// The queue where its messages are parked, with {queue} in it where only the message tells; empty for an exchange.
+/// The queue where its messages are parked, with {queue} in it where the entry is a glob; empty if they are parked
+/// through an exchange.
 std::string parking_queue(const core::Entry& entry);
 
-/// The waits of one message that climbs all of it: at the longest, and with the luck of every shortest lane.
+/// All waits of a message that is parked in the end: at most, and at least, if jitter takes the shortest lane each
+/// time.
 core::Milliseconds total_wait(const core::Ladder& ladder);
 core::Milliseconds least_wait(const core::Ladder& ladder);
-
-// How many queues a configuration makes on the broker.
 
 struct QueueCount {
     /// For each queue that a glob matches.
@@ -39,11 +40,11 @@ struct QueueCount {
         std::string match;
         std::size_t queues = 0;
     };
-    std::size_t fixed = 0;  // whose names are known: the error queue, the catch-all, exact entries, shared rungs
+    std::size_t fixed = 0;  // with a known name: the error queue, the catch-all, those of exact entries, shared rungs
     std::vector<PerMatch> per_match;  // of the globs that make any, in the order of the entries
 };
 
-/// Without the rungs that RabbitMQ 4.0 to 4.2 needs once more for high priorities: nobody knows beforehand which.
+/// Without the second rungs that RabbitMQ 4.0 to 4.2 needs for high priorities: they depend on the messages.
 QueueCount count_queues(const core::Policy& policy);
 
 }  // namespace retryd::commands

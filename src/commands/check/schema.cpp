@@ -7,66 +7,71 @@
 
 #include "commands/common/json.h"
 #include "config/keys.h"
+#include "config/name_scalars.h"
 
 namespace retryd::commands {
 
 namespace {
 
 using config::KeyInfo;
+using config::KeyKind;
+using config::ScalarInfo;
 using config::Type;
-/// Any value may be a text that the environment completes.
+
+/// The pattern of a value with ${NAME}: what it will be, only the reader can tell.
 constexpr const char* variable = "\\$\\{";
 
 Json text_of(const std::string& pattern) {
     return {{"type", "string"}, {"pattern", pattern.empty() ? variable : pattern + "|" + variable}};
 }
 
-/// A number or boolean of YAML, or the same in quotes.
-Json or_text(Json value, const KeyInfo& key) {
-    return {{"anyOf", {std::move(value), text_of(key.pattern)}}};
+/// `native`: what YAML takes for a number or boolean. The same in quotes is right too.
+Json or_text(Json native, const ScalarInfo& value) {
+    return {{"anyOf", {std::move(native), text_of(value.pattern)}}};
 }
 
-Json number(const char* type, const KeyInfo& key) {
-    Json value{{"type", type}};
-    if (key.range) {
-        value["minimum"] = key.range->least;
-        value["maximum"] = key.range->most;
+Json number(const char* type, const ScalarInfo& value) {
+    Json native{{"type", type}};
+    if (value.range) {
+        native["minimum"] = value.range->least;
+        native["maximum"] = value.range->most;
     }
-    return or_text(std::move(value), key);
+    return or_text(std::move(native), value);
 }
 
-/// The reader takes a name such as 2024 or true without quotes.
-Json any_text(const KeyInfo& key) {
+/// Names such as 2024 and true need no quotes.
+Json any_text(const ScalarInfo& value) {
     Json types{"string", "number", "boolean"};
-    if (key.may_be_null) types.push_back("null");
-    Json value{{"type", types}};
-    if (!key.pattern.empty()) value["pattern"] = key.pattern;
-    return value;
+    if (value.may_be_null) types.push_back("null");
+    Json schema{{"type", types}};
+    if (!value.pattern.empty()) schema["pattern"] = value.pattern;
+    return schema;
 }
 
-Json scalar(Type type, const KeyInfo& key) {
-    switch (type) {
+Json scalar(const ScalarInfo& value) {
+    switch (value.type) {
         case Type::boolean:
-            return or_text({{"type", "boolean"}}, key);
+            return or_text({{"type", "boolean"}}, value);
         case Type::integer:
-            return number("integer", key);
+            return number("integer", value);
         case Type::decimal:
-            return number("number", key);
+            return number("number", value);
         case Type::choice:
-            return or_text({{"enum", key.choices}}, key);
+            return or_text({{"enum", value.choices}}, value);
         case Type::percent:
         case Type::duration:
         case Type::size:
-            return text_of(key.pattern);
-        default:
-            return any_text(key);
+            return text_of(value.pattern);
+        case Type::text:
+            break;
     }
+    return any_text(value);
 }
 
 /// As YAML would read it.
-Json fallback_of(const KeyInfo& key) {
-    const bool plain = key.type == Type::boolean || key.type == Type::integer || key.type == Type::decimal;
-    return plain ? Json::parse(key.fallback) : Json(key.fallback);
+Json default_of(const ScalarInfo& value) {
+    const bool native = value.type == Type::boolean || value.type == Type::integer || value.type == Type::decimal;
+    return native ? Json::parse(value.default_value) : Json(value.default_value);
 }
 
 class Schema {
@@ -80,49 +85,51 @@ class Schema {
         for (const KeyInfo& key : keys_) {
             if (!key.path.starts_with(prefix)) continue;
             const std::string name = key.path.substr(prefix.size());
-            if (name.find_first_of(".[*") != std::string::npos) continue;  // deeper down
+            if (name.find_first_of(".[*") != std::string::npos) continue;  // a key of a section in it
             properties[name] = described(key);
-            if (key.required) required.push_back(name);
+            if (key.value.required) required.push_back(name);
         }
         Json map{{"type", "object"}, {"additionalProperties", false}, {"properties", properties}};
         if (!required.empty()) map["required"] = required;
-        if (prefix == ladder) map["oneOf"] = {{{"required", {"delays"}}}, {{"required", {"first", "attempts"}}}};
+        if (prefix == ladder_prefix) map["oneOf"] = {{{"required", {"delays"}}}, {{"required", {"first", "attempts"}}}};
         return map;
     }
 
   private:
-    static constexpr const char* ladder = "ladders.*.";
+    /// A ladder has delays or a formula, which is the one rule about several keys that a schema can express.
+    static constexpr const char* ladder_prefix = "ladders.*.";
 
     Json described(const KeyInfo& key) const {
-        Json schema{{"description", key.meaning}};
-        if (!key.fallback.empty()) schema["default"] = fallback_of(key);
+        Json schema{{"description", key.description}};
+        if (!key.value.default_value.empty()) schema["default"] = default_of(key.value);
         schema.update(value(key));
         return schema;
     }
 
     Json value(const KeyInfo& key) const {
-        switch (key.type) {
-            case Type::section:
+        switch (key.kind) {
+            case KeyKind::section:
                 return or_null(map(key.path + "."));
-            case Type::text_or_section:
-                return {{"anyOf", {any_text(key), map(key.path + ".")}}};
-            case Type::named_sections:
+            case KeyKind::value_or_section:
+                return {{"anyOf", {any_text(key.value), map(key.path + ".")}}};
+            case KeyKind::named_sections:
                 return {{"type", {"object", "null"}},
-                        {"propertyNames", {{"pattern", "^[A-Za-z0-9_-]{1,64}$"}}},
+                        {"propertyNames", {{"pattern", config::ladder_name_pattern}}},
                         {"additionalProperties", map(key.path + ".*.")}};
-            case Type::list:
-                return {{"type", "array"}, {"minItems", 1}, {"items", scalar(key.each, key)}};
-            case Type::sections: {
+            case KeyKind::list:
+                return {{"type", "array"}, {"minItems", 1}, {"items", scalar(key.value)}};
+            case KeyKind::sections: {
                 Json list{{"type", "array"}, {"items", map(key.path + "[].")}};
-                if (key.required) list["minItems"] = 1;
-                return key.required ? list : or_null(list);
+                if (key.value.required) list["minItems"] = 1;
+                return key.value.required ? list : or_null(list);
             }
-            default:
-                return scalar(key.type, key);
+            case KeyKind::value:
+                break;
         }
+        return scalar(key.value);
     }
 
-    /// A key without a value is as good as none.
+    /// A key without a value is the same as no key.
     static Json or_null(Json schema) {
         schema["type"] = {schema["type"], "null"};
         return schema;

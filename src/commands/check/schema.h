@@ -5,8 +5,8 @@
 
 namespace retryd::commands {
 
-/// A schema of draft 7, made of the same description as the reader. It cannot say all that the reader knows: what
-/// depends on two keys at once, and the bounds of durations and sizes, are the reader's alone.
+/// A schema of draft 7, made of the description of the keys (config/keys.h). The reader knows more than it can express:
+/// what depends on two keys at once, and the bounds of durations and sizes.
 void print_schema(std::ostream& out);
 
 }  // namespace retryd::commands

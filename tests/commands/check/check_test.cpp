@@ -1,3 +1,4 @@
+// The reports of `retryd check`, and the configurations in config/examples, which each keep what their names promise.
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -9,6 +10,8 @@
 
 namespace retryd::commands::check_test {
 namespace {
+
+using namespace std::chrono_literals;
 
 constexpr const char* rich = R"(
 broker:
@@ -27,7 +30,36 @@ queues:
   - {match: "fax?", ladder: fast}
 )";
 
+constexpr const char* whole = R"(
+errors:
+  bind: [{exchange: legacy.dlx}, {exchange: team.topic, routing_key: "dead.*"}]
+ladders:
+  doubling: {first: 1s, factor: 2, max: 5s, attempts: 5}
+  shared: {delays: [5s, 1m x2], return: headers, queue_type: classic}
+  spread: {delays: [5s, 1ms], jitter: {width: 20%, lanes: 4}}
+queues:
+  - {match: email, ladder: doubling, max_age: 24h, on: {expired: retry, maxlen: drop}}
+  - {match: fax, ladder: shared, parked: {exchange: team.dlx, routing_key: "dead.{queue}"}}
+  - {match: "sms.*", ladder: shared, parked: {exchange: team.dlx}}
+  - {match: "webhook.*", ladder: spread, on: {rejected: park, delivery_limit: drop}}
+management: {url: http://127.0.0.1:15672, username: eve, password: geheim}
+declare: false
+)";
+
+nlohmann::json json_of(const std::string& path) {
+    return nlohmann::json::parse(run({"check", "--json", "-c", path.c_str()}).out);
+}
+
+core::Policy policy_of(const std::string& name) {
+    const std::string path = std::string{RETRYD_EXAMPLES} + "/" + name + ".yaml";
+    const auto loaded = config::load_file(path, config::process_environment());
+    if (const auto* problems = std::get_if<config::Problems>(&loaded)) FAIL(config::format(*problems, path));
+    return std::get<config::Settings>(loaded).policy;
+}
+
 }  // namespace
+
+// Entries with a list of delays, problems, passwords.
 
 TEST_CASE("check prints what a configuration means") {
     const TemporaryFile file{rich};
@@ -74,7 +106,7 @@ Queues on the broker
   8  in any case
   1  per queue that matches webhook.*
   2  per queue that matches fax?
-  RabbitMQ 4.0 to 4.2: one more for each rung that gets to carry a priority above 4.
+  RabbitMQ 4.0 to 4.2: one more for each rung that gets a message with a priority above 4.
 )");
 }
 
@@ -156,34 +188,7 @@ TEST_CASE("check never prints a password") {
     CHECK(run({"check", "--json", "-c", file.path().c_str()}).out.find("geheim") == std::string::npos);
 }
 
-}  // namespace retryd::commands::check_test
-
-// What check says of ladders by formula, shared ladders, jitter, reasons, ages and exchanges.
-
-namespace retryd::commands::check_policy_test {
-namespace {
-
-constexpr const char* whole = R"(
-errors:
-  bind: [{exchange: legacy.dlx}, {exchange: team.topic, routing_key: "dead.*"}]
-ladders:
-  doubling: {first: 1s, factor: 2, max: 5s, attempts: 5}
-  shared: {delays: [5s, 1m x2], return: headers, queue_type: classic}
-  spread: {delays: [5s, 1ms], jitter: {width: 20%, lanes: 4}}
-queues:
-  - {match: email, ladder: doubling, max_age: 24h, on: {expired: retry, maxlen: drop}}
-  - {match: fax, ladder: shared, parked: {exchange: team.dlx, routing_key: "dead.{queue}"}}
-  - {match: "sms.*", ladder: shared, parked: {exchange: team.dlx}}
-  - {match: "webhook.*", ladder: spread, on: {rejected: park, delivery_limit: drop}}
-management: {url: http://127.0.0.1:15672, username: eve, password: geheim}
-declare: false
-)";
-
-nlohmann::json json_of(const std::string& path) {
-    return nlohmann::json::parse(run({"check", "--json", "-c", path.c_str()}).out);
-}
-
-}  // namespace
+// Ladders by formula, shared ladders, jitter, reasons, ages, exchanges.
 
 TEST_CASE("check prints all that a policy says") {
     const TemporaryFile file{whole};
@@ -248,7 +253,7 @@ Queues on the broker
   retryd declares none of them (declare: false); they have to be there.
   9  in any case
   6  per queue that matches webhook.*
-  RabbitMQ 4.0 to 4.2: one more for each rung that gets to carry a priority above 4.
+  RabbitMQ 4.0 to 4.2: one more for each rung that gets a message with a priority above 4.
 )");
 }
 
@@ -298,25 +303,9 @@ TEST_CASE("check never prints the management API's password") {
     CHECK(run({"check", "--json", "-c", file.path().c_str()}).out.find("geheim") == std::string::npos);
 }
 
-}  // namespace retryd::commands::check_policy_test
+// config/examples.
 
-// Each of the example configurations keeps what its name promises.
-
-namespace retryd::commands::examples_test {
-namespace {
-
-using namespace std::chrono_literals;
-
-core::Policy policy_of(const std::string& name) {
-    const std::string path = std::string{RETRYD_EXAMPLES} + "/" + name + ".yaml";
-    const auto loaded = config::load_file(path, config::process_environment());
-    if (const auto* problems = std::get_if<config::Problems>(&loaded)) FAIL(config::format(*problems, path));
-    return std::get<config::Settings>(loaded).policy;
-}
-
-}  // namespace
-
-TEST_CASE("five minutes of patience") {
+TEST_CASE("five-minutes: seven retries in five minutes") {
     const core::Policy policy = policy_of("five-minutes");
     const core::Ladder& ladder = policy.entries.at(0).ladder;
     CHECK(total_wait(ladder) == 5min);
@@ -324,10 +313,10 @@ TEST_CASE("five minutes of patience") {
     CHECK(policy.entries[0].max_age == 10min);
     const QueueCount count = count_queues(policy);
     CHECK(count.fixed == 2);
-    CHECK(count.per_match.at(0).queues == 7);  // one rung is climbed twice
+    CHECK(count.per_match.at(0).queues == 7);  // two attempts use the same rung
 }
 
-TEST_CASE("a day of patience") {
+TEST_CASE("one-day: eighteen retries in a day") {
     const core::Policy policy = policy_of("one-day");
     CHECK(policy.entries.at(0).on.maxlen == core::Action::retry);
     for (const core::Entry& entry : policy.entries) {
@@ -372,4 +361,4 @@ TEST_CASE("there is a test for every example") {
     CHECK(examples == 4);
 }
 
-}  // namespace retryd::commands::examples_test
+}  // namespace retryd::commands::check_test

@@ -1,5 +1,5 @@
-// The vhost of a stress run: its users, its work queues, and the two right configurations that retryd alternates
-// between.
+// The vhost of a stress run: its users, its work queues, and the two valid configurations between which retryd is
+// reloaded.
 #pragma once
 
 #include <string>
@@ -21,7 +21,7 @@ struct WorkQueue {
     std::string match = {};  // the entry's, where it is not the name
 };
 
-/// Every ladder has so many steps, but those of queues whose messages fail once.
+/// Of every ladder but those of queues whose messages fail once.
 inline constexpr int ladder_steps = 3;
 
 const std::vector<WorkQueue>& work_queues();
@@ -35,8 +35,8 @@ inline const std::string error_queue = "errors";
 inline const std::string catch_all = "catch-all";
 inline const std::string daemon_user = "retryd";
 
-/// A new, empty vhost, with its work queues on the broker of the environment. Takes away that of the run before.
-void make_world(const Addresses& addresses, const std::vector<WorkQueue>& queues = work_queues());
+/// Creates the vhost and its empty work queues on the broker of the environment. Deletes the one of an earlier run.
+void create_vhost(const Addresses& addresses, const std::vector<WorkQueue>& queues = work_queues());
 void declare(const Addresses& addresses, const WorkQueue& queue);
 
 /// The same broker as `address`, as one of the users of the vhost.

@@ -1,4 +1,4 @@
-"""How the scripts in Python speak and end, as say.sh has it for the others."""
+"""What the scripts in Python have in common: messages, steps and how they end, like say.sh for those in bash."""
 import contextlib
 import signal
 import subprocess
@@ -11,7 +11,7 @@ SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Failed(Exception):
-    """Cause, consequence, remedy; or nothing where all has been said."""
+    """Cause, consequence, remedy; or nothing where the error was printed already."""
 
 
 def say(text: str, me: str = ME) -> None:
@@ -23,8 +23,8 @@ def elapsed(seconds: float) -> str:
     return f"{minutes} min {rest} s" if minutes else f"{rest} s"
 
 
-def asked(*command: object, otherwise: Failed = Failed(), **options: Any) -> str:
-    """What the command prints. Where it fails it has said why itself; where this is interrupted it tidies up."""
+def output_of(*command: object, otherwise: Failed = Failed(), **options: Any) -> str:
+    """What the command prints. A command that fails has printed why. On an interruption the command is terminated."""
     options = {"stdout": subprocess.PIPE, "text": True, **options}
     with subprocess.Popen(list(map(str, command)), **options) as process:
         try:
@@ -41,12 +41,12 @@ def asked(*command: object, otherwise: Failed = Failed(), **options: Any) -> str
 
 
 def step(label: str, log: Path, *command: object, **options: Any) -> None:
-    """Tells when it begins, what it is doing, when it ends; all that it has said where it fails."""
-    asked(Path(__file__).parent / "step", ME, label, log, *command, **options)
+    """Runs the command: prints when it begins, what it is doing and when it ends; all of its output where it fails."""
+    output_of(Path(__file__).parent / "step", ME, label, log, *command, **options)
 
 
 def run(main: Callable[[], int]) -> NoReturn:
-    """Ends with main's code; what that holds in `with` is given back before, whatever ends it."""
+    """Ends with the exit code of main. Its `with` blocks are left before, also on a signal."""
     def end(number: int, _: object) -> NoReturn:
         for one in SIGNALS:
             signal.signal(one, signal.SIG_IGN)

@@ -1,4 +1,4 @@
-#include "fuzz/rounds.h"
+#include "fuzz/repeated_deaths.h"
 
 #include <array>
 #include <vector>
@@ -25,7 +25,7 @@ struct Again {
     core::Message message;
 };
 
-/// What expires on a rung is on its way home and has not died.
+/// A message that expires on a rung goes back to its work queue: that is no death.
 std::string_view reason_in(std::string_view work_queue, Bytes& choices) {
     const std::string_view reason = choices.one_of<std::string_view>(reasons);
     const bool rung = core::looks_like_rung(work_queue) || core::looks_like_shared_rung(work_queue);
@@ -48,14 +48,14 @@ void die(const Retried& retried, std::string_view reason, const core::Array& for
 
 }  // namespace
 
-void carry_to_the_end(PublishPort& port, core::Message message, const core::Array& forged, Bytes& choices) {
+void retry_until_parked(CheckedFlow& flow, core::Message message, const core::Array& forged, Bytes& choices) {
     std::int64_t before = 0;
     std::string work_queue;
     core::OwnedDelivery held({1, false, message});
     for (int round = 0;; ++round) {
         require(round <= longest_ladder, "no message loops for ever");
         const double roll = choices.byte() / 256.0;
-        const auto retried = port.carry(held.get().message, roll);
+        const auto retried = flow.handle(held.get().message, roll);
         if (!retried) return;
         require(round == 0 || retried->work_queue == work_queue, "the newest death counts");
         require(retried->attempt > before, "the attempt grows with every round");

@@ -1,4 +1,4 @@
-#include "stress/world.h"
+#include "stress/vhost.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -22,8 +22,8 @@ void add_user(const std::string& name) {
     rabbitmqctl("set_permissions -p " + vhost + " " + name + " '.*' '.*' '.*'");
 }
 
-/// What a run before may have left: there need not be anything.
-void forget(const std::string& command) {
+/// For what an earlier run may have left, or not.
+void run_ignoring_failure(const std::string& command) {
     try {
         rabbitmqctl(command);
     } catch (const std::exception&) {
@@ -78,10 +78,10 @@ Address as_daemon(const Address& address) {
     return in_vhost(address, daemon_user);
 }
 
-void make_world(const Addresses& addresses, const std::vector<WorkQueue>& queues) {
-    forget("delete_vhost " + vhost);
-    forget("delete_user team");
-    forget("delete_user " + daemon_user);
+void create_vhost(const Addresses& addresses, const std::vector<WorkQueue>& queues) {
+    run_ignoring_failure("delete_vhost " + vhost);
+    run_ignoring_failure("delete_user team");
+    run_ignoring_failure("delete_user " + daemon_user);
     rabbitmqctl("add_vhost " + vhost);
     add_user("team");
     add_user(daemon_user);

@@ -1,4 +1,4 @@
-// Everything that takes part in a stress run, for the faults to be done to.
+// Everything that takes part in a stress run: broker, network, retryd, producer, consumers and ledger.
 #pragma once
 
 #include <functional>
@@ -12,24 +12,23 @@
 #include "stress/ledger.h"
 #include "stress/sidecar.h"
 #include "stress/traffic.h"
-#include "stress/world.h"
+#include "stress/vhost.h"
 #include "support/environment.h"
 
 namespace retryd::stress {
 
-struct Stage {
+struct TestBed {
     /// On the broker of the environment. Brings the load up; retryd is started and consumes when this returns.
-    Stage(unsigned seed, std::string folder);
+    TestBed(unsigned seed, std::string folder);
 
     int pick(int from, int to) { return std::uniform_int_distribution<int>(from, to)(random); }
-    /// A moment of at most so long, another one each time.
+    /// A random time, at most as long as this.
     void wait_up_to(int longest_ms);
     /// Whether retryd consumes within that time.
     bool await_consuming(test::milliseconds within);
-    /// Does that to the broker while nothing dies in classic work queues: their way to the error queue is the broker's
-    /// at-most-once, whoever retries. It loses what is under way when the broker dies, and what comes before the error
-    /// queue has found its leader again.
-    void without_classic_deaths(const std::function<void()>& done_to_broker);
+    /// Calls the function while no message dies in a classic work queue: such a queue dead-letters at most once. What
+    /// it sends is lost when the broker dies at that moment, or when the error queue has no leader.
+    void without_classic_deaths(const std::function<void()>& disrupt_broker);
     Consumer& consumer_of(const std::string& queue);
     /// The configuration in force, for a daemon that starts now.
     std::string yaml() const { return configuration({network.address()}, variant); }
@@ -40,7 +39,7 @@ struct Stage {
     Ledger ledger{ladder_steps};
     int variant = 0;
     Sidecar first;
-    Sidecar second;  // of most faults there is none
+    Sidecar second;  // runs only during some disruptions
     std::vector<std::unique_ptr<Consumer>> consumers;
     std::unique_ptr<Producer> producer;
 };

@@ -1,4 +1,5 @@
-// FileEnvironment for a configuration: an environment and files that stand here, with secrets in them.
+// What a fuzzed configuration is loaded with and checked for: an environment and files with secrets in them, and what
+// has to hold for its problems or its settings.
 #pragma once
 
 #include <chrono>
@@ -19,10 +20,10 @@ config::FileEnvironment env();
 /// Processor time of this thread.
 std::chrono::milliseconds time_of(const std::function<void()>& work);
 
-/// Each one line that can be read, without what the environment or a file holds.
+/// Each problem is one readable line, without a secret of the environment or of a file.
 void check_problems(const config::Problems& problems);
 
-/// Whatever was loaded can be shown, declared and published to. Returns what was shown.
+/// Settings that were loaded can be shown and declared. Returns what was shown.
 std::string check_settings(const config::Settings& settings);
 
 }  // namespace retryd::fuzz

@@ -1,5 +1,5 @@
 """A RabbitMQ that the environment names (see tests/support/environment.h), and a daemon of the test's own on it. The
-management API plays producer and consumer: it can publish, and it can reject."""
+management API serves as producer and consumer: it can publish, and it can reject."""
 import base64
 import json
 import os
@@ -50,7 +50,7 @@ class Broker:
                      {"routing_key": queue, "payload": "x", "payload_encoding": "string", "properties": {}})
 
     def reject(self, queue, messages=1):
-        """Waits for so many messages and rejects each."""
+        """Waits for this many messages and rejects each."""
         def reject_some():
             nonlocal messages
             messages -= len(self.ask("POST", self.at(queue) + "/get",
@@ -63,7 +63,7 @@ class Broker:
         self.reject(queue, messages)
 
     def depths(self):
-        """By queue, as the broker itself counts at this moment."""
+        """Messages by queue, as the broker counts them at this moment."""
         listed = subprocess.run([*os.environ["RETRYD_TEST_CTL"].split(), "-q", "list_queues", "-p", self.vhost,
                                  "name", "messages_ready", "--formatter", "json"], check=True, capture_output=True, text=True).stdout
         return {queue["name"]: queue["messages_ready"] for queue in json.loads(listed)}

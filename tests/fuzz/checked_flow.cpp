@@ -1,4 +1,4 @@
-#include "fuzz/passage.h"
+#include "fuzz/checked_flow.h"
 
 #include <algorithm>
 #include <limits>
@@ -25,11 +25,11 @@ void check_death(const core::Death& death) {
     require(death.count >= 1, "a death counts");
 }
 
-void check_attempt(std::int64_t attempt, const core::RetryHistory& carried) {
+void check_attempt(std::int64_t attempt, const core::RetryHistory& history) {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    require(carried.attempt >= 0, "what a message carries is never negative");
+    require(history.attempt >= 0, "what a message carries is never negative");
     require(attempt >= 1, "an attempt is at least the first");
-    require(attempt > carried.attempt || attempt == most, "the attempt grows with every round");
+    require(attempt > history.attempt || attempt == most, "the attempt grows with every round");
 }
 
 void check_retry(const core::Retry& retry, const core::Ladder& ladder) {
@@ -39,7 +39,7 @@ void check_retry(const core::Retry& retry, const core::Ladder& ladder) {
     require(std::find(delays.begin(), delays.end(), retry.delay) != delays.end(), "there is a rung for the delay");
 }
 
-/// What has to wait is copied, and the copy is the message.
+/// A delivery that has to wait is copied, and the copy equals it.
 void check_copy(const core::Message& message) {
     const core::OwnedDelivery copy({1, false, message});
     require(encoded(copy.get().message.properties) == encoded(message.properties), "a held message keeps its headers");
@@ -64,62 +64,63 @@ core::Policy policy_of(bool with_rest) {
     return policy;
 }
 
-std::optional<Retried> PublishPort::carry(const core::Message& message, double roll) {
+std::optional<Retried> CheckedFlow::handle(const core::Message& message, double roll) {
     check_copy(message);
     const core::Table headers = message.properties.header_table();
     if (const auto queue = core::read_undelivered(headers)) {
-        bring_home(message, *queue);
+        send_home(message, *queue);
         return std::nullopt;
     }
-    core::ComposeContext story{core::read_death(headers, error_queue), {}, connection_user};
+    core::ComposeContext context{core::read_death(headers, error_queue), {}, connection_user};
     const core::Entry* entry = nullptr;
-    if (story.death) {
-        check_death(*story.death);
-        story.history = core::read_retry_history(headers, story.death->queue);
-        check_attempt(core::attempt_of(*story.death, story.history), story.history);
-        entry = core::match(policy_, story.death->queue);
+    if (context.death) {
+        check_death(*context.death);
+        context.history = core::read_retry_history(headers, context.death->queue);
+        check_attempt(core::attempt_of(*context.death, context.history), context.history);
+        entry = core::match(policy_, context.death->queue);
     }
-    const core::Decision decision = core::decide(story.death, story.history, entry, now, roll);
+    const core::Decision decision = core::decide(context.death, context.history, entry, now, roll);
     if (std::holds_alternative<core::Drop>(decision)) return std::nullopt;
-    const core::Message composed = compose(message, story, decision);
+    const core::Message composed = compose(message, context, decision);
     const auto arrived = publish(composed);
     const auto* retry = std::get_if<core::Retry>(&decision);
     if (retry == nullptr) return std::nullopt;
     check_retry(*retry, entry->ladder);
     if (!arrived) return std::nullopt;
-    const auto carried = core::read_retry_history(arrived->header_table(), story.death->queue);
+    const auto carried = core::read_retry_history(arrived->header_table(), context.death->queue);
     require(carried.attempt == retry->attempt, "the attempt is carried to the next round");
-    return Retried{std::string{story.death->queue}, retry->attempt, *arrived};
+    return Retried{std::string{context.death->queue}, retry->attempt, *arrived};
 }
 
-core::Message PublishPort::compose(const core::Message& message, const core::ComposeContext& story,
+core::Message CheckedFlow::compose(const core::Message& message, const core::ComposeContext& context,
                                    const core::Decision& decision) {
     if (const auto* retry = std::get_if<core::Retry>(&decision)) {
-        const core::Message composed = core::compose_retry(message, story, *retry, scratch_);
-        check_composed(message, story, composed, Composed::retried);
+        const core::Message composed = core::compose_retry(message, context, *retry, scratch_);
+        check_composed(message, context, composed, Composed::retried);
         return composed;
     }
-    const core::Message composed = core::compose_parked(message, story, std::get<core::Park>(decision), now, scratch_);
-    check_composed(message, story, composed, Composed::parked);
+    const core::Message composed =
+        core::compose_parked(message, context, std::get<core::Park>(decision), now, scratch_);
+    check_composed(message, context, composed, Composed::parked);
     return composed;
 }
 
-void PublishPort::bring_home(const core::Message& message, std::string_view work_queue) {
+void CheckedFlow::send_home(const core::Message& message, std::string_view work_queue) {
     require(core::usable_queue_name(work_queue), "home is a queue that can be");
-    const core::ComposeContext story{
+    const core::ComposeContext context{
         {}, core::read_retry_history(message.properties.header_table(), work_queue), connection_user};
-    const core::Message home = core::compose_return(message, story, scratch_);
-    check_composed(message, story, home, Composed::home);
+    const core::Message home = core::compose_return(message, context, scratch_);
+    check_composed(message, context, home, Composed::home);
     publish(home);
-    const core::Park park{core::ParkReason::queue_gone, story.history.attempt};
-    const core::Message parked = core::compose_parked(message, story, park, now, scratch_);
-    check_composed(message, story, parked, Composed::parked);
+    const core::Park park{core::ParkReason::queue_gone, context.history.attempt};
+    const core::Message parked = core::compose_parked(message, context, park, now, scratch_);
+    check_composed(message, context, parked, Composed::parked);
     publish(parked);
-    require(core::producer_routing_key(story).size() <= 255, "a routing key is a short string");
+    require(core::producer_routing_key(context).size() <= 255, "a routing key is a short string");
 }
 
-std::optional<core::Properties> PublishPort::publish(const core::Message& composed) {
-    return socket_.carry(composed.properties);
+std::optional<core::Properties> CheckedFlow::publish(const core::Message& composed) {
+    return wire_.send(composed.properties);
 }
 
 }  // namespace retryd::fuzz

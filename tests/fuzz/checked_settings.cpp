@@ -1,4 +1,4 @@
-#include "fuzz/world.h"
+#include "fuzz/checked_settings.h"
 
 #include <time.h>
 
@@ -36,25 +36,25 @@ std::optional<std::string> read_file(const std::string& path, std::string& error
 void check_rung(const core::Policy& policy, const core::QueueSpec& queue) {
     const auto made = core::parse_rung(queue.name, queue.arguments);
     require(made.has_value(), "a rung is known again by its name and arguments");
-    require(core::is_in_use(policy, *made), "a rung that is wanted is in use");
+    require(core::is_in_use(policy, *made), "a rung that is declared is in use");
 }
 
-void check_item(const core::Policy& policy, const DesiredItem& wanted) {
-    const std::string name = core::name_of(wanted.item);
-    if (const auto* queue = std::get_if<core::QueueSpec>(&wanted.item)) {
+void check_item(const core::Policy& policy, const DesiredItem& item) {
+    const std::string name = core::name_of(item.item);
+    if (const auto* queue = std::get_if<core::QueueSpec>(&item.item)) {
         require(core::usable_queue_name(name), "a queue that is declared has a possible name");
-        if (wanted.role == DesiredItem::Role::rung) check_rung(policy, *queue);
-    } else if (!std::holds_alternative<core::BindingSpec>(wanted.item)) {
+        if (item.role == DesiredItem::Role::rung) check_rung(policy, *queue);
+    } else if (!std::holds_alternative<core::BindingSpec>(item.item)) {
         require(core::usable_queue_name(name), "an exchange has a possible name");
     }
 }
 
-void check_wanted(const core::Policy& policy, const core::BrokerVersion& version) {
+void check_topology(const core::Policy& policy, const core::BrokerVersion& version) {
     std::set<std::string> queues;
-    for (const DesiredItem& wanted : core::desired_topology(policy, core::features_of(version))) {
-        check_item(policy, wanted);
-        const auto* queue = std::get_if<core::QueueSpec>(&wanted.item);
-        require(queue == nullptr || queues.insert(queue->name).second, "no queue is wanted twice");
+    for (const DesiredItem& item : core::desired_topology(policy, core::features_of(version))) {
+        check_item(policy, item);
+        const auto* queue = std::get_if<core::QueueSpec>(&item.item);
+        require(queue == nullptr || queues.insert(queue->name).second, "no queue is declared twice");
     }
 }
 
@@ -105,10 +105,10 @@ std::string check_settings(const config::Settings& settings) {
     commands::print_check_json(settings, "f", json);
     require(nlohmann::json::accept(json.str()), "what is said to be JSON is JSON");
     require(core::consumer_tag(settings.policy).size() <= 255, "a consumer tag is a short string");
-    // A rung is looked for in all the others: enough for small ones.
+    // Each rung is compared with all others, so only for small policies.
     if (small(settings.policy)) {
         for (const core::BrokerVersion& version : {core::BrokerVersion{3, 8, 9}, {3, 10, 8}, {4, 0, 5}, {4, 3, 6}})
-            check_wanted(settings.policy, version);
+            check_topology(settings.policy, version);
     }
     return text.str() + json.str();
 }

@@ -1,4 +1,5 @@
-// A message from the error queue on its way through what the relay does with it, every promise checked.
+// What the relay does with a message from the error queue, without queues and confirms: read its deaths, decide,
+// compose, encode. Every promise is checked on the way.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +16,7 @@ namespace retryd::fuzz {
 inline constexpr std::string_view connection_user = "retryd";
 inline constexpr std::string_view error_queue = "retryd.errors";
 
-/// Ladders of both kinds, with and without jitter and max_age; `with_rest`: an entry for whatever else there is.
+/// Ladders of both kinds, with and without jitter and max_age; `with_rest`: also an entry for all other queues.
 core::Policy policy_of(bool with_rest);
 /// The longest ladder in it: no message is retried more often.
 inline constexpr int longest_ladder = 6;
@@ -27,22 +28,23 @@ struct Retried {
     core::Properties properties;  // as they come back from the broker; valid until the next call
 };
 
-class PublishPort {
+/// Throws Broken where a promise does not hold.
+class CheckedFlow {
   public:
-    explicit PublishPort(core::Policy policy) : policy_(std::move(policy)) {}
+    explicit CheckedFlow(core::Policy policy) : policy_(std::move(policy)) {}
 
     /// Nothing where it is parked, dropped, sent home or too large for a frame. `roll` is uniform in [0, 1).
-    std::optional<Retried> carry(const core::Message& message, double roll);
+    std::optional<Retried> handle(const core::Message& message, double roll);
 
   private:
-    core::Message compose(const core::Message& message, const core::ComposeContext& story,
+    core::Message compose(const core::Message& message, const core::ComposeContext& context,
                           const core::Decision& decision);
-    void bring_home(const core::Message& message, std::string_view work_queue);
+    void send_home(const core::Message& message, std::string_view work_queue);
     std::optional<core::Properties> publish(const core::Message& composed);
 
     core::Policy policy_;
     core::ComposeScratch scratch_;
-    FrameSocket socket_;
+    WireRoundTrip wire_;
 };
 
 }  // namespace retryd::fuzz

@@ -1,4 +1,4 @@
-#include "stress/stage.h"
+#include "stress/test_bed.h"
 
 #include <thread>
 
@@ -15,13 +15,13 @@ std::vector<std::string> loaded_queues() {
 
 }  // namespace
 
-Stage::Stage(unsigned seed, std::string folder)
+TestBed::TestBed(unsigned seed, std::string folder)
     : random(seed),
       addresses{as_team(test::broker_address())},
       network(test::broker_address()),
       first(folder, "first"),
       second(folder, "second") {
-    make_world(addresses);
+    create_vhost(addresses);
     first.write(yaml());
     first.start();
     if (!await_consuming(test::seconds(30)))
@@ -32,11 +32,11 @@ Stage::Stage(unsigned seed, std::string folder)
     producer = std::make_unique<Producer>(addresses, ledger, loaded_queues(), seed);
 }
 
-void Stage::wait_up_to(int longest_ms) {
+void TestBed::wait_up_to(int longest_ms) {
     std::this_thread::sleep_for(test::milliseconds(pick(0, longest_ms)));
 }
 
-bool Stage::await_consuming(test::milliseconds within) {
+bool TestBed::await_consuming(test::milliseconds within) {
     return test::await(
         [&] {
             try {
@@ -49,23 +49,23 @@ bool Stage::await_consuming(test::milliseconds within) {
         within, test::milliseconds(50));
 }
 
-void Stage::without_classic_deaths(const std::function<void()>& done_to_broker) {
+void TestBed::without_classic_deaths(const std::function<void()>& disrupt_broker) {
     const auto hold = [&](bool held) {
         for (const auto& consumer : consumers) {
             if (work_queue(consumer->queue()).type == "classic") consumer->hold(held);
         }
     };
     constexpr test::seconds on_the_way{1};
-    constexpr test::seconds until_led{3};  // a queue without a leader tells its consumers of before, so look longer
+    constexpr test::seconds until_led{3};  // a queue without a leader reports its former consumers, so wait longer
     hold(true);
     std::this_thread::sleep_for(on_the_way);
-    done_to_broker();
+    disrupt_broker();
     await_consuming(test::seconds(60));
     std::this_thread::sleep_for(until_led);
     hold(false);
 }
 
-Consumer& Stage::consumer_of(const std::string& queue) {
+Consumer& TestBed::consumer_of(const std::string& queue) {
     for (const auto& consumer : consumers) {
         if (consumer->queue() == queue) return *consumer;
     }

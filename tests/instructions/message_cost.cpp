@@ -14,12 +14,12 @@ namespace {
 
 constexpr std::size_t messages = 1000;
 
-void carry(const Case& counted) {
-    for (std::size_t carried = 0; carried < messages; carried += counted.messages)
-        counted.carry();
+void run(const Case& counted) {
+    for (std::size_t done = 0; done < messages; done += counted.messages)
+        counted.run();
 }
 
-/// Code differs from one to the other.
+/// The instructions differ between compilers and processors.
 std::string machine() {
 #if defined(__clang__)
     std::string name = "clang-" + std::to_string(__clang_major__);
@@ -37,11 +37,11 @@ std::string machine() {
 
 /// Whether it allocates what it should.
 bool count(const Case& counted) {
-    carry(counted);  // warm
+    run(counted);  // to warm up
     const std::size_t before = allocations();
     CALLGRIND_ZERO_STATS;
     CALLGRIND_TOGGLE_COLLECT;
-    carry(counted);
+    run(counted);
     CALLGRIND_TOGGLE_COLLECT;
     CALLGRIND_DUMP_STATS_AT(counted.name.c_str());
     const std::size_t allocated = allocations() - before;
