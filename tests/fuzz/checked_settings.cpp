@@ -7,7 +7,7 @@
 #include <sstream>
 
 #include "commands/check/check_json.h"
-#include "commands/check/check_text.h"
+#include "commands/check/check.h"
 #include "core/fingerprint.h"
 #include "core/names.h"
 #include "core/topology.h"

@@ -2,8 +2,10 @@
 #pragma once
 
 #include <iosfwd>
+#include <string>
 
 #include "commands/common/report.h"
+#include "config/settings.h"
 
 namespace retryd::commands {
 
@@ -11,5 +13,13 @@ namespace retryd::commands {
 /// last line. With `json`, `out` has one object in either case, with `ok` and, for a wrong configuration, `problems`.
 /// No credentials are printed.
 int check(const ReportOptions& options, std::ostream& out, std::ostream& err);
+
+/// Aligned text without credentials: the brokers, where failures arrive, each entry with its schedule, and how many
+/// queues that makes. `colour` sets the headings off.
+void print_check(const config::Settings& settings, const std::string& file, bool colour, std::ostream& out);
+
+/// `retryd check --schema`, for editors: a schema of draft 7, made of the description of the keys (config/keys.h). The
+/// reader knows more than it can express: what depends on two keys at once, and the bounds of durations and sizes.
+void print_schema(std::ostream& out);
 
 }  // namespace retryd::commands

@@ -6,7 +6,7 @@
 #include <array>
 #include <utility>
 
-#include "amqp/queue_reader.h"
+#include "amqp/queue_io.h"
 #include "core/time.h"
 
 namespace retryd::commands {

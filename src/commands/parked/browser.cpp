@@ -6,7 +6,7 @@
 
 #include "admin/replay.h"
 #include "amqp/error.h"
-#include "amqp/queue_reader.h"
+#include "amqp/queue_io.h"
 #include "commands/common/json.h"
 #include "commands/common/table.h"
 #include "commands/common/terminal.h"

@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "amqp/dead_letter_tap.h"
-#include "amqp/queue_reader.h"
+#include "amqp/queue_io.h"
 #include "commands/common/json.h"
 #include "commands/common/report.h"
 #include "commands/common/table.h"

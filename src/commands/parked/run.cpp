@@ -10,8 +10,7 @@
 #include <utility>
 
 #include "amqp/error.h"
-#include "amqp/queue_reader.h"
-#include "amqp/queue_writer.h"
+#include "amqp/queue_io.h"
 #include "amqp/refusal.h"
 #include "amqp/timeouts.h"
 #include "commands/parked/browse_queue.h"

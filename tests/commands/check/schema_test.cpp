@@ -1,5 +1,5 @@
 // The JSON Schema: the file that is shipped, and its agreement with the reader.
-#include "commands/check/schema.h"
+#include "commands/check/check.h"
 
 #include <sys/wait.h>
 

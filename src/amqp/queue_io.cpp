@@ -1,4 +1,4 @@
-#include "amqp/queue_reader.h"
+#include "amqp/queue_io.h"
 
 #include <poll.h>
 
@@ -11,6 +11,7 @@
 #include "system/clock.h"
 
 namespace retryd::amqp {
+
 namespace {
 
 using Clock = std::chrono::steady_clock;
@@ -122,6 +123,37 @@ void QueueReader::on_channel_closed(const ChannelClosed& closed) {
 }
 
 int QueueReader::fd() const {
+    return connection_->fd();
+}
+
+namespace {
+
+constexpr std::size_t frames_a_turn = 1'000;
+
+}  // namespace
+
+QueueWriter::QueueWriter(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name)
+    : connection_(Connection::open(endpoint, settings, name)) {
+    connection_->open_channel(only_channel);
+    connection_->confirm_select(only_channel);
+}
+
+QueueWriter::~QueueWriter() {
+    connection_->close(close_timeout);
+}
+
+relay::PublishResult QueueWriter::publish(const core::Publication& publication) {
+    if (!blocked_.empty() || !closed_.empty()) return relay::PublishResult::would_block;
+    return connection_->publish(only_channel, publication);
+}
+
+bool QueueWriter::turn(ConfirmSink& sink) {
+    sink_ = &sink;
+    connection_->drain(*this, frames_a_turn);
+    return connection_->flush();
+}
+
+int QueueWriter::fd() const {
     return connection_->fd();
 }
 
