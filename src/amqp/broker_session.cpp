@@ -13,6 +13,7 @@
 #include "core/duration.h"
 #include "core/fingerprint.h"
 #include "core/reply_code.h"
+#include "core/reply_code.h"
 
 namespace retryd::amqp {
 namespace {
@@ -288,12 +289,38 @@ void BrokerSession::declare_base() {
     const core::Topology base = core::base_topology(settings_->policy, core::features_of(version()));
     for (const core::TopologyItem& item : base) {
         const bool last = &item == &base.back();
-        declarer_.submit(step_for(item, settings_->declare), [this, last](const Declarer::Outcome& outcome) {
-            if (outcome.result != Declarer::Result::done) throw Error(Error::Kind::refused, why_not(outcome));
-            if (!outcome.text.empty() && !consuming_reported_) observer_.accepted(outcome.text);
-            if (last && consumer_tag_.empty() && !leaving_) consume();
+        declarer_.submit(step_for(item, settings_->declare), [this, item, last](const Declarer::Outcome& outcome) {
+            take_base(item, outcome);
+            base_declared_ = base_declared_ || last;
+            consume_if_declared();
         });
     }
+}
+
+/// Without the right to declare it, what is there is used as it is: the permission may have been taken away for a
+/// moment, and waiting for it would stop every retry.
+void BrokerSession::take_base(const core::TopologyItem& item, const Declarer::Outcome& outcome) {
+    if (outcome.result == Declarer::Result::done) return tell_once(outcome.text);
+    if (outcome.code != core::reply_code::access_refused) throw Error(Error::Kind::refused, why_not(outcome));
+    const std::string& refusal = outcome.text;
+    ++base_checks_;
+    declarer_.submit(step_for(item, false), [this, refusal](const Declarer::Outcome& found) {
+        --base_checks_;
+        if (found.result == Declarer::Result::missing) throw Error(Error::Kind::refused, refusal);
+        if (found.result == Declarer::Result::refused) throw Error(Error::Kind::refused, found.text);
+        tell_once(refusal + ". It is there and is used as it is. Give the user that permission back, or set "
+                            "declare: false");
+        consume_if_declared();
+    });
+}
+
+void BrokerSession::consume_if_declared() {
+    if (base_declared_ && base_checks_ == 0 && consumer_tag_.empty() && !leaving_) consume();
+}
+
+/// What is said of a queue stays true for the session.
+void BrokerSession::tell_once(const std::string& text) {
+    if (!text.empty() && told_.insert(text).second) observer_.accepted(text);
 }
 
 /// Somebody may have deleted an exchange or a binding under us: what work queues dead-letter would be lost, and nobody

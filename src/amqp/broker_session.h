@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -113,6 +114,9 @@ class BrokerSession : public relay::Broker {
     void require_confirms();
 
     void declare_base();
+    void take_base(const core::TopologyItem& item, const Declarer::Outcome& outcome);
+    void consume_if_declared();
+    void tell_once(const std::string& text);
     void declare_base_again();
     void declare_next(const std::shared_ptr<Declaration>& declaration);
 
@@ -122,6 +126,9 @@ class BrokerSession : public relay::Broker {
     std::unique_ptr<Connection> publishing_;
     Declarer declarer_;
     relay::Relay* relay_ = nullptr;
+    bool base_declared_ = false;
+    int base_checks_ = 0;           // of what may not be declared: whether it is there
+    std::set<std::string> told_;  // by accepted()
     std::string consumer_tag_;
     std::uint16_t consumer_prefetch_ = 0;
     bool consume_answered_ = false;    // the broker knows that consumer

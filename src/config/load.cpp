@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string_view>
 #include <system_error>
@@ -119,7 +120,7 @@ std::variant<Settings, Problems> load_file(const std::string& path, const FileEn
 
 namespace {
 
-/// No configuration, password or certificate is larger; /dev/zero is.
+/// No configuration, password or certificate is larger.
 constexpr std::size_t largest_file = std::size_t{4} * 1024 * 1024;
 
 std::optional<std::string> environment(const std::string& name) {
@@ -133,6 +134,14 @@ std::string last_error() {
 }
 
 std::optional<std::string> read_file(const std::string& path, std::string& error) {
+    std::error_code ignored;
+    const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+    const bool endless = std::filesystem::is_fifo(status) || std::filesystem::is_character_file(status) ||
+                         std::filesystem::is_block_file(status) || std::filesystem::is_socket(status);
+    if (endless) {  // opening a FIFO waits for somebody who writes to it, a device may never end
+        error = "it is a pipe or a device, not a file";
+        return std::nullopt;
+    }
     errno = 0;
     std::ifstream file{path, std::ios::binary};
     std::string contents(largest_file + 1, '\0');

@@ -80,7 +80,7 @@ TEST_CASE("a file that cannot be read is a problem without a place") {
           "/nowhere/retryd.yaml: cannot be read (No such file or directory); expected a file that retryd may read");
     CHECK(problem("/") == "/: cannot be read (Is a directory); expected a file that retryd may read");
     CHECK(problem("/dev/zero") ==
-          "/dev/zero: cannot be read (it is larger than 4 MiB); expected a file that retryd may read");
+          "/dev/zero: cannot be read (it is a pipe or a device, not a file); expected a file that retryd may read");
 }
 
 }  // namespace retryd::config::values_test
