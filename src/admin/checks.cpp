@@ -47,7 +47,7 @@ bool is_rung(const std::string& name) {
 
 /// A policy may say what does no harm.
 bool is_harmless(const std::string& key, const std::string& value, const QueuePolicies& queue) {
-    if (key == "delivery-limit") return value.starts_with('-') || queue.type != "quorum";
+    if (key == "delivery-limit") return is_high_limit(value) || value.starts_with('-') || queue.type != "quorum";
     // Of a classic queue the argument wins, and the default drops nothing where nothing is limited.
     if (key == "overflow") return value == "\"reject-publish\"" || queue.type != "quorum";
     return false;

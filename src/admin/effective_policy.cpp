@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 
 namespace retryd::admin {
 
@@ -63,6 +64,13 @@ Setting EffectivePolicy::in_policies(const QueuePolicies& queue, const std::stri
     }
     if (const auto* value = value_in(policy(queue.policy), key)) return {Source::policy, *value};
     return {};
+}
+
+bool is_high_limit(const std::string& limit) {
+    std::int64_t number = 0;
+    const char* const end = limit.data() + limit.size();
+    const auto [rest, error] = std::from_chars(limit.data(), end, number);
+    return error == std::errc{} && rest == end && number >= core::high_delivery_limit;
 }
 
 }  // namespace retryd::admin

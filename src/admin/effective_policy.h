@@ -78,4 +78,7 @@ class EffectivePolicy {
 /// `x-{key}` as JSON text; nothing where it is not among them.
 std::optional<std::string> argument(const QueuePolicies& queue, const std::string& key);
 
+/// Of a delivery limit, as JSON text: whether it is at least the one that retryd declares its queues with.
+bool is_high_limit(const std::string& limit);
+
 }  // namespace retryd::admin

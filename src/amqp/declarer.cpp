@@ -23,6 +23,21 @@ core::QueueSpec without_optional(const core::QueueSpec& queue) {
     return reduced;
 }
 
+core::QueueSpec with_older(const core::QueueSpec& queue) {
+    core::QueueSpec older = queue;
+    for (auto& [name, value] : older.arguments) {
+        if (name == queue.older->argument) value = queue.older->value;
+    }
+    return older;
+}
+
+/// Whether the queue that is there has the argument as an earlier retryd declared it.
+bool is_older(const core::QueueSpec& queue, std::string_view refusal) {
+    const auto difference = parse_inequivalent(refusal);
+    return queue.older && difference && difference->argument == queue.older->argument &&
+           difference->current == std::to_string(queue.older->value);
+}
+
 /// The refusal that counts: the last one, unless it is about an argument that was left out after the first.
 std::string decisive_refusal(const core::QueueSpec& queue, const std::string& first, std::string_view last) {
     const auto difference = parse_inequivalent(last);
@@ -34,11 +49,13 @@ std::string decisive_refusal(const core::QueueSpec& queue, const std::string& fi
 struct Ask {
     TopologyCommands& commands;
     Channel channel;
-    bool reduced;
+    Declarer::Variant variant;
 
     void operator()(const core::ExchangeSpec& exchange) const { commands.declare_exchange(channel, exchange); }
     void operator()(const core::QueueSpec& queue) const {
-        commands.declare_queue(channel, reduced ? without_optional(queue) : queue);
+        if (variant == Declarer::Variant::wanted) return commands.declare_queue(channel, queue);
+        commands.declare_queue(channel,
+                               variant == Declarer::Variant::older ? with_older(queue) : without_optional(queue));
     }
     void operator()(const core::BindingSpec& binding) const { commands.bind(channel, binding); }
     void operator()(const core::ForeignExchange& exchange) const { commands.check_exchange(channel, exchange.name); }
@@ -104,7 +121,7 @@ Declarer::Step step_of(const core::TopologyItem& item) {
 }
 
 void Declarer::submit(Step step, Sink sink) {
-    waiting_.push_back({std::move(step), std::move(sink), {}});
+    waiting_.push_back({std::move(step), std::move(sink), Variant::wanted, {}});
     advance();
 }
 
@@ -120,8 +137,11 @@ void Declarer::on_declared(Channel channel, const QueueCounts& counts) {
     Outcome outcome;
     outcome.counts = counts;
     const Waiting& asked = waiting_.front();
-    if (!asked.first_refusal.empty()) {
+    outcome.variant = asked.variant;
+    if (asked.variant == Variant::without_optional) {
         outcome.text = explain_lack(std::get<core::QueueSpec>(asked.step), asked.first_refusal);
+    } else if (asked.variant == Variant::older) {
+        outcome.text = explain_older(std::get<core::QueueSpec>(asked.step), asked.first_refusal);
     }
     finish(outcome);
 }
@@ -130,7 +150,7 @@ void Declarer::on_channel_closed(const ChannelClosed& closed) {
     if (closed.channel != channel_) return;
     const bool asked = state_ == State::asked;
     state_ = State::closed;
-    if (!asked || try_without_optional(closed.code, closed.text)) return advance();
+    if (!asked || try_another_variant(closed.code, closed.text)) return advance();
     const Waiting& front = waiting_.front();
     finish(std::visit(Explain{closed.code, closed.text, front.first_refusal}, front.step));
 }
@@ -143,16 +163,17 @@ void Declarer::advance() {
     } else if (state_ == State::ready) {
         state_ = State::asked;
         const Waiting& next = waiting_.front();
-        std::visit(Ask{commands_, channel_, !next.first_refusal.empty()}, next.step);
+        std::visit(Ask{commands_, channel_, next.variant}, next.step);
     }
 }
 
-bool Declarer::try_without_optional(int code, std::string_view text) {
+bool Declarer::try_another_variant(int code, std::string_view text) {
     Waiting& asked = waiting_.front();
     const auto* queue = std::get_if<core::QueueSpec>(&asked.step);
     if (queue == nullptr || queue->optional_arguments.empty() || code != core::reply_code::precondition_failed)
         return false;
-    if (!asked.first_refusal.empty()) return false;
+    if (asked.variant != Variant::wanted) return false;
+    asked.variant = is_older(*queue, text) ? Variant::older : Variant::without_optional;
     asked.first_refusal = text;
     return true;
 }

@@ -43,15 +43,19 @@ class Declarer {
         refused,
         missing  // what was looked for, or the queue to be bound, is not there
     };
+    /// How a queue is declared: as it is wanted, and where one is there with other arguments, as it may be all the
+    /// same.
+    enum class Variant { wanted, older, without_optional };
     struct Outcome {
         Result result = Result::done;
         /// The broker's, where refused or missing: 403, 404, 406 …
         int code = 0;
-        /// For the operator, one line. Done: empty, or which optional arguments the queue lacks, what follows from it
-        /// and what mends it. Otherwise: what was refused, why, and the way out.
+        /// For the operator, one line. Done: empty, or what the queue that is there has other than wanted, what follows
+        /// from it and what mends it. Otherwise: what was refused, why, and the way out.
         std::string text;
         /// Of a queue that was declared or checked.
         QueueCounts counts;
+        Variant variant = Variant::wanted;  // that of the queue that is there
         /// Of a queue that was refused because it is there with other arguments.
         std::optional<Inequivalent> difference = std::nullopt;
     };
@@ -76,13 +80,13 @@ class Declarer {
 
     struct Waiting {
         Step step;
-        Sink sink;
-        /// Of the attempt with the optional arguments, when this is the one without; empty before.
-        std::string first_refusal;
+        Sink sink = {};
+        Variant variant = Variant::wanted;
+        std::string first_refusal;  // of the wanted one; empty before
     };
 
     void advance();
-    bool try_without_optional(int code, std::string_view text);
+    bool try_another_variant(int code, std::string_view text);
     void finish(const Outcome& outcome);
 
     TopologyCommands& commands_;

@@ -186,7 +186,18 @@ std::string explain_lack(const core::QueueSpec& queue, std::string_view text) {
            ": RabbitMQ 4 takes a message out of it that was given to a consumer 21 times. A policy mends it (only one "
            "applies to a queue): rabbitmqctl set_policy" +
            vhost + ' ' + shell_word("delivery-limit-" + queue.name) + ' ' + shell_word(pattern_of(queue.name)) +
-           " '{\"delivery-limit\": -1}' --apply-to queues";
+           " '{\"delivery-limit\": 1000000}' --apply-to queues";
+}
+
+std::string explain_older(const core::QueueSpec& queue, std::string_view text) {
+    if (!queue.older || !queue.older->harmful) return "";
+    const std::string vhost = vhost_option(parse_inequivalent(text).value_or(Inequivalent{}).vhost);
+    return "queue " + in_quotes(queue.name) +
+           " has x-delivery-limit -1: up to 4.1.4 RabbitMQ writes to the log of such "
+           "a queue every 5 s for ever, even while it is idle, so its disk fills slowly. Upgrade RabbitMQ to 4.1.5 or "
+           "4.2; or once rabbitmqctl list_queues" +
+           vhost + " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
+           vhost + ' ' + shell_word(queue.name) + ')';
 }
 
 }  // namespace retryd::amqp

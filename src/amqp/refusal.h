@@ -43,5 +43,7 @@ std::string explain_delete_refusal(std::string_view kind, std::string_view name,
 
 /// For a queue that does without its optional arguments; `text` is the refusal of the attempt with them.
 std::string explain_lack(const core::QueueSpec& queue, std::string_view text);
+/// For a queue that an earlier retryd made; empty where this does no harm on this broker.
+std::string explain_older(const core::QueueSpec& queue, std::string_view text);
 
 }  // namespace retryd::amqp

@@ -2,6 +2,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <ios>
 #include <string_view>
@@ -20,6 +21,14 @@ std::optional<std::string> read_variable(const std::string& name) {
 }
 
 std::optional<std::string> read_file(const std::string& path, std::string& error) {
+    std::error_code ignored;
+    const std::filesystem::file_status status = std::filesystem::status(path, ignored);
+    const bool endless = std::filesystem::is_fifo(status) || std::filesystem::is_character_file(status) ||
+                         std::filesystem::is_block_file(status) || std::filesystem::is_socket(status);
+    if (endless) {  // opening a FIFO waits for somebody who writes to it, a device may never end
+        error = "it is a pipe or a device, not a file";
+        return std::nullopt;
+    }
     errno = 0;
     std::ifstream file{path, std::ios::binary};
     std::string contents(largest_file + 1, '\0');

@@ -17,8 +17,8 @@ struct FileEnvironment {
     std::function<std::optional<std::string>(const std::string& path, std::string& error)> read_file;
 };
 
-/// The process's own environment and files. A file of more than 4 MiB is an error: no configuration, password or
-/// certificate is that large, but /dev/zero is.
+/// The process's own environment and files. Errors are a file of more than 4 MiB (no configuration, password or
+/// certificate is that large), and a pipe or a device, which may have no end.
 FileEnvironment process_environment();
 
 struct Expansion {

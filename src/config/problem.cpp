@@ -91,12 +91,12 @@ std::string escaped(std::string_view text) {
     return line;
 }
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
     return '"' + escaped(text) + '"';
 }
 
-std::string quoted(const Given<std::string>& given) {
-    return quoted(given.given ? given.place.raw : given.value);
+std::string in_quotes(const Given<std::string>& given) {
+    return in_quotes(given.given ? given.place.raw : given.value);
 }
 
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates) {

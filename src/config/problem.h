@@ -55,10 +55,10 @@ std::string format(const Problems& problems, std::string_view file);
 /// A piece of the file made fit to stand in a message: control characters escaped, cut to 60 bytes.
 std::string escaped(std::string_view text);
 /// The same in double quotes.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 /// A value as it stands in the file, in double quotes. Of a value from the environment that is the variable's name: a
 /// secret may have been put into the wrong place.
-std::string quoted(const Given<std::string>& given);
+std::string in_quotes(const Given<std::string>& given);
 
 /// The candidate that most probably was meant: at most a third of its characters added, left out, changed, or swapped
 /// with a neighbour. Nothing where none is that near. Upper and lower case, `-` and `_` count as the same.

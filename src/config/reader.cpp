@@ -31,7 +31,7 @@ std::string_view what_it_is(NodeKind kind) {
 std::string shown_key(const std::string& key) {
     const bool plain =
         key.find_first_not_of("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_-") == std::string::npos;
-    return plain && key.size() <= 60 ? key : quoted(key);
+    return plain && key.size() <= 60 ? key : in_quotes(key);
 }
 
 /// The paths of the keys with that name, for one that stands in the wrong section.
@@ -139,7 +139,7 @@ void Reader::read_scalar(const Node& node, const Scalar& scalar, const Place& pl
     const Complaint complaint = scalar.set(value.text, {place.at, place.path, node.text});
     if (!complaint) return;
     // The text of the file, not the value: a secret from the environment may have been put into the wrong place.
-    std::string message = scalar.secret ? "the value" : quoted(node.text);
+    std::string message = scalar.secret ? "the value" : in_quotes(node.text);
     if (value.used_environment) message.append(", taken from the environment,");
     add(problems_, place, message + " " + *complaint + "; expected " + scalar.expected);
 }

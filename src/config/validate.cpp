@@ -34,7 +34,7 @@ std::optional<std::string> read_named_file(const Given<std::string>& file, const
     auto contents = env.read_file(file.value, error);
     if (!contents) {
         add(problems, file.place,
-            "the file " + quoted(file) + " cannot be read (" + error + "); expected one that retryd may read");
+            "the file " + in_quotes(file) + " cannot be read (" + error + "); expected one that retryd may read");
     }
     return contents;
 }
@@ -51,7 +51,7 @@ std::optional<std::string> read_password(const Given<std::string>& password, con
     if (contents->ends_with('\n')) contents->pop_back();
     if (contents->ends_with('\r')) contents->pop_back();
     if (contents->empty()) {
-        add(problems, file.place, "the file " + quoted(file) + " is empty; expected the password in it");
+        add(problems, file.place, "the file " + in_quotes(file) + " is empty; expected the password in it");
     }
     return contents;
 }
@@ -320,7 +320,7 @@ std::vector<core::Entry> validate_entries(const RawConfig& raw, Problems& proble
             entries.push_back({entry.match.value, ladder, parking(entry, raw), entry.on, max_age});
             continue;
         }
-        const std::string what = quoted(entry.ladder) + " is not one of the ladders; ";
+        const std::string what = in_quotes(entry.ladder) + " is not one of the ladders; ";
         add(problems, entry.ladder.place,
             what + (names.empty() ? "expected it under ladders:" : expected_one_of(entry.ladder.value, names)));
     }
@@ -343,8 +343,8 @@ void check_reachable(const std::vector<RawEntry>& entries, Problems& problems) {
         });
         if (earlier == later) continue;
         add(problems, later->match.place,
-            quoted(later->match) + " can never match: " + earlier->place.path + " on line " +
-                std::to_string(earlier->match.place.at.line) + " (" + quoted(earlier->match) +
+            in_quotes(later->match) + " can never match: " + earlier->place.path + " on line " +
+                std::to_string(earlier->match.place.at.line) + " (" + in_quotes(earlier->match) +
                 ") takes it first; expected the narrower entry first");
     }
 }
@@ -373,12 +373,12 @@ void check_own_queues(const RawConfig& raw, Problems& problems) {
         const auto found = entry.match.given ? own.find(entry.match.value) : own.end();
         if (found == own.end()) continue;
         add(problems, entry.match.place,
-            quoted(entry.match) + " is a queue of retryd's own, " + found->second + "; expected a work queue");
+            in_quotes(entry.match) + " is a queue of retryd's own, " + found->second + "; expected a work queue");
     }
 }
 
 std::string parking_loop(const Given<std::string>& name, const std::string& role, const std::string& expected) {
-    return quoted(name) + " is " + role + ", and retryd would take out again what it parks there; expected another " +
+    return in_quotes(name) + " is " + role + ", and retryd would take out again what it parks there; expected another " +
            expected;
 }
 
@@ -420,7 +420,7 @@ void check_bindings(const RawConfig& raw, Problems& problems) {
         if (!binding->exchange.given) continue;
         if (binding->exchange.value == raw.exchange.value) {
             add(problems, binding->exchange.place,
-                quoted(binding->exchange) +
+                in_quotes(binding->exchange) +
                     " is errors.exchange, which leads to the error queue in any case; expected another exchange");
         }
         const auto same = std::find_if(bindings.begin(), binding, [&](const RawBinding& earlier) {

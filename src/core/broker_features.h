@@ -24,9 +24,13 @@ std::string to_string(const BrokerVersion& version);
 struct BrokerFeatures {
     /// Quorum queues with a message TTL and at-least-once dead-lettering: from 3.10 (its release notes).
     bool quorum_ttl = true;
-    /// `x-delivery-limit: -1` means unlimited from 4.0 on. Before, it means that the first return exceeds it and the
+    /// From 4.0 on a quorum queue without x-delivery-limit throws out what was given to a consumer 21 times. Before,
+    /// it keeps everything, and there is no value that means so: with -1 the first return exceeds the limit and the
     /// message is thrown out (tried on 3.10.8).
-    bool unlimited_delivery_limit = true;
+    bool default_delivery_limit = true;
+    /// On 4.0.0 to 4.1.4 an idle quorum queue with `x-delivery-limit: -1` writes to its Raft log every 5 s for ever and
+    /// never takes a snapshot (rabbitmq-server #14202, mended in 4.1.5 and 4.2.0; seen on 4.0.5).
+    bool unlimited_queue_never_rests = false;
     /// On 4.0–4.2 a quorum queue lets messages with a priority above 4 hold back the expiry of the others
     /// (tried on 4.0.5: 9 s on a 1 s rung), so they get a rung of their own.
     bool priority_blocks_expiry = false;

@@ -30,11 +30,13 @@ void add_dead_letters(Arguments& arguments, const DeadLetters& to, QueueType typ
     }
 }
 
-/// RabbitMQ 4 would otherwise throw out what was looked at 21 times.
-void add_unlimited_deliveries(QueueSpec& spec, QueueType type, const BrokerFeatures& features) {
-    if (type != QueueType::quorum || !features.unlimited_delivery_limit) return;
-    spec.arguments.emplace_back(delivery_limit, std::int64_t{-1});
+/// RabbitMQ 4 would otherwise throw out what was looked at 21 times. Not -1, which means unlimited there: see
+/// BrokerFeatures::unlimited_queue_never_rests.
+void add_high_delivery_limit(QueueSpec& spec, QueueType type, const BrokerFeatures& features) {
+    if (type != QueueType::quorum || !features.default_delivery_limit) return;
+    spec.arguments.emplace_back(delivery_limit, high_delivery_limit);
     spec.optional_arguments.emplace_back(delivery_limit);
+    spec.older = QueueSpec::Older{delivery_limit, -1, features.unlimited_queue_never_rests};
 }
 
 QueueSpec rung_queue(std::string name, QueueType wanted, Milliseconds delay, const DeadLetters& to,
@@ -138,14 +140,14 @@ QueueSpec error_queue_spec(const Policy& policy, const BrokerFeatures& features)
     QueueSpec spec{policy.error_queue, {}, {}};
     add_type(spec.arguments, policy.error_queue_type);
     add_dead_letters(spec.arguments, {"", policy.catch_all}, policy.error_queue_type, features);
-    add_unlimited_deliveries(spec, policy.error_queue_type, features);
+    add_high_delivery_limit(spec, policy.error_queue_type, features);
     return spec;
 }
 
 QueueSpec parking_queue_spec(std::string name, const BrokerFeatures& features) {
     QueueSpec spec{std::move(name), {}, {}};
     add_type(spec.arguments, QueueType::quorum);
-    add_unlimited_deliveries(spec, QueueType::quorum, features);
+    add_high_delivery_limit(spec, QueueType::quorum, features);
     return spec;
 }
 

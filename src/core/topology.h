@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,6 +17,9 @@ namespace retryd::core {
 
 using Argument = std::variant<std::int64_t, std::string>;
 using Arguments = std::vector<std::pair<std::string, Argument>>;
+
+/// Of queues in which a message may be looked at as often as somebody likes: nobody looks that often.
+inline constexpr std::int64_t high_delivery_limit = 1'000'000;
 
 /// A durable exchange, not auto-deleted.
 struct ExchangeSpec {
@@ -32,6 +36,14 @@ struct QueueSpec {
     /// Arguments that may be missing on a queue that is already there: a queue made under 3.x keeps its arguments
     /// through the upgrade to 4.x, where we would add x-delivery-limit. Accepted, with a warning that names the policy.
     std::vector<std::string> optional_arguments;
+    /// What earlier builds of retryd declared: a queue that has it is used as it is.
+    struct Older {
+        std::string argument;
+        std::int64_t value = 0;
+        bool harmful = false;  // on this version of RabbitMQ: worth a warning
+        bool operator==(const Older&) const = default;
+    };
+    std::optional<Older> older = std::nullopt;
     bool operator==(const QueueSpec&) const = default;
 };
 

@@ -24,6 +24,9 @@ constexpr std::uint8_t highest_normal_priority = 4;
 constexpr Milliseconds stuck_for{30'000};
 /// What was refused is asked for again after this: somebody may have mended it.
 constexpr Milliseconds refused_for{60'000};
+/// A binding of an exchange of somebody else's is made again after this: the exchange may have been deleted and made
+/// anew, and what work queues dead-letter to it would be lost without a word.
+constexpr Milliseconds binding_confirmed_for{60'000};
 
 std::uint64_t address_of(const Target& target, const core::ComposeContext& context) {
     return target.routing_key ? target.address : hash_of_address(target.exchange, core::producer_routing_key(context));
@@ -276,8 +279,11 @@ void Relay::on_tick(const core::Now& now) {
         broker_.requeue(*tag);
         acks_.settled(*tag);
     }
-    for (const auto& binding : routes_.error_bindings())
+    for (const auto& binding : routes_.error_bindings()) {
+        const bool again = binding->state == Target::State::ready && now.steady >= binding->confirmed_until;
+        if (again) declare(*binding);
         ensure_declared(*binding, now);
+    }
     if (catch_all_due()) ensure_declared(*routes_.catch_all(), now);
 }
 
@@ -290,6 +296,7 @@ std::optional<core::SteadyTime> Relay::next_tick() const {
     consider(requeues_.next());
     for (const auto& binding : routes_.error_bindings()) {
         if (binding->state == Target::State::refused) consider(binding->refused_until);
+        if (binding->state == Target::State::ready) consider(binding->confirmed_until);
     }
     return next;
 }
@@ -466,6 +473,7 @@ void Relay::on_declared(std::string_view key, DeclareOutcome outcome, std::strin
     }
     if (outcome == DeclareOutcome::ready) {
         target->state = Target::State::ready;
+        target->confirmed_until = now.steady + binding_confirmed_for;
         // That an exchange is there does not mean that it takes messages: only a confirm does.
         if (target->role != Role::parking_exchange) report_healed(*target);
     } else {

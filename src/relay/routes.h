@@ -28,11 +28,12 @@ struct Target {
     core::Milliseconds delay{};  // of a rung; else zero
     std::uint64_t address = 0;   // hash_of_address(), where the routing key is always the same
     State state = State::unknown;
-    core::SteadyTime refused_until{};  // when refused: not declared again before
-    bool reported = false;             // that it is refused has been reported, and not yet that it has healed
-    int failures = 0;                  // nacks and returns since the last success, for the backoff
-    core::SteadyTime failed_at{};      // the last of them
-    int stale_answers = 0;             // to declares of a former policy, still to come
+    core::SteadyTime refused_until{};    // when refused: not declared again before
+    core::SteadyTime confirmed_until{};  // of an error binding: made again then, somebody may have deleted it
+    bool reported = false;               // that it is refused has been reported, and not yet that it has healed
+    int failures = 0;                    // nacks and returns since the last success, for the backoff
+    core::SteadyTime failed_at{};        // the last of them
+    int stale_answers = 0;               // to declares of a former policy, still to come
 
     /// The key it is declared under: no two have the same.
     std::string key() const;

@@ -20,6 +20,7 @@ constexpr amqp::Channel channel = 2;
 class Commands : public amqp::TopologyCommands {
   public:
     Lines lines;
+    core::QueueSpec last_declared;
 
     void open_channel(amqp::Channel on) override { lines.push_back("open " + std::to_string(on)); }
     void declare_exchange(amqp::Channel, const core::ExchangeSpec& exchange) override {
@@ -30,6 +31,7 @@ class Commands : public amqp::TopologyCommands {
         for (const auto& argument : queue.arguments)
             line += ' ' + argument.first;
         lines.push_back(line);
+        last_declared = queue;
     }
     void bind(amqp::Channel, const core::BindingSpec& binding) override {
         lines.push_back("bind " + binding.queue + " to " + binding.exchange);
@@ -64,12 +66,15 @@ core::QueueSpec plain(const std::string& name) {
 }
 
 core::QueueSpec with_limit(const std::string& name) {
-    return {name, {{"x-queue-type", "quorum"}, {"x-delivery-limit", std::int64_t{-1}}}, {"x-delivery-limit"}};
+    return {name,
+            {{"x-queue-type", "quorum"}, {"x-delivery-limit", std::int64_t{1'000'000}}},
+            {"x-delivery-limit"},
+            core::QueueSpec::Older{"x-delivery-limit", -1, true}};
 }
 
 const std::string no_limit_there =
-    "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'q' in vhost '/': received the value '-1' of "
-    "type 'long' but current is none";
+    "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'q' in vhost '/': received the value "
+    "'1000000' of type 'long' but current is none";
 const std::string other_limit_there =
     "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'q' in vhost '/': received none but current "
     "is "
@@ -281,13 +286,51 @@ TEST_CASE("declarer: where the optional argument has another value, the wanted o
     Fixture f;
     f.submit(with_limit("q"));
     f.open();
-    f.refuse(406,
-             "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'q' in vhost '/': received '-1' but "
-             "current is '50'");
+    f.refuse(
+        406,
+        "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'q' in vhost '/': received '1000000' but "
+        "current is '50'");
     f.open();
     f.refuse(406, other_limit_there);
     REQUIRE(f.outcomes.size() == 1);
-    CHECK(f.outcomes[0].text.find("x-delivery-limit: 50 instead of -1") != std::string::npos);
+    CHECK(f.outcomes[0].text.find("x-delivery-limit: 50 instead of 1000000") != std::string::npos);
+}
+
+TEST_CASE("declarer: a queue as an earlier retryd made it is used as it is") {
+    const bool harmful = GENERATE(true, false);
+    CAPTURE(harmful);
+    Fixture f;
+    core::QueueSpec queue = with_limit("q");
+    queue.older->harmful = harmful;
+    f.submit(queue);
+    f.open();
+    f.sent();
+    f.refuse(406,
+             "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'q' in vhost '/': received the value "
+             "'1000000' of type 'long' but current is the value '-1' of type 'long'");
+    f.open();
+    CHECK(f.sent() == Lines{"open 2", "queue q x-queue-type x-delivery-limit"});
+    REQUIRE(f.commands.last_declared.arguments.size() == 2);
+    CHECK(f.commands.last_declared.arguments[1].second == core::Argument{std::int64_t{-1}});
+    f.answer();
+    REQUIRE(f.outcomes.size() == 1);
+    CHECK(f.outcomes[0].result == Result::done);
+    CHECK(f.outcomes[0].text.starts_with("queue 'q' has x-delivery-limit -1: ") == harmful);
+    CHECK(f.outcomes[0].text.empty() != harmful);
+}
+
+TEST_CASE("declarer: an older queue that differs in something else too is refused for that") {
+    Fixture f;
+    f.submit(with_limit("q"));
+    f.open();
+    f.refuse(406,
+             "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'q' in vhost '/': received the value "
+             "'1000000' of type 'long' but current is the value '-1' of type 'long'");
+    f.open();
+    f.refuse(406, other_type_there);
+    REQUIRE(f.outcomes.size() == 1);
+    CHECK(f.outcomes[0].result == Result::refused);
+    CHECK(f.outcomes[0].text.find("x-queue-type: classic instead of quorum") != std::string::npos);
 }
 
 TEST_CASE("declarer: only a difference leads to a second attempt") {

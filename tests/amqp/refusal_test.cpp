@@ -139,14 +139,28 @@ TEST_CASE("refusal: an exchange of another type is explained") {
 }
 
 TEST_CASE("refusal: a queue without its limit is explained with the policy that mends it") {
-    const core::QueueSpec queue{"retryd.errors", {{"x-delivery-limit", std::int64_t{-1}}}, {"x-delivery-limit"}};
+    const core::QueueSpec queue{"retryd.errors", {{"x-delivery-limit", std::int64_t{1'000'000}}}, {"x-delivery-limit"}};
     CHECK(
         amqp::explain_lack(queue,
                            "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'retryd.errors' in "
-                           "vhost 'shop': received the value '-1' of type 'long' but current is none") ==
+                           "vhost 'shop': received the value '1000000' of type 'long' but current is none") ==
         "queue 'retryd.errors' was made without x-delivery-limit: RabbitMQ 4 takes a message out of it that was given "
         "to a consumer 21 times. A policy mends it (only one applies to a queue): rabbitmqctl set_policy --vhost "
-        "'shop' 'delivery-limit-retryd.errors' '^retryd\\.errors$' '{\"delivery-limit\": -1}' --apply-to queues");
+        "'shop' 'delivery-limit-retryd.errors' '^retryd\\.errors$' '{\"delivery-limit\": 1000000}' --apply-to queues");
+}
+
+TEST_CASE("refusal: what an earlier retryd made is explained only where it does harm, with two ways out") {
+    core::QueueSpec queue{"a.parked", {}, {}, core::QueueSpec::Older{"x-delivery-limit", -1, true}};
+    const std::string refusal =
+        "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'a.parked' in vhost 'shop': received the "
+        "value '1000000' of type 'long' but current is the value '-1' of type 'long'";
+    CHECK(amqp::explain_older(queue, refusal) ==
+          "queue 'a.parked' has x-delivery-limit -1: up to 4.1.4 RabbitMQ writes to the log of such a queue every 5 s "
+          "for ever, even while it is idle, so its disk fills slowly. Upgrade RabbitMQ to 4.1.5 or 4.2; or once "
+          "rabbitmqctl list_queues --vhost 'shop' name messages shows that it is empty, delete it, and it is made anew "
+          "(rabbitmqctl delete_queue --vhost 'shop' 'a.parked')");
+    queue.older->harmful = false;
+    CHECK(amqp::explain_older(queue, refusal).empty());
 }
 
 TEST_CASE("refusal: a return exchange that belongs to another error exchange is explained") {

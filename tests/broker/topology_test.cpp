@@ -1,5 +1,6 @@
 // What retryd declares: when, with which arguments, and what it does if something else exists already.
 #include "support/catch.h"
+#include "support/command_line.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -11,8 +12,8 @@ bool from_4_0(const Scenario& s) {
     return version_of(s.client) >= Version{4, 0};
 }
 
-Table with_unlimited_looks(Table arguments, const Scenario& s) {
-    if (from_4_0(s)) arguments.push_back({"x-delivery-limit", int32(-1)});
+Table with_many_looks(Table arguments, const Scenario& s) {
+    if (from_4_0(s)) arguments.push_back({"x-delivery-limit", int32(1'000'000)});
     return arguments;
 }
 
@@ -68,8 +69,8 @@ TEST_CASE("an entry with an exact name gets its rungs and its parking queue at s
     REQUIRE(await([&] { return s.exists(s.parking_of(work)) && s.exists(s.rung(work, "1m30s")); }));
     check_declared(s, s.rung(work, "100ms"), quorum_rung(s, work, 100));
     check_declared(s, s.rung(work, "1m30s"), quorum_rung(s, work, 90'000));
-    check_declared(s, s.parking_of(work), with_unlimited_looks({{"x-queue-type", longstr("quorum")}}, s));
-    check_declared(s, s.config.catch_all, with_unlimited_looks({{"x-queue-type", longstr("quorum")}}, s));
+    check_declared(s, s.parking_of(work), with_many_looks({{"x-queue-type", longstr("quorum")}}, s));
+    check_declared(s, s.config.catch_all, with_many_looks({{"x-queue-type", longstr("quorum")}}, s));
     CHECK_FALSE(s.exists(s.rung(work, "100ms") + ".high"));
 }
 
@@ -97,7 +98,7 @@ TEST_CASE("the error exchange is a fanout; the error queue dead-letters to the c
     Table arguments = home_through_the_default_exchange(s.config.catch_all);
     arguments.push_back({"x-queue-type", longstr(type)});
     if (type == "quorum") {
-        arguments = with_unlimited_looks(kept_until_confirmed(arguments, s), s);
+        arguments = with_many_looks(kept_until_confirmed(arguments, s), s);
     }
     check_declared(s, s.config.error_queue, arguments);
     s.client.publish(s.config.error_exchange, "any key", {.body = "x"});
@@ -203,6 +204,32 @@ TEST_CASE("queues made under 3.x, without x-delivery-limit, are accepted with a 
     CHECK(s.take(s.parking_of(work)).body == "x");
     CHECK(s.daemon.lines_with({s.config.error_queue, "delivery-limit"}) >= 1);
     CHECK(s.daemon.lines_with({s.parking_of(work), "delivery-limit"}) == 1);
+}
+
+TEST_CASE(
+    "queues with x-delivery-limit -1, as earlier builds of retryd made them, are used as they are; a warning where it "
+    "does harm") {
+    Scenario s;
+    if (!from_4_0(s)) return;
+    const std::string work = s.work_queue("work");
+    const auto older = [](Table arguments) {
+        arguments.push_back({"x-queue-type", longstr("quorum")});
+        arguments.push_back({"x-delivery-limit", int32(-1)});
+        return arguments;
+    };
+    s.client.declare_queue(s.config.error_queue,
+                           kept_until_confirmed(older(home_through_the_default_exchange(s.config.catch_all)), s));
+    s.client.declare_queue(s.parking_of(work), older({}));
+    s.retry(work, {"50ms"});
+    s.start();
+    Worker worker(work);
+    s.client.publish("", work, {.body = "x"});
+    worker.reject(worker.receive());
+    worker.reject(worker.receive());
+    CHECK(s.take(s.parking_of(work)).body == "x");
+    const int warnings = version_of(s.client) < Version{4, 1} ? 1 : 0;
+    CHECK(s.daemon.lines_with({s.parking_of(work), "x-delivery-limit -1", "4.1.5"}) == warnings);
+    CHECK(run_retryd("plan -c " + s.daemon.config_file()).code == 0);
 }
 
 TEST_CASE("a rung that somebody deletes under the running daemon is made again and nothing is lost") {

@@ -64,14 +64,25 @@ TEST_CASE("quorum queues have a TTL and at-least-once dead-lettering from 3.10 o
     }
 }
 
-TEST_CASE("a delivery limit of -1 means unlimited from 4.0 on, and never before") {
+TEST_CASE("a quorum queue has a delivery limit by default from 4.0 on, and never before") {
     for (const std::string_view version : {"3.8.9", "3.10.8", "3.13.7", "3.99.99"}) {
         CAPTURE(version);
-        CHECK_FALSE(features(version).unlimited_delivery_limit);
+        CHECK_FALSE(features(version).default_delivery_limit);
     }
     for (const std::string_view version : {"4.0.0", "4.0.5", "4.2.9", "4.3.6", "5.0.0"}) {
         CAPTURE(version);
-        CHECK(features(version).unlimited_delivery_limit);
+        CHECK(features(version).default_delivery_limit);
+    }
+}
+
+TEST_CASE("an unlimited queue never rests on 4.0.0 to 4.1.4 only") {
+    for (const std::string_view version : {"3.13.7", "4.1.5", "4.1.6", "4.2.0", "4.3.6"}) {
+        CAPTURE(version);
+        CHECK_FALSE(features(version).unlimited_queue_never_rests);
+    }
+    for (const std::string_view version : {"4.0.0", "4.0.5", "4.1.0", "4.1.4"}) {
+        CAPTURE(version);
+        CHECK(features(version).unlimited_queue_never_rests);
     }
 }
 
@@ -87,7 +98,7 @@ TEST_CASE("priorities hold back the expiry of others on 4.0 to 4.2 only") {
 }
 
 TEST_CASE("a pre-release counts as its release") {
-    CHECK(features("4.0.0-rc.1").unlimited_delivery_limit);
+    CHECK(features("4.0.0-rc.1").default_delivery_limit);
     CHECK_FALSE(features("4.3.0-beta.1").priority_blocks_expiry);
 }
 

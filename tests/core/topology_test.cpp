@@ -115,7 +115,7 @@ TEST_CASE("the error queue dead-letters to the catch-all, safely where the broke
         "  x-overflow = \"reject-publish\"\n";
     const Policy policy = policy_with(QueueType::quorum);
     CHECK(describe(error_queue_spec(policy, rabbit_3_13)) == safely);
-    CHECK(describe(error_queue_spec(policy, rabbit_4_0)) == safely + "  x-delivery-limit = -1 ?\n");
+    CHECK(describe(error_queue_spec(policy, rabbit_4_0)) == safely + "  x-delivery-limit = 1000000 ?\n");
     CHECK(describe(error_queue_spec(policy, rabbit_3_9)) ==
           "my.errors\n"
           "  x-queue-type = \"quorum\"\n"
@@ -138,7 +138,7 @@ TEST_CASE("a parking queue is a quorum queue without a TTL, and without a limit 
     const std::string plain = "email.parked\n  x-queue-type = \"quorum\"\n";
     CHECK(describe(parking_queue_spec("email.parked", rabbit_3_9)) == plain);
     CHECK(describe(parking_queue_spec("email.parked", rabbit_3_13)) == plain);
-    CHECK(describe(parking_queue_spec("email.parked", rabbit_4_0)) == plain + "  x-delivery-limit = -1 ?\n");
+    CHECK(describe(parking_queue_spec("email.parked", rabbit_4_0)) == plain + "  x-delivery-limit = 1000000 ?\n");
 }
 
 TEST_CASE("a quorum rung holds each message until its work queue has confirmed it") {

@@ -225,11 +225,29 @@ TEST_CASE("other dead-letter exchanges are bound at start; a refused one is repo
     CHECK(f.reporter.lines == Lines{"refused legacy.dlx 406 in the broker's words"});
     CHECK(f.relay.next_tick() == f.now.steady + core::Milliseconds{60'000});
     f.pass(core::Milliseconds{60'000});
-    REQUIRE(f.broker.declares.size() == 1);
+    REQUIRE(f.broker.declares.size() == 2);
     f.broker.refused.clear();
     f.answer_declares();
     CHECK(f.reporter.lines.back() == "healed legacy.dlx");
-    CHECK_FALSE(f.relay.next_tick());
+}
+
+TEST_CASE("other dead-letter exchanges are bound again every minute: somebody may have made them anew") {
+    core::Policy policy = Fixture::policy();
+    policy.error_bindings = {{"legacy.dlx", "#"}};
+    Fixture f(policy);
+    f.answer_declares();
+    for (int minute = 0; minute < 3; ++minute) {
+        f.broker.declares.clear();
+        CHECK(f.relay.next_tick() == f.now.steady + core::Milliseconds{60'000});
+        f.pass(core::Milliseconds{59'999});
+        CHECK(f.broker.declares.empty());
+        f.pass(core::Milliseconds{1});
+        REQUIRE(f.broker.declares.size() == 1);
+        CHECK(f.broker.declares[0].topology ==
+              core::Topology{core::BindingSpec{"retryd.errors", "legacy.dlx", "#", {}}});
+        f.answer_declares();
+    }
+    CHECK(f.reporter.lines.empty());
 }
 
 }  // namespace retryd::relay::policy_test

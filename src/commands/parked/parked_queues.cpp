@@ -16,7 +16,8 @@ using Result = Declarer::Result;
 
 constexpr const char* way_out =
     ". Lift the limit with a policy for that queue alone, rabbitmqctl set_policy NAME '^QUEUE$' '{\"delivery-limit\": "
-    "-1}' --apply-to queues (RabbitMQ 4.0 and later), and set management.url so that retryd sees it; or accept with "
+    "1000000}' --apply-to queues (RabbitMQ 4.0 and later), and set management.url so that retryd sees it; or accept "
+    "with "
     "--despite-delivery-limit that this look counts";
 
 void add_once(std::vector<std::string>& names, const std::string& name) {
@@ -90,9 +91,10 @@ std::string danger_of(const admin::VhostPolicies& vhost_policies, const admin::Q
     if (queue.type == "stream") return "it is a stream, which retryd never parks in";
     const auto limits = limits_of(vhost_policies, queue);
     if (limits.empty()) return has_default ? "it has RabbitMQ's default delivery limit of 20" : "";
-    const bool unlimited =
-        has_default && std::all_of(limits.begin(), limits.end(), [](const auto& text) { return text[0] == '-'; });
-    return unlimited ? "" : "a delivery limit is in effect on it";
+    const bool harmless = std::all_of(limits.begin(), limits.end(), [&](const std::string& limit) {
+        return admin::is_high_limit(limit) || (has_default && limit.starts_with('-'));
+    });
+    return harmless ? "" : "a delivery limit is in effect on it";
 }
 
 std::optional<std::string> danger_by_policies(const admin::VhostPolicies& vhost_policies, const std::string& queue,
@@ -107,7 +109,9 @@ std::optional<std::string> danger_by_policies(const admin::VhostPolicies& vhost_
 std::string danger_by_arguments(Broker& broker, const std::string& queue, const core::BrokerFeatures& features) {
     const auto answer = broker.carry_out(core::parking_queue_spec(queue, features));
     if (answer.result == Result::done) {
-        return answer.text.empty() ? "" : "it has no x-delivery-limit, so RabbitMQ's default of 20 is in effect";
+        return answer.variant != Declarer::Variant::without_optional
+                   ? ""
+                   : "it has no x-delivery-limit, so RabbitMQ's default of 20 is in effect";
     }
     if (answer.difference && answer.difference->argument == "x-queue-type") {
         if (answer.difference->current == "classic" || answer.difference->current == "none") return "";
@@ -141,7 +145,7 @@ BrowsePermission may_browse(Broker& broker, const admin::VhostPolicies* vhost_po
     std::optional<std::string> danger;
     if (despite_limit || permission.messages == 0) danger = "";
     if (!danger && vhost_policies != nullptr)
-        danger = danger_by_policies(*vhost_policies, queue, features.unlimited_delivery_limit);
+        danger = danger_by_policies(*vhost_policies, queue, features.default_delivery_limit);
     if (!danger) danger = danger_by_arguments(broker, queue, features);
     permission.allowed = danger->empty();
     if (!permission.allowed) {

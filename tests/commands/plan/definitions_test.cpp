@@ -49,7 +49,7 @@ TEST_CASE("definitions: each queue is durable and has the arguments that retryd 
         "auto_delete": false, "arguments": {"x-queue-type": "quorum", "x-message-ttl": 5000,
         "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "email",
         "x-dead-letter-strategy": "at-least-once", "x-overflow": "reject-publish"}})"));
-    CHECK(found["queues"][3]["arguments"]["x-delivery-limit"] == -1);
+    CHECK(found["queues"][3]["arguments"]["x-delivery-limit"] == 1'000'000);
     CHECK(found["bindings"] == json::parse(R"([{"source": "retryd.errors", "vhost": "shop",
         "destination": "retryd.errors", "destination_type": "queue", "routing_key": "", "arguments": {}}])"));
 }
