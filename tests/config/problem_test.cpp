@@ -1,7 +1,6 @@
 // What a problem's text is made of: the nearest right name, characters that are counted and cut.
 #include "config/problem.h"
 
-#include "core/text.h"
 #include "loading.h"
 
 namespace retryd::config::problem_test {
@@ -18,16 +17,6 @@ TEST_CASE("the nearest name is the one with the fewest slips, if it is near at a
     CHECK_FALSE(nearest("", names).has_value());
     CHECK_FALSE(nearest(std::string(100'000, 'x'), names).has_value());
     CHECK_FALSE(nearest("b", {"a"}).has_value());
-}
-
-TEST_CASE("UTF-8 is known where it ends") {
-    CHECK(core::valid_utf8_length("aä€😀") == 10);
-    CHECK(core::valid_utf8_length("a\xc3") == 1);
-    CHECK(core::valid_utf8_length("a\x80") == 1);
-    CHECK(core::valid_utf8_length("\xc0\x80") == 0);
-    CHECK(core::characters("aä€😀") == 4);
-    CHECK(core::utf8_prefix("aä€", 2) == "a");
-    CHECK(core::utf8_prefix("aä€", 3) == "aä");
 }
 
 }  // namespace retryd::config::problem_test

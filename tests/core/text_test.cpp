@@ -31,6 +31,17 @@ TEST_CASE("a name that is not UTF-8 is no queue's: the broker ends the connectio
     CHECK_FALSE(usable_queue_name("\xc0\x80"));
 }
 
+TEST_CASE("UTF-8 is known where it ends") {
+    CHECK(valid_utf8_length("aä€😀") == 10);
+    CHECK(valid_utf8_length("a\xc3") == 1);
+    CHECK(valid_utf8_length("a\x80") == 1);
+    CHECK(valid_utf8_length("\xc0\x80") == 0);
+    CHECK(valid_utf8_length("\xf5\x80\x80\x80") == 0);
+    CHECK(characters("aä€😀") == 4);
+    CHECK(utf8_prefix("aä€", 2) == "a");
+    CHECK(utf8_prefix("aä€", 3) == "aä");
+}
+
 TEST_CASE("json: a string keeps what it may keep and escapes the rest") {
     CHECK(json_string("") == R"("")");
     CHECK(json_string("team.dlx") == R"("team.dlx")");
