@@ -286,14 +286,36 @@ void BrokerSession::wait(int wake_fd, core::Milliseconds time) {
 /// Without these there is nothing to consume: a refusal ends the session.
 void BrokerSession::declare_base() {
     const core::Topology base = core::base_topology(settings_->policy, core::features_of(version()));
+    const auto left = std::make_shared<std::size_t>(base.size());
     for (const core::TopologyItem& item : base) {
-        const bool last = &item == &base.back();
-        declarer_.submit(step_for(item, settings_->declare), [this, last](const Declarer::Outcome& outcome) {
+        declare_or_use(item, [this, left](const Declarer::Outcome& outcome) {
             if (outcome.result != Declarer::Result::done) throw Error(Error::Kind::refused, why_not(outcome));
-            if (!outcome.text.empty() && !consuming_reported_) observer_.accepted(outcome.text);
-            if (last && consumer_tag_.empty() && !leaving_) consume();
+            tell_once(outcome.text);
+            if (--*left == 0 && consumer_tag_.empty() && !leaving_) consume();
         });
     }
+}
+
+/// What may not be declared, but is there, is used as it is: somebody may have taken away the permission to configure,
+/// and all that is needed for the messages to go on are those to read and to write.
+void BrokerSession::declare_or_use(const core::TopologyItem& item, Declarer::Sink sink) {
+    const bool has_a_check =
+        std::holds_alternative<core::ExchangeSpec>(item) || std::holds_alternative<core::QueueSpec>(item);
+    declarer_.submit(step_for(item, settings_->declare), [=, this](const Declarer::Outcome& outcome) {
+        const bool forbidden =
+            outcome.result == Declarer::Result::refused && outcome.code == core::reply_code::access_refused;
+        if (!forbidden || !has_a_check) return sink(outcome);
+        declarer_.submit(step_for(item, false), [this, sink, refusal = outcome](const Declarer::Outcome& found) {
+            if (found.result != Declarer::Result::done) return sink(refusal);
+            tell_once(refusal.text + ". Meanwhile it is used as it is there");
+            sink(found);
+        });
+    });
+}
+
+/// What is said of a queue stays true for the session.
+void BrokerSession::tell_once(const std::string& text) {
+    if (!text.empty() && told_.insert(text).second) observer_.accepted(text);
 }
 
 /// Somebody may have deleted an exchange or a binding under us: what work queues dead-letter would be lost, and nobody
@@ -309,8 +331,8 @@ void BrokerSession::declare_base_again() {
                                            "' has no consumer any more, and the broker has not said so");
     });
     if (!core::has_shared_ladder(settings_->policy)) return;
-    declarer_.submit(step_for(core::return_exchange_spec(settings_->policy), settings_->declare),
-                     [](const Declarer::Outcome&) {});  // a refusal shows when it is needed
+    declare_or_use(core::return_exchange_spec(settings_->policy),
+                   [](const Declarer::Outcome&) {});  // a refusal shows when it is needed
 }
 
 // ── The commands of the relay ───────────────────────────────────────────────────────────────────────────────────
@@ -339,9 +361,9 @@ void BrokerSession::declare(std::string_view key, const core::Topology& topology
 
 void BrokerSession::declare_next(const std::shared_ptr<Declaration>& declaration) {
     const core::TopologyItem& item = declaration->topology[declaration->next++];
-    declarer_.submit(step_for(item, settings_->declare), [this, declaration](const Declarer::Outcome& outcome) {
+    declare_or_use(item, [this, declaration](const Declarer::Outcome& outcome) {
         const bool done = outcome.result == Declarer::Result::done;
-        if (done && !outcome.text.empty()) observer_.accepted(outcome.text);
+        if (done) tell_once(outcome.text);
         if (done && declaration->next < declaration->topology.size()) return declare_next(declaration);
         relay_->on_declared(declaration->key, done ? relay::DeclareOutcome::ready : relay::DeclareOutcome::refused,
                             done ? "" : why_not(outcome), now_);
@@ -361,11 +383,11 @@ void BrokerSession::bind_home(std::string_view queue) {
         const auto found = outcome_of_check(outcome.result);
         relay_->on_bound(name, found, found == relay::CheckOutcome::refused ? outcome.text : "", now_);
     };
-    declarer_.submit(core::return_exchange_spec(settings_->policy),
-                     [this, answer, binding = core::home_binding(queue)](const Declarer::Outcome& outcome) {
-                         if (outcome.result != Declarer::Result::done) return answer(outcome);
-                         declarer_.submit(binding, answer);
-                     });
+    declare_or_use(core::return_exchange_spec(settings_->policy),
+                   [this, answer, binding = core::home_binding(queue)](const Declarer::Outcome& outcome) {
+                       if (outcome.result != Declarer::Result::done) return answer(outcome);
+                       declarer_.submit(binding, answer);
+                   });
 }
 
 }  // namespace retryd::amqp

@@ -8,6 +8,7 @@
 #include <array>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 
@@ -114,6 +115,8 @@ class BrokerSession : public relay::Broker {
 
     void declare_base();
     void declare_base_again();
+    void declare_or_use(const core::TopologyItem& item, Declarer::Sink sink);
+    void tell_once(const std::string& text);
     void declare_next(const std::shared_ptr<Declaration>& declaration);
 
     std::shared_ptr<const config::Settings> settings_;
@@ -122,6 +125,7 @@ class BrokerSession : public relay::Broker {
     std::unique_ptr<Connection> publishing_;
     Declarer declarer_;
     relay::Relay* relay_ = nullptr;
+    std::set<std::string> told_;  // by accepted()
     std::string consumer_tag_;
     std::uint16_t consumer_prefetch_ = 0;
     bool consume_answered_ = false;    // the broker knows that consumer

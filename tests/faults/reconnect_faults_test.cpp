@@ -86,10 +86,29 @@ TEST_CASE("permissions taken away, one kind after the other: given back, all go 
         s.check_nothing_is_lost();
         s.check_goes_on();
     };
-    check_without("configure", "", ".*", ".*");
     check_without("write", ".*", "", ".*");
     check_without("read", ".*", ".*", "");
     CHECK(s.parked.empty());
+    s.stop();
+}
+
+TEST_CASE("the permission to configure taken away: what is there is used as it is and told, and retries go on") {
+    Publisher user;
+    ThroughFaults s;
+    s.config.uris = {uri_of(user.through(s.network))};
+    s.start();
+    s.check_goes_on();
+    user.set("", ".*", ".*");
+    // A channel may remember for a while what it was allowed.
+    s.network.on(ack(), fault::cut());
+    s.reject_many(30);
+    REQUIRE(s.daemon.await_log("used as it is there"));
+    s.check_nothing_is_lost();
+    s.check_goes_on();
+    CHECK(s.consuming());
+    CHECK(s.parked.empty());
+    CHECK(s.daemon.lines_with({"declare queue '" + s.config.error_queue + "'", "give the user the permission"}) == 1);
+    user.allow();
     s.stop();
 }
 
