@@ -92,7 +92,12 @@ ProcessorCount(RETRYD_CORES)
 retryd_preset(tsan retryd daemon_tests telemetry_tests http_tests)
 retryd_preset(fuzz fuzzers)
 retryd_preset(release retryd)
+# What measures is in no other build: it is compiled for the night, so that it does not rot.
+retryd_preset(bench retryd-bench ceiling shared_ladder)
 retryd_preset(instructions message_cost)
+
+add_test(NAME "bench starts" COMMAND ${PROJECT_SOURCE_DIR}/build/bench/bench/retryd-bench --help)
+set_tests_properties("bench starts" PROPERTIES LABELS "bench;night" FIXTURES_REQUIRED bench TIMEOUT 60)
 
 foreach(layer daemon telemetry http)
   add_test(NAME "threads ${layer}"
