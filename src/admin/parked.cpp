@@ -25,7 +25,7 @@ std::string_view usable(std::optional<std::string_view> name) {
     return name && core::usable_queue_name(*name) ? *name : "";
 }
 
-void read_set_aside_by_broker(const core::Table& headers, Parked& parked) {
+void read_dead_lettered_by_broker(const core::Table& headers, Parked& parked) {
     const auto newest = newest_death(headers);
     if (!newest) return;
     parked.reason = text_of(find(*newest, "reason")).value_or("");
@@ -67,7 +67,7 @@ Parked read_parked(const core::Table& headers, std::string_view error_queue) {
         parked.attempts = parked.carried.attempt;
         parked.death_reason = text_of(find(headers, core::header::reason)).value_or("");
     } else {
-        read_set_aside_by_broker(headers, parked);
+        read_dead_lettered_by_broker(headers, parked);
     }
     if (parked.death_reason.empty() && parked.death) parked.death_reason = parked.death->reason;
     return parked;

@@ -15,7 +15,7 @@ using core::Milliseconds;
 constexpr std::size_t most_in_flight = 500;
 /// The broker has sent all that a consumer may hold: what we do not take in fills its memory.
 constexpr std::size_t most_waiting_bytes = std::size_t{256} * 1024 * 1024;
-/// So long an ack waits for an older delivery to be settled too.
+/// So long an ack waits for an older delivery that is still open.
 constexpr Milliseconds late_acks_after{10};
 
 std::uint64_t seconds_of(core::WallTime time) {
@@ -30,7 +30,7 @@ ParkedRun::ParkedRun(ParkedRunOrder order, relay::PublishPort& port)
     if (order_.count == 0 || order_.first == std::size_t{0}) end(End::all);
 }
 
-void ParkedRun::on_delivery(const core::Delivery& delivery, const core::Now&) {
+void ParkedRun::on_delivery(const core::Delivery& delivery) {
     acks_.delivered(delivery.tag);
     if (end_ != End::none) return;
     ++counts_.looked_at;
@@ -149,7 +149,7 @@ void ParkedRun::on_rejected(const core::Table& headers) {
     stop_at_too_many_failures();
 }
 
-void ParkedRun::on_publishing_closed() {
+void ParkedRun::give_up_unconfirmed() {
     counts_.unknown += unconfirmed_.abandon().size();
     end(End::broker);
 }
@@ -174,7 +174,7 @@ void ParkedRun::on_tick(const core::Now& now) {
     const bool stuck = waiting_.empty() && unconfirmed_.empty() && counts_.unacked() >= order_.most_held;
     if (end_ == End::none && stuck) end(End::held);
     acks_.flush(port_);
-    if (acks_.behind() == 0) {
+    if (acks_.unsent() == 0) {
         late_acks_due_.reset();
     } else if (!late_acks_due_) {
         late_acks_due_ = now.steady + late_acks_after;
@@ -185,7 +185,7 @@ void ParkedRun::on_tick(const core::Now& now) {
 
 void ParkedRun::flush_acks() {
     acks_.flush(port_);
-    acks_.flush_behind(port_);
+    acks_.flush_unsent(port_);
     late_acks_due_.reset();
 }
 

@@ -54,10 +54,10 @@ class SendRate {
 struct ParkedRunOrder {
     enum class Action { send, drop };
     Action action = Action::send;
-    admin::Selection selection;
+    Selection selection;
     std::size_t count = 0;             // how many messages to look at: no more than lay there at the start
     std::optional<std::size_t> first;  // of the selected only so many
-    std::size_t most_held = 65'535;    // as many unacked deliveries as the consumer may have
+    std::size_t most_held = 0;         // as many unacked deliveries as the consumer may have; to be set
     std::string error_queue;
 
     // For sending.
@@ -71,7 +71,7 @@ struct ParkedRunOrder {
     std::optional<std::size_t> stop_above;              // failures; absent: whatever fails
 };
 
-/// Every message that was looked at is counted once in each line.
+/// looked_at = not_selected + came_back + without_destination + selected.
 struct ParkedRunCounts {
     std::size_t looked_at = 0;
     std::size_t not_selected = 0;
@@ -101,25 +101,25 @@ class ParkedRun {
   public:
     enum class End {
         none,         // it goes on
-        all,          // as many as lay there at the start were looked at, or as many as were asked for are done
+        all,          // every message that lay there at the start was looked at, or as many as asked for were selected
         failures,     // more than it may be
         interrupted,  // by the operator
         held,         // the consumer has as many messages as it may have, and none of them can go
-        broker,       // the broker closed the publishing channel, or gave the messages to somebody else
+        broker,       // the broker ended it, or does not answer; ParkedRunResult::why says more
     };
 
     /// `port` must outlive it.
     ParkedRun(ParkedRunOrder order, relay::PublishPort& port);
 
-    void on_delivery(const core::Delivery& delivery, const core::Now& now);
+    void on_delivery(const core::Delivery& delivery);
     /// Its headers nest too deep to be read: it stays.
     void on_unreadable_delivery(core::DeliveryTag tag);
     void on_confirm(relay::PublishSeq seq, bool multiple, bool acked);
     void on_returned(std::string_view exchange, std::string_view routing_key);
     /// A consumer has rejected a message with these headers; it may be one of ours.
     void on_rejected(const core::Table& headers);
-    /// What was not confirmed will not be any more.
-    void on_publishing_closed();
+    /// Ends the run: what is not confirmed yet will not be any more, or is not waited for any longer.
+    void give_up_unconfirmed();
 
     /// Publishes what is due, and acks. Once a turn.
     void on_tick(const core::Now& now);
@@ -138,7 +138,7 @@ class ParkedRun {
     /// Whether messages beyond those that came are wanted at all.
     bool wants_more() const { return end_ == End::none; }
     /// Nothing waits, nothing is in flight: the consumer may go.
-    bool settled() const { return end_ != End::none && waiting_.empty() && unconfirmed_.empty(); }
+    bool finished() const { return end_ != End::none && waiting_.empty() && unconfirmed_.empty(); }
     std::size_t in_flight() const { return unconfirmed_.size(); }
     std::size_t waiting() const { return waiting_.size(); }
     std::optional<core::SteadyTime> unconfirmed_since() const { return unconfirmed_.oldest(); }
@@ -150,7 +150,7 @@ class ParkedRun {
 
   private:
     void end(End why);
-    bool has_destination(const admin::Parked& parked) const;
+    bool has_destination(const Parked& parked) const;
     void select(const core::Delivery& delivery);
     void take(const core::Delivery& delivery);
     void send_waiting(const core::Now& now);
@@ -167,7 +167,7 @@ class ParkedRun {
     relay::Unconfirmed unconfirmed_;
     relay::AckTracker acks_;
     ParkedRunCounts counts_;
-    admin::ReplayScratch scratch_;
+    ReplayScratch scratch_;
     std::vector<relay::Pending> confirmed_;  // scratch
     std::optional<core::SteadyTime> late_acks_due_;
     End end_ = End::none;

@@ -179,8 +179,8 @@ void BrokerSession::adopt(std::shared_ptr<const config::Settings> settings) {
     renew_consumer();
 }
 
-/// Where it shows that the settings are others. Not before the broker has answered basic.consume, whose answer leads
-/// here again: 3.10 ends the connection (541) over a cancel that overtakes it within the broker.
+/// Replaces the consumer if its prefetch or its tag has changed. Waits for basic.consume-ok first, which leads here
+/// again: RabbitMQ 3.10 closes the connection (541) if basic.cancel overtakes basic.consume within the broker.
 void BrokerSession::renew_consumer() {
     if (!consume_answered_ || leaving_ || !core::features_of(version()).clean_cancel) return;
     const bool same_prefetch = consumer_prefetch_ == settings_->prefetch.messages;
@@ -255,7 +255,7 @@ bool BrokerSession::drain_deliveries(Events& events) {
 /// While the publishing socket is full for a moment, too: what came in would have to be copied to wait.
 bool BrokerSession::saturated() const {
     const bool no_room = relay_->paused() && !blocked_;
-    return no_room || relay_->paused_bytes() >= settings_->prefetch.body_bytes;
+    return no_room || relay_->waiting_bytes() >= settings_->prefetch.body_bytes;
 }
 
 /// A queue without a majority does not confirm, not even with a nack, and nobody says so. What became of the message is

@@ -217,22 +217,22 @@ void log_in(amqp_connection_state_t state, const config::Endpoint& endpoint, con
 
 }  // namespace
 
-State connect(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name) {
-    State state(amqp_new_connection());
-    if (!state) throw std::bad_alloc();
+RawConnection connect(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name) {
+    RawConnection connection(amqp_new_connection());
+    if (!connection) throw std::bad_alloc();
     const auto deadline = Clock::now() + settings.connect_timeout;
-    amqp_socket_t* const socket =
-        endpoint.tls ? new_tls_socket(state.get(), endpoint.host, settings.tls) : amqp_tcp_socket_new(state.get());
+    amqp_socket_t* const socket = endpoint.tls ? new_tls_socket(connection.get(), endpoint.host, settings.tls)
+                                               : amqp_tcp_socket_new(connection.get());
     if (socket == nullptr) throw std::bad_alloc();
 
     const timeval patience = until(deadline);
     const int status = amqp_socket_open_noblock(socket, endpoint.host.c_str(), endpoint.port, &patience);
     if (status != AMQP_STATUS_OK) fail_to_connect(status, socket, endpoint, settings);
     const timeval rest = until(deadline);
-    amqp_set_handshake_timeout(state.get(), &rest);
-    log_in(state.get(), endpoint, settings, name);
-    set_patience(amqp_get_sockfd(state.get()), std::chrono::seconds(amqp_get_heartbeat(state.get())));
-    return state;
+    amqp_set_handshake_timeout(connection.get(), &rest);
+    log_in(connection.get(), endpoint, settings, name);
+    set_patience(amqp_get_sockfd(connection.get()), std::chrono::seconds(amqp_get_heartbeat(connection.get())));
+    return connection;
 }
 
 }  // namespace retryd::amqp

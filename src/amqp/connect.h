@@ -10,6 +10,6 @@ namespace retryd::amqp {
 
 /// Logged in to the endpoint's vhost. Throws Error: unreachable, insecure or refused_login. The connect timeout covers
 /// everything except the look-up of the host's name, which the C library cannot be kept from taking its time for.
-State connect(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name);
+RawConnection connect(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name);
 
 }  // namespace retryd::amqp

@@ -68,8 +68,10 @@ std::unique_ptr<Connection> Connection::open(const config::Endpoint& endpoint, c
                                         endpoint.tls ? Socket::secured : Socket::plain);
 }
 
-Connection::Connection(State state, std::string peer, Socket socket)
-    : socket_(std::move(state), std::move(peer), socket), dispatcher_(socket_), version_(version_of(socket_.state())) {
+Connection::Connection(RawConnection connection, std::string peer, Socket socket)
+    : socket_(std::move(connection), std::move(peer), socket),
+      dispatcher_(socket_),
+      version_(version_of(socket_.state())) {
     if (!socket_.plain()) header_room_.resize(socket_.frame_max() - frame_overhead - header_overhead);
 }
 

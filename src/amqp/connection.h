@@ -41,7 +41,7 @@ class Connection : public TopologyCommands {
                                             const std::string& name);
 
     /// Over a connection that is logged in; open() makes one.
-    Connection(State state, std::string peer, Socket socket = Socket::secured);
+    Connection(RawConnection connection, std::string peer, Socket socket = Socket::secured);
 
     /// The broker's version from connection.start; 0.0.0 where it does not say.
     core::BrokerVersion version() const { return version_; }

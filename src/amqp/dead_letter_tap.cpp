@@ -7,6 +7,7 @@
 #include "amqp/connection.h"
 #include "amqp/error.h"
 #include "amqp/timeouts.h"
+#include "core/duration.h"
 
 namespace retryd::amqp {
 namespace {
@@ -51,9 +52,11 @@ void DeadLetterTap::await_answers(std::size_t number) {
     while (answers_ < number && refusal_.empty()) {
         connection_->drain(*this, messages_a_turn);
         if (answers_ >= number || !refusal_.empty()) return;
-        if (Clock::now() >= deadline) throw Error(Error::Kind::lost, "the broker has not answered for 60 s");
+        if (Clock::now() >= deadline) {
+            throw Error(Error::Kind::lost, "the broker has not answered for " + core::format_duration(answer_timeout));
+        }
         pollfd readable{connection_->fd(), POLLIN, 0};
-        poll(&readable, 1, static_cast<int>(longest_wait.count()));
+        poll(&readable, 1, static_cast<int>(longest_poll.count()));
     }
 }
 

@@ -1,5 +1,5 @@
-// The one exception type for broker and network faults: thrown only in amqp, caught only by the supervisor or at the
-// top of a command.
+// The one exception type for broker and network faults: thrown only in amqp. Caught where a connection may be lost
+// without ending everything: in the supervisor, in the thread that counts messages, and in the commands.
 #pragma once
 
 #include <stdexcept>

@@ -132,17 +132,17 @@ void FrameBuffer::open_body(Channel channel, std::size_t fragment_size) {
 
 // ── FrameSocket ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-FrameSocket::FrameSocket(State state, std::string peer, Socket socket)
-    : state_(std::move(state)),
+FrameSocket::FrameSocket(RawConnection connection, std::string peer, Socket socket)
+    : connection_(std::move(connection)),
       peer_(std::move(peer)),
       socket_(socket),
       unsent_(frame_max()),
-      heartbeat_(amqp_get_heartbeat(state_.get())) {}
+      heartbeat_(amqp_get_heartbeat(connection_.get())) {}
 
 FrameSocket::Received FrameSocket::receive(amqp_frame_t& frame) {
     const timeval now{};
     errno = 0;
-    const int status = amqp_simple_wait_frame_noblock(state_.get(), &frame, &now);
+    const int status = amqp_simple_wait_frame_noblock(connection_.get(), &frame, &now);
     switch (status) {
         case AMQP_STATUS_OK:
             return Received::frame;
@@ -156,11 +156,11 @@ FrameSocket::Received FrameSocket::receive(amqp_frame_t& frame) {
 }
 
 bool FrameSocket::may_hold_more() const {
-    return !plain() || amqp_data_in_buffer(state_.get()) != 0 || amqp_frames_enqueued(state_.get()) != 0;
+    return !plain() || amqp_data_in_buffer(connection_.get()) != 0 || amqp_frames_enqueued(connection_.get()) != 0;
 }
 
 void FrameSocket::receive_large_frames() {
-    amqp_connection_state_t state = state_.get();
+    amqp_connection_state_t state = connection_.get();
     require(amqp_tune_connection(state, amqp_get_channel_max(state), large_frame, amqp_get_heartbeat(state)));
 }
 
@@ -189,7 +189,7 @@ void FrameSocket::flush_with(std::string_view fragment, std::string_view end) {
 void FrameSocket::send_heartbeat() {
     amqp_frame_t heartbeat{};
     heartbeat.frame_type = AMQP_FRAME_HEARTBEAT;
-    require(amqp_send_frame(state_.get(), &heartbeat));
+    require(amqp_send_frame(connection_.get(), &heartbeat));
 }
 
 void FrameSocket::send_heartbeat_if_due() {
@@ -225,7 +225,7 @@ void FrameSocket::hang_up() noexcept {
     const int socket = fd();
     if (socket < 0 || !ready(socket, POLLOUT, {})) return;
     amqp_connection_close_t close{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0};
-    if (amqp_send_method(state_.get(), 0, AMQP_CONNECTION_CLOSE_METHOD, &close) != AMQP_STATUS_OK) return;
+    if (amqp_send_method(connection_.get(), 0, AMQP_CONNECTION_CLOSE_METHOD, &close) != AMQP_STATUS_OK) return;
     shutdown(socket, SHUT_WR);
     std::array<char, 4096> unread{};
     const auto deadline = Clock::now() + farewell;
@@ -248,9 +248,9 @@ Error FrameSocket::lost(const std::string& reason) const {
 void FrameSocket::throw_last_words() {
     amqp_frame_t frame{};
     const timeval now{};
-    while (amqp_simple_wait_frame_noblock(state_.get(), &frame, &now) == AMQP_STATUS_OK) {
+    while (amqp_simple_wait_frame_noblock(connection_.get(), &frame, &now) == AMQP_STATUS_OK) {
         if (frame.frame_type != AMQP_FRAME_METHOD || frame.payload.method.id != AMQP_CONNECTION_CLOSE_METHOD) continue;
-        accept_close(state_.get(), *static_cast<amqp_connection_close_t*>(frame.payload.method.decoded), peer_);
+        accept_close(connection_.get(), *static_cast<amqp_connection_close_t*>(frame.payload.method.decoded), peer_);
     }
 }
 

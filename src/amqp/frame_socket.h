@@ -55,10 +55,10 @@ class FrameBuffer {
     std::size_t size_ = 0;
 };
 
-struct DestroyState {
+struct DestroyRawConnection {
     void operator()(amqp_connection_state_t state) const noexcept { amqp_destroy_connection(state); }
 };
-using State = std::unique_ptr<amqp_connection_state_t_, DestroyState>;
+using RawConnection = std::unique_ptr<amqp_connection_state_t_, DestroyRawConnection>;
 
 /// A plain one may be written to beside rabbitmq-c, between two frames of its own, and poll() knows all there is to
 /// read. Beneath TLS neither holds.
@@ -73,13 +73,13 @@ class FrameSocket {
     };
 
     /// `peer` names the broker in errors: host:port.
-    FrameSocket(State state, std::string peer, Socket socket = Socket::secured);
+    FrameSocket(RawConnection connection, std::string peer, Socket socket = Socket::secured);
 
-    amqp_connection_state_t state() const { return state_.get(); }
+    amqp_connection_state_t state() const { return connection_.get(); }
     const std::string& peer() const { return peer_; }
-    int fd() const { return amqp_get_sockfd(state_.get()); }
+    int fd() const { return amqp_get_sockfd(connection_.get()); }
     bool plain() const { return socket_ == Socket::plain; }
-    std::size_t frame_max() const { return static_cast<std::size_t>(amqp_get_frame_max(state_.get())); }
+    std::size_t frame_max() const { return static_cast<std::size_t>(amqp_get_frame_max(connection_.get())); }
 
     /// The next frame, without waiting; on the way rabbitmq-c sends a heartbeat where one is due. Throws when nothing
     /// was heard for two heartbeats.
@@ -97,7 +97,7 @@ class FrameSocket {
     void send_heartbeat_if_due();
 
     /// What was decoded for that channel is no longer needed; kept all the same while part of a frame is in the pool.
-    void release(Channel channel) { amqp_maybe_release_buffers_on_channel(state_.get(), channel); }
+    void release(Channel channel) { amqp_maybe_release_buffers_on_channel(connection_.get(), channel); }
 
     /// Of a plain socket: what goes out with the next flush, and before every method that is sent.
     FrameBuffer& unsent() { return unsent_; }
@@ -110,7 +110,7 @@ class FrameSocket {
     template <typename Method>
     void send(Channel channel, amqp_method_number_t id, Method method) {
         flush();
-        require(amqp_send_method(state_.get(), channel, id, &method));
+        require(amqp_send_method(connection_.get(), channel, id, &method));
     }
 
     /// Throws unless the status says that all is well.
@@ -135,7 +135,7 @@ class FrameSocket {
 
     using Clock = std::chrono::steady_clock;
 
-    State state_;
+    RawConnection connection_;
     std::string peer_;
     Socket socket_;
     FrameBuffer unsent_;

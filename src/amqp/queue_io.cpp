@@ -8,6 +8,7 @@
 #include "amqp/connection.h"
 #include "amqp/error.h"
 #include "amqp/timeouts.h"
+#include "core/duration.h"
 #include "system/clock.h"
 
 namespace retryd::amqp {
@@ -18,6 +19,7 @@ using Clock = std::chrono::steady_clock;
 using core::Milliseconds;
 
 constexpr const char* reader_tag = "retryd parked";
+constexpr std::size_t frames_a_turn = 1'000;
 
 }  // namespace
 
@@ -55,11 +57,11 @@ void QueueReader::ack(core::DeliveryTag tag, bool multiple) {
 /// What comes meanwhile is not looked at: it goes back with the rest.
 void QueueReader::leave() {
     if (!begun_ || !ended_.empty()) return;
-    // 3.10 ends the connection (541) over a cancel that overtakes its basic.consume within the broker. Before 3.10 what
-    // is on its way when the consumer is cancelled arrives twice.
+    // RabbitMQ 3.10 closes the connection (541) if basic.cancel overtakes basic.consume within the broker.
     await([&] { return consuming_; });
     // What the acks have made room for has to be here before the consumer goes.
     await([&] { return all_here(); });
+    // Before 3.10 what is on its way when the consumer is cancelled arrives twice: there only the channel is closed.
     if (features_.clean_cancel) {
         connection_->cancel(only_channel, reader_tag);
         await([&] { return cancelled_; });
@@ -86,13 +88,13 @@ void QueueReader::await(Condition condition) {
     auto deadline = Clock::now() + answer_timeout;
     while (!condition() && ended_.empty()) {
         const std::size_t before = delivered_;
-        connection_->drain(*this, 1'000);
+        connection_->drain(*this, frames_a_turn);
         if (delivered_ != before) deadline = Clock::now() + answer_timeout;
         if (condition() || !ended_.empty()) return;
         if (Clock::now() >= deadline) {
-            throw Error(Error::Kind::lost, "the broker has not answered for 60 s");
+            throw Error(Error::Kind::lost, "the broker has not answered for " + core::format_duration(answer_timeout));
         }
-        wait_for_frames(std::min({system::left_until(deadline), longest_wait, ack_linger / 5}));
+        wait_for_frames(std::min({system::left_until(deadline), longest_poll, ack_linger / 5}));
     }
 }
 
@@ -125,12 +127,6 @@ void QueueReader::on_channel_closed(const ChannelClosed& closed) {
 int QueueReader::fd() const {
     return connection_->fd();
 }
-
-namespace {
-
-constexpr std::size_t frames_a_turn = 1'000;
-
-}  // namespace
 
 QueueWriter::QueueWriter(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name)
     : connection_(Connection::open(endpoint, settings, name)) {

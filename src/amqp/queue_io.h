@@ -37,7 +37,7 @@ class DeliverySink {
     virtual void on_unreadable_delivery(core::DeliveryTag tag) = 0;
 };
 
-/// Every call but close() throws Error when the connection is lost.
+/// Every call throws Error when the connection is lost.
 class QueueReader : private Events {
   public:
     /// Connects. `settings` must outlive it.

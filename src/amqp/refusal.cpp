@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "admin/patterns.h"
 #include "admin/rabbitmqctl.h"
 #include "core/names.h"
 #include "core/reply_code.h"
@@ -14,16 +15,6 @@ using admin::vhost_option;
 
 std::string in_quotes(std::string_view text) {
     return '\'' + std::string{text} + '\'';
-}
-
-/// A regular expression for that name alone.
-std::string pattern_of(std::string_view name) {
-    std::string pattern = "^";
-    for (const char c : name) {
-        if (std::string_view{R"(\.+*?()[]{}|^$)"}.find(c) != std::string_view::npos) pattern += '\\';
-        pattern += c;
-    }
-    return pattern + '$';
 }
 
 /// `none`, `'5000'`, `the value '5000' of type 'long'`.
@@ -185,7 +176,8 @@ std::string explain_lack(const core::QueueSpec& queue, std::string_view text) {
     return line +
            ": RabbitMQ 4 takes a message out of it that was given to a consumer 21 times. A policy mends it (only one "
            "applies to a queue): rabbitmqctl set_policy" +
-           vhost + ' ' + shell_word("delivery-limit-" + queue.name) + ' ' + shell_word(pattern_of(queue.name)) +
+           vhost + ' ' + shell_word("delivery-limit-" + queue.name) + ' ' +
+           shell_word('^' + admin::pattern_of_name(queue.name) + '$') +
            " '{\"delivery-limit\": 1000000}' --apply-to queues";
 }
 

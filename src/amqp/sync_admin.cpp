@@ -66,7 +66,7 @@ void SyncAdminConnection::wait(core::Milliseconds time) {
 
 void SyncAdminConnection::wait_for_frames(core::Milliseconds longest) {
     pollfd readable{connection_->fd(), POLLIN, 0};
-    poll(&readable, 1, static_cast<int>(std::clamp(longest, core::Milliseconds{0}, longest_wait).count()));
+    poll(&readable, 1, static_cast<int>(std::clamp(longest, core::Milliseconds{0}, longest_poll).count()));
 }
 
 core::BrokerVersion SyncAdminConnection::version() const {

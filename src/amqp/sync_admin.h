@@ -1,4 +1,5 @@
-// For a command rather than a daemon: one connection, on which one step after the other is carried out and waited for.
+// A connection on which one step after the other is carried out and waited for: for the commands, and for the daemon's
+// thread that counts messages.
 #pragma once
 
 #include <memory>

@@ -1,4 +1,4 @@
-// How long the broker is waited for: each time once, whoever waits.
+// All timeouts of amqp, each defined once.
 #pragma once
 
 #include "core/time.h"
@@ -19,7 +19,7 @@ inline constexpr core::Milliseconds ack_linger{250};
 /// For the answer to connection.close.
 inline constexpr core::Milliseconds close_timeout{2'000};
 
-/// Heartbeats have to be served more often than the shortest interval between them, which is a second.
-inline constexpr core::Milliseconds longest_wait{400};
+/// For one poll(): heartbeats have to be served more often than the shortest interval between them, which is a second.
+inline constexpr core::Milliseconds longest_poll{400};
 
 }  // namespace retryd::amqp

@@ -16,7 +16,7 @@
 #include "commands/parked/replay_and_drop.h"
 #include "commands/plan/definitions.h"
 #include "commands/plan/plan.h"
-#include "commands/status/status.h"
+#include "commands/status.h"
 #include "config/problem.h"
 #include "core/duration.h"
 
@@ -260,7 +260,7 @@ constexpr const char* default_config = "/etc/retryd/retryd.yaml";
 constexpr const char* purpose =
     "The retry sidecar for RabbitMQ: gives rejected messages back to their queue after a delay.";
 
-/// All options, whichever command they belong to.
+/// The options of all commands but `parked`, which keeps its own.
 struct Options {
     std::string config_path = default_config;
     bool json = false;

@@ -28,14 +28,15 @@ struct Retry {
 enum class ParkReason {
     attempts_exhausted,
     too_old,
-    death_reason,  // the operator wants it parked; written as `reason-<reason>`
+    death_reason,  // `on:` parks this reason of death (by default expired and maxlen), or it is one that we do not
+                   // know; written as `reason-<reason>`
     no_entry,
     no_death,
     queue_gone,
     unpublishable,  // what it needs on the broker is refused
 };
 
-/// Set aside for a person.
+/// Parked for a person.
 struct Park {
     ParkReason reason = ParkReason::no_death;
     std::int64_t attempt = 0;  // 0 where it cannot be known
@@ -55,9 +56,10 @@ using Decision = std::variant<Retry, Park, Drop>;
 /// It grows by at least 1 with every round, whatever the headers claim, so no message loops for ever.
 std::int64_t attempt_of(const Death& death, const RetryHistory& history);
 
-/// `death` absent: no readable x-death. `entry` null: no item of `queues:` matches. `roll`, uniform in [0, 1), takes
-/// the lane of a ladder with jitter. The first death is that of the history where there is one: the broker's own stamp
-/// starts anew with every republish.
+/// `death` is absent if there is no readable x-death, `entry` is null if no item of `queues:` matches.
+/// `roll`, uniform in [0, 1), takes the lane of a ladder with jitter.
+/// max_age counts from the first death in the history, if there is one, since the broker's own stamp starts anew with
+/// every republish.
 Decision decide(const std::optional<Death>& death, const RetryHistory& history, const Entry* entry, WallTime now,
                 double roll);
 

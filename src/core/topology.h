@@ -66,7 +66,8 @@ using TopologyItem = std::variant<ExchangeSpec, QueueSpec, BindingSpec, ForeignE
 using Topology = std::vector<TopologyItem>;
 
 QueueSpec error_queue_spec(const Policy& policy, const BrokerFeatures& features);
-/// A parking queue, the catch-all included: quorum, no TTL, never a limit on looks.
+/// A parking queue, the catch-all included: quorum, no TTL, and on RabbitMQ 4 a delivery limit that nobody
+/// reaches.
 QueueSpec parking_queue_spec(std::string name, const BrokerFeatures& features);
 
 /// Without these nothing can be consumed: error exchange, catch-all, error queue and the binding between them.

@@ -156,8 +156,8 @@ struct QueueDepthPoller::State {
 
     std::mutex mutex;  // of all that follows
     std::condition_variable changed;
-    bool stop = false;   // asked for by the poller
-    bool ended = false;  // the thread has
+    bool stop_requested = false;
+    bool thread_ended = false;
     std::optional<Target> target;
     int socket = -1;  // of the connection, while there is one
     Inventory inventory;
@@ -168,7 +168,7 @@ struct QueueDepthPoller::State {
     /// Whether that is still to be counted.
     bool is_current(const Target& counting) {
         const std::lock_guard lock(mutex);
-        return !stop && target == counting;
+        return !stop_requested && target == counting;
     }
 
     /// While it lives, the end of the poller cuts this connection.
@@ -229,10 +229,10 @@ QueueDepthPoller::QueueDepthPoller(std::shared_ptr<const telemetry::MessageStats
 QueueDepthPoller::~QueueDepthPoller() {
     constexpr std::chrono::seconds patience{1};
     std::unique_lock lock(state_->mutex);
-    state_->stop = true;
+    state_->stop_requested = true;
     state_->changed.notify_all();
     if (state_->socket >= 0) shutdown(state_->socket, SHUT_RDWR);
-    const bool ended = state_->changed.wait_for(lock, patience, [&] { return state_->ended; });
+    const bool ended = state_->changed.wait_for(lock, patience, [&] { return state_->thread_ended; });
     lock.unlock();
     ended ? thread_.join() : thread_.detach();
 }
@@ -263,15 +263,15 @@ void QueueDepthPoller::Worker::run() {
         }
     }
     const std::lock_guard lock(state_->mutex);
-    state_->ended = true;
+    state_->thread_ended = true;
     state_->changed.notify_all();
 }
 
 std::optional<QueueDepthPoller::Target> QueueDepthPoller::Worker::await_target() {
     std::unique_lock lock(state_->mutex);
     if (!state_->target) counting_.reset();  // after an interruption all begins anew
-    state_->changed.wait(lock, [&] { return state_->stop || state_->target; });
-    if (state_->stop) return std::nullopt;
+    state_->changed.wait(lock, [&] { return state_->stop_requested || state_->target; });
+    if (state_->stop_requested) return std::nullopt;
     if (counting_ != state_->target) {
         counting_ = state_->target;
         state_->inventory = {};
@@ -363,7 +363,7 @@ void QueueDepthPoller::Worker::wait_after_fault(const Target& target, const std:
     backoff_ = next_wait(backoff_, longest_backoff);
     std::unique_lock lock(state_->mutex);
     state_->fault = fault;
-    state_->changed.wait_for(lock, backoff_, [&] { return state_->stop || state_->target != target; });
+    state_->changed.wait_for(lock, backoff_, [&] { return state_->stop_requested || state_->target != target; });
 }
 
 }  // namespace retryd::daemon

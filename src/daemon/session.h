@@ -13,7 +13,7 @@
 #include "core/decide.h"
 #include "core/time.h"
 #include "daemon/configuration.h"
-#include "daemon/events.h"
+#include "daemon/flow_events.h"
 #include "daemon/http_service.h"
 #include "daemon/requests.h"
 #include "daemon/watchdog.h"

@@ -1,4 +1,4 @@
-// What is known in several places, put together for the status page and the metrics. Pure.
+// Builds telemetry::Status and the metrics' depths from state, counters, depths and history. Pure.
 #pragma once
 
 #include <vector>

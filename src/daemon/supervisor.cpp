@@ -15,12 +15,12 @@
 
 namespace retryd::daemon {
 
-core::Milliseconds Backoff::next(double dice) {
+core::Milliseconds Backoff::next(double roll) {
     const core::Milliseconds full = next_;
     next_ = std::min(next_ * 2, settings_.max);
     const core::Milliseconds half = full / 2;
     return half +
-           core::Milliseconds{static_cast<core::Milliseconds::rep>(dice * static_cast<double>((full - half).count()))};
+           core::Milliseconds{static_cast<core::Milliseconds::rep>(roll * static_cast<double>((full - half).count()))};
 }
 
 bool ReportedFaults::is_news(const std::string& broker, const std::string& fault) {

@@ -16,9 +16,9 @@ class Backoff {
   public:
     explicit Backoff(const config::Reconnect& settings) : settings_(settings), next_(settings.first) {}
 
-    /// `dice` lies in [0, 1), and the wait between half of the full one and the full one: many daemons that lost the
+    /// `roll` lies in [0, 1), and the wait between half of the full one and the full one: many daemons that lost the
     /// same broker do not come back all at once.
-    core::Milliseconds next(double dice);
+    core::Milliseconds next(double roll);
 
     /// After a success: the next wait is the first again.
     void reset() { next_ = settings_.first; }
@@ -32,7 +32,8 @@ class Backoff {
 /// meanwhile.
 class ReportedFaults {
   public:
-    /// Whether that broker had another fault before, or none. Each broker of a list has a fault of its own.
+    /// True if this is not the fault that was last reported for that broker. Each broker of a list has a fault of its
+    /// own.
     bool is_news(const std::string& broker, const std::string& fault);
 
     void healed() { last_.clear(); }
@@ -41,9 +42,9 @@ class ReportedFaults {
     std::map<std::string, std::string> last_;
 };
 
-/// Returns when a stop is requested and the last session has ended. No fault of the broker or the network ends it: it
-/// is logged once when it begins, and once when a connection is there again. All that `context` refers to must outlive
-/// it.
+/// Returns when a stop is requested and the last session has ended. No fault of the broker or the network ends it:
+/// each is logged when it begins, and when a connection is there again. All that `context` refers to must outlive this
+/// call.
 void supervise(const SessionContext& context);
 
 }  // namespace retryd::daemon

@@ -1,5 +1,5 @@
-// One HTTP request to RabbitMQ's management API: GET or PUT, with basic authentication, bounded in time and size. Only
-// this file and its .cpp know that it is done by libcurl.
+// One HTTP request, GET or PUT, with basic authentication, bounded in time and size: to RabbitMQ's management API, and
+// from `retryd status` to the daemon. Only this file and its .cpp know that it is done by libcurl.
 #pragma once
 
 #include <chrono>

@@ -15,8 +15,8 @@ namespace retryd::relay {
 using PublishSeq = std::uint64_t;
 
 enum class PublishResult {
-    sent,              // the broker will confirm it under the next sequence number
-    would_block,       // nothing was sent: the socket is full. Relay::resume says when to go on
+    sent,         // the broker will confirm it under the next sequence number
+    would_block,  // nothing was sent: the socket is full, or the broker takes no messages. Try again after resume()
     header_too_large,  // nothing was sent: properties and headers do not fit a frame
 };
 
@@ -52,7 +52,7 @@ class Broker : public PublishPort {
     /// Asks whether a queue that is not ours exists, without touching it. Answered by Relay::on_checked.
     virtual void check(std::string_view queue) = 0;
 
-    /// Makes the return exchange find a work queue, if there is such a queue. Answered by Relay::on_checked too.
+    /// Binds a work queue to the return exchange, if the queue exists. Answered by Relay::on_bound.
     virtual void bind_home(std::string_view queue) = 0;
 };
 

@@ -5,11 +5,11 @@
 
 namespace retryd::relay {
 
-void PausedDeliveries::add(const core::Delivery& delivery) {
+void WaitingDeliveries::add(const core::Delivery& delivery) {
     bytes_ += deliveries_.emplace_back(delivery).bytes();
 }
 
-void PausedDeliveries::clear() {
+void WaitingDeliveries::clear() {
     deliveries_.clear();
     bytes_ = 0;
 }

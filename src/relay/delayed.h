@@ -19,7 +19,7 @@ namespace retryd::relay {
 
 /// Deliveries that cannot be published yet, in their order: the broker or the socket takes nothing, or what they need
 /// is being declared.
-class PausedDeliveries {
+class WaitingDeliveries {
   public:
     /// Copies it.
     void add(const core::Delivery& delivery);

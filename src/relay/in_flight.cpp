@@ -13,49 +13,49 @@ std::uint64_t hash_of_address(std::string_view exchange, std::string_view routin
 
 PublishSeq Unconfirmed::add(Pending pending) {
     pending_.push_back(std::move(pending));
-    ++unsettled_;
+    ++unanswered_;
     return first_ + pending_.size() - 1;
 }
 
-void Unconfirmed::settle(Pending& pending, std::vector<Pending>& settled) {
-    if (pending.settled) return;
-    settled.push_back(std::move(pending));
-    pending.settled = true;
-    --unsettled_;
+void Unconfirmed::answer(Pending& pending, std::vector<Pending>& answered) {
+    if (pending.answered) return;
+    answered.push_back(std::move(pending));
+    pending.answered = true;
+    --unanswered_;
 }
 
-void Unconfirmed::confirm(PublishSeq seq, bool multiple, std::vector<Pending>& settled) {
+void Unconfirmed::confirm(PublishSeq seq, bool multiple, std::vector<Pending>& answered) {
     if (seq < first_ || seq >= first_ + pending_.size()) return;
     const auto last = static_cast<std::size_t>(seq - first_);
     for (std::size_t i = multiple ? 0 : last; i <= last; ++i)
-        settle(pending_[i], settled);
-    while (!pending_.empty() && pending_.front().settled) {
+        answer(pending_[i], answered);
+    while (!pending_.empty() && pending_.front().answered) {
         pending_.pop_front();
         ++first_;
     }
 }
 
 std::vector<Pending> Unconfirmed::abandon() {
-    std::vector<Pending> unsettled;
+    std::vector<Pending> unanswered;
     for (std::size_t i = 0; i < pending_.size(); ++i) {
-        if (!pending_[i].settled) unsettled.push_back(std::move(pending_[i]));
+        if (!pending_[i].answered) unanswered.push_back(std::move(pending_[i]));
     }
     pending_.clear();
     first_ = 1;
-    unsettled_ = 0;
-    return unsettled;
+    unanswered_ = 0;
+    return unanswered;
 }
 
 std::optional<core::SteadyTime> Unconfirmed::oldest() const {
     if (empty()) return std::nullopt;
-    return pending_.front().sent_at;  // those at the front are unsettled: confirm() takes the settled ones off
+    return pending_.front().sent_at;  // those at the front are unanswered: confirm() takes the answered ones off
 }
 
 std::vector<std::shared_ptr<Target>> Unconfirmed::mark_returned(std::uint64_t published_as) {
     std::vector<std::shared_ptr<Target>> targets;
     for (std::size_t i = 0; i < pending_.size(); ++i) {
         Pending& pending = pending_[i];
-        if (pending.settled || pending.published_as != published_as) continue;
+        if (pending.answered || pending.published_as != published_as) continue;
         pending.returned = true;
         if (std::find(targets.begin(), targets.end(), pending.target) == targets.end())
             targets.push_back(pending.target);
@@ -82,7 +82,7 @@ void AckTracker::ack(core::DeliveryTag tag) {
     close(tag, State::to_ack);
 }
 
-void AckTracker::settled(core::DeliveryTag tag) {
+void AckTracker::forget(core::DeliveryTag tag) {
     close(tag, State::done);
 }
 
@@ -99,7 +99,7 @@ void AckTracker::flush(PublishPort& port) {
     if (up_to != 0) port.ack(up_to, true);
 }
 
-void AckTracker::flush_behind(PublishPort& port) {
+void AckTracker::flush_unsent(PublishPort& port) {
     for (std::size_t i = 0; to_ack_ > 0; ++i) {
         if (states_[i] != State::to_ack) continue;
         port.ack(first_ + i, false);

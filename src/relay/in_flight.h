@@ -94,40 +94,40 @@ struct Pending {
     std::uint64_t published_as = 0;  // hash_of_address() of what it was published with
     bool redelivered = false;        // the broker had delivered it before
     bool returned = false;           // the broker may have returned it: its confirm must not lead to an ack
-    bool settled = false;            // confirmed; stays only until those before it are
+    bool answered = false;           // by a confirm or a nack; stays only until those before it are
 };
 
-/// Which confirm settles which delivery. Publications in the order of their sequence numbers; every one is settled
-/// once, numbers that are unknown or settled are ignored.
+/// Which publications a confirm or nack answers. They are kept in the order of their sequence numbers; every one is
+/// answered once, and numbers that are unknown or already answered are ignored.
 class Unconfirmed {
   public:
     /// Returns the number that the broker will confirm it under.
     PublishSeq add(Pending pending);
 
-    /// Appends to `settled`, in order, what this confirm settles.
-    void confirm(PublishSeq seq, bool multiple, std::vector<Pending>& settled);
+    /// Appends to `answered`, in order, what this confirm or nack answers.
+    void confirm(PublishSeq seq, bool multiple, std::vector<Pending>& answered);
 
     /// A basic.return carries no sequence number, so every unconfirmed publication with that exchange and routing key
     /// counts as returned. (The broker writes the return before the confirm of the same publication, so none is missed:
     /// read in rabbit_channel.erl of 3.8 to 4.3.) Returns the targets that they were meant for, each once.
     std::vector<std::shared_ptr<Target>> mark_returned(std::uint64_t published_as);
 
-    /// The channel is gone, and with it every number and every answer: all that was unsettled, in order. The next
+    /// The channel is gone, and with it every number and every answer: all that was unanswered, in order. The next
     /// publication is number 1 again.
     std::vector<Pending> abandon();
 
-    /// When the oldest one that is still unsettled was sent.
+    /// When the oldest one that is still unanswered was sent.
     std::optional<core::SteadyTime> oldest() const;
 
-    std::size_t size() const { return unsettled_; }
-    bool empty() const { return unsettled_ == 0; }
+    std::size_t size() const { return unanswered_; }
+    bool empty() const { return unanswered_ == 0; }
 
   private:
-    void settle(Pending& pending, std::vector<Pending>& settled);
+    void answer(Pending& pending, std::vector<Pending>& answered);
 
     Ring<Pending> pending_;  // pending_[i] has the number first_ + i
     PublishSeq first_ = 1;
-    std::size_t unsettled_ = 0;
+    std::size_t unanswered_ = 0;
 };
 
 /// The deliveries of one channel and what became of them, so that one ack settles many. Tags are those of the channel:
@@ -136,24 +136,24 @@ class AckTracker {
   public:
     void delivered(core::DeliveryTag tag);
 
-    /// To be acked with a flush. A tag is settled once; settling it again is ignored (the broker closes the channel
-    /// with 406 on an ack for a tag that it does not know).
+    /// To be acked with a flush. Only the first ack() or forget() of a tag counts; another is ignored (the broker
+    /// closes the channel with 406 on an ack for a tag that it does not know).
     void ack(core::DeliveryTag tag);
 
-    /// The broker has been told something else about it: requeue or dead-letter.
-    void settled(core::DeliveryTag tag);
+    /// No ack for it: the broker has been told to requeue or to dead-letter it.
+    void forget(core::DeliveryTag tag);
 
     /// One ack with `multiple` for the oldest deliveries, up to the first open one.
     void flush(PublishPort& port);
 
-    /// Acks to send that lie behind an open delivery.
-    std::size_t behind() const { return to_ack_; }
+    /// Acks that have not been sent. After flush(): those behind an open delivery.
+    std::size_t unsent() const { return to_ack_; }
 
     /// Acks those one by one. Not more often than needed: each is a command to a quorum queue, and those that queue up
     /// on their way are forgotten by the broker when the channel ends, so that their messages come again.
-    void flush_behind(PublishPort& port);
+    void flush_unsent(PublishPort& port);
 
-    /// Deliveries that are neither acked nor settled otherwise.
+    /// Deliveries that are neither acked nor forgotten.
     std::size_t open() const { return open_; }
 
   private:

@@ -3,7 +3,7 @@
 namespace retryd::relay {
 namespace {
 
-/// An error of the broker's twice is no accident. A connection that just ends may be one, several times in a row.
+/// A message is poison at 10 strikes: two connections that the broker closed with an error, or five that just ended.
 constexpr int poison_strikes = 10;
 constexpr int strikes_for_error = 5;
 constexpr int strikes_for_silent_end = 2;

@@ -53,10 +53,12 @@ class PoisonDetector {
 
     std::size_t left_ = 0;                     // redelivered messages still to be confirmed
     std::optional<core::SteadyTime> until_;    // the end of the minute; set by the first tick
-    std::optional<std::uint64_t> publishing_;  // the message that is under way, isolated
-    std::optional<std::uint64_t> suspect_;     // was so when the connection ended; others may be delivered before it
-    std::map<std::uint64_t, int> strikes_;     // by message: against those that were so when a connection ended
-    int fruitless_connections_ = 0;            // in a row: ended with messages in flight and none confirmed
+    std::optional<std::uint64_t> publishing_;  // digest of the message that is in flight alone
+    /// The one that was in flight alone when the last connection ended. Isolation lasts until it is confirmed or
+    /// dead-lettered, or the minute is over: others may be delivered before it.
+    std::optional<std::uint64_t> suspect_;
+    std::map<std::uint64_t, int> strikes_;  // for each message: how much speaks against it
+    int fruitless_connections_ = 0;         // in a row: ended with messages in flight and none confirmed
 };
 
 }  // namespace retryd::relay

@@ -16,7 +16,7 @@ namespace {
 
 using core::Milliseconds;
 
-/// So long an ack waits for an older delivery to be settled too.
+/// So long an ack waits for an older delivery that is still open.
 constexpr Milliseconds late_acks_after{100};
 /// Messages above this priority need a rung of their own where they would hold back the others.
 constexpr std::uint8_t highest_normal_priority = 4;
@@ -32,7 +32,7 @@ std::uint64_t address_of(const Target& target, const core::ComposeContext& conte
     return target.routing_key ? target.address : hash_of_address(target.exchange, core::producer_routing_key(context));
 }
 
-/// Lives as long as the route, without a copy.
+/// Points at the route's name and keeps the route alive: no copy for each message.
 std::shared_ptr<const std::string> name_of(const std::shared_ptr<Route>& route) {
     return route ? std::shared_ptr<const std::string>{route, &route->work_queue} : nullptr;
 }
@@ -87,7 +87,7 @@ Relay::Relay(std::shared_ptr<const core::Policy> policy, SessionInfo session, Br
 void Relay::on_delivery(const core::Delivery& delivery, const core::Now& now) {
     acks_.delivered(delivery.tag);
     if (stopping_) return;
-    if (paused_ || adopting_ || process(delivery, now) == Step::wait) paused_deliveries_.add(delivery);
+    if (paused_ || adopting_ || process(delivery, now) == Step::wait) waiting_deliveries_.add(delivery);
 }
 
 Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now) {
@@ -199,9 +199,9 @@ Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& 
     pending.redelivered = delivery.redelivered;
     pending.published_as = address_of(to, context);
     const std::string_view key = to.routing_key ? *to.routing_key : core::producer_routing_key(context);
-    publishing_ = true;
+    in_publish_ = true;
     const PublishResult result = broker_.publish({to.exchange, key, composed});
-    publishing_ = false;
+    in_publish_ = false;
     switch (result) {
         case PublishResult::sent:
             unconfirmed_.add(std::move(pending));
@@ -222,7 +222,7 @@ void Relay::on_confirm(PublishSeq seq, bool multiple, bool acked, const core::No
     const bool isolating = poison_.isolating();
     for (const Pending& pending : confirmed_)
         settle(pending, acked, now);
-    if (isolating) process_paused(now);  // the next one's turn
+    if (isolating) process_waiting(now);  // the next one's turn
 }
 
 void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
@@ -244,7 +244,7 @@ void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
 
 void Relay::flush(const core::Now& now) {
     acks_.flush(broker_);
-    if (acks_.behind() == 0) {
+    if (acks_.unsent() == 0) {
         late_acks_due_.reset();
     } else if (!late_acks_due_) {
         late_acks_due_ = now.steady + late_acks_after;
@@ -255,7 +255,7 @@ void Relay::flush(const core::Now& now) {
 
 void Relay::flush_all() {
     acks_.flush(broker_);
-    acks_.flush_behind(broker_);
+    acks_.flush_unsent(broker_);
     late_acks_due_.reset();
 }
 
@@ -263,21 +263,22 @@ void Relay::flush_all() {
 
 void Relay::resume(const core::Now& now) {
     paused_ = false;
-    process_paused(now);
+    process_waiting(now);
 }
 
-/// While one is published alone, the others would only ask the broker again and again for what they need.
-void Relay::process_paused(const core::Now& now) {
+/// During isolation nothing else is processed while a message is in flight: it could not be published, and processing
+/// it would repeat its declares and checks.
+void Relay::process_waiting(const core::Now& now) {
     if (paused_ || adopting_ || stopping_ || (poison_.isolating() && !unconfirmed_.empty())) return;
-    paused_deliveries_.process_each(
+    waiting_deliveries_.process_each(
         [&](const core::Delivery& delivery) { return !paused_ && process(delivery, now) == Step::done; });
 }
 
 void Relay::on_tick(const core::Now& now) {
-    if (poison_.on_tick(now.steady)) process_paused(now);
+    if (poison_.on_tick(now.steady)) process_waiting(now);
     while (const auto tag = requeues_.take_due(now.steady)) {
         broker_.requeue(*tag);
-        acks_.settled(*tag);
+        acks_.forget(*tag);
     }
     for (const auto& binding : routes_.error_bindings()) {
         const bool again = binding->state == Target::State::ready && now.steady >= binding->confirmed_until;
@@ -301,16 +302,16 @@ std::optional<core::SteadyTime> Relay::next_tick() const {
     return next;
 }
 
-/// Without the catch-all some deliveries can only wait: when it is declared again.
+/// When to declare the catch-all again: it was refused, and deliveries wait for it.
 std::optional<core::SteadyTime> Relay::catch_all_due() const {
     const Target& catch_all = *routes_.catch_all();
-    if (paused_deliveries_.empty() || catch_all.state != Target::State::refused) return std::nullopt;
+    if (waiting_deliveries_.empty() || catch_all.state != Target::State::refused) return std::nullopt;
     return catch_all.refused_until;
 }
 
 void Relay::stop() {
     stopping_ = true;
-    paused_deliveries_.clear();
+    waiting_deliveries_.clear();
 }
 
 // ── What the broker refuses ─────────────────────────────────────────────────────────────────────────────────────
@@ -356,7 +357,7 @@ void Relay::dead_letter(core::DeliveryTag tag, std::string_view work_queue, std:
         return reporter_.stuck(work_queue, why, stuck_for);
     }
     broker_.dead_letter(tag);
-    acks_.settled(tag);
+    acks_.forget(tag);
     reporter_.dead_lettered(work_queue, why);
 }
 
@@ -364,11 +365,15 @@ void Relay::on_publishing_closed(int code, std::string_view why, const core::Now
     const std::vector<Pending> lost = unconfirmed_.abandon();
     const bool about_exchange = code == core::reply_code::access_refused || code == core::reply_code::not_found;
     if (lost.size() == 1 && !about_exchange) {
-        const Pending& poison = lost.front();
-        // Where it stays it is delivered again and again, and must not end the isolation of the others each time.
-        session_.declare ? poison_.stop_isolating() : poison_.confirmed(poison.redelivered);
-        dead_letter(poison.tag, name_of(poison), why, now.steady);
-        return process_paused(now);
+        const Pending& culprit = lost.front();
+        if (session_.declare) {
+            poison_.stop_isolating();
+        } else {
+            // It stays in the error queue and will come back: count it as dealt with, but go on isolating.
+            poison_.confirmed(culprit.redelivered);
+        }
+        dead_letter(culprit.tag, name_of(culprit), why, now.steady);
+        return process_waiting(now);
     }
     if (about_exchange) {
         on_exchange_refused(code, why, now);
@@ -380,10 +385,10 @@ void Relay::on_publishing_closed(int code, std::string_view why, const core::Now
         requeues_.add(now.steady + delay, pending.tag);
         reporter_.requeued(pending.target->role, pending.target->name, RequeueCause::channel_closed, delay);
     }
-    process_paused(now);
+    process_waiting(now);
 }
 
-/// An exchange that is missing is declared or looked for again; one that may not be published to is done without.
+/// 404: it is declared or checked again before the next publication. 403: it counts as refused for a minute.
 void Relay::on_exchange_refused(int code, std::string_view why, const core::Now& now) {
     const ExchangeName exchange = exchange_in(why);
     for (const std::shared_ptr<Target>& target : routes_.published_through(exchange.text, exchange.cut)) {
@@ -396,8 +401,8 @@ void Relay::on_exchange_refused(int code, std::string_view why, const core::Now&
 }
 
 void Relay::on_connection_lost(bool provoked) {
-    const std::size_t redeliveries = acks_.open() + acks_.behind();
-    poison_.connection_ended({unconfirmed_.size() + (publishing_ ? 1 : 0), redeliveries, provoked, any_confirmed_});
+    const std::size_t redeliveries = acks_.open() + acks_.unsent();
+    poison_.connection_ended({unconfirmed_.size() + (in_publish_ ? 1 : 0), redeliveries, provoked, any_confirmed_});
 }
 
 /// While isolating. True: it has ended enough connections and is dead-lettered; else it is to be published.
@@ -436,7 +441,7 @@ void Relay::adopt(std::shared_ptr<const core::Policy> policy, const core::Now& n
     routes_.adopt(std::move(policy));
     adopting_ = false;
     start();
-    process_paused(now);
+    process_waiting(now);
 }
 
 /// ready, refused, or declaring: declared now if it was not yet, or if its refusal is long ago.
@@ -479,7 +484,7 @@ void Relay::on_declared(std::string_view key, DeclareOutcome outcome, std::strin
     } else {
         mark_refused(*target, why, now);
     }
-    process_paused(now);
+    process_waiting(now);
 }
 
 void Relay::mark_refused(Target& target, std::string_view why, const core::Now& now) {
@@ -520,7 +525,8 @@ void Relay::on_work_queue_answer(Route& route, WorkQueueState answer, const core
     if (!exact && route.work_queue_state != WorkQueueState::checking) return;
     // Of an exact name the operator says that it exists: its messages may wait on their rung until it does.
     if (exact && answer == WorkQueueState::missing) answer = WorkQueueState::exists;
-    // Without a permission to look it is taken to be there; without one to bind, no message would find home.
+    // If we may not check the queue, we assume that it exists. If we may not bind it, its messages cannot come back
+    // from a shared rung, so it stays refused.
     const bool bound = route.shared() && session_.declare;
     if (!bound && answer == WorkQueueState::refused) answer = WorkQueueState::exists;
     route.work_queue_state = answer;
@@ -532,7 +538,7 @@ void Relay::on_checked(std::string_view queue, CheckOutcome outcome, const core:
     const std::shared_ptr<Route> route = routes_.find(queue);
     if (!route) return;
     on_work_queue_answer(*route, state_of(outcome), now);
-    process_paused(now);
+    process_waiting(now);
     // Not remembered: forged names must not fill the memory, and the queue may come yet.
     if (route->work_queue_state == WorkQueueState::missing) routes_.forget(*route);
 }
@@ -547,7 +553,7 @@ void Relay::on_bound(std::string_view queue, CheckOutcome outcome, std::string_v
     if (route && route->shared()) on_work_queue_answer(*route, answer, now);
     const auto undelivered = undelivered_.find(queue);
     if (undelivered != undelivered_.end()) undelivered->second = answer;
-    process_paused(now);
+    process_waiting(now);
     if (undelivered != undelivered_.end()) undelivered_.erase(undelivered);
     if (route && route->work_queue_state == WorkQueueState::missing) routes_.forget(*route);
 }

@@ -29,7 +29,7 @@
 
 namespace retryd::relay {
 
-/// What a session finds: what that broker can do, who we are there, and the dice.
+/// What the relay has to know of its session.
 struct SessionInfo {
     core::BrokerFeatures features;
     std::string connection_user;
@@ -47,7 +47,7 @@ class Relay {
 
     void on_delivery(const core::Delivery& delivery, const core::Now& now);
     void on_confirm(PublishSeq seq, bool multiple, bool acked, const core::Now& now);
-    /// Sends the acks that have gathered; those behind a delivery that is not settled yet wait a little, in the hope of
+    /// Sends the acks that have gathered; those behind a delivery that is still open wait a little, in the hope of
     /// going with it. Call once per turn of the loop.
     void flush(const core::Now& now);
     /// Sends them all. For the end.
@@ -65,9 +65,10 @@ class Relay {
     void resume(const core::Now& now);
     bool paused() const { return paused_; }
     /// What the deliveries take that cannot be published yet.
-    std::size_t paused_bytes() const { return paused_deliveries_.bytes(); }
+    std::size_t waiting_bytes() const { return waiting_deliveries_.bytes(); }
 
-    /// Requeues what is due, declares again what was refused.
+    /// Requeues what is due; declares error bindings again every minute, and the catch-all if it was refused and
+    /// messages wait for it; ends an isolation that has lasted a minute.
     void on_tick(const core::Now& now);
     /// When on_tick has something to do next.
     std::optional<core::SteadyTime> next_tick() const;
@@ -82,8 +83,9 @@ class Relay {
     /// The broker handed a publication back as unroutable.
     void on_returned(std::string_view exchange, std::string_view routing_key, const core::Now& now);
     /// The broker closed the publishing channel because of a publication; a new one is there already, which counts from
-    /// 1 again. `code` and `why` are the broker's. One of the messages that were in flight is poison: it is found by
-    /// publishing each alone, and handed to the broker's own dead-lettering.
+    /// 1 again. `code` and `why` are the broker's. On 403 and 404 the exchange is to blame, and the messages are only
+    /// requeued. Otherwise one of those that were in flight is poison: it is found by publishing each alone, and handed
+    /// to the broker's own dead-lettering.
     void on_publishing_closed(int code, std::string_view why, const core::Now& now);
     /// The connection is gone, and this Relay with it: the next one may have to be careful. `provoked`: the broker
     /// closed it with an error.
@@ -127,7 +129,7 @@ class Relay {
     void settle(const Pending& pending, bool acked, const core::Now& now);
 
     // What has to wait.
-    void process_paused(const core::Now& now);
+    void process_waiting(const core::Now& now);
     std::optional<core::SteadyTime> catch_all_due() const;
 
     // What the broker refuses.
@@ -160,7 +162,7 @@ class Relay {
     Unconfirmed unconfirmed_;
     AckTracker acks_;
     std::optional<core::SteadyTime> late_acks_due_;  // when those behind an open delivery are sent
-    PausedDeliveries paused_deliveries_;
+    WaitingDeliveries waiting_deliveries_;
     DelayedRequeues requeues_;
     UnroutableAddresses unroutable_;  // of parking exchanges
 
@@ -172,7 +174,8 @@ class Relay {
 
     int publishing_failures_ = 0;  // closed publishing channels in a row, for the backoff
     bool any_confirmed_ = false;
-    bool publishing_ = false;  // stays so when the connection breaks over it
+    /// Inside Broker::publish(); still true if that threw: the publication counts as in flight.
+    bool in_publish_ = false;
     bool paused_ = false;
     bool adopting_ = false;
     bool stopping_ = false;

@@ -48,7 +48,8 @@ class Reporter {
 
     virtual void settled(const Settled& message) = 0;
 
-    /// Handed to the broker's own dead-lettering, because its headers cannot be read or do not fit a frame.
+    /// Handed to the broker's own dead-lettering: it cannot be read, does not fit a frame, or the broker closes the
+    /// channel or the connection over it.
     virtual void dead_lettered(std::string_view work_queue, std::string_view why) = 0;
 
     /// The same, but nobody knows whether the error queue dead-letters at all (`declare: false`): it goes back there
@@ -58,7 +59,8 @@ class Reporter {
     /// Goes back to the error queue after `delay`.
     virtual void requeued(Role role, std::string_view target, RequeueCause cause, core::Milliseconds delay) = 0;
 
-    /// Something cannot be had as it must be; what needs it is parked until it heals.
+    /// The broker refuses something that the relay needs; what that means for messages depends on its role. healed():
+    /// it is there again.
     virtual void refused(Role role, std::string_view name, std::string_view why) = 0;
     virtual void healed(Role role, std::string_view name) = 0;
 };

@@ -89,7 +89,7 @@ class Routes {
     /// name begins like that.
     std::vector<std::shared_ptr<Target>> published_through(std::string_view exchange, bool name_is_cut) const;
 
-    /// What is known of that work queue. What was declared for it stays known.
+    /// Forgets the route. Its targets, which know what is declared, stay.
     void forget(const Route& route);
 
   private:

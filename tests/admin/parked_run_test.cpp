@@ -43,6 +43,7 @@ class FakePassage : public relay::PublishPort {
 ParkedRunOrder order_of(std::size_t count) {
     ParkedRunOrder order;
     order.count = count;
+    order.most_held = 65'535;
     order.error_queue = "retryd.errors";
     order.from = "email.parked";
     order.id = "this-run";
@@ -72,7 +73,7 @@ class Scene {
         delivery.tag = tag_;
         delivery.message.body = body;
         delivery.message.properties.headers = core::Table{fields_.back().data(), fields_.back().size()};
-        run.on_delivery(delivery, now);
+        run.on_delivery(delivery);
     }
     void deliver_many(std::size_t number, const std::string& queue) {
         for (std::size_t i = 0; i < number; ++i)
@@ -115,12 +116,12 @@ TEST_CASE("what is selected goes home and is acked once it is confirmed; the res
     s.tick();
     CHECK(s.port.addresses == std::vector<std::string>{">email", ">email"});
     CHECK(s.port.acked.empty());
-    CHECK_FALSE(s.run.settled());
+    CHECK_FALSE(s.run.finished());
     s.run.on_confirm(2, true, true);
     s.tick();
     s.tick(Milliseconds{100});
     CHECK(s.port.acked == Tags{1, 3});
-    CHECK(s.run.settled());
+    CHECK(s.run.finished());
     CHECK(s.run.counts().done == 2);
     CHECK(s.run.counts().not_selected == 1);
 }
@@ -191,7 +192,7 @@ TEST_CASE("what is refused or handed back is counted and never acked") {
     CHECK(s.port.acked.empty());
     CHECK(s.run.counts().refused == 1);
     CHECK(s.run.counts().unrouted == 2);
-    CHECK(s.run.settled());
+    CHECK(s.run.finished());
 }
 
 TEST_CASE("so many a second, and no burst after a time in which nothing could be sent") {
@@ -228,10 +229,10 @@ TEST_CASE("as many failures as are allowed change nothing; one more ends the run
     s.reject_one_of_ours();
     CHECK(s.run.ended() == End::failures);
     CHECK(s.run.waiting() == 0);
-    CHECK_FALSE(s.run.settled());
+    CHECK_FALSE(s.run.finished());
     s.run.on_confirm(1, false, true);
     s.tick();
-    CHECK(s.run.settled());
+    CHECK(s.run.finished());
     CHECK(s.port.acked == Tags{1});
     CHECK(s.run.counts().selected == 1);
 }
@@ -290,10 +291,10 @@ TEST_CASE("interrupted, it waits for what is in flight and sends nothing more") 
     s.run.stop(End::interrupted);
     s.tick();
     CHECK(s.port.bodies.size() == 2);
-    CHECK_FALSE(s.run.settled());
+    CHECK_FALSE(s.run.finished());
     s.run.on_confirm(2, true, true);
     s.tick();
-    CHECK(s.run.settled());
+    CHECK(s.run.finished());
     CHECK(s.port.acked == Tags{1, 2});
 }
 
@@ -302,9 +303,9 @@ TEST_CASE("a closed publishing channel leaves what was in flight where it is") {
     s.deliver_many(2, "email");
     s.tick();
     s.run.on_confirm(1, false, true);
-    s.run.on_publishing_closed();
+    s.run.give_up_unconfirmed();
     s.tick();
-    CHECK(s.run.settled());
+    CHECK(s.run.finished());
     CHECK(s.run.ended() == End::broker);
     CHECK(s.run.counts().unknown == 1);
     CHECK(s.port.acked == Tags{1});
@@ -327,7 +328,7 @@ TEST_CASE("headers that do not fit a frame are counted, and the message stays") 
     s.port.result = relay::PublishResult::header_too_large;
     s.deliver("email");
     s.tick();
-    CHECK(s.run.settled());
+    CHECK(s.run.finished());
     CHECK(s.run.counts().too_large == 1);
     CHECK(s.port.acked.empty());
 }
@@ -357,7 +358,7 @@ TEST_CASE("a drop acks what is selected and publishes nothing") {
     s.tick();
     CHECK(s.port.acked == Tags{1});
     CHECK(s.port.bodies.empty());
-    CHECK(s.run.settled());
+    CHECK(s.run.finished());
 }
 
 }  // namespace retryd::admin::parked_run_test

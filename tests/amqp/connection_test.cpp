@@ -22,7 +22,7 @@ const std::string heartbeat("\x08\0\0\0\0\0\0\xce", 8);
 
 struct Fixture {
     test::Peer peer;
-    amqp::Connection connection{peer.take_state(), "broker"};
+    amqp::Connection connection{peer.take_connection(), "broker"};
 
     /// Sends one header field of that many bytes.
     PublishResult publish_with_header_of(std::size_t size) {
@@ -66,7 +66,7 @@ struct UnreadableFixture {
     }
 
     test::Peer peer;
-    amqp::FrameSocket wire{peer.take_state(), "broker"};
+    amqp::FrameSocket wire{peer.take_connection(), "broker"};
     amqp::Dispatcher dispatcher{wire};
     test::Recorder events;
 

@@ -18,10 +18,10 @@ void require(int status) {
     if (status != AMQP_STATUS_OK) throw std::runtime_error(amqp_error_string2(status));
 }
 
-amqp::State state_on(int fd) {
-    amqp::State state(amqp_new_connection());
-    amqp_tcp_socket_set_sockfd(amqp_tcp_socket_new(state.get()), fd);
-    return state;
+amqp::RawConnection connection_on(int fd) {
+    amqp::RawConnection connection(amqp_new_connection());
+    amqp_tcp_socket_set_sockfd(amqp_tcp_socket_new(connection.get()), fd);
+    return connection;
 }
 
 void pass_protocol_header(amqp_connection_state_t state) {
@@ -37,8 +37,8 @@ Peer::Peer() {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0, ends) != 0) {
         throw std::runtime_error("socketpair");
     }
-    ours_ = state_on(ends[0]);
-    theirs_ = state_on(ends[1]);
+    ours_ = connection_on(ends[0]);
+    theirs_ = connection_on(ends[1]);
     send_raw(protocol_header);
     pass_protocol_header(ours_.get());
     if (::write(ends[0], protocol_header.data(), protocol_header.size()) < 0) throw std::runtime_error("write");

@@ -17,7 +17,7 @@ class Peer {
     Peer();
 
     /// Our end; to be taken once.
-    amqp::State take_state() { return std::move(ours_); }
+    amqp::RawConnection take_connection() { return std::move(ours_); }
     std::size_t frame_max() const;
 
     template <typename Method>
@@ -56,8 +56,8 @@ class Peer {
     void send_method(amqp::Channel channel, amqp_method_number_t id, void* method);
     void send_frame(const amqp_frame_t& frame);
 
-    amqp::State ours_;
-    amqp::State theirs_;
+    amqp::RawConnection ours_;
+    amqp::RawConnection theirs_;
 };
 
 }  // namespace retryd::test

@@ -14,7 +14,8 @@ using relay::PublishResult;
 namespace {
 
 struct Fixture {
-    explicit Fixture(amqp::Socket socket = amqp::Socket::plain) : connection(peer.take_state(), "broker", socket) {}
+    explicit Fixture(amqp::Socket socket = amqp::Socket::plain)
+        : connection(peer.take_connection(), "broker", socket) {}
 
     PublishResult publish(std::string_view body, const core::Properties& properties = {}) {
         return connection.publish(1, {"errors", "key", {properties, body}});

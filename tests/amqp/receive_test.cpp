@@ -17,7 +17,7 @@ constexpr std::size_t all = 1000;
 
 struct Fixture {
     test::Peer peer;
-    amqp::FrameSocket wire{peer.take_state(), "broker:5672"};
+    amqp::FrameSocket wire{peer.take_connection(), "broker:5672"};
     amqp::Dispatcher dispatcher{wire};
     test::Recorder events;
 
@@ -110,9 +110,9 @@ TEST_CASE("dispatcher: it stops at the limit and says so, and goes on where it s
 
 TEST_CASE("dispatcher: with a limit of nothing it reads nothing, but sends a heartbeat when one is due") {
     test::Peer peer;
-    amqp::State state = peer.take_state();
-    amqp_tune_connection(state.get(), 0, static_cast<int>(peer.frame_max()), 30);
-    amqp::FrameSocket wire(std::move(state), "broker");
+    amqp::RawConnection connection = peer.take_connection();
+    amqp_tune_connection(connection.get(), 0, static_cast<int>(peer.frame_max()), 30);
+    amqp::FrameSocket wire(std::move(connection), "broker");
     amqp::Dispatcher dispatcher(wire);
     test::Recorder events;
     peer.deliver(1, 1, "b");

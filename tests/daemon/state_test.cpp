@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "daemon/events.h"
+#include "daemon/flow_events.h"
 #include "support/catch.h"
 
 namespace retryd::daemon::state_test {

@@ -22,10 +22,10 @@ Pending pending(core::DeliveryTag tag, const std::shared_ptr<Target>& target = n
 }
 
 std::vector<core::DeliveryTag> confirm(Unconfirmed& unconfirmed, PublishSeq seq, bool multiple) {
-    std::vector<Pending> settled;
-    unconfirmed.confirm(seq, multiple, settled);
+    std::vector<Pending> answered;
+    unconfirmed.confirm(seq, multiple, answered);
     std::vector<core::DeliveryTag> tags;
-    for (const Pending& one : settled)
+    for (const Pending& one : answered)
         tags.push_back(one.tag);
     return tags;
 }
@@ -59,9 +59,9 @@ std::string flush(AckTracker& acks) {
     return log.text;
 }
 
-std::string flush_behind(AckTracker& acks) {
+std::string flush_unsent(AckTracker& acks) {
     AckLog log;
-    acks.flush_behind(log);
+    acks.flush_unsent(log);
     return log.text;
 }
 
@@ -77,7 +77,7 @@ TEST_CASE("publications are numbered from 1 in the order of sending") {
     CHECK(unconfirmed.size() == 2);
 }
 
-TEST_CASE("a confirm settles its own publication only") {
+TEST_CASE("a confirm answers its own publication only") {
     Unconfirmed unconfirmed;
     for (core::DeliveryTag tag = 11; tag <= 14; ++tag)
         unconfirmed.add(pending(tag));
@@ -85,7 +85,7 @@ TEST_CASE("a confirm settles its own publication only") {
     CHECK(unconfirmed.size() == 3);
 }
 
-TEST_CASE("a confirm with multiple settles all up to its number that are still open, in order") {
+TEST_CASE("a confirm with multiple answers all up to its number that are still open, in order") {
     Unconfirmed unconfirmed;
     for (core::DeliveryTag tag = 11; tag <= 14; ++tag)
         unconfirmed.add(pending(tag));
@@ -95,7 +95,7 @@ TEST_CASE("a confirm with multiple settles all up to its number that are still o
     CHECK(unconfirmed.empty());
 }
 
-TEST_CASE("a number is settled once, and unknown ones are ignored") {
+TEST_CASE("a number is answered once, and unknown ones are ignored") {
     Unconfirmed unconfirmed;
     unconfirmed.add(pending(1));
     unconfirmed.add(pending(2));
@@ -108,7 +108,7 @@ TEST_CASE("a number is settled once, and unknown ones are ignored") {
     CHECK(confirm(unconfirmed, 1, true).empty());
 }
 
-TEST_CASE("numbers go on after everything was settled") {
+TEST_CASE("numbers go on after everything was answered") {
     Unconfirmed unconfirmed;
     unconfirmed.add(pending(1));
     confirm(unconfirmed, 1, true);
@@ -126,17 +126,17 @@ TEST_CASE("a return puts under suspicion what is unconfirmed with its exchange a
     unconfirmed.add(pending(2, one, there));
     unconfirmed.add(pending(3, one, gone));
     unconfirmed.add(pending(4, other, gone));  // two ways may lead to the same address
-    std::vector<Pending> settled;
-    unconfirmed.confirm(1, false, settled);
+    std::vector<Pending> answered;
+    unconfirmed.confirm(1, false, answered);
     CHECK(unconfirmed.mark_returned(gone) == std::vector{one, other});
     unconfirmed.add(pending(5, one, gone));
-    unconfirmed.confirm(5, true, settled);
-    REQUIRE(settled.size() == 5);
-    CHECK_FALSE(settled[0].returned);
-    CHECK_FALSE(settled[1].returned);
-    CHECK(settled[2].returned);
-    CHECK(settled[3].returned);
-    CHECK_FALSE(settled[4].returned);
+    unconfirmed.confirm(5, true, answered);
+    REQUIRE(answered.size() == 5);
+    CHECK_FALSE(answered[0].returned);
+    CHECK_FALSE(answered[1].returned);
+    CHECK(answered[2].returned);
+    CHECK(answered[3].returned);
+    CHECK_FALSE(answered[4].returned);
 }
 
 TEST_CASE("addresses that differ in exchange or key differ") {
@@ -145,12 +145,12 @@ TEST_CASE("addresses that differ in exchange or key differ") {
     CHECK(hash_of_address("ab", "c") != hash_of_address("a", "bc"));
 }
 
-TEST_CASE("an abandoned channel gives all that was unsettled, and the next publication is number 1") {
+TEST_CASE("an abandoned channel gives all that was unanswered, and the next publication is number 1") {
     Unconfirmed unconfirmed;
     for (core::DeliveryTag tag = 1; tag <= 3; ++tag)
         unconfirmed.add(pending(tag));
-    std::vector<Pending> settled;
-    unconfirmed.confirm(2, false, settled);
+    std::vector<Pending> answered;
+    unconfirmed.confirm(2, false, answered);
     const auto lost = unconfirmed.abandon();
     REQUIRE(lost.size() == 2);
     CHECK(lost[0].tag == 1);
@@ -178,10 +178,10 @@ TEST_CASE("behind an open delivery each is acked alone, only when asked to, and 
     acks.ack(2);
     acks.ack(4);
     CHECK(flush(acks).empty());
-    CHECK(acks.behind() == 2);
-    CHECK(flush_behind(acks) == "2 4");
-    CHECK(acks.behind() == 0);
-    CHECK(flush_behind(acks).empty());
+    CHECK(acks.unsent() == 2);
+    CHECK(flush_unsent(acks) == "2 4");
+    CHECK(acks.unsent() == 0);
+    CHECK(flush_unsent(acks).empty());
     acks.ack(1);
     acks.ack(3);
     CHECK(flush(acks) == "3*");
@@ -190,16 +190,16 @@ TEST_CASE("behind an open delivery each is acked alone, only when asked to, and 
 TEST_CASE("what was requeued is never acked, neither alone nor by a multiple that ends at it") {
     AckTracker acks = with_deliveries(3);
     acks.ack(1);
-    acks.settled(2);
+    acks.forget(2);
     CHECK(flush(acks) == "1*");
-    acks.settled(3);
+    acks.forget(3);
     CHECK(flush(acks).empty());
     CHECK(acks.open() == 0);
 }
 
 TEST_CASE("a delivery is settled once") {
     AckTracker acks = with_deliveries(2);
-    acks.settled(1);
+    acks.forget(1);
     acks.ack(1);
     acks.ack(2);
     acks.ack(2);

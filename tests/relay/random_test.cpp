@@ -265,7 +265,7 @@ void World::turn() {
 
 void World::check() {
     if (relay_->in_flight() != broker_->unconfirmed()) throw Broken("not all that is in flight is known, or more");
-    if (relay_->paused_bytes() > 0 && broker_->unacked() == 0) throw Broken("more is held than was delivered");
+    if (relay_->waiting_bytes() > 0 && broker_->unacked() == 0) throw Broken("more is held than was delivered");
     const auto due = relay_->next_tick();
     if (due && *due <= now_.steady) throw Broken("the loop turns hot: what is due was not done");
 }

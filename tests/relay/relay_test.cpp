@@ -86,9 +86,9 @@ TEST_CASE("a delivery whose queues are being declared waits, keeps its content, 
     Fixture f;
     f.deliver();
     CHECK(f.relay.in_flight() == 0);
-    CHECK(f.relay.paused_bytes() > 4);
+    CHECK(f.relay.waiting_bytes() > 4);
     f.answer_declares();
-    CHECK(f.relay.paused_bytes() == 0);
+    CHECK(f.relay.waiting_bytes() == 0);
     REQUIRE(f.lying_in("email.retry.5s") == 1);
     CHECK(f.broker.queues["email.retry.5s"][0].get().message.body == "body");
     f.confirm_all();
@@ -305,7 +305,7 @@ TEST_CASE("without a catch-all deliveries wait unacked, and are tried again by t
     f.deliver_without_death();
     f.answer_declares();
     CHECK(f.relay.in_flight() == 0);
-    CHECK(f.relay.paused_bytes() >= 8);
+    CHECK(f.relay.waiting_bytes() >= 8);
     f.broker.refused.clear();
     f.pass(core::Milliseconds{59'999});
     CHECK(f.broker.declares.empty());
@@ -336,11 +336,11 @@ TEST_CASE("while the broker blocks publishing, deliveries are held and go in ord
     f.deliver({"email", "rejected", "", 0, "first"});
     f.deliver({"email", "rejected", "", 0, "second"});
     CHECK(f.relay.in_flight() == 0);
-    CHECK(f.relay.paused_bytes() > 11);
+    CHECK(f.relay.waiting_bytes() > 11);
     f.relay.resume(f.now);
     REQUIRE(f.lying_in("email.retry.5s") == 2);
     CHECK(f.broker.queues["email.retry.5s"][0].get().message.body == "first");
-    CHECK(f.relay.paused_bytes() == 0);
+    CHECK(f.relay.waiting_bytes() == 0);
 }
 
 TEST_CASE("a full socket pauses by itself, before anything of the message was sent") {

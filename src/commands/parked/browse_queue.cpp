@@ -90,7 +90,7 @@ class QueueBrowser : private amqp::DeliverySink {
         return reader_.turn(*this, std::min(messages_per_turn, left));
     }
 
-    /// The connection that asks has nothing to do meanwhile; its heartbeats have to be served all the same.
+    /// The command's main connection is idle meanwhile; its heartbeats have to be served.
     void serve_broker_connection() {
         constexpr Milliseconds every{1'000};
         const auto now = Clock::now();

@@ -23,7 +23,7 @@
 #include "commands/common/terminal.h"
 #include "commands/common/text.h"
 #include "commands/parked/parked_queues.h"
-#include "commands/parked/run.h"
+#include "commands/parked/runner.h"
 #include "system/clock.h"
 
 namespace retryd::commands {

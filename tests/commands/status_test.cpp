@@ -1,4 +1,4 @@
-#include "commands/status/status.h"
+#include "commands/status.h"
 
 #include <nlohmann/json.hpp>
 #include <sstream>

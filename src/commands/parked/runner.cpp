@@ -1,4 +1,4 @@
-#include "commands/parked/run.h"
+#include "commands/parked/runner.h"
 
 #include <poll.h>
 
@@ -14,6 +14,7 @@
 #include "amqp/refusal.h"
 #include "amqp/timeouts.h"
 #include "commands/parked/browse_queue.h"
+#include "core/duration.h"
 #include "core/time.h"
 #include "system/clock.h"
 
@@ -25,7 +26,8 @@ using core::Milliseconds;
 using core::SteadyTime;
 using End = admin::ParkedRun::End;
 
-/// All are in hand from the beginning, and a broker takes back what was held for half an hour (consumer_timeout).
+/// The reader holds every message unacked from the start, and RabbitMQ ends a consumer that does so for 30 minutes
+/// (consumer_timeout). End before that.
 constexpr Milliseconds longest_hold{20 * 60'000};
 /// So long an interrupted run waits for confirms: a person waits.
 constexpr Milliseconds confirm_timeout_interrupted{10'000};
@@ -51,7 +53,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
     }
 
     void run() {
-        while (!run_.settled())
+        while (!run_.finished())
             turn();
         run_.flush_acks();
         wait_for_late_failures();
@@ -78,10 +80,10 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         stop_when_confirms_are_late();
         progress_(run_.counts(), writer_ ? writer_->blocked() : std::string{});
         serve_broker_connection();
-        if (!(more && reading) && !run_.settled()) wait();
+        if (!(more && reading) && !run_.finished()) wait();
     }
 
-    /// After the end, too: the broker may have taken the consumer away, and what comes beyond is not looked at.
+    /// Once the run has ended, too: to notice that the broker has cancelled the consumer. ParkedRun ignores what comes.
     bool wants_deliveries() const { return !run_.wants_more() || run_.has_room(); }
 
     void turn_writer() {
@@ -89,7 +91,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         const bool room = writer_->turn(*this);
         if (!writer_->closed().empty()) {
             why_ = "the broker refused a message and closed the channel: " + writer_->closed();
-            return run_.on_publishing_closed();
+            return run_.give_up_unconfirmed();
         }
         if (run_.paused() && room && writer_->blocked().empty()) run_.resume();
     }
@@ -99,20 +101,21 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         runner_.tap_->turn([this](const core::Table& headers) { run_.on_rejected(headers); });
     }
 
-    /// A broker that takes no messages confirms none either: it is not waited for without an end.
     void stop_when_interrupted() {
         if (!runner_.signals_.pending()) return;
         run_.stop(End::interrupted);
         if (!interrupted_at_) interrupted_at_ = now_.steady;
+        // A blocked broker confirms nothing, so the wait has an end.
         if (run_.in_flight() == 0 || now_.steady - *interrupted_at_ < confirm_timeout_interrupted) return;
-        why_ = "the broker has not confirmed " + std::to_string(run_.in_flight()) + " messages for 10s";
-        run_.on_publishing_closed();
+        why_ = "the broker has not confirmed " + std::to_string(run_.in_flight()) + " messages for " +
+               core::format_duration(confirm_timeout_interrupted);
+        run_.give_up_unconfirmed();
     }
 
     void stop_when_reader_ended() {
         if (reader_.ended().empty()) return;
         why_ = reader_.ended();
-        run_.on_publishing_closed();  // their acks cannot be sent any more
+        run_.give_up_unconfirmed();  // their acks cannot be sent any more
     }
 
     void stop_when_held_too_long() {
@@ -132,11 +135,12 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         if (writer_ && !writer_->blocked().empty()) unblocked_at_ = now_.steady;
         const auto sent = run_.unconfirmed_since();
         if (!sent || now_.steady - std::max(*sent, unblocked_at_) < amqp::confirm_timeout) return;
-        why_ = "the broker has not confirmed " + std::to_string(run_.in_flight()) + " messages for 1m";
-        run_.on_publishing_closed();
+        why_ = "the broker has not confirmed " + std::to_string(run_.in_flight()) + " messages for " +
+               core::format_duration(amqp::confirm_timeout);
+        run_.give_up_unconfirmed();
     }
 
-    /// The connection that asks has nothing to do meanwhile; its heartbeats have to be served all the same.
+    /// The command's main connection is idle during the run; its heartbeats have to be served.
     void serve_broker_connection() {
         if (now_.steady < broker_due_) return;
         runner_.broker_.wait(Milliseconds{1});
@@ -178,7 +182,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         poll(fds.data(), fds.size(), static_cast<int>(time.count()));
     }
 
-    void on_delivery(const core::Delivery& delivery) override { run_.on_delivery(delivery, now_); }
+    void on_delivery(const core::Delivery& delivery) override { run_.on_delivery(delivery); }
     void on_unreadable_delivery(core::DeliveryTag tag) override { run_.on_unreadable_delivery(tag); }
     void on_confirm(relay::PublishSeq seq, bool multiple, bool acked) override {
         run_.on_confirm(seq, multiple, acked);

@@ -1,4 +1,4 @@
-#include "commands/status/status.h"
+#include "commands/status.h"
 
 #include <unistd.h>
 
@@ -213,8 +213,8 @@ void print(const StatusReport& status, bool one_line, const Report& output, std:
     print_status(status, output.colour(), out);
 }
 
-/// The time of day, UTC: `2026-01-31 03:04:05Z`.
-std::string time_of_day() {
+/// UTC, to the second: `2026-01-31 03:04:05Z`.
+std::string utc_now() {
     const std::time_t seconds = std::time(nullptr);
     std::tm parts{};
     gmtime_r(&seconds, &parts);
@@ -235,7 +235,7 @@ class Watch {
         try {
             if (!broker_) reconnect(signals);
             const StatusReport status = look(*broker_, settings_);
-            if (!output_.json()) text << time_of_day() << '\n';
+            if (!output_.json()) text << utc_now() << '\n';
             print(status, true, output_, text);
             last_ = text.str();
         } catch (const amqp::Error& error) {
@@ -257,7 +257,7 @@ class Watch {
     void print_loss(const amqp::Error& error, std::ostream& out) const {
         const std::string what = std::string{error.what()} + "; " + amqp::remedy(error.kind());
         if (output_.json()) return print_failure_json(what, true, out);
-        out << time_of_day() << "\nretryd: " << what << ". It is tried again every 2 s.\n";
+        out << utc_now() << "\nretryd: " << what << ". It is tried again every 2 s.\n";
     }
 
     const config::Settings& settings_;

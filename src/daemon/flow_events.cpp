@@ -1,4 +1,4 @@
-#include "daemon/events.h"
+#include "daemon/flow_events.h"
 
 namespace retryd::daemon {
 
