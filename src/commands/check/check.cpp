@@ -107,7 +107,7 @@ std::string different_actions(const core::OnDeath& on) {
 std::vector<std::string> remarks(const core::Entry& entry) {
     std::vector<std::string> lines;
     if (entry.ladder.return_path == core::ReturnPath::headers) {
-        lines.push_back("comes home through the exchange " + std::string{core::return_exchange_name} +
+        lines.push_back("returns through the exchange " + std::string{core::return_exchange_name} +
                         ", with the producer's routing key");
     }
     if (std::string actions = different_actions(entry.on); !actions.empty()) lines.push_back(std::move(actions));
