@@ -72,7 +72,8 @@ TEST_CASE("a refusal says what it means for messages, by what was refused") {
     CHECK(line(Role::parking) == parking);
     CHECK(line(Role::parking_exchange) == parking);
     CHECK(line(Role::home_binding) ==
-          "<3>because. Without it no shared rung finds the queue: its messages are parked as unpublishable until then" +
+          "<3>because. Without it no shared rung finds the queue: while that lasts, "
+          "its messages are parked as unpublishable" +
               again);
     CHECK(line(Role::error_binding) ==
           "<3>because. While that lasts, messages that work queues dead-letter to 'x' do not reach retryd" + again);
