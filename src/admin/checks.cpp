@@ -83,7 +83,8 @@ class OwnQueueChecker {
         }
         if (settings.empty()) return;
         const std::string title = by_operator ? "operator policy" : "policy";
-        found.push_back({true, title + " '" + policy->name + "' sets " + settings + " on queue '" + queue.name + "'",
+        found.push_back({Severity::problem,
+                         title + " '" + policy->name + "' sets " + settings + " on queue '" + queue.name + "'",
                          consequence, remedy(queue, *policy, rest, by_operator)});
     }
 
@@ -140,17 +141,17 @@ const QueuePolicies* find(const VhostPolicies& vhost_policies, const std::string
 Finding not_attached(const QueuePolicies& queue, const core::Policy& policy, const EffectivePolicy& effective) {
     const Setting exchange = effective.dead_letter_exchange(queue);
     if (exchange.source == Source::none) {
-        return {true, "work queue " + quoted(queue.name) + " has no dead-letter exchange in effect",
+        return {Severity::problem, "work queue " + quoted(queue.name) + " has no dead-letter exchange in effect",
                 "what its consumers reject is dropped by the broker", attach};
     }
     if (!leads_to_error_queue(policy, exchange.value)) {
-        return {true,
+        return {Severity::problem,
                 "work queue " + quoted(queue.name) + " dead-letters to exchange " + exchange.value + ", by policy " +
                     quoted(queue.policy),
                 "what its consumers reject does not come to retryd",
                 std::string{attach} + "; or name that exchange in errors.bind"};
     }
-    return {false, "quorum work queue " + quoted(queue.name) + " does not dead-letter at-least-once",
+    return {Severity::warning, "quorum work queue " + quoted(queue.name) + " does not dead-letter at-least-once",
             "what it rejects can be lost on its way to the error queue when a node stops", attach};
 }
 
@@ -159,7 +160,7 @@ void add_native_retry(std::vector<Finding>& found, const QueuePolicies& queue, c
     const Setting type = effective.value(queue, "delayed-retry-type");
     if (type.source == Source::none || type.value == "\"disabled\"") return;
     found.push_back(
-        {false,
+        {Severity::warning,
          "work queue " + quoted(queue.name) + " has RabbitMQ's own delayed retry in effect, of type " + type.value,
          "what its consumers requeue is delayed by the broker, besides what they reject and retryd "
          "delays: each message is delayed by both, one after the other",
@@ -174,16 +175,16 @@ std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPo
     for (const AttachState& state : plan_attach(policy, vhost_policies).queues) {
         const QueuePolicies* queue = find(vhost_policies, state.queue);
         if (queue == nullptr) {
-            found.push_back({false, "work queue " + quoted(state.queue) + " does not exist",
+            found.push_back({Severity::warning, "work queue " + quoted(state.queue) + " does not exist",
                              "nothing can be rejected in it, and what waits on its rungs cannot return to it",
                              "declare it, or correct its name in the configuration"});
             continue;
         }
         if (state.state == State::to_attach) found.push_back(not_attached(*queue, policy, effective));
         if (state.state == State::out_of_reach) {
-            found.push_back({true, "work queue " + quoted(state.queue) + ": " + state.note, "", ""});
+            found.push_back({Severity::problem, "work queue " + quoted(state.queue) + ": " + state.note, "", ""});
         } else if (!state.note.empty()) {
-            found.push_back({false, "work queue " + quoted(state.queue) + ": " + state.note, "", ""});
+            found.push_back({Severity::warning, "work queue " + quoted(state.queue) + ": " + state.note, "", ""});
         }
         add_native_retry(found, *queue, effective);
     }

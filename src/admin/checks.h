@@ -10,9 +10,14 @@
 
 namespace retryd::admin {
 
+enum class Severity {
+    problem,  // messages are lost or do not come back
+    warning,  // they may be, or it is less safe than it could be
+};
+
 struct Finding {
-    bool problem = true;  // messages are lost or do not come back; else they may, or it is less safe than it could be
-    std::string cause;    // what is so, with the names
+    Severity severity = Severity::problem;
+    std::string cause;        // what is so, with the names
     std::string consequence;  // may be empty where the cause says it
     std::string remedy;
     bool operator==(const Finding&) const = default;

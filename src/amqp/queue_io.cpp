@@ -120,7 +120,8 @@ void QueueReader::on_consumer_cancelled() {
 }
 
 void QueueReader::on_channel_closed(const ChannelClosed& closed) {
-    if (!consuming_) throw Error(Error::Kind::refused, "the broker lets nobody read the queue: " + closed.text);
+    if (!consuming_)
+        throw Error(Error::Kind::refused, "the broker refuses to let retryd read the queue: " + closed.text);
     ended_ = "the broker closed the channel: " + closed.text;
 }
 

@@ -63,13 +63,13 @@ std::string remedy(Error::Kind kind) {
         case Error::Kind::unreachable:
             return "check that the broker runs and that broker.uri names it";
         case Error::Kind::insecure:
-            return "the files of broker.tls are read anew each time, and what the broker sends, `openssl s_client "
-                   "-showcerts -connect HOST:PORT` shows";
+            return "after correcting a file of broker.tls nothing has to be restarted; `openssl s_client -showcerts "
+                   "-connect HOST:PORT` shows what the broker sends";
         case Error::Kind::refused_login:
             return "check who retryd logs in as (`retryd check`), and that this user may use the vhost";
         case Error::Kind::refused:
-            return "until that is mended no message is retried. The broker's words say what it refused: a "
-                   "permission of the user, or a queue or exchange that is there with other arguments";
+            return "look in the broker's words for what it refused: a permission of the user, or a queue or exchange "
+                   "that is there with other arguments";
         case Error::Kind::lost:
         case Error::Kind::cancelled:
         case Error::Kind::protocol:
@@ -124,7 +124,8 @@ std::string explain_queue_refusal(const core::QueueSpec& queue, int code, std::s
            both_values(*difference, argument_text(queue.arguments, argument)) + ". Once rabbitmqctl list_queues" +
            vhost_option(difference->vhost) +
            " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
-           vhost_option(difference->vhost) + ' ' + shell_word(queue.name) + "); or configure what it has";
+           vhost_option(difference->vhost) + ' ' + shell_word(queue.name) +
+           "); or change the configuration to the value that the queue has";
 }
 
 std::string explain_exchange_refusal(const core::ExchangeSpec& exchange, int code, std::string_view text) {

@@ -35,8 +35,17 @@ int doctor(const ReportOptions& options, std::ostream& out, std::ostream& err) {
 namespace {
 
 using admin::Finding;
+using admin::Severity;
 using Declarer = amqp::Declarer;
 using Result = Declarer::Result;
+
+/// Of an exchange or queue that is there with other arguments.
+const char* consequence_of_difference(core::DesiredItem::Role role) {
+    using Role = core::DesiredItem::Role;
+    const bool needed_by_all = role == Role::error_exchange || role == Role::error_queue || role == Role::catch_all;
+    return needed_by_all ? "retryd consumes nothing while that lasts"
+                         : "retryd does not use it: messages that need it are parked or held while that lasts";
+}
 
 class Doctor {
   public:
@@ -55,7 +64,7 @@ class Doctor {
         if (management_ != nullptr && report_.fault.empty()) check_policies_and_permissions();
         if (management_ == nullptr || !report_.fault.empty()) check_without_management();
         std::stable_partition(report_.findings.begin(), report_.findings.end(),
-                              [](const Finding& finding) { return finding.problem; });
+                              [](const Finding& finding) { return finding.severity == Severity::problem; });
         return std::move(report_);
     }
 
@@ -67,11 +76,11 @@ class Doctor {
             case State::missing:
                 return add_missing(item, what);
             case State::different:
-                return add({true, item.note, "it is not used as it is", ""});
+                return add({Severity::problem, item.note, consequence_of_difference(item.wanted.role), ""});
             case State::refused:
-                return add({true, item.note, what + " could not be checked", ""});
+                return add({Severity::problem, item.note, what + " could not be checked", ""});
             case State::in_place:
-                if (!item.note.empty()) add({false, item.note, "", ""});
+                if (!item.note.empty()) add({Severity::warning, item.note, "", ""});
                 return;
             case State::not_compared:
             case State::unknown:
@@ -80,9 +89,9 @@ class Doctor {
     }
 
     void add_missing(const PlanItem& item, const std::string& what) {
-        if (!item.note.empty()) return add({true, what + " is missing: " + item.note, "", ""});
+        if (!item.note.empty()) return add({Severity::problem, what + " is missing: " + item.note, "", ""});
         const bool needed_by_all = item.wanted.work_queue.empty() && item.wanted.ladder.empty();
-        add({true, what + " is missing",
+        add({Severity::problem, what + " is missing",
              needed_by_all ? "rejected messages cannot be retried, and what dead-letters now is lost"
                            : "messages that need it are parked or held until it is there",
              settings_.declare ? "retryd apply declares it, and so does the daemon when it starts"
@@ -94,7 +103,7 @@ class Doctor {
             std::string names;
             for (const LeftOver& rung : plan.left_over)
                 names.append(names.empty() ? "" : ", ").append(rung.queue);
-            add({false, counted(plan.left_over.size(), "rung is", "rungs are") + " left over: " + names,
+            add({Severity::warning, counted(plan.left_over.size(), "rung is", "rungs are") + " left over: " + names,
                  "nothing is published to them any more; what waits there still returns to its work queue",
                  "retryd apply --prune deletes those that are empty"});
         }
@@ -102,7 +111,7 @@ class Doctor {
             report_.not_seen.push_back("whether what is there has the right arguments: " + plan.why_not_compared);
         }
         for (const core::Remark& remark : core::remarks(plan.broker.version)) {
-            if (remark.warning) add({false, std::string{remark.text}, "", ""});
+            if (remark.warning) add({Severity::warning, std::string{remark.text}, "", ""});
         }
     }
 
@@ -111,7 +120,7 @@ class Doctor {
         const auto checked = broker_.carry_out(Declarer::CheckQueue{queue});
         if (checked.result != Result::done || checked.counts.consumers > 0) return;
         const std::string waiting = counted(checked.counts.messages, "message waits", "messages wait");
-        add({true, "nobody consumes the error queue '" + queue + "'; " + waiting + " there",
+        add({Severity::problem, "nobody consumes the error queue '" + queue + "'; " + waiting + " there",
              "rejected messages wait there and are not retried",
              "start retryd run, or see its log for why it does not consume"});
     }
@@ -131,8 +140,8 @@ class Doctor {
     void check_permissions() {
         if (settings_.broker.endpoints.front().username.empty()) {
             return not_seen(
-                "the permissions of retryd's user: which one a certificate stands for, the broker decides "
-                "(broker.username tells it to doctor)");
+                "the permissions of retryd's user: it logs in with a certificate, and doctor does not know as whom. "
+                "Set broker.username");
         }
         const auto given = management_->permissions();
         if (!given) {
@@ -143,7 +152,7 @@ class Doctor {
         const auto wanted = core::desired_topology(settings_.policy, core::features_of(report_.broker.version));
         for (const admin::NeededPermission& missing : admin::missing_permissions(
                  admin::needed_permissions(settings_.policy, wanted, settings_.declare), *given)) {
-            add({true,
+            add({Severity::problem,
                  "retryd's user lacks the permission to " + std::string{missing.operation} + " '" + missing.name + "'",
                  "the broker refuses what the daemon does with it, and messages are held or parked",
                  "rabbitmqctl set_permissions, with a pattern for " + std::string{missing.operation} +
@@ -155,7 +164,7 @@ class Doctor {
         const auto disabled = management_->disabled_feature_flags();
         if (!disabled) return not_seen("feature flags: this user may not see them (rabbitmqctl list_feature_flags)");
         if (std::find(disabled->begin(), disabled->end(), "stream_queue") == disabled->end()) return;
-        add({true, "the feature flag stream_queue is disabled",
+        add({Severity::problem, "the feature flag stream_queue is disabled",
              "quorum queues dead-letter at-most-once whatever their arguments say: what a node loses on the way is "
              "lost",
              "rabbitmqctl enable_feature_flag stream_queue"});
@@ -166,7 +175,8 @@ class Doctor {
         for (const std::string& queue : admin::configured_work_queues(settings_.policy)) {
             const auto checked = broker_.carry_out(Declarer::CheckQueue{queue});
             if (checked.result == Result::done) continue;
-            add({checked.result == Result::refused, "work queue '" + queue + "': " + checked.text,
+            add({checked.result == Result::refused ? Severity::problem : Severity::warning,
+                 "work queue '" + queue + "': " + checked.text,
                  "nothing can be rejected in it, and what waits on its rungs cannot return to it",
                  "declare it, or correct its name in the configuration"});
         }
@@ -189,8 +199,8 @@ class Doctor {
 };
 
 std::size_t count_problems(const DoctorReport& report) {
-    return static_cast<std::size_t>(
-        std::count_if(report.findings.begin(), report.findings.end(), [](const Finding& f) { return f.problem; }));
+    return static_cast<std::size_t>(std::count_if(report.findings.begin(), report.findings.end(),
+                                                  [](const Finding& f) { return f.severity == Severity::problem; }));
 }
 
 }  // namespace
@@ -207,7 +217,7 @@ int doctor_exit_code(const DoctorReport& report) {
 namespace {
 
 void print_finding(const admin::Finding& finding, const Bold& bold, std::ostream& out) {
-    print_line(finding.cause, '\n' + bold(finding.problem ? "Problem: " : "Warning: "), out);
+    print_line(finding.cause, '\n' + bold(finding.severity == Severity::problem ? "Problem: " : "Warning: "), out);
     if (!finding.consequence.empty()) print_line(finding.consequence, "  so that  ", out);
     if (!finding.remedy.empty()) print_line(finding.remedy, "  remedy   ", out);
 }
@@ -236,7 +246,7 @@ namespace {
 Json findings(const DoctorReport& report) {
     Json list = Json::array();
     for (const admin::Finding& finding : report.findings) {
-        list.push_back({{"severity", finding.problem ? "problem" : "warning"},
+        list.push_back({{"severity", finding.severity == Severity::problem ? "problem" : "warning"},
                         {"cause", finding.cause},
                         {"consequence", text_or_null(finding.consequence)},
                         {"remedy", text_or_null(finding.remedy)}});

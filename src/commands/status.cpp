@@ -32,6 +32,8 @@
 
 namespace retryd::commands {
 
+// ── What the daemon says ────────────────────────────────────────────────────────────────────────────────────────
+
 namespace {
 
 std::string no_answer_from(const std::string& url, const std::string& cause) {
@@ -50,7 +52,7 @@ std::string status_url(config::Http http) {
 
 DaemonAnswer ask_daemon(const config::Settings& settings) {
     constexpr int ok = 200;
-    if (!settings.http) return "only the daemon knows them. Set http.listen and start it again";
+    if (!settings.http) return "only the daemon knows them. Set http.listen and restart the daemon";
     const std::string url = status_url(*settings.http);
     http::Request request;
     request.url = url;
@@ -66,8 +68,10 @@ DaemonAnswer ask_daemon(const config::Settings& settings) {
 
 DaemonAnswer read_daemon_answer(const std::string& body) {
     if (auto status = telemetry::read_status(body)) return std::move(*status);
-    return "what answers at http.listen is not retryd: it sends no status of it; see what listens there";
+    return "something other than retryd answers at http.listen; find out what listens there";
 }
+
+// ── What the broker counts ──────────────────────────────────────────────────────────────────────────────────────
 
 std::uint64_t waiting_on(const std::vector<telemetry::RungStatus>& rungs) {
     std::uint64_t sum = 0;
@@ -199,6 +203,8 @@ StatusReport collect_status(Broker& broker, const core::Policy& policy, const Da
     return StatusCollector(broker, policy, daemon).collect();
 }
 
+// ── One look, or one every two seconds ──────────────────────────────────────────────────────────────────────────
+
 namespace {
 
 constexpr const char* connection_name = "retryd status";
@@ -294,6 +300,8 @@ int watch_status(const ReportOptions& options, std::ostream& out, std::ostream& 
     const Report output(options, out, err);
     return output.run([&](const config::Settings& settings) { return watch(settings, output); });
 }
+
+// ── As text ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 double per_second(const std::vector<std::uint64_t>& series, core::Milliseconds interval) {
     constexpr core::Milliseconds minute{60'000};
@@ -433,6 +441,8 @@ void print_status(const StatusReport& status, bool colour, std::ostream& out) {
         print_line(what, "\nNot seen: ", out);
     out.flush();
 }
+
+// ── As JSON ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 namespace {
 

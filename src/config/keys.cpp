@@ -286,7 +286,7 @@ void describe(Section& file, RawConfig& raw) {
     file.key("declare", boolean(raw.settings.declare),
              "Whether retryd declares its exchanges, queues and bindings. If false, it only checks that they exist.");
     file.key("shutdown_timeout", duration(raw.settings.shutdown_timeout, milliseconds{0}, longest_wait),
-             "How long retryd may take to settle the messages in hand when it is told to stop.");
+             "How long retryd may take to settle the messages in flight when it is told to stop.");
 }
 
 ScalarInfo list_of_sections(Presence presence) {

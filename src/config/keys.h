@@ -1,8 +1,7 @@
 // Every key of the configuration, described once: its type, its range, its target with the default, and what it is for.
 //
 // The reader follows this description, and so do `retryd check --schema`, the manual page, docs/configuration.md and
-// config/retryd.yaml. To add a setting: a member with its default in settings.h (or in raw_config.h, if it has to be
-// checked against another key in validate.cpp), and its line in keys.cpp.
+// config/retryd.yaml. How to add one: CONTRIBUTING.md, "A setting".
 #pragma once
 
 #include <functional>

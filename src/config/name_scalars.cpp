@@ -40,7 +40,7 @@ Complaint complaint_about_queue(std::string_view name) {
 
 /// What is published to the exchanges of a shared ladder is on its way back to a work queue.
 Complaint complaint_about_shared_exchange(std::string_view name) {
-    if (name == core::return_exchange_name) return "is the exchange through which retryd sends messages home";
+    if (name == core::return_exchange_name) return "is the exchange through which messages return to their work queues";
     return complaint_about_shared_rung(name);
 }
 

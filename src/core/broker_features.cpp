@@ -37,8 +37,8 @@ constexpr std::array gates{
     Gate{first_release,
          quorum_ttl,
          {true,
-          "before 3.10 quorum queues have no TTL: every rung is a classic queue, whatever queue_type says, and its way "
-          "home is the broker's at-most-once. A message can be lost there if its work queue is deleted or full, or "
+          "before 3.10 quorum queues have no TTL: every rung is a classic queue, whatever queue_type says, and the way "
+          "back is the broker's at-most-once. A message can be lost there if its work queue is deleted or full, or "
           "its node stops; an upgrade of the broker mends it"}},
     Gate{quorum_ttl,
          stream_queue_required,

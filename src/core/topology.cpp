@@ -220,7 +220,7 @@ std::string_view to_string(DesiredItem::Role role) {
         case Role::home_binding:
             break;
     }
-    return "home binding";
+    return "return binding";
 }
 
 std::string name_of(const TopologyItem& item) {

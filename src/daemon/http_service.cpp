@@ -151,7 +151,10 @@ void HttpService::report_depths_fault(const std::string& fault) {
 http::Reply HttpService::metrics(const Serving& serving) const {
     const DaemonState::Snapshot state = state_.snapshot();
     const Configuration::Reloads reloads = configuration_.reloads();
-    telemetry::Measured measured{RETRYD_VERSION, started_, serving.stats->counts(), {}, {}, {}, {}, {}, {}, {}};
+    telemetry::Measured measured;
+    measured.version = RETRYD_VERSION;
+    measured.started = started_;
+    measured.counts = serving.stats->counts();
     measured.depths = depths_of(serving.depths.snapshot());
     measured.connected = state.phase == DaemonState::Phase::consuming;
     measured.blocked = state.blocked.has_value();

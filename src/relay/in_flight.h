@@ -1,7 +1,7 @@
 // What is in flight: publications that the broker has not confirmed yet, and deliveries that are not settled yet.
 //
 // The broker answers in its own order and coalesced (`multiple`), and so do we: a confirm settles many publications,
-// and an ack many deliveries.
+// and an ack many deliveries. Both are kept in a Ring, a FIFO that does not allocate.
 #pragma once
 
 #include <algorithm>
@@ -21,7 +21,9 @@
 
 namespace retryd::relay {
 
-/// A queue in one piece of memory that is used again and again.
+// ── Ring ────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+/// A FIFO in one piece of memory that is used again and again.
 ///
 /// Every message passes through two of them, and must not allocate on its way (tests/instructions counts that). A
 /// std::deque, however short it stays, moves through memory: it allocates a block for every 512 bytes that are pushed
@@ -77,7 +79,9 @@ class Ring {
     std::size_t size_ = 0;
 };
 
-struct Target;
+// ── Publications ────────────────────────────────────────────────────────────────────────────────────────────────
+
+struct Target;  // relay/routes.h
 
 /// Tells what was published to one exchange with one routing key from all the rest. If two addresses share a hash by
 /// chance, a basic.return for one is taken to be for the other, too: its message comes twice, none is lost.
@@ -129,6 +133,8 @@ class Unconfirmed {
     PublishSeq first_ = 1;
     std::size_t unanswered_ = 0;
 };
+
+// ── Deliveries ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 /// The deliveries of one channel and what became of them, so that one ack settles many. Tags are those of the channel:
 /// 1, 2, 3 … without a gap, in the order of delivery.

@@ -395,7 +395,7 @@ void Relay::on_exchange_refused(int code, std::string_view why, const core::Now&
         if (code == core::reply_code::not_found) {
             if (target->state == Target::State::ready) target->state = Target::State::unknown;
         } else {
-            mark_refused(*target, "the broker lets nobody publish to it like that: " + std::string{why}, now);
+            mark_refused(*target, "the broker refuses to let retryd publish to it: " + std::string{why}, now);
         }
     }
 }

@@ -62,7 +62,8 @@ std::string describe(const relay::Settled& message) {
         case relay::Outcome::sent_home:
             break;
     }
-    return "sent home " + whose + ", which its rung had not found: the queue is bound again";
+    return "returned a message to " + in_quotes(message.work_queue) +
+           ": its shared rung had not found the queue, which is bound again";
 }
 
 std::string_view name_of(relay::RequeueCause cause) {
@@ -97,19 +98,20 @@ std::string why_requeued(relay::Role role, std::string_view target, relay::Reque
 std::string consequence_of(relay::Role role, std::string_view name) {
     switch (role) {
         case relay::Role::rung:
-            return "Until then messages for " + in_quotes(name) + " are parked as unpublishable";
+            return "While that lasts, messages for " + in_quotes(name) + " are parked as unpublishable";
         case relay::Role::parking:
         case relay::Role::parking_exchange:
-            return "Until then messages that should be parked in " + in_quotes(name) +
+            return "While that lasts, messages that should be parked in " + in_quotes(name) +
                    " are parked in the catch-all queue";
         case relay::Role::return_exchange:
-            return "Until then messages that a shared rung could not deliver are held in the error queue";
+            return "While that lasts, messages that a shared rung could not deliver are held in the error queue";
         case relay::Role::home_binding:
-            return "Without it no shared rung finds the queue: its messages are parked as unpublishable until then";
+            return "Without it no shared rung finds the queue: while that lasts, its messages are parked as "
+                   "unpublishable";
         case relay::Role::error_binding:
             break;
     }
-    return "Until then messages that work queues dead-letter to " + in_quotes(name) + " do not reach retryd";
+    return "While that lasts, messages that work queues dead-letter to " + in_quotes(name) + " do not reach retryd";
 }
 
 }  // namespace

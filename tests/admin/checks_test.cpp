@@ -39,7 +39,7 @@ TEST_CASE("diagnosis: nothing is wrong with attached work queues") {
 TEST_CASE("diagnosis: a work queue without a dead-letter exchange drops what is rejected") {
     World w("email");
     w.add("email", "classic");
-    CHECK(w.work() == Found{{true, "work queue 'email' has no dead-letter exchange in effect",
+    CHECK(w.work() == Found{{Severity::problem, "work queue 'email' has no dead-letter exchange in effect",
                              "what its consumers reject is dropped by the broker",
                              "retryd attach prints the policy that does it, with its undo"}});
 }
@@ -50,7 +50,7 @@ TEST_CASE("diagnosis: a dead-letter exchange elsewhere is named, unless the erro
     w.set({"team", "^email$", "queues", {{"dead-letter-exchange", "\"team.dlx\""}}, 0});
     const Found found = w.work();
     REQUIRE(found.size() == 1);
-    CHECK(found[0].problem);
+    CHECK(found[0].severity == Severity::problem);
     CHECK(found[0].cause == "work queue 'email' dead-letters to exchange \"team.dlx\", by policy 'team'");
     w.policy.error_bindings = {{"team.dlx"}};
     CHECK(w.work().empty());
@@ -64,10 +64,10 @@ TEST_CASE("diagnosis: what is fixed by argument, a stream, and what is not there
     REQUIRE(found.size() == 2);
     CHECK(found[0].cause.find("work queue 'fixed': its dead-letter exchange \"theirs\" is fixed by argument") == 0);
     CHECK(found[1].cause == "work queue 'log': a stream queue cannot dead-letter");
-    CHECK((found[0].problem && found[1].problem));
+    CHECK((found[0].severity == Severity::problem && found[1].severity == Severity::problem));
     const Found absent = World("email").work();
     REQUIRE(absent.size() == 1);
-    CHECK_FALSE(absent[0].problem);
+    CHECK(absent[0].severity == Severity::warning);
     CHECK(absent[0].cause == "work queue 'email' does not exist");
 }
 
@@ -80,7 +80,7 @@ TEST_CASE("diagnosis: a quorum queue that is attached at-most-once is a warning,
     REQUIRE(found.size() == 2);
     CHECK(found[0].cause.find("work queue 'capped': its way to the error queue is at-most-once: ") == 0);
     CHECK(found[1].cause == "quorum work queue 'paid' does not dead-letter at-least-once");
-    CHECK_FALSE((found[0].problem || found[1].problem));
+    CHECK((found[0].severity == Severity::warning && found[1].severity == Severity::warning));
 }
 
 TEST_CASE("diagnosis: RabbitMQ's own delayed retry on a work queue") {

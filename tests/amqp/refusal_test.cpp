@@ -71,7 +71,7 @@ TEST_CASE("refusal: an answer cut at 255 bytes still names the argument") {
     CHECK(amqp::explain_queue_refusal(rung, 406, text) ==
           "queue 'a.retry.6s' is there already with another x-message-ttl: something else instead of 6000. Once "
           "rabbitmqctl list_queues name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl "
-          "delete_queue 'a.retry.6s'); or configure what it has");
+          "delete_queue 'a.retry.6s'); or change the configuration to the value that the queue has");
 }
 
 TEST_CASE("refusal: other refusals are not taken for a difference") {
@@ -90,7 +90,7 @@ TEST_CASE("refusal: a different queue is explained with both values and the way 
                                     "vhost 'shop': received '6000' but current is '5000'") ==
         "queue 'a.retry.6s' is there already with another x-message-ttl: 5000 instead of 6000. Once rabbitmqctl "
         "list_queues --vhost 'shop' name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl "
-        "delete_queue --vhost 'shop' 'a.retry.6s'); or configure what it has");
+        "delete_queue --vhost 'shop' 'a.retry.6s'); or change the configuration to the value that the queue has");
 }
 
 TEST_CASE("refusal: an empty value is seen as such, and is not taken for an answer that was cut") {

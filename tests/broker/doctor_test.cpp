@@ -122,6 +122,7 @@ TEST_CASE("doctor: finds an error queue with other arguments, and one that its e
     INFO(result.out);
     CHECK(result.code == 2);
     CHECK(result.says({"Problem: queue '" + s.config.error_queue + "' is there already with another "}));
+    CHECK(result.says({"retryd consumes nothing while that lasts"}));
     s.client.delete_queue(s.config.error_queue);
     s.start();
     s.client.delete_exchange(s.config.error_exchange);

@@ -75,8 +75,8 @@ TEST_CASE("daemon and commands say why they do not take the broker's certificate
                                 ": its certificate 'CN=own' is signed by itself, and is not in broker.tls.ca_file " +
                                 certificate("ca.pem") + "; if it is the right one, name it with broker.tls.ca_file";
     const std::string remedy =
-        "the files of broker.tls are read anew each time, and what the broker sends, `openssl s_client -showcerts "
-        "-connect HOST:PORT` shows";
+        "after correcting a file of broker.tls nothing has to be restarted; `openssl s_client -showcerts -connect "
+        "HOST:PORT` shows what the broker sends";
     for (const char* command : {"doctor", "parked list"}) {
         const CommandResult result = s.run(command);
         CHECK(result.code == 1);

@@ -8,6 +8,8 @@
 namespace retryd::commands::doctor_test {
 namespace {
 
+using admin::Severity;
+
 /// All is well, on a broker that the test may spoil.
 struct Fixture {
     FakeBroker broker;
@@ -81,6 +83,10 @@ TEST_CASE("doctor: what is different, refused or lacking is told as the broker t
     Fixture f;
     f.broker.refuse("declare queue email.parked", 406, "it is there already");
     CHECK(f.only().cause == "it is there already");
+    CHECK(f.only().consequence.find("retryd does not use it: ") == 0);
+    Fixture needed_by_all;
+    needed_by_all.broker.refuse("declare queue retryd.errors", 406, "it is there already");
+    CHECK(needed_by_all.only().consequence == "retryd consumes nothing while that lasts");
     Fixture refused;
     refused.broker.refuse("check queue email.parked", 403, "no");
     CHECK(refused.only().consequence == "parking queue 'email.parked' could not be checked");
@@ -88,7 +94,7 @@ TEST_CASE("doctor: what is different, refused or lacking is told as the broker t
     lacking.broker.answers["declare queue retryd.parked"] = {FakeBroker::Result::done, 0, "was made without", {}};
     const admin::Finding lack = lacking.only();
     CHECK(lack.cause == "was made without");
-    CHECK_FALSE(lack.problem);
+    CHECK(lack.severity == Severity::warning);
 }
 
 TEST_CASE("doctor: nobody consumes the error queue") {
@@ -107,7 +113,7 @@ TEST_CASE("doctor: rungs that are left over") {
                                    {"x-dead-letter-routing-key", "email"}}}}};
     const admin::Finding found = f.only();
     CHECK(found.cause == "1 rung is left over: email.retry.9s");
-    CHECK_FALSE(found.problem);
+    CHECK(found.severity == Severity::warning);
 }
 
 TEST_CASE("doctor: a permission that lacks, and one that cannot be seen") {

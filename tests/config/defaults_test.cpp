@@ -99,6 +99,113 @@ std::multiset<std::string> commented_names(const std::string& text) {
     return names;
 }
 
+/// Two files that differ in one key.
+struct Change {
+    std::string path;  // as in KeyInfo
+    std::string with;
+    std::string without = smallest;
+};
+
+/// With and without one key; `others` stand beside it in its section.
+Change change(const std::string& section, const std::string& key, const std::string& value,
+              const std::string& others = "") {
+    const std::string name = section.empty() ? key : section + '.' + key;
+    const std::string pair = key + ": " + value;
+    if (section.empty()) return {name, pair + '\n' + smallest};
+    const std::string opening = section + ": {" + others;
+    const std::string comma = others.empty() ? "" : ", ";
+    return {name, opening + comma + pair + "}\n" + smallest, opening + "}\n" + smallest};
+}
+
+/// `inside` and `outside`: the ladder's keys with that one and without.
+Change ladder_change(const std::string& key, const std::string& inside, const std::string& outside) {
+    const std::string queues = "}}\nqueues: [{match: email, ladder: s}]\n";
+    return {"ladders.*." + key, "ladders: {s: {" + inside + queues, "ladders: {s: {" + outside + queues};
+}
+
+Change entry_change(const std::string& key, const std::string& inside, const std::string& outside = "match: email") {
+    const std::string opening = "ladders: {s: {delays: [1s]}, t: {delays: [2s]}}\nqueues: [{";
+    const auto entry = [](const std::string& keys) {
+        return keys + (keys.find("ladder:") == std::string::npos ? ", ladder: s" : "") + "}]\n";
+    };
+    return {"queues[]." + key, opening + entry(inside), opening + entry(outside)};
+}
+
+std::vector<Change> broker_changes() {
+    const std::string external = "uri: amqps://h/, tls: {cert_file: /p, key_file: /q}";
+    return {change("broker", "uri", "amqp://rabbit/"),
+            change("broker", "uris", "[amqp://rabbit-1/, amqp://rabbit-2/]"),
+            change("broker", "username", "u", "password: p"),
+            change("broker", "password", "p"),
+            change("broker", "password_file", "/p"),
+            change("broker", "auth_mechanism", "external", external),
+            change("broker", "heartbeat", "1m"),
+            change("broker", "connect_timeout", "5s"),
+            {"broker.reconnect.first", "broker: {reconnect: {first: 1s}}\n" + smallest},
+            {"broker.reconnect.max", "broker: {reconnect: {max: 1m}}\n" + smallest},
+            {"broker.tls.ca_file", "broker: {uri: amqps://h/, tls: {ca_file: /p}}\n" + smallest,
+             "broker: {uri: amqps://h/}\n" + smallest},
+            {"broker.tls.cert_file", "broker: {uri: amqps://h/, tls: {cert_file: /q, key_file: /q}}\n" + smallest,
+             "broker: {" + external + "}\n" + smallest},
+            {"broker.tls.key_file", "broker: {uri: amqps://h/, tls: {cert_file: /p, key_file: /p}}\n" + smallest,
+             "broker: {" + external + "}\n" + smallest},
+            {"broker.tls.verify_peer", "broker: {tls: {verify_peer: false}}\n" + smallest},
+            {"broker.tls.verify_hostname", "broker: {tls: {verify_hostname: false}}\n" + smallest}};
+}
+
+std::vector<Change> flow_changes() {
+    const std::string bound = "errors: {bind: [{exchange: x}]}\n" + smallest;
+    const std::string formula = "first: 1s, attempts: 3";
+    return {change("errors", "exchange", "x"),
+            change("errors", "queue", "q"),
+            change("errors", "queue_type", "classic"),
+            change("errors", "prefetch", "1"),
+            change("errors", "prefetch_bytes", "1MiB"),
+            {"errors.bind[].exchange", bound},
+            {"errors.bind[].routing_key", "errors: {bind: [{exchange: x, routing_key: k}]}\n" + smallest, bound},
+            ladder_change("delays", "delays: [2s]", "delays: [1s]"),
+            ladder_change("first", "first: 2s, attempts: 3", formula),
+            ladder_change("factor", formula + ", factor: 3", formula),
+            ladder_change("max", formula + ", max: 2s", formula),
+            ladder_change("attempts", "first: 1s, attempts: 4", formula),
+            ladder_change("return", "delays: [1s], return: headers", "delays: [1s]"),
+            ladder_change("queue_type", "delays: [1s], queue_type: classic", "delays: [1s]"),
+            ladder_change("jitter.width", "delays: [9s], jitter: {width: 20%, lanes: 2}",
+                          "delays: [9s], jitter: {width: 10%, lanes: 2}"),
+            ladder_change("jitter.lanes", "delays: [9s], jitter: {width: 20%, lanes: 3}",
+                          "delays: [9s], jitter: {width: 20%, lanes: 2}"),
+            entry_change("match", "match: sms"),
+            entry_change("ladder", "match: email, ladder: t"),
+            entry_change("max_age", "match: email, max_age: 1d"),
+            entry_change("on.rejected", "match: email, on: {rejected: drop}"),
+            entry_change("on.delivery_limit", "match: email, on: {delivery_limit: drop}"),
+            entry_change("on.expired", "match: email, on: {expired: drop}"),
+            entry_change("on.maxlen", "match: email, on: {maxlen: drop}"),
+            entry_change("parked", "match: email, parked: graves"),
+            entry_change("parked.exchange", "match: email, parked: {exchange: x}"),
+            entry_change("parked.routing_key", "match: email, parked: {exchange: x, routing_key: k}",
+                         "match: email, parked: {exchange: x}")};
+}
+
+std::vector<Change> changes() {
+    std::vector<Change> all = broker_changes();
+    for (std::vector<Change>& more :
+         std::vector<std::vector<Change>>{flow_changes(),
+                                          {change("parking", "queue", "graves"),
+                                           change("parking", "catch_all", "lost"),
+                                           {"http.listen", "http: {listen: 127.0.0.1:1}\n" + smallest},
+                                           change("log", "level", "debug"),
+                                           change("log", "format", "json"),
+                                           {"management.url", "management: {url: http://h:1}\n" + smallest},
+                                           change("management", "username", "u", "url: http://h:1, password: p"),
+                                           change("management", "password", "p", "url: http://h:1"),
+                                           change("management", "password_file", "/p", "url: http://h:1"),
+                                           change("", "declare", "false"),
+                                           change("", "shutdown_timeout", "0s")}})
+        all.insert(all.end(), more.begin(), more.end());
+    return all;
+}
+
 }  // namespace
 
 TEST_CASE("what the smallest file leaves out has its default") {
@@ -169,6 +276,20 @@ TEST_CASE("every key can be set to something else") {
     CHECK(settings.log.format == LogFormat::json);
     CHECK_FALSE(settings.declare);
     CHECK(settings.shutdown_timeout == 0s);
+}
+
+TEST_CASE("every key changes something") {
+    std::set<std::string> tried;
+    for (const Change& change : changes()) {
+        CAPTURE(change.path, change.without, change.with);
+        const World world{{}, {{"/p", "p"}, {"/q", "q"}}};
+        CHECK_FALSE(settings_of(change.with, world) == settings_of(change.without, world));
+        tried.insert(change.path);
+    }
+    std::set<std::string> keys;
+    for (const KeyInfo& key : all_keys())
+        if (!key.value.expected.empty() && key.kind != KeyKind::sections) keys.insert(key.path);
+    CHECK(tried == keys);
 }
 
 }  // namespace retryd::config::defaults_test

@@ -80,8 +80,8 @@ TEST_CASE("an exchange to park through must be named, be usable, and not be one 
     CHECK(problem("{exchange: " + longest + "x}") ==
           "f:3:46: queues[0].parked.exchange: \"" + longest.substr(0, 60) + "…\" is 256 bytes long" + name);
     CHECK(problem("{exchange: retryd.return}") ==
-          "f:3:46: queues[0].parked.exchange: \"retryd.return\" is the exchange through which retryd sends messages "
-          "home" +
+          "f:3:46: queues[0].parked.exchange: \"retryd.return\" is the exchange through which messages return to "
+          "their work queues" +
               name);
     CHECK(problem("{exchange: retryd.s.1s}") ==
           "f:3:46: queues[0].parked.exchange: \"retryd.s.1s\" has the form of a shared rung's name, "
@@ -130,15 +130,16 @@ TEST_CASE("a binding that is there already, and one without an exchange, are rep
           "f:2:30: errors.bind[1]: is a single value; expected a map of keys and values\n");
     CHECK(problems_of(with_bindings("legacy.dlx")) ==
           "f:2:9: errors.bind: is a single value; expected a list of maps of keys and values\n");
-    CHECK(
-        problems_of(with_bindings("[{exchange: retryd.return}]")) ==
-        "f:2:21: errors.bind[0].exchange: \"retryd.return\" is the exchange through which retryd sends messages home; "
-        "expected the name of an exchange that is there already, 1 to 255 bytes\n");
+    CHECK(problems_of(with_bindings("[{exchange: retryd.return}]")) ==
+          "f:2:21: errors.bind[0].exchange: \"retryd.return\" is the exchange through which messages return to "
+          "their work queues; "
+          "expected the name of an exchange that is there already, 1 to 255 bytes\n");
 }
 
 TEST_CASE("the error exchange is not one of those that return messages") {
     CHECK(problems_of("errors: {exchange: retryd.return}\n" + smallest) ==
-          "f:1:20: errors.exchange: \"retryd.return\" is the exchange through which retryd sends messages home; "
+          "f:1:20: errors.exchange: \"retryd.return\" is the exchange through which messages return to "
+          "their work queues; "
           "expected the name of an exchange, 1 to 255 bytes\n");
     CHECK_FALSE(problems_of("errors: {exchange: retryd.s.1s}\n" + smallest).empty());
 }

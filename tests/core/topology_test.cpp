@@ -279,8 +279,8 @@ TEST_CASE("a shared ladder is wanted once, and each exact work queue's way home"
     CHECK(lines_of(policy_of({entry("email", shared({5s})), entry("sms", shared({5s}))})) ==
           Lines{"return exchange: retryd.return", "rung exchange: retryd.all.5s (ladder all)",
                 "rung: retryd.all.5s (ladder all)", "rung binding: retryd.all.5s → retryd.all.5s (ladder all)",
-                "parking queue: email.parked (email)", "home binding: retryd.return → email (email)",
-                "parking queue: sms.parked (sms)", "home binding: retryd.return → sms (sms)"});
+                "parking queue: email.parked (email)", "return binding: retryd.return → email (email)",
+                "parking queue: sms.parked (sms)", "return binding: retryd.return → sms (sms)"});
 }
 
 TEST_CASE("of a glob only what is the same for all its queues is wanted") {

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "config/keys.h"
 #include "fuzz/require.h"
 #include "fuzz/targets.h"
 #include "support/catch.h"
@@ -46,6 +47,15 @@ TEST_CASE("fuzz: every target has seeds, and they keep all promises") {
         CAPTURE(target.name);
         CHECK_FALSE(files_in(inputs / "corpus" / target.name).empty());
         check_all_in(target, inputs / "corpus");
+    }
+}
+
+TEST_CASE("fuzz: the dictionary has every key of the configuration") {
+    const std::string dictionary = contents_of(inputs / "dictionaries" / "configuration.dict");
+    for (const config::KeyInfo& key : config::all_keys()) {
+        CAPTURE(key.path);
+        const std::string name = key.path.substr(key.path.rfind('.') + 1);  // the whole path where there is no dot
+        CHECK(dictionary.find('"' + name + ": \"\n") != std::string::npos);
     }
 }
 

@@ -192,7 +192,7 @@ TEST_CASE("an exchange that may not be published to is done without, and everybo
     f.confirm_all();
     CHECK(f.lying_in("retryd.parked") == 1);
     CHECK(f.broker.acked == Tags{3, 4});
-    CHECK(f.reporter.lines[0].starts_with("refused team.dlx the broker lets nobody publish to it like that: ACCESS"));
+    CHECK(f.reporter.lines[0].starts_with("refused team.dlx the broker refuses to let retryd publish to it: ACCESS"));
     // Looked for again, it is there, as before: that alone is no healing.
     f.pass(core::Milliseconds{60'000});
     f.deliver(used_up());

@@ -58,7 +58,7 @@ TEST_CASE("single messages are said at debug only, each outcome in its own words
           "<7>parked a message from 'email' in 'email.parked': too-old\n"
           "<7>parked a message of no known queue in 'retryd.parked': no-death\n"
           "<7>dropped a message from 'email', as configured: expired\n"
-          "<7>sent home a message from 'email', which its rung had not found: the queue is bound again\n");
+          "<7>returned a message to 'email': its shared rung had not found the queue, which is bound again\n");
 }
 
 TEST_CASE("a refusal says what it means for messages, by what was refused") {
@@ -66,18 +66,20 @@ TEST_CASE("a refusal says what it means for messages, by what was refused") {
         return said([&](LogReporter& reporter) { reporter.refused(role, "x", "because"); });
     };
     const std::string again = ". It is tried again every minute\n";
-    CHECK(line(Role::rung) == "<3>because. Until then messages for 'x' are parked as unpublishable" + again);
+    CHECK(line(Role::rung) == "<3>because. While that lasts, messages for 'x' are parked as unpublishable" + again);
     const std::string parking =
-        "<3>because. Until then messages that should be parked in 'x' are parked in the catch-all queue" + again;
+        "<3>because. While that lasts, messages that should be parked in 'x' are parked in the catch-all queue" + again;
     CHECK(line(Role::parking) == parking);
     CHECK(line(Role::parking_exchange) == parking);
     CHECK(line(Role::home_binding) ==
-          "<3>because. Without it no shared rung finds the queue: its messages are parked as unpublishable until then" +
+          "<3>because. Without it no shared rung finds the queue: while that lasts, "
+          "its messages are parked as unpublishable" +
               again);
     CHECK(line(Role::error_binding) ==
-          "<3>because. Until then messages that work queues dead-letter to 'x' do not reach retryd" + again);
+          "<3>because. While that lasts, messages that work queues dead-letter to 'x' do not reach retryd" + again);
     CHECK(line(Role::return_exchange) ==
-          "<3>because. Until then messages that a shared rung could not deliver are held in the error queue" + again);
+          "<3>because. While that lasts, messages that a shared rung could not deliver are held in the error queue" +
+              again);
 }
 
 TEST_CASE("a queue that does not take messages is said once, and once when it does again") {

@@ -1,6 +1,11 @@
 // The text that Prometheus reads.
 #include "telemetry/metrics.h"
 
+#include <fstream>
+#include <regex>
+#include <set>
+#include <sstream>
+
 #include "support/catch.h"
 
 namespace retryd::telemetry::metrics_test {
@@ -41,7 +46,48 @@ bool has_line(const std::string& text, const std::string& line) {
     return ("\n" + text).find("\n" + line + "\n") != std::string::npos;
 }
 
+using Names = std::set<std::string>;
+
+/// The lines of a file of the project from the one that begins with `first` on, up to the one that is `last`.
+std::string lines_of(const std::string& path, const std::string& first, const std::string& last) {
+    std::ifstream file(std::string{RETRYD_SOURCE_DIR} + '/' + path);
+    REQUIRE(file);
+    std::string lines;
+    for (std::string line; std::getline(file, line) && (lines.empty() || line != last);) {
+        if (!lines.empty() || line.starts_with(first)) lines += line + '\n';
+    }
+    return lines;
+}
+
+/// The first group of every match.
+Names names_in(const std::string& text, const char* pattern) {
+    const std::regex regex{pattern};
+    Names names;
+    for (std::sregex_iterator match(text.begin(), text.end(), regex), end; match != end; ++match)
+        names.insert((*match)[1]);
+    return names;
+}
+
+/// The first column of the table.
+Names names_in_reference() {
+    std::istringstream table{lines_of("docs/reference.md", "| metric |", "")};
+    std::string first_cells;
+    for (std::string line; std::getline(table, line);)
+        first_cells += line.substr(0, line.find('|', 1));
+    return names_in(first_cells, "`([a-z_]+)[`{]");
+}
+
 }  // namespace
+
+TEST_CASE("metrics: docs/reference.md names every one, and no other") {
+    CHECK(names_in_reference() == names_in(after_some_messages(), "# TYPE ([a-z_]+) "));
+}
+
+TEST_CASE("metrics: the tests of alerts and dashboard know every one of retryd's own, and no other") {
+    const std::string contract = lines_of("tests/operations/contract.py", "METRICS = {", "}");
+    CHECK(names_in(contract, "\n    \"(retryd_[a-z_]+)\":") ==
+          names_in(after_some_messages(), "\n(retryd_[a-z_]+)[ {]"));
+}
 
 TEST_CASE("metrics: every name of the contract, with its labels") {
     const std::string text = after_some_messages();

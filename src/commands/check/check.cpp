@@ -11,6 +11,7 @@
 #include "commands/common/json.h"
 #include "commands/common/report.h"
 #include "commands/common/table.h"
+#include "commands/common/terminal.h"
 #include "commands/common/text.h"
 #include "config/addresses.h"
 #include "config/keys.h"
@@ -20,6 +21,20 @@
 #include "core/names.h"
 
 namespace retryd::commands {
+
+int check(const ReportOptions& options, std::ostream& out, std::ostream& err) {
+    const Report report(options, out, err);
+    return report.run([&](const config::Settings& settings) {
+        if (report.json()) {
+            print_check_json(settings, options.config_path, out);
+        } else {
+            print_check(settings, options.config_path, report.colour(), out);
+        }
+        return exit_code::fine;
+    });
+}
+
+// ── The configuration as text ───────────────────────────────────────────────────────────────────────────────────
 
 namespace {
 
@@ -107,7 +122,7 @@ std::string different_actions(const core::OnDeath& on) {
 std::vector<std::string> remarks(const core::Entry& entry) {
     std::vector<std::string> lines;
     if (entry.ladder.return_path == core::ReturnPath::headers) {
-        lines.push_back("comes home through the exchange " + std::string{core::return_exchange_name} +
+        lines.push_back("returns through the exchange " + std::string{core::return_exchange_name} +
                         ", with the producer's routing key");
     }
     if (std::string actions = different_actions(entry.on); !actions.empty()) lines.push_back(std::move(actions));
@@ -204,6 +219,8 @@ void print_check(const config::Settings& settings, const std::string& file, bool
     print_everything_else(policy, bold, out);
     print_queue_count(settings, bold, out);
 }
+
+// ── The JSON Schema ─────────────────────────────────────────────────────────────────────────────────────────────
 
 namespace {
 
@@ -340,18 +357,6 @@ void print_schema(std::ostream& out) {
                 {"description", "The configuration of retryd, the retry sidecar for RabbitMQ."}};
     schema.update(Schema{config::all_keys()}.map(""));
     out << schema.dump(2) << '\n';
-}
-
-int check(const ReportOptions& options, std::ostream& out, std::ostream& err) {
-    const Report report(options, out, err);
-    return report.run([&](const config::Settings& settings) {
-        if (report.json()) {
-            print_check_json(settings, options.config_path, out);
-        } else {
-            print_check(settings, options.config_path, report.colour(), out);
-        }
-        return exit_code::fine;
-    });
 }
 
 }  // namespace retryd::commands

@@ -1,4 +1,5 @@
-// `retryd check`: reads the configuration and prints what it means, or every problem in it. Talks to no broker.
+// `retryd check`: reads the configuration and prints what it means, or every problem in it. With `--schema` it prints
+// the JSON Schema, and reads no file. Talks to no broker.
 #pragma once
 
 #include <iosfwd>

@@ -192,7 +192,7 @@ void print_run_report_json(const ParkedRunReport& report, std::ostream& out) {
                       {"dry_run", report.dry_run},
                       {"selected", report.overview.selected()},
                       {"done", report.done()},
-                      {"cleared", queues},
+                      {"queues", queues},
                       {"looked_at", json_of(report.overview)},
                       {"notes", report.notes},
                       {"not_seen", report.overview.notes}};

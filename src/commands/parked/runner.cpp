@@ -120,7 +120,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
 
     void stop_when_held_too_long() {
         if (now_.steady - begun_ <= longest_hold || run_.waiting() == 0) return;
-        why_ = "a consumer may hold messages for 30 minutes by default, and this one has for 20";
+        why_ = "the messages have been held for 20 minutes, and RabbitMQ takes them back after 30 (consumer_timeout)";
         run_.stop(End::broker);
     }
 

@@ -148,7 +148,8 @@ void print_on_demand(const Plan& plan, const Bold& bold, std::ostream& out) {
     out << '\n' << bold("When the first message of a queue comes") << '\n';
     Rows rows;
     for (const OnDemand& entry : plan.on_demand)
-        rows.push_back({entry.match, "what is its own of ladder " + entry.ladder + ", and where it parks"});
+        rows.push_back({entry.match, "its own rungs, or return binding, for ladder " + entry.ladder +
+                                         "; its own parking queue, if any"});
     print_table(rows, "  ", out);
 }
 

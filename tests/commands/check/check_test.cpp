@@ -223,14 +223,14 @@ Work queues, the first entry that matches wins
     6        parked  email.parked
 
   fax  ladder shared: 3 retries on shared classic queues, 2m5s of waiting in all
-    comes home through the exchange retryd.return, with the producer's routing key
+    returns through the exchange retryd.return, with the producer's routing key
     failure  waits   in
     1        5s      retryd.shared.5s
     2-3      1m      retryd.shared.1m
     4        parked  exchange team.dlx, routing key "dead.{queue}"
 
   sms.*  ladder shared: 3 retries on shared classic queues, 2m5s of waiting in all
-    comes home through the exchange retryd.return, with the producer's routing key
+    returns through the exchange retryd.return, with the producer's routing key
     failure  waits   in
     1        5s      retryd.shared.5s
     2-3      1m      retryd.shared.1m

@@ -128,7 +128,7 @@ Ladder all
     why
 
 When the first message of a queue comes
-  web.*  what is its own of ladder all, and where it parks
+  web.*  its own rungs, or return binding, for ladder all; its own parking queue, if any
 
 Left over: nothing is published to them any more
   email.retry.9s  quorum   12 messages
