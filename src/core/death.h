@@ -35,7 +35,7 @@ struct Death {
 /// queue or no reason: such a message is parked, never guessed at.
 std::optional<Death> read_death(const Table& headers, std::string_view error_queue);
 
-/// The work queue of a message that left a shared rung and found no way home: the queue was not bound, or is gone. It
+/// The work queue of a message that left a shared rung and found no way back: the queue was not bound, or is gone. It
 /// came through the alternate exchange, with the rung as its newest death and the queue's name in a header of ours.
 std::optional<std::string_view> read_undelivered(const Table& headers);
 

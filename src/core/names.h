@@ -45,7 +45,7 @@ std::string rung_name(std::string_view work_queue, Milliseconds delay, bool high
 /// `retryd.{ladder}.{delay}`: the rung that all work queues of a ladder share, and the fanout exchange before it.
 std::string shared_rung_name(std::string_view ladder, Milliseconds delay, bool high_priority);
 
-/// The headers exchange through which shared rungs send home.
+/// The headers exchange through which shared rungs return messages.
 inline constexpr std::string_view return_exchange_name = "retryd.return";
 
 /// The template with `{queue}` replaced, shortened as above where it gets too long.

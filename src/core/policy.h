@@ -15,7 +15,7 @@ namespace retryd::core {
 enum class QueueType { quorum, classic };
 std::string_view to_string(QueueType type);
 
-/// How a message comes home from a rung.
+/// How a message returns from a rung.
 enum class ReturnPath {
     queue,    // each work queue has rungs of its own, which dead-letter straight to it
     headers,  // all work queues share the rungs; the exchange retryd.return tells them apart by a header of ours

@@ -73,8 +73,8 @@ QueueSpec parking_queue_spec(std::string name, const BrokerFeatures& features);
 /// Without these nothing can be consumed: error exchange, catch-all, error queue and the binding between them.
 Topology base_topology(const Policy& policy, const BrokerFeatures& features);
 
-/// The headers exchange through which shared rungs send home. What it can route to no work queue goes to the error
-/// exchange, its alternate-exchange, and so comes back to us at once.
+/// The headers exchange through which shared rungs return messages. What it can route to no work queue goes to the
+/// error exchange, its alternate-exchange, and so comes back to us at once.
 ExchangeSpec return_exchange_spec(const Policy& policy);
 /// What makes the return exchange find a work queue.
 BindingSpec home_binding(std::string_view work_queue);
