@@ -202,7 +202,7 @@ std::string priority_no_higher_than(const std::string& than) {
 }
 
 std::string would_narrow_to_quorum() {
-    return "which with these keys would apply to no classic queue any more";
+    return "which with these keys would not apply to a classic queue that is created later";
 }
 
 // The policies to set.

@@ -176,7 +176,7 @@ std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPo
         const QueuePolicies* queue = find(vhost_policies, state.queue);
         if (queue == nullptr) {
             found.push_back({Severity::warning, "work queue " + quoted(state.queue) + " does not exist",
-                             "nothing can be rejected in it, and what waits on its rungs cannot return to it",
+                             "no message can die in it, and what waits on its rungs cannot return to it",
                              "declare it, or correct its name in the configuration"});
             continue;
         }

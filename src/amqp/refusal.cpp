@@ -188,7 +188,7 @@ std::string explain_older(const core::QueueSpec& queue, std::string_view text) {
     return "queue " + in_quotes(queue.name) +
            " has x-delivery-limit -1: up to 4.1.4 RabbitMQ writes to the log of such "
            "a queue every 5 s for ever, even while it is idle, so its disk fills slowly. Upgrade RabbitMQ to 4.1.5 or "
-           "4.2; or once rabbitmqctl list_queues" +
+           "4.2; or, while nothing is rejected, once rabbitmqctl list_queues" +
            vhost + " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
            vhost + ' ' + shell_word(queue.name) + ')';
 }

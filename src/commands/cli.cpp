@@ -119,7 +119,7 @@ void add_commands(CLI::App& app, Options& options, Commands& commands) {
     commands.plan->add_flag("--definitions", options.definitions,
                             "Print the whole topology as a file for rabbitmqctl import_definitions instead");
     commands.apply = add_report(app, options, "apply", "Declare what is missing on the broker, then print the plan");
-    commands.apply->add_flag("--prune", options.prune, "Also delete the queues that are left over and empty");
+    commands.apply->add_flag("--prune", options.prune, "Also delete what is left over and empty");
     commands.attach = add_report(app, options, "attach",
                                  "Print the policies that connect the work queues to the error exchange, each with its "
                                  "undo; changes nothing");

@@ -177,7 +177,7 @@ class Doctor {
             if (checked.result == Result::done) continue;
             add({checked.result == Result::refused ? Severity::problem : Severity::warning,
                  "work queue '" + queue + "': " + checked.text,
-                 "nothing can be rejected in it, and what waits on its rungs cannot return to it",
+                 "no message can die in it, and what waits on its rungs cannot return to it",
                  "declare it, or correct its name in the configuration"});
         }
         not_seen(

@@ -25,18 +25,19 @@ const Choices<core::QueueType> queue_types{{"quorum", core::QueueType::quorum}, 
 // broker:
 
 void describe_reconnect(Section& s, RawBroker& broker) {
-    s.key("first", duration(broker.reconnect_first, shortest_wait, longest_wait), "The first wait.");
-    s.key("max", duration(broker.reconnect_max, shortest_wait, longest_wait), "The longest wait.");
+    s.key("first", duration(broker.reconnect_first, shortest_wait, longest_wait),
+          "The wait before the first new attempt. It doubles with each failure, with jitter.");
+    s.key("max", duration(broker.reconnect_max, shortest_wait, longest_wait), "The longest wait between two attempts.");
 }
 
 void describe_tls(Section& s, RawBroker& broker, Tls& tls) {
     const std::string pem = "the path of a PEM file";
     s.key("ca_file", with_example(text(broker.ca_file, pem), "/etc/retryd/ca.pem"),
-          "The certificate authorities to trust; without it, the system's.");
+          "The certificate authorities to trust, in PEM; without it, the system's.");
     s.key("cert_file", with_example(text(broker.cert_file, pem), "/etc/retryd/client.pem"),
-          "The certificate that retryd shows to the broker; it needs `key_file` too.");
+          "The certificate that retryd shows to the broker, in PEM; it needs `key_file` too.");
     s.key("key_file", with_example(text(broker.key_file, pem), "/etc/retryd/client.key"),
-          "The private key of `cert_file`, not encrypted.");
+          "The private key of `cert_file`, in PEM, not encrypted.");
     s.key("verify_peer", boolean(tls.verify_peer),
           "Whether the broker's certificate must come from a trusted authority.");
     s.key(
@@ -181,7 +182,7 @@ void describe_actions(Section& s, core::OnDeath& on) {
 
 void describe_parked_exchange(Section& s, RawParking& parked) {
     s.key("exchange", with_example(required(foreign_exchange(parked.exchange)), "team.dlx"),
-          "An exchange that exists already, such as a team's former dead-letter exchange.");
+          "The messages go to this exchange instead. It has to exist, such as a team's former dead-letter exchange.");
     s.key("routing_key", with_example(routing_key_template(parked.routing_key), "\"{queue}.dead\""),
           "The routing key to publish with; without it, the one that the producer used. {queue} stands for the work "
           "queue.");
@@ -196,7 +197,8 @@ void describe_entry(Section& s, RawEntry& entry) {
     s.key("max_age", duration(entry.max_age, std::chrono::seconds{1}, core::longest_ttl, hours{24}),
           "A message is parked when its first failure is longer ago than this, whatever is left of its ladder. Without "
           "it there is no limit.");
-    s.section("on", "What happens to a message, by the reason of its death. A dropped message is gone.",
+    s.section("on",
+              "What happens to a message, by the reason of its death: retry, park or drop. A dropped message is gone.",
               [&](Section& in) { describe_actions(in, entry.on); });
     Scalar queue = with_example(queue_template(entry.parked.queue), "\"{queue}.dead\"");
     queue.expected.append(", or {exchange: NAME, routing_key: KEY}");
@@ -255,7 +257,7 @@ void describe_management(Section& s, RawManagement& management) {
     s.key(
         "password_file",
         with_example(text(management.password_file, "the path of a file"), "/run/credentials/retryd.service/password"),
-        "Instead of `password`, as in `broker`.");
+        "A file with the password, instead of `password`. A line break at its end is not part of it.");
 }
 
 }  // namespace
@@ -279,8 +281,8 @@ void describe(Section& file, RawConfig& raw) {
     file.section("log", "The log, on standard error.", [&](Section& s) { describe_log(s, raw.settings.log); });
     file.section(
         "management",
-        "RabbitMQ's management API. `plan`, `apply --prune`, `attach` and `doctor` ask it for what AMQP cannot "
-        "tell: bindings, left-over rungs, policies and permissions. With `http` the daemon asks it too, to find "
+        "RabbitMQ's management API. `plan`, `apply`, `attach`, `doctor`, `status` and `parked` ask it for what AMQP "
+        "cannot tell: bindings, left-over rungs, policies and permissions. With `http` the daemon asks it too, to find "
         "the queues that an earlier run declared for a glob. Without this section it is not used.",
         [&](Section& s) { describe_management(s, raw.management); });
     file.key("declare", boolean(raw.settings.declare),

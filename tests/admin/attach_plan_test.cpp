@@ -331,8 +331,9 @@ TEST_CASE("attach plan: a policy that classic queues made later would no longer 
     const AttachPlan plan = w.attach();
     REQUIRE(plan.changes.size() == 2);
     CHECK(plan.changes[1].after.name == "retryd.errors-team");
-    CHECK(says(plan.changes[1],
-               "a copy of policy 'team', which with these keys would apply to no classic queue any more"));
+    CHECK(says(
+        plan.changes[1],
+        "a copy of policy 'team', which with these keys would not apply to a classic queue that is created later"));
     CHECK(w.on("team.paid").at("message-ttl") == "60000");
     CHECK(w.on("team.paid").at("dead-letter-strategy") == at_least_once.at("dead-letter-strategy"));
     w.add("team.reply", "classic");

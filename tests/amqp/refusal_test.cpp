@@ -156,7 +156,8 @@ TEST_CASE("refusal: what an earlier retryd made is explained only where it does 
         "value '1000000' of type 'long' but current is the value '-1' of type 'long'";
     CHECK(amqp::explain_older(queue, refusal) ==
           "queue 'a.parked' has x-delivery-limit -1: up to 4.1.4 RabbitMQ writes to the log of such a queue every 5 s "
-          "for ever, even while it is idle, so its disk fills slowly. Upgrade RabbitMQ to 4.1.5 or 4.2; or once "
+          "for ever, even while it is idle, so its disk fills slowly. Upgrade RabbitMQ to 4.1.5 or 4.2; or, while "
+          "nothing is rejected, once "
           "rabbitmqctl list_queues --vhost 'shop' name messages shows that it is empty, delete it, and it is made anew "
           "(rabbitmqctl delete_queue --vhost 'shop' 'a.parked')");
     queue.older->harmful = false;
