@@ -378,8 +378,8 @@ void check_own_queues(const RawConfig& raw, Problems& problems) {
 }
 
 std::string parking_loop(const Given<std::string>& name, const std::string& role, const std::string& expected) {
-    return in_quotes(name) + " is " + role + ", and retryd would take out again what it parks there; expected another " +
-           expected;
+    return in_quotes(name) + " is " + role +
+           ", and retryd would take out again what it parks there; expected another " + expected;
 }
 
 /// Parking in the error queue: retryd would take the message out again at once, for ever.

@@ -6,8 +6,8 @@
 #include <set>
 #include <sstream>
 
-#include "commands/check/check_json.h"
 #include "commands/check/check.h"
+#include "commands/check/check_json.h"
 #include "core/fingerprint.h"
 #include "core/names.h"
 #include "core/topology.h"

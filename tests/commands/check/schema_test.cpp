@@ -1,6 +1,4 @@
 // The JSON Schema: the file that is shipped, and its agreement with the reader.
-#include "commands/check/check.h"
-
 #include <sys/wait.h>
 
 #include <array>
@@ -8,6 +6,7 @@
 #include <iterator>
 #include <map>
 
+#include "commands/check/check.h"
 #include "commands/check/schema_cases.h"
 #include "commands/command_line.h"
 #include "config/load.h"
