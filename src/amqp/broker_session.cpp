@@ -81,9 +81,10 @@ class BrokerSession::ConsumerEvents : public Events {
         session_.renew_consumer();
     }
     void on_consumer_cancelled() override {
-        throw Error(Error::Kind::cancelled, "the broker cancelled the consumer of the error queue '" +
-                                                session_.settings_->policy.error_queue +
-                                                "': the queue was deleted, or its node went away");
+        throw Error(Error::Kind::cancelled,
+                    "the broker cancelled the consumer of the error queue '" + session_.settings_->policy.error_queue +
+                        "': the queue was deleted, its node went away, or a message was held for longer than "
+                        "consumer_timeout allows (RabbitMQ 4.3)");
     }
     void on_channel_closed(const ChannelClosed& closed) override {
         throw Error(Error::Kind::refused, "the broker closed the consuming channel: " + closed.text);
