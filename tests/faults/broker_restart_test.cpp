@@ -17,7 +17,8 @@ struct Restarted : ThroughFaults {
         for (int i = 0; i < 20; ++i)
             reject("other" + std::to_string(i), other);
         client.await_confirms();
-        REQUIRE(await_depth(rung(other, "5s"), 20));
+        // Confirmed, too: an unconfirmed one would take a place of the prefetch.
+        REQUIRE(await([&] { return daemon.lines_with({"retrying a message from '" + other}) >= 20; }));
         const auto missing = network.on(every(confirm()), fault::swallow());
         reject_many(100);
         REQUIRE(await_depth(work, 50));
