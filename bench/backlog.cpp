@@ -52,9 +52,9 @@ void publish_all(const Stage& stage, const Load& load) {
 void reject_messages(Stage& stage, const Load& load) {
     if (load.steps > 1 && stage.layout().work_queues > 1) throw std::logic_error("steps are for one work queue only");
     Client worker(broker_address());
-    constexpr std::uint16_t in_hand = 1000;
+    constexpr std::uint16_t unacknowledged = 1000;
     for (int n = 0; n < stage.layout().work_queues; ++n)
-        worker.consume(stage.work_queue(n), in_hand);
+        worker.consume(stage.work_queue(n), unacknowledged);
     auto producing = std::async(std::launch::async, [&] { publish_all(stage, load); });
     for (std::uint32_t i = 0; i < load.messages; ++i) {
         const auto received = worker.next(without_progress);

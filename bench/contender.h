@@ -25,8 +25,8 @@ class Contender {
     virtual void stop() = 0;
     /// Its own processes; none where it runs inside of the broker.
     virtual std::vector<pid_t> pids() const = 0;
-    /// How many messages it takes into its hands at once.
-    virtual std::uint32_t in_hand() const = 0;
+    /// How many messages it holds unacknowledged at once.
+    virtual std::uint32_t unacknowledged() const = 0;
 };
 
 const std::vector<std::string>& all_contenders();

@@ -110,7 +110,7 @@ Measurement measure_backlog(Stage& stage, Contender& contender, const Load& load
         contender.hold();
     }
     const std::uint32_t before = stage.on_rungs();
-    make_backlog(stage, load, contender.in_hand());
+    make_backlog(stage, load, contender.unacknowledged());
     await_idle({find_broker()});
     const Watch watch(stage, contender, load);
     const Used begun = watch.look();

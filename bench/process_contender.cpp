@@ -45,7 +45,7 @@ void ProcessContender::stop() {
     for (const auto& process : processes_)
         process->wait(test::patience);
     processes_.clear();
-    // What it had in hand is back in the error queue when its consumer is gone.
+    // What it had not acknowledged is back in the error queue when its consumer is gone.
     test::await([this] { return stage_.consumers() == 0; });
 }
 

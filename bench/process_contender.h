@@ -16,7 +16,7 @@ class ProcessContender : public Contender {
     void go() override;
     void stop() override;
     std::vector<pid_t> pids() const override;
-    std::uint32_t in_hand() const override { return prefetch * static_cast<std::uint32_t>(count_); }
+    std::uint32_t unacknowledged() const override { return prefetch * static_cast<std::uint32_t>(count_); }
 
   private:
     std::string output() const { return stage_.folder() + "/" + name_ + ".log"; }

@@ -17,7 +17,7 @@ class Shovel : public Contender {
     void go() override;
     void stop() override;
     std::vector<pid_t> pids() const override { return {}; }
-    std::uint32_t in_hand() const override { return 0; }
+    std::uint32_t unacknowledged() const override { return 0; }
 
   private:
     Stage& stage_;

@@ -12,7 +12,7 @@ namespace retryd::bench {
 /// the same rung however many work queues there are.
 struct Layout {
     int work_queues = 1;
-    std::vector<std::string> delays{"1h", "2h", "3h"};  // long: nothing goes home under way
+    std::vector<std::string> delays{"1h", "2h", "3h"};  // long: nothing returns under way
     bool shared = false;
 };
 

@@ -379,13 +379,13 @@ void BrokerSession::check(std::string_view queue) {
 }
 
 /// The exchange first: somebody may have deleted it.
-void BrokerSession::bind_home(std::string_view queue) {
+void BrokerSession::bind_to_return_exchange(std::string_view queue) {
     const auto answer = [this, name = std::string{queue}](const Declarer::Outcome& outcome) {
         const auto found = outcome_of_check(outcome.result);
         relay_->on_bound(name, found, found == relay::CheckOutcome::refused ? outcome.text : "", now_);
     };
     declare_or_use(core::return_exchange_spec(settings_->policy),
-                   [this, answer, binding = core::home_binding(queue)](const Declarer::Outcome& outcome) {
+                   [this, answer, binding = core::return_binding(queue)](const Declarer::Outcome& outcome) {
                        if (outcome.result != Declarer::Result::done) return answer(outcome);
                        declarer_.submit(binding, answer);
                    });

@@ -80,7 +80,7 @@ class BrokerSession : public relay::Broker {
     void dead_letter(core::DeliveryTag tag) override;
     void declare(std::string_view key, const core::Topology& topology) override;
     void check(std::string_view queue) override;
-    void bind_home(std::string_view queue) override;
+    void bind_to_return_exchange(std::string_view queue) override;
 
   private:
     static constexpr Channel relay_channel = 1;    // deliveries on the one connection, publications on the other

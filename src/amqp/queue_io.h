@@ -5,7 +5,7 @@
 //
 // That it goes back in its order takes care. A quorum queue gives back what one consumer holds in the order in which it
 // was delivered (return_all in rabbit_fifo.erl, 3.10 to 4.3), but behind whatever was given back before: what lies in
-// front of a queue that somebody has looked at. So every reader takes as much in hand as a consumer can; then nothing
+// front of a queue that somebody has looked at. So every reader takes as much as a consumer can hold; then nothing
 // of that is left to get in front. And what is still on its way to a consumer that is cancelled goes back at once, in
 // front of the rest (handle_delivery in rabbit_fifo_client.erl). So the way out is: wait until all that was there has
 // come, and what the acks have made room for, too; then basic.cancel, then channel.close, each answered before the next

@@ -153,9 +153,12 @@ int run_command(const Commands& commands, const Options& options, const Actions&
     if (commands.doctor->parsed())
         return options.permissions ? print_needed_permissions(report, out, err) : doctor(report, out, err);
     if (commands.status->parsed()) return options.watch ? watch_status(report, out, err) : status(report, out, err);
-    if (!options.schema) return check(report, out, err);
-    print_schema(out);
-    return exit_code::fine;
+    if (commands.check->parsed()) {
+        if (!options.schema) return check(report, out, err);
+        print_schema(out);
+        return exit_code::fine;
+    }
+    return exit_code::wrong_usage;  // add_commands has one that is not here
 }
 
 bool standard_output_is_coloured() {

@@ -78,7 +78,9 @@ class Doctor {
             case State::different:
                 return add({Severity::problem, item.note, consequence_of_difference(item.wanted.role), ""});
             case State::refused:
-                return add({Severity::problem, item.note, what + " could not be checked", ""});
+                return add({Severity::problem, item.note,
+                            "doctor cannot tell whether " + what + " exists and is as it must be",
+                            "remove what the broker names as the cause, then run retryd doctor again"});
             case State::in_place:
                 if (!item.note.empty()) add({Severity::warning, item.note, "", ""});
                 return;

@@ -104,9 +104,10 @@ void describe_errors(Section& s, RawConfig& raw) {
     s.key("queue_type", choice(raw.settings.policy.error_queue_type, queue_types),
           "The error queue's type. A quorum queue survives the loss of a node.");
     s.key("prefetch", integer(raw.settings.prefetch.messages, {1, 65535}),
-          "How many messages are in hand at once: taken from the error queue, but not yet safe in their next queue.");
+          "How many messages are unacknowledged at once: taken from the error queue, but not yet safe in their next "
+          "queue.");
     s.key("prefetch_bytes", size(raw.settings.prefetch.body_bytes),
-          "How many bytes of messages, headers included, are held in hand at once while they cannot be published. "
+          "How many bytes of messages, headers included, are held in memory at once while they cannot be published. "
           "Whichever of the two limits is reached first applies.");
     s.sections("bind", Presence::optional,
                "Other exchanges that lead to the error queue too: dead-letter exchanges that work queues name by an "

@@ -1,5 +1,8 @@
 // The configuration as plain data: everything checked, units in the types. The defaults of the keys are the initial
 // values here and in raw_config.h and core/policy.h, and nowhere else.
+//
+// A new key: a member here, then its line in config/keys.cpp; only a key that is checked against another one needs more
+// (raw_config.h and validate.cpp).
 #pragma once
 
 #include <chrono>

@@ -76,6 +76,8 @@ std::string_view reason_text(ParkReason reason, std::string_view death_reason, s
             return "no-entry";
         case ParkReason::no_death:
             return "no-death";
+        // Not from decide(): what the broker says of the work queue and the rung, heard by the relay (relay/relay.cpp:
+        // Relay::process, Relay::retry and Relay::return_undelivered).
         case ParkReason::queue_gone:
             return "queue-gone";
         case ParkReason::unpublishable:

@@ -18,7 +18,7 @@ namespace retryd::core {
 /// Each throw is uniform in [0, 1).
 using Dice = std::function<double()>;
 
-/// Wait `delay` on a rung, then go home. With jitter it is the delay of one of the step's lanes.
+/// Wait `delay` on a rung, then return. With jitter it is the delay of one of the step's lanes.
 struct Retry {
     std::int64_t attempt = 1;
     Milliseconds delay{};
@@ -32,7 +32,7 @@ enum class ParkReason {
                    // know; written as `reason-<reason>`
     no_entry,
     no_death,
-    queue_gone,
+    queue_gone,     // this and the next are found in relay/relay.cpp, which asks the broker
     unpublishable,  // what it needs on the broker is refused
 };
 

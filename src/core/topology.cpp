@@ -90,7 +90,7 @@ class DesiredTopology {
         const bool glob = is_glob(entry.match);
         if (shared || !glob) add_rungs(entry, shared);
         if (!glob || !depends_on_queue(entry.parked)) add_parking(entry);
-        if (shared && !glob) add({Role::home_binding, entry.match, "", home_binding(entry.match)});
+        if (shared && !glob) add({Role::return_binding, entry.match, "", return_binding(entry.match)});
     }
 
     std::vector<DesiredItem> found;
@@ -160,7 +160,7 @@ ExchangeSpec return_exchange_spec(const Policy& policy) {
     return {std::string{return_exchange_name}, "headers", {{"alternate-exchange", policy.error_exchange}}};
 }
 
-BindingSpec home_binding(std::string_view work_queue) {
+BindingSpec return_binding(std::string_view work_queue) {
     return {std::string{work_queue},
             std::string{return_exchange_name},
             "",
@@ -217,7 +217,7 @@ std::string_view to_string(DesiredItem::Role role) {
             return "parking queue";
         case Role::parking_exchange:
             return "parking exchange";
-        case Role::home_binding:
+        case Role::return_binding:
             break;
     }
     return "return binding";

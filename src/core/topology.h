@@ -77,9 +77,9 @@ Topology base_topology(const Policy& policy, const BrokerFeatures& features);
 /// error exchange, its alternate-exchange, and so comes back to us at once.
 ExchangeSpec return_exchange_spec(const Policy& policy);
 /// What makes the return exchange find a work queue.
-BindingSpec home_binding(std::string_view work_queue);
+BindingSpec return_binding(std::string_view work_queue);
 
-/// The rung of one delay. With ReturnPath::queue: a queue of this work queue's own, from which the broker sends home
+/// The rung of one delay. With ReturnPath::queue: a queue of this work queue's own, from which the broker returns
 /// through the default exchange. With ReturnPath::headers: one queue for all work queues, behind a fanout exchange of
 /// the same name; the routing key that it is published with is the one that the consumer will see.
 Topology rung_topology(const Policy& policy, const Ladder& ladder, std::string_view work_queue, Milliseconds delay,
@@ -105,7 +105,7 @@ struct DesiredItem {
         rung_binding,
         parking,
         parking_exchange,  // somebody else's
-        home_binding,
+        return_binding,
     };
     Role role = Role::error_exchange;
     /// What it serves: one of the two, or neither where it serves all.

@@ -136,7 +136,7 @@ class StatusBuilder {
                     totals.dropped += count.messages;
                     break;
                 case relay::Outcome::retried:
-                case relay::Outcome::sent_home:
+                case relay::Outcome::returned_to_queue:
                     totals.retried += count.messages;
                     break;
             }

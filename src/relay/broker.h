@@ -53,7 +53,7 @@ class Broker : public PublishPort {
     virtual void check(std::string_view queue) = 0;
 
     /// Binds a work queue to the return exchange, if the queue exists. Answered by Relay::on_bound.
-    virtual void bind_home(std::string_view queue) = 0;
+    virtual void bind_to_return_exchange(std::string_view queue) = 0;
 };
 
 enum class DeclareOutcome { ready, refused };

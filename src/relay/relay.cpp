@@ -92,7 +92,7 @@ void Relay::on_delivery(const core::Delivery& delivery, const core::Now& now) {
 
 Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now) {
     const core::Table headers = delivery.message.properties.header_table();
-    if (const auto queue = core::read_undelivered(headers)) return send_home(delivery, *queue, now);
+    if (const auto queue = core::read_undelivered(headers)) return return_undelivered(delivery, *queue, now);
 
     core::ComposeContext context{core::read_death(headers, policy_->error_queue), {}, session_.connection_user};
     std::shared_ptr<Route> route;
@@ -160,7 +160,8 @@ Relay::Step Relay::drop(const core::Delivery& delivery, const core::ComposeConte
 
 /// Its delay on a shared rung is over, but the return exchange did not know its work queue: that is bound again, and
 /// the message published to the return exchange at once.
-Relay::Step Relay::send_home(const core::Delivery& delivery, std::string_view work_queue, const core::Now& now) {
+Relay::Step Relay::return_undelivered(const core::Delivery& delivery, std::string_view work_queue,
+                                      const core::Now& now) {
     const core::ComposeContext context{
         {}, core::read_retry_history(delivery.message.properties.header_table(), work_queue), session_.connection_user};
     const auto park_as = [&](core::ParkReason reason) {
@@ -169,7 +170,7 @@ Relay::Step Relay::send_home(const core::Delivery& delivery, std::string_view wo
     if (core::match(*policy_, work_queue) == nullptr) return park_as(core::ParkReason::no_entry);
     if (!session_.declare) return park_as(core::ParkReason::unpublishable);
     const auto [known, is_new] = undelivered_.try_emplace(std::string{work_queue}, WorkQueueState::checking);
-    if (is_new) bind_home(work_queue);
+    if (is_new) bind_to_return_exchange(work_queue);
     switch (known->second) {
         case WorkQueueState::exists:
             break;
@@ -180,12 +181,12 @@ Relay::Step Relay::send_home(const core::Delivery& delivery, std::string_view wo
         default:
             return Step::wait;
     }
-    const std::shared_ptr<Target>& home = routes_.return_exchange();
-    if (ensure_declared(*home, now) == Target::State::refused) return park_as(core::ParkReason::unpublishable);
-    if (home->state != Target::State::ready) return Step::wait;
+    const std::shared_ptr<Target>& exchange = routes_.return_exchange();
+    if (ensure_declared(*exchange, now) == Target::State::refused) return park_as(core::ParkReason::unpublishable);
+    if (exchange->state != Target::State::ready) return Step::wait;
     const core::Message composed = core::compose_return(delivery.message, context, scratch_);
     return publish(delivery, composed, context,
-                   {delivery.tag, home, std::make_shared<const std::string>(work_queue), Outcome::sent_home,
+                   {delivery.tag, exchange, std::make_shared<const std::string>(work_queue), Outcome::returned_to_queue,
                     "undelivered", now.steady});
 }
 
@@ -427,7 +428,7 @@ void Relay::start() {
         if (!core::is_glob(entry.match)) {
             const auto route = routes_.route_for(entry.match);
             declare_all(*route);
-            if (route->shared() && session_.declare) bind_home(route->work_queue);
+            if (route->shared() && session_.declare) bind_to_return_exchange(route->work_queue);
         } else if (entry.ladder.return_path == core::ReturnPath::headers) {
             Route any;  // a shared rung is the same for all work queues
             any.entry = &entry;
@@ -507,7 +508,7 @@ bool Relay::work_queue_checked(Route& route, const core::Now& now) {
     if (route.work_queue_state == WorkQueueState::unchecked || ask_again) {
         route.work_queue_state = WorkQueueState::checking;
         if (route.shared() && session_.declare) {
-            bind_home(route.work_queue);
+            bind_to_return_exchange(route.work_queue);
         } else {
             broker_.check(route.work_queue);
         }
@@ -516,8 +517,8 @@ bool Relay::work_queue_checked(Route& route, const core::Now& now) {
 }
 
 /// Whoever needs the binding waits for the same answer.
-void Relay::bind_home(std::string_view work_queue) {
-    if (home_bindings_asked_.emplace(work_queue).second) broker_.bind_home(work_queue);
+void Relay::bind_to_return_exchange(std::string_view work_queue) {
+    if (return_bindings_asked_.emplace(work_queue).second) broker_.bind_to_return_exchange(work_queue);
 }
 
 void Relay::on_work_queue_answer(Route& route, WorkQueueState answer, const core::Now& now) {
@@ -545,10 +546,10 @@ void Relay::on_checked(std::string_view queue, CheckOutcome outcome, const core:
 
 void Relay::on_bound(std::string_view queue, CheckOutcome outcome, std::string_view why, const core::Now& now) {
     const WorkQueueState answer = state_of(outcome);
-    if (const auto asked = home_bindings_asked_.find(queue); asked != home_bindings_asked_.end()) {
-        home_bindings_asked_.erase(asked);
+    if (const auto asked = return_bindings_asked_.find(queue); asked != return_bindings_asked_.end()) {
+        return_bindings_asked_.erase(asked);
     }
-    report_home_binding(queue, answer == WorkQueueState::refused, why);
+    report_return_binding(queue, answer == WorkQueueState::refused, why);
     const std::shared_ptr<Route> route = routes_.find(queue);
     if (route && route->shared()) on_work_queue_answer(*route, answer, now);
     const auto undelivered = undelivered_.find(queue);
@@ -558,15 +559,15 @@ void Relay::on_bound(std::string_view queue, CheckOutcome outcome, std::string_v
     if (route && route->work_queue_state == WorkQueueState::missing) routes_.forget(*route);
 }
 
-void Relay::report_home_binding(std::string_view work_queue, bool refused, std::string_view why) {
+void Relay::report_return_binding(std::string_view work_queue, bool refused, std::string_view why) {
     constexpr std::size_t most = 10'000;  // forged names must not fill the memory
-    const auto reported = home_bindings_refused_.find(work_queue);
-    if (refused && reported == home_bindings_refused_.end() && home_bindings_refused_.size() < most) {
-        home_bindings_refused_.emplace(work_queue);
-        reporter_.refused(Role::home_binding, work_queue, why);
-    } else if (!refused && reported != home_bindings_refused_.end()) {
-        home_bindings_refused_.erase(reported);
-        reporter_.healed(Role::home_binding, work_queue);
+    const auto reported = return_bindings_refused_.find(work_queue);
+    if (refused && reported == return_bindings_refused_.end() && return_bindings_refused_.size() < most) {
+        return_bindings_refused_.emplace(work_queue);
+        reporter_.refused(Role::return_binding, work_queue, why);
+    } else if (!refused && reported != return_bindings_refused_.end()) {
+        return_bindings_refused_.erase(reported);
+        reporter_.healed(Role::return_binding, work_queue);
     }
 }
 

@@ -123,7 +123,7 @@ class Relay {
     bool can_park_in(Target& target, const core::Delivery& delivery, const core::ComposeContext& context,
                      const core::Now& now);
     Step drop(const core::Delivery& delivery, const core::ComposeContext& context, const Route& route);
-    Step send_home(const core::Delivery& delivery, std::string_view work_queue, const core::Now& now);
+    Step return_undelivered(const core::Delivery& delivery, std::string_view work_queue, const core::Now& now);
     Step publish(const core::Delivery& delivery, const core::Message& composed, const core::ComposeContext& context,
                  Pending pending);
     void settle(const Pending& pending, bool acked, const core::Now& now);
@@ -146,9 +146,9 @@ class Relay {
     void mark_refused(Target& target, std::string_view why, const core::Now& now);
     void report_healed(Target& target);
     bool work_queue_checked(Route& route, const core::Now& now);
-    void bind_home(std::string_view work_queue);
+    void bind_to_return_exchange(std::string_view work_queue);
     void on_work_queue_answer(Route& route, WorkQueueState answer, const core::Now& now);
-    void report_home_binding(std::string_view work_queue, bool refused, std::string_view why);
+    void report_return_binding(std::string_view work_queue, bool refused, std::string_view why);
 
     using Names = std::set<std::string, std::less<>>;
 
@@ -169,8 +169,8 @@ class Relay {
     /// Work queues that a shared rung did not find, being bound again: the answer holds for the messages that wait for
     /// it, not for later ones, which would go round and round if the queue were deleted again.
     std::map<std::string, WorkQueueState, std::less<>> undelivered_;
-    Names home_bindings_asked_;    // work queues whose binding has been asked for and not answered
-    Names home_bindings_refused_;  // and whose refusal has been reported
+    Names return_bindings_asked_;    // work queues whose binding has been asked for and not answered
+    Names return_bindings_refused_;  // and whose refusal has been reported
 
     int publishing_failures_ = 0;  // closed publishing channels in a row, for the backoff
     bool any_confirmed_ = false;

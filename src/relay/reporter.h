@@ -17,7 +17,7 @@ enum class Outcome {
     retried,
     parked,
     dropped,
-    sent_home,  // what a shared rung could not deliver, its work queue bound again
+    returned_to_queue,  // what a shared rung could not deliver, its work queue bound again
 };
 
 /// What something on the broker is for that the relay needs.
@@ -26,8 +26,8 @@ enum class Role {
     parking,           // a queue of ours
     parking_exchange,  // somebody else's
     return_exchange,
-    home_binding,   // of a work queue to the return exchange
-    error_binding,  // of the error queue to somebody else's dead-letter exchange
+    return_binding,  // of a work queue to the return exchange
+    error_binding,   // of the error queue to somebody else's dead-letter exchange
 };
 
 /// One message that has arrived where it was sent: confirmed by the broker, about to be acked. Or one that was dropped.

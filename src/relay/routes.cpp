@@ -54,8 +54,8 @@ void Routes::make_fixed_targets() {
         queue_target(Role::parking, policy_->catch_all, {core::parking_queue_spec(policy_->catch_all, features_)}));
     // The session has declared it before it consumes.
     if (catch_all_->state == Target::State::unknown) catch_all_->state = Target::State::ready;
-    const core::ExchangeSpec home = core::return_exchange_spec(*policy_);
-    return_exchange_ = intern({Role::return_exchange, home.name, home.name, std::nullopt, {home}});
+    const core::ExchangeSpec spec = core::return_exchange_spec(*policy_);
+    return_exchange_ = intern({Role::return_exchange, spec.name, spec.name, std::nullopt, {spec}});
     error_bindings_.clear();
     for (const core::ErrorBinding& from : policy_->error_bindings) {
         const core::BindingSpec binding{policy_->error_queue, from.exchange, from.routing_key, {}};

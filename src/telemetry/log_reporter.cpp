@@ -43,7 +43,7 @@ std::string_view event_of(relay::Outcome outcome) {
             return "parked";
         case relay::Outcome::dropped:
             return "dropped";
-        case relay::Outcome::sent_home:
+        case relay::Outcome::returned_to_queue:
             break;
     }
     return "sent_home";
@@ -59,7 +59,7 @@ std::string describe(const relay::Settled& message) {
             return "parked " + whose + " in " + in_quotes(message.target) + ": " + std::string{message.reason};
         case relay::Outcome::dropped:
             return "dropped " + whose + ", as configured: " + std::string{message.reason};
-        case relay::Outcome::sent_home:
+        case relay::Outcome::returned_to_queue:
             break;
     }
     return "returned a message to " + in_quotes(message.work_queue) +
@@ -105,7 +105,7 @@ std::string consequence_of(relay::Role role, std::string_view name) {
                    " are parked in the catch-all queue";
         case relay::Role::return_exchange:
             return "While that lasts, messages that a shared rung could not deliver are held in the error queue";
-        case relay::Role::home_binding:
+        case relay::Role::return_binding:
             return "Without it no shared rung finds the queue: while that lasts, its messages are parked as "
                    "unpublishable";
         case relay::Role::error_binding:
@@ -211,7 +211,7 @@ void LogReporter::healed(relay::Role role, std::string_view name) {
     const std::string fault = fault_of_refusal(role, name);
     refused_.erase(fault);
     faults_.clear(fault);
-    const bool binding = role == relay::Role::home_binding || role == relay::Role::error_binding;
+    const bool binding = role == relay::Role::return_binding || role == relay::Role::error_binding;
     const std::string what = binding ? "the binding of " + in_quotes(name) : named(role, name);
     log_.write(LogLevel::info, "healed", what + " is as it must be again", {{"name", std::string{name}}});
 }

@@ -46,7 +46,7 @@ std::string_view name_of(relay::Outcome outcome) {
         case relay::Outcome::dropped:
             return "dropped";
         case relay::Outcome::retried:
-        case relay::Outcome::sent_home:  // its retry goes on; the reason tells
+        case relay::Outcome::returned_to_queue:  // its retry goes on; the reason tells
             break;
     }
     return "retried";

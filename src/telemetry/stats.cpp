@@ -154,7 +154,7 @@ Totals MessageStats::totals() const {
     const auto of = [&](relay::Outcome outcome) {
         return totals_[static_cast<std::size_t>(outcome)].load(std::memory_order_relaxed);
     };
-    return {of(relay::Outcome::retried) + of(relay::Outcome::sent_home), of(relay::Outcome::parked),
+    return {of(relay::Outcome::retried) + of(relay::Outcome::returned_to_queue), of(relay::Outcome::parked),
             of(relay::Outcome::dropped)};
 }
 

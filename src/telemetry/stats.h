@@ -84,7 +84,7 @@ struct Counts {
 
 /// Of all queues together.
 struct Totals {
-    std::uint64_t retried = 0;  // what was sent home included
+    std::uint64_t retried = 0;  // what was returned included
     std::uint64_t parked = 0;   // what was handed to the broker's dead-lettering included
     std::uint64_t dropped = 0;
 };

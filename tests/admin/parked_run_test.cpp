@@ -106,7 +106,7 @@ using Tags = std::vector<core::DeliveryTag>;
 
 }  // namespace
 
-TEST_CASE("what is selected goes home and is acked once it is confirmed; the rest is never acked") {
+TEST_CASE("what is selected returns to its work queue and is acked once it is confirmed; the rest is never acked") {
     ParkedRunOrder order = order_of(3);
     order.selection.queue = "email";
     Scene s(order);

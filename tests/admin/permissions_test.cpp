@@ -47,11 +47,11 @@ TEST_CASE("permissions: what it takes to declare, to publish and to consume") {
     }
 }
 
-TEST_CASE("permissions: a shared ladder needs those of its exchanges and of the way home") {
+TEST_CASE("permissions: a shared ladder needs those of its exchanges and of the way back") {
     core::Policy policy = policy_with(core::ReturnPath::headers);
     policy.error_exchange = "errors";
     const Needed list = needed(policy);
-    CHECK(has(list, "write", "errors"));  // the alternate exchange of the one that leads home
+    CHECK(has(list, "write", "errors"));  // the alternate exchange of the one that leads back
     CHECK(has(list, "write", "retryd.all.5s"));
     CHECK(has(list, "write", "retryd.return"));
     CHECK(has(list, "read", "retryd.return"));
@@ -166,7 +166,7 @@ TEST_CASE("permission patterns: as the operator reads them") {
           Permissions{"^$", R"(^(amq\.default|retryd\.errors)$)", R"(^(retryd\.errors)$)"});
 }
 
-TEST_CASE("permission patterns: who works on parked messages may take from parking queues and send home") {
+TEST_CASE("permission patterns: who works on parked messages may take from parking queues and return them") {
     const Permissions given =
         replay_permissions(policy_of({entry("email"), entry("sms.*", core::ReturnPath::headers)}));
     CHECK(given ==

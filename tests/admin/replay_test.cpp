@@ -8,7 +8,7 @@
 #include "core/message.h"
 #include "support/catch.h"
 
-// What goes home from a parking queue, and what of it a later failure still knows.
+// What returns from a parking queue, and what of it a later failure still knows.
 
 namespace retryd::admin::compose_replay_test {
 namespace {
@@ -67,22 +67,22 @@ TEST_CASE("what was set aside stays set aside, and what a broker parked without 
         {{"x-death", scene.headers.array({scene.headers.death({})})}, {"CC", scene.headers.array({text("copy")})}});
     scene.message.properties.user_id = "stranger";
     scene.message.properties.expiration = "5000";
-    const core::Message home = scene.replayed();
-    CHECK(header_of(home, "CC") == "(absent)");
-    CHECK(header_of(home, "retryd-cc") == "A:[S:copy]");
-    CHECK(header_of(home, "retryd-user-id") == "S:stranger");
-    CHECK(header_of(home, "retryd-expiration") == "S:5000");
-    CHECK_FALSE(home.properties.user_id);
-    CHECK_FALSE(home.properties.expiration);
-    CHECK(home.properties.delivery_mode == 2);
+    const core::Message returned = scene.replayed();
+    CHECK(header_of(returned, "CC") == "(absent)");
+    CHECK(header_of(returned, "retryd-cc") == "A:[S:copy]");
+    CHECK(header_of(returned, "retryd-user-id") == "S:stranger");
+    CHECK(header_of(returned, "retryd-expiration") == "S:5000");
+    CHECK_FALSE(returned.properties.user_id);
+    CHECK_FALSE(returned.properties.expiration);
+    CHECK(returned.properties.delivery_mode == 2);
 }
 
 TEST_CASE("sent elsewhere, a message belongs to the queue that it was sent to") {
     Replaying scene;
     scene.park();
-    const core::Message home = scene.replayed("other");
-    CHECK(header_of(home, "retryd-queue") == "S:other");
-    CHECK(read_retry_history(home.properties.header_table(), "other").routing_key == "order.paid");
+    const core::Message returned = scene.replayed("other");
+    CHECK(header_of(returned, "retryd-queue") == "S:other");
+    CHECK(read_retry_history(returned.properties.header_table(), "other").routing_key == "order.paid");
 }
 
 TEST_CASE("the newest replay stands first, and the seventeenth is forgotten") {
@@ -110,13 +110,13 @@ TEST_CASE("a forged list of replays is made anew: nothing nested, nothing long, 
               {scene.headers.table(
                    {{"id", text(long_text)}, {"evil", inner}, {"time", text("soon")}, {"attempts", number(-4)}}),
                text("no table"), scene.headers.table({{"id", text("never read")}})})}});
-    const core::Message home = scene.replayed();
-    const auto replays = read_replays(home.properties.header_table());
+    const core::Message returned = scene.replayed();
+    const auto replays = read_replays(returned.properties.header_table());
     REQUIRE(replays.size() == 2);
     CHECK(replays[1].id.size() == longest_replay_text);
     CHECK(replays[1].time == 0);
     CHECK(replays[1].attempts == 0);
-    CHECK(header_of(home, "retryd-replays").find("evil") == std::string::npos);
+    CHECK(header_of(returned, "retryd-replays").find("evil") == std::string::npos);
 }
 
 TEST_CASE("of a forged list that is longer than any of ours no more is read, and no more is ever written") {

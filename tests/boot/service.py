@@ -75,7 +75,7 @@ class Trial(Step):
         return self.machine.run("traffic", *arguments).splitlines()[-1]
 
     def under_load(self, seconds: int, act: Callable[[], object]) -> None:
-        """Rejects 2000 messages over so long and acts once a third of them is out; then all must come home."""
+        """Rejects 2000 messages over so long and acts once a third of them is out; then all must come back."""
         command = self.machine.inside("traffic", "load", "email", 2000, seconds)
         with subprocess.Popen(list(map(str, command)), stdout=subprocess.PIPE, text=True) as load:
             try:

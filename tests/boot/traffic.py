@@ -6,18 +6,18 @@
     traffic collect QUEUE COUNT        waits until so many came back
 
 --vhost NAME before the command. A line when a third is out; one at the end: how many were sent, came back, are lost,
-came back twice. The exit code is 1 where any is lost: not home, and none other has come home for 200 seconds.
+came back twice. The exit code is 1 where any is lost: not back, and none other has come back for 200 seconds.
 """
 import sys
 import time
 
 import pika
 
-PATIENCE = 200  # seconds: RabbitMQ repeats a way home that it has no confirm for after 180
+PATIENCE = 200  # seconds: RabbitMQ repeats a return that it has no confirm for after 180
 
 
 class Traffic:
-    def __init__(self, vhost, queue, takes_home):
+    def __init__(self, vhost, queue, takes_back):
         credentials = pika.PlainCredentials("guest", "guest")
         self.connection = pika.BlockingConnection(
             pika.ConnectionParameters("127.0.0.1", 5672, vhost, credentials, heartbeat=0))
@@ -28,9 +28,9 @@ class Traffic:
         self.queue = queue
         self.sent = 0
         self.rejected = 0
-        self.home = set()
+        self.returned = set()
         self.twice = 0
-        self.takes_home = takes_home  # else what comes back stays in its queue
+        self.takes_back = takes_back  # else what comes back stays in its queue
         self.progress = time.monotonic()
         self.channel.basic_consume(queue, self.work)
 
@@ -40,10 +40,10 @@ class Traffic:
             self.rejected += 1
             channel.basic_reject(delivery.delivery_tag, requeue=False)
             return
-        if not self.takes_home:
+        if not self.takes_back:
             return
-        self.twice += body in self.home
-        self.home.add(body)
+        self.twice += body in self.returned
+        self.returned.add(body)
         channel.basic_ack(delivery.delivery_tag)
 
     def send(self, count, seconds):
@@ -77,9 +77,9 @@ def main(arguments):
         traffic.connection.close()
         print(f"{traffic.rejected} rejected")
         return traffic.rejected != count
-    traffic.turn_until(lambda: len(traffic.home) >= count)
-    lost = count - len(traffic.home)
-    print(f"{count} rejected, {len(traffic.home)} came back, {lost} lost, {traffic.twice} twice, "
+    traffic.turn_until(lambda: len(traffic.returned) >= count)
+    lost = count - len(traffic.returned)
+    print(f"{count} rejected, {len(traffic.returned)} came back, {lost} lost, {traffic.twice} twice, "
           f"in {time.monotonic() - began:.1f} s")
     return lost != 0
 

@@ -29,12 +29,12 @@ struct Backlog : Scenario {
     }
 
     /// Each at least once: what was in flight when a connection ended may come twice.
-    void check_all_come_home(std::size_t messages) {
+    void check_all_come_back(std::size_t messages) {
         Worker worker(work);
-        std::set<std::string> home;
-        while (home.size() < messages) {
+        std::set<std::string> returned;
+        while (returned.size() < messages) {
             const Received back = worker.receive();
-            home.insert(back.body);
+            returned.insert(back.body);
             worker.ack(back);
         }
         CHECK(await_depth(config.error_queue, 0));
@@ -59,7 +59,7 @@ TEST_CASE("SIGTERM ends a daemon whose broker takes no messages, and nothing is 
     CHECK(since(start) < milliseconds(1000 + 1500) + machine.slack());
     alarm.end();
     s.start();
-    s.check_all_come_home(20);
+    s.check_all_come_back(20);
     s.stop();
 }
 
@@ -81,6 +81,6 @@ TEST_CASE("a broker that takes no messages: said, no more bodies held than prefe
     CHECK(s.depth(s.work) == 0);
     alarm.end();
     CHECK(s.daemon.await_log("the broker takes messages again"));
-    s.check_all_come_home(64);
+    s.check_all_come_back(64);
     s.stop();
 }

@@ -419,9 +419,9 @@ TEST_CASE(
     CHECK(session.carry_out(core::BindingSpec{"no-such-queue", "amq.direct", "key", {}}).result == Result::missing);
     CHECK(session.carry_out(core::BindingSpec{queue, "no-such-exchange", "key", {}}).result == Result::refused);
 
-    const core::Field home{"retryd-queue", core::Value::of_longstr(queue)};
+    const core::Field header{"retryd-queue", core::Value::of_longstr(queue)};
     core::Properties properties;
-    properties.headers = core::Table{&home, 1};
+    properties.headers = core::Table{&header, 1};
     REQUIRE(session.connection->publish(message_channel, {"amq.headers", "any.key", {properties, "x"}}) ==
             relay::PublishResult::sent);
     session.connection->consume(message_channel, queue, "work");

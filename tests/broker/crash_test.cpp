@@ -23,28 +23,28 @@ struct Load : Scenario {
 
     /// Settles what arrives until `deliveries` more have come or all are done. Fails the test if no more come.
     void work_through(Worker& worker, int deliveries) {
-        for (; deliveries > 0 && home.size() < static_cast<std::size_t>(count); --deliveries) {
-            INFO(home.size() << " of " << count << " messages are home");
+        for (; deliveries > 0 && returned.size() < static_cast<std::size_t>(count); --deliveries) {
+            INFO(returned.size() << " of " << count << " messages are back");
             const Received message = worker.receive();
             if (find(message.headers, "retryd-attempt") == nullptr) {
                 worker.reject(message);
                 continue;
             }
-            ++home[message.body];
+            ++returned[message.body];
             worker.ack(message);
         }
     }
 
     int copies() const {
         int total = 0;
-        for (const auto& [body, times] : home)
+        for (const auto& [body, times] : returned)
             total += times;
         return total;
     }
 
     std::string work;
     int count;
-    std::map<std::string, int> home;
+    std::map<std::string, int> returned;
 };
 
 }  // namespace
@@ -58,7 +58,7 @@ TEST_CASE("kill -9 under load, four times: nothing is lost", "[3.8]") {
         s.start();
     }
     s.work_through(worker, 1'000'000);
-    CHECK(s.home.size() == 2000);
+    CHECK(s.returned.size() == 2000);
     s.stop();
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("SIGTERM under load, three times: what was published was acked, so not
         s.start();
     }
     s.work_through(worker, 1'000'000);
-    CHECK(s.home.size() == 2000);
+    CHECK(s.returned.size() == 2000);
     CHECK(worker.stays_idle(milliseconds(400)));
     CHECK(s.copies() == 2000);
     s.stop();

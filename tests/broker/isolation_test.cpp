@@ -47,20 +47,20 @@ TEST_CASE("a stream of failures with priority 9 never holds back those without p
 
     // As long as the stream goes on, nothing behind it would come back.
     const Clock::time_point start = Clock::now();
-    int home = 0;
-    while (home < normals && since(start) < patience / 2) {
+    int returned = 0;
+    while (returned < normals && since(start) < patience / 2) {
         s.client.publish("", work, {.body = "urgent", .properties = {.priority = 9}});
         while (const auto message = worker.client.next(milliseconds(20))) {
             const bool back = find(message->headers, "retryd-attempt") != nullptr;
             if (message->body == "normal" && back) {
-                ++home;
+                ++returned;
                 worker.ack(*message);
             } else {
                 worker.reject(*message);
             }
         }
     }
-    CHECK(home == normals);
+    CHECK(returned == normals);
     const Version version = version_of(s.client);
     const bool needs_its_own = version >= Version{4, 0} && version < Version{4, 3};
     CHECK(s.exists(s.rung(work, "300ms") + ".high") == needs_its_own);

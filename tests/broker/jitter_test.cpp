@@ -106,13 +106,13 @@ void check_spread(Spread& s, const std::function<std::string(const std::string&)
 
 }  // namespace
 
-TEST_CASE("with jitter, what failed at one moment comes home spread over the lanes of its rung") {
+TEST_CASE("with jitter, what failed at one moment comes back spread over the lanes of its rung") {
     Spread s;
     s.retry(s.work, {"4s"});
     check_spread(s, [&](const std::string& lane) { return s.rung(s.work, lane); });
 }
 
-TEST_CASE("with jitter on a shared ladder, what failed at one moment comes home spread over the lanes of its rung") {
+TEST_CASE("with jitter on a shared ladder, what failed at one moment comes back spread over the lanes of its rung") {
     Spread s;
     const std::string ladder = s.share({s.work}, {"4s"});
     check_spread(s, [&](const std::string& lane) { return s.shared_rung(ladder, lane); });

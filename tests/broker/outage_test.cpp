@@ -96,15 +96,15 @@ TEST_CASE("connections lost under load lose no message", "[3.8]") {
     for (int i = 0; i < messages; ++i)
         s.client.send("", s.work, {.body = std::to_string(i), .properties = {.delivery_mode = 2}});
     s.client.await_confirms();
-    std::set<std::string> home;
+    std::set<std::string> returned;
     int cuts = 0;
     int deliveries = 0;
-    while (home.size() < messages) {
+    while (returned.size() < messages) {
         const auto message = worker.client.next(patience);
-        INFO(home.size() << " of " << messages << " messages came home, then nothing for 15 s");
+        INFO(returned.size() << " of " << messages << " messages came back, then nothing for 15 s");
         REQUIRE(message.has_value());
         if (find(message->headers, "retryd-attempt") != nullptr) {
-            home.insert(message->body);
+            returned.insert(message->body);
             worker.ack(*message);
         } else {
             worker.reject(*message);
@@ -115,7 +115,7 @@ TEST_CASE("connections lost under load lose no message", "[3.8]") {
         }
     }
     CHECK(cuts == 4);
-    CHECK(home.size() == messages);
+    CHECK(returned.size() == messages);
     s.stop();
 }
 
@@ -182,7 +182,7 @@ TEST_CASE("wrong credentials end nothing: the daemon says so and keeps trying, w
     s.stop();
 }
 
-TEST_CASE("a restart of the broker: what waits on a rung comes home, and the daemon goes on by itself",
+TEST_CASE("a restart of the broker: what waits on a rung comes back, and the daemon goes on by itself",
           "[own-broker]") {
     Scenario s;
     const std::string work = s.work_queue("work");
@@ -202,9 +202,9 @@ TEST_CASE("a restart of the broker: what waits on a rung comes home, and the dae
         return errors && errors->consumers > 0;
     }));
     Worker worker(work);
-    const Received home = worker.receive();
-    CHECK(home.body == "waiting");
-    worker.ack(home);
+    const Received returned = worker.receive();
+    CHECK(returned.body == "waiting");
+    worker.ack(returned);
     again.publish("", work, {.body = "new"});
     worker.reject(worker.receive());
     CHECK(worker.receive().body == "new");

@@ -5,7 +5,7 @@
 
 using namespace retryd::test;
 
-TEST_CASE("parked replay: the selected go home in order, the rest stays in order, and it is written down", "[3.8]") {
+TEST_CASE("parked replay: the selected return in order, the rest stays in order, and it is written down", "[3.8]") {
     ParkedScene s;
     s.park(60);
     const CommandResult result = s.parked("replay --header third=yes --rate unlimited");
@@ -102,7 +102,7 @@ TEST_CASE("parked replay to a queue that is full: what it refuses stays parked, 
     CHECK(s.drain(s.parking, 4) == std::vector<std::string>{"2", "3", "4", "5"});
 }
 
-TEST_CASE("parked replay home by a shared ladder: the consumer sees the producer's routing key") {
+TEST_CASE("parked replay by a shared ladder: the consumer sees the producer's routing key") {
     ParkedScene s(true);
     s.park(3);
     CHECK(s.parked("replay --all").code == 0);

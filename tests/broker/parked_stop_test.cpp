@@ -39,7 +39,7 @@ class Rejecting {
 };
 
 /// Starts a replay of every third message and kills it, again and again, until all of those are back in the work queue.
-void kill_until_all_are_home(ParkedScene& s, int messages, const std::string& rate) {
+void kill_until_all_are_back(ParkedScene& s, int messages, const std::string& rate) {
     s.park(messages);
     const std::uint32_t unselected = static_cast<std::uint32_t>(bodies(messages, false).size());
     int kills = 0;
@@ -55,15 +55,15 @@ void kill_until_all_are_home(ParkedScene& s, int messages, const std::string& ra
         REQUIRE(await([&] { return s.depth(s.parking) >= unselected; }));
         REQUIRE(kills < 200);
     }
-    const auto home = s.drain(s.work, 0);
-    const std::set<std::string> distinct(home.begin(), home.end());
+    const auto returned = s.drain(s.work, 0);
+    const std::set<std::string> distinct(returned.begin(), returned.end());
     const auto stayed = s.drain(s.parking, unselected);
     const auto wanted = bodies(messages, true);
     std::printf(
-        "%d parked, %zu selected: killed %d times in %lld ms; home %zu (%zu copies too many), lost %zu; "
+        "%d parked, %zu selected: killed %d times in %lld ms; returned %zu (%zu copies too many), lost %zu; "
         "unselected %zu of %u, %s\n",
         messages, wanted.size(), kills, static_cast<long long>(since(begun).count()), distinct.size(),
-        home.size() - distinct.size(), wanted.size() - distinct.size(), stayed.size(), unselected,
+        returned.size() - distinct.size(), wanted.size() - distinct.size(), stayed.size(), unselected,
         stayed == bodies(messages, false) ? "in order" : "OUT OF ORDER");
     CHECK(kills > 0);
     CHECK(distinct == std::set<std::string>(wanted.begin(), wanted.end()));
@@ -124,11 +124,12 @@ TEST_CASE("SIGINT ends a replay in order: what was sent is settled, nothing is t
     replay->signal(SIGINT);
     CHECK(replay->wait(patience) == 1);
     CHECK(s.output().find("Interrupted") != std::string::npos);
-    const auto home = s.drain(s.work, 0);
-    CHECK(home.size() < 100);
+    const auto returned = s.drain(s.work, 0);
+    CHECK(returned.size() < 100);
     std::vector<std::string> wanted;
     for (int i = 0; i < 300; ++i) {
-        if (std::find(home.begin(), home.end(), std::to_string(i)) == home.end()) wanted.push_back(std::to_string(i));
+        if (std::find(returned.begin(), returned.end(), std::to_string(i)) == returned.end())
+            wanted.push_back(std::to_string(i));
     }
     CHECK(s.drain(s.parking, wanted.size()) == wanted);
 }
@@ -144,18 +145,18 @@ TEST_CASE("SIGINT ends a replay in time although the broker takes no messages, a
         replay->signal(SIGINT);
         CHECK(replay->wait(seconds(20)) == 1);
     }
-    const auto home = s.drain(s.work, 0);
-    auto all = s.drain(s.parking, 300 - home.size());
-    all.insert(all.end(), home.begin(), home.end());
+    const auto returned = s.drain(s.work, 0);
+    auto all = s.drain(s.parking, 300 - returned.size());
+    all.insert(all.end(), returned.begin(), returned.end());
     CHECK(std::set<std::string>(all.begin(), all.end()).size() == 300);
 }
 
 TEST_CASE("1,000 parked, kill -9 again and again: none lost, the unselected in order", "[slow]") {
     ParkedScene s;
-    kill_until_all_are_home(s, 1'000, "200");
+    kill_until_all_are_back(s, 1'000, "200");
 }
 
 TEST_CASE("10,000 parked, kill -9 again and again: none lost, the unselected in order", "[night]") {
     ParkedScene s;
-    kill_until_all_are_home(s, 10'000, "1000");
+    kill_until_all_are_back(s, 10'000, "1000");
 }

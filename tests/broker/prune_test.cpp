@@ -49,7 +49,7 @@ class SteadyLoad {
         : thread_([this, queue](const std::stop_token& over) {
               Client producer(broker_address());
               Worker worker(queue, 500);
-              while (!over.stop_requested() || (home_.size() < sent_ && since(last_arrival_) < patience)) {
+              while (!over.stop_requested() || (returned_.size() < sent_ && since(last_arrival_) < patience)) {
                   if (!over.stop_requested()) producer.publish("", queue, {.body = std::to_string(sent_++)});
                   while (const auto message = worker.client.next(milliseconds(5)))
                       settle(worker, *message);
@@ -57,22 +57,22 @@ class SteadyLoad {
           }) {}
 
     /// Stops. Returns whether every message came back.
-    bool all_came_home() {
+    bool all_came_back() {
         thread_.request_stop();
         thread_.join();
-        return sent_ > 0 && home_.size() == sent_;
+        return sent_ > 0 && returned_.size() == sent_;
     }
 
   private:
     void settle(Worker& worker, const Received& message) {
         last_arrival_ = Clock::now();
         if (find(message.headers, "retryd-attempt") == nullptr) return worker.reject(message);
-        home_.insert(message.body);
+        returned_.insert(message.body);
         worker.ack(message);
     }
 
     std::size_t sent_ = 0;
-    std::set<std::string> home_;
+    std::set<std::string> returned_;
     Clock::time_point last_arrival_ = Clock::now();
     std::jthread thread_;  // last: it uses the others
 };
@@ -111,8 +111,8 @@ TEST_CASE("prune: refused beside a daemon with the old ladder; beside one with t
             return !pruned.says({"nothing is pruned"});
         },
         patience, milliseconds(500)));
-    CHECK(on_work.all_came_home());
-    CHECK(on_sharing.all_came_home());
+    CHECK(on_work.all_came_back());
+    CHECK(on_sharing.all_came_back());
     CHECK(pruned.code == 0);
     CHECK(pruned.says({s.hour_rung(), "kept: 1 message"}));
     CHECK_FALSE(s.exists(s.idle_rung()));

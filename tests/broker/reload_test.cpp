@@ -159,7 +159,7 @@ TEST_CASE("a new entry's rungs are declared at reload, before any message, and i
     s.stop();
 }
 
-TEST_CASE("what waits on a rung when its entry changes comes home, and its next failure takes the new ladder") {
+TEST_CASE("what waits on a rung when its entry changes comes back, and its next failure takes the new ladder") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"1s", "1h"});

@@ -136,7 +136,7 @@ TEST_CASE("three work queues on a shared ladder of five rungs have five rungs in
     CHECK(count_beginning(queues, s.queue_name("")) == 3 + 3 + 2);
 }
 
-TEST_CASE("the first message of a glob's queue finds its way home through a shared ladder") {
+TEST_CASE("the first message of a glob's queue finds its way back through a shared ladder") {
     Scenario s;
     const std::string hook = s.work_queue("hook.a");
     const std::string ladder = s.share({s.queue_name("hook.*")}, {"100ms"});

@@ -17,7 +17,7 @@ Table with_many_looks(Table arguments, const Scenario& s) {
     return arguments;
 }
 
-Table home_through_the_default_exchange(const std::string& queue) {
+Table returned_by_the_default_exchange(const std::string& queue) {
     return {{"x-dead-letter-exchange", longstr("")}, {"x-dead-letter-routing-key", longstr(queue)}};
 }
 
@@ -30,7 +30,7 @@ Table kept_until_confirmed(Table arguments, const Scenario& s) {
 
 /// Classic before 3.10, whatever the configuration says.
 Table quorum_rung(const Scenario& s, const std::string& work, std::int64_t ttl) {
-    Table arguments = home_through_the_default_exchange(work);
+    Table arguments = returned_by_the_default_exchange(work);
     arguments.push_back({"x-queue-type", longstr(s.has_quorum_ttl() ? "quorum" : "classic")});
     arguments.push_back({"x-message-ttl", int64(ttl)});
     return kept_until_confirmed(arguments, s);
@@ -80,7 +80,7 @@ TEST_CASE("classic rungs have no argument that only quorum queues know", "[3.8]"
     s.retry(work, {"100ms"}, "classic");
     s.start();
     REQUIRE(await([&] { return s.exists(s.rung(work, "100ms")); }));
-    Table arguments = home_through_the_default_exchange(work);
+    Table arguments = returned_by_the_default_exchange(work);
     arguments.push_back({"x-message-ttl", int64(100)});
     arguments.push_back({"x-queue-type", longstr("classic")});
     check_declared(s, s.rung(work, "100ms"), arguments);
@@ -95,7 +95,7 @@ TEST_CASE("the error exchange is a fanout; the error queue dead-letters to the c
     s.start();
     CHECK_NOTHROW(s.client.declare_exchange(s.config.error_exchange, "fanout"));
     CHECK_THROWS_AS(s.client.declare_exchange(s.config.error_exchange, "direct"), Refused);
-    Table arguments = home_through_the_default_exchange(s.config.catch_all);
+    Table arguments = returned_by_the_default_exchange(s.config.catch_all);
     arguments.push_back({"x-queue-type", longstr(type)});
     if (type == "quorum") {
         arguments = with_many_looks(kept_until_confirmed(arguments, s), s);
@@ -191,7 +191,7 @@ TEST_CASE("queues made under 3.x, without x-delivery-limit, are accepted with a 
     Scenario s;
     if (!from_4_0(s)) return;
     const std::string work = s.work_queue("work");
-    Table error_queue = home_through_the_default_exchange(s.config.catch_all);
+    Table error_queue = returned_by_the_default_exchange(s.config.catch_all);
     error_queue.push_back({"x-queue-type", longstr("quorum")});
     s.client.declare_queue(s.config.error_queue, kept_until_confirmed(error_queue, s));
     s.client.declare_queue(s.parking_of(work), {{"x-queue-type", longstr("quorum")}});
@@ -218,7 +218,7 @@ TEST_CASE(
         return arguments;
     };
     s.client.declare_queue(s.config.error_queue,
-                           kept_until_confirmed(older(home_through_the_default_exchange(s.config.catch_all)), s));
+                           kept_until_confirmed(older(returned_by_the_default_exchange(s.config.catch_all)), s));
     s.client.declare_queue(s.parking_of(work), older({}));
     s.retry(work, {"50ms"});
     s.start();

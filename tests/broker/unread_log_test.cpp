@@ -56,10 +56,10 @@ TEST_CASE("SIGTERM ends a daemon that hangs in its log, within the shutdown time
     daemon.signal(SIGTERM);
     CHECK(daemon.wait(seconds(4)) == 1);
     s.start();
-    std::set<std::string> home;
-    while (home.size() < std::size_t{more_than_a_pipe}) {
+    std::set<std::string> returned;
+    while (returned.size() < std::size_t{more_than_a_pipe}) {
         const Received back = worker.receive();
-        home.insert(back.body);
+        returned.insert(back.body);
         worker.ack(back);
     }
     s.stop();

@@ -19,7 +19,7 @@ int failures_of(int n) {
     static constexpr int fates[] = {0, 1, 2, 0, 1, 3, 0, 1, 5, 1, 2, 4, 0, 1, 3, 2};
     return fates[n % 16];
 }
-int home_of(int n) {
+int queue_of(int n) {
     return n % work_queues;
 }
 bool is_parked_in_the_end(int n) {
@@ -39,7 +39,7 @@ struct Mix {
 
     void publish_all() {
         for (int n = 0; n < volume; ++n) {
-            s.client.send("", queues[static_cast<std::size_t>(home_of(n))],
+            s.client.send("", queues[static_cast<std::size_t>(queue_of(n))],
                           {.body = std::to_string(n), .properties = {.delivery_mode = 2}});
         }
         s.client.await_confirms();
@@ -51,7 +51,7 @@ struct Mix {
         int& deaths = seen[n];
         const std::int64_t attempt =
             find(message.headers, "retryd-attempt") ? long_header(message, "retryd-attempt") : 0;
-        if (home_of(n) != queue) wrong += "message " + message.body + " came to queue " + std::to_string(queue) + "\n";
+        if (queue_of(n) != queue) wrong += "message " + message.body + " came to queue " + std::to_string(queue) + "\n";
         if (attempt != deaths)
             wrong += "message " + message.body + " came with attempt " + std::to_string(attempt) + " after " +
                      std::to_string(deaths) + " deaths\n";
@@ -114,7 +114,7 @@ TEST_CASE("of 10,000 messages over 5 queues and 4 rungs each comes back exactly 
     for (std::size_t q = 0; q < mix.queues.size(); ++q) {
         while (const auto message = mix.s.client.get(mix.s.parking_of(mix.queues[q]))) {
             const int n = std::stoi(message->body);
-            if (!is_parked_in_the_end(n) || home_of(n) != static_cast<int>(q) || mix.seen[n]++ != rungs + 1)
+            if (!is_parked_in_the_end(n) || queue_of(n) != static_cast<int>(q) || mix.seen[n]++ != rungs + 1)
                 mix.wrong += "message " + message->body + " was parked in " + mix.queues[q] + "\n";
             --to_park;
         }

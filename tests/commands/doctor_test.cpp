@@ -89,7 +89,9 @@ TEST_CASE("doctor: what is different, refused or lacking is told as the broker t
     CHECK(needed_by_all.only().consequence == "retryd consumes nothing while that lasts");
     Fixture refused;
     refused.broker.refuse("check queue email.parked", 403, "no");
-    CHECK(refused.only().consequence == "parking queue 'email.parked' could not be checked");
+    CHECK(refused.only().consequence ==
+          "doctor cannot tell whether parking queue 'email.parked' exists and is as it must be");
+    CHECK(refused.only().remedy == "remove what the broker names as the cause, then run retryd doctor again");
     Fixture lacking;
     lacking.broker.answers["declare queue retryd.parked"] = {FakeBroker::Result::done, 0, "was made without", {}};
     const admin::Finding lack = lacking.only();

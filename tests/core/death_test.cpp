@@ -279,7 +279,7 @@ TEST_CASE("an original expiration that is missing or no text is unknown") {
     CHECK(read_with(headers, "original-expiration", text("5"))->original_expiration.value_or("(none)") == "5");
 }
 
-// ── What a shared rung could not send home: how it is known, and how it is composed for its second try ─────────────
+// ── What a shared rung could not return: how it is known, and how it is composed for its second try ─────────────
 
 TEST_CASE("the expiry of a shared rung and the queue's name in our header make an undelivered message") {
     Headers headers;
@@ -301,7 +301,7 @@ TEST_CASE("without a usable name, of another queue or for another reason it is n
     CHECK_FALSE(read_undelivered(headers.fields({{"retryd-queue", text("email")}})));
 }
 
-TEST_CASE("only the newest death counts: a message that came home and died again is no undelivered one") {
+TEST_CASE("only the newest death counts: a message that came back and died again is no undelivered one") {
     Headers headers;
     const Table table = headers.fields(
         {{"x-death", headers.array({headers.death({"email"}), headers.death({"retryd.shared.5s", "expired"})})},
@@ -316,7 +316,7 @@ TEST_CASE("the expiry of a shared rung alone is a hop of ours, not a death") {
     CHECK(read_death(headers.deaths({{"retryd.shared.5s", "rejected"}}), "retryd.errors")->queue == "retryd.shared.5s");
 }
 
-TEST_CASE("it goes home as it left its rung: with our headers, without what the broker wrote") {
+TEST_CASE("it returns as it left its rung: with our headers, without what the broker wrote") {
     ComposeScene scene;
     scene.died({"retryd.shared.5s", "expired"}, {{"x-first-death-queue", text("retryd.shared.5s")},
                                                  {"mine", number(7)},
@@ -326,9 +326,9 @@ TEST_CASE("it goes home as it left its rung: with our headers, without what the 
     const ComposeContext context{
         {}, read_retry_history(scene.message.properties.header_table(), "email"), connection_user};
     ComposeScratch scratch;
-    const Message home = compose_return(scene.message, context, scratch);
-    CHECK(headers_of(home) == "{mine=l:7, retryd-queue=S:email, retryd-attempt=l:3, retryd-cc=S:audit}");
-    CHECK(home.properties.delivery_mode == 2);
+    const Message returned = compose_return(scene.message, context, scratch);
+    CHECK(headers_of(returned) == "{mine=l:7, retryd-queue=S:email, retryd-attempt=l:3, retryd-cc=S:audit}");
+    CHECK(returned.properties.delivery_mode == 2);
 }
 
 TEST_CASE("the producer's routing key is the carried one, else that of the death, and never longer than can be") {

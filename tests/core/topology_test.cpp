@@ -175,7 +175,7 @@ TEST_CASE("the rung of high priorities differs in its name alone") {
     CHECK_FALSE(high == normal);
 }
 
-TEST_CASE("a rung with a shortened name still sends home to the whole name of its work queue") {
+TEST_CASE("a rung with a shortened name still returns to the whole name of its work queue") {
     const std::string queue(255, 'q');
     const QueueSpec rung = queue_of(Ladder{"standard", {5s}, QueueType::quorum}, queue, 5s, false, rabbit_4_0);
     CHECK(rung.name.size() == 255);
@@ -214,7 +214,7 @@ TEST_CASE("a shared rung is the same for all work queues, and classic before 3.1
 }
 
 TEST_CASE("a work queue is bound to the return exchange by its name in a header") {
-    CHECK(home_binding("email") ==
+    CHECK(return_binding("email") ==
           BindingSpec{"email", "retryd.return", "", {{"x-match", "all"}, {"retryd-queue", "email"}}});
 }
 
@@ -275,7 +275,7 @@ TEST_CASE("lanes are rungs too") {
                 "parking queue: email.parked (email)"});
 }
 
-TEST_CASE("a shared ladder is wanted once, and each exact work queue's way home") {
+TEST_CASE("a shared ladder is wanted once, and each exact work queue's way back") {
     CHECK(lines_of(policy_of({entry("email", shared({5s})), entry("sms", shared({5s}))})) ==
           Lines{"return exchange: retryd.return", "rung exchange: retryd.all.5s (ladder all)",
                 "rung: retryd.all.5s (ladder all)", "rung binding: retryd.all.5s → retryd.all.5s (ladder all)",
@@ -310,7 +310,7 @@ TEST_CASE("items are those that the daemon declares") {
     REQUIRE(all.size() == 4 + rung.size() + 2);
     for (std::size_t i = 0; i < rung.size(); ++i)
         CHECK(all[4 + i].item == rung[i]);
-    CHECK(all.back().item == TopologyItem{home_binding("email")});
+    CHECK(all.back().item == TopologyItem{return_binding("email")});
 }
 
 TEST_CASE("globs are on demand") {

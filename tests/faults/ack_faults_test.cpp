@@ -66,7 +66,7 @@ TEST_CASE("the consumer is cancelled while publications are in flight: they come
     s.stop();
 }
 
-TEST_CASE("the error queue is deleted between confirms and acks: its messages are on their way, each comes home once") {
+TEST_CASE("the error queue is deleted between confirms and acks: its messages are on their way, each comes back once") {
     ThroughFaults s;
     s.start();
     const auto late = s.network.on(ack(), fault::late(milliseconds(1500)));

@@ -25,14 +25,14 @@ struct Restarted : ThroughFaults {
         REQUIRE(network.await_matched(missing));
     }
 
-    void check_all_come_home() {
+    void check_all_come_back() {
         Worker worker(work, 500);
         worker.client.consume(other, 500);
         while (!all_seen()) {
-            INFO(missing() << "are not home");
-            const Received home = worker.receive();
-            worker.ack(home);
-            ++copies[home.properties.message_id.value_or("(no id)")];
+            INFO(missing() << "are not back");
+            const Received returned = worker.receive();
+            worker.ack(returned);
+            ++copies[returned.properties.message_id.value_or("(no id)")];
         }
         Client fresh(broker_address());
         CHECK(await([&] { return fresh.look_at(config.error_queue)->messages == 0; }));
@@ -42,7 +42,7 @@ struct Restarted : ThroughFaults {
 
 }  // namespace
 
-TEST_CASE("a restart of the broker with messages everywhere: from rungs, error queue and flight all come home",
+TEST_CASE("a restart of the broker with messages everywhere: from rungs, error queue and flight all come back",
           "[own-broker]") {
     Restarted s;
     s.put_messages_everywhere();
@@ -55,7 +55,7 @@ TEST_CASE("a restart of the broker with messages everywhere: from rungs, error q
         control_broker("kill");
         control_broker("start");
     }
-    s.check_all_come_home();
+    s.check_all_come_back();
     s.stop();
 }
 
@@ -70,6 +70,6 @@ TEST_CASE("the broker is restarted while the daemon is stopping: the end comes i
     CHECK(s.daemon.wait(patience) == 0);
     s.network.heal();
     s.daemon.start(s.config.yaml());
-    s.check_all_come_home();
+    s.check_all_come_back();
     s.stop();
 }

@@ -7,8 +7,9 @@
 
 using namespace retryd::test;
 
-TEST_CASE("a permission to publish that is taken away and given back: nothing is lost, all go home, the cause is told",
-          "[slow]") {
+TEST_CASE(
+    "a permission to publish that is taken away and given back: nothing is lost, all come back, the cause is told",
+    "[slow]") {
     Publisher publisher;
     ThroughFaults s;
     s.config.uris = {uri_of(publisher.through(s.network))};
@@ -61,7 +62,7 @@ TEST_CASE("a publication after which the channel is closed with 406: no connecti
     s.stop();
 }
 
-TEST_CASE("a publication to an exchange that is not there, 404: the channel is opened anew, and all go home") {
+TEST_CASE("a publication to an exchange that is not there, 404: the channel is opened anew, and all come back") {
     ThroughFaults s;
     s.start();
     const auto lost = s.network.on({.method = method::basic_publish, .nth = 70, .times = 3}, fault::to_no_exchange());

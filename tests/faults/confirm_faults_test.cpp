@@ -57,7 +57,7 @@ TEST_CASE("a rung that is full: the broker refuses, the messages wait in the err
         s.reject("first" + std::to_string(i), s.other);
     const auto refused = [&] { return s.daemon.lines_with({"(nacked) a message for queue '" + rung + "'"}) > 0; };
     REQUIRE(await([&] { return s.depth(rung) > 1 || refused(); }));  // a quorum queue refuses when over its limit
-    // What is on the rung goes home after its delay, so that there is room again: more come until one is refused.
+    // What is on the rung returns after its delay, so that there is room again: more come until one is refused.
     int tries = 0;
     REQUIRE(await(
         [&] {
@@ -117,7 +117,7 @@ TEST_CASE("SIGTERM while confirms are missing: the end comes in time and says wh
     s.stop();
 }
 
-TEST_CASE("the connection breaks while what a shared rung could not deliver is sent home, and nothing is lost") {
+TEST_CASE("the connection breaks while what a shared rung could not deliver is returned, and nothing is lost") {
     ThroughFaults s;
     s.config.ladders.clear();
     s.config.entries.clear();

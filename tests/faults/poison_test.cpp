@@ -6,7 +6,7 @@ using namespace retryd::test;
 
 namespace {
 
-/// It was parked by the broker's own dead-lettering; the others are home.
+/// It was parked by the broker's own dead-lettering; the others are back.
 void check_only_aside(const ThroughFaults& s, const std::string& id) {
     CHECK(s.parked.size() == 1);
     CHECK(s.parked.count(id) == 1);

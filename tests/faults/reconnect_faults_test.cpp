@@ -65,7 +65,7 @@ TEST_CASE("a consumer taken away as soon as it is there, three times: the fourth
     s.stop();
 }
 
-TEST_CASE("permissions taken away, one kind after the other: given back, all go home, none is set aside") {
+TEST_CASE("permissions taken away, one kind after the other: given back, all come back, none is set aside") {
     Publisher user;
     ThroughFaults s;
     s.config.uris = {uri_of(user.through(s.network))};

@@ -1,4 +1,4 @@
-// The way home from a rung is the broker's own: it needs no daemon, and holds the message until the work queue has it.
+// The return from a rung is the broker's own: it needs no daemon, and holds the message until the work queue has it.
 #include <optional>
 
 #include "faults/broker_setting.h"
@@ -9,9 +9,9 @@ using namespace retryd::test;
 
 namespace {
 
-/// What found no way home is sent again after a second instead of three minutes.
-struct Home : ThroughFaults {
-    Home() {
+/// What no rung could return is sent again after a second instead of three minutes.
+struct QuickReturn : ThroughFaults {
+    QuickReturn() {
         if (has_quorum_ttl()) again.emplace("dead_letter_worker_publisher_confirm_timeout", "1000");
     }
 
@@ -31,7 +31,7 @@ struct Home : ThroughFaults {
 
 }  // namespace
 
-TEST_CASE("messages on a rung come home while no daemon runs", "[own-broker]") {
+TEST_CASE("messages on a rung come back while no daemon runs", "[own-broker]") {
     ThroughFaults s;
     s.ladder().delays = {"1s"};  // the other queue's
     s.start();
@@ -51,9 +51,9 @@ TEST_CASE("messages on a rung come home while no daemon runs", "[own-broker]") {
     s.stop();
 }
 
-TEST_CASE("a work queue that refuses what comes home, being full: it stays on its rung and comes when there is room",
+TEST_CASE("a work queue that refuses what comes back, being full: it stays on its rung and comes when there is room",
           "[own-broker]") {
-    Home s;
+    QuickReturn s;
     if (!s.has_quorum_ttl()) return;  // classic rungs: the broker loses it
     s.client.delete_queue(s.other);
     s.work_queue("other", {{"x-max-length", int32(1)}, {"x-overflow", longstr("reject-publish")}});
@@ -65,9 +65,9 @@ TEST_CASE("a work queue that refuses what comes home, being full: it stays on it
     s.stop();
 }
 
-TEST_CASE("a work queue that is deleted, and made again: what waited for it on a rung of its own comes home",
+TEST_CASE("a work queue that is deleted, and made again: what waited for it on a rung of its own comes back",
           "[own-broker]") {
-    Home s;
+    QuickReturn s;
     if (!s.has_quorum_ttl()) return;  // classic rungs: the broker loses it
     s.client.delete_queue(s.other);
     s.put_on_rung(40, "1s");
@@ -77,9 +77,9 @@ TEST_CASE("a work queue that is deleted, and made again: what waited for it on a
     s.stop();
 }
 
-TEST_CASE("a return exchange that is deleted under way: made again, what waits on shared rungs comes home",
+TEST_CASE("a return exchange that is deleted under way: made again, what waits on shared rungs comes back",
           "[own-broker]") {
-    Home s;
+    QuickReturn s;
     if (!s.has_quorum_ttl()) return;  // classic rungs: the broker loses what leaves them before that
     s.config.ladders.clear();
     s.config.entries.clear();
@@ -97,8 +97,8 @@ TEST_CASE("a return exchange that is deleted under way: made again, what waits o
     s.stop();
 }
 
-TEST_CASE("what comes home from a rung comes home under an alarm, too", "[own-broker]") {
-    Home s;
+TEST_CASE("what a rung returns comes back under an alarm, too", "[own-broker]") {
+    QuickReturn s;
     if (!s.has_quorum_ttl()) return;  // classic rungs: nothing keeps a message on one until the alarm is there
     s.client.delete_queue(s.other);
     s.put_on_rung(10, "1s");

@@ -122,7 +122,7 @@ TEST_CASE("SIGTERM, and connection or consumer are lost: the end comes before th
     s.stop();
 }
 
-TEST_CASE("SIGTERM, and the error queue is deleted: what is in flight comes home once") {
+TEST_CASE("SIGTERM, and the error queue is deleted: what is in flight comes back once") {
     Stopping s;
     s.start();
     Gate gate(s.network, confirm());

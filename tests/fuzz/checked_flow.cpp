@@ -68,7 +68,7 @@ std::optional<Retried> CheckedFlow::handle(const core::Message& message, double 
     check_copy(message);
     const core::Table headers = message.properties.header_table();
     if (const auto queue = core::read_undelivered(headers)) {
-        send_home(message, *queue);
+        return_undelivered(message, *queue);
         return std::nullopt;
     }
     core::ComposeContext context{core::read_death(headers, error_queue), {}, connection_user};
@@ -105,13 +105,13 @@ core::Message CheckedFlow::compose(const core::Message& message, const core::Com
     return composed;
 }
 
-void CheckedFlow::send_home(const core::Message& message, std::string_view work_queue) {
-    require(core::usable_queue_name(work_queue), "home is a queue that can be");
+void CheckedFlow::return_undelivered(const core::Message& message, std::string_view work_queue) {
+    require(core::usable_queue_name(work_queue), "it returns to a queue that can be");
     const core::ComposeContext context{
         {}, core::read_retry_history(message.properties.header_table(), work_queue), connection_user};
-    const core::Message home = core::compose_return(message, context, scratch_);
-    check_composed(message, context, home, Composed::home);
-    publish(home);
+    const core::Message returned = core::compose_return(message, context, scratch_);
+    check_composed(message, context, returned, Composed::returned);
+    publish(returned);
     const core::Park park{core::ParkReason::queue_gone, context.history.attempt};
     const core::Message parked = core::compose_parked(message, context, park, now, scratch_);
     check_composed(message, context, parked, Composed::parked);

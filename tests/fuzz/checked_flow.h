@@ -33,13 +33,13 @@ class CheckedFlow {
   public:
     explicit CheckedFlow(core::Policy policy) : policy_(std::move(policy)) {}
 
-    /// Nothing where it is parked, dropped, sent home or too large for a frame. `roll` is uniform in [0, 1).
+    /// Nothing where it is parked, dropped, returned or too large for a frame. `roll` is uniform in [0, 1).
     std::optional<Retried> handle(const core::Message& message, double roll);
 
   private:
     core::Message compose(const core::Message& message, const core::ComposeContext& context,
                           const core::Decision& decision);
-    void send_home(const core::Message& message, std::string_view work_queue);
+    void return_undelivered(const core::Message& message, std::string_view work_queue);
     std::optional<core::Properties> publish(const core::Message& composed);
 
     core::Policy policy_;

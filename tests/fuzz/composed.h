@@ -5,7 +5,7 @@
 
 namespace retryd::fuzz {
 
-enum class Composed { retried, parked, home };
+enum class Composed { retried, parked, returned };
 
 /// `was` came out of the error queue, `composed` goes to the broker.
 void check_composed(const core::Message& was, const core::ComposeContext& story, const core::Message& composed,

@@ -177,9 +177,9 @@ void replay(const core::Message& parked, std::string_view to) {
     const admin::ReplayStamp stamp{1'800'000'000, "0123456789abcdef", "email.parked"};
     admin::ReplayScratch scratch;
     const Table told = parked.properties.header_table();
-    const core::Message home =
+    const core::Message returned =
         admin::compose_replay(parked, admin::read_parked(told, "retryd.errors"), to, stamp, "retryd", scratch);
-    const Table headers = home.properties.header_table();
+    const Table headers = returned.properties.header_table();
     require(admin::newest_replay_id(headers) == stamp.id, "a replay is written down");
     require(admin::read_replays(headers).size() <= admin::most_replays, "of replays only the newest stay");
     require(core::read_retry_history(headers, to).attempt == 0, "a replayed message begins anew");

@@ -21,7 +21,7 @@ class QuietBroker : public relay::Broker {
     void dead_letter(core::DeliveryTag) override {}
     void declare(std::string_view key, const core::Topology&) override { declares_.emplace_back(key); }
     void check(std::string_view) override {}
-    void bind_home(std::string_view) override {}
+    void bind_to_return_exchange(std::string_view) override {}
 
     /// Answers every declare: it is there.
     void answer_declares(relay::Relay& relay, const core::Now& now) {

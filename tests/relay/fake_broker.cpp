@@ -22,8 +22,10 @@ std::string name_of_item(const core::TopologyItem& item) {
 std::string FakeBroker::queue_of(const core::Publication& publication) const {
     const std::string exchange{publication.exchange};
     if (exchange == core::return_exchange_name) {
-        const auto home = core::text_of(core::find(publication.message.properties.header_table(), "retryd-queue"));
-        return home && bound_home.contains(std::string{*home}) ? std::string{*home} : "retryd.errors";
+        const auto work_queue =
+            core::text_of(core::find(publication.message.properties.header_table(), "retryd-queue"));
+        return work_queue && bound_to_return_exchange.contains(std::string{*work_queue}) ? std::string{*work_queue}
+                                                                                         : "retryd.errors";
     }
     if (const auto leads = exchanges.find(exchange); leads != exchanges.end()) return leads->second;
     return exchange.empty() ? std::string{publication.routing_key} : exchange;
@@ -100,7 +102,7 @@ void FakeBroker::answer_binds(Relay& relay, core::Now now) {
         } else if (missing.contains(queue)) {
             relay.on_bound(queue, CheckOutcome::missing, "", now);
         } else {
-            bound_home.insert(queue);
+            bound_to_return_exchange.insert(queue);
             relay.on_bound(queue, CheckOutcome::exists, "", now);
         }
     }

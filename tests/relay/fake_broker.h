@@ -26,7 +26,7 @@ class FakeBroker : public Broker {
         declares.push_back({std::string{key}, topology});
     }
     void check(std::string_view queue) override { checks.emplace_back(queue); }
-    void bind_home(std::string_view queue) override { binds.emplace_back(queue); }
+    void bind_to_return_exchange(std::string_view queue) override { binds.emplace_back(queue); }
 
     // ── what the test does ──
     /// Puts a message into the error queue and hands it to the relay.
@@ -45,7 +45,7 @@ class FakeBroker : public Broker {
     // ── state ──
     /// Where an exchange leads, besides the fanouts of shared rungs and the return exchange.
     std::map<std::string, std::string> exchanges;
-    std::set<std::string> bound_home;
+    std::set<std::string> bound_to_return_exchange;
     std::map<std::string, std::vector<core::OwnedDelivery>> queues;  // what lies where
     std::set<core::DeliveryTag> unacked;
     std::vector<core::DeliveryTag> acked;

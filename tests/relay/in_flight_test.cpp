@@ -42,7 +42,7 @@ class AckLog : public Broker {
     void requeue(core::DeliveryTag) override {}
     void dead_letter(core::DeliveryTag) override {}
     void declare(std::string_view, const core::Topology&) override {}
-    void bind_home(std::string_view) override {}
+    void bind_to_return_exchange(std::string_view) override {}
     void check(std::string_view) override {}
 };
 

@@ -153,7 +153,7 @@ class RandomBroker : public Broker {
     void dead_letter(core::DeliveryTag tag) override;
     void declare(std::string_view key, const core::Topology& topology) override;
     void check(std::string_view queue) override { ask({Question::Kind::check, std::string{queue}}); }
-    void bind_home(std::string_view queue) override { ask({Question::Kind::bind, std::string{queue}}); }
+    void bind_to_return_exchange(std::string_view queue) override { ask({Question::Kind::bind, std::string{queue}}); }
 
     // ── what the test lets happen ──
     void deliver_next(Relay& relay);
@@ -184,7 +184,7 @@ class RandomBroker : public Broker {
         Flaw flaw = Flaw::none;
         std::string exchange;
         std::string key;
-        std::string home;  // the header that the return exchange looks at
+        std::string work_queue;  // the header that the return exchange looks at
         bool processed = false;
         bool accepted = true;
         bool returned = false;
@@ -237,9 +237,9 @@ inline PublishResult RandomBroker::publish(const core::Publication& publication)
     check_publication(id);
     if (flaw == Flaw::breaks_sending) throw Lost{true};
     const core::Table headers = publication.message.properties.header_table();
-    const auto home = core::text_of(core::find(headers, core::header::queue)).value_or("");
+    const auto work_queue = core::text_of(core::find(headers, core::header::queue)).value_or("");
     sent_[next_seq_++] = {id, flaw, std::string{publication.exchange}, std::string{publication.routing_key},
-                          std::string{home}};
+                          std::string{work_queue}};
     return PublishResult::sent;
 }
 
@@ -362,7 +362,7 @@ inline bool RandomBroker::lands(const Sent& sent) {
     if (sent.exchange != core::return_exchange_name) {
         return vhost_.queues.contains(sent.exchange == "team.dlx" ? "graveyard" : sent.exchange);
     }
-    if (vhost_.bound.contains(sent.home) && vhost_.queues.contains(sent.home)) return true;
+    if (vhost_.bound.contains(sent.work_queue) && vhost_.queues.contains(sent.work_queue)) return true;
     // Back through the alternate exchange, as a message of its own.
     const int id = vhost_.next_id++;
     vhost_.fates[id];

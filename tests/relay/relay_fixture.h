@@ -15,7 +15,7 @@ class LineReporter : public Reporter {
     std::vector<std::string> lines;
 
     void settled(const Settled& m) override {
-        constexpr std::string_view words[] = {"retried", "parked", "dropped", "sent-home"};
+        constexpr std::string_view words[] = {"retried", "parked", "dropped", "returned"};
         add({words[static_cast<int>(m.outcome)], m.work_queue, m.target, m.reason});
     }
     void dead_lettered(std::string_view work_queue, std::string_view why) override {
@@ -103,7 +103,7 @@ class Fixture {
         return broker.deliver(relay, message, now, dead.redelivered);
     }
 
-    /// What left a shared rung and found no way home.
+    /// What left a shared rung and could not be returned.
     core::DeliveryTag deliver_undelivered(const std::string& work_queue) {
         const core::Field entry[] = {{"queue", core::Value::of_longstr("retryd.shared.1s")},
                                      {"reason", core::Value::of_longstr("expired")}};
@@ -114,7 +114,7 @@ class Fixture {
                                        {"retryd-routing-key", core::Value::of_longstr("order.paid")}};
         core::Message message;
         message.properties.headers = core::Table{headers, 4};
-        message.body = "home";
+        message.body = "undelivered";
         return broker.deliver(relay, message, now);
     }
 

@@ -1,4 +1,4 @@
-// One set of rungs for many work queues: bound to the return exchange, brought home when their rung missed them.
+// One set of rungs for many work queues: bound to the return exchange, returned when their rung missed them.
 #include "relay/relay_fixture.h"
 #include "support/catch.h"
 
@@ -101,7 +101,7 @@ TEST_CASE("a binding that is refused parks as unpublishable, is reported once, t
     CHECK(f.reporter.lines.back() == "healed email");
 }
 
-TEST_CASE("what its rung could not deliver is bound again and goes home at once, with the producer's key") {
+TEST_CASE("what its rung could not deliver is bound again and returns at once, with the producer's key") {
     SharedFixture f;
     f.deliver_undelivered("email");
     f.deliver_undelivered("email");
@@ -116,7 +116,7 @@ TEST_CASE("what its rung could not deliver is bound again and goes home at once,
     CHECK(f.broker.routing_keys == Lines{"order.paid", "order.paid"});
     f.confirm_all();
     CHECK(f.broker.acked == Tags{1, 2});
-    CHECK(f.reporter.lines.back() == "sent-home email retryd.return undelivered");
+    CHECK(f.reporter.lines.back() == "returned email retryd.return undelivered");
 }
 
 TEST_CASE("what its rung could not deliver is parked as queue-gone when its queue is gone, with its whole story") {
@@ -164,7 +164,7 @@ TEST_CASE("an answer holds for those that waited for it: a queue that comes and 
     CHECK(f.lying_in("retryd.parked") == 1);
 }
 
-TEST_CASE("where nothing may be declared nothing is bound: a missing binding parks what it should have brought home") {
+TEST_CASE("where nothing may be declared nothing is bound: a missing binding parks what it should have returned") {
     Fixture f(shared_policy(), {}, false);
     CHECK(f.broker.binds.empty());
     f.answer_declares();

@@ -50,7 +50,7 @@ TEST_CASE("single messages are said at debug only, each outcome in its own words
         reporter.settled({Outcome::parked, "email", "email.parked", "too-old", {}, {}});
         reporter.settled({Outcome::parked, "", "retryd.parked", "no-death", {}, {}});
         reporter.settled({Outcome::dropped, "email", "", "expired", {}, {}});
-        reporter.settled({Outcome::sent_home, "email", "retryd.return", "undelivered", {}, {}});
+        reporter.settled({Outcome::returned_to_queue, "email", "retryd.return", "undelivered", {}, {}});
     };
     CHECK(said(all).empty());
     CHECK(said(all, config::LogLevel::debug) ==
@@ -71,7 +71,7 @@ TEST_CASE("a refusal says what it means for messages, by what was refused") {
         "<3>because. While that lasts, messages that should be parked in 'x' are parked in the catch-all queue" + again;
     CHECK(line(Role::parking) == parking);
     CHECK(line(Role::parking_exchange) == parking);
-    CHECK(line(Role::home_binding) ==
+    CHECK(line(Role::return_binding) ==
           "<3>because. Without it no shared rung finds the queue: while that lasts, "
           "its messages are parked as unpublishable" +
               again);

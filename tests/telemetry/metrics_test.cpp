@@ -27,7 +27,7 @@ std::string after_some_messages() {
     stats.settled({Outcome::retried, "email", "email.retry.5s", "expired", Milliseconds{5'000}, Milliseconds{3}, {}});
     stats.settled({Outcome::retried, "email", "email.retry.1m", "expired", Milliseconds{60'000}, Milliseconds{3}, {}});
     stats.settled({Outcome::parked, "email", "email.parked", "too-old", {}, Milliseconds{40}, Role::parking});
-    stats.settled({Outcome::sent_home, "fax", "retryd.return", "undelivered", {}, {}, Role::return_exchange});
+    stats.settled({Outcome::returned_to_queue, "fax", "retryd.return", "undelivered", {}, {}, Role::return_exchange});
     stats.settled({Outcome::dropped, "a\"b\\c", "", "maxlen", {}, {}, {}});
     stats.in_flight(7);
     Measured measured = nothing();

@@ -61,11 +61,11 @@ TEST_CASE("stats: messages are counted by work queue, outcome, reason and target
     CHECK(of(counts, "webhook").counts.at(0).messages == 1);
 }
 
-TEST_CASE("stats: no message is invisible: without a queue, dropped, sent home, dead-lettered, stuck") {
+TEST_CASE("stats: no message is invisible: without a queue, dropped, returned, dead-lettered, stuck") {
     MessageStats stats;
     stats.settled(parked("", "retryd.parked", "no-death"));
     stats.settled({Outcome::dropped, "email", "", "expired", {}, {}, {}});
-    stats.settled({Outcome::sent_home, "email", "retryd.return", "undelivered", {}, {}, Role::return_exchange});
+    stats.settled({Outcome::returned_to_queue, "email", "retryd.return", "undelivered", {}, {}, Role::return_exchange});
     stats.dead_lettered("email", "its headers do not fit");
     stats.stuck("email", "nobody knows", Milliseconds{1});
     stats.requeued(Role::rung, "r", relay::RequeueCause::nacked, Milliseconds{1});

@@ -86,7 +86,7 @@ void print_errors(const config::Settings& settings, const Bold& bold, std::ostre
     rows.push_back({"queue", policy.error_queue,
                     std::string{core::to_string(policy.error_queue_type)} + ", at most " +
                         counted(settings.prefetch.messages, "message", "messages") + " or " +
-                        config::format_size(settings.prefetch.body_bytes) + " in hand"});
+                        config::format_size(settings.prefetch.body_bytes) + " unacknowledged"});
     print_table(rows, "  ", out);
 }
 

@@ -174,7 +174,7 @@ std::string why_unreachable(Broker& broker, const std::set<std::string>& parked_
 std::string bind_to_return_exchange(Broker& broker, const config::Settings& settings, const std::string& work_queue) {
     if (!settings.declare) return "with `declare: false` retryd binds nothing";
     for (const Declarer::Step& step : {Declarer::Step{core::return_exchange_spec(settings.policy)},
-                                       Declarer::Step{core::home_binding(work_queue)}}) {
+                                       Declarer::Step{core::return_binding(work_queue)}}) {
         const auto answer = broker.carry_out(step);
         if (answer.result != Result::done) return answer.text;
     }

@@ -74,7 +74,7 @@ Brokers, tried in turn
 
 Failures arrive through
   exchange  retryd.errors  fanout
-  queue     retryd.errors  quorum, at most 500 messages or 64MiB in hand
+  queue     retryd.errors  quorum, at most 500 messages or 64MiB unacknowledged
 
 Work queues, the first entry that matches wins
   What was rejected, or reached its delivery limit, is retried; what expired, or was too much for its queue,
@@ -206,7 +206,7 @@ Failures arrive through
   exchange  retryd.errors  fanout
   exchange  legacy.dlx     bound with routing key "#"; has to be there
   exchange  team.topic     bound with routing key "dead.*"; has to be there
-  queue     retryd.errors  quorum, at most 500 messages or 64MiB in hand
+  queue     retryd.errors  quorum, at most 500 messages or 64MiB unacknowledged
 
 Work queues, the first entry that matches wins
   What was rejected, or reached its delivery limit, is retried; what expired, or was too much for its queue,

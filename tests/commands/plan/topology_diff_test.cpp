@@ -79,16 +79,16 @@ TEST_CASE("topology diff: what differs, what is accepted and what may not be com
 }
 
 TEST_CASE("topology diff: bindings are compared with all that they have") {
-    const core::BindingSpec home = core::home_binding("email");
+    const core::BindingSpec binding = core::return_binding("email");
     const core::Policy shared = policy_of({entry_of("email", core::ReturnPath::headers)});
     FakeBroker broker;
     broker.api.bindings = base_bindings();
     broker.api.bindings["retryd.all.5s"] = {{"retryd.all.5s", "retryd.all.5s", "", {}}};
     broker.api.bindings["retryd.return"] = {
-        {home.queue, home.exchange, "", {home.arguments.rbegin(), home.arguments.rend()}}};
+        {binding.queue, binding.exchange, "", {binding.arguments.rbegin(), binding.arguments.rend()}}};
     CHECK(faults_of(diff_topology(broker, shared)).empty());
 
-    broker.api.bindings["retryd.return"] = {{home.queue, home.exchange, "", {{"x-match", "all"}}}};
+    broker.api.bindings["retryd.return"] = {{binding.queue, binding.exchange, "", {{"x-match", "all"}}}};
     broker.api.bindings["dlx"] = {{"errors", "dlx", "#", {}}, {"other", "dlx", "", {}}};
     CHECK(faults_of(diff_topology(broker, shared)) == Lines{"dlx → errors: missing", "retryd.return → email: missing"});
 }
