@@ -99,11 +99,13 @@ class BrokerSession::PublisherEvents : public Events {
   public:
     explicit PublisherEvents(BrokerSession& session) : session_(session) {}
 
-    void on_confirm(relay::PublishSeq seq, bool multiple, bool acked) override {
-        session_.relay_->on_confirm(seq, multiple, acked, session_.now_);
+    void on_confirm(Channel channel, relay::PublishSeq seq, bool multiple, bool acked) override {
+        session_.heard_at_ = session_.now_.steady;
+        session_.relay_->on_confirm(index_of(channel), seq, multiple, acked, session_.now_);
     }
     void on_returned(const Returned& returned) override {
-        session_.relay_->on_returned(returned.exchange, returned.routing_key, session_.now_);
+        session_.relay_->on_returned(index_of(returned.channel), returned.exchange, returned.routing_key,
+                                     session_.now_);
     }
     void on_blocked(std::string_view reason) override {
         session_.blocked_ = true;
@@ -116,19 +118,22 @@ class BrokerSession::PublisherEvents : public Events {
         session_.relay_->resume(session_.now_);
     }
     void on_channel_open(Channel channel) override { session_.declarer_.on_channel_open(channel); }
+    void on_channel_left(Channel channel) override { session_.relay_->on_publishing_left(index_of(channel)); }
     void on_declared(Channel channel, const QueueCounts& counts) override {
+        session_.heard_at_ = session_.now_.steady;
         session_.declarer_.on_declared(channel, counts);
     }
     void on_channel_closed(const ChannelClosed& closed) override {
-        if (closed.channel == declare_channel) return session_.declarer_.on_channel_closed(closed);
+        if (closed.channel < first_publishing_channel) return session_.declarer_.on_channel_closed(closed);
         if (!is_about_one_publication(closed)) {
             throw Error(Error::Kind::refused, "the broker closed the publishing channel: " + closed.text);
         }
-        session_.open_publishing_channel();
-        session_.relay_->on_publishing_closed(closed.code, closed.text, session_.now_);
+        session_.relay_->on_publishing_closed(index_of(closed.channel), closed.code, closed.text, session_.now_);
     }
 
   private:
+    static relay::ChannelIndex index_of(Channel channel) { return channel - first_publishing_channel; }
+
     BrokerSession& session_;
 };
 
@@ -154,14 +159,22 @@ std::array<int, 2> BrokerSession::sockets() const {
 
 void BrokerSession::start(relay::Relay& relay) {
     relay_ = &relay;
-    open_publishing_channel();
-    consuming_->open_channel(relay_channel);
+    consuming_->open_channel(consume_channel);
     declare_base();
 }
 
-void BrokerSession::open_publishing_channel() {
-    publishing_->open_channel(relay_channel);
-    publishing_->confirm_select(relay_channel);
+/// Enough for as many targets at once: one that is silent keeps its channel.
+std::size_t BrokerSession::publishing_channels() const {
+    constexpr std::size_t most = 256;
+    constexpr std::size_t fewest = 16;
+    const std::size_t allowed = publishing_->channel_max();
+    if (allowed == 0) return most;  // no limit
+    if (allowed < first_publishing_channel + fewest) {
+        throw Error(Error::Kind::refused, "the broker allows " + std::to_string(allowed) +
+                                              " channels for each connection (channel_max), and retryd needs " +
+                                              std::to_string(first_publishing_channel + fewest));
+    }
+    return std::min(most, allowed - first_publishing_channel);
 }
 
 // ── Consuming ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -171,8 +184,28 @@ void BrokerSession::consume() {
     consumer_tag_ = core::consumer_tag(settings_->policy);
     consumer_prefetch_ = settings_->prefetch.messages;
     consume_answered_ = false;
-    consuming_->qos(relay_channel, consumer_prefetch_);
-    consuming_->consume(relay_channel, settings_->policy.error_queue, consumer_tag_);
+    consuming_->qos(consume_channel, consumer_prefetch_);
+    consuming_->consume(consume_channel, settings_->policy.error_queue, consumer_tag_);
+}
+
+/// What stays unacked for long, for targets that do not answer, is lost to the window of the others: another consumer
+/// makes up for it.
+void BrokerSession::consume_more() {
+    constexpr std::size_t most = 8;
+    constexpr core::Milliseconds between{500};
+    if (!consume_answered_ || leaving_ || now_.steady < more_due_ || further_consumers_.size() >= most) return;
+    const std::size_t window = consumer_prefetch_ * (further_consumers_.size() + 1);
+    if (consumer_prefetch_ == 0 || 2 * relay_->held_up() < window) return;
+    more_due_ = now_.steady + between;
+    further_consumers_.push_back(consumer_tag_ + "-" + std::to_string(further_consumers_.size() + 2));
+    consuming_->consume(consume_channel, settings_->policy.error_queue, further_consumers_.back());
+}
+
+void BrokerSession::cancel_consumers() {
+    if (!consumer_tag_.empty()) consuming_->cancel(consume_channel, consumer_tag_);
+    for (const std::string& tag : further_consumers_)
+        consuming_->cancel(consume_channel, tag);
+    further_consumers_.clear();
 }
 
 void BrokerSession::adopt(std::shared_ptr<const config::Settings> settings) {
@@ -188,13 +221,13 @@ void BrokerSession::renew_consumer() {
     if (same_prefetch && consumer_tag_ == core::consumer_tag(settings_->policy)) return;
     base_due_ = now_.steady + base_again_after;  // for a moment there is no consumer
     // Deliveries of the former consumer stay valid: their tags are the channel's.
-    consuming_->cancel(relay_channel, consumer_tag_);
+    cancel_consumers();
     consume();
 }
 
 void BrokerSession::stop_consuming() {
     leaving_ = true;
-    if (!consumer_tag_.empty()) consuming_->cancel(relay_channel, consumer_tag_);
+    cancel_consumers();
 }
 
 void BrokerSession::close(core::Milliseconds patience) noexcept {
@@ -207,8 +240,9 @@ void BrokerSession::close(core::Milliseconds patience) noexcept {
 bool BrokerSession::turn(const core::Now& now) {
     now_ = now;
     const bool more = drain();
-    require_confirms();
+    require_answers();
     declare_base_again();
+    consume_more();
     return more;
 }
 
@@ -259,15 +293,16 @@ bool BrokerSession::saturated() const {
     return no_room || relay_->waiting_bytes() >= settings_->prefetch.body_bytes;
 }
 
-/// A queue without a majority does not confirm, not even with a nack, and nobody says so. What became of the message is
-/// unknown: a new connection brings the delivery again, at the price of a second copy.
-void BrokerSession::require_confirms() {
-    if (blocked_) unblocked_at_ = now_.steady;
+/// A queue without a majority does not confirm, not even with a nack: that is the matter of its target alone. But a
+/// broker that answers nothing at all, though it is asked every minute (declare_base_again), is left.
+void BrokerSession::require_answers() {
     const auto sent = relay_->unconfirmed_since();
-    if (!sent || now_.steady - std::max(*sent, unblocked_at_) < confirm_timeout) return;
-    throw Error(Error::Kind::lost, "the broker has not confirmed " + std::to_string(relay_->in_flight()) +
-                                       " messages for " + core::format_duration(confirm_timeout) +
-                                       ": a queue without a majority of its nodes, or a disk that is far too slow");
+    if (!sent || blocked_) heard_at_ = now_.steady;
+    if (now_.steady - heard_at_ < answers_timeout) return;
+    throw Error(Error::Kind::lost,
+                "the broker has confirmed none of " + std::to_string(relay_->in_flight()) + " messages for " +
+                    core::format_duration(answers_timeout) +
+                    ", nor answered anything else: a node that hangs, or a disk that is far too slow");
 }
 
 void BrokerSession::wait(int wake_fd, core::Milliseconds time) {
@@ -338,22 +373,31 @@ void BrokerSession::declare_base_again() {
 
 // ── The commands of the relay ───────────────────────────────────────────────────────────────────────────────────
 
-relay::PublishResult BrokerSession::publish(const core::Publication& publication) {
+void BrokerSession::open_publishing(relay::ChannelIndex channel) {
+    publishing_->open_channel(channel_of(channel));
+    publishing_->confirm_select(channel_of(channel));
+}
+
+void BrokerSession::close_publishing(relay::ChannelIndex channel) {
+    publishing_->close_channel(channel_of(channel));
+}
+
+relay::PublishResult BrokerSession::publish(relay::ChannelIndex channel, const core::Publication& publication) {
     if (blocked_) return relay::PublishResult::would_block;
-    return publishing_->publish(relay_channel, publication);
+    return publishing_->publish(channel_of(channel), publication);
 }
 
 void BrokerSession::ack(core::DeliveryTag tag, bool multiple) {
     last_ack_ = now_.steady;
-    consuming_->ack(relay_channel, tag, multiple);
+    consuming_->ack(consume_channel, tag, multiple);
 }
 
 void BrokerSession::requeue(core::DeliveryTag tag) {
-    consuming_->nack_requeue(relay_channel, tag);
+    consuming_->nack_requeue(consume_channel, tag);
 }
 
 void BrokerSession::dead_letter(core::DeliveryTag tag) {
-    consuming_->reject(relay_channel, tag);
+    consuming_->reject(consume_channel, tag);
 }
 
 void BrokerSession::declare(std::string_view key, const core::Topology& topology) {

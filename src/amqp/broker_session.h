@@ -11,6 +11,7 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "amqp/declarer.h"
 #include "amqp/events.h"
@@ -64,6 +65,9 @@ class BrokerSession : public relay::Broker {
 
     void stop_consuming();
 
+    /// So many channels relay may publish on.
+    std::size_t publishing_channels() const;
+
     /// Of both connections.
     std::array<int, 2> sockets() const;
 
@@ -74,7 +78,9 @@ class BrokerSession : public relay::Broker {
     /// throws.
     void close(core::Milliseconds patience) noexcept;
 
-    relay::PublishResult publish(const core::Publication& publication) override;
+    void open_publishing(relay::ChannelIndex channel) override;
+    void close_publishing(relay::ChannelIndex channel) override;
+    relay::PublishResult publish(relay::ChannelIndex channel, const core::Publication& publication) override;
     void ack(core::DeliveryTag tag, bool multiple) override;
     void requeue(core::DeliveryTag tag) override;
     void dead_letter(core::DeliveryTag tag) override;
@@ -83,8 +89,13 @@ class BrokerSession : public relay::Broker {
     void bind_to_return_exchange(std::string_view queue) override;
 
   private:
-    static constexpr Channel relay_channel = 1;    // deliveries on the one connection, publications on the other
+    static constexpr Channel consume_channel = 1;
     static constexpr Channel declare_channel = 2;  // apart: a refused declare closes its channel
+    static constexpr Channel first_publishing_channel = 10;
+
+    static Channel channel_of(relay::ChannelIndex index) {
+        return static_cast<Channel>(first_publishing_channel + index);
+    }
 
     class ConsumerEvents;
     class PublisherEvents;
@@ -102,16 +113,17 @@ class BrokerSession : public relay::Broker {
         bool publishing = true;
     };
 
-    void open_publishing_channel();
     void consume();
+    void consume_more();
     void renew_consumer();
+    void cancel_consumers();
 
     bool drain();
     bool drain_both();
     Readable take_readable();
     bool drain_deliveries(Events& events);
     bool saturated() const;
-    void require_confirms();
+    void require_answers();
 
     void declare_base();
     void declare_base_again();
@@ -128,14 +140,16 @@ class BrokerSession : public relay::Broker {
     std::set<std::string> told_;  // by accepted()
     std::string consumer_tag_;
     std::uint16_t consumer_prefetch_ = 0;
-    bool consume_answered_ = false;    // the broker knows that consumer
-    bool consuming_reported_ = false;  // the operator knows that messages are consumed
-    bool leaving_ = false;             // nothing is consumed any more
+    std::vector<std::string> further_consumers_;  // their tags
+    core::SteadyTime more_due_{};                 // no other one is added before
+    bool consume_answered_ = false;               // the broker knows that consumer
+    bool consuming_reported_ = false;             // the operator knows that messages are consumed
+    bool leaving_ = false;                        // nothing is consumed any more
     core::Now now_{};
     core::SteadyTime last_ack_{};
     core::SteadyTime base_due_{};
     bool blocked_ = false;
-    core::SteadyTime unblocked_at_{};
+    core::SteadyTime heard_at_{};      // the last answer of the broker to anything that was published or asked
     bool reading_stopped_ = false;     // there may be deliveries that no poll() tells of
     Readable readable_;                // as the last wait() has seen it
     core::SteadyTime read_all_due_{};  // then both are read, whatever it has seen

@@ -45,6 +45,8 @@ class Connection : public TopologyCommands {
 
     /// The broker's version from connection.start; 0.0.0 where it does not say.
     core::BrokerVersion version() const { return version_; }
+    /// The largest number of a channel.
+    std::size_t channel_max() const { return static_cast<std::size_t>(amqp_get_channel_max(socket_.state())); }
     /// For poll(): readable means that drain() has something to do.
     int fd() const { return socket_.fd(); }
 

@@ -127,7 +127,7 @@ class QueueWriter : private Events {
     int fd() const;
 
   private:
-    void on_confirm(relay::PublishSeq seq, bool multiple, bool acked) override {
+    void on_confirm(Channel, relay::PublishSeq seq, bool multiple, bool acked) override {
         sink_->on_confirm(seq, multiple, acked);
     }
     void on_returned(const Returned& returned) override { sink_->on_returned(returned.exchange, returned.routing_key); }

@@ -8,8 +8,12 @@ namespace retryd::amqp {
 /// For an answer to a method. A quorum queue may take its time where a node is slow or just gone.
 inline constexpr core::Milliseconds answer_timeout{60'000};
 
-/// For the confirm of a publication: far longer than one ever takes, the election of a queue's new leader included.
+/// For the confirm of a publication by a command: far longer than one ever takes, the election of a queue's new leader
+/// included.
 inline constexpr core::Milliseconds confirm_timeout{60'000};
+
+/// For any answer at all while publications wait for theirs: what a session asks every minute must have been answered.
+inline constexpr core::Milliseconds answers_timeout{120'000};
 
 /// A quorum queue forgets acks that are still on their way to it when their channel ends, however politely, and
 /// delivers their messages again. So a connection stays open so long after the last ack (tried on 3.10.8, 4.0.5 and

@@ -26,6 +26,15 @@ bool is_own_hop(const Place& place, std::string_view error_queue) {
     return place.reason == "expired" && (looks_like_rung(place.queue) || looks_like_shared_rung(place.queue));
 }
 
+std::optional<Place> newest_place(const Array& entries) {
+    const auto newest = entries.empty() ? std::nullopt : table_of(entries.begin());
+    return newest ? read_place(*newest) : std::nullopt;
+}
+
+bool is_detour(const Place& place) {
+    return place.reason == "expired" && looks_like_detour(place.queue);
+}
+
 /// At least 1: a death happened, whatever the number says.
 std::int64_t count_of(const Table& entry) {
     return std::max<std::int64_t>(1, integer_of(find(entry, "count")).value_or(1));
@@ -62,11 +71,24 @@ Death make_death(const Array& entries, const Table& entry, const Place& place) {
     return death;
 }
 
+/// Where a message died that waited on a detour: retryd took the broker's own record off on its way there, and its
+/// headers of ours are as they would be on a rung.
+std::optional<Death> death_before_detour(const Table& headers) {
+    const auto queue = text_of(find(headers, header::queue));
+    if (!queue || !usable_queue_name(*queue)) return std::nullopt;
+    Death death;
+    death.queue = *queue;
+    death.reason = text_of(find(headers, header::reason)).value_or("rejected");
+    death.count = 0;
+    return death;
+}
+
 }  // namespace
 
 std::optional<Death> read_death(const Table& headers, std::string_view error_queue) {
     const auto entries = array_of(find(headers, x_death));
     if (!entries) return std::nullopt;
+    if (const auto newest = newest_place(*entries); newest && is_detour(*newest)) return death_before_detour(headers);
     for (const Value& value : *entries) {
         const auto entry = table_of(&value);
         if (!entry) return std::nullopt;
@@ -79,10 +101,10 @@ std::optional<Death> read_death(const Table& headers, std::string_view error_que
 
 std::optional<std::string_view> read_undelivered(const Table& headers) {
     const auto entries = array_of(find(headers, x_death));
-    if (!entries || entries->empty()) return std::nullopt;
-    const auto newest = table_of(entries->begin());
-    const auto place = newest ? read_place(*newest) : std::nullopt;
-    if (!place || place->reason != "expired" || !looks_like_shared_rung(place->queue)) return std::nullopt;
+    if (!entries) return std::nullopt;
+    const auto place = newest_place(*entries);
+    if (!place || is_detour(*place) || place->reason != "expired" || !looks_like_shared_rung(place->queue))
+        return std::nullopt;
     const auto queue = text_of(find(headers, header::queue));
     return queue && usable_queue_name(*queue) ? queue : std::nullopt;
 }

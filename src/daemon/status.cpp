@@ -135,6 +135,8 @@ class StatusBuilder {
                 case relay::Outcome::dropped:
                     totals.dropped += count.messages;
                     break;
+                case relay::Outcome::detoured:
+                    break;
                 case relay::Outcome::retried:
                 case relay::Outcome::returned_to_queue:
                     totals.retried += count.messages;

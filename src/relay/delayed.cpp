@@ -14,13 +14,6 @@ void WaitingDeliveries::clear() {
     bytes_ = 0;
 }
 
-core::Milliseconds backoff(int failures) {
-    constexpr core::Milliseconds first{1'000};
-    constexpr core::Milliseconds longest{30'000};
-    const int doublings = std::min(failures - 1, 10);
-    return std::min(first * (1 << doublings), longest);
-}
-
 void DelayedRequeues::add(core::SteadyTime due, core::DeliveryTag tag) {
     heap_.push_back({due, tag});
     std::push_heap(heap_.begin(), heap_.end(), std::greater<>{});

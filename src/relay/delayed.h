@@ -47,9 +47,6 @@ class WaitingDeliveries {
     std::size_t bytes_ = 0;
 };
 
-/// The pause after that many failures in a row: doubling from 1 s to 30 s.
-core::Milliseconds backoff(int failures);
-
 /// Deliveries to be requeued, each when its pause is over.
 class DelayedRequeues {
   public:
@@ -58,6 +55,7 @@ class DelayedRequeues {
     std::optional<core::DeliveryTag> take_due(core::SteadyTime now);
     /// When the next one is due.
     std::optional<core::SteadyTime> next() const;
+    std::size_t size() const { return heap_.size(); }
 
   private:
     struct Requeue {

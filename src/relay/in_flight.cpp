@@ -86,7 +86,7 @@ void AckTracker::forget(core::DeliveryTag tag) {
     close(tag, State::done);
 }
 
-void AckTracker::flush(PublishPort& port) {
+void AckTracker::flush(AckPort& port) {
     core::DeliveryTag up_to = 0;
     while (!states_.empty() && states_.front() != State::open) {
         if (states_.front() == State::to_ack) {
@@ -99,7 +99,7 @@ void AckTracker::flush(PublishPort& port) {
     if (up_to != 0) port.ack(up_to, true);
 }
 
-void AckTracker::flush_unsent(PublishPort& port) {
+void AckTracker::flush_unsent(AckPort& port) {
     for (std::size_t i = 0; to_ack_ > 0; ++i) {
         if (states_[i] != State::to_ack) continue;
         port.ack(first_ + i, false);

@@ -91,6 +91,7 @@ std::uint64_t hash_of_address(std::string_view exchange, std::string_view routin
 struct Pending {
     core::DeliveryTag tag = 0;                      // the delivery to settle once this is confirmed
     std::shared_ptr<Target> target;                 // what it was sent to
+    std::shared_ptr<Target> instead_of;             // on a detour: what it could not be sent to
     std::shared_ptr<const std::string> work_queue;  // null where it is not known
     Outcome outcome = Outcome::retried;
     std::string_view reason;  // of its death, or why it was parked; a literal
@@ -150,17 +151,20 @@ class AckTracker {
     void forget(core::DeliveryTag tag);
 
     /// One ack with `multiple` for the oldest deliveries, up to the first open one.
-    void flush(PublishPort& port);
+    void flush(AckPort& port);
 
     /// Acks that have not been sent. After flush(): those behind an open delivery.
     std::size_t unsent() const { return to_ack_; }
 
     /// Acks those one by one. Not more often than needed: each is a command to a quorum queue, and those that queue up
     /// on their way are forgotten by the broker when the channel ends, so that their messages come again.
-    void flush_unsent(PublishPort& port);
+    void flush_unsent(AckPort& port);
 
     /// Deliveries that are neither acked nor forgotten.
     std::size_t open() const { return open_; }
+    /// No older one is open; it may not be itself.
+    core::DeliveryTag oldest_open() const { return first_; }
+    core::DeliveryTag last_delivered() const { return first_ + states_.size() - 1; }
 
   private:
     enum class State : unsigned char { open, to_ack, done };

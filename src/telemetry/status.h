@@ -14,11 +14,11 @@ namespace retryd::telemetry {
 
 /// How many messages wait in a queue that retryd looks after, for the metrics.
 struct Depth {
-    enum class Role { errors, rung, parked };  // the catch-all is one of the parked
+    enum class Role { errors, rung, detour, parked };  // the catch-all is one of the parked
 
     std::string queue;
     Role role = Role::errors;
-    core::Milliseconds delay{};  // of a rung
+    core::Milliseconds delay{};  // of a rung or a detour
     std::uint64_t messages = 0;  // ready ones
 };
 
@@ -28,6 +28,8 @@ constexpr std::string_view to_string(Depth::Role role) {
             return "errors";
         case Depth::Role::rung:
             return "rung";
+        case Depth::Role::detour:
+            return "detour";
         case Depth::Role::parked:
             break;
     }

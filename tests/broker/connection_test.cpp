@@ -116,7 +116,7 @@ class Session : public amqp::Events {
         if (closed.channel == message_channel) closed_with = closed.code;
         declarer.on_channel_closed(closed);
     }
-    void on_confirm(relay::PublishSeq seq, bool multiple, bool acked) override {
+    void on_confirm(amqp::Channel, relay::PublishSeq seq, bool multiple, bool acked) override {
         all_acked = all_acked && acked;
         confirmed = multiple ? seq : confirmed + 1;
     }

@@ -12,7 +12,9 @@ namespace retryd::instructions {
 
 class QuietBroker : public relay::Broker {
   public:
-    relay::PublishResult publish(const core::Publication&) override {
+    void open_publishing(relay::ChannelIndex) override {}
+    void close_publishing(relay::ChannelIndex) override {}
+    relay::PublishResult publish(relay::ChannelIndex, const core::Publication&) override {
         ++published;
         return relay::PublishResult::sent;
     }
@@ -41,6 +43,7 @@ class QuietReporter : public relay::Reporter {
     void settled(const relay::Settled&) override { ++reported; }
     void dead_lettered(std::string_view, std::string_view) override {}
     void stuck(std::string_view, std::string_view, core::Milliseconds) override {}
+    void silent(relay::Role, std::string_view) override {}
     void requeued(relay::Role, std::string_view, relay::RequeueCause, core::Milliseconds) override {}
     void refused(relay::Role, std::string_view, std::string_view) override {}
     void healed(relay::Role, std::string_view) override {}

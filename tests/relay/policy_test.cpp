@@ -59,6 +59,7 @@ TEST_CASE("the age of a message is told by the clock that comes in") {
     dead.first_death = 1'800'000'000 - 23 * 3600;
     f.deliver(dead);
     CHECK(f.lying_in("email.retry.30s") == 1);
+    f.confirm_all();
     f.pass(std::chrono::hours{2});
     f.deliver(dead);
     CHECK(f.lying_in("email.parked") == 2);
@@ -114,8 +115,7 @@ TEST_CASE("a parking exchange that leads nowhere: nothing is acked, and the catc
     f.confirm_all();
     CHECK(f.broker.acked.empty());
     CHECK(f.reporter.lines == Lines{"refused team.dlx exchange 'team.dlx' leads to no queue with routing key 'dead'",
-                                    "requeued team.dlx returned 1000"});
-    f.pass(core::Milliseconds{1000});
+                                    "requeued team.dlx returned 0"});
     CHECK(f.broker.requeued == Tags{1});
     f.deliver(used_up());
     f.confirm_all();
@@ -139,9 +139,8 @@ TEST_CASE("one key of the producers that leads nowhere does not stop the others 
     f.broker.queues["graveyard"];
     f.deliver(used_up("usual"));
     f.confirm_all();
-    CHECK(f.broker.acked == Tags{});  // the usual one waits for the odd one; it was not given back
+    CHECK(f.broker.acked == Tags{2});
     CHECK(f.lying_in("graveyard") == 1);
-    f.pass(core::Milliseconds{1000});
     CHECK(f.broker.requeued == Tags{1});
     f.deliver(used_up("odd"));
     f.deliver(used_up("usual"));
@@ -181,17 +180,15 @@ TEST_CASE("an exchange that may not be published to is done without, and everybo
     f.broker.exchanges["team.dlx"] = "graveyard";
     f.broker.queues["graveyard"];
     f.answer_declares();
-    f.deliver(used_up());
     f.deliver();
+    f.deliver(used_up());
     f.close_publishing(403, "ACCESS_REFUSED - cannot publish to internal exchange 'team.dlx' in vhost '/'");
     CHECK(f.broker.dead_lettered.empty());
-    f.pass(core::Milliseconds{1000});
-    CHECK(f.broker.requeued == Tags{1, 2});
+    CHECK(f.broker.requeued == Tags{2});
     f.deliver(used_up());
-    f.deliver();
     f.confirm_all();
     CHECK(f.lying_in("retryd.parked") == 1);
-    CHECK(f.broker.acked == Tags{3, 4});
+    CHECK(f.broker.acked == Tags{1, 3});
     CHECK(f.reporter.lines[0].starts_with("refused team.dlx the broker refuses to let retryd publish to it: ACCESS"));
     // Looked for again, it is there, as before: that alone is no healing.
     f.pass(core::Milliseconds{60'000});
@@ -207,8 +204,10 @@ TEST_CASE("queues of our own are no work queues, whatever an x-death says: no ru
     policy.entries.push_back({"*", {"any", {core::Milliseconds{1000}}}, {"{queue}.parked"}});
     Fixture f(policy);
     f.answer_declares();
-    for (const char* queue : {"email.retry.5s", "retryd.shared.5s", "retryd.parked", "email.parked", "any.parked"})
+    for (const char* queue : {"email.retry.5s", "retryd.shared.5s", "retryd.parked", "email.parked", "any.parked"}) {
         f.deliver({queue});
+        f.confirm_all();
+    }
     CHECK(f.broker.checks.empty());
     CHECK(f.lying_in("retryd.parked") == 5);
     CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-entry");
@@ -218,6 +217,7 @@ TEST_CASE("other dead-letter exchanges are bound at start; a refused one is repo
     core::Policy policy = Fixture::policy();
     policy.error_bindings = {{"legacy.dlx", "#"}, {"other.dlx", "a.#"}};
     Fixture f(policy);
+    f.broker.declares.erase(f.broker.declares.begin(), f.broker.declares.begin() + 3);  // of the detours
     CHECK(f.broker.declares[0].topology == core::Topology{core::BindingSpec{"retryd.errors", "legacy.dlx", "#", {}}});
     CHECK(f.broker.declares[1].topology == core::Topology{core::BindingSpec{"retryd.errors", "other.dlx", "a.#", {}}});
     f.broker.refused.insert("legacy.dlx");

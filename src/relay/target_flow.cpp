@@ -1,0 +1,84 @@
+#include "relay/target_flow.h"
+
+#include <algorithm>
+
+namespace retryd::relay {
+namespace {
+
+using core::Milliseconds;
+
+constexpr std::size_t growth = 8;  // for every confirm: 4, 36, 324 … a round trip each
+constexpr std::size_t largest_window = 4'096;
+/// Where nothing was confirmed for a while, it may be gone: no more than the broker's channel sends to a quorum queue
+/// before it stops reading from the connection (rabbit_fifo_client.erl: 32).
+constexpr std::size_t window_after_idling = 32;
+constexpr Milliseconds idle{1'000};
+constexpr Milliseconds silent_tried_after{30'000};
+constexpr Milliseconds suspects_for{60'000};
+
+}  // namespace
+
+Milliseconds backoff(int failures) {
+    constexpr Milliseconds first{1'000};
+    constexpr Milliseconds longest{30'000};
+    const int doublings = std::clamp(failures - 1, 0, 10);
+    return std::min(first * (1 << doublings), longest);
+}
+
+bool TargetFlow::takes(core::SteadyTime now) const {
+    if (suspects_ > 0 && now < suspects_until_ && in_flight_ > 0) return false;
+    switch (trouble_) {
+        case Trouble::none:
+            return in_flight_ < window_;
+        case Trouble::refusing:
+            return in_flight_ == 0 && now >= next_try_;
+        case Trouble::silent:
+            break;
+    }
+    return now >= next_try_;
+}
+
+void TargetFlow::sent(core::SteadyTime now) {
+    if (in_flight_++ == 0 && now - answered_at_ > idle) window_ = std::min(window_, window_after_idling);
+    if (trouble_ == Trouble::silent) next_try_ = now + silent_tried_after;
+}
+
+void TargetFlow::confirmed(core::SteadyTime now) {
+    --in_flight_;
+    answered_at_ = now;
+    failures_ = 0;
+    if (suspects_ > 0) --suspects_;
+    window_ = trouble_ == Trouble::none ? std::min(window_ + growth, largest_window) : first_window;
+    trouble_ = Trouble::none;
+}
+
+void TargetFlow::refused(core::SteadyTime sent_at, core::SteadyTime now, bool mended) {
+    --in_flight_;
+    answered_at_ = now;
+    // What had been sent before the last failure was known is part of it: a burst that is refused is one failure.
+    if (failures_ == 0 || sent_at > failed_at_) {
+        ++failures_;
+        failed_at_ = now;
+        next_try_ = now + pause();
+    }
+    if (!mended || failures_ > 1) begin(Trouble::refusing, now);
+}
+
+bool TargetFlow::silent(core::SteadyTime now) {
+    next_try_ = now + silent_tried_after;
+    return begin(Trouble::silent, now);
+}
+
+bool TargetFlow::begin(Trouble trouble, core::SteadyTime now) {
+    const bool begins = trouble_ == Trouble::none;
+    if (begins) since_ = now;
+    trouble_ = trouble;
+    return begins;
+}
+
+void TargetFlow::one_at_a_time(std::size_t suspects, core::SteadyTime now) {
+    suspects_ = suspects;
+    suspects_until_ = now + suspects_for;
+}
+
+}  // namespace retryd::relay

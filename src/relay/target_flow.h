@@ -1,0 +1,67 @@
+// How many publications may be under way to one target: so many that nothing is held up where it answers, and so few
+// that little is at stake where it does not.
+//
+// On a quorum queue without a leader the first publication of a channel makes the broker's channel hang for 30 s (it
+// registers the channel with the queue: rabbit_fifo_client.erl, enqueue, 3.8 to 4.3), and later ones stay without any
+// answer. So a target that has not confirmed anything yet gets few, and more with every confirm.
+#pragma once
+
+#include <cstddef>
+
+#include "core/time.h"
+
+namespace retryd::relay {
+
+/// The pause after that many failures in a row: doubling from 1 s to 30 s.
+core::Milliseconds backoff(int failures);
+
+class TargetFlow {
+  public:
+    enum class Trouble {
+        none,
+        refusing,  // it nacks, returns, or closes the channel
+        silent,    // it does not confirm; what was sent to it may have arrived
+    };
+
+    /// Whether one more may be sent. In trouble it is one at a time, each after a pause: it finds out whether the
+    /// target takes messages again.
+    bool takes(core::SteadyTime now) const;
+
+    void sent(core::SteadyTime now);
+    /// One was confirmed: it is in no trouble, or no more.
+    void confirmed(core::SteadyTime now);
+    /// One was refused, which had been sent at that time. `mended`: what may have been the reason is being put right,
+    /// so that a first failure is no trouble yet.
+    void refused(core::SteadyTime sent_at, core::SteadyTime now, bool mended);
+    /// One has waited too long for an answer. True when the trouble begins.
+    bool silent(core::SteadyTime now);
+    /// What becomes of one will not be known: it is under way no more.
+    void given_up() { --in_flight_; }
+
+    /// For a while one at a time: one of so many closes the channel, and has to be found.
+    void one_at_a_time(std::size_t suspects, core::SteadyTime now);
+    void suspect_found() { suspects_ = 0; }
+
+    Trouble trouble() const { return trouble_; }
+    /// Since when it is in trouble.
+    core::SteadyTime since() const { return since_; }
+    core::Milliseconds pause() const { return backoff(failures_); }
+
+  private:
+    bool begin(Trouble trouble, core::SteadyTime now);
+
+    static constexpr std::size_t first_window = 4;
+
+    std::size_t in_flight_ = 0;
+    std::size_t window_ = first_window;
+    core::SteadyTime answered_at_{};
+    Trouble trouble_ = Trouble::none;
+    core::SteadyTime since_{};
+    core::SteadyTime next_try_{};  // in trouble
+    int failures_ = 0;             // since the last confirm
+    core::SteadyTime failed_at_{};
+    std::size_t suspects_ = 0;
+    core::SteadyTime suspects_until_{};
+};
+
+}  // namespace retryd::relay
