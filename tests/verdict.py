@@ -40,7 +40,7 @@ def tell_failures(failures, fixtures, waiting, again):
         say(f"\ntest: {name}: this went wrong:", *(f"  {line}" for line in output.splitlines()[-LINES_OF_FIXTURE:]))
     say("\ntest: these failed:", *(f"  {name}" for name in [*fixtures, *failures]))
     if waiting:
-        say(f"  and {waiting} tests that need what did not start")
+        say(f"  and {waiting} more, since what they need did not start")
     say("run just these again:", f"  {again} --rerun-failed")
 
 

@@ -136,7 +136,7 @@ class Verdict(Scratch):
     def test_a_fixture_that_failed_says_why_and_what_needs_it_is_counted(self):
         waiting = [(f"case {number}", "notrun", '<skipped message="Fixture dependency failed"/>', "") for number in range(20)]
         answer = self.verdict(("b starts", "fail", "<failure/>", "boom"), ("good", "run", "", ""), *waiting)
-        for text in "  boom\n", "  b starts\n", "and 20 tests that need", "  ./test --all --rerun-failed\n":
+        for text in "  boom\n", "  b starts\n", "and 20 more, since what they need", "  ./test --all --rerun-failed\n":
             self.assertIn(text, answer.stdout)
         self.assertNotIn("case 7", answer.stdout)
         self.assertEqual((1, "1 passed, 21 failed"), (answer.returncode, answer.stdout.splitlines()[-1]))
