@@ -6,8 +6,8 @@
 
 # start_epmd DIR ROOT PORT
 start_epmd() {
-    setsid chroot --userspec=rabbitmq:rabbitmq "$2" /usr/bin/env -i \
-        /usr/bin/epmd -port "$3" -address 127.0.0.1 >"$1/epmd.log" 2>&1 </dev/null &
+    setsid chroot --userspec=rabbitmq:rabbitmq "$2" /usr/bin/env -i TMPDIR="${TMPDIR:-}" \
+        /usr/bin/epmd -port "$3" -address 127.0.0.1 >"$1/epmd.log" 2>&1 </dev/null 9>&- &
     echo "$!" >"$1/epmd.pid"
     disown
     until ! port_is_free "$3"; do
@@ -75,6 +75,6 @@ remove_cluster() {
     for number in 1 2 3; do
         if [[ -e $1/$number/settings ]]; then kill_node "$1/$number"; fi
     done
-    if [[ $(ps -o comm= -p "$(<"$1/epmd.pid")") == epmd ]]; then kill "$(<"$1/epmd.pid")"; fi
+    if [[ $(cat "/proc/$(<"$1/epmd.pid")/comm" 2>/dev/null) == epmd ]]; then kill "$(<"$1/epmd.pid")"; fi
     rm -rf --one-file-system "$1"
 }

@@ -62,7 +62,7 @@ start_node() {
     rm -f "$dir/pid"
     starting=$dir
     setsid "${private[@]}" --pid --fork --kill-child "$here/lib/node-init" "$dir" "$root" \
-        >>"$dir/console.log" 2>&1 </dev/null &
+        >>"$dir/console.log" 2>&1 </dev/null 9>&- & # 9: session.sh
     exec {lock}>&-
     if [[ -n $ports_fd ]]; then exec {ports_fd}>&-; fi
     say "RabbitMQ $exact_version starts on 127.0.0.1:$amqp_port ..."

@@ -13,5 +13,6 @@ unpack_promtool() {
         apt-get -o APT::Sandbox::User=root download "$package" &&
         dpkg-deb --fsys-tarfile "$package"_*.deb | tar -x ./usr/bin/promtool &&
         mkdir -p "$cache/bin" &&
-        mv usr/bin/promtool "$cache/bin/promtool"
+        mv usr/bin/promtool "$cache/bin/.promtool" && # one that is cut off has not the name
+        mv "$cache/bin/.promtool" "$cache/bin/promtool"
 }

@@ -109,6 +109,12 @@ try_root() {
     step "making the root of Debian $2 from $4" "$3.log" "$1" "${@:2}"
 }
 
+# no_mirror LOG - whether apt failed because Debian's mirror could not be reached or has not all of that Debian today.
+no_mirror() {
+    ! grep -qE 'No space left|enough free space|Read-only file system|Input/output error' "$1" &&
+        grep -qE 'Could not (resolve|connect)|Temporary failure resolving|onnection (failed|timed out|refused)|Unable to connect|Network is unreachable| (404|50[0-9])  |not have a Release file|unmet dependencies' "$1"
+}
+
 need_tools() {
     local tool
     for tool in "$@"; do
@@ -124,7 +130,7 @@ need_tools() {
 need_debootstrap() { need_tools debootstrap unshare flock; }
 
 # cached_root NAME SUITE MAKER WITNESS CONSEQUENCE - sets $root, and makes the root if there is none; CONSEQUENCE is printed
-# if that fails. Of two processes at once the second waits for the first.
+# if that fails; ends with 77 if a mirror was the reason. Of two processes at once the second waits for the first.
 cached_root() {
     local name=$1 suite=$2 maker=$3 witness=$4 consequence=$5 partial lock
     root=$cache/roots/$name
@@ -137,9 +143,13 @@ cached_root() {
             flock "$lock"
         fi
         if ! root_is_complete "$root" "$witness"; then
-            make_root "$maker" "$suite" "$partial" ||
+            if ! make_root "$maker" "$suite" "$partial"; then
+                if no_mirror "$partial.log"; then
+                    (fail "no mirror gives all of Debian $suite today" "$consequence" "is the network reachable?") || exit 77
+                fi
                 fail "the root of Debian $suite could not be made" "$consequence" \
                     "read the output above; all of it is in $partial.log"
+            fi
             if mountpoint -q "$partial"; then umount --recursive --lazy "$partial"; fi
             rm -rf --one-file-system "$root" "$partial.apt"
             mv "$partial" "$root"

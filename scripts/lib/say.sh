@@ -33,10 +33,10 @@ last_line() {
 }
 
 # step LABEL LOG COMMAND... - runs the command with its output in LOG: a line when it starts, one every 15 seconds with
-# the last line of LOG, one when it ends; all of LOG when it fails. Its exit code is the command's. The command runs
+# the last line of LOG and how long it has been that, one when it ends; all of LOG when it fails. Its exit code is the command's. The command runs
 # in a process group of its own (set -m), so that an interrupted script can end all of it: end_steps.
 step() {
-    local label=$1 log=$2 began=$SECONDS code=0 shown=0
+    local label=$1 log=$2 began=$SECONDS code=0 shown=0 since last='' now
     shift 2
     say "$label ..."
     set -m
@@ -48,7 +48,9 @@ step() {
         wait $! || true
         if ((SECONDS - began >= shown + 15)); then
             shown=$((SECONDS - began))
-            say "$label: $(elapsed $shown) ($(last_line "$log"))"
+            now=$(last_line "$log")
+            if [[ $now != "$last" ]]; then since=$SECONDS last=$now; fi
+            say "$label: $(elapsed $shown) ($now$( ((SECONDS > since)) && echo "; nothing new for $(elapsed $((SECONDS - since)))"))"
         fi
     done
     wait "$step_pid" || code=$?

@@ -1,9 +1,13 @@
 # shellcheck shell=bash disable=SC2154
-# What ./test and ./demo have in common: a temporary folder, brokers that are removed however the script ends, and a wait
-# that a signal interrupts. Sourced after say.sh; $project is the root of the project.
+# What ./test and ./demo have in common: a temporary folder, brokers that are removed however the script ends (by the next
+# run where it was killed), and a wait that a signal interrupts. Sourced after say.sh; $project is the root of the project.
 
 broker=$project/scripts/broker
-work=$(mktemp -d "${TMPDIR:-/tmp}/retryd.XXXXXX")
+temporary=${TMPDIR:-/tmp}
+work=$(mktemp -d "$temporary/retryd.XXXXXX")
+export TMPDIR=$work
+read -ra stat </proc/$$/stat
+echo "$$ ${stat[21]} $(readlink /proc/self/ns/pid)" >"$work/owner"
 brokers=()
 at_exit=true # a command that the script may set
 
@@ -17,7 +21,30 @@ cleanup() {
     done
     for dir in "${brokers[@]}"; do "$broker" remove "$dir" || true; done
     "$at_exit" || true
+    sweep end "$work"
     rm -rf "$work"
+}
+
+# Without root it can end and remove what is ours.
+sweep() {
+    local sudo=()
+    if ((EUID != 0)) && sudo --non-interactive true 2>/dev/null; then sudo=(sudo --non-interactive); fi
+    if [[ -x /usr/bin/python3 ]]; then "${sudo[@]}" /usr/bin/python3 "$project/scripts/lib/sweep.py" "$@" || true; fi
+}
+
+# claim PRESET - from now on its build folder is ours: another run would change what this one uses. The lock is held on 9, by
+# what builds and tests there as well, not by brokers.
+claim() {
+    local lock=$project/build/$1.lock
+    if ! { mkdir -p "$project/build" && : >>"$lock"; } 2>/dev/null; then
+        fail "nothing can be written to $project/build" "retryd cannot be built there" \
+            "make it writable (is the disk full?), or copy the project to a folder that is"
+    fi
+    sweep dead "$temporary"
+    exec 9>>"$lock"
+    flock --nonblock 9 ||
+        fail "another $(<"$lock") works in build/$1 of this folder" "nothing was done" "wait until it has ended, or end it"
+    echo "./$me (pid $$)" >"$lock"
 }
 trap cleanup EXIT
 trap 'exit 130' INT
@@ -31,10 +58,8 @@ follow() {
     return "$code"
 }
 
-# sudo asks for its password here, once, and not in a background job.
-ask_sudo() {
-    if ((EUID != 0)) && command -v sudo >/dev/null; then sudo --validate; fi
-}
+# Whether we are root or may become it. sudo asks for its password here, once, and not in a background job.
+may_be_root() { ((EUID == 0)) || { command -v sudo >/dev/null && sudo --validate; }; }
 
 # begin_broker VERSION [OPTION...] - starts a broker that is removed when this script ends; sets $broker_dir. It can be used
 # once await_broker has returned; the file env in it has its environment.
@@ -47,13 +72,8 @@ begin_broker() {
 
 await_broker() { wait "$broker_starts"; }
 
-start_broker() {
-    begin_broker "$@"
-    await_broker
-}
-
-# build PRESET TARGET [OPTION...] - configures, with these options, and builds, one compiler for each core.
+# build PRESET TARGET - configures and builds, one compiler for each core.
 build() {
-    step "configuring ($1)" "$work/configure.log" cmake --preset "$1" -S "$project" "${@:3}" &&
+    step "configuring ($1)" "$work/configure.log" cmake --preset "$1" -S "$project" &&
         step "building ($1)" "$work/build.log" cmake --build "$project/build/$1" --parallel "$(nproc)" --target "$2"
 }

@@ -5,6 +5,7 @@
 
 #include <cstdio>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <sstream>
 #include <string>
@@ -52,7 +53,7 @@ class TemporaryFile {
     const std::string& path() const { return path_; }
 
   private:
-    std::string path_ = "/tmp/retryd-test-XXXXXX";
+    std::string path_ = std::filesystem::temp_directory_path() / "retryd-test-XXXXXX";
 };
 
 }  // namespace retryd::commands

@@ -1,7 +1,5 @@
 #include "support/parked_scene.h"
 
-#include <unistd.h>
-
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -12,9 +10,7 @@
 
 namespace retryd::test {
 
-ParkedScene::ParkedScene(bool shared)
-    : output_file_((std::filesystem::temp_directory_path() / ("retryd-parked-" + std::to_string(::getpid()) + ".out"))
-                       .string()) {
+ParkedScene::ParkedScene(bool shared) : output_file_(daemon.config_file() + ".out") {
     work = work_queue("work");
     parking = parking_of(work);
     if (shared) {

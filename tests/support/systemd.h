@@ -8,6 +8,7 @@
 
 #include <chrono>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
 #include <thread>
 
@@ -18,8 +19,8 @@ namespace retryd::test {
 class Systemd {
   public:
     Systemd() {
-        char folder[] = "/tmp/retryd-notify-XXXXXX";
-        folder_ = mkdtemp(folder);
+        folder_ = std::filesystem::temp_directory_path() / "retryd-notify-XXXXXX";
+        REQUIRE(mkdtemp(folder_.data()) != nullptr);
         path_ = folder_ + "/socket";
         sockaddr_un address{};
         address.sun_family = AF_UNIX;

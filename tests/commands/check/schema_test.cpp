@@ -30,7 +30,7 @@ class TemporaryFolder {
     const std::string& path() const { return path_; }
 
   private:
-    std::string path_ = "/tmp/retryd-schema-XXXXXX";
+    std::string path_ = std::filesystem::temp_directory_path() / "retryd-schema-XXXXXX";
 };
 
 std::string output_of(const std::string& command, int& code) {
