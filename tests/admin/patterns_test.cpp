@@ -3,7 +3,7 @@
 #include "support/catch.h"
 #include "support/pattern.h"
 
-namespace retryd::admin::queue_pattern_test {
+namespace retryd::admin::patterns_test {
 namespace {
 
 using test::pattern_matches;
@@ -93,4 +93,4 @@ TEST_CASE("queue pattern: says of every name the same as the configuration does"
     }
 }
 
-}  // namespace retryd::admin::queue_pattern_test
+}  // namespace retryd::admin::patterns_test

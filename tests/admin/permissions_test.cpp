@@ -81,9 +81,8 @@ TEST_CASE("permissions: those that the regular expressions do not give are lacki
     CHECK(missing_permissions(list, {"(?<!x)*(", "(", "("}).empty());
 }
 
-}  // namespace retryd::admin::permissions_test
+// ── The patterns to give ───────────────────────────────────────────────────────────────────────────────────────────
 
-namespace retryd::admin::permission_patterns_test {
 namespace {
 
 using test::pattern_matches;
@@ -172,4 +171,4 @@ TEST_CASE("permission patterns: who works on parked messages may take from parki
                       R"(^(email\.parked|retryd\.errors|retryd\.parked|retryd\.replay\..*|sms\..*\.parked)$)"});
 }
 
-}  // namespace retryd::admin::permission_patterns_test
+}  // namespace retryd::admin::permissions_test
