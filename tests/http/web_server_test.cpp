@@ -1,8 +1,6 @@
 // The HTTP server, asked over real sockets.
 #include "http/web_server.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -17,6 +15,7 @@
 #include "http/page.h"
 #include "support/await.h"
 #include "support/catch.h"
+#include "support/loopback.h"
 
 namespace retryd::http::web_server_test {
 namespace {
@@ -29,10 +28,7 @@ using test::since;
 class Raw {
   public:
     explicit Raw(const Server& server) : fd_(socket(AF_INET, SOCK_STREAM, 0)) {
-        sockaddr_in address{};
-        address.sin_family = AF_INET;
-        address.sin_port = htons(server.address().port);
-        address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+        const sockaddr_in address = test::loopback(server.address().port);
         const timeval patience{10, 0};
         setsockopt(fd_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
         // No REQUIRE: some clients live in threads, where Catch2 does not work.
