@@ -150,6 +150,17 @@ void add_growth(Aims& aims, const json& runs) {
     }
 }
 
+/// Of a comparison and of a growth run, which may have had different numbers of rounds.
+std::string rounds_of(const json& results) {
+    const auto told = [&](const char* name, const char* key) -> std::string {
+        if (!results.contains(key) || results[key].empty()) return "";
+        const std::size_t rounds = distinct(results[key], "round").size();
+        return std::string{"; "} + name +
+               (rounds == 1 ? ": measured once" : ": medians of " + count_text(rounds, "round"));
+    };
+    return told("side by side", "runs") + told("growth", "growth");
+}
+
 }  // namespace
 
 std::string heading(const json& results) {
@@ -158,8 +169,7 @@ std::string heading(const json& results) {
     return "## RabbitMQ " + text("broker") + "\n\n" + "Measured " + text("date") + " on " +
            std::to_string(machine.at("cores").get<int>()) + " cores of " + text("processor") + ", Linux " +
            text("kernel") + "; " + text("retryd") + ", amqplib " + text("amqplib") + " on node " + text("node") +
-           ", pika " + text("pika") + " on " + text("python") + "; medians of " +
-           count_text(results.at("rounds").get<std::size_t>(), "round") +
+           ", pika " + text("pika") + " on " + text("python") + rounds_of(results) +
            (results.at("quick").get<bool>() ? ", **a quick run: for a first look only**" : "") + ".\n" +
            failures_of(results);
 }

@@ -1,6 +1,8 @@
 #include "admin/permissions.h"
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
 #include <regex>
 #include <set>
 #include <string>
@@ -65,14 +67,29 @@ class PermissionCollector {
     bool declares_;
 };
 
-bool permits(const std::string& pattern, const std::string& name) {
-    if (pattern.empty()) return name.empty();  // RabbitMQ takes it for ^$
-    try {
-        return std::regex_search(name, std::regex(pattern));
-    } catch (const std::regex_error&) {
-        return true;
+/// One of a user's three patterns. One that we cannot read permits all: better no finding than a wrong one.
+class PermissionPattern {
+  public:
+    explicit PermissionPattern(const std::string& pattern) : only_the_empty_name_(pattern.empty()) {
+        try {
+            regex_.emplace(pattern);
+        } catch (const std::regex_error&) {
+        }
     }
-}
+
+    bool permits(const std::string& name) const {
+        if (only_the_empty_name_) return name.empty();
+        try {
+            return !regex_ || std::regex_search(name, *regex_);
+        } catch (const std::regex_error&) {
+            return true;
+        }
+    }
+
+  private:
+    bool only_the_empty_name_;  // RabbitMQ takes an empty pattern for ^$
+    std::optional<std::regex> regex_;
+};
 
 }  // namespace
 
@@ -87,12 +104,15 @@ std::vector<NeededPermission> needed_permissions(const core::Policy& policy,
 
 std::vector<NeededPermission> missing_permissions(const std::vector<NeededPermission>& needed,
                                                   const Permissions& given) {
+    const PermissionPattern configure(given.configure);
+    const PermissionPattern write(given.write);
+    const PermissionPattern read(given.read);
     std::vector<NeededPermission> found;
     std::copy_if(needed.begin(), needed.end(), std::back_inserter(found), [&](const NeededPermission& each) {
-        const std::string& pattern = each.operation == "configure" ? given.configure
-                                     : each.operation == "write"   ? given.write
-                                                                   : given.read;
-        return !permits(pattern, each.name);
+        const PermissionPattern& pattern = each.operation == "configure" ? configure
+                                           : each.operation == "write"   ? write
+                                                                         : read;
+        return !pattern.permits(each.name);
     });
     return found;
 }

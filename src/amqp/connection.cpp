@@ -208,19 +208,20 @@ void Connection::declare_exchange(Channel channel, const core::ExchangeSpec& exc
 }
 
 void Connection::declare_queue(Channel channel, const core::QueueSpec& queue) {
-    Entries entries = entries_of(queue.arguments);
-    amqp_queue_declare_t method{};
-    method.queue = bytes_of(queue.name);
-    method.durable = 1;
-    method.arguments = table_of(entries);
-    socket_.send(channel, AMQP_QUEUE_DECLARE_METHOD, method);
+    send_declare(channel, queue, false);
 }
 
 void Connection::declare_exclusive_queue(Channel channel, const core::QueueSpec& queue) {
+    send_declare(channel, queue, true);
+}
+
+/// Durable, or exclusive to this connection.
+void Connection::send_declare(Channel channel, const core::QueueSpec& queue, bool exclusive) {
     Entries entries = entries_of(queue.arguments);
     amqp_queue_declare_t method{};
     method.queue = bytes_of(queue.name);
-    method.exclusive = 1;
+    method.durable = exclusive ? 0 : 1;
+    method.exclusive = exclusive ? 1 : 0;
     method.arguments = table_of(entries);
     socket_.send(channel, AMQP_QUEUE_DECLARE_METHOD, method);
 }

@@ -103,6 +103,7 @@ class Connection : public TopologyCommands {
     bool gather(Channel channel, const core::Publication& publication, const amqp_basic_properties_t& properties);
     void gather_body(Channel channel, std::string_view body);
     bool send(Channel channel, const core::Publication& publication, const amqp_basic_properties_t& properties);
+    void send_declare(Channel channel, const core::QueueSpec& queue, bool exclusive);
 
     FrameSocket socket_;
     Dispatcher dispatcher_;

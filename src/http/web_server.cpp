@@ -75,7 +75,6 @@ Listener listen_on(const config::Http& settings) {
 }
 
 constexpr std::size_t most_clients = 64;
-constexpr unsigned int silence = 10;                  // seconds of silence until a connection is closed
 constexpr std::size_t memory_a_client = 16UL * 1024;  // its request line and headers have to fit
 
 /// The page is one file that asks no other server than its own, and no other page may embed it.
@@ -156,17 +155,18 @@ void Server::Running::client_changed(void* self, MHD_Connection* connection, voi
     std::erase(running.clients, info->connect_fd);
 }
 
-Server::Server(const config::Http& settings, Handlers handlers) : running_(std::make_unique<Running>()) {
+Server::Server(const config::Http& settings, Handlers handlers, std::chrono::seconds silence)
+    : running_(std::make_unique<Running>()) {
     const Listener listener = listen_on(settings);
     running_->address = listener.address;
     running_->handlers = std::move(handlers);
     // Twice as many: those that are being closed count too.
     constexpr auto connections = static_cast<unsigned int>(2 * most_clients);
-    running_->daemon =
-        MHD_start_daemon(MHD_USE_AUTO_INTERNAL_THREAD, 0, nullptr, nullptr, &Running::answer, running_.get(),
-                         MHD_OPTION_LISTEN_SOCKET, listener.fd, MHD_OPTION_CONNECTION_LIMIT, connections,
-                         MHD_OPTION_CONNECTION_TIMEOUT, silence, MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_a_client,
-                         MHD_OPTION_NOTIFY_CONNECTION, &Running::client_changed, running_.get(), MHD_OPTION_END);
+    running_->daemon = MHD_start_daemon(
+        MHD_USE_AUTO_INTERNAL_THREAD, 0, nullptr, nullptr, &Running::answer, running_.get(), MHD_OPTION_LISTEN_SOCKET,
+        listener.fd, MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT,
+        static_cast<unsigned int>(silence.count()), MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_a_client,
+        MHD_OPTION_NOTIFY_CONNECTION, &Running::client_changed, running_.get(), MHD_OPTION_END);
     if (running_->daemon == nullptr) throw Error("its thread cannot be started");
 }
 

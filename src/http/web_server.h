@@ -6,6 +6,7 @@
 // one.
 #pragma once
 
+#include <chrono>
 #include <functional>
 #include <map>
 #include <memory>
@@ -28,7 +29,8 @@ using Handlers = std::map<std::string, std::function<Reply()>, std::less<>>;
 class Server {
   public:
     /// Listens from now on. Throws Error where it cannot; its text is the cause alone ("Address already in use").
-    Server(const config::Http& settings, Handlers handlers);
+    /// `silence`: a connection on which nothing comes for so long is closed.
+    Server(const config::Http& settings, Handlers handlers, std::chrono::seconds silence = std::chrono::seconds{10});
     /// Cuts all connections; waits only for a handler that is running.
     ~Server();
     Server(const Server&) = delete;

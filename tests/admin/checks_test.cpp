@@ -3,7 +3,7 @@
 #include "admin/fake_policies.h"
 #include "support/catch.h"
 
-namespace retryd::admin::diagnosis_test {
+namespace retryd::admin::checks_test {
 namespace {
 
 using Found = std::vector<Finding>;
@@ -170,4 +170,4 @@ TEST_CASE("diagnosis: policies on other queues are nobody's business") {
     CHECK(w.own().empty());
 }
 
-}  // namespace retryd::admin::diagnosis_test
+}  // namespace retryd::admin::checks_test

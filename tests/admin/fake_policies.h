@@ -3,12 +3,12 @@
 #pragma once
 
 #include <algorithm>
-#include <regex>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "admin/effective_policy.h"
+#include "support/pattern.h"
 
 namespace retryd::test {
 
@@ -54,7 +54,7 @@ class FakePolicies {
         const bool quorum_keys =
             policy.definition.count("dead-letter-strategy") + policy.definition.count("delivery-limit") > 0;
         if (queue.type == "classic" && quorum_keys) return false;
-        return std::regex_search(queue.name, std::regex(policy.pattern));
+        return pattern_matches(policy.pattern, queue.name);
     }
 
     static std::string in_effect(const std::vector<admin::BrokerPolicy>& all, const admin::QueuePolicies& queue) {

@@ -1,21 +1,18 @@
 #include "admin/patterns.h"
 
-#include <regex>
-
 #include "support/catch.h"
+#include "support/pattern.h"
 
-namespace retryd::admin::queue_pattern_test {
+namespace retryd::admin::patterns_test {
 namespace {
+
+using test::pattern_matches;
 
 core::Policy policy_with(const std::vector<std::string>& matches, const std::string& parked = "{queue}.parked") {
     core::Policy policy;
     for (const std::string& match : matches)
         policy.entries.push_back({.match = match, .parked = {.queue = parked}});
     return policy;
-}
-
-bool matches(const std::string& pattern, const std::string& name) {
-    return std::regex_search(name, std::regex(pattern));
 }
 
 }  // namespace
@@ -25,10 +22,10 @@ TEST_CASE("queue pattern: of names it matches these and no others") {
     CHECK(names_pattern({"email", "a.b"}) == R"(^(email|a\.b)$)");
     const std::string odd = R"(a.b+c*d?(e)[f]{1}|^g$\h"i'j)";
     const std::string pattern = names_pattern({odd});
-    CHECK(matches(pattern, odd));
-    CHECK_FALSE(matches(pattern, "x" + odd));
-    CHECK_FALSE(matches(names_pattern({"a.b"}), "axb"));
-    CHECK_FALSE(matches(names_pattern({"a"}), "ab"));
+    CHECK(pattern_matches(pattern, odd));
+    CHECK_FALSE(pattern_matches(pattern, "x" + odd));
+    CHECK_FALSE(pattern_matches(names_pattern({"a.b"}), "axb"));
+    CHECK_FALSE(pattern_matches(names_pattern({"a"}), "ab"));
 }
 
 TEST_CASE("queue pattern: takes more names in, where it has the form for it") {
@@ -48,8 +45,8 @@ TEST_CASE("queue pattern: tells whether it has a name among its alternatives") {
 
 TEST_CASE("queue pattern: a name that is spared is not matched by a glob") {
     const std::string pattern = matches_pattern(policy_with({"hook.*"}), {"hook.*"}, {"hook.a", "other"});
-    CHECK_FALSE(matches(pattern, "hook.a"));
-    CHECK(matches(pattern, "hook.ab"));
+    CHECK_FALSE(pattern_matches(pattern, "hook.a"));
+    CHECK(pattern_matches(pattern, "hook.ab"));
     CHECK(pattern.find("other") == std::string::npos);
 }
 
@@ -62,24 +59,24 @@ TEST_CASE("queue pattern: a glob matches what the glob matches, and nothing of r
     const std::string all = matches_pattern(policy, {"*"});
     for (const char* name : {"email", "email.retry", "email.retry.soon", "retryd.x", "x.retry.5s.y", "retryd.a.b.c"}) {
         CAPTURE(name);
-        CHECK(matches(all, name));
+        CHECK(pattern_matches(all, name));
     }
     for (const char* own :
          {"retryd.errors", "retryd.parked", "email.parked", "email.retry.5s", "email.retry.1h30m", "a.retry.500ms.high",
           "retryd.standard.5s", "retryd.standard.1m.high", "amq.gen-x", "web.ook.a.parked"}) {
         CAPTURE(own);
-        CHECK_FALSE(matches(all, own));
+        CHECK_FALSE(pattern_matches(all, own));
         const bool taken = std::string{own}.starts_with("amq.") || match(policy, own) == nullptr;
         CHECK(taken);
     }
     const std::string some = matches_pattern(policy, {"web?ook.*", "a+b"});
-    CHECK(matches(some, "webhook.a"));
-    CHECK(matches(some, "web.ook."));
-    CHECK(matches(some, "a+b"));
-    CHECK_FALSE(matches(some, "webook.a"));
-    CHECK_FALSE(matches(some, "webhookxa"));
-    CHECK_FALSE(matches(some, "webhook.a.parked"));
-    CHECK_FALSE(matches(some, "email"));
+    CHECK(pattern_matches(some, "webhook.a"));
+    CHECK(pattern_matches(some, "web.ook."));
+    CHECK(pattern_matches(some, "a+b"));
+    CHECK_FALSE(pattern_matches(some, "webook.a"));
+    CHECK_FALSE(pattern_matches(some, "webhookxa"));
+    CHECK_FALSE(pattern_matches(some, "webhook.a.parked"));
+    CHECK_FALSE(pattern_matches(some, "email"));
 }
 
 TEST_CASE("queue pattern: says of every name the same as the configuration does") {
@@ -92,8 +89,8 @@ TEST_CASE("queue pattern: says of every name the same as the configuration does"
                              "one_for_all", "team.a", "a.retry.2m", "a.retry.2m5", "a.retry.30m1h", ".retry.5s",
                              "retryd.shared.5s", "retryd..5s", "dead", "lost", "lost.x", "retryd.errors"}) {
         CAPTURE(name);
-        CHECK(matches(pattern, name) == (match(policy, name) != nullptr));
+        CHECK(pattern_matches(pattern, name) == (match(policy, name) != nullptr));
     }
 }
 
-}  // namespace retryd::admin::queue_pattern_test
+}  // namespace retryd::admin::patterns_test

@@ -1,11 +1,11 @@
 #include "admin/permissions.h"
 
 #include <algorithm>
-#include <regex>
 
 #include "core/names.h"
 #include "core/topology.h"
 #include "support/catch.h"
+#include "support/pattern.h"
 
 namespace retryd::admin::permissions_test {
 namespace {
@@ -81,10 +81,11 @@ TEST_CASE("permissions: those that the regular expressions do not give are lacki
     CHECK(missing_permissions(list, {"(?<!x)*(", "(", "("}).empty());
 }
 
-}  // namespace retryd::admin::permissions_test
+// ── The patterns to give ───────────────────────────────────────────────────────────────────────────────────────────
 
-namespace retryd::admin::permission_patterns_test {
 namespace {
+
+using test::pattern_matches;
 
 core::Entry entry(const std::string& match, core::ReturnPath path = core::ReturnPath::queue,
                   const std::string& parked = "{queue}.parked") {
@@ -97,10 +98,6 @@ core::Policy policy_of(const std::vector<core::Entry>& entries) {
     core::Policy policy;
     policy.entries = entries;
     return policy;
-}
-
-bool permits(const std::string& pattern, const std::string& name) {
-    return std::regex_search(name, std::regex(pattern));
 }
 
 /// As if the glob that matches it were that name.
@@ -139,19 +136,19 @@ TEST_CASE("permission patterns: whatever a configuration needs on any version is
 
 TEST_CASE("permission patterns: nothing else is permitted") {
     const Permissions given = daemon_permissions(policy_of({entry("email"), entry("webhook.*")}), true);
-    CHECK(permits(given.configure, "webhook.a.retry.1h30m"));
-    CHECK(permits(given.configure, "email.retry.5s.high"));
-    CHECK(permits(given.configure, "webhook.a.parked"));
+    CHECK(pattern_matches(given.configure, "webhook.a.retry.1h30m"));
+    CHECK(pattern_matches(given.configure, "email.retry.5s.high"));
+    CHECK(pattern_matches(given.configure, "webhook.a.parked"));
     for (const char* name :
          {"email", "webhook.a", "xemail.retry.5s", "email.retry.5s.x", "emailxretry.5s", "amq.default"}) {
         CAPTURE(name);
-        CHECK_FALSE(permits(given.configure, name));
+        CHECK_FALSE(pattern_matches(given.configure, name));
     }
-    CHECK(permits(given.write, "amq.default"));
-    CHECK_FALSE(permits(given.write, "email"));
-    CHECK_FALSE(permits(given.write, "webhook.a"));
-    CHECK_FALSE(permits(given.read, "email"));
-    CHECK_FALSE(permits(given.read, "email.parked"));
+    CHECK(pattern_matches(given.write, "amq.default"));
+    CHECK_FALSE(pattern_matches(given.write, "email"));
+    CHECK_FALSE(pattern_matches(given.write, "webhook.a"));
+    CHECK_FALSE(pattern_matches(given.read, "email"));
+    CHECK_FALSE(pattern_matches(given.read, "email.parked"));
 }
 
 TEST_CASE("permission patterns: as the operator reads them") {
@@ -174,4 +171,4 @@ TEST_CASE("permission patterns: who works on parked messages may take from parki
                       R"(^(email\.parked|retryd\.errors|retryd\.parked|retryd\.replay\..*|sms\..*\.parked)$)"});
 }
 
-}  // namespace retryd::admin::permission_patterns_test
+}  // namespace retryd::admin::permissions_test

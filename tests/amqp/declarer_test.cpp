@@ -79,6 +79,10 @@ const std::string other_limit_there =
     "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'q' in vhost '/': received none but current "
     "is "
     "the value '50' of type 'long'";
+const std::string no_end_there =
+    "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'q' in vhost '/': received the value "
+    "'1000000' "
+    "of type 'long' but current is the value '-1' of type 'long'";
 const std::string other_type_there =
     "PRECONDITION_FAILED - inequivalent arg 'x-queue-type' for queue 'q' in vhost '/': received 'quorum' but current "
     "is "
@@ -305,9 +309,7 @@ TEST_CASE("declarer: a queue as an earlier retryd made it is used as it is") {
     f.submit(queue);
     f.open();
     f.sent();
-    f.refuse(406,
-             "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'q' in vhost '/': received the value "
-             "'1000000' of type 'long' but current is the value '-1' of type 'long'");
+    f.refuse(406, no_end_there);
     f.open();
     CHECK(f.sent() == Lines{"open 2", "queue q x-queue-type x-delivery-limit"});
     REQUIRE(f.commands.last_declared.arguments.size() == 2);
@@ -323,9 +325,7 @@ TEST_CASE("declarer: an older queue that differs in something else too is refuse
     Fixture f;
     f.submit(with_limit("q"));
     f.open();
-    f.refuse(406,
-             "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'q' in vhost '/': received the value "
-             "'1000000' of type 'long' but current is the value '-1' of type 'long'");
+    f.refuse(406, no_end_there);
     f.open();
     f.refuse(406, other_type_there);
     REQUIRE(f.outcomes.size() == 1);

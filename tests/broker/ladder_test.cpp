@@ -1,6 +1,6 @@
 // The ladder on a real broker: how long each attempt waits, and what happens after the last one.
+#include "broker/waits.h"
 #include "support/catch.h"
-#include "support/machine.h"
 #include "support/management.h"
 #include "support/scenario.h"
 #include "support/worker.h"
@@ -9,40 +9,18 @@ using namespace retryd::test;
 
 namespace {
 
-struct Step {
-    std::string delay;
-    milliseconds wait;
-};
-
 /// Rejects a message until the ladder is used up. It may not come back before the delay of its rung is over, and not
 /// much later.
 void check_every_attempt(const std::string& work_type, const std::string& rung_type) {
     INFO("work queue: " << work_type << ", rungs: " << rung_type);
-    const std::vector<Step> ladder{
-        {"150ms", milliseconds(150)}, {"300ms", milliseconds(300)}, {"80ms", milliseconds(80)}};
+    const std::vector<milliseconds> waits{milliseconds(150), milliseconds(300), milliseconds(80)};
     Scenario s;
     const std::string work = s.work_queue("work", {{"x-queue-type", longstr(work_type)}});
-    s.retry(work, {ladder[0].delay, ladder[1].delay, ladder[2].delay}, rung_type);
+    s.retry(work, {"150ms", "300ms", "80ms"}, rung_type);
     s.start();
     Worker worker(work);
     s.client.publish("", work, {.body = "payload"});
-
-    const Machine machine;
-    Lateness lateness;
-    Received message = worker.receive();
-    for (std::size_t attempt = 1; attempt <= ladder.size(); ++attempt) {
-        CAPTURE(attempt);
-        const Clock::time_point rejected = Clock::now();
-        worker.reject(message);
-        message = worker.receive();
-        const milliseconds waited = since(rejected);
-        CHECK(waited >= ladder[attempt - 1].wait);
-        lateness.add(waited, ladder[attempt - 1].wait);
-        CHECK(long_header(message, "retryd-attempt") == static_cast<std::int64_t>(attempt));
-        CHECK(message.body == "payload");
-    }
-    CHECK(lateness.least() < milliseconds(250) + machine.slack());
-    worker.reject(message);
+    worker.reject(reject_through(worker, waits, [](const Received& message) { CHECK(message.body == "payload"); }));
     const Received parked = s.take(s.parking_of(work));
     CHECK(text_header(parked, "retryd-parked-reason") == "attempts-exhausted");
     CHECK(long_header(parked, "retryd-attempt") == 4);

@@ -2,8 +2,8 @@
 #include <algorithm>
 #include <sstream>
 
+#include "broker/waits.h"
 #include "support/catch.h"
-#include "support/machine.h"
 #include "support/management.h"
 #include "support/scenario.h"
 #include "support/worker.h"
@@ -35,25 +35,13 @@ void climb_shared(const std::string& work_type, const std::string& rung_type) {
     Worker worker(work);
     s.client.publish(s.exchange, "order.eu.created", {.body = "payload", .headers = {{"own", longstr("stays")}}});
 
-    const Machine machine;
-    Lateness lateness;
-    Received message = worker.receive();
-    for (std::size_t attempt = 1; attempt <= waits.size(); ++attempt) {
-        CAPTURE(attempt);
-        const Clock::time_point rejected = Clock::now();
-        worker.reject(message);
-        message = worker.receive();
-        const milliseconds waited = since(rejected);
-        CHECK(waited >= waits[attempt - 1]);
-        lateness.add(waited, waits[attempt - 1]);
+    const Received last = reject_through(worker, waits, [&](const Received& message) {
         CHECK(message.routing_key == "order.eu.created");
         CHECK(message.body == "payload");
         CHECK(text_header(message, "own") == "stays");
         CHECK(text_header(message, "retryd-exchange") == s.exchange);
-        CHECK(long_header(message, "retryd-attempt") == static_cast<std::int64_t>(attempt));
-    }
-    CHECK(lateness.least() < milliseconds(250) + machine.slack());
-    worker.reject(message);
+    });
+    worker.reject(last);
     const Received parked = s.take(s.parking_of(work));
     CHECK(text_header(parked, "retryd-parked-reason") == "attempts-exhausted");
     CHECK(text_header(parked, "retryd-routing-key") == "order.eu.created");

@@ -1,7 +1,5 @@
 #include "cluster/load.h"
 
-#include <stdlib.h>
-
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -31,19 +29,8 @@ std::vector<std::string> names_of(const std::vector<stress::WorkQueue>& queues) 
 
 }  // namespace
 
-Folder::Folder() {
-    std::string name = (std::filesystem::temp_directory_path() / "retryd-cluster-XXXXXX").string();
-    if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
-    path = name;
-}
-
-Folder::~Folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path, ignored);
-}
-
 Load::Load(const Cluster& cluster, int connected_to, int led_by)
-    : addresses_(cluster.addresses()), daemon_(folder_.path.string(), "retryd") {
+    : addresses_(cluster.addresses()), daemon_(folder_.path(), "retryd") {
     stress::create_vhost(addresses_, loaded_queues());
     begin(cluster, led_by);
     if (connected_to != led_by) {

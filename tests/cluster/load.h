@@ -2,7 +2,6 @@
 // was lost.
 #pragma once
 
-#include <filesystem>
 #include <memory>
 #include <vector>
 
@@ -12,15 +11,9 @@
 #include "stress/traffic.h"
 #include "stress/vhost.h"
 #include "support/await.h"
+#include "support/folder.h"
 
 namespace retryd::test {
-
-/// A temporary folder.
-struct Folder {
-    Folder();
-    ~Folder();
-    std::filesystem::path path;
-};
 
 /// Some 200 messages a second through retryd.
 class Load {
@@ -43,7 +36,7 @@ class Load {
     void begin(const Cluster& cluster, int connected_to);
 
     stress::Ledger ledger_{stress::ladder_steps};
-    Folder folder_;
+    TemporaryFolder folder_;
     stress::Addresses addresses_;
     stress::Sidecar daemon_;
     std::vector<std::unique_ptr<stress::Consumer>> consumers_;

@@ -6,9 +6,10 @@
 #include "commands/fake_broker.h"
 #include "support/catch.h"
 
-namespace retryd::commands::status_print_test {
+namespace retryd::commands::status_test {
 namespace {
 
+using Lines = std::vector<std::string>;
 using namespace std::chrono_literals;
 
 StatusReport quiet_status() {
@@ -52,6 +53,8 @@ std::string text_of(const StatusReport& status, bool colour = false) {
 }
 
 }  // namespace
+
+// ── How it is printed ──────────────────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("status: in words, a table for each ladder, and no control character of a name gets through") {
     StatusReport status = busy_status();
@@ -151,13 +154,9 @@ TEST_CASE("status: the rates are those of the last minute, or of all the time wh
     CHECK(per_second({900}, 0s) == 0);
 }
 
-}  // namespace retryd::commands::status_print_test
+// ── What is counted ────────────────────────────────────────────────────────────────────────────────────────────────
 
-namespace retryd::commands::collect_status_test {
 namespace {
-
-using Lines = std::vector<std::string>;
-using namespace std::chrono_literals;
 
 core::Entry entry_of(const std::string& match, const std::string& ladder, core::ReturnPath path) {
     core::Entry entry;
@@ -316,4 +315,4 @@ TEST_CASE("status: what answers and is no retryd is told") {
     CHECK(std::holds_alternative<telemetry::Status>(read_daemon_answer(R"({"version": "0.1.0", "queues": []})")));
 }
 
-}  // namespace retryd::commands::collect_status_test
+}  // namespace retryd::commands::status_test

@@ -10,11 +10,8 @@ Http http_of(const std::string& listen) {
 }
 
 std::string complaint_about(const std::string& listen) {
-    const std::string line = problems_of("http: {listen: \"" + listen + "\"}\n" + smallest);
-    const std::string place = "f:1:16: http.listen: \"" + listen + "\" ";
-    const std::string expected = "; expected HOST:PORT, such as 127.0.0.1:9467 or [::1]:9467\n";
-    if (!line.starts_with(place) || !line.ends_with(expected)) return line;
-    return line.substr(place.size(), line.size() - place.size() - expected.size());
+    return only_complaint("http: {listen: \"" + listen + "\"}\n" + smallest, "f:1:16: http.listen: \"" + listen + "\" ",
+                          "; expected HOST:PORT, such as 127.0.0.1:9467 or [::1]:9467\n");
 }
 
 }  // namespace

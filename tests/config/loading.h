@@ -40,6 +40,13 @@ inline std::string problems_of(const std::string& text, const World& world = {})
     return lines;
 }
 
+/// What is wrong with a text of one problem, without its place and what is expected; all of it where these differ.
+inline std::string only_complaint(const std::string& text, const std::string& place, const std::string& expected) {
+    const std::string line = problems_of(text);
+    if (!line.starts_with(place) || !line.ends_with(expected)) return line;
+    return line.substr(place.size(), line.size() - place.size() - expected.size());
+}
+
 inline Settings settings_of(const std::string& text, const World& world = {}) {
     INFO(problems_of(text, world));
     auto loaded = load(text, env(world));

@@ -14,11 +14,8 @@ std::string url_of(const std::string& url) {
 
 /// What is said of a URL, without the place.
 std::string complaint_about(const std::string& url) {
-    const std::string line = problems_of(with_management("url: \"" + url + "\""));
-    const std::string place = "f:1:19: management.url: the value ";
-    const std::string expected = "; expected http://HOST:PORT or https://HOST:PORT\n";
-    if (!line.starts_with(place) || !line.ends_with(expected)) return line;
-    return line.substr(place.size(), line.size() - place.size() - expected.size());
+    return only_complaint(with_management("url: \"" + url + "\""), "f:1:19: management.url: the value ",
+                          "; expected http://HOST:PORT or https://HOST:PORT\n");
 }
 
 }  // namespace

@@ -14,7 +14,8 @@ namespace retryd::container_test {
 namespace {
 
 std::string found(const std::string& check) {
-    return findings(RETRYD_HOLDS, check, RETRYD_PROJECT);
+    static const auto findings = findings_of(RETRYD_HOLDS, RETRYD_PROJECT);
+    return findings.at(check);
 }
 
 /// What is wrong with a configuration as the daemon in its container sees it: with one file beside it, the password.

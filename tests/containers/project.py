@@ -7,7 +7,7 @@ import sys
 import jsonschema
 import yaml
 
-PROJECT = os.path.abspath(sys.argv[2])
+PROJECT = os.path.abspath(sys.argv[1])
 PORT = 9467  # of metrics and health
 
 

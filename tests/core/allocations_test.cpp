@@ -1,32 +1,8 @@
-// The claim of ComposeScratch, counted: every `new` of this executable goes through the counter below.
-#include <cstdlib>
-#include <new>
+// The claim of ComposeScratch, counted: every `new` of this executable.
+#include "core/allocations.h"
 
 #include "core/compose_scene.h"
 #include "support/catch.h"
-
-namespace {
-std::size_t allocations = 0;
-}  // namespace
-
-// Replaced together with their nothrow forms: a sanitizer would pair its own with ours otherwise.
-void* operator new(std::size_t size, const std::nothrow_t&) noexcept {
-    ++allocations;
-    return std::malloc(size == 0 ? 1 : size);
-}
-void* operator new(std::size_t size) {
-    if (void* memory = operator new(size, std::nothrow)) return memory;
-    throw std::bad_alloc{};
-}
-void operator delete(void* memory) noexcept {
-    std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-    std::free(memory);
-}
-void operator delete(void* memory, const std::nothrow_t&) noexcept {
-    std::free(memory);
-}
 
 namespace retryd::core::allocations_test {
 namespace {
@@ -35,7 +11,7 @@ using namespace test;
 
 /// From the header table to what is published, as the relay does it.
 std::size_t allocations_of_one_way(const Message& message, const Entry* entry, ComposeScratch& scratch) {
-    const std::size_t before = allocations;
+    const std::size_t before = retryd::test::allocations();
     const Table table = message.properties.header_table();
     const auto death = read_death(table, "retryd.errors");
     const ComposeContext context{death, death ? read_retry_history(table, death->queue) : RetryHistory{},
@@ -46,7 +22,7 @@ std::size_t allocations_of_one_way(const Message& message, const Entry* entry, C
     } else {
         compose_parked(message, context, std::get<Park>(decision), WallTime{}, scratch);
     }
-    return allocations - before;
+    return retryd::test::allocations() - before;
 }
 
 }  // namespace

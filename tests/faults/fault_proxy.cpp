@@ -1,7 +1,5 @@
 #include "faults/fault_proxy.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -12,17 +10,11 @@
 #include <utility>
 #include <vector>
 
+#include "support/loopback.h"
+
 namespace retryd::test {
 
 namespace {
-
-sockaddr_in address_of(std::uint16_t port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-}
 
 int stream_socket() {
     return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -37,7 +29,7 @@ bool is_for(const When& when, Direction direction, const Frame& frame) {
 }  // namespace
 
 FaultProxy::FaultProxy(const Address& target) : target_(target), address_(target), listener_(stream_socket()) {
-    sockaddr_in bound = address_of(0);
+    sockaddr_in bound = loopback(0);
     socklen_t length = sizeof bound;
     if (::bind(listener_, reinterpret_cast<const sockaddr*>(&bound), length) != 0 || ::listen(listener_, 16) != 0)
         throw std::runtime_error("the fault proxy cannot bind a port");
@@ -91,7 +83,7 @@ void FaultProxy::accept_one() {
     if (daemon < 0) return;
     const int broker = stream_socket();
     auto connection = std::make_unique<Proxied>(daemon, broker);
-    const sockaddr_in address = address_of(target_.port);
+    const sockaddr_in address = loopback(target_.port);
     const int yes = 1;
     for (const int socket : {daemon, broker})
         ::setsockopt(socket, IPPROTO_TCP, TCP_NODELAY, &yes, sizeof yes);

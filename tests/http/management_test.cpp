@@ -114,9 +114,8 @@ TEST_CASE("management: odd items are passed over") {
     CHECK_FALSE(queues[0].messages);
 }
 
-}  // namespace retryd::http::management_test
+// ── Policies ───────────────────────────────────────────────────────────────────────────────────────────────────────
 
-namespace retryd::http::management_policies_test {
 namespace {
 
 using Answers = std::map<std::string, std::string>;
@@ -236,16 +235,7 @@ TEST_CASE("policies: who cannot be reached while setting one is named") {
     CHECK(text.find("cannot ask the management API at http://127.0.0.1:1: ") == 0);
 }
 
-}  // namespace retryd::http::management_policies_test
-
-namespace retryd::http::management_rights_test {
-namespace {
-
-ManagementClient client_of(const test::Server& server) {
-    return {{server.url(), "ops", "geheim"}, {}, "a/b"};
-}
-
-}  // namespace
+// ── Permissions and feature flags ──────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("rights: the permissions of a user, or that there are none, or that nobody says") {
     const test::Server server(test::answer("200 OK", R"({"user": "x", "configure": "^c", "write": "^w", "read": ""})"));
@@ -265,4 +255,4 @@ TEST_CASE("rights: the feature flags that are disabled, or that nobody says") {
     CHECK_FALSE(client_of(test::Server(test::answer("404 Not Found", "{}"))).disabled_feature_flags());
 }
 
-}  // namespace retryd::http::management_rights_test
+}  // namespace retryd::http::management_test

@@ -1,7 +1,5 @@
 #include "http/server.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <poll.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -9,6 +7,7 @@
 #include <array>
 
 #include "support/catch.h"
+#include "support/loopback.h"
 
 namespace retryd::test {
 
@@ -27,9 +26,7 @@ Server::Server(std::string answer) : Server(std::map<std::string, std::string>{{
 
 Server::Server(std::map<std::string, std::string> answers)
     : answers_(std::move(answers)), listener_(socket(AF_INET, SOCK_STREAM, 0)) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sockaddr_in address = loopback(0);
     socklen_t size = sizeof(address);
     auto* const any = reinterpret_cast<sockaddr*>(&address);
     REQUIRE(bind(listener_, any, size) == 0);

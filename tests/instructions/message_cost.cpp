@@ -6,7 +6,7 @@
 #include <iostream>
 #include <string>
 
-#include "instructions/allocations.h"
+#include "core/allocations.h"
 #include "instructions/cases.h"
 
 namespace retryd::instructions {
@@ -38,13 +38,13 @@ std::string machine() {
 /// Whether it allocates what it should.
 bool count(const Case& counted) {
     run(counted);  // to warm up
-    const std::size_t before = allocations();
+    const std::size_t before = test::allocations();
     CALLGRIND_ZERO_STATS;
     CALLGRIND_TOGGLE_COLLECT;
     run(counted);
     CALLGRIND_TOGGLE_COLLECT;
     CALLGRIND_DUMP_STATS_AT(counted.name.c_str());
-    const std::size_t allocated = allocations() - before;
+    const std::size_t allocated = test::allocations() - before;
     std::cout << counted.name << ' ' << messages << ' ' << allocated << ' ' << counted.allocations << '\n';
     return allocated == counted.allocations;
 }

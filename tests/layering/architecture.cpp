@@ -1,6 +1,7 @@
 #include "layering/architecture.h"
 
 #include <cctype>
+#include <cstddef>
 #include <regex>
 #include <sstream>
 
@@ -9,8 +10,13 @@ namespace {
 
 bool defines(const Source& source, const std::string& function) {
     // A call ends with `;` or stands within an expression; a definition begins its line and opens a block.
-    const std::regex definition("\n[A-Za-z][^;{}\n]*\\b" + function + "\\([^;{}]*\\)[^;{}]*\\{");
-    return std::regex_search("\n" + source.code, definition);
+    const std::regex definition("[A-Za-z][^;{}\n]*\\b" + function + "\\([^;{}]*\\)[^;{}]*\\{");
+    const std::string text = "\n" + source.code;
+    for (std::size_t at = text.find(function + '('); at != std::string::npos; at = text.find(function + '(', at + 1)) {
+        const auto line = text.begin() + static_cast<std::ptrdiff_t>(text.rfind('\n', at)) + 1;
+        if (std::regex_search(line, text.end(), definition, std::regex_constants::match_continuous)) return true;
+    }
+    return false;
 }
 
 }  // namespace

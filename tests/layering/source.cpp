@@ -37,6 +37,11 @@ bool opens_literal(const std::string& text, std::size_t at) {
     return text[at] == '"' || (text[at] == '\'' && (at == 0 || !is_word(text[at - 1])));
 }
 
+/// Where a comment or a literal may begin next.
+std::size_t next_of_interest(const std::string& text, std::size_t at) {
+    return std::min(text.find_first_of("/R\"'", at), text.size());
+}
+
 std::string without_comments(std::string text) {
     for (std::size_t at = 0; at < text.size();) {
         if (text.compare(at, 2, "//") == 0) {
@@ -48,7 +53,7 @@ std::string without_comments(std::string text) {
         } else if (opens_literal(text, at)) {
             at = closing_quote(text, at) + 1;
         } else {
-            ++at;
+            at = next_of_interest(text, at + 1);
         }
     }
     return text;
@@ -61,7 +66,7 @@ std::string without_literals(std::string text) {
         } else if (opens_literal(text, at)) {
             at = blank(text, at + 1, closing_quote(text, at)) + 1;
         } else {
-            ++at;
+            at = next_of_interest(text, at + 1);
         }
     }
     return text;

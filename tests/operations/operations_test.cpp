@@ -11,7 +11,8 @@ namespace retryd::operations_test {
 namespace {
 
 std::string found(const std::string& check) {
-    return findings(RETRYD_HOLDS, check, RETRYD_PROJECT);
+    static const auto findings = findings_of(RETRYD_HOLDS, RETRYD_PROJECT);
+    return findings.at(check);
 }
 
 std::string operations_book() {

@@ -1,7 +1,6 @@
 // The shell's completion, run by the shell.
-#include <cstdio>
-
 #include "files.h"
+#include "support/shell.h"
 
 namespace retryd::packaging::completion_test {
 namespace {
@@ -10,13 +9,7 @@ namespace {
 std::string offered(const std::string& words) {
     const std::string script = "compopt() { :; }; . " RETRYD_PAGES "/retryd.bash; COMP_WORDS=(retryd " + words +
                                "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _retryd; echo \"${COMPREPLY[*]}\"";
-    FILE* shell = popen(("bash --norc -c '" + script + "' 2>&1").c_str(), "r");
-    REQUIRE(shell != nullptr);
-    std::string out;
-    for (int character = std::fgetc(shell); character != EOF; character = std::fgetc(shell))
-        out += static_cast<char>(character);
-    pclose(shell);
-    return out;
+    return test::run_shell("bash --norc -c '" + script + "' 2>&1").out;
 }
 
 }  // namespace

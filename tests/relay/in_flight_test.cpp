@@ -214,9 +214,7 @@ TEST_CASE("tags go on after all were settled") {
     CHECK(flush(acks) == "3*");
 }
 
-}  // namespace retryd::relay::in_flight_test
-
-namespace retryd::relay::ring_test {
+// ── The ring that both are kept in ─────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("ring: what goes in comes out in order, however often it went round and grew meanwhile") {
     Ring<int> ring;
@@ -252,4 +250,4 @@ TEST_CASE("ring: what an element owned is let go when it leaves, and when all ar
     CHECK(owned.use_count() == 1);
 }
 
-}  // namespace retryd::relay::ring_test
+}  // namespace retryd::relay::in_flight_test

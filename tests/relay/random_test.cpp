@@ -361,6 +361,7 @@ TEST_CASE("whatever happens in whatever order: nothing is lost, nothing is acked
             FAIL("run " << seed << ": " << broken.what());
         }
     }
+    CHECK(runs > 0);
 }
 
 }  // namespace retryd::relay::random::random_test

@@ -1,9 +1,7 @@
 #include "support/certificates.h"
 
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
-#include <stdexcept>
 
 #include "support/environment.h"
 
@@ -15,20 +13,15 @@ const std::string new_key = "openssl req -newkey ec -pkeyopt ec_paramgen_curve:p
 
 }  // namespace
 
-Certificates::Certificates() {
-    std::string folder = (std::filesystem::temp_directory_path() / "retryd-test-XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
-    folder_ = folder;
-}
+Certificates::Certificates() = default;
 
 Certificates::~Certificates() {
     std::error_code ignored;
     if (shown_) std::filesystem::rename(certificate("server.before"), certificate("server.pem"), ignored);
-    std::filesystem::remove_all(folder_, ignored);
 }
 
 void Certificates::run(const std::string& command) const {
-    output_of("cd '" + folder_ + "' && { " + command + "; }");
+    output_of("cd '" + folder_.path() + "' && { " + command + "; }");
 }
 
 void Certificates::make(const std::string& name, const CertificateSpec& spec) {

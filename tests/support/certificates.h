@@ -3,6 +3,8 @@
 
 #include <string>
 
+#include "support/folder.h"
+
 namespace retryd::test {
 
 struct CertificateSpec {
@@ -27,14 +29,14 @@ class Certificates {
     /// Any command, in this folder.
     void run(const std::string& command) const;
 
-    std::string file(const std::string& name) const { return folder_ + "/" + name; }
+    std::string file(const std::string& name) const { return folder_.file(name); }
 
     /// From the next connection on the broker presents NAME.pem, with the certificates that `others` names as its
     /// chain. The destructor restores the former certificate.
     void show(const std::string& name, const std::string& others = "");
 
   private:
-    std::string folder_;
+    TemporaryFolder folder_;
     bool shown_ = false;
 };
 

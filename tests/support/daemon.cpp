@@ -1,7 +1,6 @@
 #include "support/daemon.h"
 
 #include <signal.h>
-#include <stdlib.h>
 
 #include <filesystem>
 #include <fstream>
@@ -13,24 +12,18 @@
 
 namespace retryd::test {
 
-Daemon::Daemon() {
-    std::string folder = (std::filesystem::temp_directory_path() / "retryd-test-XXXXXX").string();
-    if (::mkdtemp(folder.data()) == nullptr) throw std::runtime_error("cannot make a temporary folder");
-    folder_ = folder;
-}
+Daemon::Daemon() = default;
 
 Daemon::~Daemon() {
     process_.reset();
     keep_for_failure("retryd's log", log());
-    std::error_code ignored;
-    std::filesystem::remove_all(folder_, ignored);
 }
 
 void Daemon::start(const std::string& yaml) {
     write(yaml);
     process_.reset();
     process_ = std::make_unique<Process>(std::vector<std::string>{retryd_binary(), "run", "-c", config_file()},
-                                         folder_ + "/log");
+                                         folder_.file("log"));
 }
 
 void Daemon::write(const std::string& yaml) const {
@@ -68,7 +61,7 @@ long Daemon::resident_kib() const {
 
 std::string Daemon::log() const {
     std::ostringstream text;
-    text << std::ifstream(folder_ + "/log").rdbuf();
+    text << std::ifstream(folder_.file("log")).rdbuf();
     return text.str();
 }
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "support/folder.h"
 #include "support/lines.h"
 #include "support/process.h"
 
@@ -24,7 +25,7 @@ class Daemon {
     /// Replaces the file, then sends SIGHUP.
     void reload(const std::string& yaml);
     /// The file that start(), write() and reload() write.
-    std::string config_file() const { return folder_ + "/retryd.yaml"; }
+    std::string config_file() const { return folder_.file("retryd.yaml"); }
     /// SIGTERM; the exit code, or nothing if it has not ended within the time.
     std::optional<int> terminate(milliseconds within = patience);
     void kill();  // SIGKILL, and gone when this returns
@@ -44,7 +45,7 @@ class Daemon {
     bool await_log(const std::string& text, milliseconds within = patience) const;
 
   private:
-    std::string folder_;
+    TemporaryFolder folder_;
     std::unique_ptr<Process> process_;
 };
 

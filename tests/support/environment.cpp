@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "support/shell.h"
+
 namespace retryd::test {
 
 std::string retryd_binary() {
@@ -21,14 +23,9 @@ std::string variable(const char* name) {
 }
 
 std::string output_of(const std::string& command) {
-    std::FILE* pipe = ::popen((command + " 2>&1 </dev/null").c_str(), "r");
-    if (pipe == nullptr) throw std::runtime_error("cannot run: " + command);
-    std::string output;
-    char buffer[4096];
-    while (const std::size_t count = std::fread(buffer, 1, sizeof buffer, pipe))
-        output.append(buffer, count);
-    if (::pclose(pipe) != 0) throw std::runtime_error(command + " failed:\n" + output);
-    return output;
+    const ShellResult result = run_shell(command + " 2>&1 </dev/null");
+    if (result.code != 0) throw std::runtime_error(command + " failed:\n" + result.out);
+    return result.out;
 }
 
 const Address& broker_address() {

@@ -13,28 +13,24 @@
 #include <thread>
 
 #include "support/catch.h"
+#include "support/folder.h"
 
 namespace retryd::test {
 
 class Systemd {
   public:
     Systemd() {
-        folder_ = std::filesystem::temp_directory_path() / "retryd-notify-XXXXXX";
-        REQUIRE(mkdtemp(folder_.data()) != nullptr);
-        path_ = folder_ + "/socket";
         sockaddr_un address{};
         address.sun_family = AF_UNIX;
-        path_.copy(address.sun_path, sizeof address.sun_path - 1);
+        folder_.file("socket").copy(address.sun_path, sizeof address.sun_path - 1);
         socket_ = socket(AF_UNIX, SOCK_DGRAM | SOCK_NONBLOCK, 0);
         REQUIRE(bind(socket_, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-        setenv("NOTIFY_SOCKET", path_.c_str(), 1);
+        setenv("NOTIFY_SOCKET", address.sun_path, 1);
     }
     ~Systemd() {
         unsetenv("NOTIFY_SOCKET");
         unsetenv("WATCHDOG_USEC");
         close(socket_);
-        unlink(path_.c_str());
-        rmdir(folder_.c_str());
     }
     Systemd(const Systemd&) = delete;
     Systemd& operator=(const Systemd&) = delete;
@@ -54,8 +50,7 @@ class Systemd {
     int fd() const { return socket_; }
 
   private:
-    std::string folder_;
-    std::string path_;
+    TemporaryFolder folder_;
     int socket_ = -1;
 };
 

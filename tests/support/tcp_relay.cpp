@@ -1,7 +1,5 @@
 #include "support/tcp_relay.h"
 
-#include <arpa/inet.h>
-#include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
 #include <sys/socket.h>
@@ -11,24 +9,18 @@
 #include <stdexcept>
 #include <vector>
 
+#include "support/loopback.h"
+
 namespace retryd::test {
 
 namespace {
-
-sockaddr_in address_of(std::uint16_t port) {
-    sockaddr_in address{};
-    address.sin_family = AF_INET;
-    address.sin_port = htons(port);
-    address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
-    return address;
-}
 
 int bound_socket(std::uint16_t port) {
     const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const int yes = 1;
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEADDR, &yes, sizeof yes);
     ::setsockopt(socket, SOL_SOCKET, SO_REUSEPORT, &yes, sizeof yes);
-    const sockaddr_in address = address_of(port);
+    const sockaddr_in address = loopback(port);
     if (::bind(socket, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0)
         throw std::runtime_error("the relay cannot bind a port");
     return socket;
@@ -99,7 +91,7 @@ void TcpRelay::accept_one() {
     const int client = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
     if (client < 0) return;
     const int broker = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    const sockaddr_in address = address_of(target_.port);
+    const sockaddr_in address = loopback(target_.port);
     if (::connect(broker, reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0) {
         ::close(client);
         ::close(broker);

@@ -4,7 +4,7 @@
 
 // The JSON that the status page and `retryd status` read.
 
-namespace retryd::telemetry::status_json_test {
+namespace retryd::telemetry::status_test {
 namespace {
 
 core::WallTime at(std::int64_t ms) {
@@ -95,4 +95,4 @@ TEST_CASE("status: an odd answer is none, or one without what is odd") {
     CHECK(read->queues.size() == 2);
 }
 
-}  // namespace retryd::telemetry::status_json_test
+}  // namespace retryd::telemetry::status_test

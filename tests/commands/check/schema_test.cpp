@@ -1,15 +1,15 @@
 // The JSON Schema: the file that is shipped, and its agreement with the reader.
-#include <sys/wait.h>
-
-#include <array>
 #include <filesystem>
 #include <iterator>
 #include <map>
+#include <sstream>
 
 #include "commands/check/check.h"
 #include "commands/check/schema_cases.h"
 #include "commands/command_line.h"
 #include "config/load.h"
+#include "support/folder.h"
+#include "support/shell.h"
 
 namespace retryd::commands::schema_test {
 namespace {
@@ -20,45 +20,20 @@ std::string contents(const std::string& path) {
     return {std::istreambuf_iterator<char>{file}, {}};
 }
 
-/// A folder that lasts as long as a test.
-class TemporaryFolder {
-  public:
-    TemporaryFolder() { REQUIRE(mkdtemp(path_.data()) != nullptr); }
-    ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-    TemporaryFolder(const TemporaryFolder&) = delete;
-    TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-    const std::string& path() const { return path_; }
-
-  private:
-    std::string path_ = std::filesystem::temp_directory_path() / "retryd-schema-XXXXXX";
-};
-
-std::string output_of(const std::string& command, int& code) {
-    std::string text;
-    FILE* pipe = popen(command.c_str(), "r");
-    REQUIRE(pipe != nullptr);
-    std::array<char, 4096> part{};
-    while (const std::size_t size = fread(part.data(), 1, part.size(), pipe))
-        text.append(part.data(), size);
-    const int status = pclose(pipe);
-    code = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
-    return text;
-}
-
 /// What a validator says of each file, in their order: "good" or "bad: why".
 std::vector<std::string> validate(const std::vector<SchemaCase>& cases) {
-    const TemporaryFolder folder;
+    const test::TemporaryFolder folder;
     std::string command = std::string{RETRYD_SCHEMA_AGREES} + " " + RETRYD_SCHEMA;
     for (std::size_t i = 0; i < cases.size(); ++i) {
-        const std::string path = folder.path() + "/" + std::to_string(i) + ".yaml";
+        const std::string path = folder.file(std::to_string(i) + ".yaml");
         std::ofstream{path} << cases[i].text;
         command.append(" ").append(path);
     }
-    int code = 0;
-    std::istringstream lines{output_of(command + " 2>&1", code)};
+    const test::ShellResult said = test::run_shell(command + " 2>&1");
+    std::istringstream lines{said.out};
     INFO(lines.str());
     INFO("needs Debian's python3-jsonschema and python3-yaml");
-    REQUIRE(code == 0);
+    REQUIRE(said.code == 0);
     std::vector<std::string> verdicts;
     for (std::string line; std::getline(lines, line);)
         verdicts.push_back(line.substr(line.find(' ') + 1));

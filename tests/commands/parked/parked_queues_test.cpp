@@ -5,7 +5,7 @@
 
 // Which parking queues a configuration has, and whether a look there costs nothing.
 
-namespace retryd::commands::parking_queues_test {
+namespace retryd::commands::parked_queues_test {
 namespace {
 
 core::Entry entry(const std::string& match, const std::string& parked = "{queue}.parked") {
@@ -58,4 +58,4 @@ TEST_CASE("an entry that parks in somebody else's exchange is named") {
     CHECK(found.notes[0].find("'team.dlx'") != std::string::npos);
 }
 
-}  // namespace retryd::commands::parking_queues_test
+}  // namespace retryd::commands::parked_queues_test

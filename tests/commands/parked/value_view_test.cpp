@@ -34,11 +34,7 @@ TEST_CASE("values as JSON keep their types; what is no UTF-8 is base64") {
           R"([{"name":"a","type":"long","value":1},{"name":"a","type":"void","value":null}])");
 }
 
-}  // namespace retryd::commands::value_view_test
-
-// A body as a person may look at it.
-
-namespace retryd::commands::body_view_test {
+// ── A body as a person may look at it ──────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("JSON is set out, and no token of it changes") {
     CHECK(indent_json(R"({"b":1.50,"a":[],"c":[12345678901234567890.12345, {"d" : "x\"}{"}]})") == R"({
@@ -104,4 +100,4 @@ TEST_CASE("JSON with many deep elements does not become far longer than what is 
     CHECK(set_out->size() < 70'000);
 }
 
-}  // namespace retryd::commands::body_view_test
+}  // namespace retryd::commands::value_view_test

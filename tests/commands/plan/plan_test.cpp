@@ -59,9 +59,8 @@ TEST_CASE("apply: prunes only with the management API, and does nothing without"
     CHECK(run({"plan", "--prune"}).code == 64);
 }
 
-}  // namespace retryd::commands::plan_test
+// ── How it is printed ──────────────────────────────────────────────────────────────────────────────────────────────
 
-namespace retryd::commands::plan_print_test {
 namespace {
 
 using Role = core::DesiredItem::Role;
@@ -248,4 +247,4 @@ TEST_CASE("plan: as JSON without what is not known or was not asked for") {
     CHECK(nlohmann::json::parse(failed.str()) == nlohmann::json{{"ok", false}, {"error", "cannot connect"}});
 }
 
-}  // namespace retryd::commands::plan_print_test
+}  // namespace retryd::commands::plan_test
