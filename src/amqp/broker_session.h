@@ -6,11 +6,17 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "amqp/declarer.h"
 #include "amqp/events.h"
@@ -32,6 +38,8 @@ class BrokerSessionObserver {
     virtual void consuming() = 0;
     /// A queue that was there already is used although it lacks an argument; `note` says which and how to mend it.
     virtual void accepted(std::string_view note) = 0;
+    /// The broker does not answer what it was asked, but the session goes on; `note` says what that means.
+    virtual void unanswered(std::string_view note) = 0;
     /// The broker has stopped taking messages (memory or disk alarm), in its own words.
     virtual void blocked(std::string_view reason) = 0;
     virtual void unblocked() = 0;
@@ -59,6 +67,9 @@ class BrokerSession : public relay::Broker {
     /// already.
     bool turn(const core::Now& now);
 
+    /// When turn() has something to do although the broker says nothing, as far as it is known.
+    std::optional<core::SteadyTime> next_tick() const { return declarer_.next_tick(); }
+
     /// Waits until a connection or `wake_fd` (none: -1) has something, or the time is over.
     void wait(int wake_fd, core::Milliseconds time);
 
@@ -83,18 +94,12 @@ class BrokerSession : public relay::Broker {
     void bind_home(std::string_view queue) override;
 
   private:
-    static constexpr Channel relay_channel = 1;    // deliveries on the one connection, publications on the other
-    static constexpr Channel declare_channel = 2;  // apart: a refused declare closes its channel
+    static constexpr Channel relay_channel = 1;          // deliveries on the one connection, publications on the other
+    static constexpr Channel first_declare_channel = 2;  // apart: a refused declare closes its channel
+    static constexpr Channel last_declare_channel = 9;
 
     class ConsumerEvents;
     class PublisherEvents;
-
-    /// What is being declared under one key, item after item.
-    struct Declaration {
-        std::string key;
-        core::Topology topology;
-        std::size_t next = 0;
-    };
 
     /// The connections that may have something to read.
     struct Readable {
@@ -114,10 +119,14 @@ class BrokerSession : public relay::Broker {
     void require_confirms();
 
     void declare_base();
+    void declare_base_from(const std::shared_ptr<const core::Topology>& base, std::size_t index);
+    void require_base(const Declarer::Outcome& outcome);
     void declare_base_again();
+    void check_consumer();
     void declare_or_use(const core::TopologyItem& item, Declarer::Sink sink);
     void tell_once(const std::string& text);
-    void declare_next(const std::shared_ptr<Declaration>& declaration);
+    void tell_once_if_unanswered(const Declarer::Outcome& outcome);
+    void declare_next(const std::string& key, std::size_t index);
 
     std::shared_ptr<const config::Settings> settings_;
     BrokerSessionObserver& observer_;
@@ -125,7 +134,9 @@ class BrokerSession : public relay::Broker {
     std::unique_ptr<Connection> publishing_;
     Declarer declarer_;
     relay::Relay* relay_ = nullptr;
-    std::set<std::string> told_;  // by accepted()
+    /// What is being declared under a key, in the order of asking: the first is under way.
+    std::map<std::string, std::deque<core::Topology>, std::less<>> declaring_;
+    std::set<std::string> told_;  // by accepted() and unanswered()
     std::string consumer_tag_;
     std::uint16_t consumer_prefetch_ = 0;
     bool consume_answered_ = false;    // the broker knows that consumer
@@ -134,6 +145,9 @@ class BrokerSession : public relay::Broker {
     core::Now now_{};
     core::SteadyTime last_ack_{};
     core::SteadyTime base_due_{};
+    bool base_under_way_ = false;
+    bool base_declared_ = false;
+    std::vector<std::function<void()>> after_base_;  // what the relay wants before that
     bool blocked_ = false;
     core::SteadyTime unblocked_at_{};
     bool reading_stopped_ = false;     // there may be deliveries that no poll() tells of
