@@ -118,13 +118,16 @@ class BrokerSession::PublisherEvents : public Events {
         session_.relay_->resume(session_.now_);
     }
     void on_channel_open(Channel channel) override { session_.declarer_.on_channel_open(channel); }
-    void on_channel_left(Channel channel) override { session_.relay_->on_publishing_left(index_of(channel)); }
+    void on_channel_left(Channel channel) override {
+        if (session_.declarer_.owns(channel)) return session_.declarer_.on_channel_left(channel);
+        session_.relay_->on_publishing_left(index_of(channel));
+    }
     void on_declared(Channel channel, const QueueCounts& counts) override {
         session_.heard_at_ = session_.now_.steady;
         session_.declarer_.on_declared(channel, counts);
     }
     void on_channel_closed(const ChannelClosed& closed) override {
-        if (closed.channel < first_publishing_channel) return session_.declarer_.on_channel_closed(closed);
+        if (session_.declarer_.owns(closed.channel)) return session_.declarer_.on_channel_closed(closed);
         if (!is_about_one_publication(closed)) {
             throw Error(Error::Kind::refused, "the broker closed the publishing channel: " + closed.text);
         }
@@ -143,7 +146,8 @@ BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, c
       observer_(observer),
       consuming_(Connection::open(endpoint, settings_->broker, "retryd consume")),
       publishing_(Connection::open(endpoint, settings_->broker, "retryd publish")),
-      declarer_(*publishing_, declare_channel) {
+      declarer_(*publishing_, first_declare_channel,
+                std::min<Channel>(last_declare_channel, publishing_->last_channel())) {
     consuming_->receive_large_headers();
 }
 
@@ -167,8 +171,7 @@ void BrokerSession::start(relay::Relay& relay) {
 std::size_t BrokerSession::publishing_channels() const {
     constexpr std::size_t most = 256;
     constexpr std::size_t fewest = 16;
-    const std::size_t allowed = publishing_->channel_max();
-    if (allowed == 0) return most;  // no limit
+    const std::size_t allowed = publishing_->last_channel();
     if (allowed < first_publishing_channel + fewest) {
         throw Error(Error::Kind::refused, "the broker allows " + std::to_string(allowed) +
                                               " channels for each connection (channel_max), and retryd needs " +
@@ -242,6 +245,7 @@ bool BrokerSession::turn(const core::Now& now) {
     const bool more = drain();
     require_answers();
     declare_base_again();
+    declarer_.on_tick(now_.steady);
     consume_more();
     return more;
 }
@@ -319,17 +323,36 @@ void BrokerSession::wait(int wake_fd, core::Milliseconds time) {
 
 // ── What a session cannot do without ────────────────────────────────────────────────────────────────────────────
 
-/// Without these there is nothing to consume: a refusal ends the session.
+/// One after the other: an exchange before what is bound to it.
 void BrokerSession::declare_base() {
-    const core::Topology base = core::base_topology(settings_->policy, core::features_of(version()));
-    const auto left = std::make_shared<std::size_t>(base.size());
-    for (const core::TopologyItem& item : base) {
-        declare_or_use(item, [this, left](const Declarer::Outcome& outcome) {
-            if (outcome.result != Declarer::Result::done) throw Error(Error::Kind::refused, why_not(outcome));
-            tell_once(outcome.text);
-            if (--*left == 0 && consumer_tag_.empty() && !leaving_) consume();
+    base_under_way_ = true;
+    declare_base_from(
+        std::make_shared<const core::Topology>(core::base_topology(settings_->policy, core::features_of(version()))),
+        0);
+}
+
+void BrokerSession::declare_base_from(const std::shared_ptr<const core::Topology>& base, std::size_t index) {
+    if (index < base->size()) {
+        return declare_or_use((*base)[index], [this, base, index](const Declarer::Outcome& outcome) {
+            require_base(outcome);
+            declare_base_from(base, index + 1);
         });
     }
+    if (consuming_reported_) return check_consumer();
+    base_under_way_ = false;
+    if (consumer_tag_.empty() && !leaving_) consume();
+    base_declared_ = true;
+    for (const auto& command : std::exchange(after_base_, {}))
+        command();
+}
+
+/// Without these there is nothing to consume: a refusal ends the session. So does no answer, another broker of the list
+/// may give one; but not once messages are consumed, for then these were there a moment ago.
+void BrokerSession::require_base(const Declarer::Outcome& outcome) {
+    if (outcome.unanswered && consuming_reported_) return tell_once_if_unanswered(outcome);
+    if (outcome.unanswered) throw Error(Error::Kind::lost, outcome.text);
+    if (outcome.result != Declarer::Result::done) throw Error(Error::Kind::refused, why_not(outcome));
+    tell_once(outcome.text);
 }
 
 /// What may not be declared, but is there, is used as it is: somebody may have taken away the permission to configure,
@@ -354,21 +377,31 @@ void BrokerSession::tell_once(const std::string& text) {
     if (!text.empty() && told_.insert(text).second) observer_.accepted(text);
 }
 
+void BrokerSession::tell_once_if_unanswered(const Declarer::Outcome& outcome) {
+    if (outcome.unanswered && told_.insert(outcome.text).second) observer_.unanswered(outcome.text);
+}
+
 /// Somebody may have deleted an exchange or a binding under us: what work queues dead-letter would be lost, and nobody
-/// would say so. Declaring what is there does nothing. The broker may also have taken our consumer away without a word
-/// (3.8.9 does, now and then, when the queue is deleted).
+/// would say so. Declaring what is there does nothing.
 void BrokerSession::declare_base_again() {
-    if (!consuming_reported_ || leaving_ || now_.steady < base_due_) return;
+    if (!consuming_reported_ || leaving_ || base_under_way_ || now_.steady < base_due_) return;
     base_due_ = now_.steady + base_again_after;
     declare_base();
+}
+
+/// The broker may have taken our consumer away without a word (3.8.9 does, now and then, when the queue is deleted).
+void BrokerSession::check_consumer() {
     declarer_.submit(Declarer::CheckQueue{settings_->policy.error_queue}, [this](const Declarer::Outcome& outcome) {
-        if (leaving_ || outcome.result != Declarer::Result::done || outcome.counts.consumers > 0) return;
-        throw Error(Error::Kind::lost, "the error queue '" + settings_->policy.error_queue +
-                                           "' has no consumer any more, and the broker has not said so");
+        tell_once_if_unanswered(outcome);
+        if (!leaving_ && outcome.result == Declarer::Result::done && outcome.counts.consumers == 0) {
+            throw Error(Error::Kind::lost, "the error queue '" + settings_->policy.error_queue +
+                                               "' has no consumer any more, and the broker has not said so");
+        }
+        base_under_way_ = false;
+        if (!core::has_shared_ladder(settings_->policy)) return;
+        declare_or_use(core::return_exchange_spec(settings_->policy),
+                       [](const Declarer::Outcome&) {});  // a refusal shows when it is needed
     });
-    if (!core::has_shared_ladder(settings_->policy)) return;
-    declare_or_use(core::return_exchange_spec(settings_->policy),
-                   [](const Declarer::Outcome&) {});  // a refusal shows when it is needed
 }
 
 // ── The commands of the relay ───────────────────────────────────────────────────────────────────────────────────
@@ -400,17 +433,30 @@ void BrokerSession::dead_letter(core::DeliveryTag tag) {
     consuming_->reject(consume_channel, tag);
 }
 
+/// The error queue comes before what is bound to it, and the consumer does not wait for all the rungs. The relay knows
+/// answers under one key by their order.
 void BrokerSession::declare(std::string_view key, const core::Topology& topology) {
-    declare_next(std::make_shared<Declaration>(Declaration{std::string{key}, topology}));
+    if (!base_declared_) {
+        return after_base_.push_back([=, this, name = std::string{key}] { declare(name, topology); });
+    }
+    auto& of_key = declaring_.emplace(key, std::deque<core::Topology>{}).first->second;
+    of_key.push_back(topology);
+    if (of_key.size() == 1) declare_next(std::string{key}, 0);
 }
 
-void BrokerSession::declare_next(const std::shared_ptr<Declaration>& declaration) {
-    const core::TopologyItem& item = declaration->topology[declaration->next++];
-    declare_or_use(item, [this, declaration](const Declarer::Outcome& outcome) {
+void BrokerSession::declare_next(const std::string& key, std::size_t index) {
+    declare_or_use(declaring_.at(key).front()[index], [this, key, index](const Declarer::Outcome& outcome) {
+        const auto at = declaring_.find(key);
         const bool done = outcome.result == Declarer::Result::done;
         if (done) tell_once(outcome.text);
-        if (done && declaration->next < declaration->topology.size()) return declare_next(declaration);
-        relay_->on_declared(declaration->key, done ? relay::DeclareOutcome::ready : relay::DeclareOutcome::refused,
+        if (done && index + 1 < at->second.front().size()) return declare_next(key, index + 1);
+        at->second.pop_front();
+        if (at->second.empty()) {
+            declaring_.erase(at);
+        } else {
+            declare_next(key, 0);
+        }
+        relay_->on_declared(key, done ? relay::DeclareOutcome::ready : relay::DeclareOutcome::refused,
                             done ? "" : why_not(outcome), now_);
     });
 }
@@ -418,12 +464,16 @@ void BrokerSession::declare_next(const std::shared_ptr<Declaration>& declaration
 void BrokerSession::check(std::string_view queue) {
     declarer_.submit(Declarer::CheckQueue{std::string{queue}},
                      [this, name = std::string{queue}](const Declarer::Outcome& outcome) {
+                         tell_once_if_unanswered(outcome);
                          relay_->on_checked(name, outcome_of_check(outcome.result), now_);
                      });
 }
 
 /// The exchange first: somebody may have deleted it.
 void BrokerSession::bind_to_return_exchange(std::string_view queue) {
+    if (!base_declared_) {
+        return after_base_.push_back([this, name = std::string{queue}] { bind_to_return_exchange(name); });
+    }
     const auto answer = [this, name = std::string{queue}](const Declarer::Outcome& outcome) {
         const auto found = outcome_of_check(outcome.result);
         relay_->on_bound(name, found, found == relay::CheckOutcome::refused ? outcome.text : "", now_);

@@ -6,8 +6,13 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
@@ -33,6 +38,8 @@ class BrokerSessionObserver {
     virtual void consuming() = 0;
     /// A queue that was there already is used although it lacks an argument; `note` says which and how to mend it.
     virtual void accepted(std::string_view note) = 0;
+    /// The broker does not answer what it was asked, but the session goes on; `note` says what that means.
+    virtual void unanswered(std::string_view note) = 0;
     /// The broker has stopped taking messages (memory or disk alarm), in its own words.
     virtual void blocked(std::string_view reason) = 0;
     virtual void unblocked() = 0;
@@ -59,6 +66,9 @@ class BrokerSession : public relay::Broker {
     /// Hands to the relay what is there, without waiting, and sends what it publishes. True if there may be more
     /// already.
     bool turn(const core::Now& now);
+
+    /// When turn() has something to do although the broker says nothing, as far as it is known.
+    std::optional<core::SteadyTime> next_tick() const { return declarer_.next_tick(); }
 
     /// Waits until a connection or `wake_fd` (none: -1) has something, or the time is over.
     void wait(int wake_fd, core::Milliseconds time);
@@ -90,7 +100,8 @@ class BrokerSession : public relay::Broker {
 
   private:
     static constexpr Channel consume_channel = 1;
-    static constexpr Channel declare_channel = 2;  // apart: a refused declare closes its channel
+    static constexpr Channel first_declare_channel = 2;  // apart: a refused declare closes its channel
+    static constexpr Channel last_declare_channel = 9;
     static constexpr Channel first_publishing_channel = 10;
 
     static Channel channel_of(relay::ChannelIndex index) {
@@ -99,13 +110,6 @@ class BrokerSession : public relay::Broker {
 
     class ConsumerEvents;
     class PublisherEvents;
-
-    /// What is being declared under one key, item after item.
-    struct Declaration {
-        std::string key;
-        core::Topology topology;
-        std::size_t next = 0;
-    };
 
     /// The connections that may have something to read.
     struct Readable {
@@ -126,10 +130,14 @@ class BrokerSession : public relay::Broker {
     void require_answers();
 
     void declare_base();
+    void declare_base_from(const std::shared_ptr<const core::Topology>& base, std::size_t index);
+    void require_base(const Declarer::Outcome& outcome);
     void declare_base_again();
+    void check_consumer();
     void declare_or_use(const core::TopologyItem& item, Declarer::Sink sink);
     void tell_once(const std::string& text);
-    void declare_next(const std::shared_ptr<Declaration>& declaration);
+    void tell_once_if_unanswered(const Declarer::Outcome& outcome);
+    void declare_next(const std::string& key, std::size_t index);
 
     std::shared_ptr<const config::Settings> settings_;
     BrokerSessionObserver& observer_;
@@ -137,7 +145,9 @@ class BrokerSession : public relay::Broker {
     std::unique_ptr<Connection> publishing_;
     Declarer declarer_;
     relay::Relay* relay_ = nullptr;
-    std::set<std::string> told_;  // by accepted()
+    /// What is being declared under a key, in the order of asking: the first is under way.
+    std::map<std::string, std::deque<core::Topology>, std::less<>> declaring_;
+    std::set<std::string> told_;  // by accepted() and unanswered()
     std::string consumer_tag_;
     std::uint16_t consumer_prefetch_ = 0;
     std::vector<std::string> further_consumers_;  // their tags
@@ -148,6 +158,9 @@ class BrokerSession : public relay::Broker {
     core::Now now_{};
     core::SteadyTime last_ack_{};
     core::SteadyTime base_due_{};
+    bool base_under_way_ = false;
+    bool base_declared_ = false;
+    std::vector<std::function<void()>> after_base_;  // what the relay wants before that
     bool blocked_ = false;
     core::SteadyTime heard_at_{};      // the last answer of the broker to anything that was published or asked
     bool reading_stopped_ = false;     // there may be deliveries that no poll() tells of

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "amqp/connect.h"
@@ -73,6 +74,11 @@ Connection::Connection(RawConnection connection, std::string peer, Socket socket
       dispatcher_(socket_),
       version_(version_of(socket_.state())) {
     if (!socket_.plain()) header_room_.resize(socket_.frame_max() - frame_overhead - header_overhead);
+}
+
+Channel Connection::last_channel() const {
+    const int agreed = amqp_get_channel_max(socket_.state());
+    return agreed > 0 ? static_cast<Channel>(agreed) : std::numeric_limits<Channel>::max();  // 0: no limit
 }
 
 // ── Receiving ───────────────────────────────────────────────────────────────────────────────────────────────────

@@ -45,8 +45,8 @@ class Connection : public TopologyCommands {
 
     /// The broker's version from connection.start; 0.0.0 where it does not say.
     core::BrokerVersion version() const { return version_; }
-    /// The largest number of a channel.
-    std::size_t channel_max() const { return static_cast<std::size_t>(amqp_get_channel_max(socket_.state())); }
+    /// As the broker allows (channel_max); opening one beyond it ends the connection.
+    Channel last_channel() const;
     /// For poll(): readable means that drain() has something to do.
     int fd() const { return socket_.fd(); }
 
@@ -85,7 +85,7 @@ class Connection : public TopologyCommands {
     // ── Channels, exchanges, queues ──
 
     void open_channel(Channel channel) override;
-    void close_channel(Channel channel);  // → on_channel_left
+    void close_channel(Channel channel) override;
     void declare_exchange(Channel channel, const core::ExchangeSpec& exchange) override;
     void declare_queue(Channel channel, const core::QueueSpec& queue) override;
     /// Of this connection alone, and gone with it. → on_declared

@@ -133,6 +133,7 @@ bool Session::shutdown_is_over(const core::Now& now) {
 Milliseconds Session::time_to_wait(const core::Now& now) const {
     Milliseconds time = context_.watchdog.longest_wait();  // heartbeats have to be served, and the stop noticed
     if (const auto due = relay_.next_tick()) time = std::min(time, *due - now.steady);
+    if (const auto due = broker_.next_tick()) time = std::min(time, *due - now.steady);
     if (shutdown_deadline_) time = std::min({time, amqp::ack_linger / 4, *shutdown_deadline_ - now.steady});
     return std::max(time, Milliseconds::zero());
 }
@@ -169,6 +170,10 @@ void Session::consuming() {
 
 void Session::accepted(std::string_view note) {
     log_.write(LogLevel::warning, "queue_accepted", note);
+}
+
+void Session::unanswered(std::string_view note) {
+    log_.write(LogLevel::warning, "unanswered", note);
 }
 
 void Session::blocked(std::string_view reason) {

@@ -58,6 +58,7 @@ class Session : private amqp::BrokerSessionObserver {
 
     void consuming() override;
     void accepted(std::string_view note) override;
+    void unanswered(std::string_view note) override;
     void blocked(std::string_view reason) override;
     void unblocked() override;
 

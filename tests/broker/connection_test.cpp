@@ -51,7 +51,8 @@ class Session : public amqp::Events {
     };
 
     explicit Session(const config::Endpoint& to = endpoint(), const config::Broker& settings = {})
-        : connection(amqp::Connection::open(to, settings, "connection-test")), declarer(*connection, declare_channel) {
+        : connection(amqp::Connection::open(to, settings, "connection-test")),
+          declarer(*connection, declare_channel, declare_channel) {
         connection->open_channel(message_channel);
         connection->confirm_select(message_channel);
         await([this] { return open; });
