@@ -456,8 +456,8 @@ void BrokerSession::declare_next(const std::string& key, std::size_t index) {
         } else {
             declare_next(key, 0);
         }
-        relay_->on_declared(key, done ? relay::DeclareOutcome::ready : relay::DeclareOutcome::refused,
-                            done ? "" : why_not(outcome), now_);
+        const auto not_done = outcome.unanswered ? relay::DeclareOutcome::unanswered : relay::DeclareOutcome::refused;
+        relay_->on_declared(key, done ? relay::DeclareOutcome::ready : not_done, done ? "" : why_not(outcome), now_);
     });
 }
 

@@ -68,7 +68,11 @@ class Broker : public AckPort {
     virtual void bind_to_return_exchange(std::string_view queue) = 0;
 };
 
-enum class DeclareOutcome { ready, refused };
+enum class DeclareOutcome {
+    ready,
+    refused,
+    unanswered,  // for so long that it is not waited for: a queue without a leader, or one that hangs
+};
 
 /// Of a check: `refused` means that the broker would not say (no permission, another fault). Of a binding: that it is
 /// not there.

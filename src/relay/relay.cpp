@@ -319,9 +319,9 @@ bool Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
         if (unroutable_.remove(pending.published_as)) reporter_.healed(target.role, target.name);
         report_healed(target);
     }
-    reporter_.settled({pending.outcome, name_of(pending), target.name,
-                       pending.instead_of ? std::string_view{pending.instead_of->name} : "", pending.reason,
-                       target.delay, now.steady - pending.sent_at, target.role});
+    reporter_.settled({pending.outcome, name_of(pending), target.name, pending.reason, target.delay,
+                       now.steady - pending.sent_at, target.role,
+                       pending.instead_of ? std::string_view{pending.instead_of->name} : ""});
     acks_.ack(pending.tag);
     return awaited;
 }
@@ -653,8 +653,12 @@ void Relay::on_declared(std::string_view key, DeclareOutcome outcome, std::strin
         --target->stale_answers;
         return;
     }
-    if (outcome == DeclareOutcome::ready) {
+    if (outcome == DeclareOutcome::unanswered) {
+        target->state = Target::State::unknown;
+        if (target->flow.silent(now.steady)) reporter_.silent(target->role, target->name);
+    } else if (outcome == DeclareOutcome::ready) {
         target->state = Target::State::ready;
+        target->flow.declared();
         target->confirmed_until = now.steady + binding_confirmed_for;
         // That an exchange is there does not mean that it takes messages: only a confirm does.
         if (target->role != Role::parking_exchange) report_healed(*target);

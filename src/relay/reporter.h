@@ -40,11 +40,11 @@ struct Settled {
     Outcome outcome = Outcome::retried;
     std::string_view work_queue;  // empty where it is not known
     std::string_view target;      // the rung, or the queue or exchange that it is parked in; empty when dropped
-    std::string_view instead_of;  // of a detour: what it could not be sent to
     std::string_view reason;      // a core::reason_label()
     core::Milliseconds delay{};
     core::Milliseconds confirm_time{};
-    Role role = Role::rung;  // of the target
+    Role role = Role::rung;            // of the target
+    std::string_view instead_of = {};  // of a detour: what it could not be sent to
 };
 
 /// Called from within Relay; the views live only until the call returns.

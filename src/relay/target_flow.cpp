@@ -69,6 +69,10 @@ bool TargetFlow::silent(core::SteadyTime now) {
     return begin(Trouble::silent, now);
 }
 
+void TargetFlow::declared() {
+    if (trouble_ == Trouble::silent && in_flight_ == 0) trouble_ = Trouble::none;
+}
+
 bool TargetFlow::begin(Trouble trouble, core::SteadyTime now) {
     const bool begins = trouble_ == Trouble::none;
     if (begins) since_ = now;

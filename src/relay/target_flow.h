@@ -35,6 +35,8 @@ class TargetFlow {
     void refused(core::SteadyTime sent_at, core::SteadyTime now, bool mended);
     /// One has waited too long for an answer. True when the trouble begins.
     bool silent(core::SteadyTime now);
+    /// It has answered when it was declared: if nothing is under way to it, it is silent no more.
+    void declared();
     /// What becomes of one will not be known: it is under way no more.
     void given_up() { --in_flight_; }
 
