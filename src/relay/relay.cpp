@@ -476,7 +476,7 @@ std::optional<core::SteadyTime> Relay::next_tick() const {
     };
     consider(late_acks_due_);
     consider(requeues_.next());
-    if (!awaited_.empty() || in_flight() > in_flight_in_silence()) consider(next_look_);
+    if (!awaited_.empty() || in_flight() > 0) consider(next_look_);
     for (const auto& binding : routes_.error_bindings()) {
         if (binding->state == Target::State::refused) consider(binding->refused_until);
         if (binding->state == Target::State::ready) consider(binding->confirmed_until);
@@ -594,9 +594,6 @@ bool Relay::dead_letter_poison(const core::Delivery& delivery, std::string_view 
 // ── What has to exist on the broker: exchanges and queues ───────────────────────────────────────────────────────
 
 void Relay::start() {
-    for (const auto& detour : routes_.detours()) {
-        if (detour->state == Target::State::unknown) declare(*detour);
-    }
     for (const auto& binding : routes_.error_bindings()) {
         if (binding->state == Target::State::unknown) declare(*binding);
     }
@@ -610,6 +607,9 @@ void Relay::start() {
             any.entry = &entry;
             declare_rungs(any);
         }
+    }
+    for (const auto& detour : routes_.detours()) {
+        if (detour->state == Target::State::unknown) declare(*detour);
     }
 }
 

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "support/catch.h"
+#include "support/hanging_queue.h"
 #include "support/machine.h"
 #include "support/scenario.h"
 #include "support/worker.h"
@@ -12,31 +13,6 @@
 using namespace retryd::test;
 
 namespace {
-
-/// A classic queue whose process does nothing as long as this lives: no declare of it is answered, a passive one
-/// neither.
-class Hanging {
-  public:
-    explicit Hanging(const std::string& queue)
-        : process_("begin {ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"" + broker_address().vhost +
-                   "\">>, queue, <<\"" + queue + "\">>)), amqqueue:get_pid(Q) end") {
-        erlang("sys:suspend(" + process_ + ").");
-    }
-    ~Hanging() {
-        if (hangs_) erlang("sys:resume(" + process_ + ").");
-    }
-    Hanging(const Hanging&) = delete;
-    Hanging& operator=(const Hanging&) = delete;
-
-    void end() {
-        erlang("sys:resume(" + process_ + ").");
-        hangs_ = false;
-    }
-
-  private:
-    std::string process_;
-    bool hangs_ = true;
-};
 
 struct Stall : Scenario {
     std::string hanging = work_queue("glob.hanging");
@@ -88,7 +64,7 @@ struct Stall : Scenario {
 TEST_CASE("a work queue whose process hangs holds up no other, and its messages come once it goes on", "[3.8]") {
     constexpr int messages = 20;
     Stall s(messages);
-    Hanging hang(s.hanging);
+    HangingQueue hang(s.hanging);
     s.start();
     REQUIRE(s.await_depth(s.config.error_queue, 0));
     for (const std::string& other : s.others)
@@ -102,7 +78,7 @@ TEST_CASE("a work queue whose process hangs holds up no other, and its messages 
 TEST_CASE("a work queue whose process hangs for long is named in the log, and nothing is lost", "[slow]") {
     constexpr int messages = 20;
     Stall s(messages);
-    Hanging hang(s.hanging);
+    HangingQueue hang(s.hanging);
     s.start();
     const std::string told = "has not answered for 30s when asked to look for queue '" + s.hanging + "'";
     CHECK(s.daemon.await_log(told));

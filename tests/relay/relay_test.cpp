@@ -14,8 +14,8 @@ TEST_CASE("entries with an exact name are declared at start: each delay once, an
     std::vector<std::string> names;
     for (const auto& declared : f.broker.declares)
         names.push_back(std::get<core::QueueSpec>(declared.topology.front()).name);
-    CHECK(names == std::vector<std::string>{"retryd.detour.2s", "retryd.detour.30s", "retryd.detour.5m",
-                                            "email.retry.5s", "email.retry.30s", "email.parked"});
+    CHECK(names == std::vector<std::string>{"email.retry.5s", "email.retry.30s", "email.parked", "retryd.detour.2s",
+                                            "retryd.detour.30s", "retryd.detour.5m"});
 }
 
 TEST_CASE("a rejected message goes to the rung of its attempt and is acked only when confirmed") {

@@ -1,0 +1,181 @@
+// A rung or parking queue that takes no messages concerns nobody else: its messages wait on a detour, their attempt
+// unspent, and come when it takes messages again.
+#include <algorithm>
+#include <cstdio>
+#include <cstdlib>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/forged.h"
+#include "support/hanging_queue.h"
+#include "support/machine.h"
+#include "support/management.h"
+#include "support/scenario.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+namespace {
+
+/// A policy under which a queue nacks everything.
+class Full {
+  public:
+    explicit Full(std::string queue) : queue_(std::move(queue)) {
+        set_policy("full", "^" + pattern_of(queue_) + "$", R"({"max-length": 1, "overflow": "reject-publish"})");
+        // One message fills it; a quorum queue tells its publishers a moment later.
+        REQUIRE(await([&] { return refuses(); }));
+    }
+    ~Full() { clear_policy("full"); }
+    Full(const Full&) = delete;
+    Full& operator=(const Full&) = delete;
+
+  private:
+    static std::string pattern_of(std::string name) {
+        for (std::size_t at = 0; (at = name.find('.', at)) != std::string::npos; at += 2)
+            name.replace(at, 1, "\\.");
+        return name;
+    }
+    bool refuses() const {
+        Client probe(broker_address());
+        try {
+            probe.publish("", queue_, {.body = "filling"});
+        } catch (const std::exception&) {
+            return true;
+        }
+        return false;
+    }
+
+    std::string queue_;
+};
+
+struct Neighbours : Scenario {
+    std::string bad = work_queue("bad");
+    std::string good = work_queue("good");
+
+    Neighbours() {
+        retry(bad, {"10m"});
+        retry(good, {"200ms"});
+    }
+
+    std::string bad_rung() const { return rung(bad, "10m"); }
+
+    /// As if they had died in the queue, so many at once.
+    void fail(const std::string& queue, int messages, int first = 0) {
+        for (int i = first; i < first + messages; ++i)
+            client.send(config.error_exchange, "", {.body = std::to_string(i), .headers = died_in(queue)});
+        client.await_confirms();
+    }
+
+    /// The lateness of what is rejected in the other queue, over its delay of 200 ms.
+    std::vector<milliseconds> lateness_of_good(int messages) {
+        Worker worker(good);
+        std::vector<milliseconds> late;
+        for (int i = 0; i < messages; ++i) {
+            client.publish("", good, {.body = "neighbour"});
+            const Received message = worker.receive();
+            const Clock::time_point rejected = Clock::now();
+            worker.reject(message);
+            worker.ack(worker.receive());
+            late.push_back(since(rejected) - milliseconds(200));
+        }
+        std::sort(late.begin(), late.end());
+        if (std::getenv("RETRYD_SHOW_LATENESS") != nullptr) {
+            const auto at = [&](std::size_t percent) { return late[(late.size() - 1) * percent / 100].count(); };
+            std::printf("neighbour's lateness: p50 %ld ms, p99 %ld ms, max %ld ms\n", static_cast<long>(at(50)),
+                        static_cast<long>(at(99)), static_cast<long>(at(100)));
+        }
+        return late;
+    }
+
+    void check_good_is_in_time(int messages) {
+        const Machine machine;
+        const std::vector<milliseconds> late = lateness_of_good(messages);
+        CHECK(late.back() <= milliseconds(1'000) + machine.slack());
+        CHECK(daemon.lines_with({"connected to"}) == 1);
+        CHECK(depth(config.catch_all) == 0);
+    }
+
+    /// Each once, and with the attempt that it had.
+    void check_all_on_rung(std::size_t messages) {
+        std::multiset<std::string> bodies;
+        const bool all = await(
+            [&] {
+                while (const auto message = client.get(bad_rung())) {
+                    if (message->body == "filling") continue;
+                    bodies.insert(message->body);
+                    CHECK(long_header(*message, "retryd-attempt") == 1);
+                }
+                return bodies.size() >= messages;
+            },
+            seconds(90));
+        CHECK(all);
+        CHECK(std::set<std::string>(bodies.begin(), bodies.end()).size() == messages);
+        CHECK(await_depth(config.error_queue, 0));
+        for (const char* const detour : {"retryd.detour.2s", "retryd.detour.30s", "retryd.detour.5m"})
+            CHECK(depth(detour) == 0);
+        CHECK(depth(bad_rung()) == 0);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a full rung holds up no other, and its messages come when there is room") {
+    const int messages = GENERATE(1, 700);
+    CAPTURE(messages);
+    Neighbours s;
+    s.start();
+    {
+        const Full full(s.bad_rung());
+        s.fail(s.bad, messages);
+        s.check_good_is_in_time(10);
+        CHECK(s.daemon.lines_with({"warning", "refused (nacked)", s.bad_rung()}) == 1);
+    }
+    s.check_all_on_rung(static_cast<std::size_t>(messages));
+    CHECK(s.daemon.await_log("'" + s.bad_rung() + "' takes messages again"));
+    s.stop();
+}
+
+TEST_CASE("a rung that does not answer holds up no other, and what waits for it comes once, when it answers") {
+    const int messages = GENERATE(1, 700);
+    CAPTURE(messages);
+    Neighbours s;
+    s.start();
+    HangingQueue hang(s.bad_rung());
+    s.fail(s.bad, messages);
+    s.check_good_is_in_time(10);
+    CHECK(s.daemon.await_log("does not confirm messages for queue '" + s.bad_rung() + "'"));
+    hang.end();
+    s.check_all_on_rung(static_cast<std::size_t>(messages));
+    s.stop();
+}
+
+TEST_CASE("a rung that stops to answer while much is under way to it holds up no other") {
+    constexpr int messages = 700;
+    Neighbours s;
+    s.start();
+    s.fail(s.bad, 300, 10'000);  // it is known to answer
+    REQUIRE(s.await_depth(s.bad_rung(), 300));
+    HangingQueue hang(s.bad_rung());
+    s.fail(s.bad, messages);
+    s.check_good_is_in_time(10);
+    hang.end();
+    s.check_all_on_rung(300 + messages);
+    s.stop();
+}
+
+TEST_CASE("a parking queue that refuses holds up nobody: the catch-all takes its messages") {
+    Neighbours s;
+    s.start();
+    const Full full(Scenario::parking_of(s.bad));
+    constexpr int messages = 700;
+    for (int i = 0; i < messages; ++i)
+        s.client.send(s.config.error_exchange, "",
+                      {.body = std::to_string(i), .headers = {{"x-death", array({death_entry(s.bad, "expired")})}}});
+    s.client.await_confirms();
+    const Machine machine;
+    CHECK(s.lateness_of_good(10).back() <= milliseconds(1'000) + machine.slack());
+    CHECK(s.await_depth(s.config.catch_all, messages));
+    s.stop();
+}
