@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -214,14 +216,13 @@ void check_ladder_name(const RawLadder& ladder, Problems& problems) {
 }
 
 /// Whether the ladder, or a key that makes its delays, has a problem already: nothing shall follow from it.
-bool delays_are_wrong(const RawLadder& ladder, const Problems& problems) {
+bool delays_are_wrong(const RawLadder& ladder, const std::set<std::string>& wrong_keys) {
     const std::string& path = ladder.place.path;
-    return std::any_of(problems.begin(), problems.end(), [&](const Problem& problem) {
-        if (!problem.key.starts_with(path)) return false;  // the quick answer: a file may have thousands of problems
-        if (problem.key == path || problem.key.starts_with(path + ".delays")) return true;
-        return problem.key == path + ".first" || problem.key == path + ".factor" || problem.key == path + ".max" ||
-               problem.key == path + ".attempts";
-    });
+    const std::string delays = path + ".delays";  // and the items of this list
+    const auto at_delays = wrong_keys.lower_bound(delays);
+    if (at_delays != wrong_keys.end() && at_delays->starts_with(delays)) return true;
+    return wrong_keys.contains(path) || wrong_keys.contains(path + ".first") || wrong_keys.contains(path + ".factor") ||
+           wrong_keys.contains(path + ".max") || wrong_keys.contains(path + ".attempts");
 }
 
 /// `given`: the place of a key of the formula, which has not both of its required keys.
@@ -260,7 +261,8 @@ std::vector<core::Milliseconds> delays_of(const RawFormula& formula, Problems& p
     return delays;
 }
 
-std::vector<core::Milliseconds> delays_of(const RawLadder& ladder, Problems& problems) {
+std::vector<core::Milliseconds> delays_of(const RawLadder& ladder, const std::set<std::string>& wrong_keys,
+                                          Problems& problems) {
     const Place* formula = place_of_formula(ladder.formula);
     if (ladder.delays.given && formula != nullptr) {
         const Place& delays = ladder.delays.place;
@@ -269,7 +271,7 @@ std::vector<core::Milliseconds> delays_of(const RawLadder& ladder, Problems& pro
                 "; expected either delays, or a formula of first, factor, max and attempts");
     }
     if (ladder.delays.given) return ladder.delays.value;
-    if (delays_are_wrong(ladder, problems)) return {};
+    if (delays_are_wrong(ladder, wrong_keys)) return {};
     if (formula == nullptr) {
         add(problems, ladder.place,
             "has no delays; expected delays such as [5s, 30s, 2m], or a formula of first and attempts");
@@ -283,11 +285,15 @@ std::vector<core::Milliseconds> delays_of(const RawLadder& ladder, Problems& pro
 
 /// A ladder for each raw one, in the same order; one with a problem may be without steps.
 std::vector<core::Ladder> validate_ladders(const std::vector<RawLadder>& raw, Problems& problems) {
+    std::set<std::string> wrong_keys;  // of the problems so far: a file may have thousands, and as many ladders
+    std::size_t known = 0;
     std::vector<core::Ladder> ladders;
     for (const RawLadder& one : raw) {
+        for (; known < problems.size(); ++known)
+            wrong_keys.insert(problems[known].key);
         core::Ladder ladder = one.ladder;
         ladder.name = one.name;
-        ladder.steps = delays_of(one, problems);
+        ladder.steps = delays_of(one, wrong_keys, problems);
         if (one.jitter.lanes.given) ladder.jitter = {one.jitter.width_percent.value, one.jitter.lanes.value};
         check_ladder_name(one, problems);
         ladders.push_back(std::move(ladder));

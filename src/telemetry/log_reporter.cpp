@@ -48,7 +48,7 @@ std::string_view event_of(relay::Outcome outcome) {
         case relay::Outcome::returned_to_queue:
             break;
     }
-    return "sent_home";
+    return "sent_home";  // docs/logs.md promises this name
 }
 
 /// "parked a message from 'email' in 'email.parked': attempts-exhausted"
