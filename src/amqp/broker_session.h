@@ -14,6 +14,7 @@
 
 #include "amqp/declarer.h"
 #include "amqp/events.h"
+#include "amqp/send_progress.h"
 #include "config/settings.h"
 #include "core/broker_features.h"
 #include "core/time.h"
@@ -111,6 +112,8 @@ class BrokerSession : public relay::Broker {
     Readable take_readable();
     bool drain_deliveries(Events& events);
     bool saturated() const;
+    bool wants_room() const;
+    bool was_blocked() const;
     void require_confirms();
 
     void declare_base();
@@ -136,6 +139,7 @@ class BrokerSession : public relay::Broker {
     core::SteadyTime base_due_{};
     bool blocked_ = false;
     core::SteadyTime unblocked_at_{};
+    SendProgress progress_;            // of the connection that publishes
     bool reading_stopped_ = false;     // there may be deliveries that no poll() tells of
     Readable readable_;                // as the last wait() has seen it
     core::SteadyTime read_all_due_{};  // then both are read, whatever it has seen

@@ -400,9 +400,10 @@ void Relay::on_exchange_refused(int code, std::string_view why, const core::Now&
     }
 }
 
-void Relay::on_connection_lost(bool provoked) {
+void Relay::on_connection_lost(const ConnectionLoss& loss) {
     const std::size_t redeliveries = acks_.open() + acks_.unsent();
-    poison_.connection_ended({unconfirmed_.size() + (in_publish_ ? 1 : 0), redeliveries, provoked, any_confirmed_});
+    poison_.connection_ended({unconfirmed_.size() + (in_publish_ ? 1 : 0), redeliveries, loss.provoked, any_confirmed_,
+                              unconfirmed_.any_redelivered(), loss.blocked, loss.half_sent, loss.words});
 }
 
 /// While isolating. True: it has ended enough connections and is dead-lettered; else it is to be published.
@@ -413,7 +414,7 @@ bool Relay::dead_letter_poison(const core::Delivery& delivery, std::string_view 
         return false;
     }
     poison_.dead_lettered(digest);
-    dead_letter(delivery.tag, work_queue, "each time it was published the broker ended the connection", now);
+    dead_letter(delivery.tag, work_queue, poison_.why_poison(digest), now);
     return true;
 }
 
