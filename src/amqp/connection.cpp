@@ -124,6 +124,8 @@ void Connection::confirm_select(Channel channel) {
 relay::PublishResult Connection::publish(Channel channel, const core::Publication& publication) {
     FrameBuffer& frames = socket_.unsent();
     if ((stalled() || frames.size() >= most_gathered) && !flush()) return relay::PublishResult::would_block;
+    socket_.serve_heartbeats();
+    socket_.require_signs_of_life();
     arena_.reset();
     const amqp_basic_properties_t properties = write_properties(publication.message.properties, arena_);
     const std::size_t before = frames.size();

@@ -113,6 +113,10 @@ class FrameSocket {
     /// the broker's silence by the time of the last call.
     void serve_heartbeats();
 
+    /// Throws when nothing was heard for two heartbeats, by the time of the last serve_heartbeats(). receive() calls
+    /// it; for a connection that sends without being read from.
+    void require_signs_of_life();
+
     /// What was decoded for that channel is no longer needed; kept all the same while part of a frame is in the pool.
     void release(Channel channel) { amqp_maybe_release_buffers_on_channel(connection_.get(), channel); }
 
@@ -166,7 +170,6 @@ class FrameSocket {
     int push(Parts& parts);
     ssize_t send_some(const Parts& parts);
     bool send_the_rest() noexcept;
-    void require_signs_of_life();
 
     [[noreturn]] void fail(int status);
     Error lost(const std::string& reason) const;

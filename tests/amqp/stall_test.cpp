@@ -214,6 +214,8 @@ TEST_CASE("stalled: no heartbeat comes between the parts of a body") {
     for (std::string part = peer.received_raw(); !part.empty(); part = peer.received_raw())
         all += part;
     std::vector<WireFrame> frames = frames_in(all);
+    while (!frames.empty() && frames.front().type == AMQP_FRAME_HEARTBEAT)
+        frames.erase(frames.begin());  // before it they may come
     CHECK((take_message(frames) == body));
     for (const WireFrame& frame : frames)
         CHECK(frame.type == AMQP_FRAME_HEARTBEAT);

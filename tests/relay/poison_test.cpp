@@ -253,8 +253,10 @@ TEST_CASE("an alarm among other ends neither counts nor forgives") {
     };
     CHECK(lose({.provoked = true}).empty());
     CHECK(lose({.provoked = true}).empty());  // alone
-    CHECK(lose({.blocked = true}).empty());
-    CHECK(lose({.half_sent = true}).empty());
+    for (int i = 0; i < 5; ++i) {
+        CHECK(lose({.blocked = true}).empty());
+        CHECK(lose({.half_sent = true}).empty());
+    }
     CHECK(lose({.provoked = true}).empty());  // alone
     CHECK(lose({}) == Tags{1});
 }
