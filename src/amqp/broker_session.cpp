@@ -257,7 +257,7 @@ bool BrokerSession::drain() {
         return drain_both();
     } catch (const Error& error) {
         if (error.provoked() || error.kind() == Error::Kind::lost || error.kind() == Error::Kind::cancelled)
-            relay_->on_connection_lost(error.provoked());
+            relay_->on_connection_lost({error.provoked(), was_blocked(), publishing_->stalled(), error.words()});
         throw;
     }
 }
@@ -271,6 +271,12 @@ bool BrokerSession::drain_both() {
     const bool more_deliveries = readable.consuming && drain_deliveries(consumer);
     if (publishing_->gathered()) publishing_->flush();
     return more_deliveries || more;
+}
+
+/// Or has been, since what waits for a confirm was sent.
+bool BrokerSession::was_blocked() const {
+    const auto sent = relay_->unconfirmed_since();
+    return blocked_ || (sent && unblocked_at_ >= *sent);
 }
 
 /// Reading in vain costs two calls into the kernel, so a connection is read only if wait() has seen something on it;
@@ -301,20 +307,36 @@ bool BrokerSession::saturated() const {
 /// broker that answers nothing at all, though it is asked every minute (declare_base_again), is left.
 void BrokerSession::require_answers() {
     const auto sent = relay_->unconfirmed_since();
+    if (blocked_) unblocked_at_ = now_.steady;
     if (!sent || blocked_) heard_at_ = now_.steady;
-    if (now_.steady - heard_at_ < answers_timeout) return;
+    if (now_.steady - heard_at_ < look_into_confirms_after) return;
+    const auto since = progress_.waits_since(*sent, now_.steady, {publishing_->queued(), publishing_->taken()});
+    const core::Milliseconds patience = progress_.under_way() ? confirm_timeout : answers_timeout;
+    if (now_.steady - std::max(since, heard_at_) < patience) return;
+    const std::string time = core::format_duration(patience);
+    if (progress_.under_way()) {
+        throw Error(Error::Kind::lost, "the broker has taken nothing of what is being sent to it for " + time +
+                                           ", and has not said that it takes no messages");
+    }
     throw Error(Error::Kind::lost,
-                "the broker has confirmed none of " + std::to_string(relay_->in_flight()) + " messages for " +
-                    core::format_duration(answers_timeout) +
+                "the broker has confirmed none of " + std::to_string(relay_->in_flight()) + " messages for " + time +
                     ", nor answered anything else: a node that hangs, or a disk that is far too slow");
+}
+
+/// A connection on which nothing is to be sent is not asked for room: it has some, and poll() would not wait.
+bool BrokerSession::wants_room() const {
+    return (relay_->paused() && !blocked_) || publishing_->gathered();
 }
 
 void BrokerSession::wait(int wake_fd, core::Milliseconds time) {
     if (reading_stopped_ && !saturated()) time = core::Milliseconds::zero();
-    const bool room_wanted = (relay_->paused() && !blocked_) || publishing_->gathered();
+    const auto events = [](bool read, bool write) {
+        return static_cast<short>((read ? POLLIN : 0) | (write ? POLLOUT : 0));
+    };
+    const bool acks_left = consuming_->gathered();
     std::array fds{
-        pollfd{saturated() ? -1 : consuming_->fd(), POLLIN, 0},
-        pollfd{publishing_->fd(), static_cast<short>(room_wanted ? POLLIN | POLLOUT : POLLIN), 0},
+        pollfd{saturated() && !acks_left ? -1 : consuming_->fd(), events(!saturated(), acks_left), 0},
+        pollfd{publishing_->fd(), events(true, wants_room()), 0},
         pollfd{wake_fd, POLLIN, 0},
     };
     if (poll(fds.data(), fds.size(), static_cast<int>(time.count())) <= 0) return;
@@ -418,6 +440,10 @@ void BrokerSession::close_publishing(relay::ChannelIndex channel) {
 relay::PublishResult BrokerSession::publish(relay::ChannelIndex channel, const core::Publication& publication) {
     if (blocked_) return relay::PublishResult::would_block;
     return publishing_->publish(channel_of(channel), publication);
+}
+
+bool BrokerSession::has_received_all() {
+    return publishing_->taken() == publishing_->queued();
 }
 
 void BrokerSession::ack(core::DeliveryTag tag, bool multiple) {

@@ -20,6 +20,7 @@
 
 #include "amqp/declarer.h"
 #include "amqp/events.h"
+#include "amqp/send_progress.h"
 #include "config/settings.h"
 #include "core/broker_features.h"
 #include "core/time.h"
@@ -91,6 +92,7 @@ class BrokerSession : public relay::Broker {
     void open_publishing(relay::ChannelIndex channel) override;
     void close_publishing(relay::ChannelIndex channel) override;
     relay::PublishResult publish(relay::ChannelIndex channel, const core::Publication& publication) override;
+    bool has_received_all() override;
     void ack(core::DeliveryTag tag, bool multiple) override;
     void requeue(core::DeliveryTag tag) override;
     void dead_letter(core::DeliveryTag tag) override;
@@ -127,6 +129,8 @@ class BrokerSession : public relay::Broker {
     Readable take_readable();
     bool drain_deliveries(Events& events);
     bool saturated() const;
+    bool wants_room() const;
+    bool was_blocked() const;
     void require_answers();
 
     void declare_base();
@@ -162,7 +166,9 @@ class BrokerSession : public relay::Broker {
     bool base_declared_ = false;
     std::vector<std::function<void()>> after_base_;  // what the relay wants before that
     bool blocked_ = false;
+    core::SteadyTime unblocked_at_{};
     core::SteadyTime heard_at_{};      // the last answer of the broker to anything that was published or asked
+    SendProgress progress_;            // of the connection that publishes
     bool reading_stopped_ = false;     // there may be deliveries that no poll() tells of
     Readable readable_;                // as the last wait() has seen it
     core::SteadyTime read_all_due_{};  // then both are read, whatever it has seen

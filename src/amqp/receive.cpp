@@ -132,7 +132,7 @@ void MessageAssembler::finish() {
 // ── Dispatcher ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 bool Dispatcher::drain(Events& events, std::size_t limit) {
-    if (limit == 0) socket_.send_heartbeat_if_due();
+    socket_.serve_heartbeats();
     std::size_t delivered = 0;
     while (delivered < limit) {
         amqp_frame_t frame{};
@@ -213,7 +213,7 @@ void Dispatcher::on_method(const amqp_frame_t& frame, Events& events) {
 void Dispatcher::on_connection_method(const amqp_method_t& method, Events& events) {
     switch (method.id) {
         case AMQP_CONNECTION_CLOSE_METHOD:
-            accept_close(socket_.state(), as<amqp_connection_close_t>(method), socket_.peer());
+            socket_.accept_close(as<amqp_connection_close_t>(method));
         case AMQP_CONNECTION_BLOCKED_METHOD:
             return events.on_blocked(view_of(as<amqp_connection_blocked_t>(method).reason));
         case AMQP_CONNECTION_UNBLOCKED_METHOD:

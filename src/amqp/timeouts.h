@@ -23,6 +23,9 @@ inline constexpr core::Milliseconds confirm_timeout{60'000};
 /// For any answer at all while publications wait for theirs: what a session asks every minute must have been answered.
 inline constexpr core::Milliseconds answers_timeout{120'000};
 
+/// A confirm that is missing for so long is looked into: has the broker got the whole message at all?
+inline constexpr core::Milliseconds look_into_confirms_after{10'000};
+
 /// A quorum queue forgets acks that are still on their way to it when their channel ends, however politely, and
 /// delivers their messages again. So a connection stays open so long after the last ack (tried on 3.10.8, 4.0.5 and
 /// 4.3.6 with a busy disk: 20 ms were too short once, 100 ms never).

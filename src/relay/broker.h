@@ -50,6 +50,9 @@ class Broker : public AckPort {
     /// Mandatory. The views need to live only until the call returns.
     virtual PublishResult publish(ChannelIndex channel, const core::Publication& publication) = 0;
 
+    /// Whether the broker's host has got all that was published: else it may be the network that is slow.
+    virtual bool has_received_all() = 0;
+
     /// The broker delivers the message again. Sent as basic.nack: on 4.3 basic.reject would count towards a delivery
     /// limit.
     virtual void requeue(core::DeliveryTag tag) = 0;

@@ -51,6 +51,13 @@ std::optional<core::SteadyTime> Unconfirmed::oldest() const {
     return pending_.front().sent_at;  // those at the front are unanswered: confirm() takes the answered ones off
 }
 
+bool Unconfirmed::any_redelivered() const {
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+        if (!pending_[i].answered && pending_[i].redelivered) return true;
+    }
+    return false;
+}
+
 std::vector<std::shared_ptr<Target>> Unconfirmed::mark_returned(std::uint64_t published_as) {
     std::vector<std::shared_ptr<Target>> targets;
     for (std::size_t i = 0; i < pending_.size(); ++i) {

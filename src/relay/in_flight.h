@@ -124,6 +124,9 @@ class Unconfirmed {
     /// When the oldest one that is still unanswered was sent.
     std::optional<core::SteadyTime> oldest() const;
 
+    /// Whether the broker had delivered one of them before.
+    bool any_redelivered() const;
+
     std::size_t size() const { return unanswered_; }
     bool empty() const { return unanswered_ == 0; }
 

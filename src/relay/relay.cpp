@@ -427,7 +427,8 @@ void Relay::look_for_silence(const core::Now& now) {
         if (paused_ && !channel.silent) channel.answered_at = now.steady;
         const bool others_were_answered = answered_at_ > channel.answered_at;
         const Milliseconds patience = others_were_answered ? silent_after : silent_alone_after;
-        if (!channel.silent && now.steady - channel.answered_at >= patience) {
+        if (!channel.silent && now.steady - channel.answered_at >= patience &&
+            (others_were_answered || broker_.has_received_all())) {
             channel.silent = true;
             Target& target = *channel.target;
             if (target.flow.silent(now.steady)) reporter_.silent(target.role, target.name);
@@ -574,9 +575,13 @@ void Relay::on_exchange_refused(int code, std::string_view why, const core::Now&
     }
 }
 
-void Relay::on_connection_lost(bool provoked) {
+void Relay::on_connection_lost(const ConnectionLoss& loss) {
     const std::size_t redeliveries = acks_.open() + acks_.unsent();
-    poison_.connection_ended({in_flight() + (in_publish_ ? 1 : 0), redeliveries, provoked, any_confirmed_});
+    bool redelivered = false;
+    channels_.for_each_busy(
+        [&](const PublishingChannel& channel) { redelivered = redelivered || channel.unconfirmed.any_redelivered(); });
+    poison_.connection_ended({in_flight() + (in_publish_ ? 1 : 0), redeliveries, loss.provoked, any_confirmed_,
+                              redelivered, loss.blocked, loss.half_sent, loss.words});
 }
 
 /// While isolating. True: it has ended enough connections and is dead-lettered; else it is to be published.
@@ -587,7 +592,7 @@ bool Relay::dead_letter_poison(const core::Delivery& delivery, std::string_view 
         return false;
     }
     poison_.dead_lettered(digest);
-    dead_letter(delivery.tag, work_queue, "each time it was published the broker ended the connection", now);
+    dead_letter(delivery.tag, work_queue, poison_.why_poison(digest), now);
     return true;
 }
 

@@ -100,9 +100,15 @@ class Relay {
     void on_publishing_closed(ChannelIndex channel, int code, std::string_view why, const core::Now& now);
     /// The broker has let go of a channel that was given up.
     void on_publishing_left(ChannelIndex channel);
-    /// The connection is gone, and this Relay with it: the next one may have to be careful. `provoked`: the broker
-    /// closed it with an error.
-    void on_connection_lost(bool provoked);
+    /// How the session's connections ended.
+    struct ConnectionLoss {
+        bool provoked = false;   // the broker closed one with an error
+        bool blocked = false;    // it was taking no messages, or had not while one was in flight
+        bool half_sent = false;  // a publication was
+        std::string_view words;  // the broker's, where it said any
+    };
+    /// The connection is gone, and this Relay with it: the next one may have to be careful.
+    void on_connection_lost(const ConnectionLoss& loss);
 
     // ── What has to exist on the broker ──
 

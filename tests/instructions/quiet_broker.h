@@ -18,6 +18,7 @@ class QuietBroker : public relay::Broker {
         ++published;
         return relay::PublishResult::sent;
     }
+    bool has_received_all() override { return true; }
     void ack(core::DeliveryTag tag, bool) override { acked = tag; }
     void requeue(core::DeliveryTag) override {}
     void dead_letter(core::DeliveryTag) override {}

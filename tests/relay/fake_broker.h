@@ -21,6 +21,7 @@ class FakeBroker : public Broker {
     void open_publishing(ChannelIndex channel) override { open_channels[channel] = 0; }
     void close_publishing(ChannelIndex channel) override { closed_channels.push_back(channel); }
     PublishResult publish(ChannelIndex channel, const core::Publication& publication) override;
+    bool has_received_all() override { return received_all; }
     void ack(core::DeliveryTag tag, bool multiple) override;
     void requeue(core::DeliveryTag tag) override;
     void dead_letter(core::DeliveryTag tag) override;
@@ -75,6 +76,7 @@ class FakeBroker : public Broker {
     std::set<std::string> silent;   // publications to these are not confirmed
     std::set<std::string> full;     // … are nacked
     bool socket_full = false;
+    bool received_all = true;
     std::size_t largest_header_count = 1000;
 
   private:

@@ -68,9 +68,7 @@ struct Letter {
 
     int copy = 0;  // one that took the detour is another: the former may still be in the error queue
 
-    std::string body() const {
-        return std::to_string(id) + ':' + std::to_string(copy) + ':' + static_cast<char>(flaw);
-    }
+    std::string body() const { return std::to_string(id) + ':' + std::to_string(copy) + ':' + static_cast<char>(flaw); }
     /// What the policies of the test say may be forgotten.
     bool may_be_dropped() const { return shape != Shape::undelivered && queue == "email" && reason == "maxlen"; }
 };
@@ -159,6 +157,7 @@ class RandomBroker : public Broker {
     void open_publishing(ChannelIndex channel) override;
     void close_publishing(ChannelIndex channel) override;
     PublishResult publish(ChannelIndex channel, const core::Publication& publication) override;
+    bool has_received_all() override { return !socket_full; }
     void ack(core::DeliveryTag tag, bool multiple) override;
     void requeue(core::DeliveryTag tag) override;
     void dead_letter(core::DeliveryTag tag) override;
@@ -232,7 +231,7 @@ class RandomBroker : public Broker {
     std::map<core::DeliveryTag, Letter> unacked_;
     Channels channels_;
     std::set<std::string> confirmed_;  // bodies of what has arrived and was confirmed, of what is unacked
-    std::set<int> shadowed_;   // in flight beside a return with the same address: nobody can tell them apart
+    std::set<int> shadowed_;           // in flight beside a return with the same address: nobody can tell them apart
     std::vector<Question> questions_;
 };
 

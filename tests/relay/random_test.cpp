@@ -128,7 +128,7 @@ void World::begin_session() {
 }
 
 void World::end_session(const Lost* lost) {
-    if (lost != nullptr) relay_->on_connection_lost(lost->provoked);
+    if (lost != nullptr) relay_->on_connection_lost({.provoked = lost->provoked});
     broker_->end(lost);
     const Milliseconds pause{500 + static_cast<int>(dice_.below(5000))};
     now_.steady += pause;
