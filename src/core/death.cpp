@@ -20,6 +20,10 @@ std::optional<Place> read_place(const Table& entry) {
     return Place{*queue, *reason};
 }
 
+bool is_detour(const Place& place) {
+    return looks_like_detour(place.queue);
+}
+
 /// A rung's expiry and a death in the error queue are hops of ours on the message's way.
 bool is_own_hop(const Place& place, std::string_view error_queue) {
     if (place.queue == error_queue) return true;
@@ -29,10 +33,6 @@ bool is_own_hop(const Place& place, std::string_view error_queue) {
 std::optional<Place> newest_place(const Array& entries) {
     const auto newest = entries.empty() ? std::nullopt : table_of(entries.begin());
     return newest ? read_place(*newest) : std::nullopt;
-}
-
-bool is_detour(const Place& place) {
-    return place.reason == "expired" && looks_like_detour(place.queue);
 }
 
 /// At least 1: a death happened, whatever the number says.
@@ -72,13 +72,14 @@ Death make_death(const Array& entries, const Table& entry, const Place& place) {
 }
 
 /// Where a message died that waited on a detour: retryd took the broker's own record off on its way there, and its
-/// headers of ours are as they would be on a rung.
-std::optional<Death> death_before_detour(const Table& headers) {
+/// headers of ours are as they would be on a rung. What was thrown out of a full detour died of that.
+std::optional<Death> death_before_detour(const Table& headers, const Place& detour, std::string_view error_queue) {
     const auto queue = text_of(find(headers, header::queue));
-    if (!queue || !usable_queue_name(*queue)) return std::nullopt;
+    if (!queue || !usable_queue_name(*queue) || *queue == error_queue) return std::nullopt;
+    const std::string_view earlier = text_of(find(headers, header::reason)).value_or("");
     Death death;
     death.queue = *queue;
-    death.reason = text_of(find(headers, header::reason)).value_or("rejected");
+    death.reason = detour.reason != "expired" ? detour.reason : earlier.empty() ? "rejected" : earlier;
     death.count = 0;
     return death;
 }
@@ -88,12 +89,12 @@ std::optional<Death> death_before_detour(const Table& headers) {
 std::optional<Death> read_death(const Table& headers, std::string_view error_queue) {
     const auto entries = array_of(find(headers, x_death));
     if (!entries) return std::nullopt;
-    if (const auto newest = newest_place(*entries); newest && is_detour(*newest)) return death_before_detour(headers);
     for (const Value& value : *entries) {
         const auto entry = table_of(&value);
         if (!entry) return std::nullopt;
         const auto place = read_place(*entry);
         if (!place) return std::nullopt;
+        if (is_detour(*place)) return death_before_detour(headers, *place, error_queue);
         if (!is_own_hop(*place, error_queue)) return make_death(*entries, *entry, *place);
     }
     return std::nullopt;

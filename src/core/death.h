@@ -32,7 +32,8 @@ struct Death {
 
 /// Reads element 0 of `x-death`, the most recent on every version (the order of the rest varies: 3.8–3.12 reverse
 /// it at every death), leaving out entries of rungs and of the error queue itself, which are hops of ours.
-/// What comes from a detour died where its headers of ours say, and for that reason.
+/// What comes from a detour died where its headers of ours say, and for that reason; if it was thrown out there before
+/// its time, for the reason of that.
 /// Nothing when there is no x-death, when it is not an array of tables, or when its newest entry names no usable
 /// queue or no reason: such a message is parked, never guessed at.
 std::optional<Death> read_death(const Table& headers, std::string_view error_queue);

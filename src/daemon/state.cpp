@@ -78,7 +78,7 @@ void DaemonState::unblocked() {
 }
 
 void DaemonState::unsettled(core::Milliseconds age) {
-    const bool long_ago = age > longest_unsettled;
+    const bool long_ago = age > telemetry::longest_unsettled;
     if (!long_ago && !unsettled_for_long_) return;
     unsettled_for_long_ = long_ago;
     const std::lock_guard lock(mutex_);

@@ -53,9 +53,6 @@ class DaemonState {
     void reload_refused(const std::string& file);
     void reloaded();
 
-    /// Beyond this, what is not settled is a reason not to be ready.
-    static constexpr core::Milliseconds longest_unsettled{60'000};
-
     /// For faults of others: they raise and clear them there.
     telemetry::Faults& faults() { return faults_; }
 

@@ -62,8 +62,8 @@ std::string describe(const relay::Settled& message) {
         case relay::Outcome::dropped:
             return "dropped " + whose + ", as configured: " + std::string{message.reason};
         case relay::Outcome::detoured:
-            return whose + " for " + in_quotes(message.instead_of) + " waits in " + in_quotes(message.target) +
-                   ", its attempt unspent";
+            return whose + (message.instead_of.empty() ? "" : " for " + in_quotes(message.instead_of)) +
+                   " waits on the detour " + in_quotes(message.target) + ", its attempt unspent";
         case relay::Outcome::returned_to_queue:
             break;
     }
@@ -110,18 +110,22 @@ std::string why_requeued(relay::Role role, std::string_view target, relay::Reque
            "each alone.";
 }
 
-/// What becomes of the messages meanwhile.
+constexpr std::string_view held_in_error_queue =
+    "Meanwhile they wait in the error queue, and are tried again with growing pauses";
+
+/// What becomes of the messages for it meanwhile.
 std::string_view meanwhile(relay::Role role) {
     switch (role) {
         case relay::Role::parking:
         case relay::Role::parking_exchange:
             return "Meanwhile they are parked in the catch-all queue, or wait in the queues retryd.detour.*";
+        case relay::Role::catch_all:
+            return "Meanwhile they wait in the queues retryd.detour.*, or, if nothing tells their work queue, in the "
+                   "error queue";
         case relay::Role::detour:
-            return "Meanwhile they wait in the error queue, and are tried again with growing pauses";
+            return held_in_error_queue;
         default:
-            return "Meanwhile its messages wait in the queues retryd.detour.*, their attempt unspent; no other queue "
-                   "is "
-                   "held up";
+            return "Meanwhile they wait in the queues retryd.detour.*, their attempt unspent, and hold up no others";
     }
 }
 
@@ -134,8 +138,7 @@ std::string consequence_of(relay::Role role, std::string_view name) {
             return "While that lasts, messages that belong to no queue are held in the error queue";
         case relay::Role::detour:
             return "While that lasts, messages whose rung or parking queue takes none are held in the error queue, "
-                   "where "
-                   "they hold up others";
+                   "where they hold up others";
         case relay::Role::parking:
         case relay::Role::parking_exchange:
             return "While that lasts, messages that should be parked in " + in_quotes(name) +
@@ -236,7 +239,9 @@ void LogReporter::silent(relay::Role role, std::string_view target) {
 
 void LogReporter::requeued(relay::Role role, std::string_view target, relay::RequeueCause cause,
                            core::Milliseconds delay) {
-    const std::string what = why_requeued(role, target, cause) + ' ' + std::string{meanwhile(role)};
+    const bool detour = cause != relay::RequeueCause::detour_refused;
+    const std::string what =
+        why_requeued(role, target, cause) + ' ' + std::string{detour ? meanwhile(role) : held_in_error_queue};
     const bool begins = begins_to_fail(target, what);
     log_.write(begins ? LogLevel::warning : LogLevel::debug, "requeued", what,
                {{"target", std::string{target}}, {"cause", std::string{name_of(cause)}}, {"delay_ms", delay.count()}});
