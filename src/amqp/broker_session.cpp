@@ -169,7 +169,7 @@ void BrokerSession::start(relay::Relay& relay) {
 
 /// Enough for as many targets at once: one that is silent keeps its channel.
 std::size_t BrokerSession::publishing_channels() const {
-    constexpr std::size_t most = 256;
+    constexpr std::size_t most = 1'000;
     constexpr std::size_t fewest = 16;
     const std::size_t allowed = publishing_->last_channel();
     if (allowed < first_publishing_channel + fewest) {

@@ -14,13 +14,9 @@ constexpr std::size_t most_unconfirmed = 200;
 /// Channels that are left to the detours and the catch-all, where all others are taken by targets that are silent.
 constexpr std::size_t reserved = 8;
 
-bool is_last_resort(const Target& target) {
-    return target.role == Role::detour || target.role == Role::catch_all;
-}
-
 /// In trouble a target is tried with one publication, on a channel where nothing else waits.
 bool has_room(const PublishingChannel& channel, const Target& target) {
-    if (channel.closing || channel.silent || channel.target.get() != &target) return false;
+    if (channel.closing || channel.silent || channel.stale || channel.target.get() != &target) return false;
     const bool in_trouble = target.flow.trouble() != TargetFlow::Trouble::none;
     return in_trouble ? channel.unconfirmed.empty() : channel.unconfirmed.size() < most_unconfirmed;
 }
@@ -35,28 +31,32 @@ PublishingChannel* PublishingChannels::find_for(const Target& target) {
     return own == channels_.end() ? nullptr : &*own;
 }
 
-PublishingChannel* PublishingChannels::add_for(const Target& target) {
-    const std::size_t kept_back = is_last_resort(target) ? 0 : reserved;
-    if (channels_.size() + kept_back >= most_) return nullptr;
+/// A new one, or the one that was idle for longest. Some are left to the detours and the catch-all; and a target in
+/// trouble, which may keep its channel for long, gets another only where there are plenty.
+PublishingChannel* PublishingChannels::another_for(const Target& target) {
+    PublishingChannel* longest_idle = nullptr;
+    std::size_t free = most_ - channels_.size();
+    for (PublishingChannel& channel : channels_) {
+        if (channel.closing || channel.stale || !channel.unconfirmed.empty()) continue;
+        ++free;
+        if (longest_idle == nullptr || channel.used_at < longest_idle->used_at) longest_idle = &channel;
+    }
+    if (free <= left_to_others(target)) return nullptr;
+    if (channels_.size() == most_) return longest_idle;
     PublishingChannel& added = channels_.emplace_back();
     added.index = static_cast<ChannelIndex>(channels_.size() - 1);
     return &added;
 }
 
-PublishingChannel* PublishingChannels::longest_idle() {
-    PublishingChannel* found = nullptr;
-    for (PublishingChannel& channel : channels_) {
-        if (channel.closing || !channel.unconfirmed.empty()) continue;
-        if (found == nullptr || channel.used_at < found->used_at) found = &channel;
-    }
-    return found;
+std::size_t PublishingChannels::left_to_others(const Target& target) const {
+    if (target.role == Role::detour || target.role == Role::catch_all) return 0;
+    return target.flow.trouble() == TargetFlow::Trouble::none ? reserved : std::max(reserved, most_ / 4);
 }
 
 PublishingChannel* PublishingChannels::take(const std::shared_ptr<Target>& target, core::SteadyTime now,
                                             Broker& broker) {
     PublishingChannel* found = find_for(*target);
-    if (found == nullptr) found = add_for(*target);
-    if (found == nullptr) found = longest_idle();
+    if (found == nullptr) found = another_for(*target);
     if (found == nullptr) return nullptr;
     if (!found->open) broker.open_publishing(found->index);
     found->open = true;

@@ -24,7 +24,10 @@ struct PublishingChannel {
     core::SteadyTime answered_at{};  // the last answer; or when the first of what is unconfirmed was sent
     core::SteadyTime used_at{};
     bool open = false;
-    bool silent = false;   // no answer has come for so long that its target counts as silent
+    bool silent = false;  // no answer has come for so long that its target counts as silent
+    /// Something was refused on it: the broker's channel may go on refusing when its queue does not any more (3.10,
+    /// when a policy is taken away). It is closed once nothing waits there.
+    bool stale = false;
     bool closing = false;  // given up: not used before the broker has let go of it
 };
 
@@ -53,8 +56,8 @@ class PublishingChannels {
 
   private:
     PublishingChannel* find_for(const Target& target);
-    PublishingChannel* add_for(const Target& target);
-    PublishingChannel* longest_idle();
+    PublishingChannel* another_for(const Target& target);
+    std::size_t left_to_others(const Target& target) const;
 
     std::deque<PublishingChannel> channels_;  // channels_[i] has the index i
     std::size_t most_;

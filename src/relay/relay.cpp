@@ -202,15 +202,16 @@ Relay::Step Relay::wait_or_detour(const core::Delivery& delivery, const core::Co
 Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
                           const std::shared_ptr<Target>& instead_of, const core::Now& now) {
     // Whose queue is not known from a death, or from what this retryd has written, could come back as anybody's.
-    const bool known = context.death || core::read_undelivered(delivery.message.properties.header_table());
-    if (!known) return hold_back(delivery, *instead_of, now);
+    const auto undelivered = core::read_undelivered(delivery.message.properties.header_table());
+    if (!context.death && !undelivered) return hold_back(delivery, *instead_of, now);
     const std::size_t chosen = instead_of ? choose_detour(*instead_of, now.steady) : 0;
     const std::shared_ptr<Target>& way = routes_.detours()[chosen];
     ensure_declared(*way, now);
     if (!takes(way, now)) return will_take_soon(way, now) ? Step::wait : hold_back(delivery, *way, now);
     if (instead_of) ++instead_of->detoured;
     const core::Message composed = core::compose_retry(delivery.message, context, {attempt, way->delay}, scratch_);
-    const auto name = context.death ? std::make_shared<const std::string>(context.death->queue) : nullptr;
+    const auto name =
+        std::make_shared<const std::string>(context.death ? context.death->queue : undelivered.value_or(""));
     return publish(delivery, composed, context,
                    {delivery.tag, way, instead_of, name, Outcome::detoured, "detoured", now.steady});
 }
@@ -297,10 +298,12 @@ void Relay::on_confirm(ChannelIndex index, PublishSeq seq, bool multiple, bool a
     channel->unconfirmed.confirm(seq, multiple, confirmed_);
     channel->answered_at = now.steady;
     channel->silent = false;
+    channel->stale = channel->stale || !acked;
     answered_at_ = now.steady;
     bool there_is_room = poison_.isolating();  // the next one's turn
     for (const Pending& pending : confirmed_)
         there_is_room = settle(pending, acked, now) || there_is_room;
+    if (channel->stale && channel->unconfirmed.empty()) close(*channel);
     if (there_is_room) process_waiting(now);
 }
 
@@ -399,7 +402,7 @@ void Relay::stop_awaiting_what_nobody_waits_for() {
 
 /// It can go nowhere at the moment: back to the error queue, after a pause.
 Relay::Step Relay::hold_back(const core::Delivery& delivery, const Target& target, const core::Now& now) {
-    const Milliseconds pause = target.flow.pause();
+    const Milliseconds pause = target.flow.pause(now.steady);
     requeues_.add(now.steady + pause, delivery.tag);
     reporter_.requeued(target.role, target.name, RequeueCause::detour_refused, pause);
     return Step::done;
@@ -444,7 +447,13 @@ void Relay::give_up(PublishingChannel& channel) {
         requeue(pending.tag);
         reporter_.requeued(pending.target->role, pending.target->name, RequeueCause::unanswered, {});
     }
+    close(channel);
+}
+
+void Relay::close(PublishingChannel& channel) {
+    channel.unconfirmed.abandon();  // when it is open again, its publications are numbered from 1
     channel.silent = false;
+    channel.stale = false;
     channel.closing = true;
     broker_.close_publishing(channel.index);
 }
@@ -545,6 +554,7 @@ void Relay::on_publishing_closed(ChannelIndex index, int code, std::string_view 
     channel->open = false;
     channel->closing = false;
     channel->silent = false;
+    channel->stale = false;
     const std::vector<Pending> lost = channel->unconfirmed.abandon();
     const bool about_exchange = code == core::reply_code::access_refused || code == core::reply_code::not_found;
     if (about_exchange) {
@@ -663,7 +673,7 @@ void Relay::on_declared(std::string_view key, DeclareOutcome outcome, std::strin
         if (target->flow.silent(now.steady)) reporter_.silent(target->role, target->name);
     } else if (outcome == DeclareOutcome::ready) {
         target->state = Target::State::ready;
-        target->flow.declared();
+        target->flow.declared(now.steady);
         target->confirmed_until = now.steady + binding_confirmed_for;
         // That an exchange is there does not mean that it takes messages: only a confirm does.
         if (target->role != Role::parking_exchange) report_healed(*target);

@@ -160,6 +160,7 @@ class Relay {
     Step hold_back(const core::Delivery& delivery, const Target& target, const core::Now& now);
     void look_for_silence(const core::Now& now);
     void give_up(PublishingChannel& channel);
+    void close(PublishingChannel& channel);
     void note_time(const core::Now& now);
 
     // What the broker refuses.

@@ -13,7 +13,11 @@ constexpr std::size_t largest_window = 4'096;
 /// before it stops reading from the connection (rabbit_fifo_client.erl: 32).
 constexpr std::size_t window_after_idling = 32;
 constexpr Milliseconds idle{1'000};
-constexpr Milliseconds silent_tried_after{30'000};
+/// A silent target is tried again after this, and after twice as long each time.
+constexpr Milliseconds silent_tried_after{15'000};
+constexpr Milliseconds silent_tried_at_last_after{8 * 60'000};
+/// Each try that stays without an answer holds a channel.
+constexpr int most_unanswered_tries = 2;
 constexpr Milliseconds suspects_for{60'000};
 
 }  // namespace
@@ -35,18 +39,26 @@ bool TargetFlow::takes(core::SteadyTime now) const {
         case Trouble::silent:
             break;
     }
-    return now >= next_try_;
+    return now >= next_try_ && unanswered_tries_ < most_unanswered_tries;
+}
+
+Milliseconds TargetFlow::pause(core::SteadyTime now) const {
+    const Milliseconds age = trouble_ == Trouble::none ? Milliseconds::zero() : now - since_;
+    return std::max(backoff(failures_), std::min(age / 2, backoff(10)));
 }
 
 void TargetFlow::sent(core::SteadyTime now) {
     if (in_flight_++ == 0 && now - answered_at_ > idle) window_ = std::min(window_, window_after_idling);
-    if (trouble_ == Trouble::silent) next_try_ = now + silent_tried_after;
+    if (trouble_ != Trouble::silent) return;
+    ++unanswered_tries_;
+    next_try_ = now + std::clamp(2 * (now - since_), silent_tried_after, silent_tried_at_last_after);
 }
 
 void TargetFlow::confirmed(core::SteadyTime now) {
     --in_flight_;
     answered_at_ = now;
     failures_ = 0;
+    unanswered_tries_ = 0;
     if (suspects_ > 0) --suspects_;
     window_ = trouble_ == Trouble::none ? std::min(window_ + growth, largest_window) : first_window;
     trouble_ = Trouble::none;
@@ -55,11 +67,12 @@ void TargetFlow::confirmed(core::SteadyTime now) {
 void TargetFlow::refused(core::SteadyTime sent_at, core::SteadyTime now, bool mended) {
     --in_flight_;
     answered_at_ = now;
+    unanswered_tries_ = std::max(unanswered_tries_ - 1, 0);
     // What had been sent before the last failure was known is part of it: a burst that is refused is one failure.
     if (failures_ == 0 || sent_at > failed_at_) {
         ++failures_;
         failed_at_ = now;
-        next_try_ = now + pause();
+        next_try_ = now + backoff(failures_);
     }
     if (!mended || failures_ > 1) begin(Trouble::refusing, now);
 }
@@ -69,8 +82,13 @@ bool TargetFlow::silent(core::SteadyTime now) {
     return begin(Trouble::silent, now);
 }
 
-void TargetFlow::declared() {
-    if (trouble_ == Trouble::silent && in_flight_ == 0) trouble_ = Trouble::none;
+void TargetFlow::given_up() {
+    --in_flight_;
+    unanswered_tries_ = std::max(unanswered_tries_ - 1, 0);
+}
+
+void TargetFlow::declared(core::SteadyTime now) {
+    if (trouble_ == Trouble::silent) next_try_ = now;
 }
 
 bool TargetFlow::begin(Trouble trouble, core::SteadyTime now) {

@@ -35,10 +35,10 @@ class TargetFlow {
     void refused(core::SteadyTime sent_at, core::SteadyTime now, bool mended);
     /// One has waited too long for an answer. True when the trouble begins.
     bool silent(core::SteadyTime now);
-    /// It has answered when it was declared: if nothing is under way to it, it is silent no more.
-    void declared();
+    /// It has answered when it was declared: if it was silent, it is tried again at once.
+    void declared(core::SteadyTime now);
     /// What becomes of one will not be known: it is under way no more.
-    void given_up() { --in_flight_; }
+    void given_up();
 
     /// For a while one at a time: one of so many closes the channel, and has to be found.
     void one_at_a_time(std::size_t suspects, core::SteadyTime now);
@@ -47,7 +47,8 @@ class TargetFlow {
     Trouble trouble() const { return trouble_; }
     /// Since when it is in trouble.
     core::SteadyTime since() const { return since_; }
-    core::Milliseconds pause() const { return backoff(failures_); }
+    /// Before one that could go nowhere else is tried again: longer with every failure, and with the trouble's age.
+    core::Milliseconds pause(core::SteadyTime now) const;
 
   private:
     bool begin(Trouble trouble, core::SteadyTime now);
@@ -61,6 +62,7 @@ class TargetFlow {
     core::SteadyTime since_{};
     core::SteadyTime next_try_{};  // in trouble
     int failures_ = 0;             // since the last confirm
+    int unanswered_tries_ = 0;     // while it is silent, and since
     core::SteadyTime failed_at_{};
     std::size_t suspects_ = 0;
     core::SteadyTime suspects_until_{};

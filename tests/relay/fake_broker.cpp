@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "core/names.h"
 
@@ -112,6 +113,11 @@ void FakeBroker::answer_binds(Relay& relay, core::Now now) {
             relay.on_bound(queue, CheckOutcome::exists, "", now);
         }
     }
+}
+
+void FakeBroker::answer_closes(Relay& relay) {
+    for (const ChannelIndex channel : std::exchange(closed_channels, {}))
+        relay.on_publishing_left(channel);
 }
 
 void FakeBroker::answer_checks(Relay& relay, core::Now now) {

@@ -19,7 +19,10 @@ class FakeBroker : public Broker {
   public:
     // ── commands from the relay ──
     void open_publishing(ChannelIndex channel) override { open_channels[channel] = 0; }
-    void close_publishing(ChannelIndex channel) override { closed_channels.push_back(channel); }
+    void close_publishing(ChannelIndex channel) override {
+        open_channels.erase(channel);
+        closed_channels.push_back(channel);
+    }
     PublishResult publish(ChannelIndex channel, const core::Publication& publication) override;
     bool has_received_all() override { return received_all; }
     void ack(core::DeliveryTag tag, bool multiple) override;
@@ -38,6 +41,7 @@ class FakeBroker : public Broker {
     void answer_declares(Relay& relay, core::Now now);
     void answer_checks(Relay& relay, core::Now now);
     void answer_binds(Relay& relay, core::Now now);
+    void answer_closes(Relay& relay);
     /// Hands back what went to a queue that is not there, then confirms everything published so far, but nothing for
     /// what is `silent`. What is `full` is nacked.
     void confirm_all(Relay& relay, core::Now now, bool accepted = true);
@@ -66,7 +70,7 @@ class FakeBroker : public Broker {
     std::vector<std::string> checks;
     std::vector<std::string> binds;
     std::map<ChannelIndex, PublishSeq> open_channels;  // and the number of the last publication there
-    std::vector<ChannelIndex> closed_channels;         // given up by the relay
+    std::vector<ChannelIndex> closed_channels;         // given up by the relay, and not answered yet
     int ack_commands = 0;
     int declare_answers = 0;
 

@@ -230,8 +230,9 @@ class RandomBroker : public Broker {
     core::DeliveryTag next_tag_ = 1;
     std::map<core::DeliveryTag, Letter> unacked_;
     Channels channels_;
-    std::set<std::string> confirmed_;  // bodies of what has arrived and was confirmed, of what is unacked
-    std::set<int> shadowed_;           // in flight beside a return with the same address: nobody can tell them apart
+    std::vector<ChannelIndex> closing_;  // close has not been answered
+    std::set<std::string> confirmed_;    // bodies of what has arrived and was confirmed, of what is unacked
+    std::set<int> shadowed_;             // in flight beside a return with the same address: nobody can tell them apart
     std::vector<Question> questions_;
 };
 
@@ -258,6 +259,7 @@ inline void RandomBroker::open_publishing(ChannelIndex channel) {
 /// What was sent there and not processed yet may still arrive.
 inline void RandomBroker::close_publishing(ChannelIndex channel) {
     channels_.erase(channel);
+    closing_.push_back(channel);
 }
 
 inline std::size_t RandomBroker::unconfirmed() const {
@@ -369,6 +371,10 @@ inline void RandomBroker::deliver_next(Relay& relay) {
 
 /// The answers to one question come in the order of asking, others overtake.
 inline void RandomBroker::answer_one(Relay& relay) {
+    if (!closing_.empty() && dice_.chance(50)) {
+        relay.on_publishing_left(closing_.back());
+        closing_.pop_back();
+    }
     if (questions_.empty() || blocked) return;
     const Question& any = questions_[dice_.below(questions_.size())];
     const auto first = std::find_if(questions_.begin(), questions_.end(),

@@ -141,6 +141,7 @@ class Fixture {
     void pass(core::Milliseconds time) {
         now.steady += time;
         now.wall += time;
+        broker.answer_closes(relay);
         relay.on_tick(now);
     }
 
