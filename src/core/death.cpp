@@ -104,7 +104,7 @@ std::optional<std::string_view> read_undelivered(const Table& headers) {
     const auto entries = array_of(find(headers, x_death));
     if (!entries) return std::nullopt;
     const auto place = newest_place(*entries);
-    if (!place || is_detour(*place) || place->reason != "expired" || !looks_like_shared_rung(place->queue))
+    if (!place || place->reason != "expired" || !looks_like_shared_rung(place->queue) || is_detour(*place))
         return std::nullopt;
     const auto queue = text_of(find(headers, header::queue));
     return queue && usable_queue_name(*queue) ? queue : std::nullopt;

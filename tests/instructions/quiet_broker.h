@@ -12,10 +12,12 @@ namespace retryd::instructions {
 
 class QuietBroker : public relay::Broker {
   public:
-    void open_publishing(relay::ChannelIndex) override {}
+    void open_publishing(relay::ChannelIndex channel) override {
+        if (channel >= published_.size()) published_.resize(channel + 1);
+    }
     void close_publishing(relay::ChannelIndex) override {}
-    relay::PublishResult publish(relay::ChannelIndex, const core::Publication&) override {
-        ++published;
+    relay::PublishResult publish(relay::ChannelIndex channel, const core::Publication&) override {
+        ++published_[channel];
         return relay::PublishResult::sent;
     }
     bool has_received_all() override { return true; }
@@ -26,17 +28,23 @@ class QuietBroker : public relay::Broker {
     void check(std::string_view) override {}
     void bind_to_return_exchange(std::string_view) override {}
 
+    /// With one confirm for each channel.
+    void confirm_all(relay::Relay& relay, const core::Now& now) {
+        for (relay::ChannelIndex channel = 0; channel < published_.size(); ++channel)
+            relay.on_confirm(channel, published_[channel], true, true, now);
+    }
+
     /// Answers every declare: it is there.
     void answer_declares(relay::Relay& relay, const core::Now& now) {
         for (const std::string& key : std::exchange(declares_, {}))
             relay.on_declared(key, relay::DeclareOutcome::ready, "", now);
     }
 
-    relay::PublishSeq published = 0;
     core::DeliveryTag acked = 0;
 
   private:
     std::vector<std::string> declares_;
+    std::vector<relay::PublishSeq> published_;  // on each channel
 };
 
 class QuietReporter : public relay::Reporter {
