@@ -130,6 +130,8 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
     if (const auto queue = core::read_undelivered(headers)) return return_undelivered(delivery, *queue, now);
 
     core::ComposeContext context{core::read_death(headers, policy_->error_queue), {}, session_.connection_user};
+    if (context.death && core::is_parking_queue(*policy_, context.death->queue))
+        return park_again(delivery, *context.death, now);
     std::shared_ptr<Route> route;
     if (context.death) {
         context.history = core::read_retry_history(headers, context.death->queue);
@@ -174,6 +176,24 @@ Relay::Step Relay::park(const core::Delivery& delivery, const core::ComposeConte
     const std::string_view reason = core::reason_label(park.reason, context.death ? context.death->reason : "");
     return publish(delivery, composed, context,
                    {delivery.tag, target, nullptr, name_of(route), Outcome::parked, reason, now.steady});
+}
+
+/// A policy makes parking queues dead-letter, and that leads here. What somebody has rejected there goes to the
+/// catch-all, its story kept. What the broker has thrown out, because the queue is full or by a TTL, waits on the
+/// longest detour first: the catch-all may be just as full, and each message that it takes would throw out another.
+Relay::Step Relay::park_again(const core::Delivery& delivery, const core::Death& death, const core::Now& now) {
+    const bool has_waited = death.count == 0;  // on a detour
+    const bool thrown_out = death.reason != "rejected" && !has_waited;
+    const std::shared_ptr<Target>& target = thrown_out ? routes_.detours().back() : routes_.catch_all();
+    ensure_declared(*target, now);
+    if (!takes(target, now)) {
+        return will_take_soon(target, now) ? Step::wait : hold_back(delivery, *target, now);
+    }
+    const core::ComposeContext context{{}, {}, session_.connection_user};
+    const core::Message composed = core::compose_parked_again(delivery.message, context, now.wall, scratch_);
+    return publish(delivery, composed, context,
+                   {delivery.tag, target, nullptr, nullptr, thrown_out ? Outcome::detoured : Outcome::parked,
+                    core::reason_label(core::ParkReason::no_entry, ""), now.steady});
 }
 
 /// An exchange of somebody else's may lead nowhere, or back to us. What refuses messages is left alone, but for one now

@@ -139,6 +139,7 @@ class Relay {
                const core::Retry& retry, const core::Now& now);
     Step park(const core::Delivery& delivery, const core::ComposeContext& context, const std::shared_ptr<Route>& route,
               const core::Park& park, const core::Now& now);
+    Step park_again(const core::Delivery& delivery, const core::Death& death, const core::Now& now);
     bool can_park_in(Target& target, const core::Delivery& delivery, const core::ComposeContext& context,
                      const core::Now& now);
     Step wait_or_detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,

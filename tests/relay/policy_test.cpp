@@ -214,6 +214,32 @@ TEST_CASE("queues of our own are no work queues, whatever an x-death says: no ru
     CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-entry");
 }
 
+TEST_CASE("what somebody has rejected in a parking queue goes to the catch-all with its story kept") {
+    Fixture f;
+    f.answer_declares();
+    DeadMessage rejected{"email.parked", "rejected", "email", 3};
+    rejected.parked_before = true;
+    f.deliver(rejected);
+    REQUIRE(f.lying_in("retryd.parked") == 1);
+    CHECK(f.header("retryd.parked", "retryd-queue") == "email");
+    CHECK(f.header("retryd.parked", "retryd-attempt") == "3");
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "too-old");
+}
+
+TEST_CASE("what a parking queue throws out does not push out another at once: it waits first") {
+    Fixture f;
+    f.answer_declares();
+    DeadMessage thrown_out{"retryd.parked", "maxlen", "email", 3};
+    thrown_out.parked_before = true;
+    f.deliver(thrown_out);
+    CHECK(f.lying_in("retryd.parked") == 0);
+    REQUIRE(f.lying_in("retryd.detour.5m") == 1);
+    CHECK(f.header("retryd.detour.5m", "retryd-queue") == "email");
+    CHECK(f.header("retryd.detour.5m", "retryd-parked-reason") == "too-old");
+    f.confirm_all();
+    CHECK(f.broker.acked.size() == 1);
+}
+
 TEST_CASE("other dead-letter exchanges are bound at start; a refused one is reported and tried again every minute") {
     core::Policy policy = Fixture::policy();
     policy.error_bindings = {{"legacy.dlx", "#"}, {"other.dlx", "a.#"}};
