@@ -9,6 +9,8 @@ namespace {
 
 constexpr std::string_view dead_lettered_reason = "dead-lettered";
 constexpr std::size_t stuck_cause = requeue_causes.size() - 1;
+static_assert(static_cast<std::size_t>(relay::RequeueCause::channel_closed) + 1 == stuck_cause,
+              "each RequeueCause has its name in requeue_causes");
 
 /// One thread writes: no read-modify-write is needed.
 void increase(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {

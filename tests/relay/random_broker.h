@@ -238,12 +238,14 @@ class RandomBroker : public Broker {
 
 // ── Commands from the relay ─────────────────────────────────────────────────────────────────────────────────────
 
-/// Nothing is tried again at once where it was, nothing goes beside what has to be tried alone.
+/// Nothing is tried where it was refused again and again without a pause: only where others got through meanwhile. And
+/// nothing goes beside what has to be tried alone.
 inline void RandomBroker::check_publication(int id, const std::string& address) {
     Fate& fate = vhost_.fates[id];
     if (fate.published_in == session_ && fate.published_to == address &&
-        now_.steady - fate.published_at < shortest_backoff && ++fate.published_at_once > 4) {
-        throw Broken("message " + std::to_string(id) + " was published again and again without a pause");
+        now_.steady - fate.published_at < shortest_backoff && now_.steady > fate.published_at &&
+        ++fate.published_at_once > 5) {
+        throw Broken("message " + std::to_string(id) + " was published again and again without a pause to " + address);
     }
     if (fate.published_to != address || now_.steady - fate.published_at >= shortest_backoff) fate.published_at_once = 0;
     if (poison_.isolating() && unconfirmed() > 0) throw Broken("what should be tried alone was not alone");
