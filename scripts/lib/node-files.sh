@@ -34,6 +34,8 @@ write_node() {
     choose_ports
     port=${port:-$base}
     mkdir -p "$dir/root" "$dir/node/data" "$dir/node/log"
+    (($(df --output=avail --block-size=M "$dir" | tail -n 1 | tr -dc 0-9) >= 100)) ||
+        fail "less than 100 MB are free for $dir" "RabbitMQ would block its publishers there" "make room, or set TMPDIR"
     cat >"$dir/settings" <<SETTINGS
 version=$version
 exact_version=$(rabbitmq_version "$root")

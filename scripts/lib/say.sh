@@ -2,6 +2,7 @@
 # The messages of the scripts: one line for each step, one every 15 seconds while a long one runs, and all output of one
 # that fails. Sourced; the sourcing script sets $me to its name.
 
+export PATH LC_ALL=C.UTF-8 # bash warns of a locale that is not installed, and other programs read that
 step_pid=
 
 say() { printf '%s: %s\n' "$me" "$*" >&2; }
@@ -32,9 +33,9 @@ last_line() {
         tail -n 1 | cut -c 1-100 || true
 }
 
-# step LABEL LOG COMMAND... - runs the command with its output in LOG: a line when it starts, one every 15 seconds with
-# the last line of LOG and how long it has been that, one when it ends; all of LOG when it fails. Its exit code is the command's. The command runs
-# in a process group of its own (set -m), so that an interrupted script can end all of it: end_steps.
+# step LABEL LOG COMMAND... - runs the command with its output in LOG: a line when it starts, one every 15 seconds with the last
+# line of LOG and how long it has been that, one when it ends; all of LOG when it fails. Its exit code is the command's. The
+# command runs in a process group of its own (set -m), so that an interrupted script can end all of it: end_steps.
 step() {
     local label=$1 log=$2 began=$SECONDS code=0 shown=0 since last='' now
     shift 2

@@ -3,11 +3,12 @@
 # run where it was killed), and a wait that a signal interrupts. Sourced after say.sh; $project is the root of the project.
 
 broker=$project/scripts/broker
-temporary=${TMPDIR:-/tmp}
-work=$(mktemp -d "$temporary/retryd.XXXXXX")
+temporary=$(realpath -m "${TMPDIR:-/tmp}")
+stat=$(</proc/$$/stat)
+read -ra stat <<<"${stat##*) }" # the name before it may have a space
+{ work=$(mktemp -d "$temporary/retryd.XXXXXX") && echo "$$ ${stat[19]} $(readlink /proc/self/ns/pid)" >"$work/owner"; } ||
+    { rm -rf "${work:-}" && fail "nothing can be written to $temporary" "nothing was done" "set TMPDIR to a folder with room"; }
 export TMPDIR=$work
-read -ra stat </proc/$$/stat
-echo "$$ ${stat[21]} $(readlink /proc/self/ns/pid)" >"$work/owner"
 brokers=()
 at_exit=true # a command that the script may set
 
@@ -19,7 +20,7 @@ cleanup() {
     for job in $(jobs -p); do
         if kill -TERM "$job" 2>/dev/null; then wait "$job" 2>/dev/null || true; fi
     done
-    for dir in "${brokers[@]}"; do "$broker" remove "$dir" || true; done
+    for dir in "${brokers[@]}"; do if [[ -e $dir/settings ]]; then "$broker" remove "$dir" || true; fi; done
     "$at_exit" || true
     sweep end "$work"
     rm -rf "$work"
@@ -74,6 +75,9 @@ await_broker() { wait "$broker_starts"; }
 
 # build PRESET TARGET - configures and builds, one compiler for each core.
 build() {
+    local cache=$project/build/$1/CMakeCache.txt
+    # Of another generator: CMake would refuse it.
+    if [[ -e $cache ]] && ! grep -q '^CMAKE_GENERATOR:INTERNAL=Ninja$' "$cache"; then rm -r "$cache" "${cache%/*}/CMakeFiles"; fi
     step "configuring ($1)" "$work/configure.log" cmake --preset "$1" -S "$project" &&
         step "building ($1)" "$work/build.log" cmake --build "$project/build/$1" --parallel "$(nproc)" --target "$2"
 }

@@ -63,10 +63,10 @@ class Session(Scratch):
     def setUp(self):
         super().setUp()
         (self.folder / "scripts").symlink_to(PROJECT / "scripts")
-        self.environment = {**os.environ, "TMPDIR": str(self.folder)}
+        self.environment = {**os.environ, "TMPDIR": str(self.folder) + "/"}  # a slash too many does no harm
 
-    def start(self):
-        process = subprocess.Popen(["bash", "-c", SESSION, "bash", self.folder], env=self.environment,
+    def start(self, bash="bash"):
+        process = subprocess.Popen([bash, "-c", SESSION, "bash", self.folder], env=self.environment,
                                    stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.wait)
@@ -90,6 +90,27 @@ class Session(Scratch):
         self.assertEqual(-9, deaf.wait(10))
         self.assertNotEqual(work, second.stdout.readline().strip())
         self.assertFalse(os.path.exists(work))
+
+    def test_a_shell_whose_name_has_a_space_does_not_take_itself_for_a_killed_run(self):
+        (self.folder / "a shell").symlink_to("/bin/bash")
+        for _ in range(2):
+            first, work = self.start(self.folder / "a shell")
+            self.assertTrue(work.startswith(f"{self.folder}/retryd."), work)
+            self.assertTrue(os.path.exists(work))
+            first.terminate()
+            first.wait(20)
+
+    def test_a_locale_that_is_not_installed_is_not_complained_of_by_what_runs_in_it(self):
+        self.environment["LC_ALL"] = "no_WHERE"
+        answer = run("bash", "-c", '. "$1"; bash -c true', "bash", PROJECT / "scripts/lib/say.sh", env=self.environment)
+        self.assertEqual(1, answer.stdout.count("setlocale"), answer.stdout)  # by the first one, before it can be helped
+
+    def test_a_temporary_folder_that_cannot_be_written_to_is_named(self):
+        self.environment["TMPDIR"] = str(self.folder / "missing")
+        process, said = self.start()
+        self.assertIn("mktemp", said)
+        self.assertIn(f"nothing can be written to {self.folder}/missing", process.stdout.readline())
+        self.assertEqual(1, process.wait(10))
 
     def test_the_number_of_another_process_is_no_owner_and_no_owner_is_no_run(self):
         namespace = os.readlink("/proc/self/ns/pid")
