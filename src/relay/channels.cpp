@@ -31,8 +31,8 @@ PublishingChannel* PublishingChannels::find_for(const Target& target) {
     return own == channels_.end() ? nullptr : &*own;
 }
 
-/// A new one, or the one that was idle for longest. Some are left to the detours and the catch-all; and a target in
-/// trouble, which may keep its channel for long, gets another only where there are plenty.
+/// A new one, or the one that was idle for longest. Some are left to the detours and the catch-all; and a target that
+/// may keep its channel for long gets another only where there are plenty.
 PublishingChannel* PublishingChannels::another_for(const Target& target) {
     PublishingChannel* longest_idle = nullptr;
     std::size_t free = most_ - channels_.size();
@@ -50,7 +50,8 @@ PublishingChannel* PublishingChannels::another_for(const Target& target) {
 
 std::size_t PublishingChannels::left_to_others(const Target& target) const {
     if (target.role == Role::detour || target.role == Role::catch_all) return 0;
-    return target.flow.trouble() == TargetFlow::Trouble::none ? reserved : std::max(reserved, most_ / 4);
+    if (target.flow.proven()) return reserved;
+    return std::max(reserved, target.flow.trouble() == TargetFlow::Trouble::none ? most_ / 4 : most_ / 2);
 }
 
 PublishingChannel* PublishingChannels::take(const std::shared_ptr<Target>& target, core::SteadyTime now,

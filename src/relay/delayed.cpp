@@ -5,8 +5,9 @@
 
 namespace retryd::relay {
 
-void WaitingDeliveries::add(const core::Delivery& delivery) {
-    bytes_ += deliveries_.emplace_back(delivery).bytes();
+void WaitingDeliveries::add(const core::Delivery& delivery, const Awaited* waits_for) {
+    deliveries_.push_back({core::OwnedDelivery{delivery}, waits_for});
+    bytes_ += deliveries_.back().delivery.bytes();
 }
 
 void WaitingDeliveries::clear() {

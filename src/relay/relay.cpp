@@ -22,12 +22,20 @@ constexpr Milliseconds late_acks_after{100};
 constexpr std::uint8_t highest_normal_priority = 4;
 /// The pause of a message that cannot be dead-lettered.
 constexpr Milliseconds stuck_for{30'000};
+/// At most so long a message stays that can go nowhere.
+constexpr Milliseconds longest_pause{30'000};
 /// What was refused is asked for again after this: somebody may have mended it.
 constexpr Milliseconds refused_for{60'000};
 /// So long messages wait for a target that is being declared, or has enough under way. Then they take the detour, and
 /// so do for a while those that come after them.
 constexpr Milliseconds longest_wait{300};
 constexpr Milliseconds none_waits_for{1'000};
+/// When some have waited so long in vain, others may do the same one after the other: for a while no more than half of
+/// the prefetch waits at once.
+constexpr Milliseconds waits_scarce_for{10'000};
+/// So many deliveries may wait, or be held up, whatever the prefetch.
+constexpr std::size_t few_waiting = 4;
+constexpr std::size_t few_held_up = 64;
 /// A target is silent when nothing that was sent to it has been answered for so long, while others were; or for longer,
 /// for then it may be the broker that is slow.
 constexpr Milliseconds silent_after{500};
@@ -60,7 +68,8 @@ std::string_view name_of(const Pending& pending) {
 std::size_t choose_detour(Target& target, core::SteadyTime now) {
     const auto& delays = core::detour_delays;
     const bool in_trouble = target.flow.trouble() != TargetFlow::Trouble::none;
-    const Milliseconds age = in_trouble ? now - target.flow.since() : Milliseconds::zero();
+    if (!target.passed_by_since) target.passed_by_since = in_trouble ? target.flow.since() : now;
+    const Milliseconds age = now - *target.passed_by_since;
     const auto choose = [&] {
         const Milliseconds round{static_cast<Milliseconds::rep>(target.detoured) * 1000 / detoured_a_second};
         std::size_t chosen = 0;
@@ -73,6 +82,11 @@ std::size_t choose_detour(Target& target, core::SteadyTime now) {
         target.detoured_since = now;
     }
     return choose();
+}
+
+/// What cannot go there goes nowhere.
+bool is_last_resort(const Target& target) {
+    return target.role == Role::detour || target.role == Role::catch_all;
 }
 
 struct ExchangeName {
@@ -121,8 +135,10 @@ Relay::Relay(std::shared_ptr<const core::Policy> policy, SessionInfo session, Br
 
 void Relay::on_delivery(const core::Delivery& delivery, const core::Now& now) {
     acks_.delivered(delivery.tag);
+    most_open_ = std::max(most_open_, acks_.open());
     if (stopping_) return;
-    if (paused_ || adopting_ || process(delivery, now) == Step::wait) waiting_deliveries_.add(delivery);
+    waits_for_ = nullptr;
+    if (paused_ || adopting_ || process(delivery, now) == Step::wait) waiting_deliveries_.add(delivery, waits_for_);
 }
 
 Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now) {
@@ -225,15 +241,33 @@ Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeCon
     const auto undelivered = core::read_undelivered(delivery.message.properties.header_table());
     if (!context.death && !undelivered) return hold_back(delivery, *instead_of, now);
     const std::size_t chosen = instead_of ? choose_detour(*instead_of, now.steady) : 0;
-    const std::shared_ptr<Target>& way = routes_.detours()[chosen];
-    ensure_declared(*way, now);
-    if (!takes(way, now)) return will_take_soon(way, now) ? Step::wait : hold_back(delivery, *way, now);
+    const std::shared_ptr<Target>* const found = open_detour(chosen, now);
+    if (found == nullptr) {
+        const std::shared_ptr<Target>& best = routes_.detours()[chosen];
+        return will_take_soon(best, now) ? Step::wait : hold_back(delivery, *best, now);
+    }
+    const std::shared_ptr<Target>& way = *found;
     if (instead_of) ++instead_of->detoured;
     const core::Message composed = core::compose_retry(delivery.message, context, {attempt, way->delay}, scratch_);
     const auto name =
         std::make_shared<const std::string>(context.death ? context.death->queue : undelivered.value_or(""));
     return publish(delivery, composed, context,
                    {delivery.tag, way, instead_of, name, Outcome::detoured, "detoured", now.steady});
+}
+
+/// That one, or another while that one is in trouble: their leaders may be on different nodes. Null where none takes
+/// messages now.
+const std::shared_ptr<Target>* Relay::open_detour(std::size_t chosen, const core::Now& now) {
+    const auto& detours = routes_.detours();
+    for (std::size_t i = 0; i < detours.size(); ++i) {
+        const std::shared_ptr<Target>& way = detours[(chosen + i) % detours.size()];
+        ensure_declared(*way, now);
+        if (takes(way, now)) return &way;
+        const bool in_trouble =
+            way->state == Target::State::refused || way->flow.trouble() != TargetFlow::Trouble::none;
+        if (!in_trouble) return nullptr;
+    }
+    return nullptr;
 }
 
 Relay::Step Relay::drop(const core::Delivery& delivery, const core::ComposeContext& context, const Route& route) {
@@ -315,29 +349,27 @@ void Relay::on_confirm(ChannelIndex index, PublishSeq seq, bool multiple, bool a
     PublishingChannel* const channel = channels_.find(index);
     if (channel == nullptr) return;
     confirmed_.clear();
+    end_silence(*channel);
     channel->unconfirmed.confirm(seq, multiple, confirmed_);
     channel->answered_at = now.steady;
-    channel->silent = false;
     channel->stale = channel->stale || !acked;
     answered_at_ = now.steady;
-    bool there_is_room = poison_.isolating();  // the next one's turn
+    const bool isolating = poison_.isolating();
     for (const Pending& pending : confirmed_)
-        there_is_room = settle(pending, acked, now) || there_is_room;
+        settle(pending, acked, now);
     if (channel->stale && channel->unconfirmed.empty()) close(*channel);
-    if (there_is_room) process_waiting(now);
+    if (isolating) return process_waiting(now);  // the next one's turn
+    if (channel->target) process_waiting_for(channel->target->awaited, now);
 }
 
-/// True when others wait for its target.
-bool Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
+void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
     poison_.confirmed(pending.redelivered);
     any_confirmed_ = true;
     Target& target = *pending.target;
-    const bool awaited = target.awaited.since.has_value();
-    if (!acked || pending.returned) {
-        refuse(pending, acked ? RequeueCause::returned : RequeueCause::nacked, acked, now);
-        return awaited;
-    }
-    target.flow.confirmed(now.steady);
+    if (!acked || pending.returned)
+        return refuse(pending, acked ? RequeueCause::returned : RequeueCause::nacked, acked, now);
+    target.flow.confirmed(pending.sent_at, now.steady);
+    target.passed_by_since.reset();
     if (target.role == Role::parking_exchange) {
         if (unroutable_.remove(pending.published_as)) reporter_.healed(target.role, target.name);
         report_healed(target);
@@ -346,7 +378,6 @@ bool Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
                        now.steady - pending.sent_at, target.role,
                        pending.instead_of ? std::string_view{pending.instead_of->name} : ""});
     acks_.ack(pending.tag);
-    return awaited;
 }
 
 void Relay::flush(const core::Now& now) {
@@ -376,6 +407,7 @@ void Relay::resume(const core::Now& now) {
 /// Whether one more message can go there now; then channel_ is its channel.
 bool Relay::takes(const std::shared_ptr<Target>& target, const core::Now& now) {
     if (target->state != Target::State::ready || !target->flow.takes(now.steady)) return false;
+    if (!is_last_resort(*target) && !target->flow.proven() && too_much_is_held_up()) return false;
     channel_ = channels_.take(target, now.steady, broker_);
     return channel_ != nullptr;
 }
@@ -383,22 +415,45 @@ bool Relay::takes(const std::shared_ptr<Target>& target, const core::Now& now) {
 /// For a target or an answer that will be there soon. Each message would wait its time, and those behind it with it: so
 /// when it took too long, none waits for a while.
 bool Relay::may_wait(const std::shared_ptr<Awaited>& awaited, const core::Now& now) {
-    if (now.steady < awaited->not_before) return false;
+    if (now.steady < awaited->not_before || too_many_wait(now)) return false;
+    if (!awaited->since || now.steady - *awaited->since < longest_wait) {
+        wait_for(awaited, now);
+        return true;
+    }
+    awaited->not_before = now.steady + none_waits_for;
+    waits_scarce_until_ = now.steady + waits_scarce_for;
+    return false;
+}
+
+void Relay::wait_for(const std::shared_ptr<Awaited>& awaited, const core::Now& now) {
     if (!awaited->since) {
         awaited->since = now.steady;
         awaited_.push_back(awaited);
     }
-    if (now.steady - *awaited->since < longest_wait) {
-        awaited->seen = look_;
-        return true;
-    }
-    awaited->not_before = now.steady + none_waits_for;
-    return false;
+    awaited->seen = look_;
+    waits_for_ = awaited.get();
 }
 
-/// Of one that takes none now.
+bool Relay::too_many_wait(const core::Now& now) const {
+    return now.steady < waits_scarce_until_ && waiting_deliveries_.size() > std::max(few_waiting, most_open_ / 2);
+}
+
+/// What does not come to an end takes the prefetch from all others.
+bool Relay::too_much_is_held_up() const {
+    return held_up_ >= std::max(few_held_up, most_open_ / 4 * 3);
+}
+
+/// Of one that takes none now. Not if all channels are taken that it could have: they may be for long. For a detour
+/// that has much under way there is nothing better than to wait.
 bool Relay::will_take_soon(const std::shared_ptr<Target>& target, const core::Now& now) {
     if (target->state == Target::State::refused || target->flow.trouble() != TargetFlow::Trouble::none) return false;
+    if (target->state == Target::State::ready) {
+        if (is_last_resort(*target)) {
+            wait_for({target, &target->awaited}, now);
+            return true;
+        }
+        if (target->flow.takes(now.steady) && !target->flow.proven()) return false;
+    }
     return may_wait({target, &target->awaited}, now);
 }
 
@@ -407,9 +462,24 @@ bool Relay::will_take_soon(const std::shared_ptr<Target>& target, const core::No
 void Relay::process_waiting(const core::Now& now) {
     if (paused_ || adopting_ || stopping_ || (poison_.isolating() && in_flight() > 0)) return;
     ++look_;
-    waiting_deliveries_.process_each(
-        [&](const core::Delivery& delivery) { return !paused_ && process(delivery, now) == Step::done; });
+    waiting_deliveries_.process_each([&](const core::Delivery& delivery) { return process_again(delivery, now); });
     if (!paused_) stop_awaiting_what_nobody_waits_for();
+}
+
+/// Only those that wait for that.
+void Relay::process_waiting_for(Awaited& awaited, const core::Now& now) {
+    if (!awaited.since || paused_ || adopting_ || stopping_ || poison_.isolating()) return;
+    const bool any_waits = waiting_deliveries_.process_each(
+        awaited, [&](const core::Delivery& delivery) { return process_again(delivery, now); });
+    if (any_waits || paused_) return;
+    awaited.since.reset();
+    std::erase_if(awaited_, [&](const auto& other) { return other.get() == &awaited; });
+}
+
+WaitingDeliveries::Processed Relay::process_again(const core::Delivery& delivery, const core::Now& now) {
+    waits_for_ = nullptr;
+    const bool done = !paused_ && process(delivery, now) == Step::done;
+    return {done, waits_for_};
 }
 
 void Relay::stop_awaiting_what_nobody_waits_for() {
@@ -422,7 +492,8 @@ void Relay::stop_awaiting_what_nobody_waits_for() {
 
 /// It can go nowhere at the moment: back to the error queue, after a pause.
 Relay::Step Relay::hold_back(const core::Delivery& delivery, const Target& target, const core::Now& now) {
-    const Milliseconds pause = target.flow.pause(now.steady);
+    const Milliseconds age = target.reported ? now.steady - target.refused_since : Milliseconds::zero();
+    const Milliseconds pause = std::max(target.flow.pause(now.steady), std::min(age / 2, longest_pause));
     requeues_.add(now.steady + pause, delivery.tag);
     reporter_.requeued(target.role, target.name, RequeueCause::detour_refused, pause);
     return Step::done;
@@ -440,8 +511,9 @@ void Relay::on_tick(const core::Now& now) {
     if (now.steady < next_look_) return;
     next_look_ = now.steady + between_looks;
     look_for_silence(now);
+    held_up_ = held_up();
     note_time(now);
-    if (!awaited_.empty()) process_waiting(now);
+    if (!waiting_deliveries_.empty()) process_waiting(now);
 }
 
 /// What is under way while the broker does not read says nothing about its target.
@@ -454,14 +526,20 @@ void Relay::look_for_silence(const core::Now& now) {
             (others_were_answered || broker_.has_received_all())) {
             channel.silent = true;
             Target& target = *channel.target;
-            if (target.flow.silent(now.steady)) reporter_.silent(target.role, target.name);
+            if (target.flow.silent(channel.unconfirmed.size(), now.steady)) reporter_.silent(target.role, target.name);
         }
         if (channel.silent && now.steady - *channel.unconfirmed.oldest() >= given_up_after) give_up(channel);
     });
 }
 
+void Relay::end_silence(PublishingChannel& channel) {
+    if (channel.silent) channel.target->flow.silence_over(channel.unconfirmed.size());
+    channel.silent = false;
+}
+
 /// What was sent there may arrive all the same: then it comes twice.
 void Relay::give_up(PublishingChannel& channel) {
+    end_silence(channel);
     for (const Pending& pending : channel.unconfirmed.abandon()) {
         pending.target->flow.given_up();
         requeue(pending.tag);
@@ -472,7 +550,6 @@ void Relay::give_up(PublishingChannel& channel) {
 
 void Relay::close(PublishingChannel& channel) {
     channel.unconfirmed.abandon();  // when it is open again, its publications are numbered from 1
-    channel.silent = false;
     channel.stale = false;
     channel.closing = true;
     broker_.close_publishing(channel.index);
@@ -506,7 +583,7 @@ std::optional<core::SteadyTime> Relay::next_tick() const {
     };
     consider(late_acks_due_);
     consider(requeues_.next());
-    if (!awaited_.empty() || in_flight() > 0) consider(next_look_);
+    if (!waiting_deliveries_.empty() || in_flight() > 0) consider(next_look_);
     for (const auto& binding : routes_.error_bindings()) {
         if (binding->state == Target::State::refused) consider(binding->refused_until);
         if (binding->state == Target::State::ready) consider(binding->confirmed_until);
@@ -571,9 +648,9 @@ void Relay::dead_letter(core::DeliveryTag tag, std::string_view work_queue, std:
 void Relay::on_publishing_closed(ChannelIndex index, int code, std::string_view why, const core::Now& now) {
     PublishingChannel* const channel = channels_.find(index);
     if (channel == nullptr) return;
+    end_silence(*channel);
     channel->open = false;
     channel->closing = false;
-    channel->silent = false;
     channel->stale = false;
     const std::vector<Pending> lost = channel->unconfirmed.abandon();
     const bool about_exchange = code == core::reply_code::access_refused || code == core::reply_code::not_found;
@@ -650,6 +727,7 @@ void Relay::start() {
 
 void Relay::adopt(std::shared_ptr<const core::Policy> policy, const core::Now& now) {
     policy_ = policy;
+    most_open_ = acks_.open();  // the prefetch may be smaller now
     routes_.adopt(std::move(policy));
     adopting_ = false;
     start();
@@ -690,7 +768,7 @@ void Relay::on_declared(std::string_view key, DeclareOutcome outcome, std::strin
     }
     if (outcome == DeclareOutcome::unanswered) {
         target->state = Target::State::unknown;
-        if (target->flow.silent(now.steady)) reporter_.silent(target->role, target->name);
+        if (target->flow.silent(0, now.steady)) reporter_.silent(target->role, target->name);
     } else if (outcome == DeclareOutcome::ready) {
         target->state = Target::State::ready;
         target->flow.declared(now.steady);
@@ -700,13 +778,17 @@ void Relay::on_declared(std::string_view key, DeclareOutcome outcome, std::strin
     } else {
         mark_refused(*target, why, now);
     }
-    process_waiting(now);
+    if (poison_.isolating()) return process_waiting(now);
+    process_waiting_for(target->awaited, now);
 }
 
 void Relay::mark_refused(Target& target, std::string_view why, const core::Now& now) {
     target.state = Target::State::refused;
     target.refused_until = now.steady + refused_for;
-    if (!target.reported) reporter_.refused(target.role, target.name, why);
+    if (!target.reported) {
+        target.refused_since = now.steady;
+        reporter_.refused(target.role, target.name, why);
+    }
     target.reported = true;
 }
 

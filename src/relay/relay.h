@@ -146,20 +146,27 @@ class Relay {
                         const std::shared_ptr<Target>& target, const core::Now& now);
     Step detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
                 const std::shared_ptr<Target>& instead_of, const core::Now& now);
+    const std::shared_ptr<Target>* open_detour(std::size_t chosen, const core::Now& now);
     Step drop(const core::Delivery& delivery, const core::ComposeContext& context, const Route& route);
     Step return_undelivered(const core::Delivery& delivery, std::string_view work_queue, const core::Now& now);
     Step publish(const core::Delivery& delivery, const core::Message& composed, const core::ComposeContext& context,
                  Pending pending);
-    bool settle(const Pending& pending, bool acked, const core::Now& now);
+    void settle(const Pending& pending, bool acked, const core::Now& now);
 
     // What has to wait.
     bool takes(const std::shared_ptr<Target>& target, const core::Now& now);
     bool will_take_soon(const std::shared_ptr<Target>& target, const core::Now& now);
     bool may_wait(const std::shared_ptr<Awaited>& awaited, const core::Now& now);
+    void wait_for(const std::shared_ptr<Awaited>& awaited, const core::Now& now);
+    bool too_many_wait(const core::Now& now) const;
+    bool too_much_is_held_up() const;
+    WaitingDeliveries::Processed process_again(const core::Delivery& delivery, const core::Now& now);
     void process_waiting(const core::Now& now);
+    void process_waiting_for(Awaited& awaited, const core::Now& now);
     void stop_awaiting_what_nobody_waits_for();
     Step hold_back(const core::Delivery& delivery, const Target& target, const core::Now& now);
     void look_for_silence(const core::Now& now);
+    static void end_silence(PublishingChannel& channel);
     void give_up(PublishingChannel& channel);
     void close(PublishingChannel& channel);
     void note_time(const core::Now& now);
@@ -213,6 +220,10 @@ class Relay {
     Names return_bindings_refused_;  // and whose refusal has been reported
 
     std::vector<std::shared_ptr<Awaited>> awaited_;  // what any delivery waits for
+    const Awaited* waits_for_ = nullptr;             // what the last one processed waits for
+    core::SteadyTime waits_scarce_until_{};          // deliveries have waited in vain
+    std::size_t most_open_ = 0;                      // at once: as much of the prefetch as has been seen
+    std::size_t held_up_ = 0;                        // held_up(), at the last look
     std::uint64_t look_ = 1;                         // so often the waiting deliveries have been looked through
 
     /// At that time so many deliveries had come.

@@ -37,6 +37,7 @@ struct Target {
     std::uint64_t address = 0;   // hash_of_address(), where the routing key is always the same
     State state = State::unknown;
     core::SteadyTime refused_until{};    // when refused: not declared again before
+    core::SteadyTime refused_since{};    // while `reported`
     core::SteadyTime confirmed_until{};  // of an error binding: made again then, somebody may have deleted it
     bool reported = false;               // that it is refused has been reported, and not yet that it has healed
     TargetFlow flow = {};
@@ -45,6 +46,9 @@ struct Target {
     /// round.
     std::size_t detoured = 0;
     core::SteadyTime detoured_since{};
+    /// The first detour since a confirm: it need not be in trouble, where no channel or no answer to its declare is to
+    /// be had.
+    std::optional<core::SteadyTime> passed_by_since = {};
     Awaited awaited = {};
     int stale_answers = 0;  // to declares of a former policy, still to come
 

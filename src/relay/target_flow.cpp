@@ -9,6 +9,10 @@ using core::Milliseconds;
 
 constexpr std::size_t growth = 8;  // for every confirm: 4, 36, 324 … a round trip each
 constexpr std::size_t largest_window = 4'096;
+/// A confirm that took longer makes the window no larger, and one that took much longer makes it smaller: what waits
+/// for a slow target takes room of the prefetch from the others.
+constexpr Milliseconds long_way{400};
+constexpr Milliseconds too_long_way{800};
 /// Where nothing was confirmed for a while, it may be gone: no more than the broker's channel sends to a quorum queue
 /// before it stops reading from the connection (rabbit_fifo_client.erl: 32).
 constexpr std::size_t window_after_idling = 32;
@@ -54,13 +58,21 @@ void TargetFlow::sent(core::SteadyTime now) {
     next_try_ = now + std::clamp(2 * (now - since_), silent_tried_after, silent_tried_at_last_after);
 }
 
-void TargetFlow::confirmed(core::SteadyTime now) {
+void TargetFlow::confirmed(core::SteadyTime sent_at, core::SteadyTime now) {
     --in_flight_;
+    proven_ = true;
     answered_at_ = now;
     failures_ = 0;
     unanswered_tries_ = 0;
     if (suspects_ > 0) --suspects_;
-    window_ = trouble_ == Trouble::none ? std::min(window_ + growth, largest_window) : first_window;
+    const Milliseconds way = now - sent_at;
+    if (trouble_ != Trouble::none) {
+        window_ = first_window;
+    } else if (way < long_way) {
+        window_ = std::min(window_ + growth, largest_window);
+    } else if (way >= too_long_way) {
+        window_ = std::max(window_ - 1, first_window);
+    }
     trouble_ = Trouble::none;
 }
 
@@ -77,9 +89,19 @@ void TargetFlow::refused(core::SteadyTime sent_at, core::SteadyTime now, bool me
     if (!mended || failures_ > 1) begin(Trouble::refusing, now);
 }
 
-bool TargetFlow::silent(core::SteadyTime now) {
-    next_try_ = now + silent_tried_after;
+bool TargetFlow::silent(std::size_t unanswered, core::SteadyTime now) {
+    in_flight_ -= unanswered;
+    if (unanswered > 0 && silent_channels_++ == 0) silences_ = 0;
+    if (trouble_ == Trouble::none) ++silences_;
+    // Each silence may hold a channel: one that answers in between must not take them all.
+    const int doublings = std::clamp(silences_ - 1, 0, 10);
+    next_try_ = std::max(next_try_, now + std::min(silent_tried_after * (1 << doublings), silent_tried_at_last_after));
     return begin(Trouble::silent, now);
+}
+
+void TargetFlow::silence_over(std::size_t unanswered) {
+    in_flight_ += unanswered;
+    --silent_channels_;
 }
 
 void TargetFlow::given_up() {

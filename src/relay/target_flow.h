@@ -28,13 +28,16 @@ class TargetFlow {
     bool takes(core::SteadyTime now) const;
 
     void sent(core::SteadyTime now);
-    /// One was confirmed: it is in no trouble, or no more.
-    void confirmed(core::SteadyTime now);
+    /// One was confirmed, which had been sent at that time: it is in no trouble, or no more.
+    void confirmed(core::SteadyTime sent_at, core::SteadyTime now);
     /// One was refused, which had been sent at that time. `mended`: what may have been the reason is being put right,
     /// so that a first failure is no trouble yet.
     void refused(core::SteadyTime sent_at, core::SteadyTime now, bool mended);
-    /// One has waited too long for an answer. True when the trouble begins.
-    bool silent(core::SteadyTime now);
+    /// A channel has waited too long for an answer. What is unanswered there is not under way any more: it may stay so
+    /// for long, and must not keep a target that takes messages again from getting them. True when the trouble begins.
+    bool silent(std::size_t unanswered, core::SteadyTime now);
+    /// That channel has answered, or is given up: what is unanswered there is under way again.
+    void silence_over(std::size_t unanswered);
     /// It has answered when it was declared: if it was silent, it is tried again at once.
     void declared(core::SteadyTime now);
     /// What becomes of one will not be known: it is under way no more.
@@ -45,6 +48,8 @@ class TargetFlow {
     void suspect_found() { suspects_ = 0; }
 
     Trouble trouble() const { return trouble_; }
+    /// Whether it takes messages, as far as can be known.
+    bool proven() const { return trouble_ == Trouble::none && proven_; }
     /// Since when it is in trouble.
     core::SteadyTime since() const { return since_; }
     /// Before one that could go nowhere else is tried again: longer with every failure, and with the trouble's age.
@@ -55,14 +60,17 @@ class TargetFlow {
 
     static constexpr std::size_t first_window = 4;
 
-    std::size_t in_flight_ = 0;
+    std::size_t in_flight_ = 0;  // but for what is on silent channels
+    std::size_t silent_channels_ = 0;
     std::size_t window_ = first_window;
     core::SteadyTime answered_at_{};
+    bool proven_ = false;  // it has confirmed something
     Trouble trouble_ = Trouble::none;
     core::SteadyTime since_{};
     core::SteadyTime next_try_{};  // in trouble
     int failures_ = 0;             // since the last confirm
     int unanswered_tries_ = 0;     // while it is silent, and since
+    int silences_ = 0;             // since none of its channels was silent
     core::SteadyTime failed_at_{};
     std::size_t suspects_ = 0;
     core::SteadyTime suspects_until_{};
