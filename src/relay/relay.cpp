@@ -38,8 +38,8 @@ constexpr std::size_t few_waiting = 4;
 constexpr std::size_t few_held_up = 64;
 /// A target is silent when nothing that was sent to it has been answered for so long, while others were; or for longer,
 /// for then it may be the broker that is slow.
-constexpr Milliseconds silent_after{400};
-constexpr Milliseconds silent_alone_after{600};
+constexpr Milliseconds silent_after{500};
+constexpr Milliseconds silent_alone_after{800};
 constexpr Milliseconds between_looks{100};
 /// A publication that is not answered may still arrive, so its delivery stays unacked; but not longer than the broker
 /// bears it: consumer_timeout is 30 minutes.
