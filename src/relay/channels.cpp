@@ -24,11 +24,13 @@ bool has_room(const PublishingChannel& channel, const Target& target) {
 }  // namespace
 
 PublishingChannel* PublishingChannels::find_for(const Target& target) {
-    if (target.channel < channels_.size() && has_room(channels_[target.channel], target))
-        return &channels_[target.channel];
+    if (target.channel < channels_.size()) {
+        PublishingChannel* const last = channels_[target.channel].get();
+        if (has_room(*last, target)) return last;
+    }
     const auto own = std::find_if(channels_.begin(), channels_.end(),
-                                  [&](const PublishingChannel& channel) { return has_room(channel, target); });
-    return own == channels_.end() ? nullptr : &*own;
+                                  [&](const auto& channel) { return has_room(*channel, target); });
+    return own == channels_.end() ? nullptr : own->get();
 }
 
 /// A new one, or the one that was idle for longest. Some are left to the detours and the catch-all; and a target that
@@ -36,14 +38,14 @@ PublishingChannel* PublishingChannels::find_for(const Target& target) {
 PublishingChannel* PublishingChannels::another_for(const Target& target) {
     PublishingChannel* longest_idle = nullptr;
     std::size_t free = most_ - channels_.size();
-    for (PublishingChannel& channel : channels_) {
-        if (channel.closing || channel.stale || !channel.unconfirmed.empty()) continue;
+    for (const auto& channel : channels_) {
+        if (channel->closing || channel->stale || !channel->unconfirmed.empty()) continue;
         ++free;
-        if (longest_idle == nullptr || channel.used_at < longest_idle->used_at) longest_idle = &channel;
+        if (longest_idle == nullptr || channel->used_at < longest_idle->used_at) longest_idle = channel.get();
     }
     if (free <= left_to_others(target)) return nullptr;
     if (channels_.size() == most_) return longest_idle;
-    PublishingChannel& added = channels_.emplace_back();
+    PublishingChannel& added = *channels_.emplace_back(std::make_unique<PublishingChannel>());
     added.index = static_cast<ChannelIndex>(channels_.size() - 1);
     return &added;
 }
@@ -71,27 +73,27 @@ PublishingChannel* PublishingChannels::take(const std::shared_ptr<Target>& targe
 }
 
 PublishingChannel* PublishingChannels::find(ChannelIndex index) {
-    return index < channels_.size() ? &channels_[index] : nullptr;
+    return index < channels_.size() ? channels_[index].get() : nullptr;
 }
 
 std::size_t PublishingChannels::unconfirmed() const {
     std::size_t sum = 0;
-    for (const PublishingChannel& channel : channels_)
-        sum += channel.unconfirmed.size();
+    for (const auto& channel : channels_)
+        sum += channel->unconfirmed.size();
     return sum;
 }
 
 std::size_t PublishingChannels::unconfirmed_in_silence() const {
     std::size_t sum = 0;
-    for (const PublishingChannel& channel : channels_)
-        sum += channel.silent ? channel.unconfirmed.size() : 0;
+    for (const auto& channel : channels_)
+        sum += channel->silent ? channel->unconfirmed.size() : 0;
     return sum;
 }
 
 std::optional<core::SteadyTime> PublishingChannels::oldest() const {
     std::optional<core::SteadyTime> oldest;
-    for (const PublishingChannel& channel : channels_) {
-        const auto sent = channel.unconfirmed.oldest();
+    for (const auto& channel : channels_) {
+        const auto sent = channel->unconfirmed.oldest();
         if (sent) oldest = std::min(oldest.value_or(*sent), *sent);
     }
     return oldest;

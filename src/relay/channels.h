@@ -5,9 +5,9 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "core/time.h"
 #include "relay/broker.h"
@@ -43,8 +43,8 @@ class PublishingChannels {
 
     template <class Visit>
     void for_each_busy(const Visit& visit) {
-        for (PublishingChannel& channel : channels_) {
-            if (!channel.unconfirmed.empty()) visit(channel);
+        for (const auto& channel : channels_) {
+            if (!channel->unconfirmed.empty()) visit(*channel);
         }
     }
 
@@ -59,7 +59,7 @@ class PublishingChannels {
     PublishingChannel* another_for(const Target& target);
     std::size_t left_to_others(const Target& target) const;
 
-    std::deque<PublishingChannel> channels_;  // channels_[i] has the index i
+    std::vector<std::unique_ptr<PublishingChannel>> channels_;  // channels_[i] has the index i
     std::size_t most_;
 };
 

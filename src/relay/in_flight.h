@@ -91,7 +91,6 @@ std::uint64_t hash_of_address(std::string_view exchange, std::string_view routin
 struct Pending {
     core::DeliveryTag tag = 0;                      // the delivery to settle once this is confirmed
     std::shared_ptr<Target> target;                 // what it was sent to
-    std::shared_ptr<Target> instead_of;             // on a detour: what it could not be sent to
     std::shared_ptr<const std::string> work_queue;  // null where it is not known
     Outcome outcome = Outcome::retried;
     std::string_view reason;  // of its death, or why it was parked; a literal

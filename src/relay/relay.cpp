@@ -146,12 +146,12 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
     if (const auto queue = core::read_undelivered(headers)) return return_undelivered(delivery, *queue, now);
 
     core::ComposeContext context{core::read_death(headers, policy_->error_queue), {}, session_.connection_user};
-    if (context.death && core::is_parking_queue(*policy_, context.death->queue))
-        return park_again(delivery, *context.death, now);
     std::shared_ptr<Route> route;
     if (context.death) {
         context.history = core::read_retry_history(headers, context.death->queue);
         route = routes_.route_for(context.death->queue);
+        if (!route && core::is_parking_queue(*policy_, context.death->queue))
+            return park_again(delivery, *context.death, now);
     }
     const core::Decision decision =
         core::decide(context.death, context.history, route ? route->entry : nullptr, now.wall, session_.dice());
@@ -177,9 +177,9 @@ Relay::Step Relay::retry(const core::Delivery& delivery, const core::ComposeCont
     if (refused) return park(delivery, context, route, {core::ParkReason::unpublishable, retry.attempt}, now);
     if (!takes(rung, now)) return wait_or_detour(delivery, context, retry.attempt, rung, now);
     const core::Message composed = core::compose_retry(delivery.message, context, retry, scratch_);
-    return publish(delivery, composed, context,
-                   {delivery.tag, rung, nullptr, name_of(route), Outcome::retried,
-                    core::reason_label(context.death->reason), now.steady});
+    return publish(
+        delivery, composed, context,
+        {delivery.tag, rung, name_of(route), Outcome::retried, core::reason_label(context.death->reason), now.steady});
 }
 
 Relay::Step Relay::park(const core::Delivery& delivery, const core::ComposeContext& context,
@@ -191,7 +191,7 @@ Relay::Step Relay::park(const core::Delivery& delivery, const core::ComposeConte
     const core::Message composed = core::compose_parked(delivery.message, context, park, now.wall, scratch_);
     const std::string_view reason = core::reason_label(park.reason, context.death ? context.death->reason : "");
     return publish(delivery, composed, context,
-                   {delivery.tag, target, nullptr, name_of(route), Outcome::parked, reason, now.steady});
+                   {delivery.tag, target, name_of(route), Outcome::parked, reason, now.steady});
 }
 
 /// A policy makes parking queues dead-letter, and that leads here. What somebody has rejected there goes to the
@@ -208,7 +208,7 @@ Relay::Step Relay::park_again(const core::Delivery& delivery, const core::Death&
     const core::ComposeContext context{{}, {}, session_.connection_user};
     const core::Message composed = core::compose_parked_again(delivery.message, context, now.wall, scratch_);
     return publish(delivery, composed, context,
-                   {delivery.tag, target, nullptr, nullptr, thrown_out ? Outcome::detoured : Outcome::parked,
+                   {delivery.tag, target, nullptr, thrown_out ? Outcome::detoured : Outcome::parked,
                     core::reason_label(core::ParkReason::no_entry, ""), now.steady});
 }
 
@@ -251,8 +251,7 @@ Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeCon
     const core::Message composed = core::compose_retry(delivery.message, context, {attempt, way->delay}, scratch_);
     const auto name =
         std::make_shared<const std::string>(context.death ? context.death->queue : undelivered.value_or(""));
-    return publish(delivery, composed, context,
-                   {delivery.tag, way, instead_of, name, Outcome::detoured, "detoured", now.steady});
+    return publish(delivery, composed, context, {delivery.tag, way, name, Outcome::detoured, "detoured", now.steady});
 }
 
 /// That one, or another while that one is in trouble: their leaders may be on different nodes. Null where none takes
@@ -313,8 +312,8 @@ Relay::Step Relay::return_undelivered(const core::Delivery& delivery, std::strin
     if (!takes(target, now)) return wait_or_detour(delivery, context, context.history.attempt, target, now);
     const core::Message composed = core::compose_return(delivery.message, context, scratch_);
     return publish(delivery, composed, context,
-                   {delivery.tag, target, nullptr, std::make_shared<const std::string>(work_queue),
-                    Outcome::returned_to_queue, "undelivered", now.steady});
+                   {delivery.tag, target, std::make_shared<const std::string>(work_queue), Outcome::returned_to_queue,
+                    "undelivered", now.steady});
 }
 
 Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& composed,
@@ -375,8 +374,7 @@ void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
         report_healed(target);
     }
     reporter_.settled({pending.outcome, name_of(pending), target.name, pending.reason, target.delay,
-                       now.steady - pending.sent_at, target.role,
-                       pending.instead_of ? std::string_view{pending.instead_of->name} : ""});
+                       now.steady - pending.sent_at, target.role});
     acks_.ack(pending.tag);
 }
 

@@ -43,8 +43,7 @@ struct Settled {
     std::string_view reason;      // a core::reason_label()
     core::Milliseconds delay{};
     core::Milliseconds confirm_time{};
-    Role role = Role::rung;            // of the target
-    std::string_view instead_of = {};  // of a detour: what it could not be sent to
+    Role role = Role::rung;  // of the target
 };
 
 /// Called from within Relay; the views live only until the call returns.

@@ -62,8 +62,7 @@ std::string describe(const relay::Settled& message) {
         case relay::Outcome::dropped:
             return "dropped " + whose + ", as configured: " + std::string{message.reason};
         case relay::Outcome::detoured:
-            return whose + (message.instead_of.empty() ? "" : " for " + in_quotes(message.instead_of)) +
-                   " waits on the detour " + in_quotes(message.target) + ", its attempt unspent";
+            return whose + " waits on the detour " + in_quotes(message.target) + ", its attempt unspent";
         case relay::Outcome::returned_to_queue:
             break;
     }

@@ -30,7 +30,7 @@ std::string after_some_messages() {
     stats.settled({Outcome::returned_to_queue, "fax", "retryd.return", "undelivered", {}, {}, Role::return_exchange});
     stats.settled({Outcome::dropped, "a\"b\\c", "", "maxlen", {}, {}, {}});
     for (const Milliseconds delay : {Milliseconds{2'000}, Milliseconds{2'000}, Milliseconds{30'000}})
-        stats.settled({Outcome::detoured, "email", "retryd.detour", "detoured", delay, {}, Role::detour, "r"});
+        stats.settled({Outcome::detoured, "email", "retryd.detour", "detoured", delay, {}, Role::detour});
     stats.in_flight(7);
     stats.oldest_unsettled(Milliseconds{61'500});
     Measured measured = nothing();
