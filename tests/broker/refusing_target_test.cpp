@@ -185,3 +185,23 @@ TEST_CASE("a parking exchange that is deleted holds up nobody: the catch-all tak
     s.stop();
     CHECK(s.depth(s.config.catch_all) == messages);
 }
+
+TEST_CASE("100,000 messages for a full rung hold up no other once they are out of the error queue", "[night]") {
+    constexpr int messages = 100'000;
+    Neighbours s;
+    s.start();
+    const FullQueue full(s.bad_rung());
+    const std::uint32_t filling = s.depth(s.bad_rung());
+    s.fail(s.bad, messages);
+    REQUIRE(await([&] { return s.depth(s.config.error_queue) < 50; }, seconds(120)));
+    s.check_good_is_in_time(50);
+    s.stop();
+    const auto everywhere = [&] {
+        std::uint32_t sum = 0;
+        for (const std::string& queue : {s.config.error_queue, s.bad_rung(), std::string("retryd.detour.2s"),
+                                         std::string("retryd.detour.30s"), std::string("retryd.detour.5m")})
+            sum += s.depth(queue);
+        return sum;
+    };
+    CHECK(await([&] { return everywhere() == messages + filling; }));
+}

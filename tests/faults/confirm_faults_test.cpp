@@ -1,4 +1,6 @@
 // The broker's answer to a publication: lost, late, doubled, a refusal, or not before the connection is.
+#include <utility>
+
 #include "faults/broker_setting.h"
 #include "faults/through_faults.h"
 #include "support/machine.h"
@@ -167,7 +169,12 @@ TEST_CASE("a broker that answers nothing at all, but lives: after two minutes a 
     ThroughFaults s;
     s.start_in_use();
     const auto confirms = s.network.on(every(confirm()), fault::swallow());
-    const auto declares = s.network.on(every(sent_by_broker(50, 11)), fault::swallow());
+    // Channels are opened and closed, exchanges and queues declared and bound in vain, too.
+    const auto declares = s.network.on(every(sent_by_broker(40, 11)), fault::swallow());
+    for (const auto& [of_class, number] : {std::pair{20, 11}, {20, 41}, {50, 11}, {50, 21}}) {
+        s.network.on(every(sent_by_broker(static_cast<std::uint16_t>(of_class), static_cast<std::uint16_t>(number))),
+                     fault::swallow());
+    }
     s.reject_many(100);
     REQUIRE(s.network.await_matched(confirms));
     CHECK_FALSE(s.daemon.await_log("nor answered anything else", patience_with_it - seconds(20)));
