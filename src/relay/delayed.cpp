@@ -8,11 +8,13 @@ namespace retryd::relay {
 void WaitingDeliveries::add(const core::Delivery& delivery, const Awaited* waits_for) {
     deliveries_.push_back({core::OwnedDelivery{delivery}, waits_for});
     bytes_ += deliveries_.back().delivery.bytes();
+    ++still_waiting_;
 }
 
 void WaitingDeliveries::clear() {
     deliveries_.clear();
     bytes_ = 0;
+    still_waiting_ = 0;
 }
 
 void DelayedRequeues::add(core::SteadyTime due, core::DeliveryTag tag) {

@@ -62,7 +62,7 @@ class WaitingDeliveries {
 
     void clear();
     bool empty() const { return deliveries_.empty(); }
-    std::size_t size() const { return deliveries_.size(); }
+    std::size_t size() const { return still_waiting_; }
     std::size_t bytes() const { return bytes_; }  // headers included
 
   private:
@@ -75,13 +75,16 @@ class WaitingDeliveries {
     void take(Waiting& waiting, const Processed& processed) {
         waiting.waits_for = processed.done ? nullptr : processed.waits_for;
         waiting.done = processed.done;
-        if (processed.done) bytes_ -= waiting.delivery.bytes();
+        if (!processed.done) return;
+        bytes_ -= waiting.delivery.bytes();
+        --still_waiting_;
     }
     void erase_done() {
         std::erase_if(deliveries_, [](const Waiting& waiting) { return waiting.done; });
     }
 
     std::deque<Waiting> deliveries_;
+    std::size_t still_waiting_ = 0;  // of those; while they are processed, some are done
     std::size_t bytes_ = 0;
 };
 

@@ -82,7 +82,8 @@ void AckTracker::close(core::DeliveryTag tag, State state) {
     if (found != State::open) return;
     found = state;
     --open_;
-    if (state == State::to_ack) ++to_ack_;
+    if (state != State::to_ack) return;
+    if (to_ack_++ == 0 || tag < first_to_ack_) first_to_ack_ = tag;
 }
 
 void AckTracker::ack(core::DeliveryTag tag) {
@@ -107,7 +108,7 @@ void AckTracker::flush(AckPort& port) {
 }
 
 void AckTracker::flush_unsent(AckPort& port) {
-    for (std::size_t i = 0; to_ack_ > 0; ++i) {
+    for (auto i = static_cast<std::size_t>(std::max(first_to_ack_, first_) - first_); to_ack_ > 0; ++i) {
         if (states_[i] != State::to_ack) continue;
         port.ack(first_ + i, false);
         states_[i] = State::done;

@@ -177,6 +177,7 @@ class AckTracker {
     core::DeliveryTag first_ = 1;
     std::size_t open_ = 0;
     std::size_t to_ack_ = 0;
+    core::DeliveryTag first_to_ack_ = 0;  // no older one is to be acked
 };
 
 }  // namespace retryd::relay

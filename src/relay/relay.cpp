@@ -16,8 +16,9 @@ namespace {
 
 using core::Milliseconds;
 
-/// So long an ack waits for an older delivery that is still open.
+/// So long an ack waits for an older delivery that is still open; or less, where that may stay open for long.
 constexpr Milliseconds late_acks_after{100};
+constexpr Milliseconds late_acks_after_held_up{20};
 /// Messages above this priority need a rung of their own where they would hold back the others.
 constexpr std::uint8_t highest_normal_priority = 4;
 /// The pause of a message that cannot be dead-lettered.
@@ -383,7 +384,7 @@ void Relay::flush(const core::Now& now) {
     if (acks_.unsent() == 0) {
         late_acks_due_.reset();
     } else if (!late_acks_due_) {
-        late_acks_due_ = now.steady + late_acks_after;
+        late_acks_due_ = now.steady + (held_up_ > 0 ? late_acks_after_held_up : late_acks_after);
     } else if (*late_acks_due_ <= now.steady) {
         flush_all();
     }
