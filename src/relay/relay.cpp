@@ -368,7 +368,7 @@ void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
     Target& target = *pending.target;
     if (!acked || pending.returned)
         return refuse(pending, acked ? RequeueCause::returned : RequeueCause::nacked, acked, now);
-    target.flow.confirmed(pending.sent_at, now.steady);
+    target.flow.confirmed(pending.sent_at, now.steady, pending.redelivered);
     target.passed_by_since.reset();
     if (target.role == Role::parking_exchange) {
         if (unroutable_.remove(pending.published_as)) reporter_.healed(target.role, target.name);

@@ -58,13 +58,13 @@ void TargetFlow::sent(core::SteadyTime now) {
     next_try_ = now + std::clamp(2 * (now - since_), silent_tried_after, silent_tried_at_last_after);
 }
 
-void TargetFlow::confirmed(core::SteadyTime sent_at, core::SteadyTime now) {
+void TargetFlow::confirmed(core::SteadyTime sent_at, core::SteadyTime now, bool redelivered) {
     --in_flight_;
     proven_ = true;
     answered_at_ = now;
     failures_ = 0;
     unanswered_tries_ = 0;
-    if (suspects_ > 0) --suspects_;
+    if (redelivered && suspects_ > 0) --suspects_;
     const Milliseconds way = now - sent_at;
     if (trouble_ != Trouble::none) {
         window_ = first_window;

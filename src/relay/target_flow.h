@@ -28,8 +28,9 @@ class TargetFlow {
     bool takes(core::SteadyTime now) const;
 
     void sent(core::SteadyTime now);
-    /// One was confirmed, which had been sent at that time: it is in no trouble, or no more.
-    void confirmed(core::SteadyTime sent_at, core::SteadyTime now);
+    /// One was confirmed, which had been sent at that time: it is in no trouble, or no more. `redelivered`: the broker
+    /// had delivered it before; all that are suspect are.
+    void confirmed(core::SteadyTime sent_at, core::SteadyTime now, bool redelivered);
     /// One was refused, which had been sent at that time. `mended`: what may have been the reason is being put right,
     /// so that a first failure is no trouble yet.
     void refused(core::SteadyTime sent_at, core::SteadyTime now, bool mended);
