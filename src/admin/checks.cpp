@@ -14,35 +14,46 @@ namespace retryd::admin {
 
 namespace {
 
-enum class OwnQueue { rung, other };
+enum class OwnQueue { rung, detour, other };
 
 /// A key that does harm when a policy sets it on a queue of ours, and what it does.
 struct Harm {
     const char* key;
-    const char* to_rung;   // null: none
-    const char* to_other;  // error queue, catch-all and parking queues
+    const char* to_rung;    // null: none
+    const char* to_detour;  // the same
+    const char* to_other;   // error queue, catch-all and parking queues
+
+    const char* to(OwnQueue kind) const {
+        return kind == OwnQueue::rung ? to_rung : kind == OwnQueue::detour ? to_detour : to_other;
+    }
 };
 
 constexpr const char* dropped_when_full =
     "when it is full, messages are thrown away, returned too early, or refused and held in the error queue";
+constexpr const char* deleted_with_all =
+    "the broker deletes the queue, with all that is in it, when it was not used for that long";
+constexpr const char* thrown_away_when_full = "when it is full, messages are thrown away or refused";
 
 constexpr std::array harms{
     Harm{"expires", "the broker deletes the rung, with all that waits on it, when it was not used for that long",
-         "the broker deletes the queue, with all that is in it, when it was not used for that long"},
+         deleted_with_all, deleted_with_all},
     Harm{"message-ttl",
          "what waits there returns to its work queue before its delay is over, where that time is the shorter one",
+         "what waits there is tried again more often than it need be, where that time is the shorter one",
          "what stays there longer is thrown away, or parked by the broker as expired"},
-    Harm{"max-length", dropped_when_full, "when it is full, messages are thrown away or refused"},
-    Harm{"max-length-bytes", dropped_when_full, "when it is full, messages are thrown away or refused"},
-    Harm{"delivery-limit", nullptr, "a message that was looked at that often is thrown away, or parked by the broker"},
+    Harm{"max-length", dropped_when_full, dropped_when_full, thrown_away_when_full},
+    Harm{"max-length-bytes", dropped_when_full, dropped_when_full, thrown_away_when_full},
+    Harm{"delivery-limit", nullptr, nullptr,
+         "a message that was looked at that often is thrown away, or parked by the broker"},
     Harm{"overflow",
          "the return to the work queue is at-most-once, and what the broker keeps for a queue that is full or gone is "
          "lost",
-         "its own dead-lettering is at-most-once"},
+         "the return to the error queue is at-most-once", "its own dead-lettering is at-most-once"},
 };
 
-bool is_rung(const std::string& name) {
-    return core::looks_like_rung(name) || core::looks_like_shared_rung(name);
+OwnQueue kind_of(const std::string& name) {
+    if (core::looks_like_detour(name)) return OwnQueue::detour;
+    return core::looks_like_rung(name) || core::looks_like_shared_rung(name) ? OwnQueue::rung : OwnQueue::other;
 }
 
 /// A policy may say what does no harm.
@@ -61,7 +72,7 @@ class OwnQueueChecker {
     std::vector<Finding> found;
 
     void check(const QueuePolicies& queue) {
-        const OwnQueue kind = is_rung(queue.name) ? OwnQueue::rung : OwnQueue::other;
+        const OwnQueue kind = kind_of(queue.name);
         check(queue, kind, effective_.policy(queue.policy), false);
         check(queue, kind, effective_.operator_policy(queue.operator_policy), true);
     }
@@ -73,7 +84,7 @@ class OwnQueueChecker {
         std::string consequence;
         core::Definition rest = policy->definition;
         for (const Harm& harm : harms) {
-            const char* does = kind == OwnQueue::rung ? harm.to_rung : harm.to_other;
+            const char* does = harm.to(kind);
             const auto set = policy->definition.find(harm.key);
             if (does == nullptr || set == policy->definition.end()) continue;
             if (is_harmless(harm.key, set->second, queue)) continue;

@@ -99,11 +99,13 @@ class BrokerSession::PublisherEvents : public Events {
   public:
     explicit PublisherEvents(BrokerSession& session) : session_(session) {}
 
-    void on_confirm(relay::PublishSeq seq, bool multiple, bool acked) override {
-        session_.relay_->on_confirm(seq, multiple, acked, session_.now_);
+    void on_confirm(Channel channel, relay::PublishSeq seq, bool multiple, bool acked) override {
+        session_.heard_at_ = session_.now_.steady;
+        session_.relay_->on_confirm(index_of(channel), seq, multiple, acked, session_.now_);
     }
     void on_returned(const Returned& returned) override {
-        session_.relay_->on_returned(returned.exchange, returned.routing_key, session_.now_);
+        session_.relay_->on_returned(index_of(returned.channel), returned.exchange, returned.routing_key,
+                                     session_.now_);
     }
     void on_blocked(std::string_view reason) override {
         session_.blocked_ = true;
@@ -116,19 +118,25 @@ class BrokerSession::PublisherEvents : public Events {
         session_.relay_->resume(session_.now_);
     }
     void on_channel_open(Channel channel) override { session_.declarer_.on_channel_open(channel); }
+    void on_channel_left(Channel channel) override {
+        if (session_.declarer_.owns(channel)) return session_.declarer_.on_channel_left(channel);
+        session_.relay_->on_publishing_left(index_of(channel));
+    }
     void on_declared(Channel channel, const QueueCounts& counts) override {
+        session_.heard_at_ = session_.now_.steady;
         session_.declarer_.on_declared(channel, counts);
     }
     void on_channel_closed(const ChannelClosed& closed) override {
-        if (closed.channel == declare_channel) return session_.declarer_.on_channel_closed(closed);
+        if (session_.declarer_.owns(closed.channel)) return session_.declarer_.on_channel_closed(closed);
         if (!is_about_one_publication(closed)) {
             throw Error(Error::Kind::refused, "the broker closed the publishing channel: " + closed.text);
         }
-        session_.open_publishing_channel();
-        session_.relay_->on_publishing_closed(closed.code, closed.text, session_.now_);
+        session_.relay_->on_publishing_closed(index_of(closed.channel), closed.code, closed.text, session_.now_);
     }
 
   private:
+    static relay::ChannelIndex index_of(Channel channel) { return channel - first_publishing_channel; }
+
     BrokerSession& session_;
 };
 
@@ -138,7 +146,8 @@ BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, c
       observer_(observer),
       consuming_(Connection::open(endpoint, settings_->broker, "retryd consume")),
       publishing_(Connection::open(endpoint, settings_->broker, "retryd publish")),
-      declarer_(*publishing_, declare_channel) {
+      declarer_(*publishing_, first_declare_channel,
+                std::min<Channel>(last_declare_channel, publishing_->last_channel())) {
     consuming_->receive_large_headers();
 }
 
@@ -154,14 +163,21 @@ std::array<int, 2> BrokerSession::sockets() const {
 
 void BrokerSession::start(relay::Relay& relay) {
     relay_ = &relay;
-    open_publishing_channel();
-    consuming_->open_channel(relay_channel);
+    consuming_->open_channel(consume_channel);
     declare_base();
 }
 
-void BrokerSession::open_publishing_channel() {
-    publishing_->open_channel(relay_channel);
-    publishing_->confirm_select(relay_channel);
+/// Enough for as many targets at once: one that is silent keeps its channel.
+std::size_t BrokerSession::publishing_channels() const {
+    constexpr std::size_t most = 1'000;
+    constexpr std::size_t fewest = 16;
+    const std::size_t allowed = publishing_->last_channel();
+    if (allowed < first_publishing_channel + fewest) {
+        throw Error(Error::Kind::refused, "the broker allows " + std::to_string(allowed) +
+                                              " channels for each connection (channel_max), and retryd needs " +
+                                              std::to_string(first_publishing_channel + fewest));
+    }
+    return std::min(most, allowed - first_publishing_channel);
 }
 
 // ── Consuming ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -171,8 +187,28 @@ void BrokerSession::consume() {
     consumer_tag_ = core::consumer_tag(settings_->policy);
     consumer_prefetch_ = settings_->prefetch.messages;
     consume_answered_ = false;
-    consuming_->qos(relay_channel, consumer_prefetch_);
-    consuming_->consume(relay_channel, settings_->policy.error_queue, consumer_tag_);
+    consuming_->qos(consume_channel, consumer_prefetch_);
+    consuming_->consume(consume_channel, settings_->policy.error_queue, consumer_tag_);
+}
+
+/// What stays unacked for long, for targets that do not answer, is lost to the window of the others: another consumer
+/// makes up for it.
+void BrokerSession::consume_more() {
+    constexpr std::size_t most = 8;
+    constexpr core::Milliseconds between{500};
+    if (!consume_answered_ || leaving_ || now_.steady < more_due_ || further_consumers_.size() >= most) return;
+    const std::size_t window = consumer_prefetch_ * (further_consumers_.size() + 1);
+    if (consumer_prefetch_ == 0 || 2 * relay_->held_up() < window) return;
+    more_due_ = now_.steady + between;
+    further_consumers_.push_back(consumer_tag_ + "-" + std::to_string(further_consumers_.size() + 2));
+    consuming_->consume(consume_channel, settings_->policy.error_queue, further_consumers_.back());
+}
+
+void BrokerSession::cancel_consumers() {
+    if (!consumer_tag_.empty()) consuming_->cancel(consume_channel, consumer_tag_);
+    for (const std::string& tag : further_consumers_)
+        consuming_->cancel(consume_channel, tag);
+    further_consumers_.clear();
 }
 
 void BrokerSession::adopt(std::shared_ptr<const config::Settings> settings) {
@@ -188,13 +224,13 @@ void BrokerSession::renew_consumer() {
     if (same_prefetch && consumer_tag_ == core::consumer_tag(settings_->policy)) return;
     base_due_ = now_.steady + base_again_after;  // for a moment there is no consumer
     // Deliveries of the former consumer stay valid: their tags are the channel's.
-    consuming_->cancel(relay_channel, consumer_tag_);
+    cancel_consumers();
     consume();
 }
 
 void BrokerSession::stop_consuming() {
     leaving_ = true;
-    if (!consumer_tag_.empty()) consuming_->cancel(relay_channel, consumer_tag_);
+    cancel_consumers();
 }
 
 void BrokerSession::close(core::Milliseconds patience) noexcept {
@@ -207,8 +243,10 @@ void BrokerSession::close(core::Milliseconds patience) noexcept {
 bool BrokerSession::turn(const core::Now& now) {
     now_ = now;
     const bool more = drain();
-    require_confirms();
+    require_answers();
     declare_base_again();
+    declarer_.on_tick(now_.steady);
+    consume_more();
     return more;
 }
 
@@ -219,7 +257,7 @@ bool BrokerSession::drain() {
         return drain_both();
     } catch (const Error& error) {
         if (error.provoked() || error.kind() == Error::Kind::lost || error.kind() == Error::Kind::cancelled)
-            relay_->on_connection_lost(error.provoked());
+            relay_->on_connection_lost({error.provoked(), was_blocked(), publishing_->stalled(), error.words()});
         throw;
     }
 }
@@ -233,6 +271,12 @@ bool BrokerSession::drain_both() {
     const bool more_deliveries = readable.consuming && drain_deliveries(consumer);
     if (publishing_->gathered()) publishing_->flush();
     return more_deliveries || more;
+}
+
+/// Or has been, since what waits for a confirm was sent.
+bool BrokerSession::was_blocked() const {
+    const auto sent = relay_->unconfirmed_since();
+    return blocked_ || (sent && unblocked_at_ >= *sent);
 }
 
 /// Reading in vain costs two calls into the kernel, so a connection is read only if wait() has seen something on it;
@@ -259,23 +303,40 @@ bool BrokerSession::saturated() const {
     return no_room || relay_->waiting_bytes() >= settings_->prefetch.body_bytes;
 }
 
-/// A queue without a majority does not confirm, not even with a nack, and nobody says so. What became of the message is
-/// unknown: a new connection brings the delivery again, at the price of a second copy.
-void BrokerSession::require_confirms() {
-    if (blocked_) unblocked_at_ = now_.steady;
+/// A queue without a majority does not confirm, not even with a nack: that is the matter of its target alone. But a
+/// broker that answers nothing at all, though it is asked every minute (declare_base_again), is left.
+void BrokerSession::require_answers() {
     const auto sent = relay_->unconfirmed_since();
-    if (!sent || now_.steady - std::max(*sent, unblocked_at_) < confirm_timeout) return;
-    throw Error(Error::Kind::lost, "the broker has not confirmed " + std::to_string(relay_->in_flight()) +
-                                       " messages for " + core::format_duration(confirm_timeout) +
-                                       ": a queue without a majority of its nodes, or a disk that is far too slow");
+    if (blocked_) unblocked_at_ = now_.steady;
+    if (!sent || blocked_) heard_at_ = now_.steady;
+    if (now_.steady - heard_at_ < look_into_confirms_after) return;
+    const auto since = progress_.waits_since(*sent, now_.steady, {publishing_->queued(), publishing_->taken()});
+    const core::Milliseconds patience = progress_.under_way() ? confirm_timeout : answers_timeout;
+    if (now_.steady - std::max(since, heard_at_) < patience) return;
+    const std::string time = core::format_duration(patience);
+    if (progress_.under_way()) {
+        throw Error(Error::Kind::lost, "the broker has taken nothing of what is being sent to it for " + time +
+                                           ", and has not said that it takes no messages");
+    }
+    throw Error(Error::Kind::lost,
+                "the broker has confirmed none of " + std::to_string(relay_->in_flight()) + " messages for " + time +
+                    ", nor answered anything else: a node that hangs, or a disk that is far too slow");
+}
+
+/// A connection on which nothing is to be sent is not asked for room: it has some, and poll() would not wait.
+bool BrokerSession::wants_room() const {
+    return (relay_->paused() && !blocked_) || publishing_->gathered();
 }
 
 void BrokerSession::wait(int wake_fd, core::Milliseconds time) {
     if (reading_stopped_ && !saturated()) time = core::Milliseconds::zero();
-    const bool room_wanted = (relay_->paused() && !blocked_) || publishing_->gathered();
+    const auto events = [](bool read, bool write) {
+        return static_cast<short>((read ? POLLIN : 0) | (write ? POLLOUT : 0));
+    };
+    const bool acks_left = consuming_->gathered();
     std::array fds{
-        pollfd{saturated() ? -1 : consuming_->fd(), POLLIN, 0},
-        pollfd{publishing_->fd(), static_cast<short>(room_wanted ? POLLIN | POLLOUT : POLLIN), 0},
+        pollfd{saturated() && !acks_left ? -1 : consuming_->fd(), events(!saturated(), acks_left), 0},
+        pollfd{publishing_->fd(), events(true, wants_room()), 0},
         pollfd{wake_fd, POLLIN, 0},
     };
     if (poll(fds.data(), fds.size(), static_cast<int>(time.count())) <= 0) return;
@@ -284,17 +345,36 @@ void BrokerSession::wait(int wake_fd, core::Milliseconds time) {
 
 // ── What a session cannot do without ────────────────────────────────────────────────────────────────────────────
 
-/// Without these there is nothing to consume: a refusal ends the session.
+/// One after the other: an exchange before what is bound to it.
 void BrokerSession::declare_base() {
-    const core::Topology base = core::base_topology(settings_->policy, core::features_of(version()));
-    const auto left = std::make_shared<std::size_t>(base.size());
-    for (const core::TopologyItem& item : base) {
-        declare_or_use(item, [this, left](const Declarer::Outcome& outcome) {
-            if (outcome.result != Declarer::Result::done) throw Error(Error::Kind::refused, why_not(outcome));
-            tell_once(outcome.text);
-            if (--*left == 0 && consumer_tag_.empty() && !leaving_) consume();
+    base_under_way_ = true;
+    declare_base_from(
+        std::make_shared<const core::Topology>(core::base_topology(settings_->policy, core::features_of(version()))),
+        0);
+}
+
+void BrokerSession::declare_base_from(const std::shared_ptr<const core::Topology>& base, std::size_t index) {
+    if (index < base->size()) {
+        return declare_or_use((*base)[index], [this, base, index](const Declarer::Outcome& outcome) {
+            require_base(outcome);
+            declare_base_from(base, index + 1);
         });
     }
+    if (consuming_reported_) return check_consumer();
+    base_under_way_ = false;
+    if (consumer_tag_.empty() && !leaving_) consume();
+    base_declared_ = true;
+    for (const auto& command : std::exchange(after_base_, {}))
+        command();
+}
+
+/// Without these there is nothing to consume: a refusal ends the session. So does no answer, another broker of the list
+/// may give one; but not once messages are consumed, for then these were there a moment ago.
+void BrokerSession::require_base(const Declarer::Outcome& outcome) {
+    if (outcome.unanswered && consuming_reported_) return tell_once_if_unanswered(outcome);
+    if (outcome.unanswered) throw Error(Error::Kind::lost, outcome.text);
+    if (outcome.result != Declarer::Result::done) throw Error(Error::Kind::refused, why_not(outcome));
+    tell_once(outcome.text);
 }
 
 /// What may not be declared, but is there, is used as it is: somebody may have taken away the permission to configure,
@@ -319,67 +399,107 @@ void BrokerSession::tell_once(const std::string& text) {
     if (!text.empty() && told_.insert(text).second) observer_.accepted(text);
 }
 
+void BrokerSession::tell_once_if_unanswered(const Declarer::Outcome& outcome) {
+    if (outcome.unanswered && told_.insert(outcome.text).second) observer_.unanswered(outcome.text);
+}
+
 /// Somebody may have deleted an exchange or a binding under us: what work queues dead-letter would be lost, and nobody
-/// would say so. Declaring what is there does nothing. The broker may also have taken our consumer away without a word
-/// (3.8.9 does, now and then, when the queue is deleted).
+/// would say so. Declaring what is there does nothing.
 void BrokerSession::declare_base_again() {
-    if (!consuming_reported_ || leaving_ || now_.steady < base_due_) return;
+    if (!consuming_reported_ || leaving_ || base_under_way_ || now_.steady < base_due_) return;
     base_due_ = now_.steady + base_again_after;
     declare_base();
+}
+
+/// The broker may have taken our consumer away without a word (3.8.9 does, now and then, when the queue is deleted).
+void BrokerSession::check_consumer() {
     declarer_.submit(Declarer::CheckQueue{settings_->policy.error_queue}, [this](const Declarer::Outcome& outcome) {
-        if (leaving_ || outcome.result != Declarer::Result::done || outcome.counts.consumers > 0) return;
-        throw Error(Error::Kind::lost, "the error queue '" + settings_->policy.error_queue +
-                                           "' has no consumer any more, and the broker has not said so");
+        tell_once_if_unanswered(outcome);
+        if (!leaving_ && outcome.result == Declarer::Result::done && outcome.counts.consumers == 0) {
+            throw Error(Error::Kind::lost, "the error queue '" + settings_->policy.error_queue +
+                                               "' has no consumer any more, and the broker has not said so");
+        }
+        base_under_way_ = false;
+        if (!core::has_shared_ladder(settings_->policy)) return;
+        declare_or_use(core::return_exchange_spec(settings_->policy),
+                       [](const Declarer::Outcome&) {});  // a refusal shows when it is needed
     });
-    if (!core::has_shared_ladder(settings_->policy)) return;
-    declare_or_use(core::return_exchange_spec(settings_->policy),
-                   [](const Declarer::Outcome&) {});  // a refusal shows when it is needed
 }
 
 // ── The commands of the relay ───────────────────────────────────────────────────────────────────────────────────
 
-relay::PublishResult BrokerSession::publish(const core::Publication& publication) {
+void BrokerSession::open_publishing(relay::ChannelIndex channel) {
+    publishing_->open_channel(channel_of(channel));
+    publishing_->confirm_select(channel_of(channel));
+}
+
+void BrokerSession::close_publishing(relay::ChannelIndex channel) {
+    publishing_->close_channel(channel_of(channel));
+}
+
+relay::PublishResult BrokerSession::publish(relay::ChannelIndex channel, const core::Publication& publication) {
     if (blocked_) return relay::PublishResult::would_block;
-    return publishing_->publish(relay_channel, publication);
+    return publishing_->publish(channel_of(channel), publication);
+}
+
+bool BrokerSession::has_received_all() {
+    return publishing_->taken() == publishing_->queued();
 }
 
 void BrokerSession::ack(core::DeliveryTag tag, bool multiple) {
     last_ack_ = now_.steady;
-    consuming_->ack(relay_channel, tag, multiple);
+    consuming_->ack(consume_channel, tag, multiple);
 }
 
 void BrokerSession::requeue(core::DeliveryTag tag) {
-    consuming_->nack_requeue(relay_channel, tag);
+    consuming_->nack_requeue(consume_channel, tag);
 }
 
 void BrokerSession::dead_letter(core::DeliveryTag tag) {
-    consuming_->reject(relay_channel, tag);
+    consuming_->reject(consume_channel, tag);
 }
 
+/// The error queue comes before what is bound to it, and the consumer does not wait for all the rungs. The relay knows
+/// answers under one key by their order.
 void BrokerSession::declare(std::string_view key, const core::Topology& topology) {
-    declare_next(std::make_shared<Declaration>(Declaration{std::string{key}, topology}));
+    if (!base_declared_) {
+        return after_base_.push_back([=, this, name = std::string{key}] { declare(name, topology); });
+    }
+    auto& of_key = declaring_.emplace(key, std::deque<core::Topology>{}).first->second;
+    of_key.push_back(topology);
+    if (of_key.size() == 1) declare_next(std::string{key}, 0);
 }
 
-void BrokerSession::declare_next(const std::shared_ptr<Declaration>& declaration) {
-    const core::TopologyItem& item = declaration->topology[declaration->next++];
-    declare_or_use(item, [this, declaration](const Declarer::Outcome& outcome) {
+void BrokerSession::declare_next(const std::string& key, std::size_t index) {
+    declare_or_use(declaring_.at(key).front()[index], [this, key, index](const Declarer::Outcome& outcome) {
+        const auto at = declaring_.find(key);
         const bool done = outcome.result == Declarer::Result::done;
         if (done) tell_once(outcome.text);
-        if (done && declaration->next < declaration->topology.size()) return declare_next(declaration);
-        relay_->on_declared(declaration->key, done ? relay::DeclareOutcome::ready : relay::DeclareOutcome::refused,
-                            done ? "" : why_not(outcome), now_);
+        if (done && index + 1 < at->second.front().size()) return declare_next(key, index + 1);
+        at->second.pop_front();
+        if (at->second.empty()) {
+            declaring_.erase(at);
+        } else {
+            declare_next(key, 0);
+        }
+        const auto not_done = outcome.unanswered ? relay::DeclareOutcome::unanswered : relay::DeclareOutcome::refused;
+        relay_->on_declared(key, done ? relay::DeclareOutcome::ready : not_done, done ? "" : why_not(outcome), now_);
     });
 }
 
 void BrokerSession::check(std::string_view queue) {
     declarer_.submit(Declarer::CheckQueue{std::string{queue}},
                      [this, name = std::string{queue}](const Declarer::Outcome& outcome) {
+                         tell_once_if_unanswered(outcome);
                          relay_->on_checked(name, outcome_of_check(outcome.result), now_);
                      });
 }
 
 /// The exchange first: somebody may have deleted it.
 void BrokerSession::bind_to_return_exchange(std::string_view queue) {
+    if (!base_declared_) {
+        return after_base_.push_back([this, name = std::string{queue}] { bind_to_return_exchange(name); });
+    }
     const auto answer = [this, name = std::string{queue}](const Declarer::Outcome& outcome) {
         const auto found = outcome_of_check(outcome.result);
         relay_->on_bound(name, found, found == relay::CheckOutcome::refused ? outcome.text : "", now_);

@@ -6,14 +6,21 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "amqp/declarer.h"
 #include "amqp/events.h"
+#include "amqp/send_progress.h"
 #include "config/settings.h"
 #include "core/broker_features.h"
 #include "core/time.h"
@@ -32,6 +39,8 @@ class BrokerSessionObserver {
     virtual void consuming() = 0;
     /// A queue that was there already is used although it lacks an argument; `note` says which and how to mend it.
     virtual void accepted(std::string_view note) = 0;
+    /// The broker does not answer what it was asked, but the session goes on; `note` says what that means.
+    virtual void unanswered(std::string_view note) = 0;
     /// The broker has stopped taking messages (memory or disk alarm), in its own words.
     virtual void blocked(std::string_view reason) = 0;
     virtual void unblocked() = 0;
@@ -59,10 +68,16 @@ class BrokerSession : public relay::Broker {
     /// already.
     bool turn(const core::Now& now);
 
+    /// When turn() has something to do although the broker says nothing, as far as it is known.
+    std::optional<core::SteadyTime> next_tick() const { return declarer_.next_tick(); }
+
     /// Waits until a connection or `wake_fd` (none: -1) has something, or the time is over.
     void wait(int wake_fd, core::Milliseconds time);
 
     void stop_consuming();
+
+    /// So many channels relay may publish on.
+    std::size_t publishing_channels() const;
 
     /// Of both connections.
     std::array<int, 2> sockets() const;
@@ -74,7 +89,10 @@ class BrokerSession : public relay::Broker {
     /// throws.
     void close(core::Milliseconds patience) noexcept;
 
-    relay::PublishResult publish(const core::Publication& publication) override;
+    void open_publishing(relay::ChannelIndex channel) override;
+    void close_publishing(relay::ChannelIndex channel) override;
+    relay::PublishResult publish(relay::ChannelIndex channel, const core::Publication& publication) override;
+    bool has_received_all() override;
     void ack(core::DeliveryTag tag, bool multiple) override;
     void requeue(core::DeliveryTag tag) override;
     void dead_letter(core::DeliveryTag tag) override;
@@ -83,18 +101,17 @@ class BrokerSession : public relay::Broker {
     void bind_to_return_exchange(std::string_view queue) override;
 
   private:
-    static constexpr Channel relay_channel = 1;    // deliveries on the one connection, publications on the other
-    static constexpr Channel declare_channel = 2;  // apart: a refused declare closes its channel
+    static constexpr Channel consume_channel = 1;
+    static constexpr Channel first_declare_channel = 2;  // apart: a refused declare closes its channel
+    static constexpr Channel last_declare_channel = 9;
+    static constexpr Channel first_publishing_channel = 10;
+
+    static Channel channel_of(relay::ChannelIndex index) {
+        return static_cast<Channel>(first_publishing_channel + index);
+    }
 
     class ConsumerEvents;
     class PublisherEvents;
-
-    /// What is being declared under one key, item after item.
-    struct Declaration {
-        std::string key;
-        core::Topology topology;
-        std::size_t next = 0;
-    };
 
     /// The connections that may have something to read.
     struct Readable {
@@ -102,22 +119,29 @@ class BrokerSession : public relay::Broker {
         bool publishing = true;
     };
 
-    void open_publishing_channel();
     void consume();
+    void consume_more();
     void renew_consumer();
+    void cancel_consumers();
 
     bool drain();
     bool drain_both();
     Readable take_readable();
     bool drain_deliveries(Events& events);
     bool saturated() const;
-    void require_confirms();
+    bool wants_room() const;
+    bool was_blocked() const;
+    void require_answers();
 
     void declare_base();
+    void declare_base_from(const std::shared_ptr<const core::Topology>& base, std::size_t index);
+    void require_base(const Declarer::Outcome& outcome);
     void declare_base_again();
+    void check_consumer();
     void declare_or_use(const core::TopologyItem& item, Declarer::Sink sink);
     void tell_once(const std::string& text);
-    void declare_next(const std::shared_ptr<Declaration>& declaration);
+    void tell_once_if_unanswered(const Declarer::Outcome& outcome);
+    void declare_next(const std::string& key, std::size_t index);
 
     std::shared_ptr<const config::Settings> settings_;
     BrokerSessionObserver& observer_;
@@ -125,17 +149,26 @@ class BrokerSession : public relay::Broker {
     std::unique_ptr<Connection> publishing_;
     Declarer declarer_;
     relay::Relay* relay_ = nullptr;
-    std::set<std::string> told_;  // by accepted()
+    /// What is being declared under a key, in the order of asking: the first is under way.
+    std::map<std::string, std::deque<core::Topology>, std::less<>> declaring_;
+    std::set<std::string> told_;  // by accepted() and unanswered()
     std::string consumer_tag_;
     std::uint16_t consumer_prefetch_ = 0;
-    bool consume_answered_ = false;    // the broker knows that consumer
-    bool consuming_reported_ = false;  // the operator knows that messages are consumed
-    bool leaving_ = false;             // nothing is consumed any more
+    std::vector<std::string> further_consumers_;  // their tags
+    core::SteadyTime more_due_{};                 // no other one is added before
+    bool consume_answered_ = false;               // the broker knows that consumer
+    bool consuming_reported_ = false;             // the operator knows that messages are consumed
+    bool leaving_ = false;                        // nothing is consumed any more
     core::Now now_{};
     core::SteadyTime last_ack_{};
     core::SteadyTime base_due_{};
+    bool base_under_way_ = false;
+    bool base_declared_ = false;
+    std::vector<std::function<void()>> after_base_;  // what the relay wants before that
     bool blocked_ = false;
     core::SteadyTime unblocked_at_{};
+    core::SteadyTime heard_at_{};      // the last answer of the broker to anything that was published or asked
+    SendProgress progress_;            // of the connection that publishes
     bool reading_stopped_ = false;     // there may be deliveries that no poll() tells of
     Readable readable_;                // as the last wait() has seen it
     core::SteadyTime read_all_due_{};  // then both are read, whatever it has seen

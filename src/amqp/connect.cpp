@@ -94,10 +94,11 @@ std::string explain(int status, const config::Endpoint& endpoint, core::Millisec
     throw Error(Error::Kind::unreachable, beginning + explain(status, endpoint, settings.connect_timeout));
 }
 
-/// A connection whose data the broker does not take for so long is broken, even while the broker's host answers.
+/// With heartbeats their absence tells that a connection is broken (FrameSocket::receive). Without them it is one whose
+/// data is not taken for so long; this cannot tell a dead broker from one under an alarm, so it is for these alone.
 void set_patience(int fd, std::chrono::seconds heartbeat) {
-    const std::chrono::milliseconds patience = heartbeat.count() > 0 ? 2 * heartbeat : std::chrono::seconds{60};
-    const auto milliseconds = static_cast<unsigned>(patience.count());
+    if (heartbeat.count() > 0) return;
+    constexpr unsigned milliseconds = 60'000;
     setsockopt(fd, IPPROTO_TCP, TCP_USER_TIMEOUT, &milliseconds, sizeof(milliseconds));
 }
 

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <chrono>
+#include <limits>
 #include <utility>
 
 #include "amqp/connect.h"
 #include "amqp/decode_stack.h"
+#include "amqp/tls/socket.h"
 #include "config/addresses.h"
 
 namespace retryd::amqp {
@@ -13,10 +15,8 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-constexpr std::size_t frame_overhead = 8;    // type, channel, size; end
-constexpr std::size_t header_overhead = 12;  // class, weight, body size
-/// So much goes out between two looks at whether the socket has room; small against its buffer.
-constexpr std::size_t bytes_between_looks = std::size_t{64} * 1024;
+/// So much is gathered before it is sent; small against the socket's buffer.
+constexpr std::size_t most_gathered = std::size_t{64} * 1024;
 /// A body beyond this is sent from where it lies: one more call into the kernel costs less than a copy.
 constexpr std::size_t largest_copy = std::size_t{16} * 1024;
 
@@ -63,16 +63,20 @@ amqp_table_t table_of(Entries& entries) {
 std::unique_ptr<Connection> Connection::open(const config::Endpoint& endpoint, const config::Broker& settings,
                                              const std::string& name) {
     provide_decode_stack();
-    return std::make_unique<Connection>(connect(endpoint, settings, name),
-                                        config::host_and_port(endpoint.host, endpoint.port),
-                                        endpoint.tls ? Socket::secured : Socket::plain);
+    RawConnection raw = connect(endpoint, settings, name);
+    ssl_st* const stream = endpoint.tls ? tls_stream(amqp_get_socket(raw.get())) : nullptr;
+    return std::make_unique<Connection>(std::move(raw), config::host_and_port(endpoint.host, endpoint.port),
+                                        endpoint.tls ? Socket::secured : Socket::plain, stream);
 }
 
-Connection::Connection(RawConnection connection, std::string peer, Socket socket)
-    : socket_(std::move(connection), std::move(peer), socket),
+Connection::Connection(RawConnection connection, std::string peer, Socket socket, ssl_st* stream)
+    : socket_(std::move(connection), std::move(peer), socket, stream),
       dispatcher_(socket_),
-      version_(version_of(socket_.state())) {
-    if (!socket_.plain()) header_room_.resize(socket_.frame_max() - frame_overhead - header_overhead);
+      version_(version_of(socket_.state())) {}
+
+Channel Connection::last_channel() const {
+    const int agreed = amqp_get_channel_max(socket_.state());
+    return agreed > 0 ? static_cast<Channel>(agreed) : std::numeric_limits<Channel>::max();  // 0: no limit
 }
 
 // ── Receiving ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -124,18 +128,12 @@ void Connection::confirm_select(Channel channel) {
 }
 
 relay::PublishResult Connection::publish(Channel channel, const core::Publication& publication) {
-    if (unlooked_ >= bytes_between_looks && !flush()) return relay::PublishResult::would_block;
+    FrameBuffer& frames = socket_.unsent();
+    if ((stalled() || frames.size() >= most_gathered) && !flush()) return relay::PublishResult::would_block;
+    socket_.serve_heartbeats();
     socket_.require_signs_of_life();
     arena_.reset();
     const amqp_basic_properties_t properties = write_properties(publication.message.properties, arena_);
-    const bool fitted =
-        socket_.plain() ? gather(channel, publication, properties) : send(channel, publication, properties);
-    return fitted ? relay::PublishResult::sent : relay::PublishResult::header_too_large;
-}
-
-bool Connection::gather(Channel channel, const core::Publication& publication,
-                        const amqp_basic_properties_t& properties) {
-    FrameBuffer& frames = socket_.unsent();
     const std::size_t before = frames.size();
     amqp_basic_publish_t method{0, bytes_of(publication.exchange), bytes_of(publication.routing_key), mandatory,
                                 immediate};
@@ -143,48 +141,24 @@ bool Connection::gather(Channel channel, const core::Publication& publication,
     const std::string_view body = publication.message.body;
     if (!frames.add_header(channel, properties, body.size())) {
         frames.cut(before);
-        return false;
+        return relay::PublishResult::header_too_large;
     }
-    unlooked_ += frames.size() - before + body.size();
     gather_body(channel, body);
-    return true;
+    return relay::PublishResult::sent;
 }
 
 void Connection::gather_body(Channel channel, std::string_view body) {
     FrameBuffer& frames = socket_.unsent();
-    const bool copied = body.size() <= largest_copy;
+    const bool small = body.size() <= largest_copy;
     for (; !body.empty(); body.remove_prefix(std::min(body.size(), frames.largest_fragment()))) {
         const std::string_view fragment = body.substr(0, frames.largest_fragment());
-        if (copied) {
+        if (small || stalled()) {
             frames.add_body(channel, fragment);
-        } else {
-            frames.open_body(channel, fragment.size());
-            socket_.flush_with(fragment, FrameBuffer::frame_end);
+            continue;
         }
+        frames.open_body(channel, fragment.size());
+        if (!socket_.flush_with(fragment, FrameBuffer::frame_end)) frames.reserve_body(body.size());
     }
-}
-
-bool Connection::send(Channel channel, const core::Publication& publication,
-                      const amqp_basic_properties_t& properties) {
-    const std::string_view body = publication.message.body;
-    if (!fits(properties, header_room_)) return false;
-    socket_.require(amqp_basic_publish(socket_.state(), channel, bytes_of(publication.exchange),
-                                       bytes_of(publication.routing_key), mandatory, immediate, &properties,
-                                       bytes_of(body)));
-    // rabbitmq-c marks a body frame that is exactly full with MSG_MORE even when it is the last one, and the kernel
-    // then holds the end of it back for 200 ms, waiting for more. A heartbeat is more.
-    if (!body.empty() && body.size() % (socket_.frame_max() - frame_overhead) == 0) socket_.send_heartbeat();
-    unlooked_ += body.size();
-    return true;
-}
-
-bool Connection::flush() {
-    if (unlooked_ >= bytes_between_looks) {
-        if (!socket_.writable()) return false;
-        unlooked_ = 0;
-    }
-    socket_.flush();
-    return true;
 }
 
 // ── Channels, exchanges, queues ─────────────────────────────────────────────────────────────────────────────────
@@ -268,9 +242,10 @@ void Connection::delete_queue(Channel channel, const std::string& queue, bool on
 
 void Connection::close(core::Milliseconds patience) noexcept {
     amqp_connection_state_t state = socket_.state();
-    amqp_connection_close_t close{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0};
-    if (fd() < 0 || !socket_.writable()) return;
-    if (amqp_send_method(state, 0, AMQP_CONNECTION_CLOSE_METHOD, &close) != AMQP_STATUS_OK) return;
+    if (!socket_.send_last(AMQP_CONNECTION_CLOSE_METHOD,
+                           amqp_connection_close_t{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0})) {
+        return;
+    }
     const auto deadline = Clock::now() + patience;
     for (auto now = Clock::now(); now < deadline; now = Clock::now()) {
         const auto left = std::chrono::duration_cast<std::chrono::microseconds>(deadline - now);

@@ -4,11 +4,12 @@
 // them): frames are taken with a zero timeout and become calls on Events; methods are sent and their answers arrive as
 // frames.
 //
-// On a plain socket publications are gathered as frames and sent together: a call into the kernel for each would be
-// most of what a message costs. On one with TLS rabbitmq-c sends each at once: only it can write there.
+// Publications are gathered as frames and sent together: a call into the kernel for each would be most of what a
+// message costs.
 //
-// A send waits while the socket is full, at most twice the heartbeat (60 s without heartbeats): then the connection
-// counts as lost. Another thread can end the wait sooner with shutdown() on fd().
+// No send waits. What the socket does not take, of a body larger than its buffer most of all, stays here and goes on
+// with later calls of drain() and flush(), however long that takes: a broker under an alarm reads nothing as long as it
+// lasts. Meanwhile publish() takes nothing more, and methods queue up behind.
 #pragma once
 
 #include <cstddef>
@@ -41,10 +42,12 @@ class Connection : public TopologyCommands {
                                             const std::string& name);
 
     /// Over a connection that is logged in; open() makes one.
-    Connection(RawConnection connection, std::string peer, Socket socket = Socket::secured);
+    Connection(RawConnection connection, std::string peer, Socket socket = Socket::secured, ssl_st* stream = nullptr);
 
     /// The broker's version from connection.start; 0.0.0 where it does not say.
     core::BrokerVersion version() const { return version_; }
+    /// As the broker allows (channel_max); opening one beyond it ends the connection.
+    Channel last_channel() const;
     /// For poll(): readable means that drain() has something to do.
     int fd() const { return socket_.fd(); }
 
@@ -75,15 +78,21 @@ class Connection : public TopologyCommands {
     /// Mandatory. May be gathered with others: it is sent by flush(), at the latest before the next method or by the
     /// next drain(). Nothing is sent or gathered when the properties do not fit a frame.
     relay::PublishResult publish(Channel channel, const core::Publication& publication);
-    /// Sends what publish() has gathered, where the socket has room. False: it has none, and nothing was sent.
-    bool flush();
+    /// Sends what was gathered or is left, as far as the socket has room. True if nothing is left.
+    bool flush() { return socket_.flush(); }
     /// Whether there is something to flush.
-    bool gathered() { return !socket_.unsent().empty(); }
+    bool gathered() const { return !socket_.unsent().empty(); }
+    /// Whether the socket is full: what is left goes when poll() tells of room.
+    bool stalled() const { return socket_.stalled(); }
+
+    /// Bytes since the beginning: those to be sent, and those of them that the broker's host has.
+    std::uint64_t queued() const { return socket_.queued(); }
+    std::uint64_t taken() const { return socket_.taken(); }
 
     // ── Channels, exchanges, queues ──
 
     void open_channel(Channel channel) override;
-    void close_channel(Channel channel);  // → on_channel_left
+    void close_channel(Channel channel) override;
     void declare_exchange(Channel channel, const core::ExchangeSpec& exchange) override;
     void declare_queue(Channel channel, const core::QueueSpec& queue) override;
     /// Of this connection alone, and gone with it. → on_declared
@@ -98,17 +107,13 @@ class Connection : public TopologyCommands {
     void close(core::Milliseconds patience) noexcept;
 
   private:
-    bool gather(Channel channel, const core::Publication& publication, const amqp_basic_properties_t& properties);
     void gather_body(Channel channel, std::string_view body);
-    bool send(Channel channel, const core::Publication& publication, const amqp_basic_properties_t& properties);
     void send_declare(Channel channel, const core::QueueSpec& queue, bool exclusive);
 
     FrameSocket socket_;
     Dispatcher dispatcher_;
     core::BrokerVersion version_;
-    Arena arena_;                    // a publication's tables
-    std::vector<char> header_room_;  // with TLS: as much as a header frame has for its properties
-    std::size_t unlooked_ = 0;       // bytes since the socket was last asked whether it has room
+    Arena arena_;  // a publication's tables
 };
 
 }  // namespace retryd::amqp

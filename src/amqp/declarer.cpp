@@ -1,9 +1,11 @@
 #include "amqp/declarer.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "amqp/refusal.h"
+#include "amqp/timeouts.h"
 #include "core/reply_code.h"
 
 namespace retryd::amqp {
@@ -114,61 +116,122 @@ struct Explain {
     Outcome no_queue(const std::string& queue) const { return missing("queue '" + queue + "' does not exist"); }
 };
 
+/// What it means that the broker has not answered a step.
+struct ExplainSilence {
+    std::string operator()(const core::ExchangeSpec& exchange) const {
+        return about("declare exchange", exchange.name);
+    }
+    std::string operator()(const core::QueueSpec& queue) const { return of_queue("declare queue", queue.name); }
+    std::string operator()(const core::BindingSpec& binding) const {
+        return explain_no_answer("bind queue '" + binding.queue + "' to exchange '" + binding.exchange + '\'', "");
+    }
+    std::string operator()(const core::ForeignExchange& exchange) const {
+        return about("look for exchange", exchange.name);
+    }
+    std::string operator()(const Declarer::CheckQueue& check) const { return of_queue("look for queue", check.queue); }
+    std::string operator()(const Declarer::CheckExchange& check) const {
+        return about("look for exchange", check.exchange);
+    }
+    std::string operator()(const Declarer::DeleteQueue& step) const { return of_queue("delete queue", step.queue); }
+    std::string operator()(const Declarer::DeleteExchange& step) const {
+        return about("delete exchange", step.exchange);
+    }
+
+  private:
+    static std::string about(const std::string& verb, const std::string& name) {
+        return explain_no_answer(verb + " '" + name + '\'', "");
+    }
+    static std::string of_queue(const std::string& verb, const std::string& name) {
+        return explain_no_answer(verb + " '" + name + '\'', name);
+    }
+};
+
+Outcome unanswered(const Declarer::Step& step) {
+    Outcome outcome;
+    outcome.result = Result::refused;
+    outcome.text = std::visit(ExplainSilence{}, step);
+    outcome.unanswered = true;
+    return outcome;
+}
+
 }  // namespace
 
 Declarer::Step step_of(const core::TopologyItem& item) {
     return std::visit([](const auto& alternative) { return Declarer::Step{alternative}; }, item);
 }
 
+Declarer::Declarer(TopologyCommands& commands, Channel first, Channel last) : commands_(commands) {
+    for (int channel = first; channel <= std::max(first, last); ++channel)
+        lanes_.push_back({static_cast<Channel>(channel)});
+}
+
 void Declarer::submit(Step step, Sink sink) {
-    waiting_.push_back({std::move(step), std::move(sink), Variant::wanted, {}});
+    waiting_.push_back({std::move(step), std::move(sink)});
     advance();
 }
 
+bool Declarer::idle() const {
+    return waiting_.empty() && std::none_of(lanes_.begin(), lanes_.end(), [](const Lane& l) { return l.under_way(); });
+}
+
+const Declarer::Lane* Declarer::find(Channel channel) const {
+    const auto at =
+        std::find_if(lanes_.begin(), lanes_.end(), [&](const Lane& lane) { return lane.channel == channel; });
+    return at == lanes_.end() ? nullptr : &*at;
+}
+
+Declarer::Lane* Declarer::find(Channel channel) {
+    return const_cast<Lane*>(std::as_const(*this).find(channel));
+}
+
+// ── What the broker says ────────────────────────────────────────────────────────────────────────────────────────
+
 void Declarer::on_channel_open(Channel channel) {
-    if (channel != channel_) return;
-    state_ = State::ready;
-    advance();
+    Lane* const lane = find(channel);
+    if (lane == nullptr || lane->state == State::given_up) return;
+    lane->state = State::ready;
+    go_on(*lane);
 }
 
 void Declarer::on_declared(Channel channel, const QueueCounts& counts) {
-    if (channel != channel_ || state_ != State::asked) return;
-    state_ = State::ready;
+    Lane* const lane = find(channel);
+    if (lane == nullptr || lane->state != State::asked) return;
+    lane->state = State::ready;
     Outcome outcome;
     outcome.counts = counts;
-    const Waiting& asked = waiting_.front();
+    const Waiting& asked = *lane->step;
     outcome.variant = asked.variant;
     if (asked.variant == Variant::without_optional) {
         outcome.text = explain_lack(std::get<core::QueueSpec>(asked.step), asked.first_refusal);
     } else if (asked.variant == Variant::older) {
         outcome.text = explain_older(std::get<core::QueueSpec>(asked.step), asked.first_refusal);
     }
-    finish(outcome);
+    finish(*lane, outcome);
 }
 
+/// One that is given up stays so: the broker also answers our channel.close.
 void Declarer::on_channel_closed(const ChannelClosed& closed) {
-    if (closed.channel != channel_) return;
-    const bool asked = state_ == State::asked;
-    state_ = State::closed;
-    if (!asked || try_another_variant(closed.code, closed.text)) return advance();
-    const Waiting& front = waiting_.front();
-    finish(std::visit(Explain{closed.code, closed.text, front.first_refusal}, front.step));
+    Lane* const lane = find(closed.channel);
+    if (lane == nullptr || lane->state == State::given_up) return;
+    const bool asked = lane->state == State::asked;
+    lane->state = State::closed;
+    if (!asked || try_another_variant(*lane->step, closed.code, closed.text)) return go_on(*lane);
+    const Waiting& step = *lane->step;
+    finish(*lane, std::visit(Explain{closed.code, closed.text, step.first_refusal}, step.step));
 }
 
-void Declarer::advance() {
-    if (waiting_.empty()) return;
-    if (state_ == State::closed) {
-        state_ = State::opening;
-        commands_.open_channel(channel_);
-    } else if (state_ == State::ready) {
-        state_ = State::asked;
-        const Waiting& next = waiting_.front();
-        std::visit(Ask{commands_, channel_, next.variant}, next.step);
+void Declarer::on_channel_left(Channel channel) {
+    Lane* const lane = find(channel);
+    if (lane == nullptr || lane->state != State::given_up) return;
+    lane->state = State::closed;
+    lane->step.reset();
+    for (Waiting& waiting : waiting_) {
+        if (!blocked(waiting)) waiting.blocked_since.reset();
     }
+    advance();
 }
 
-bool Declarer::try_another_variant(int code, std::string_view text) {
-    Waiting& asked = waiting_.front();
+bool Declarer::try_another_variant(Waiting& asked, int code, std::string_view text) {
     const auto* queue = std::get_if<core::QueueSpec>(&asked.step);
     if (queue == nullptr || queue->optional_arguments.empty() || code != core::reply_code::precondition_failed)
         return false;
@@ -178,11 +241,135 @@ bool Declarer::try_another_variant(int code, std::string_view text) {
     return true;
 }
 
-void Declarer::finish(const Outcome& outcome) {
-    const Sink sink = std::move(waiting_.front().sink);
-    waiting_.pop_front();
+void Declarer::finish(Lane& lane, const Outcome& outcome) {
+    const Sink sink = std::move(lane.step->sink);
+    lane.step.reset();
     sink(outcome);
     advance();
+}
+
+// ── What begins when ────────────────────────────────────────────────────────────────────────────────────────────
+
+void Declarer::advance() {
+    if (!may_begin()) return;
+    const auto lane = std::find_if(lanes_.begin(), lanes_.end(), [](const Lane& each) { return each.free(); });
+    const auto next = waiting_.begin() + (next_to_begin() - waiting_.cbegin());
+    lane->step = std::move(*next);
+    lane->began.reset();
+    waiting_.erase(next);
+    go_on(*lane);
+}
+
+/// Opens the channel or asks, as far as there is a step to.
+void Declarer::go_on(Lane& lane) {
+    if (!lane.step) return;
+    if (lane.state == State::closed) {
+        lane.state = State::opening;
+        commands_.open_channel(lane.channel);
+    } else if (lane.state == State::ready) {
+        lane.state = State::asked;
+        std::visit(Ask{commands_, lane.channel, lane.step->variant}, lane.step->step);
+    }
+}
+
+bool Declarer::may_begin() const {
+    return !waiting_.empty() &&
+           std::all_of(lanes_.begin(), lanes_.end(), [&](const Lane& l) { return overtakes(l); }) &&
+           std::any_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.free(); }) &&
+           next_to_begin() != waiting_.end();
+}
+
+/// Whether nobody has to wait for that channel any longer.
+bool Declarer::overtakes(const Lane& lane) const {
+    return !lane.under_way() || (lane.began && now_ - *lane.began >= overtaking_after);
+}
+
+/// The same question twice would only take a second channel.
+std::deque<Declarer::Waiting>::const_iterator Declarer::next_to_begin() const {
+    return std::find_if(waiting_.begin(), waiting_.end(), [&](const Waiting& waiting) {
+        return std::none_of(lanes_.begin(), lanes_.end(),
+                            [&](const Lane& lane) { return lane.step && lane.step->step == waiting.step; });
+    });
+}
+
+// ── What is not answered ────────────────────────────────────────────────────────────────────────────────────────
+
+void Declarer::on_tick(core::SteadyTime now) {
+    now_ = now;
+    note_begun();
+    std::vector<Waiting> over = give_up_overdue();
+    for (Waiting& waiting : take_blocked_too_long())
+        over.push_back(std::move(waiting));
+    for (const Waiting& step : over)
+        step.sink(unanswered(step.step));
+    advance();
+    note_begun();
+}
+
+void Declarer::note_begun() {
+    for (Lane& lane : lanes_) {
+        if (lane.under_way() && !lane.began) lane.began = now_;
+    }
+}
+
+std::vector<Declarer::Waiting> Declarer::give_up_overdue() {
+    std::vector<Waiting> over;
+    for (Lane& lane : lanes_) {
+        if (!lane.under_way() || now_ - *lane.began < declare_timeout) continue;
+        over.push_back({lane.step->step, std::move(lane.step->sink)});
+        lane.state = State::given_up;
+        commands_.close_channel(lane.channel);
+    }
+    return over;
+}
+
+std::vector<Declarer::Waiting> Declarer::take_blocked_too_long() {
+    std::vector<Waiting> over;
+    if (!any_given_up()) return over;
+    for (Waiting& waiting : waiting_) {
+        if (!waiting.blocked_since && blocked(waiting)) waiting.blocked_since = now_;
+    }
+    const auto too_long = [&](const Waiting& waiting) {
+        return waiting.blocked_since && now_ - *waiting.blocked_since >= declare_timeout;
+    };
+    std::copy_if(waiting_.begin(), waiting_.end(), std::back_inserter(over), too_long);
+    std::erase_if(waiting_, too_long);
+    return over;
+}
+
+bool Declarer::any_given_up() const {
+    return std::any_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.state == State::given_up; });
+}
+
+/// All channels are given up, or one over the same question.
+bool Declarer::blocked(const Waiting& waiting) const {
+    const auto given_up = [](const Lane& lane) { return lane.state == State::given_up; };
+    return std::all_of(lanes_.begin(), lanes_.end(), given_up) ||
+           std::any_of(lanes_.begin(), lanes_.end(),
+                       [&](const Lane& lane) { return given_up(lane) && lane.step->step == waiting.step; });
+}
+
+std::optional<core::SteadyTime> Declarer::next_tick() const {
+    std::optional<core::SteadyTime> next;
+    const auto consider = [&](core::SteadyTime due) { next = std::min(next.value_or(due), due); };
+    std::optional<core::SteadyTime> last_began;
+    for (const Lane& lane : lanes_) {
+        if (!lane.under_way()) continue;
+        if (!lane.began) return now_;
+        consider(*lane.began + declare_timeout);
+        last_began = std::max(last_began.value_or(*lane.began), *lane.began);
+    }
+    const bool room = std::any_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.free(); });
+    if (last_began && room && next_to_begin() != waiting_.end()) consider(*last_began + overtaking_after);
+    if (!any_given_up()) return next;
+    for (const Waiting& waiting : waiting_) {
+        if (waiting.blocked_since) {
+            consider(*waiting.blocked_since + declare_timeout);
+        } else if (blocked(waiting)) {
+            consider(now_);
+        }
+    }
+    return next;
 }
 
 }  // namespace retryd::amqp

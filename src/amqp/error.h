@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 #include <string>
+#include <utility>
 
 namespace retryd::amqp {
 
@@ -18,9 +19,12 @@ class Error : public std::runtime_error {
         refused,        // the broker closed a channel or the connection with a reason (404, 403, 406 …)
         protocol,       // what came makes no sense
     };
-    /// `code` is AMQP's, where the broker closed the connection with one.
-    Error(Kind kind, const std::string& text, int code = 0) : std::runtime_error(text), kind_(kind), code_(code) {}
+    /// `code` is AMQP's, where the broker closed the connection with one, and `words` what it said: "541
+    /// INTERNAL_ERROR".
+    Error(Kind kind, const std::string& text, int code = 0, std::string words = {})
+        : std::runtime_error(text), kind_(kind), code_(code), words_(std::move(words)) {}
     Kind kind() const { return kind_; }
+    const std::string& words() const { return words_; }
 
     /// The broker closed the connection because of something that was sent: AMQP's hard errors, 501 to 541.
     bool provoked() const { return code_ >= 501; }
@@ -28,6 +32,7 @@ class Error : public std::runtime_error {
   private:
     Kind kind_;
     int code_;
+    std::string words_;
 };
 
 }  // namespace retryd::amqp

@@ -11,6 +11,7 @@ namespace retryd::amqp {
 
 /// A publication that no queue took. Views live until the handler returns.
 struct Returned {
+    Channel channel = 0;
     int code = 0;  // 312 NO_ROUTE
     std::string_view exchange;
     std::string_view routing_key;
@@ -26,7 +27,7 @@ class Events {
     /// read. To be settled before returning: in the second case the connection ends right after.
     virtual void on_unreadable_delivery(core::DeliveryTag) {}
     virtual void on_returned(const Returned&) {}
-    virtual void on_confirm(relay::PublishSeq, bool /*multiple*/, bool /*acked*/) {}
+    virtual void on_confirm(Channel, relay::PublishSeq, bool /*multiple*/, bool /*acked*/) {}
     virtual void on_consumer_cancelled() {}  // by the broker: queue deleted, consumer timeout (4.3), node gone
     virtual void on_consume_ok() {}
     virtual void on_cancel_ok() {}

@@ -1,8 +1,10 @@
 #include "amqp/frame_socket.h"
 
+#include <linux/sockios.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <poll.h>
+#include <sys/ioctl.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
@@ -13,12 +15,15 @@
 #include <cstring>
 #include <utility>
 
+#include "amqp/tls/socket.h"
 #include "core/reply_code.h"
 
 namespace retryd::amqp {
 namespace {
 
 constexpr std::chrono::milliseconds farewell{1000};
+/// So much memory is kept for what is sent next.
+constexpr std::size_t kept_room = std::size_t{1} << 20;
 constexpr int large_frame = 16 * 1024 * 1024;  // no memory is taken before such a frame comes
 
 template <std::size_t Bytes>
@@ -40,24 +45,15 @@ bool ready(int fd, short events, std::chrono::milliseconds patience) {
     return poll(&waiting, 1, static_cast<int>(patience.count())) > 0;
 }
 
-using Parts = std::array<std::string_view, 3>;
-
-ssize_t send_parts(int fd, const Parts& parts) {
-    std::array<iovec, std::tuple_size_v<Parts>> vectors{};
+template <std::size_t count>
+ssize_t send_parts(int fd, const std::array<std::string_view, count>& parts) {
+    std::array<iovec, count> vectors{};
     for (std::size_t i = 0; i < parts.size(); ++i)
         vectors[i] = {const_cast<char*>(parts[i].data()), parts[i].size()};
     msghdr message{};
     message.msg_iov = vectors.data();
     message.msg_iovlen = vectors.size();
-    return sendmsg(fd, &message, MSG_NOSIGNAL);
-}
-
-void take_off(Parts& parts, std::size_t sent) {
-    for (std::string_view& part : parts) {
-        const std::size_t taken = std::min(sent, part.size());
-        part.remove_prefix(taken);
-        sent -= taken;
-    }
+    return sendmsg(fd, &message, MSG_NOSIGNAL | MSG_DONTWAIT);
 }
 
 std::string seconds_text(std::chrono::milliseconds time) {
@@ -79,8 +75,31 @@ std::string describe(int status, std::chrono::seconds heartbeat) {
 // ── FrameBuffer ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 char* FrameBuffer::room_for(std::size_t bytes) {
-    if (room_.size() < size_ + bytes) room_.resize(size_ + bytes);
-    return room_.data() + size_;
+    if (room_.size() >= end_ + bytes) return room_.data() + end_;
+    if (begin_ > room_.size() / 2) {
+        std::memmove(room_.data(), room_.data() + begin_, size());
+        end_ = size();
+        begin_ = 0;
+    }
+    if (room_.size() < end_ + bytes) room_.resize(end_ + bytes);
+    return room_.data() + end_;
+}
+
+void FrameBuffer::reserve_body(std::size_t size) {
+    room_.reserve(end_ + size + (size / largest_fragment() + 1) * overhead + 2 * frame_max_);
+}
+
+void FrameBuffer::append(std::string_view bytes) {
+    if (bytes.empty()) return;
+    std::memcpy(room_for(bytes.size()), bytes.data(), bytes.size());
+    end_ += bytes.size();
+}
+
+void FrameBuffer::take_off(std::size_t size) {
+    begin_ += size;
+    if (begin_ != end_) return;
+    begin_ = end_ = 0;
+    if (room_.size() > kept_room) std::vector<char>().swap(room_);  // assigning {} would keep the memory
 }
 
 void FrameBuffer::write_head(int type, Channel channel, std::size_t payload_size) {
@@ -88,14 +107,14 @@ void FrameBuffer::write_head(int type, Channel channel, std::size_t payload_size
     write_number<1>(to, static_cast<std::uint64_t>(type));
     write_number<2>(to + 1, channel);
     write_number<4>(to + 3, payload_size);
-    size_ += head;
+    end_ += head;
 }
 
 void FrameBuffer::add_frame(int type, Channel channel, std::size_t payload_size) {
     write_head(type, channel, payload_size);
-    size_ += payload_size;
+    end_ += payload_size;
     *room_for(1) = frame_end.front();
-    ++size_;
+    ++end_;
 }
 
 int FrameBuffer::add_method(Channel channel, amqp_method_number_t id, void* method) {
@@ -132,12 +151,20 @@ void FrameBuffer::open_body(Channel channel, std::size_t fragment_size) {
 
 // ── FrameSocket ─────────────────────────────────────────────────────────────────────────────────────────────────
 
-FrameSocket::FrameSocket(RawConnection connection, std::string peer, Socket socket)
+FrameSocket::FrameSocket(RawConnection connection, std::string peer, Socket socket, ssl_st* stream)
     : connection_(std::move(connection)),
       peer_(std::move(peer)),
       socket_(socket),
+      stream_(stream),
       unsent_(frame_max()),
-      heartbeat_(amqp_get_heartbeat(connection_.get())) {}
+      heartbeat_(amqp_get_heartbeat(connection_.get())),
+      now_(Clock::now()),
+      heard_at_(now_) {
+    // From now on without heartbeats of rabbitmq-c.
+    amqp_connection_state_t state = connection_.get();
+    if (heartbeat_.count() == 0) return;
+    require(amqp_tune_connection(state, amqp_get_channel_max(state), amqp_get_frame_max(state), 0));
+}
 
 FrameSocket::Received FrameSocket::receive(amqp_frame_t& frame) {
     const timeval now{};
@@ -145,8 +172,10 @@ FrameSocket::Received FrameSocket::receive(amqp_frame_t& frame) {
     const int status = amqp_simple_wait_frame_noblock(connection_.get(), &frame, &now);
     switch (status) {
         case AMQP_STATUS_OK:
+            heard_ = true;
             return Received::frame;
         case AMQP_STATUS_TIMEOUT:
+            require_signs_of_life();
             return Received::nothing;
         case AMQP_STATUS_BAD_AMQP_DATA:
             return Received::unreadable;
@@ -161,71 +190,82 @@ bool FrameSocket::may_hold_more() const {
 
 void FrameSocket::receive_large_frames() {
     amqp_connection_state_t state = connection_.get();
-    require(amqp_tune_connection(state, amqp_get_channel_max(state), large_frame, amqp_get_heartbeat(state)));
+    require(amqp_tune_connection(state, amqp_get_channel_max(state), large_frame, 0));
 }
 
-void FrameSocket::flush() {
-    if (!unsent_.empty()) flush_with({}, {});
+bool FrameSocket::flush_with(std::string_view fragment, std::string_view end) {
+    Parts parts{unsent_.bytes(), fragment, end};
+    const int status = push(parts);
+    unsent_.take_off(unsent_.size() - parts[0].size());
+    unsent_.append(parts[1]);
+    unsent_.append(parts[2]);
+    require(status);
+    stalled_ = !unsent_.empty();
+    return !stalled_;
 }
 
-// As rabbitmq-c's own sends it waits for room without an end of its own: TCP_USER_TIMEOUT (set by connect.cpp) breaks a
-// connection whose data is not taken, and another thread may shut the socket down.
-void FrameSocket::flush_with(std::string_view fragment, std::string_view end) {
-    constexpr std::chrono::milliseconds for_ever{-1};
-    std::array parts{unsent_.bytes(), fragment, end};
+int FrameSocket::push(Parts& parts) {
     while (std::any_of(parts.begin(), parts.end(), [](std::string_view part) { return !part.empty(); })) {
-        const ssize_t sent = send_parts(fd(), parts);
-        if (sent >= 0) {
-            take_off(parts, static_cast<std::size_t>(sent));
-        } else if (errno == EAGAIN || errno == EWOULDBLOCK) {
-            ready(fd(), POLLOUT, for_ever);
-        } else if (errno != EINTR) {
-            fail(AMQP_STATUS_SOCKET_ERROR);
+        errno = 0;
+        const ssize_t sent = send_some(parts);
+        if (sent < 0 && errno == EINTR) continue;
+        if (sent < 0) return errno == EAGAIN || errno == EWOULDBLOCK ? AMQP_STATUS_OK : AMQP_STATUS_SOCKET_ERROR;
+        handed_over_ += static_cast<std::uint64_t>(sent);
+        auto left = static_cast<std::size_t>(sent);
+        for (std::string_view& part : parts) {
+            const std::size_t taken = std::min(left, part.size());
+            part.remove_prefix(taken);
+            left -= taken;
         }
     }
-    unsent_.cut(0);
+    return AMQP_STATUS_OK;
 }
 
-void FrameSocket::send_heartbeat() {
-    amqp_frame_t heartbeat{};
-    heartbeat.frame_type = AMQP_FRAME_HEARTBEAT;
-    require(amqp_send_frame(connection_.get(), &heartbeat));
+ssize_t FrameSocket::send_some(const Parts& parts) {
+    if (stream_ == nullptr) return send_parts(fd(), parts);
+    const auto next = std::find_if(parts.begin(), parts.end(), [](std::string_view part) { return !part.empty(); });
+    return send_through(stream_, *next);
 }
 
-void FrameSocket::send_heartbeat_if_due() {
-    const auto now = Clock::now();
-    if (heartbeat_.count() == 0 || now < next_heartbeat_ || !writable()) return;
-    send_heartbeat();
-    next_heartbeat_ = now + heartbeat_ / 2;
+bool FrameSocket::send_the_rest() noexcept {
+    Parts parts{unsent_.bytes()};
+    return fd() >= 0 && push(parts) == AMQP_STATUS_OK && parts[0].empty();
 }
 
-// rabbitmq-c looks, at the top of amqp_basic_publish, whether nothing was received for two heartbeats, and if so reads
-// once more; up to 0.13 that read waits for ever (its timeout of "0 seconds from now" means none). With a broker that
-// is gone without a word it would never return. It cannot get there as long as data has arrived more recently: what
-// lies unread is read at once, and what was read has put the two heartbeats off. The kernel knows when data last
-// arrived. Asked every quarter of a heartbeat, with one and a half allowed, the worst a publish can meet is a silence
-// of one and three quarters.
-//
-// The same read is reached when a send finds the socket full for that long. There the data under way is what ends it:
-// TCP_USER_TIMEOUT (set by connect.cpp) breaks a connection whose data is not taken.
+std::uint64_t FrameSocket::taken() const {
+    int under_way = 0;
+    if (ioctl(fd(), SIOCOUTQ, &under_way) != 0 || under_way < 0) return handed_over_;
+    return handed_over_ - std::min(handed_over_, static_cast<std::uint64_t>(under_way));
+}
+
+void FrameSocket::serve_heartbeats() {
+    if (heartbeat_.count() == 0) return;
+    now_ = Clock::now();
+    if (std::exchange(heard_, false)) heard_at_ = now_;
+    if (now_ < next_heartbeat_ || !unsent_.empty()) return;
+    constexpr std::string_view heartbeat{"\x08\0\0\0\0\0\0\xce", 8};
+    unsent_.append(heartbeat);
+    flush();
+    next_heartbeat_ = now_ + std::chrono::milliseconds(heartbeat_) / 2;
+}
+
+// A broker under an alarm does not read, but its heartbeats come: so it is its silence that tells, not that it does not
+// take what is sent. The kernel knows when data last arrived; where the socket was full for lack of reading, that is
+// long ago, and what was read since counts.
 void FrameSocket::require_signs_of_life() {
-    const auto now = Clock::now();
-    if (heartbeat_.count() == 0 || now < next_check_) return;
+    if (heartbeat_.count() == 0 || now_ < next_check_) return;
     const std::chrono::milliseconds heartbeat = heartbeat_;
-    const std::chrono::milliseconds quiet = silence(fd());
-    if (quiet > heartbeat * 3 / 2) throw lost("nothing was heard from the broker for " + seconds_text(quiet));
-    next_check_ = now + heartbeat / 4;
-}
-
-bool FrameSocket::writable() const {
-    return ready(fd(), POLLOUT, {});
+    next_check_ = now_ + heartbeat / 8;
+    if (heard_ || now_ - heard_at_ <= 2 * heartbeat || silence(fd()) <= 2 * heartbeat) return;
+    fail(AMQP_STATUS_HEARTBEAT_TIMEOUT);
 }
 
 void FrameSocket::hang_up() noexcept {
     const int socket = fd();
-    if (socket < 0 || !ready(socket, POLLOUT, {})) return;
-    amqp_connection_close_t close{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0};
-    if (amqp_send_method(connection_.get(), 0, AMQP_CONNECTION_CLOSE_METHOD, &close) != AMQP_STATUS_OK) return;
+    if (socket < 0) return;
+    if (!send_last(AMQP_CONNECTION_CLOSE_METHOD, amqp_connection_close_t{AMQP_REPLY_SUCCESS, amqp_empty_bytes, 0, 0})) {
+        return;
+    }
     shutdown(socket, SHUT_WR);
     std::array<char, 4096> unread{};
     const auto deadline = Clock::now() + farewell;
@@ -250,17 +290,17 @@ void FrameSocket::throw_last_words() {
     const timeval now{};
     while (amqp_simple_wait_frame_noblock(connection_.get(), &frame, &now) == AMQP_STATUS_OK) {
         if (frame.frame_type != AMQP_FRAME_METHOD || frame.payload.method.id != AMQP_CONNECTION_CLOSE_METHOD) continue;
-        accept_close(connection_.get(), *static_cast<amqp_connection_close_t*>(frame.payload.method.decoded), peer_);
+        accept_close(*static_cast<amqp_connection_close_t*>(frame.payload.method.decoded));
     }
 }
 
-void accept_close(amqp_connection_state_t state, const amqp_connection_close_t& close, const std::string& peer) {
+void FrameSocket::accept_close(const amqp_connection_close_t& close) {
     const std::string reason = std::to_string(close.reply_code) + ' ' + std::string{view_of(close.reply_text)};
     const auto kind =
         close.reply_code == core::reply_code::connection_forced ? Error::Kind::lost : Error::Kind::refused;
-    amqp_connection_close_ok_t answer{};
-    amqp_send_method(state, 0, AMQP_CONNECTION_CLOSE_OK_METHOD, &answer);  // if it fails: the connection ends anyway
-    throw Error(kind, "the broker at " + peer + " closed the connection: " + reason, close.reply_code);
+    if (!stalled_) unsent_.cut(0);                                             // nobody wants it any more
+    send_last(AMQP_CONNECTION_CLOSE_OK_METHOD, amqp_connection_close_ok_t{});  // if it fails: it ends anyway
+    throw Error(kind, "the broker at " + peer_ + " closed the connection: " + reason, close.reply_code, reason);
 }
 
 }  // namespace retryd::amqp

@@ -154,4 +154,12 @@ int QueueWriter::fd() const {
     return connection_->fd();
 }
 
+bool QueueWriter::wants_room() const {
+    return connection_->gathered();
+}
+
+core::SteadyTime QueueWriter::waits_since(core::SteadyTime sent, core::SteadyTime now) {
+    return send_progress_.waits_since(sent, now, {connection_->queued(), connection_->taken()});
+}
+
 }  // namespace retryd::amqp

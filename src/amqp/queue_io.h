@@ -20,6 +20,7 @@
 #include <string_view>
 
 #include "amqp/events.h"
+#include "amqp/send_progress.h"
 #include "config/settings.h"
 #include "core/broker_features.h"
 #include "core/time.h"
@@ -125,9 +126,14 @@ class QueueWriter : private Events {
     const std::string& closed() const { return closed_; }
 
     int fd() const;
+    /// Whether poll() is to be asked for room, too: something is left to send.
+    bool wants_room() const;
+
+    /// Since when a confirm is missing of what was sent at that time: see SendProgress.
+    core::SteadyTime waits_since(core::SteadyTime sent, core::SteadyTime now);
 
   private:
-    void on_confirm(relay::PublishSeq seq, bool multiple, bool acked) override {
+    void on_confirm(Channel, relay::PublishSeq seq, bool multiple, bool acked) override {
         sink_->on_confirm(seq, multiple, acked);
     }
     void on_returned(const Returned& returned) override { sink_->on_returned(returned.exchange, returned.routing_key); }
@@ -137,6 +143,7 @@ class QueueWriter : private Events {
 
     std::unique_ptr<Connection> connection_;
     ConfirmSink* sink_ = nullptr;
+    SendProgress send_progress_;
     std::string blocked_;
     std::string closed_;
 };

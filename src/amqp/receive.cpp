@@ -21,19 +21,20 @@ const Method& as(const amqp_method_t& method) {
     return *static_cast<const Method*>(method.decoded);
 }
 
-void on_publisher_method(const amqp_method_t& method, Events& events) {
+void on_publisher_method(Channel channel, const amqp_method_t& method, Events& events) {
     switch (method.id) {
         case AMQP_BASIC_ACK_METHOD: {
             const auto& ack = as<amqp_basic_ack_t>(method);
-            return events.on_confirm(ack.delivery_tag, ack.multiple != 0, true);
+            return events.on_confirm(channel, ack.delivery_tag, ack.multiple != 0, true);
         }
         case AMQP_BASIC_NACK_METHOD: {
             const auto& nack = as<amqp_basic_nack_t>(method);
-            return events.on_confirm(nack.delivery_tag, nack.multiple != 0, false);
+            return events.on_confirm(channel, nack.delivery_tag, nack.multiple != 0, false);
         }
         default: {
             const auto& returned = as<amqp_basic_return_t>(method);
-            return events.on_returned({returned.reply_code, view_of(returned.exchange), view_of(returned.routing_key)});
+            return events.on_returned(
+                {channel, returned.reply_code, view_of(returned.exchange), view_of(returned.routing_key)});
         }
     }
 }
@@ -131,7 +132,7 @@ void MessageAssembler::finish() {
 // ── Dispatcher ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 bool Dispatcher::drain(Events& events, std::size_t limit) {
-    if (limit == 0) socket_.send_heartbeat_if_due();
+    socket_.serve_heartbeats();
     std::size_t delivered = 0;
     while (delivered < limit) {
         amqp_frame_t frame{};
@@ -212,7 +213,7 @@ void Dispatcher::on_method(const amqp_frame_t& frame, Events& events) {
 void Dispatcher::on_connection_method(const amqp_method_t& method, Events& events) {
     switch (method.id) {
         case AMQP_CONNECTION_CLOSE_METHOD:
-            accept_close(socket_.state(), as<amqp_connection_close_t>(method), socket_.peer());
+            socket_.accept_close(as<amqp_connection_close_t>(method));
         case AMQP_CONNECTION_BLOCKED_METHOD:
             return events.on_blocked(view_of(as<amqp_connection_blocked_t>(method).reason));
         case AMQP_CONNECTION_UNBLOCKED_METHOD:
@@ -233,7 +234,7 @@ void Dispatcher::on_channel_method(Channel channel, const amqp_method_t& method,
         case AMQP_BASIC_ACK_METHOD:
         case AMQP_BASIC_NACK_METHOD:
             if (method.id == AMQP_BASIC_RETURN_METHOD) messages_[channel].begin_returned();
-            return on_publisher_method(method, events);
+            return on_publisher_method(channel, method, events);
         case AMQP_CHANNEL_OPEN_OK_METHOD:
             return events.on_channel_open(channel);
         case AMQP_CHANNEL_CLOSE_OK_METHOD:

@@ -4,6 +4,8 @@
 
 #include "admin/patterns.h"
 #include "admin/rabbitmqctl.h"
+#include "amqp/timeouts.h"
+#include "core/duration.h"
 #include "core/names.h"
 #include "core/reply_code.h"
 
@@ -165,6 +167,19 @@ std::string explain_check_refusal(std::string_view kind, std::string_view name, 
 
 std::string explain_delete_refusal(std::string_view kind, std::string_view name, int code, std::string_view text) {
     return plain("delete " + std::string{kind} + ' ' + in_quotes(name), code, text);
+}
+
+std::string explain_no_answer(const std::string& what, const std::string& queue) {
+    const std::string hangs = queue.empty() ? "" : "the process of that queue hangs, or ";
+    const std::string hanging = queue.empty()
+                                    ? ""
+                                    : "; if all are there, rabbitmqctl list_unresponsive_queues -p VHOST shows which "
+                                      "queues hang: restart the node of such a queue";
+    return "the broker has not answered for " + core::format_duration(declare_timeout) + " when asked to " + what +
+           ": " + hangs +
+           "too few nodes of its cluster are there to agree. Until it is asked again, this counts as "
+           "refused; everything else goes on. Start the nodes that are missing (rabbitmqctl cluster_status)" +
+           hanging;
 }
 
 std::string explain_lack(const core::QueueSpec& queue, std::string_view text) {

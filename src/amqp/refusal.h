@@ -41,6 +41,10 @@ std::string explain_foreign_refusal(const core::ForeignExchange& exchange, int c
 std::string explain_check_refusal(std::string_view kind, std::string_view name, int code, std::string_view text);
 std::string explain_delete_refusal(std::string_view kind, std::string_view name, int code, std::string_view text);
 
+/// For a step that was not answered within declare_timeout. `what`: "declare queue 'q'"; `queue`: the one that it asks,
+/// empty where it asks none.
+std::string explain_no_answer(const std::string& what, const std::string& queue);
+
 /// For a queue that does without its optional arguments; `text` is the refusal of the attempt with them.
 std::string explain_lack(const core::QueueSpec& queue, std::string_view text);
 /// For a queue that an earlier retryd made; empty where this does no harm on this broker.

@@ -27,7 +27,7 @@ SyncAdminConnection::SyncAdminConnection(const config::Broker& settings, const s
         try {
             connection_ = Connection::open(endpoint, settings, name);
             endpoint_ = &endpoint;
-            declarer_ = std::make_unique<Declarer>(*connection_, only_channel);
+            declarer_ = std::make_unique<Declarer>(*connection_, only_channel, only_channel);
             return;
         } catch (const Error& error) {
             refusals.append(refusals.empty() ? "" : "; ").append(error.what());

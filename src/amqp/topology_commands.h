@@ -31,12 +31,14 @@ struct QueueCounts {
     bool operator==(const QueueCounts&) const = default;
 };
 
-/// None waits for the broker: it answers each in the order of asking with on_declared, or closes the channel.
+/// None waits for the broker: it answers each in the order of asking with on_declared, or closes the channel. While a
+/// queue's process hangs, it answers nothing on that channel, channel.close neither.
 class TopologyCommands {
   public:
     virtual ~TopologyCommands() = default;
 
-    virtual void open_channel(Channel channel) = 0;  // → on_channel_open
+    virtual void open_channel(Channel channel) = 0;   // → on_channel_open
+    virtual void close_channel(Channel channel) = 0;  // → on_channel_left
     virtual void declare_exchange(Channel channel, const core::ExchangeSpec& exchange) = 0;
     virtual void declare_queue(Channel channel, const core::QueueSpec& queue) = 0;
     virtual void bind(Channel channel, const core::BindingSpec& binding) = 0;

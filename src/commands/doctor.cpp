@@ -39,12 +39,23 @@ using admin::Severity;
 using Declarer = amqp::Declarer;
 using Result = Declarer::Result;
 
+constexpr const char* without_detour =
+    "while a rung or parking queue takes no messages, they are held in the error queue, where they hold up others";
+
 /// Of an exchange or queue that is there with other arguments.
 const char* consequence_of_difference(core::DesiredItem::Role role) {
     using Role = core::DesiredItem::Role;
+    if (role == Role::detour) return without_detour;
     const bool needed_by_all = role == Role::error_exchange || role == Role::error_queue || role == Role::catch_all;
     return needed_by_all ? "retryd consumes nothing while that lasts"
                          : "retryd does not use it: messages that need it are parked or held while that lasts";
+}
+
+const char* consequence_of_lack(const core::DesiredItem& wanted) {
+    if (wanted.role == core::DesiredItem::Role::detour) return without_detour;
+    const bool needed_by_all = wanted.work_queue.empty() && wanted.ladder.empty();
+    return needed_by_all ? "rejected messages cannot be retried, and what dead-letters now is lost"
+                         : "messages that need it are parked or held until it is there";
 }
 
 class Doctor {
@@ -92,10 +103,7 @@ class Doctor {
 
     void add_missing(const PlanItem& item, const std::string& what) {
         if (!item.note.empty()) return add({Severity::problem, what + " is missing: " + item.note, "", ""});
-        const bool needed_by_all = item.wanted.work_queue.empty() && item.wanted.ladder.empty();
-        add({Severity::problem, what + " is missing",
-             needed_by_all ? "rejected messages cannot be retried, and what dead-letters now is lost"
-                           : "messages that need it are parked or held until it is there",
+        add({Severity::problem, what + " is missing", consequence_of_lack(item.wanted),
              settings_.declare ? "retryd apply declares it, and so does the daemon when it starts"
                                : "declare it; retryd apply does"});
     }

@@ -99,6 +99,8 @@ class StatusCollector {
     StatusReport collect() {
         report_.errors = {policy_.error_queue, count(policy_.error_queue)};
         report_.catch_all = {policy_.catch_all, count(policy_.catch_all)};
+        for (const core::Milliseconds delay : core::detour_delays)
+            report_.detours.push_back({core::detour_name(delay), delay, count(core::detour_name(delay))});
         for (const std::string& name : find_work_queues())
             add_work_queue(name, *core::match(policy_, name));
         add_shared_ladders();
@@ -417,6 +419,9 @@ void print_daemon(const telemetry::Status& daemon, std::ostream& out) {
                    " retried, " + rate(per_second(rates.parked, rates.interval)) + " parked, " +
                    rate(per_second(rates.dropped, rates.interval)) + " dropped",
                "Daemon: ", out);
+    if (daemon.oldest_unsettled > telemetry::longest_unsettled)
+        print_line(core::format_duration(std::chrono::floor<std::chrono::seconds>(daemon.oldest_unsettled)),
+                   "Oldest message that is not settled: ", out);
     for (const telemetry::LastingFault& fault : daemon.faults)
         print_line(fault.text, "Fault: ", out);
 }
@@ -434,6 +439,8 @@ void print_status(const StatusReport& status, bool colour, std::ostream& out) {
     if (status.daemon) print_daemon(*status.daemon, out);
     print_line(depth_line(status.errors), "Error queue ", out);
     print_line(depth_line(status.catch_all), "Catch-all ", out);
+    for (const telemetry::RungStatus& detour : status.detours)
+        if (detour.messages.value_or(0) > 0) print_line(depth_line({detour.queue, detour.messages}), "Detour ", out);
     for (const auto& [name, group] : groups_of(status))
         print_ladder(name, group, status.daemon.has_value(), bold, out);
     if (status.daemon) out << "\nRetried, dropped: since the daemon started.\n";
@@ -455,6 +462,7 @@ Json json_of_daemon(const std::optional<telemetry::Status>& daemon) {
     return {{"ready", daemon->ready},
             {"reason", daemon->reason},
             {"in_flight", daemon->in_flight},
+            {"oldest_unsettled_ms", daemon->oldest_unsettled.count()},
             {"per_second",
              {{"retried", per_second(rates.retried, rates.interval)},
               {"parked", per_second(rates.parked, rates.interval)},
@@ -469,6 +477,7 @@ void print_status_json(const StatusReport& status, bool one_line, std::ostream& 
                       {"broker", json_of(status.broker)},
                       {"errors", telemetry::json_of(status.errors)},
                       {"catch_all", telemetry::json_of(status.catch_all)},
+                      {"detours", telemetry::json_of(status.detours)},
                       {"queues", telemetry::json_of(status.queues)},
                       {"ladders", telemetry::json_of(status.ladders)},
                       {"daemon", json_of_daemon(status.daemon)},

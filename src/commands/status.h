@@ -30,6 +30,7 @@ struct StatusReport {
     BrokerIdentity broker;
     telemetry::QueueDepth errors;
     telemetry::QueueDepth catch_all;
+    std::vector<telemetry::RungStatus> detours;
     std::vector<telemetry::QueueStatus> queues;  // the busiest first
     std::vector<telemetry::LadderStatus> ladders;
     std::optional<telemetry::Status> daemon;

@@ -160,7 +160,8 @@ void describe_ladder(Section& s, RawLadder& ladder) {
 }
 
 void describe_ladders(Section& file, RawConfig& raw) {
-    file.named_sections("ladders", "The lists of delays, each with a name of " + std::string{ladder_name_rule} + ".",
+    file.named_sections("ladders",
+                        "The lists of delays, each with a name of " + std::string{ladder_name_rule} + "; not `detour`.",
                         [&](Section& s, const Place& place, const std::string& name) {
                             RawLadder& ladder = raw.ladders.emplace_back();
                             ladder.name = name;

@@ -27,7 +27,7 @@ Scalar routing_key_template(Given<std::string>& target);
 
 /// A ladder's name: it is a part of queues' names. As an operator reads it, and as a regular expression.
 inline constexpr std::string_view ladder_name_rule = "1 to 64 letters, digits, _ and -";
-inline constexpr std::string_view ladder_name_pattern = "^[A-Za-z0-9_-]{1,64}$";
+inline constexpr std::string_view ladder_name_pattern = "^(?!detour$)[A-Za-z0-9_-]{1,64}$";
 bool is_ladder_name(std::string_view text);
 
 /// Where RabbitMQ's management API is; stored without a / at its end.

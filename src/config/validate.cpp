@@ -207,6 +207,10 @@ const Place* place_of_formula(const RawFormula& formula) {
 }
 
 void check_ladder_name(const RawLadder& ladder, Problems& problems) {
+    if (ladder.name == core::detour_word) {
+        return add(problems, ladder.place,
+                   "no ladder can be called so: the queues retryd.detour.* are retryd's own; expected another name");
+    }
     if (is_ladder_name(ladder.name)) return;
     add(problems, ladder.place, "this is no name for a ladder; expected " + std::string{ladder_name_rule});
 }

@@ -100,6 +100,12 @@ Message with_fields(const Message& message, const ComposeContext& context, const
     return composed;
 }
 
+void add_why_and_when(std::string_view reason, WallTime now, std::vector<Field>& fields) {
+    fields.push_back({header::parked_reason, Value::of_longstr(reason)});
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+    fields.push_back({header::parked_at, Value::of_timestamp(static_cast<std::uint64_t>(seconds))});
+}
+
 void add_common(const Message& message, const ComposeContext& context, std::int64_t attempt, bool keep_death,
                 std::vector<Field>& fields) {
     fields.clear();
@@ -130,10 +136,20 @@ Message compose_parked(const Message& message, const ComposeContext& context, co
                        ComposeScratch& scratch) {
     add_common(message, context, park.attempt, true, scratch.fields);
     const std::string_view death_reason = context.death ? context.death->reason : "";
-    scratch.fields.push_back(
-        {header::parked_reason, Value::of_longstr(reason_text(park.reason, death_reason, scratch.text))});
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
-    scratch.fields.push_back({header::parked_at, Value::of_timestamp(static_cast<std::uint64_t>(seconds))});
+    add_why_and_when(reason_text(park.reason, death_reason, scratch.text), now, scratch.fields);
+    return with_fields(message, context, scratch.fields);
+}
+
+Message compose_parked_again(const Message& message, const ComposeContext& context, WallTime now,
+                             ComposeScratch& scratch) {
+    const Table headers = message.properties.header_table();
+    scratch.fields.clear();
+    for (const Field& field : headers) {
+        if (!belongs_to_broker(field.name)) scratch.fields.push_back(field);
+    }
+    put_set_aside(message, context, scratch.fields);
+    if (find(headers, header::parked_reason) == nullptr)
+        add_why_and_when(reason_text(ParkReason::no_entry, "", scratch.text), now, scratch.fields);
     return with_fields(message, context, scratch.fields);
 }
 

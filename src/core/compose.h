@@ -49,4 +49,9 @@ std::string_view producer_routing_key(const ComposeContext& context);
 Message compose_parked(const Message& message, const ComposeContext& context, const Park& park, WallTime now,
                        ComposeScratch& scratch);
 
+/// For the catch-all, of what has left a parking queue by a death there: its story is in its headers already, so they
+/// stay, why and when it was parked included. `context.death` is absent.
+Message compose_parked_again(const Message& message, const ComposeContext& context, WallTime now,
+                             ComposeScratch& scratch);
+
 }  // namespace retryd::core

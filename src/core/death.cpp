@@ -20,10 +20,19 @@ std::optional<Place> read_place(const Table& entry) {
     return Place{*queue, *reason};
 }
 
+bool is_detour(const Place& place) {
+    return looks_like_detour(place.queue);
+}
+
 /// A rung's expiry and a death in the error queue are hops of ours on the message's way.
 bool is_own_hop(const Place& place, std::string_view error_queue) {
     if (place.queue == error_queue) return true;
     return place.reason == "expired" && (looks_like_rung(place.queue) || looks_like_shared_rung(place.queue));
+}
+
+std::optional<Place> newest_place(const Array& entries) {
+    const auto newest = entries.empty() ? std::nullopt : table_of(entries.begin());
+    return newest ? read_place(*newest) : std::nullopt;
 }
 
 /// At least 1: a death happened, whatever the number says.
@@ -62,6 +71,19 @@ Death make_death(const Array& entries, const Table& entry, const Place& place) {
     return death;
 }
 
+/// Where a message died that waited on a detour: retryd took the broker's own record off on its way there, and its
+/// headers of ours are as they would be on a rung. What was thrown out of a full detour died of that.
+std::optional<Death> death_before_detour(const Table& headers, const Place& detour, std::string_view error_queue) {
+    const auto queue = text_of(find(headers, header::queue));
+    if (!queue || !usable_queue_name(*queue) || *queue == error_queue) return std::nullopt;
+    const std::string_view earlier = text_of(find(headers, header::reason)).value_or("");
+    Death death;
+    death.queue = *queue;
+    death.reason = detour.reason != "expired" ? detour.reason : earlier.empty() ? "rejected" : earlier;
+    death.count = 0;
+    return death;
+}
+
 }  // namespace
 
 std::optional<Death> read_death(const Table& headers, std::string_view error_queue) {
@@ -72,6 +94,7 @@ std::optional<Death> read_death(const Table& headers, std::string_view error_que
         if (!entry) return std::nullopt;
         const auto place = read_place(*entry);
         if (!place) return std::nullopt;
+        if (is_detour(*place)) return death_before_detour(headers, *place, error_queue);
         if (!is_own_hop(*place, error_queue)) return make_death(*entries, *entry, *place);
     }
     return std::nullopt;
@@ -79,10 +102,10 @@ std::optional<Death> read_death(const Table& headers, std::string_view error_que
 
 std::optional<std::string_view> read_undelivered(const Table& headers) {
     const auto entries = array_of(find(headers, x_death));
-    if (!entries || entries->empty()) return std::nullopt;
-    const auto newest = table_of(entries->begin());
-    const auto place = newest ? read_place(*newest) : std::nullopt;
-    if (!place || place->reason != "expired" || !looks_like_shared_rung(place->queue)) return std::nullopt;
+    if (!entries) return std::nullopt;
+    const auto place = newest_place(*entries);
+    if (!place || place->reason != "expired" || !looks_like_shared_rung(place->queue) || is_detour(*place))
+        return std::nullopt;
     const auto queue = text_of(find(headers, header::queue));
     return queue && usable_queue_name(*queue) ? queue : std::nullopt;
 }

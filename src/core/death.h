@@ -21,7 +21,8 @@ struct Death {
     std::string_view queue;   // the work queue: usable_queue_name() holds
     std::string_view reason;  // rejected, expired, maxlen, delivery_limit, or what a later broker adds
     /// Deaths in that queue, over all reasons, that the broker remembers: since the last republish on RabbitMQ
-    /// 3.13.0–2 and 4.x, which forget a republished x-death. At least 1, whatever a forged header says.
+    /// 3.13.0–2 and 4.x, which forget a republished x-death. At least 1, whatever a forged header says; 0 for what
+    /// comes from a detour: it has not been in its work queue since, and its history has counted the death already.
     std::int64_t count = 1;
     std::optional<std::uint64_t> time;  // seconds; the first death for this queue and reason, never updated
     std::string_view exchange;          // what the message was published to before it died; may be empty
@@ -31,6 +32,8 @@ struct Death {
 
 /// Reads element 0 of `x-death`, the most recent on every version (the order of the rest varies: 3.8–3.12 reverse
 /// it at every death), leaving out entries of rungs and of the error queue itself, which are hops of ours.
+/// What comes from a detour died where its headers of ours say, and for that reason; if it was thrown out there before
+/// its time, for the reason of that.
 /// Nothing when there is no x-death, when it is not an array of tables, or when its newest entry names no usable
 /// queue or no reason: such a message is parked, never guessed at.
 std::optional<Death> read_death(const Table& headers, std::string_view error_queue);

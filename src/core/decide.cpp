@@ -30,7 +30,8 @@ std::string_view literal_of(std::string_view text, const std::array<std::string_
 
 std::int64_t attempt_of(const Death& death, const RetryHistory& history) {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    return history.attempt > most - death.count ? most : history.attempt + death.count;
+    const std::int64_t attempt = history.attempt > most - death.count ? most : history.attempt + death.count;
+    return std::max<std::int64_t>(attempt, 1);
 }
 
 Decision decide(const std::optional<Death>& death, const RetryHistory& history, const Entry* entry, WallTime now,

@@ -53,7 +53,7 @@ using Decision = std::variant<Retry, Park, Drop>;
 
 /// The attempt of the history + the deaths that x-death counts since. Each half alone fails: x-death starts at 1 after
 /// every republish on 4.x, and the history knows nothing of deaths without us.
-/// It grows by at least 1 with every round, whatever the headers claim, so no message loops for ever.
+/// At least 1. It grows with every death, whatever the headers claim, so no message loops for ever.
 std::int64_t attempt_of(const Death& death, const RetryHistory& history);
 
 /// `death` is absent if there is no readable x-death, `entry` is null if no item of `queues:` matches.

@@ -67,6 +67,14 @@ std::string shared_rung_name(std::string_view ladder, Milliseconds delay, bool h
     return name;
 }
 
+std::string detour_name(Milliseconds delay) {
+    return shared_rung_name(detour_word, delay, false);
+}
+
+bool looks_like_detour(std::string_view name) {
+    return looks_like_shared_rung(name) && ladder_in(name) == detour_word;
+}
+
 std::string expand_queue(std::string_view pattern, std::string_view work_queue, std::size_t longest) {
     const std::size_t at = pattern.find(queue_placeholder);
     if (at == std::string_view::npos) return std::string{pattern};

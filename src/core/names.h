@@ -3,6 +3,7 @@
 // What is named here is read back too: a rung that is on the broker already is told by its name and its arguments.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <optional>
 #include <string>
@@ -48,13 +49,23 @@ std::string shared_rung_name(std::string_view ladder, Milliseconds delay, bool h
 /// The headers exchange through which shared rungs return messages.
 inline constexpr std::string_view return_exchange_name = "retryd.return";
 
+/// Where messages wait whose rung or parking queue takes none at the moment: `retryd.detour.{delay}`. The shortest
+/// first.
+inline constexpr std::array<Milliseconds, 3> detour_delays{Milliseconds{2'000}, Milliseconds{30'000},
+                                                           Milliseconds{300'000}};
+/// The part of those names where a shared rung has its ladder's name: no ladder may be called so.
+inline constexpr std::string_view detour_word = "detour";
+std::string detour_name(Milliseconds delay);
+/// Whether a name has that shape.
+bool looks_like_detour(std::string_view name);
+
 /// The template with `{queue}` replaced, shortened as above where it gets too long.
 std::string expand_queue(std::string_view pattern, std::string_view work_queue,
                          std::size_t longest = longest_queue_name);
 
 /// Whether a name has the shape that rung_name gives.
 bool looks_like_rung(std::string_view name);
-/// Whether a name has the shape that shared_rung_name gives.
+/// Whether a name has the shape that shared_rung_name gives; that of detour_name is one of them.
 bool looks_like_shared_rung(std::string_view name);
 
 /// `*` stands for any run of bytes, `?` for one (a character beyond ASCII has several); everything else for itself.

@@ -68,8 +68,12 @@ const Entry* match(const Policy& policy, std::string_view work_queue) {
 }
 
 bool is_own_queue(const Policy& policy, std::string_view queue) {
-    if (queue == policy.error_queue || queue == policy.catch_all) return true;
-    if (looks_like_rung(queue) || looks_like_shared_rung(queue)) return true;
+    return queue == policy.error_queue || looks_like_rung(queue) || looks_like_shared_rung(queue) ||
+           is_parking_queue(policy, queue);
+}
+
+bool is_parking_queue(const Policy& policy, std::string_view queue) {
+    if (queue == policy.catch_all) return true;
     return std::any_of(policy.entries.begin(), policy.entries.end(),
                        [&](const Entry& entry) { return parks_in(entry, queue); });
 }

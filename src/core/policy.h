@@ -110,6 +110,9 @@ const Entry* match(const Policy& policy, std::string_view work_queue);
 /// error queue, the catch-all, every name with the form of a rung's, and where entries park.
 bool is_own_queue(const Policy& policy, std::string_view queue);
 
+/// One of them in which messages are parked, the catch-all included.
+bool is_parking_queue(const Policy& policy, std::string_view queue);
+
 /// Whether any ladder in use is shared.
 bool has_shared_ladder(const Policy& policy);
 

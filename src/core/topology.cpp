@@ -81,6 +81,8 @@ class DesiredTopology {
     void add_base() {
         for (const TopologyItem& item : base_topology(policy_, features_))
             add({role_in_base(item), "", "", item});
+        for (const Milliseconds delay : detour_delays)
+            add({Role::detour, "", "", detour_spec(policy_, delay, features_)});
         for (const ErrorBinding& from : policy_.error_bindings)
             add({Role::error_binding, "", "", BindingSpec{policy_.error_queue, from.exchange, from.routing_key, {}}});
     }
@@ -156,6 +158,10 @@ Topology base_topology(const Policy& policy, const BrokerFeatures& features) {
             error_queue_spec(policy, features), BindingSpec{policy.error_queue, policy.error_exchange, "", {}}};
 }
 
+QueueSpec detour_spec(const Policy& policy, Milliseconds delay, const BrokerFeatures& features) {
+    return rung_queue(detour_name(delay), QueueType::quorum, delay, {policy.error_exchange, std::nullopt}, features);
+}
+
 ExchangeSpec return_exchange_spec(const Policy& policy) {
     return {std::string{return_exchange_name}, "headers", {{"alternate-exchange", policy.error_exchange}}};
 }
@@ -205,6 +211,8 @@ std::string_view to_string(DesiredItem::Role role) {
             return "error queue";
         case Role::error_binding:
             return "error binding";
+        case Role::detour:
+            return "detour";
         case Role::return_exchange:
             return "return exchange";
         case Role::rung_exchange:

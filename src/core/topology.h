@@ -73,6 +73,10 @@ QueueSpec parking_queue_spec(std::string name, const BrokerFeatures& features);
 /// Without these nothing can be consumed: error exchange, catch-all, error queue and the binding between them.
 Topology base_topology(const Policy& policy, const BrokerFeatures& features);
 
+/// Where messages wait outside of the error queue while their rung or parking queue takes none: after the delay the
+/// broker sends them to the error exchange again. A quorum queue where the broker can (3.10 and later).
+QueueSpec detour_spec(const Policy& policy, Milliseconds delay, const BrokerFeatures& features);
+
 /// The headers exchange through which shared rungs return messages. What it can route to no work queue goes to the
 /// error exchange, its alternate-exchange, and so comes back to us at once.
 ExchangeSpec return_exchange_spec(const Policy& policy);
@@ -99,6 +103,7 @@ struct DesiredItem {
         catch_all,
         error_queue,
         error_binding,  // of the error exchange, or of a dead-letter exchange of somebody else's
+        detour,
         return_exchange,
         rung_exchange,  // before a shared rung
         rung,

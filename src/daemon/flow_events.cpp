@@ -17,6 +17,10 @@ void FlowEvents::stuck(std::string_view work_queue, std::string_view why, core::
     if (stats_ != nullptr) stats_->stuck(work_queue, why, delay);
 }
 
+void FlowEvents::silent(relay::Role role, std::string_view target) {
+    log_.silent(role, target);
+}
+
 void FlowEvents::requeued(relay::Role role, std::string_view target, relay::RequeueCause cause,
                           core::Milliseconds delay) {
     log_.requeued(role, target, cause, delay);

@@ -19,12 +19,18 @@ class FlowEvents : public relay::Reporter {
     /// All of them must outlive it. `stats` is null where nobody asks for numbers.
     FlowEvents(telemetry::Log& log, telemetry::Faults& faults, telemetry::MessageStats* stats)
         : log_(log, faults), stats_(stats) {}
-    ~FlowEvents() override { in_flight(0); }
+    ~FlowEvents() override {
+        in_flight(0);
+        oldest_unsettled({});
+    }
     FlowEvents(const FlowEvents&) = delete;
     FlowEvents& operator=(const FlowEvents&) = delete;
 
     /// Counts there from now on; null: nowhere.
     void count_with(telemetry::MessageStats* stats) { stats_ = stats; }
+    void oldest_unsettled(core::Milliseconds age) {
+        if (stats_ != nullptr) stats_->oldest_unsettled(age);
+    }
     void in_flight(std::size_t messages) {
         if (stats_ != nullptr) stats_->in_flight(messages);
     }
@@ -32,6 +38,7 @@ class FlowEvents : public relay::Reporter {
     void settled(const relay::Settled& message) override;
     void dead_lettered(std::string_view work_queue, std::string_view why) override;
     void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) override;
+    void silent(relay::Role role, std::string_view target) override;
     void requeued(relay::Role role, std::string_view target, relay::RequeueCause cause,
                   core::Milliseconds delay) override;
     void refused(relay::Role role, std::string_view name, std::string_view why) override;

@@ -135,7 +135,7 @@ void HttpService::tick(core::SteadyTime now) {
 
 /// Once when it begins, and once when it is over: then it is empty.
 void HttpService::report_depths_fault(const std::string& fault) {
-    if (fault == depths_fault_ || !telemetry::Log::takes_more()) return;
+    if (fault == depths_fault_) return;
     depths_fault_ = fault;
     if (fault.empty()) {
         state_.faults().clear(count_fault);

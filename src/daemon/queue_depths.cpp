@@ -93,6 +93,8 @@ class InventoryBuilder {
         switch (desired.role) {
             case core::DesiredItem::Role::error_queue:
                 return keep(queue.name, {Role::errors, {}, "", false});
+            case core::DesiredItem::Role::detour:
+                return keep(queue.name, {Role::detour, delay_of(queue), "", false});
             case core::DesiredItem::Role::rung:
                 return keep(queue.name, {Role::rung, delay_of(queue), served_by(desired), desired.work_queue.empty()});
             default:

@@ -47,13 +47,11 @@ void watch_over(const system::Signals& signals, const SessionContext& daemon, co
     constexpr core::Milliseconds farewell{5'000};
     notify_stopping(timeout + farewell);
     if (ended.wait(timeout + grace)) return;
-    if (telemetry::Log::takes_more()) {  // it may be the log that hangs
-        daemon.log.write(
-            LogLevel::warning, "stop_forced",
-            "did not end within the shutdown timeout of " + core::format_duration(timeout) +
-                "; leaving now. What was not acked is given again by the broker: nothing is lost, some messages may "
-                "come twice");
-    }
+    daemon.log.write(
+        LogLevel::warning, "stop_forced",
+        "did not end within the shutdown timeout of " + core::format_duration(timeout) +
+            "; leaving now. What was not acked is given again by the broker: nothing is lost, some messages may "
+            "come twice");
     _exit(1);
 }
 

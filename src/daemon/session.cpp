@@ -33,8 +33,9 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
       broker_(settings_, endpoint, *this),
       guard_(context.watchdog, broker_.sockets(), 2 * settings_->broker.heartbeat, system::steady_now()),
       features_(core::features_of(broker_.version())),
-      relay_(policy_of(settings_), {features_, endpoint.username, context.dice, settings_->declare}, broker_, events_,
-             context.poison) {}
+      relay_(policy_of(settings_),
+             {features_, endpoint.username, context.dice, settings_->declare, broker_.publishing_channels()}, broker_,
+             events_, context.poison) {}
 
 void Session::run() {
     warn_of_old_broker();
@@ -47,13 +48,21 @@ void Session::run() {
         const bool more = broker_.turn(now);
         relay_.on_tick(now);
         relay_.flush(now);
-        events_.in_flight(relay_.in_flight());
+        report_load(now);
         handle_requests(now);
         report_slow_declare(began, now.steady);
         if (shutdown_deadline_ && shutdown_is_over(now)) break;
         if (!more) broker_.wait(shutdown_deadline_ ? -1 : context_.requests.fd(), time_to_wait(now));
     }
     broker_.close(std::clamp(*shutdown_deadline_ - system::steady_now(), Milliseconds::zero(), amqp::close_timeout));
+}
+
+void Session::report_load(const core::Now& now) {
+    events_.in_flight(relay_.in_flight());
+    const auto since = relay_.unsettled_since();
+    const Milliseconds age = since ? now.steady - *since : Milliseconds::zero();
+    events_.oldest_unsettled(age);
+    context_.http.state().unsettled(age);
 }
 
 void Session::handle_requests(const core::Now& now) {
@@ -65,7 +74,7 @@ void Session::handle_requests(const core::Now& now) {
         return begin_shutdown(now);
     }
     if (context_.requests.take_reload()) handle_reload(now);
-    if (next_ && !shutdown_deadline_ && relay_.in_flight() == 0) adopt_next(now);
+    if (next_ && !shutdown_deadline_ && relay_.in_flight() == relay_.in_flight_in_silence()) adopt_next(now);
 }
 
 void Session::begin_shutdown(const core::Now& now) {
@@ -94,7 +103,8 @@ void Session::handle_reload(const core::Now& now) {
     begin_shutdown(now);
 }
 
-/// Only while nothing is in flight: each message is dealt with by one policy.
+/// Only while nothing is in flight but what waits for targets that do not answer: each message is dealt with by one
+/// policy.
 void Session::adopt_next(const core::Now& now) {
     settings_ = std::move(next_);
     next_.reset();
@@ -123,6 +133,7 @@ bool Session::shutdown_is_over(const core::Now& now) {
 Milliseconds Session::time_to_wait(const core::Now& now) const {
     Milliseconds time = context_.watchdog.longest_wait();  // heartbeats have to be served, and the stop noticed
     if (const auto due = relay_.next_tick()) time = std::min(time, *due - now.steady);
+    if (const auto due = broker_.next_tick()) time = std::min(time, *due - now.steady);
     if (shutdown_deadline_) time = std::min({time, amqp::ack_linger / 4, *shutdown_deadline_ - now.steady});
     return std::max(time, Milliseconds::zero());
 }
@@ -159,6 +170,10 @@ void Session::consuming() {
 
 void Session::accepted(std::string_view note) {
     log_.write(LogLevel::warning, "queue_accepted", note);
+}
+
+void Session::unanswered(std::string_view note) {
+    log_.write(LogLevel::warning, "unanswered", note);
 }
 
 void Session::blocked(std::string_view reason) {

@@ -46,6 +46,7 @@ class Session : private amqp::BrokerSessionObserver {
     void run();
 
   private:
+    void report_load(const core::Now& now);
     void handle_requests(const core::Now& now);
     void handle_reload(const core::Now& now);
     void adopt_next(const core::Now& now);
@@ -57,6 +58,7 @@ class Session : private amqp::BrokerSessionObserver {
 
     void consuming() override;
     void accepted(std::string_view note) override;
+    void unanswered(std::string_view note) override;
     void blocked(std::string_view reason) override;
     void unblocked() override;
 

@@ -1,7 +1,9 @@
 #include "daemon/state.h"
 
+#include <chrono>
 #include <utility>
 
+#include "core/duration.h"
 #include "system/clock.h"
 
 namespace retryd::daemon {
@@ -75,6 +77,14 @@ void DaemonState::unblocked() {
     faults_.clear(blocked_fault);
 }
 
+void DaemonState::unsettled(core::Milliseconds age) {
+    const bool long_ago = age > telemetry::longest_unsettled;
+    if (!long_ago && !unsettled_for_long_) return;
+    unsettled_for_long_ = long_ago;
+    const std::lock_guard lock(mutex_);
+    state_.unsettled = long_ago ? age : core::Milliseconds::zero();
+}
+
 void DaemonState::reload_refused(const std::string& file) {
     const std::lock_guard lock(mutex_);
     state_.refused_reload =
@@ -90,10 +100,21 @@ void DaemonState::reloaded() {
     faults_.clear(reload_fault);
 }
 
+namespace {
+
+std::string why_unsettled(const DaemonState::Snapshot& state) {
+    if (state.unsettled == core::Milliseconds::zero()) return "";
+    const auto seconds = std::chrono::floor<std::chrono::seconds>(state.unsettled);
+    return "a message has waited for " + core::format_duration(seconds) +
+           " to be settled: the broker does not answer what was published, or takes nothing. The log says which queue";
+}
+
+}  // namespace
+
 std::string why_not_ready(const DaemonState::Snapshot& state) {
     switch (state.phase) {
         case DaemonState::Phase::consuming:
-            return "";
+            return state.blocked ? "" : why_unsettled(state);
         case DaemonState::Phase::starting:
             return "starting: not connected to a broker yet";
         case DaemonState::Phase::declaring:

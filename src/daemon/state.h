@@ -32,6 +32,7 @@ class DaemonState {
         std::optional<std::string> blocked;   // the broker's reason for taking no messages
         std::string refused_reload;           // why the file is not in force; empty where it is
         std::uint64_t reconnects = 0;
+        core::Milliseconds unsettled{};               // how long the oldest delivery has waited that is not settled
         std::vector<telemetry::LastingFault> faults;  // the oldest first
     };
     Snapshot snapshot() const;
@@ -46,6 +47,8 @@ class DaemonState {
     void stopping();
     void blocked(std::string_view reason);
     void unblocked();
+    /// How long the oldest delivery has waited that is not settled; cheap where that is not long.
+    void unsettled(core::Milliseconds age);
     /// `file` is wrong as it is now.
     void reload_refused(const std::string& file);
     void reloaded();
@@ -60,6 +63,7 @@ class DaemonState {
     mutable std::mutex mutex_;  // of all that follows
     Snapshot state_;            // without the faults
     bool was_connected_ = false;
+    bool unsettled_for_long_ = false;  // only the thread that talks to the broker
 };
 
 /// Why not ready, in plain words; empty where it is. A blocked broker is no reason: the error queue is consumed, and

@@ -22,7 +22,9 @@ class StatusBuilder {
         status_.error_exchange = policy_.error_exchange;
         status_.errors = {policy_.error_queue, messages_in(policy_.error_queue)};
         status_.catch_all = {policy_.catch_all, messages_in(policy_.catch_all)};
+        add_detours();
         status_.in_flight = in_.counts.in_flight;
+        status_.oldest_unsettled = in_.counts.oldest_unsettled;
         status_.counted = in_.seen.counted;
         sort_rungs();
         add_queues();
@@ -58,6 +60,13 @@ class StatusBuilder {
     Messages messages_in(const std::string& queue) const {
         const auto found = in_.seen.messages.find(queue);
         return found == in_.seen.messages.end() ? Messages{} : Messages{found->second};
+    }
+
+    void add_detours() {
+        for (const core::Milliseconds delay : core::detour_delays) {
+            const std::string queue = core::detour_name(delay);
+            status_.detours.push_back({queue, delay, messages_in(queue)});
+        }
     }
 
     /// Those that are on the broker, as far as that is known.
@@ -134,6 +143,8 @@ class StatusBuilder {
                     break;
                 case relay::Outcome::dropped:
                     totals.dropped += count.messages;
+                    break;
+                case relay::Outcome::detoured:
                     break;
                 case relay::Outcome::retried:
                 case relay::Outcome::returned_to_queue:

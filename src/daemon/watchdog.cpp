@@ -54,10 +54,9 @@ void Watchdog::watch(core::SteadyTime now) {
     for (const int socket : *sockets_)
         shutdown(socket, SHUT_RDWR);
     sockets_.reset();
-    if (!telemetry::Log::takes_more()) return;  // then it is the log that hangs
     log_.write(config::LogLevel::error, "connection_stuck",
-               "sending to the broker has hung for " + core::format_duration(now - turned_) +
-                   ": it is there, but does not read. The connections are cut and opened anew; nothing is lost, some "
+               "the loop has hung for " + core::format_duration(now - turned_) +
+                   ". Should it wait for the broker, the connections are cut and opened anew; nothing is lost, some "
                    "messages may come twice");
 }
 

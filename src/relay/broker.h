@@ -14,30 +14,45 @@ namespace retryd::relay {
 /// Publications are numbered from 1 on each channel in confirm mode, in the order of publish() calls.
 using PublishSeq = std::uint64_t;
 
+/// Of the daemon's publishing channels: from 0, without a gap.
+using ChannelIndex = std::size_t;
+
 enum class PublishResult {
     sent,         // the broker will confirm it under the next sequence number
     would_block,  // nothing was sent: the socket is full, or the broker takes no messages. Try again after resume()
     header_too_large,  // nothing was sent: properties and headers do not fit a frame
 };
 
-/// What it takes to move messages from one queue to another.
-///
 /// Commands. None waits for an answer: answers come as events, never from within the command. Connection failures are
 /// thrown by the implementation and end the session that owns both sides.
-class PublishPort {
+class AckPort {
   public:
-    virtual ~PublishPort() = default;
-
-    /// Mandatory. The views need to live only until the call returns.
-    virtual PublishResult publish(const core::Publication& publication) = 0;
+    virtual ~AckPort() = default;
 
     /// `multiple` settles every delivery up to and including `tag`.
     virtual void ack(core::DeliveryTag tag, bool multiple) = 0;
 };
 
-/// And all that the daemon needs besides.
-class Broker : public PublishPort {
+/// What it takes to move messages from one queue to another, over one channel.
+class PublishPort : public AckPort {
   public:
+    /// Mandatory. The views need to live only until the call returns.
+    virtual PublishResult publish(const core::Publication& publication) = 0;
+};
+
+/// What the daemon needs.
+class Broker : public AckPort {
+  public:
+    /// Opens that channel in confirm mode; it can be published to at once.
+    virtual void open_publishing(ChannelIndex channel) = 0;
+    /// Gives it up. Its confirms are not waited for; it may be opened again after Relay::on_publishing_left.
+    virtual void close_publishing(ChannelIndex channel) = 0;
+    /// Mandatory. The views need to live only until the call returns.
+    virtual PublishResult publish(ChannelIndex channel, const core::Publication& publication) = 0;
+
+    /// Whether the broker's host has got all that was published: else it may be the network that is slow.
+    virtual bool has_received_all() = 0;
+
     /// The broker delivers the message again. Sent as basic.nack: on 4.3 basic.reject would count towards a delivery
     /// limit.
     virtual void requeue(core::DeliveryTag tag) = 0;
@@ -56,7 +71,11 @@ class Broker : public PublishPort {
     virtual void bind_to_return_exchange(std::string_view queue) = 0;
 };
 
-enum class DeclareOutcome { ready, refused };
+enum class DeclareOutcome {
+    ready,
+    refused,
+    unanswered,  // for so long that it is not waited for: a queue without a leader, or one that hangs
+};
 
 /// Of a check: `refused` means that the broker would not say (no permission, another fault). Of a binding: that it is
 /// not there.

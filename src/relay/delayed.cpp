@@ -5,20 +5,16 @@
 
 namespace retryd::relay {
 
-void WaitingDeliveries::add(const core::Delivery& delivery) {
-    bytes_ += deliveries_.emplace_back(delivery).bytes();
+void WaitingDeliveries::add(const core::Delivery& delivery, const Awaited* waits_for) {
+    deliveries_.push_back({core::OwnedDelivery{delivery}, waits_for});
+    bytes_ += deliveries_.back().delivery.bytes();
+    ++still_waiting_;
 }
 
 void WaitingDeliveries::clear() {
     deliveries_.clear();
     bytes_ = 0;
-}
-
-core::Milliseconds backoff(int failures) {
-    constexpr core::Milliseconds first{1'000};
-    constexpr core::Milliseconds longest{30'000};
-    const int doublings = std::min(failures - 1, 10);
-    return std::min(first * (1 << doublings), longest);
+    still_waiting_ = 0;
 }
 
 void DelayedRequeues::add(core::SteadyTime due, core::DeliveryTag tag) {

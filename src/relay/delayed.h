@@ -4,6 +4,7 @@
 // All of these deliveries stay unacked, so the broker still has them.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -17,38 +18,75 @@
 
 namespace retryd::relay {
 
+struct Awaited;  // relay/routes.h
+
 /// Deliveries that cannot be published yet, in their order: the broker or the socket takes nothing, or what they need
 /// is being declared.
 class WaitingDeliveries {
   public:
-    /// Copies it.
-    void add(const core::Delivery& delivery);
+    /// What became of one: it is done, or still waits, for that; null: for nothing in particular.
+    struct Processed {
+        bool done = false;
+        const Awaited* waits_for = nullptr;
+    };
 
-    /// Calls `process` with each, in order; keeps those for which it returns false.
+    /// Copies it.
+    void add(const core::Delivery& delivery, const Awaited* waits_for);
+
+    /// Calls `process` with each, in order, and keeps those that are not done.
     template <class Process>
     void process_each(const Process& process) {
-        std::deque<core::OwnedDelivery> waiting;
-        waiting.swap(deliveries_);
-        for (core::OwnedDelivery& owned : waiting) {
-            if (process(owned.get())) {
-                bytes_ -= owned.bytes();
-            } else {
-                deliveries_.push_back(std::move(owned));
-            }
+        for (Waiting& waiting : deliveries_)
+            take(waiting, process(waiting.delivery.get()));
+        erase_done();
+    }
+
+    /// The same for those that wait for that, until one of them still does. False when none does any more.
+    ///
+    /// Many confirms come while many deliveries wait: to process all for each of them would take seconds.
+    template <class Process>
+    bool process_each(const Awaited& awaited, const Process& process) {
+        const auto waits = [&](const Waiting& waiting) { return waiting.waits_for == &awaited; };
+        bool any_done = false;
+        auto at = std::find_if(deliveries_.begin(), deliveries_.end(), waits);
+        while (at != deliveries_.end()) {
+            take(*at, process(at->delivery.get()));
+            if (waits(*at)) break;
+            any_done = any_done || at->done;
+            at = std::find_if(at, deliveries_.end(), waits);
         }
+        const bool still = at != deliveries_.end();
+        if (any_done) erase_done();
+        return still;
     }
 
     void clear();
     bool empty() const { return deliveries_.empty(); }
+    std::size_t size() const { return still_waiting_; }
     std::size_t bytes() const { return bytes_; }  // headers included
 
   private:
-    std::deque<core::OwnedDelivery> deliveries_;
+    struct Waiting {
+        core::OwnedDelivery delivery;
+        const Awaited* waits_for = nullptr;
+        bool done = false;
+    };
+
+    void take(Waiting& waiting, const Processed& processed) {
+        waiting.waits_for = processed.done ? nullptr : processed.waits_for;
+        waiting.done = processed.done;
+        if (!processed.done) return;
+        bytes_ -= waiting.delivery.bytes();
+        --still_waiting_;
+    }
+    void erase_done() {
+        std::erase_if(deliveries_, [](const Waiting& waiting) { return waiting.done; });
+    }
+
+    std::deque<Waiting> deliveries_;
+    std::size_t still_waiting_ = 0;  // of those; while they are processed, some are done
     std::size_t bytes_ = 0;
 };
-
-/// The pause after that many failures in a row: doubling from 1 s to 30 s.
-core::Milliseconds backoff(int failures);
 
 /// Deliveries to be requeued, each when its pause is over.
 class DelayedRequeues {
@@ -58,6 +96,7 @@ class DelayedRequeues {
     std::optional<core::DeliveryTag> take_due(core::SteadyTime now);
     /// When the next one is due.
     std::optional<core::SteadyTime> next() const;
+    std::size_t size() const { return heap_.size(); }
 
   private:
     struct Requeue {

@@ -51,6 +51,13 @@ std::optional<core::SteadyTime> Unconfirmed::oldest() const {
     return pending_.front().sent_at;  // those at the front are unanswered: confirm() takes the answered ones off
 }
 
+bool Unconfirmed::any_redelivered() const {
+    for (std::size_t i = 0; i < pending_.size(); ++i) {
+        if (!pending_[i].answered && pending_[i].redelivered) return true;
+    }
+    return false;
+}
+
 std::vector<std::shared_ptr<Target>> Unconfirmed::mark_returned(std::uint64_t published_as) {
     std::vector<std::shared_ptr<Target>> targets;
     for (std::size_t i = 0; i < pending_.size(); ++i) {
@@ -75,7 +82,8 @@ void AckTracker::close(core::DeliveryTag tag, State state) {
     if (found != State::open) return;
     found = state;
     --open_;
-    if (state == State::to_ack) ++to_ack_;
+    if (state != State::to_ack) return;
+    if (to_ack_++ == 0 || tag < first_to_ack_) first_to_ack_ = tag;
 }
 
 void AckTracker::ack(core::DeliveryTag tag) {
@@ -86,7 +94,7 @@ void AckTracker::forget(core::DeliveryTag tag) {
     close(tag, State::done);
 }
 
-void AckTracker::flush(PublishPort& port) {
+void AckTracker::flush(AckPort& port) {
     core::DeliveryTag up_to = 0;
     while (!states_.empty() && states_.front() != State::open) {
         if (states_.front() == State::to_ack) {
@@ -99,8 +107,8 @@ void AckTracker::flush(PublishPort& port) {
     if (up_to != 0) port.ack(up_to, true);
 }
 
-void AckTracker::flush_unsent(PublishPort& port) {
-    for (std::size_t i = 0; to_ack_ > 0; ++i) {
+void AckTracker::flush_unsent(AckPort& port) {
+    for (auto i = static_cast<std::size_t>(std::max(first_to_ack_, first_) - first_); to_ack_ > 0; ++i) {
         if (states_[i] != State::to_ack) continue;
         port.ack(first_ + i, false);
         states_[i] = State::done;

@@ -123,6 +123,9 @@ class Unconfirmed {
     /// When the oldest one that is still unanswered was sent.
     std::optional<core::SteadyTime> oldest() const;
 
+    /// Whether the broker had delivered one of them before.
+    bool any_redelivered() const;
+
     std::size_t size() const { return unanswered_; }
     bool empty() const { return unanswered_ == 0; }
 
@@ -150,17 +153,20 @@ class AckTracker {
     void forget(core::DeliveryTag tag);
 
     /// One ack with `multiple` for the oldest deliveries, up to the first open one.
-    void flush(PublishPort& port);
+    void flush(AckPort& port);
 
     /// Acks that have not been sent. After flush(): those behind an open delivery.
     std::size_t unsent() const { return to_ack_; }
 
     /// Acks those one by one. Not more often than needed: each is a command to a quorum queue, and those that queue up
     /// on their way are forgotten by the broker when the channel ends, so that their messages come again.
-    void flush_unsent(PublishPort& port);
+    void flush_unsent(AckPort& port);
 
     /// Deliveries that are neither acked nor forgotten.
     std::size_t open() const { return open_; }
+    /// No older one is open; it may not be itself.
+    core::DeliveryTag oldest_open() const { return first_; }
+    core::DeliveryTag last_delivered() const { return first_ + states_.size() - 1; }
 
   private:
     enum class State : unsigned char { open, to_ack, done };
@@ -171,6 +177,7 @@ class AckTracker {
     core::DeliveryTag first_ = 1;
     std::size_t open_ = 0;
     std::size_t to_ack_ = 0;
+    core::DeliveryTag first_to_ack_ = 0;  // no older one is to be acked
 };
 
 }  // namespace retryd::relay

@@ -16,14 +16,37 @@ namespace {
 
 using core::Milliseconds;
 
-/// So long an ack waits for an older delivery that is still open.
+/// So long an ack waits for an older delivery that is still open; or less, where that may stay open for long.
 constexpr Milliseconds late_acks_after{100};
+constexpr Milliseconds late_acks_after_held_up{20};
 /// Messages above this priority need a rung of their own where they would hold back the others.
 constexpr std::uint8_t highest_normal_priority = 4;
 /// The pause of a message that cannot be dead-lettered.
 constexpr Milliseconds stuck_for{30'000};
+/// At most so long a message stays that can go nowhere.
+constexpr Milliseconds longest_pause{30'000};
 /// What was refused is asked for again after this: somebody may have mended it.
 constexpr Milliseconds refused_for{60'000};
+/// So long messages wait for a target that is being declared, or has enough under way. Then they take the detour, and
+/// so do for a while those that come after them.
+constexpr Milliseconds longest_wait{300};
+constexpr Milliseconds none_waits_for{1'000};
+/// When some have waited so long in vain, others may do the same one after the other: for a while no more than half of
+/// the prefetch waits at once.
+constexpr Milliseconds waits_scarce_for{10'000};
+/// So many deliveries may wait, or be held up, whatever the prefetch.
+constexpr std::size_t few_waiting = 4;
+constexpr std::size_t few_held_up = 64;
+/// A target is silent when nothing that was sent to it has been answered for so long, while others were; or for longer,
+/// for then it may be the broker that is slow.
+constexpr Milliseconds silent_after{500};
+constexpr Milliseconds silent_alone_after{800};
+constexpr Milliseconds between_looks{100};
+/// A publication that is not answered may still arrive, so its delivery stays unacked; but not longer than the broker
+/// bears it: consumer_timeout is 30 minutes.
+constexpr Milliseconds given_up_after{20 * 60'000};
+/// No more than so many messages a second shall come back from detours and find their target still in trouble.
+constexpr int detoured_a_second = 500;
 /// A binding of an exchange of somebody else's is made again after this: the exchange may have been deleted and made
 /// anew, and what work queues dead-letter to it would be lost without a word.
 constexpr Milliseconds binding_confirmed_for{60'000};
@@ -39,6 +62,32 @@ std::shared_ptr<const std::string> name_of(const std::shared_ptr<Route>& route) 
 
 std::string_view name_of(const Pending& pending) {
     return pending.work_queue ? std::string_view{*pending.work_queue} : "";
+}
+
+/// Which of core::detour_delays. As long as the trouble has lasted, so that what waits is late by about as much again;
+/// or longer, where so many wait that their rounds would be a load.
+std::size_t choose_detour(Target& target, core::SteadyTime now) {
+    const auto& delays = core::detour_delays;
+    const bool in_trouble = target.flow.trouble() != TargetFlow::Trouble::none;
+    if (!target.passed_by_since) target.passed_by_since = in_trouble ? target.flow.since() : now;
+    const Milliseconds age = now - *target.passed_by_since;
+    const auto choose = [&] {
+        const Milliseconds round{static_cast<Milliseconds::rep>(target.detoured) * 1000 / detoured_a_second};
+        std::size_t chosen = 0;
+        while (chosen + 1 < delays.size() && (delays[chosen + 1] <= age || delays[chosen] < round))
+            ++chosen;
+        return chosen;
+    };
+    if (now - target.detoured_since >= delays[choose()]) {
+        target.detoured = 0;
+        target.detoured_since = now;
+    }
+    return choose();
+}
+
+/// What cannot go there goes nowhere.
+bool is_last_resort(const Target& target) {
+    return target.role == Role::detour || target.role == Role::catch_all;
 }
 
 struct ExchangeName {
@@ -80,14 +129,17 @@ Relay::Relay(std::shared_ptr<const core::Policy> policy, SessionInfo session, Br
       broker_(broker),
       reporter_(reporter),
       poison_(poison),
-      routes_(std::move(policy), session_.features) {}
+      routes_(std::move(policy), session_.features),
+      channels_(session_.publishing_channels) {}
 
 // ── The way of a message ────────────────────────────────────────────────────────────────────────────────────────
 
 void Relay::on_delivery(const core::Delivery& delivery, const core::Now& now) {
     acks_.delivered(delivery.tag);
+    most_open_ = std::max(most_open_, acks_.open());
     if (stopping_) return;
-    if (paused_ || adopting_ || process(delivery, now) == Step::wait) waiting_deliveries_.add(delivery);
+    waits_for_ = nullptr;
+    if (paused_ || adopting_ || process(delivery, now) == Step::wait) waiting_deliveries_.add(delivery, waits_for_);
 }
 
 Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now) {
@@ -99,13 +151,18 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
     if (context.death) {
         context.history = core::read_retry_history(headers, context.death->queue);
         route = routes_.route_for(context.death->queue);
+        if (!route && core::is_parking_queue(*policy_, context.death->queue))
+            return park_again(delivery, *context.death, now);
     }
     const core::Decision decision =
         core::decide(context.death, context.history, route ? route->entry : nullptr, now.wall, session_.dice());
     if (std::holds_alternative<core::Drop>(decision)) return drop(delivery, context, *route);
-    if (route && !work_queue_checked(*route, now)) return Step::wait;
+    const std::int64_t attempt = context.death ? core::attempt_of(*context.death, context.history) : 0;
+    if (route && !work_queue_checked(*route, now)) {
+        if (may_wait({route, &route->awaited}, now)) return Step::wait;
+        return detour(delivery, context, attempt, nullptr, now);
+    }
     if (route && route->work_queue_state == WorkQueueState::missing) {
-        const auto attempt = core::attempt_of(*context.death, context.history);
         return park(delivery, context, route, {core::ParkReason::queue_gone, attempt}, now);
     }
     if (const auto* again = std::get_if<core::Retry>(&decision)) return retry(delivery, context, route, *again, now);
@@ -119,7 +176,7 @@ Relay::Step Relay::retry(const core::Delivery& delivery, const core::ComposeCont
     const bool refused =
         route->work_queue_state == WorkQueueState::refused || ensure_declared(*rung, now) == Target::State::refused;
     if (refused) return park(delivery, context, route, {core::ParkReason::unpublishable, retry.attempt}, now);
-    if (rung->state != Target::State::ready) return Step::wait;
+    if (!takes(rung, now)) return wait_or_detour(delivery, context, retry.attempt, rung, now);
     const core::Message composed = core::compose_retry(delivery.message, context, retry, scratch_);
     return publish(
         delivery, composed, context,
@@ -130,14 +187,34 @@ Relay::Step Relay::park(const core::Delivery& delivery, const core::ComposeConte
                         const std::shared_ptr<Route>& route, const core::Park& park, const core::Now& now) {
     std::shared_ptr<Target> target = route && route->work_queue_exists() ? routes_.parked(*route) : routes_.catch_all();
     if (!can_park_in(*target, delivery, context, now)) target = routes_.catch_all();
-    if (ensure_declared(*target, now) != Target::State::ready) return Step::wait;
+    ensure_declared(*target, now);
+    if (!takes(target, now)) return wait_or_detour(delivery, context, park.attempt, target, now);
     const core::Message composed = core::compose_parked(delivery.message, context, park, now.wall, scratch_);
     const std::string_view reason = core::reason_label(park.reason, context.death ? context.death->reason : "");
     return publish(delivery, composed, context,
                    {delivery.tag, target, name_of(route), Outcome::parked, reason, now.steady});
 }
 
-/// An exchange of somebody else's may lead nowhere, or back to us.
+/// A policy makes parking queues dead-letter, and that leads here. What somebody has rejected there goes to the
+/// catch-all, its story kept. What the broker has thrown out, because the queue is full or by a TTL, waits on the
+/// longest detour first: the catch-all may be just as full, and each message that it takes would throw out another.
+Relay::Step Relay::park_again(const core::Delivery& delivery, const core::Death& death, const core::Now& now) {
+    const bool has_waited = death.count == 0;  // on a detour
+    const bool thrown_out = death.reason != "rejected" && !has_waited;
+    const std::shared_ptr<Target>& target = thrown_out ? routes_.detours().back() : routes_.catch_all();
+    ensure_declared(*target, now);
+    if (!takes(target, now)) {
+        return will_take_soon(target, now) ? Step::wait : hold_back(delivery, *target, now);
+    }
+    const core::ComposeContext context{{}, {}, session_.connection_user};
+    const core::Message composed = core::compose_parked_again(delivery.message, context, now.wall, scratch_);
+    return publish(delivery, composed, context,
+                   {delivery.tag, target, nullptr, thrown_out ? Outcome::detoured : Outcome::parked,
+                    core::reason_label(core::ParkReason::no_entry, ""), now.steady});
+}
+
+/// An exchange of somebody else's may lead nowhere, or back to us. What refuses messages is left alone, but for one now
+/// and then that finds out whether it still does.
 bool Relay::can_park_in(Target& target, const core::Delivery& delivery, const core::ComposeContext& context,
                         const core::Now& now) {
     if (target.role == Role::parking_exchange) {
@@ -147,12 +224,57 @@ bool Relay::can_park_in(Target& target, const core::Delivery& delivery, const co
         }
         if (unroutable_.contains(address_of(target, context), now.steady)) return false;
     }
+    if (target.flow.trouble() == TargetFlow::Trouble::refusing && !target.flow.takes(now.steady)) return false;
     return ensure_declared(target, now) != Target::State::refused;
+}
+
+Relay::Step Relay::wait_or_detour(const core::Delivery& delivery, const core::ComposeContext& context,
+                                  std::int64_t attempt, const std::shared_ptr<Target>& target, const core::Now& now) {
+    if (will_take_soon(target, now)) return Step::wait;
+    return detour(delivery, context, attempt, target, now);
+}
+
+/// Outside of the error queue, with its attempt unspent, until its target takes messages again: what waits inside holds
+/// up the messages behind it.
+Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
+                          const std::shared_ptr<Target>& instead_of, const core::Now& now) {
+    // Whose queue is not known from a death, or from what this retryd has written, could come back as anybody's.
+    const auto undelivered = core::read_undelivered(delivery.message.properties.header_table());
+    if (!context.death && !undelivered) return hold_back(delivery, *instead_of, now);
+    const std::size_t chosen = instead_of ? choose_detour(*instead_of, now.steady) : 0;
+    const std::shared_ptr<Target>* const found = open_detour(chosen, now);
+    if (found == nullptr) {
+        const std::shared_ptr<Target>& best = routes_.detours()[chosen];
+        return will_take_soon(best, now) ? Step::wait : hold_back(delivery, *best, now);
+    }
+    const std::shared_ptr<Target>& way = *found;
+    if (instead_of) ++instead_of->detoured;
+    const core::Message composed = core::compose_retry(delivery.message, context, {attempt, way->delay}, scratch_);
+    const auto name =
+        std::make_shared<const std::string>(context.death ? context.death->queue : undelivered.value_or(""));
+    return publish(delivery, composed, context, {delivery.tag, way, name, Outcome::detoured, "detoured", now.steady});
+}
+
+/// That one, or another while that one is in trouble: their leaders may be on different nodes. Null where none takes
+/// messages now.
+const std::shared_ptr<Target>* Relay::open_detour(std::size_t chosen, const core::Now& now) {
+    const auto& detours = routes_.detours();
+    for (std::size_t i = 0; i < detours.size(); ++i) {
+        const std::shared_ptr<Target>& way = detours[(chosen + i) % detours.size()];
+        ensure_declared(*way, now);
+        if (takes(way, now)) return &way;
+        const bool in_trouble =
+            way->state == Target::State::refused || way->flow.trouble() != TargetFlow::Trouble::none;
+        if (!in_trouble) return nullptr;
+    }
+    return nullptr;
 }
 
 Relay::Step Relay::drop(const core::Delivery& delivery, const core::ComposeContext& context, const Route& route) {
     acks_.ack(delivery.tag);
-    reporter_.settled({Outcome::dropped, route.work_queue, "", core::reason_label(context.death->reason), {}, {}, {}});
+    reporter_.settled({.outcome = Outcome::dropped,
+                       .work_queue = route.work_queue,
+                       .reason = core::reason_label(context.death->reason)});
     // Forged names must not fill the memory.
     if (route.work_queue_state == WorkQueueState::unchecked) routes_.forget(route);
     return Step::done;
@@ -169,9 +291,14 @@ Relay::Step Relay::return_undelivered(const core::Delivery& delivery, std::strin
     };
     if (core::match(*policy_, work_queue) == nullptr) return park_as(core::ParkReason::no_entry);
     if (!session_.declare) return park_as(core::ParkReason::unpublishable);
-    const auto [known, is_new] = undelivered_.try_emplace(std::string{work_queue}, WorkQueueState::checking);
-    if (is_new) bind_to_return_exchange(work_queue);
-    switch (known->second) {
+    const auto [known, is_new] = undelivered_.try_emplace(std::string{work_queue});
+    if (is_new) {
+        known->second = std::make_shared<Undelivered>();
+        bind_to_return_exchange(work_queue);
+    }
+    const std::shared_ptr<Undelivered>& answer = known->second;
+    const std::shared_ptr<Target>& target = routes_.return_exchange();
+    switch (answer->state) {
         case WorkQueueState::exists:
             break;
         case WorkQueueState::missing:
@@ -179,21 +306,21 @@ Relay::Step Relay::return_undelivered(const core::Delivery& delivery, std::strin
         case WorkQueueState::refused:
             return park_as(core::ParkReason::unpublishable);
         default:
-            return Step::wait;
+            if (may_wait({answer, &answer->awaited}, now)) return Step::wait;
+            return detour(delivery, context, context.history.attempt, target, now);
     }
-    const std::shared_ptr<Target>& exchange = routes_.return_exchange();
-    if (ensure_declared(*exchange, now) == Target::State::refused) return park_as(core::ParkReason::unpublishable);
-    if (exchange->state != Target::State::ready) return Step::wait;
+    if (ensure_declared(*target, now) == Target::State::refused) return park_as(core::ParkReason::unpublishable);
+    if (!takes(target, now)) return wait_or_detour(delivery, context, context.history.attempt, target, now);
     const core::Message composed = core::compose_return(delivery.message, context, scratch_);
     return publish(delivery, composed, context,
-                   {delivery.tag, exchange, std::make_shared<const std::string>(work_queue), Outcome::returned_to_queue,
+                   {delivery.tag, target, std::make_shared<const std::string>(work_queue), Outcome::returned_to_queue,
                     "undelivered", now.steady});
 }
 
 Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& composed,
                            const core::ComposeContext& context, Pending pending) {
     if (poison_.isolating()) {
-        if (!unconfirmed_.empty()) return Step::wait;
+        if (in_flight() > 0) return Step::wait;
         if (dead_letter_poison(delivery, name_of(pending), pending.sent_at)) return Step::done;
     }
     const Target& to = *pending.target;
@@ -201,11 +328,12 @@ Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& 
     pending.published_as = address_of(to, context);
     const std::string_view key = to.routing_key ? *to.routing_key : core::producer_routing_key(context);
     in_publish_ = true;
-    const PublishResult result = broker_.publish({to.exchange, key, composed});
+    const PublishResult result = broker_.publish(channel_->index, {to.exchange, key, composed});
     in_publish_ = false;
     switch (result) {
         case PublishResult::sent:
-            unconfirmed_.add(std::move(pending));
+            pending.target->flow.sent(pending.sent_at);
+            channel_->unconfirmed.add(std::move(pending));
             return Step::done;
         case PublishResult::would_block:
             paused_ = true;
@@ -217,23 +345,31 @@ Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& 
     return Step::done;
 }
 
-void Relay::on_confirm(PublishSeq seq, bool multiple, bool acked, const core::Now& now) {
+void Relay::on_confirm(ChannelIndex index, PublishSeq seq, bool multiple, bool acked, const core::Now& now) {
+    PublishingChannel* const channel = channels_.find(index);
+    if (channel == nullptr) return;
     confirmed_.clear();
-    unconfirmed_.confirm(seq, multiple, confirmed_);
+    end_silence(*channel);
+    channel->unconfirmed.confirm(seq, multiple, confirmed_);
+    channel->answered_at = now.steady;
+    channel->stale = channel->stale || !acked;
+    answered_at_ = now.steady;
     const bool isolating = poison_.isolating();
     for (const Pending& pending : confirmed_)
         settle(pending, acked, now);
-    if (isolating) process_waiting(now);  // the next one's turn
+    if (channel->stale && channel->unconfirmed.empty()) close(*channel);
+    if (isolating) return process_waiting(now);  // the next one's turn
+    if (channel->target) process_waiting_for(channel->target->awaited, now);
 }
 
 void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
     poison_.confirmed(pending.redelivered);
-    publishing_failures_ = 0;
     any_confirmed_ = true;
-    if (!acked) return requeue_later(pending, RequeueCause::nacked, now);
-    if (pending.returned) return requeue_later(pending, RequeueCause::returned, now);
     Target& target = *pending.target;
-    target.failures = 0;
+    if (!acked || pending.returned)
+        return refuse(pending, acked ? RequeueCause::returned : RequeueCause::nacked, acked, now);
+    target.flow.confirmed(pending.sent_at, now.steady, pending.redelivered);
+    target.passed_by_since.reset();
     if (target.role == Role::parking_exchange) {
         if (unroutable_.remove(pending.published_as)) reporter_.healed(target.role, target.name);
         report_healed(target);
@@ -248,7 +384,7 @@ void Relay::flush(const core::Now& now) {
     if (acks_.unsent() == 0) {
         late_acks_due_.reset();
     } else if (!late_acks_due_) {
-        late_acks_due_ = now.steady + late_acks_after;
+        late_acks_due_ = now.steady + (held_up_ > 0 ? late_acks_after_held_up : late_acks_after);
     } else if (*late_acks_due_ <= now.steady) {
         flush_all();
     }
@@ -267,47 +403,191 @@ void Relay::resume(const core::Now& now) {
     process_waiting(now);
 }
 
+/// Whether one more message can go there now; then channel_ is its channel.
+bool Relay::takes(const std::shared_ptr<Target>& target, const core::Now& now) {
+    if (target->state != Target::State::ready || !target->flow.takes(now.steady)) return false;
+    if (!is_last_resort(*target) && !target->flow.proven() && too_much_is_held_up()) return false;
+    channel_ = channels_.take(target, now.steady, broker_);
+    return channel_ != nullptr;
+}
+
+/// For a target or an answer that will be there soon. Each message would wait its time, and those behind it with it: so
+/// when it took too long, none waits for a while.
+bool Relay::may_wait(const std::shared_ptr<Awaited>& awaited, const core::Now& now) {
+    if (now.steady < awaited->not_before || too_many_wait(now)) return false;
+    if (!awaited->since || now.steady - *awaited->since < longest_wait) {
+        wait_for(awaited, now);
+        return true;
+    }
+    awaited->not_before = now.steady + none_waits_for;
+    waits_scarce_until_ = now.steady + waits_scarce_for;
+    return false;
+}
+
+void Relay::wait_for(const std::shared_ptr<Awaited>& awaited, const core::Now& now) {
+    if (!awaited->since) {
+        awaited->since = now.steady;
+        awaited_.push_back(awaited);
+    }
+    awaited->seen = look_;
+    waits_for_ = awaited.get();
+}
+
+bool Relay::too_many_wait(const core::Now& now) const {
+    return now.steady < waits_scarce_until_ && waiting_deliveries_.size() > std::max(few_waiting, most_open_ / 2);
+}
+
+/// What does not come to an end takes the prefetch from all others.
+bool Relay::too_much_is_held_up() const {
+    return held_up_ >= std::max(few_held_up, most_open_ / 4 * 3);
+}
+
+/// Of one that takes none now. Not if all channels are taken that it could have: they may be for long. For a detour
+/// that has much under way there is nothing better than to wait.
+bool Relay::will_take_soon(const std::shared_ptr<Target>& target, const core::Now& now) {
+    if (target->state == Target::State::refused || target->flow.trouble() != TargetFlow::Trouble::none) return false;
+    if (target->state == Target::State::ready) {
+        if (is_last_resort(*target)) {
+            wait_for({target, &target->awaited}, now);
+            return true;
+        }
+        if (target->flow.takes(now.steady) && !target->flow.proven()) return false;
+    }
+    return may_wait({target, &target->awaited}, now);
+}
+
 /// During isolation nothing else is processed while a message is in flight: it could not be published, and processing
 /// it would repeat its declares and checks.
 void Relay::process_waiting(const core::Now& now) {
-    if (paused_ || adopting_ || stopping_ || (poison_.isolating() && !unconfirmed_.empty())) return;
-    waiting_deliveries_.process_each(
-        [&](const core::Delivery& delivery) { return !paused_ && process(delivery, now) == Step::done; });
+    if (paused_ || adopting_ || stopping_ || (poison_.isolating() && in_flight() > 0)) return;
+    ++look_;
+    waiting_deliveries_.process_each([&](const core::Delivery& delivery) { return process_again(delivery, now); });
+    if (!paused_) stop_awaiting_what_nobody_waits_for();
+}
+
+/// Only those that wait for that.
+void Relay::process_waiting_for(Awaited& awaited, const core::Now& now) {
+    if (!awaited.since || paused_ || adopting_ || stopping_ || poison_.isolating()) return;
+    const bool any_waits = waiting_deliveries_.process_each(
+        awaited, [&](const core::Delivery& delivery) { return process_again(delivery, now); });
+    if (any_waits || paused_) return;
+    awaited.since.reset();
+    std::erase_if(awaited_, [&](const auto& other) { return other.get() == &awaited; });
+}
+
+WaitingDeliveries::Processed Relay::process_again(const core::Delivery& delivery, const core::Now& now) {
+    waits_for_ = nullptr;
+    const bool done = !paused_ && process(delivery, now) == Step::done;
+    return {done, waits_for_};
+}
+
+void Relay::stop_awaiting_what_nobody_waits_for() {
+    std::erase_if(awaited_, [&](const std::shared_ptr<Awaited>& awaited) {
+        if (awaited->seen == look_) return false;
+        awaited->since.reset();
+        return true;
+    });
+}
+
+/// It can go nowhere at the moment: back to the error queue, after a pause.
+Relay::Step Relay::hold_back(const core::Delivery& delivery, const Target& target, const core::Now& now) {
+    const Milliseconds age = target.reported ? now.steady - target.refused_since : Milliseconds::zero();
+    const Milliseconds pause = std::max(target.flow.pause(now.steady), std::min(age / 2, longest_pause));
+    requeues_.add(now.steady + pause, delivery.tag);
+    reporter_.requeued(target.role, target.name, RequeueCause::detour_refused, pause);
+    return Step::done;
 }
 
 void Relay::on_tick(const core::Now& now) {
     if (poison_.on_tick(now.steady)) process_waiting(now);
-    while (const auto tag = requeues_.take_due(now.steady)) {
-        broker_.requeue(*tag);
-        acks_.forget(*tag);
-    }
+    while (const auto tag = requeues_.take_due(now.steady))
+        requeue(*tag);
     for (const auto& binding : routes_.error_bindings()) {
         const bool again = binding->state == Target::State::ready && now.steady >= binding->confirmed_until;
         if (again) declare(*binding);
         ensure_declared(*binding, now);
     }
-    if (catch_all_due()) ensure_declared(*routes_.catch_all(), now);
+    if (now.steady < next_look_) return;
+    next_look_ = now.steady + between_looks;
+    look_for_silence(now);
+    held_up_ = held_up();
+    note_time(now);
+    if (!waiting_deliveries_.empty()) process_waiting(now);
+}
+
+/// What is under way while the broker does not read says nothing about its target.
+void Relay::look_for_silence(const core::Now& now) {
+    channels_.for_each_busy([&](PublishingChannel& channel) {
+        if (paused_ && !channel.silent) channel.answered_at = now.steady;
+        const bool others_were_answered = answered_at_ > channel.answered_at;
+        const Milliseconds patience = others_were_answered ? silent_after : silent_alone_after;
+        if (!channel.silent && now.steady - channel.answered_at >= patience &&
+            (others_were_answered || broker_.has_received_all())) {
+            channel.silent = true;
+            Target& target = *channel.target;
+            if (target.flow.silent(channel.unconfirmed.size(), now.steady)) reporter_.silent(target.role, target.name);
+        }
+        if (channel.silent && now.steady - *channel.unconfirmed.oldest() >= given_up_after) give_up(channel);
+    });
+}
+
+void Relay::end_silence(PublishingChannel& channel) {
+    if (channel.silent) channel.target->flow.silence_over(channel.unconfirmed.size());
+    channel.silent = false;
+}
+
+/// What was sent there may arrive all the same: then it comes twice.
+void Relay::give_up(PublishingChannel& channel) {
+    end_silence(channel);
+    for (const Pending& pending : channel.unconfirmed.abandon()) {
+        pending.target->flow.given_up();
+        requeue(pending.tag);
+        reporter_.requeued(pending.target->role, pending.target->name, RequeueCause::unanswered, {});
+    }
+    close(channel);
+}
+
+void Relay::close(PublishingChannel& channel) {
+    channel.unconfirmed.abandon();  // when it is open again, its publications are numbered from 1
+    channel.stale = false;
+    channel.closing = true;
+    broker_.close_publishing(channel.index);
+}
+
+void Relay::on_publishing_left(ChannelIndex index) {
+    PublishingChannel* const channel = channels_.find(index);
+    if (channel == nullptr || !channel->closing) return;
+    channel->closing = false;
+    channel->open = false;
+}
+
+void Relay::note_time(const core::Now& now) {
+    constexpr Milliseconds apart{1'000};
+    while (!moments_.empty() && moments_.front().delivered < acks_.oldest_open())
+        moments_.pop_front();
+    if (acks_.open() == 0) return moments_.clear();
+    if (moments_.empty() || now.steady - moments_.back().time >= apart)
+        moments_.push_back({acks_.last_delivered(), now.steady});
+}
+
+std::optional<core::SteadyTime> Relay::unsettled_since() const {
+    if (moments_.empty() || acks_.open() == 0) return std::nullopt;
+    return moments_.front().time;
 }
 
 std::optional<core::SteadyTime> Relay::next_tick() const {
-    std::optional<core::SteadyTime> next = catch_all_due();
+    std::optional<core::SteadyTime> next;
     const auto consider = [&](std::optional<core::SteadyTime> due) {
         if (due) next = std::min(next.value_or(*due), *due);
     };
     consider(late_acks_due_);
     consider(requeues_.next());
+    if (!waiting_deliveries_.empty() || in_flight() > 0) consider(next_look_);
     for (const auto& binding : routes_.error_bindings()) {
         if (binding->state == Target::State::refused) consider(binding->refused_until);
         if (binding->state == Target::State::ready) consider(binding->confirmed_until);
     }
     return next;
-}
-
-/// When to declare the catch-all again: it was refused, and deliveries wait for it.
-std::optional<core::SteadyTime> Relay::catch_all_due() const {
-    const Target& catch_all = *routes_.catch_all();
-    if (waiting_deliveries_.empty() || catch_all.state != Target::State::refused) return std::nullopt;
-    return catch_all.refused_until;
 }
 
 void Relay::stop() {
@@ -317,23 +597,25 @@ void Relay::stop() {
 
 // ── What the broker refuses ─────────────────────────────────────────────────────────────────────────────────────
 
-/// Nacked or returned. The delivery stays unacked for a while and is then requeued: the broker delivers it again with
-/// its content.
-void Relay::requeue_later(const Pending& pending, RequeueCause cause, const core::Now& now) {
-    Target& target = *pending.target;
-    // What had been sent before the last failure was known is part of it: a burst that is refused is one failure.
-    if (target.failures == 0 || pending.sent_at >= target.failed_at) {
-        ++target.failures;
-        target.failed_at = now.steady;
-    }
-    const Milliseconds delay = backoff(target.failures);
-    requeues_.add(now.steady + delay, pending.tag);
-    reporter_.requeued(target.role, target.name, cause, delay);
+/// The delivery goes back to the error queue at once. When it comes again, it takes another way: its target is declared
+/// again, or takes none for a while. `mended`: it is not known yet that its target will refuse again.
+void Relay::refuse(const Pending& pending, RequeueCause cause, bool mended, const core::Now& now) {
+    pending.target->flow.refused(pending.sent_at, now.steady, mended);
+    requeue(pending.tag);
+    reporter_.requeued(pending.target->role, pending.target->name, cause, {});
 }
 
-void Relay::on_returned(std::string_view exchange, std::string_view routing_key, const core::Now& now) {
+void Relay::requeue(core::DeliveryTag tag) {
+    broker_.requeue(tag);
+    acks_.forget(tag);
+}
+
+void Relay::on_returned(ChannelIndex index, std::string_view exchange, std::string_view routing_key,
+                        const core::Now& now) {
+    PublishingChannel* const channel = channels_.find(index);
+    if (channel == nullptr) return;
     const std::uint64_t address = hash_of_address(exchange, routing_key);
-    for (const std::shared_ptr<Target>& target : unconfirmed_.mark_returned(address)) {
+    for (const std::shared_ptr<Target>& target : channel->unconfirmed.mark_returned(address)) {
         if (target->role != Role::parking_exchange) {
             // Declared again when needed.
             if (target->state == Target::State::ready) target->state = Target::State::unknown;
@@ -362,30 +644,28 @@ void Relay::dead_letter(core::DeliveryTag tag, std::string_view work_queue, std:
     reporter_.dead_lettered(work_queue, why);
 }
 
-void Relay::on_publishing_closed(int code, std::string_view why, const core::Now& now) {
-    const std::vector<Pending> lost = unconfirmed_.abandon();
+void Relay::on_publishing_closed(ChannelIndex index, int code, std::string_view why, const core::Now& now) {
+    PublishingChannel* const channel = channels_.find(index);
+    if (channel == nullptr) return;
+    end_silence(*channel);
+    channel->open = false;
+    channel->closing = false;
+    channel->stale = false;
+    const std::vector<Pending> lost = channel->unconfirmed.abandon();
     const bool about_exchange = code == core::reply_code::access_refused || code == core::reply_code::not_found;
-    if (lost.size() == 1 && !about_exchange) {
-        const Pending& culprit = lost.front();
-        if (session_.declare) {
-            poison_.stop_isolating();
-        } else {
-            // It stays in the error queue and will come back: count it as dealt with, but go on isolating.
-            poison_.confirmed(culprit.redelivered);
-        }
-        dead_letter(culprit.tag, name_of(culprit), why, now.steady);
-        return process_waiting(now);
-    }
     if (about_exchange) {
         on_exchange_refused(code, why, now);
-    } else {
-        poison_.isolate(lost.size());
+    } else if (lost.size() == 1) {
+        const Pending& culprit = lost.front();
+        culprit.target->flow.given_up();
+        culprit.target->flow.suspect_found();
+        dead_letter(culprit.tag, name_of(culprit), why, now.steady);
+        return process_waiting(now);
+    } else if (!lost.empty()) {
+        channel->target->flow.one_at_a_time(lost.size(), now.steady);
     }
-    const Milliseconds delay = backoff(++publishing_failures_);
-    for (const Pending& pending : lost) {
-        requeues_.add(now.steady + delay, pending.tag);
-        reporter_.requeued(pending.target->role, pending.target->name, RequeueCause::channel_closed, delay);
-    }
+    for (const Pending& pending : lost)
+        refuse(pending, RequeueCause::channel_closed, true, now);
     process_waiting(now);
 }
 
@@ -401,9 +681,13 @@ void Relay::on_exchange_refused(int code, std::string_view why, const core::Now&
     }
 }
 
-void Relay::on_connection_lost(bool provoked) {
+void Relay::on_connection_lost(const ConnectionLoss& loss) {
     const std::size_t redeliveries = acks_.open() + acks_.unsent();
-    poison_.connection_ended({unconfirmed_.size() + (in_publish_ ? 1 : 0), redeliveries, provoked, any_confirmed_});
+    bool redelivered = false;
+    channels_.for_each_busy(
+        [&](const PublishingChannel& channel) { redelivered = redelivered || channel.unconfirmed.any_redelivered(); });
+    poison_.connection_ended({in_flight() + (in_publish_ ? 1 : 0), redeliveries, loss.provoked, any_confirmed_,
+                              redelivered, loss.blocked, loss.half_sent, loss.words});
 }
 
 /// While isolating. True: it has ended enough connections and is dead-lettered; else it is to be published.
@@ -414,7 +698,7 @@ bool Relay::dead_letter_poison(const core::Delivery& delivery, std::string_view 
         return false;
     }
     poison_.dead_lettered(digest);
-    dead_letter(delivery.tag, work_queue, "each time it was published the broker ended the connection", now);
+    dead_letter(delivery.tag, work_queue, poison_.why_poison(digest), now);
     return true;
 }
 
@@ -435,10 +719,14 @@ void Relay::start() {
             declare_rungs(any);
         }
     }
+    for (const auto& detour : routes_.detours()) {
+        if (detour->state == Target::State::unknown) declare(*detour);
+    }
 }
 
 void Relay::adopt(std::shared_ptr<const core::Policy> policy, const core::Now& now) {
     policy_ = policy;
+    most_open_ = acks_.open();  // the prefetch may be smaller now
     routes_.adopt(std::move(policy));
     adopting_ = false;
     start();
@@ -477,21 +765,29 @@ void Relay::on_declared(std::string_view key, DeclareOutcome outcome, std::strin
         --target->stale_answers;
         return;
     }
-    if (outcome == DeclareOutcome::ready) {
+    if (outcome == DeclareOutcome::unanswered) {
+        target->state = Target::State::unknown;
+        if (target->flow.silent(0, now.steady)) reporter_.silent(target->role, target->name);
+    } else if (outcome == DeclareOutcome::ready) {
         target->state = Target::State::ready;
+        target->flow.declared(now.steady);
         target->confirmed_until = now.steady + binding_confirmed_for;
         // That an exchange is there does not mean that it takes messages: only a confirm does.
         if (target->role != Role::parking_exchange) report_healed(*target);
     } else {
         mark_refused(*target, why, now);
     }
-    process_waiting(now);
+    if (poison_.isolating()) return process_waiting(now);
+    process_waiting_for(target->awaited, now);
 }
 
 void Relay::mark_refused(Target& target, std::string_view why, const core::Now& now) {
     target.state = Target::State::refused;
     target.refused_until = now.steady + refused_for;
-    if (!target.reported) reporter_.refused(target.role, target.name, why);
+    if (!target.reported) {
+        target.refused_since = now.steady;
+        reporter_.refused(target.role, target.name, why);
+    }
     target.reported = true;
 }
 
@@ -553,7 +849,7 @@ void Relay::on_bound(std::string_view queue, CheckOutcome outcome, std::string_v
     const std::shared_ptr<Route> route = routes_.find(queue);
     if (route && route->shared()) on_work_queue_answer(*route, answer, now);
     const auto undelivered = undelivered_.find(queue);
-    if (undelivered != undelivered_.end()) undelivered->second = answer;
+    if (undelivered != undelivered_.end()) undelivered->second->state = answer;
     process_waiting(now);
     if (undelivered != undelivered_.end()) undelivered_.erase(undelivered);
     if (route && route->work_queue_state == WorkQueueState::missing) routes_.forget(*route);

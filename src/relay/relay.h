@@ -6,6 +6,8 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -21,6 +23,7 @@
 #include "core/policy.h"
 #include "core/time.h"
 #include "relay/broker.h"
+#include "relay/channels.h"
 #include "relay/delayed.h"
 #include "relay/in_flight.h"
 #include "relay/poison.h"
@@ -34,7 +37,8 @@ struct SessionInfo {
     core::BrokerFeatures features;
     std::string connection_user;
     core::Dice dice;
-    bool declare = true;  // false: everything has to be there, the bindings of work queues included
+    bool declare = true;                    // false: everything has to be there, the bindings of work queues included
+    std::size_t publishing_channels = 128;  // it may open so many
 };
 
 class Relay {
@@ -46,7 +50,7 @@ class Relay {
     // ── The way of a message ──
 
     void on_delivery(const core::Delivery& delivery, const core::Now& now);
-    void on_confirm(PublishSeq seq, bool multiple, bool acked, const core::Now& now);
+    void on_confirm(ChannelIndex channel, PublishSeq seq, bool multiple, bool acked, const core::Now& now);
     /// Sends the acks that have gathered; those behind a delivery that is still open wait a little, in the hope of
     /// going with it. Call once per turn of the loop.
     void flush(const core::Now& now);
@@ -54,9 +58,16 @@ class Relay {
     void flush_all();
 
     /// Published and not confirmed yet.
-    std::size_t in_flight() const { return unconfirmed_.size(); }
+    std::size_t in_flight() const { return channels_.unconfirmed(); }
     /// When the oldest of those was sent.
-    std::optional<core::SteadyTime> unconfirmed_since() const { return unconfirmed_.oldest(); }
+    std::optional<core::SteadyTime> unconfirmed_since() const { return channels_.oldest(); }
+    /// Of those, what waits for targets that have not answered for a while: it may wait for hours.
+    std::size_t in_flight_in_silence() const { return channels_.unconfirmed_in_silence(); }
+    /// Deliveries that stay unacked for long, for whatever reason: what they take of the prefetch is not there for the
+    /// others.
+    std::size_t held_up() const { return channels_.unconfirmed_in_silence() + requeues_.size(); }
+    /// Since when the oldest delivery has waited that is not settled yet, to the second.
+    std::optional<core::SteadyTime> unsettled_since() const;
 
     // ── What has to wait ──
 
@@ -67,8 +78,8 @@ class Relay {
     /// What the deliveries take that cannot be published yet.
     std::size_t waiting_bytes() const { return waiting_deliveries_.bytes(); }
 
-    /// Requeues what is due; declares error bindings again every minute, and the catch-all if it was refused and
-    /// messages wait for it; ends an isolation that has lasted a minute.
+    /// Requeues what is due; declares error bindings again every minute; sees which targets do not answer, and what has
+    /// waited for too long; ends an isolation that has lasted a minute.
     void on_tick(const core::Now& now);
     /// When on_tick has something to do next.
     std::optional<core::SteadyTime> next_tick() const;
@@ -81,15 +92,23 @@ class Relay {
     /// Its headers nest too deep to be read: the broker moves it to the catch-all.
     void on_unreadable_delivery(core::DeliveryTag tag, const core::Now& now);
     /// The broker handed a publication back as unroutable.
-    void on_returned(std::string_view exchange, std::string_view routing_key, const core::Now& now);
-    /// The broker closed the publishing channel because of a publication; a new one is there already, which counts from
-    /// 1 again. `code` and `why` are the broker's. On 403 and 404 the exchange is to blame, and the messages are only
-    /// requeued. Otherwise one of those that were in flight is poison: it is found by publishing each alone, and handed
-    /// to the broker's own dead-lettering.
-    void on_publishing_closed(int code, std::string_view why, const core::Now& now);
-    /// The connection is gone, and this Relay with it: the next one may have to be careful. `provoked`: the broker
-    /// closed it with an error.
-    void on_connection_lost(bool provoked);
+    void on_returned(ChannelIndex channel, std::string_view exchange, std::string_view routing_key,
+                     const core::Now& now);
+    /// The broker closed a publishing channel because of a publication. `code` and `why` are the broker's. On 403 and
+    /// 404 the exchange is to blame, and the messages are only requeued. Otherwise one of those that were in flight
+    /// there is poison: it is found by publishing each alone, and handed to the broker's own dead-lettering.
+    void on_publishing_closed(ChannelIndex channel, int code, std::string_view why, const core::Now& now);
+    /// The broker has let go of a channel that was given up.
+    void on_publishing_left(ChannelIndex channel);
+    /// How the session's connections ended.
+    struct ConnectionLoss {
+        bool provoked = false;   // the broker closed one with an error
+        bool blocked = false;    // it was taking no messages, or had not while one was in flight
+        bool half_sent = false;  // a publication was
+        std::string_view words;  // the broker's, where it said any
+    };
+    /// The connection is gone, and this Relay with it: the next one may have to be careful.
+    void on_connection_lost(const ConnectionLoss& loss);
 
     // ── What has to exist on the broker ──
 
@@ -120,8 +139,14 @@ class Relay {
                const core::Retry& retry, const core::Now& now);
     Step park(const core::Delivery& delivery, const core::ComposeContext& context, const std::shared_ptr<Route>& route,
               const core::Park& park, const core::Now& now);
+    Step park_again(const core::Delivery& delivery, const core::Death& death, const core::Now& now);
     bool can_park_in(Target& target, const core::Delivery& delivery, const core::ComposeContext& context,
                      const core::Now& now);
+    Step wait_or_detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
+                        const std::shared_ptr<Target>& target, const core::Now& now);
+    Step detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
+                const std::shared_ptr<Target>& instead_of, const core::Now& now);
+    const std::shared_ptr<Target>* open_detour(std::size_t chosen, const core::Now& now);
     Step drop(const core::Delivery& delivery, const core::ComposeContext& context, const Route& route);
     Step return_undelivered(const core::Delivery& delivery, std::string_view work_queue, const core::Now& now);
     Step publish(const core::Delivery& delivery, const core::Message& composed, const core::ComposeContext& context,
@@ -129,11 +154,26 @@ class Relay {
     void settle(const Pending& pending, bool acked, const core::Now& now);
 
     // What has to wait.
+    bool takes(const std::shared_ptr<Target>& target, const core::Now& now);
+    bool will_take_soon(const std::shared_ptr<Target>& target, const core::Now& now);
+    bool may_wait(const std::shared_ptr<Awaited>& awaited, const core::Now& now);
+    void wait_for(const std::shared_ptr<Awaited>& awaited, const core::Now& now);
+    bool too_many_wait(const core::Now& now) const;
+    bool too_much_is_held_up() const;
+    WaitingDeliveries::Processed process_again(const core::Delivery& delivery, const core::Now& now);
     void process_waiting(const core::Now& now);
-    std::optional<core::SteadyTime> catch_all_due() const;
+    void process_waiting_for(Awaited& awaited, const core::Now& now);
+    void stop_awaiting_what_nobody_waits_for();
+    Step hold_back(const core::Delivery& delivery, const Target& target, const core::Now& now);
+    void look_for_silence(const core::Now& now);
+    static void end_silence(PublishingChannel& channel);
+    void give_up(PublishingChannel& channel);
+    void close(PublishingChannel& channel);
+    void note_time(const core::Now& now);
 
     // What the broker refuses.
-    void requeue_later(const Pending& pending, RequeueCause cause, const core::Now& now);
+    void refuse(const Pending& pending, RequeueCause cause, bool mended, const core::Now& now);
+    void requeue(core::DeliveryTag tag);
     void dead_letter(core::DeliveryTag tag, std::string_view work_queue, std::string_view why, core::SteadyTime now);
     bool dead_letter_poison(const core::Delivery& delivery, std::string_view work_queue, core::SteadyTime now);
     void on_exchange_refused(int code, std::string_view why, const core::Now& now);
@@ -159,7 +199,10 @@ class Relay {
     PoisonDetector& poison_;
     Routes routes_;
 
-    Unconfirmed unconfirmed_;
+    PublishingChannels channels_;
+    PublishingChannel* channel_ = nullptr;  // the one that takes() has found
+    core::SteadyTime answered_at_{};        // the last answer to any publication
+    core::SteadyTime next_look_{};          // for silence, and for what has waited too long
     AckTracker acks_;
     std::optional<core::SteadyTime> late_acks_due_;  // when those behind an open delivery are sent
     WaitingDeliveries waiting_deliveries_;
@@ -168,11 +211,27 @@ class Relay {
 
     /// Work queues that a shared rung did not find, being bound again: the answer holds for the messages that wait for
     /// it, not for later ones, which would go round and round if the queue were deleted again.
-    std::map<std::string, WorkQueueState, std::less<>> undelivered_;
+    struct Undelivered {
+        WorkQueueState state = WorkQueueState::checking;
+        Awaited awaited;
+    };
+    std::map<std::string, std::shared_ptr<Undelivered>, std::less<>> undelivered_;
     Names return_bindings_asked_;    // work queues whose binding has been asked for and not answered
     Names return_bindings_refused_;  // and whose refusal has been reported
 
-    int publishing_failures_ = 0;  // closed publishing channels in a row, for the backoff
+    std::vector<std::shared_ptr<Awaited>> awaited_;  // what any delivery waits for
+    const Awaited* waits_for_ = nullptr;             // what the last one processed waits for
+    core::SteadyTime waits_scarce_until_{};          // deliveries have waited in vain
+    std::size_t most_open_ = 0;                      // at once: as much of the prefetch as has been seen
+    std::size_t held_up_ = 0;                        // held_up(), at the last look
+    std::uint64_t look_ = 1;                         // so often the waiting deliveries have been looked through
+
+    /// At that time so many deliveries had come.
+    struct Moment {
+        core::DeliveryTag delivered = 0;
+        core::SteadyTime time{};
+    };
+    std::deque<Moment> moments_;  // one a second, as far back as the oldest delivery that is not settled
     bool any_confirmed_ = false;
     /// Inside Broker::publish(); still true if that threw: the publication counts as in flight.
     bool in_publish_ = false;

@@ -10,6 +10,8 @@ namespace retryd::relay {
 enum class RequeueCause {
     nacked,
     returned,
+    unanswered,      // for so long that the broker would take the delivery back: it may have arrived
+    detour_refused,  // it could go nowhere: its target takes none, and the detour neither
     channel_closed,  // the broker closed the publishing channel because of this message or one beside it
 };
 
@@ -17,13 +19,16 @@ enum class Outcome {
     retried,
     parked,
     dropped,
+    detoured,           // waits outside of the error queue until what it is for takes messages again
     returned_to_queue,  // what a shared rung could not deliver, its work queue bound again
 };
 
 /// What something on the broker is for that the relay needs.
 enum class Role {
     rung,
-    parking,           // a queue of ours
+    parking,  // a queue of ours
+    catch_all,
+    detour,
     parking_exchange,  // somebody else's
     return_exchange,
     return_binding,  // of a work queue to the return exchange
@@ -55,6 +60,10 @@ class Reporter {
     /// The same, but nobody knows whether the error queue dead-letters at all (`declare: false`): it goes back there
     /// after `delay`, and will be met again.
     virtual void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) = 0;
+
+    /// The target has not answered a publication for a while: it gets few more, the others take the detour. Told once;
+    /// it is over with the next message that is settled there.
+    virtual void silent(Role role, std::string_view target) = 0;
 
     /// Goes back to the error queue after `delay`.
     virtual void requeued(Role role, std::string_view target, RequeueCause cause, core::Milliseconds delay) = 0;

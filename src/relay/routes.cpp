@@ -51,11 +51,18 @@ Routes::Routes(std::shared_ptr<const core::Policy> policy, const core::BrokerFea
 
 void Routes::make_fixed_targets() {
     catch_all_ = intern(
-        queue_target(Role::parking, policy_->catch_all, {core::parking_queue_spec(policy_->catch_all, features_)}));
+        queue_target(Role::catch_all, policy_->catch_all, {core::parking_queue_spec(policy_->catch_all, features_)}));
     // The session has declared it before it consumes.
     if (catch_all_->state == Target::State::unknown) catch_all_->state = Target::State::ready;
     const core::ExchangeSpec spec = core::return_exchange_spec(*policy_);
     return_exchange_ = intern({Role::return_exchange, spec.name, spec.name, std::nullopt, {spec}});
+    detours_.clear();
+    for (const core::Milliseconds delay : core::detour_delays) {
+        Target detour =
+            queue_target(Role::detour, core::detour_name(delay), {core::detour_spec(*policy_, delay, features_)});
+        detour.delay = delay;
+        detours_.push_back(intern(std::move(detour)));
+    }
     error_bindings_.clear();
     for (const core::ErrorBinding& from : policy_->error_bindings) {
         const core::BindingSpec binding{policy_->error_queue, from.exchange, from.routing_key, {}};

@@ -13,8 +13,16 @@
 #include "core/time.h"
 #include "core/topology.h"
 #include "relay/reporter.h"
+#include "relay/target_flow.h"
 
 namespace retryd::relay {
+
+/// Messages wait for something: a while each, and not one after the other for ever.
+struct Awaited {
+    std::optional<core::SteadyTime> since;  // while any message waits
+    core::SteadyTime not_before{};          // until then none waits: it took too long just now
+    std::uint64_t seen = 0;                 // the last look at what waits that found one
+};
 
 /// Something that has to be on the broker, most of all what messages are published to.
 struct Target {
@@ -29,11 +37,20 @@ struct Target {
     std::uint64_t address = 0;   // hash_of_address(), where the routing key is always the same
     State state = State::unknown;
     core::SteadyTime refused_until{};    // when refused: not declared again before
+    core::SteadyTime refused_since{};    // while `reported`
     core::SteadyTime confirmed_until{};  // of an error binding: made again then, somebody may have deleted it
     bool reported = false;               // that it is refused has been reported, and not yet that it has healed
-    int failures = 0;                    // nacks and returns since the last success, for the backoff
-    core::SteadyTime failed_at{};        // the last of them
-    int stale_answers = 0;               // to declares of a former policy, still to come
+    TargetFlow flow = {};
+    std::size_t channel = 0;  // PublishingChannel::index of the last one
+    /// Messages for it that have taken a detour since then: about as many as are on one, for it begins anew with each
+    /// round.
+    std::size_t detoured = 0;
+    core::SteadyTime detoured_since{};
+    /// The first detour since a confirm: it need not be in trouble, where no channel or no answer to its declare is to
+    /// be had.
+    std::optional<core::SteadyTime> passed_by_since = {};
+    Awaited awaited = {};
+    int stale_answers = 0;  // to declares of a former policy, still to come
 
     /// The key it is declared under: no two have the same.
     std::string key() const;
@@ -56,6 +73,7 @@ struct Route {
     std::shared_ptr<Target> parked;
     WorkQueueState work_queue_state = WorkQueueState::unchecked;
     core::SteadyTime refused_until{};  // when refused: not checked again before
+    Awaited awaited;                   // the check
 
     /// False where x-death alone names it: nothing is declared for such a queue.
     bool work_queue_exists() const;
@@ -80,6 +98,8 @@ class Routes {
     /// Where its messages are parked.
     std::shared_ptr<Target> parked(Route& route);
     const std::shared_ptr<Target>& catch_all() const { return catch_all_; }
+    /// One for each of core::detour_delays.
+    const std::vector<std::shared_ptr<Target>>& detours() const { return detours_; }
     const std::shared_ptr<Target>& return_exchange() const { return return_exchange_; }
     const std::vector<std::shared_ptr<Target>>& error_bindings() const { return error_bindings_; }
 
@@ -108,6 +128,7 @@ class Routes {
     ByName<Route> routes_;
     ByName<Target> targets_;
     std::shared_ptr<Target> catch_all_;
+    std::vector<std::shared_ptr<Target>> detours_;
     std::shared_ptr<Target> return_exchange_;
     std::vector<std::shared_ptr<Target>> error_bindings_;
 };

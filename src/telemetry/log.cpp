@@ -84,6 +84,12 @@ std::string escaped(std::string_view text) {
     return out;
 }
 
+/// A pipe that has room takes 4 KiB (PIPE_BUF), which is more than a line.
+bool takes_more() {
+    pollfd standard_error{STDERR_FILENO, POLLOUT, 0};
+    return poll(&standard_error, 1, 0) != 0;
+}
+
 std::string json_line(config::LogLevel level, std::string_view event, std::string_view message,
                       std::initializer_list<LogField> fields) {
     nlohmann::ordered_json line{{"level", name_of(level)}, {"event", event}, {"message", message}};
@@ -104,6 +110,7 @@ struct Log::Writer {
     Sink sink;
     std::atomic<config::LogFormat> format;
     spdlog::logger logger;
+    std::atomic<std::int64_t> lost{0};  // lines since the last one that was written
 };
 
 Log::Log(const config::Log& settings, Sink sink)
@@ -126,15 +133,24 @@ bool Log::enabled(config::LogLevel level) const {
 void Log::write(config::LogLevel level, std::string_view event, std::string_view message,
                 std::initializer_list<LogField> fields) {
     if (!enabled(level)) return;
+    if (!takes_more()) {
+        ++writer_->lost;
+        return;
+    }
+    if (const std::int64_t lost = writer_->lost.exchange(0); lost > 0) {
+        put(config::LogLevel::warning, "log_lost",
+            std::to_string(lost) + " lines of this log are lost: nobody read standard error, and its pipe was full",
+            {{"lines", lost}});
+    }
+    put(level, event, message, fields);
+}
+
+void Log::put(config::LogLevel level, std::string_view event, std::string_view message,
+              std::initializer_list<LogField> fields) {
     const config::LogFormat format = writer_->format;
     std::string line = format_line(format, level, event, message, fields);
     if (format == config::LogFormat::json) line.erase(0, 1);  // the pattern opens the object
     writer_->logger.log(to_spdlog(level), line);
-}
-
-bool Log::takes_more() {
-    pollfd standard_error{STDERR_FILENO, POLLOUT, 0};
-    return poll(&standard_error, 1, 0) != 0;
 }
 
 Log::Sink sink_of_standard_error() {

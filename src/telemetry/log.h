@@ -34,7 +34,8 @@ class Log {
     Log& operator=(const Log&) = delete;
 
     /// `event` is a stable name for machines (`connected`), `message` a sentence for people. Control characters in
-    /// either are escaped: names on a broker may contain anything.
+    /// either are escaped: names on a broker may contain anything. Does not wait for whoever reads standard error: a
+    /// line that does not fit into a full pipe is lost, and the next one that is written is preceded by how many were.
     void write(config::LogLevel level, std::string_view event, std::string_view message,
                std::initializer_list<LogField> fields = {});
 
@@ -43,11 +44,10 @@ class Log {
 
     bool enabled(config::LogLevel level) const;
 
-    /// Whether a line could be written at this moment without waiting for whoever reads: a pipe may be full. For a
-    /// thread that must not hang with one that does.
-    static bool takes_more();
-
   private:
+    void put(config::LogLevel level, std::string_view event, std::string_view message,
+             std::initializer_list<LogField> fields);
+
     struct Writer;
     std::unique_ptr<Writer> writer_;
 };

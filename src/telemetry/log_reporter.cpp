@@ -43,6 +43,8 @@ std::string_view event_of(relay::Outcome outcome) {
             return "parked";
         case relay::Outcome::dropped:
             return "dropped";
+        case relay::Outcome::detoured:
+            return "detoured";
         case relay::Outcome::returned_to_queue:
             break;
     }
@@ -59,6 +61,8 @@ std::string describe(const relay::Settled& message) {
             return "parked " + whose + " in " + in_quotes(message.target) + ": " + std::string{message.reason};
         case relay::Outcome::dropped:
             return "dropped " + whose + ", as configured: " + std::string{message.reason};
+        case relay::Outcome::detoured:
+            return whose + " waits on the detour " + in_quotes(message.target) + ", its attempt unspent";
         case relay::Outcome::returned_to_queue:
             break;
     }
@@ -72,6 +76,10 @@ std::string_view name_of(relay::RequeueCause cause) {
             return "nacked";
         case relay::RequeueCause::returned:
             return "returned";
+        case relay::RequeueCause::unanswered:
+            return "unanswered";
+        case relay::RequeueCause::detour_refused:
+            return "detour_refused";
         case relay::RequeueCause::channel_closed:
             break;
     }
@@ -85,7 +93,14 @@ std::string why_requeued(relay::Role role, std::string_view target, relay::Reque
                    "; is a queue full (max-length with reject-publish), or without a leader?";
         case relay::RequeueCause::returned:
             if (role == relay::Role::parking_exchange) return named(role, target) + " led to no queue.";
-            return "nothing leads to " + named(role, target) + " any more; it will be declared again.";
+            return "nothing leads to " + named(role, target) + " any more; it is declared again.";
+        case relay::RequeueCause::unanswered:
+            return "the broker has not answered for 20 minutes what was published to " + named(role, target) +
+                   ": the message is taken back, and may come twice.";
+        case relay::RequeueCause::detour_refused:
+            return named(role, target) +
+                   " takes no messages, and there is no detour for them: see what is said of it above, and whether the "
+                   "queues retryd.detour.* are there and have a leader.";
         case relay::RequeueCause::channel_closed:
             break;
     }
@@ -94,11 +109,35 @@ std::string why_requeued(relay::Role role, std::string_view target, relay::Reque
            "each alone.";
 }
 
+constexpr std::string_view held_in_error_queue =
+    "Meanwhile they wait in the error queue, and are tried again with growing pauses";
+
+/// What becomes of the messages for it meanwhile.
+std::string_view meanwhile(relay::Role role) {
+    switch (role) {
+        case relay::Role::parking:
+        case relay::Role::parking_exchange:
+            return "Meanwhile they are parked in the catch-all queue, or wait in the queues retryd.detour.*";
+        case relay::Role::catch_all:
+            return "Meanwhile they wait in the queues retryd.detour.*, or, if nothing tells their work queue, in the "
+                   "error queue";
+        case relay::Role::detour:
+            return held_in_error_queue;
+        default:
+            return "Meanwhile they wait in the queues retryd.detour.*, their attempt unspent, and hold up no others";
+    }
+}
+
 /// What a refusal means for messages.
 std::string consequence_of(relay::Role role, std::string_view name) {
     switch (role) {
         case relay::Role::rung:
             return "While that lasts, messages for " + in_quotes(name) + " are parked as unpublishable";
+        case relay::Role::catch_all:
+            return "While that lasts, messages that belong to no queue are held in the error queue";
+        case relay::Role::detour:
+            return "While that lasts, messages whose rung or parking queue takes none are held in the error queue, "
+                   "where they hold up others";
         case relay::Role::parking:
         case relay::Role::parking_exchange:
             return "While that lasts, messages that should be parked in " + in_quotes(name) +
@@ -182,19 +221,28 @@ void LogReporter::write_limited(LogLevel level, std::string_view event, const st
                {{"work_queue", std::string{work_queue}}, {"cause", std::string{why}}, {"more", held_back.value_or(0)}});
 }
 
+/// True when this is news: the fault lasts until a message is settled there.
+bool LogReporter::begins_to_fail(std::string_view target, std::string fault) {
+    if (!failing_targets_.emplace(target).second) return false;
+    faults_.raise(fault_of_target(target), std::move(fault));
+    return true;
+}
+
+void LogReporter::silent(relay::Role role, std::string_view target) {
+    const std::string what = "the broker does not confirm messages for " + named(role, target) +
+                             ": the queue has no leader (most of its nodes are away), or is very slow. " +
+                             std::string{meanwhile(role)};
+    const bool begins = begins_to_fail(target, what);
+    log_.write(begins ? LogLevel::warning : LogLevel::debug, "target_silent", what, {{"target", std::string{target}}});
+}
+
 void LogReporter::requeued(relay::Role role, std::string_view target, relay::RequeueCause cause,
                            core::Milliseconds delay) {
-    const bool begins = failing_targets_.emplace(target).second;
-    if (begins) {
-        faults_.raise(fault_of_target(target),
-                      "messages for " + in_quotes(target) +
-                          " cannot be published: they go back to the error queue and are tried again with growing "
-                          "pauses. The log says why");
-    }
-    log_.write(begins ? LogLevel::warning : LogLevel::debug, "requeued",
-               why_requeued(role, target, cause) +
-                   " Messages for it go back to the error queue and are tried again, with growing pauses (now " +
-                   core::format_duration(delay) + ")",
+    const bool detour = cause != relay::RequeueCause::detour_refused;
+    const std::string what =
+        why_requeued(role, target, cause) + ' ' + std::string{detour ? meanwhile(role) : held_in_error_queue};
+    const bool begins = begins_to_fail(target, what);
+    log_.write(begins ? LogLevel::warning : LogLevel::debug, "requeued", what,
                {{"target", std::string{target}}, {"cause", std::string{name_of(cause)}}, {"delay_ms", delay.count()}});
 }
 

@@ -52,12 +52,14 @@ class LogReporter : public relay::Reporter {
     void settled(const relay::Settled& message) override;
     void dead_lettered(std::string_view work_queue, std::string_view why) override;
     void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) override;
+    void silent(relay::Role role, std::string_view target) override;
     void requeued(relay::Role role, std::string_view target, relay::RequeueCause cause,
                   core::Milliseconds delay) override;
     void refused(relay::Role role, std::string_view name, std::string_view why) override;
     void healed(relay::Role role, std::string_view name) override;
 
   private:
+    bool begins_to_fail(std::string_view target, std::string fault);
     void write_limited(config::LogLevel level, std::string_view event, const std::string& message,
                        std::string_view work_queue, std::string_view why);
 

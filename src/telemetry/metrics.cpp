@@ -45,6 +45,8 @@ std::string_view name_of(relay::Outcome outcome) {
             return "parked";
         case relay::Outcome::dropped:
             return "dropped";
+        case relay::Outcome::detoured:
+            return "detoured";
         case relay::Outcome::retried:
         case relay::Outcome::returned_to_queue:  // its retry goes on; the reason tells
             break;
@@ -85,8 +87,10 @@ MetricFamily messages(const Counts& counts) {
                         {}};
     for (const QueueCounts& queue : counts.queues) {
         std::map<std::pair<std::string_view, std::string_view>, std::uint64_t> sums;
-        for (const Count& count : queue.counts)
+        for (const Count& count : queue.counts) {
+            if (count.outcome == relay::Outcome::detoured) continue;  // it comes again
             sums[{name_of(count.outcome), count.reason}] += count.messages;
+        }
         for (const auto& [kind, sum] : sums) {
             family.metric.push_back(counter({{"queue", queue.work_queue},
                                              {"outcome", std::string{kind.first}},
@@ -109,6 +113,21 @@ MetricFamily retries(const Counts& counts) {
             family.metric.push_back(counter({{"queue", queue.work_queue}, {"delay", core::format_duration(delay)}},
                                             static_cast<double>(sum)));
         }
+    }
+    return family;
+}
+
+MetricFamily detours(const Counts& counts) {
+    MetricFamily family{"retryd_detoured_total",
+                        "Messages put on a detour because their rung or parking queue took none, by work queue; each "
+                        "round counts.",
+                        MetricType::Counter,
+                        {}};
+    for (const QueueCounts& queue : counts.queues) {
+        std::uint64_t sum = 0;
+        for (const Count& count : queue.counts)
+            sum += count.outcome == relay::Outcome::detoured ? count.messages : 0;
+        if (sum > 0) family.metric.push_back(counter({{"queue", queue.work_queue}}, static_cast<double>(sum)));
     }
     return family;
 }
@@ -146,7 +165,8 @@ MetricFamily depths(const std::vector<Depth>& depths) {
                         {}};
     for (const Depth& depth : depths) {
         Labels labels{{"queue", depth.queue}, {"role", std::string{to_string(depth.role)}}};
-        if (depth.role == Depth::Role::rung) labels.push_back({"delay", core::format_duration(depth.delay)});
+        if (depth.role == Depth::Role::rung || depth.role == Depth::Role::detour)
+            labels.push_back({"delay", core::format_duration(depth.delay)});
         family.metric.push_back(gauge(std::move(labels), static_cast<double>(depth.messages)));
     }
     return family;
@@ -178,8 +198,12 @@ std::string metrics_text(const Measured& measured) {
     std::vector<MetricFamily> families{
         messages(counts),
         retries(counts),
+        detours(counts),
         one_gauge("retryd_in_flight", "Messages published and not confirmed yet.",
                   static_cast<double>(counts.in_flight)),
+        one_gauge("retryd_oldest_unsettled_seconds",
+                  "How long the oldest message that retryd holds or has published waits to be settled.",
+                  static_cast<double>(counts.oldest_unsettled.count()) / 1'000.0),
         confirms(counts.confirms),
         one_gauge("retryd_connected", "1 while the error queue is consumed.", measured.connected ? 1.0 : 0.0),
         one_gauge("retryd_blocked", "1 while the broker takes no messages (memory or disk alarm).",

@@ -8,7 +8,9 @@ namespace retryd::telemetry {
 namespace {
 
 constexpr std::string_view dead_lettered_reason = "dead-lettered";
-constexpr std::size_t stuck_cause = 3;
+constexpr std::size_t stuck_cause = requeue_causes.size() - 1;
+static_assert(static_cast<std::size_t>(relay::RequeueCause::channel_closed) + 1 == stuck_cause,
+              "each RequeueCause has its name in requeue_causes");
 
 /// One thread writes: no read-modify-write is needed.
 void increase(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {
@@ -18,18 +20,6 @@ void increase(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {
 bool same_series(const relay::Settled& message, const Count& count) {
     return message.outcome == count.outcome && message.delay == count.delay && message.role == count.role &&
            message.reason == count.reason && message.target == count.target;
-}
-
-std::size_t index_of(relay::RequeueCause cause) {
-    switch (cause) {
-        case relay::RequeueCause::nacked:
-            return 0;
-        case relay::RequeueCause::returned:
-            return 1;
-        case relay::RequeueCause::channel_closed:
-            break;
-    }
-    return 2;
 }
 
 }  // namespace
@@ -90,7 +80,7 @@ void MessageStats::stuck(std::string_view, std::string_view, core::Milliseconds)
 }
 
 void MessageStats::requeued(relay::Role, std::string_view, relay::RequeueCause cause, core::Milliseconds) {
-    increase(requeued_[index_of(cause)]);
+    increase(requeued_[static_cast<std::size_t>(cause)]);
 }
 
 void MessageStats::expect(const std::vector<std::string>& work_queues) {
@@ -147,6 +137,8 @@ Counts MessageStats::counts() const {
     for (std::size_t i = 0; i < requeued_.size(); ++i)
         counts.requeued[i] = requeued_[i].load(std::memory_order_relaxed);
     counts.in_flight = in_flight_.load(std::memory_order_relaxed);
+    counts.oldest_unsettled =
+        core::Milliseconds{static_cast<core::Milliseconds::rep>(oldest_unsettled_ms_.load(std::memory_order_relaxed))};
     return counts;
 }
 

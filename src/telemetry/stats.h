@@ -72,7 +72,8 @@ struct QueueCounts {
 };
 
 /// Why messages went back to the error queue: relay::RequeueCause in its order, and `stuck`.
-inline constexpr std::array<std::string_view, 4> requeue_causes{"nacked", "returned", "channel_closed", "stuck"};
+inline constexpr std::array<std::string_view, 6> requeue_causes{"nacked",         "returned",       "unanswered",
+                                                                "detour_refused", "channel_closed", "stuck"};
 
 /// All that was counted since the start, at one moment.
 struct Counts {
@@ -80,6 +81,7 @@ struct Counts {
     ConfirmTimes::Histogram confirms;
     std::array<std::uint64_t, requeue_causes.size()> requeued{};
     std::uint64_t in_flight = 0;
+    core::Milliseconds oldest_unsettled{};
 };
 
 /// Of all queues together.
@@ -94,6 +96,7 @@ class MessageStats : public relay::Reporter {
     void settled(const relay::Settled& message) override;
     void dead_lettered(std::string_view work_queue, std::string_view why) override;
     void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) override;
+    void silent(relay::Role, std::string_view) override {}
     void requeued(relay::Role role, std::string_view target, relay::RequeueCause cause,
                   core::Milliseconds delay) override;
     void refused(relay::Role, std::string_view, std::string_view) override {}
@@ -101,6 +104,10 @@ class MessageStats : public relay::Reporter {
 
     /// Published and not confirmed yet. By the thread that reports.
     void in_flight(std::size_t messages) { in_flight_.store(messages, std::memory_order_relaxed); }
+    /// How long the oldest delivery has waited that is not settled yet. By the thread that reports.
+    void oldest_unsettled(core::Milliseconds age) {
+        oldest_unsettled_ms_.store(static_cast<std::uint64_t>(age.count()), std::memory_order_relaxed);
+    }
     /// These are counted one by one, however many others come first. By the thread that reports.
     void expect(const std::vector<std::string>& work_queues);
 
@@ -131,9 +138,11 @@ class MessageStats : public relay::Reporter {
     /// Locked by readers, and by the reporting thread only when it adds a queue or a series.
     mutable std::mutex mutex_;
     std::unordered_map<std::string, Queue, Hash, std::equal_to<>> queues_;
-    std::array<Counter, 4> totals_{};  // by relay::Outcome
+    std::array<Counter, static_cast<std::size_t>(relay::Outcome::returned_to_queue) + 1>
+        totals_{};  // by relay::Outcome
     std::array<Counter, requeue_causes.size()> requeued_{};
     Counter in_flight_{0};
+    Counter oldest_unsettled_ms_{0};
     ConfirmTimes confirms_;
 };
 

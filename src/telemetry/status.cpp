@@ -64,7 +64,9 @@ std::string to_json(const Status& status) {
               {"broker", json_of_broker(status.broker)},
               {"errors", json_of_errors(status)},
               {"catch_all", json_of(status.catch_all)},
+              {"detours", json_of(status.detours)},
               {"in_flight", status.in_flight},
+              {"oldest_unsettled_ms", status.oldest_unsettled.count()},
               {"counted", json_of_moment(status.counted)},
               {"queues", json_of(status.queues)}};
     if (status.queues_left_out > 0) json["queues_left_out"] = status.queues_left_out;
@@ -104,11 +106,13 @@ std::vector<std::uint64_t> read_series(const Answer& value) {
     return series;
 }
 
+core::Milliseconds read_milliseconds(const Answer& value) {
+    return core::Milliseconds{value.is_number_integer() ? value.get<std::int64_t>() : 0};
+}
+
 Rates read_rates(const Answer& value) {
-    const Answer& interval = member(value, "interval_ms");
-    return {core::Milliseconds{interval.is_number_integer() ? interval.get<std::int64_t>() : 0},
-            read_series(member(value, "retried")), read_series(member(value, "parked")),
-            read_series(member(value, "dropped"))};
+    return {read_milliseconds(member(value, "interval_ms")), read_series(member(value, "retried")),
+            read_series(member(value, "parked")), read_series(member(value, "dropped"))};
 }
 
 QueueStatus read_queue(const Answer& value) {
@@ -129,6 +133,7 @@ std::optional<Status> read_status(const std::string& json) {
     status.ready = member(answer, "ready") == true;
     status.reason = read_text(member(answer, "reason"));
     status.in_flight = read_count(member(answer, "in_flight"));
+    status.oldest_unsettled = read_milliseconds(member(answer, "oldest_unsettled_ms"));
     status.rates = read_rates(member(answer, "rates"));
     for (const Answer& queue : member(answer, "queues"))
         status.queues.push_back(read_queue(queue));

@@ -14,11 +14,11 @@ namespace retryd::telemetry {
 
 /// How many messages wait in a queue that retryd looks after, for the metrics.
 struct Depth {
-    enum class Role { errors, rung, parked };  // the catch-all is one of the parked
+    enum class Role { errors, rung, detour, parked };  // the catch-all is one of the parked
 
     std::string queue;
     Role role = Role::errors;
-    core::Milliseconds delay{};  // of a rung
+    core::Milliseconds delay{};  // of a rung or a detour
     std::uint64_t messages = 0;  // ready ones
 };
 
@@ -28,6 +28,8 @@ constexpr std::string_view to_string(Depth::Role role) {
             return "errors";
         case Depth::Role::rung:
             return "rung";
+        case Depth::Role::detour:
+            return "detour";
         case Depth::Role::parked:
             break;
     }
@@ -45,6 +47,7 @@ struct QueueDepth {
     bool operator==(const QueueDepth&) const = default;
 };
 
+/// A rung, or a detour.
 struct RungStatus {
     std::string queue;
     core::Milliseconds delay{};
@@ -68,6 +71,9 @@ struct QueueStatus {
     std::optional<QueueDepth> parked;   // /status.json names an exchange that it parks to, `exchange NAME`, uncounted
     std::optional<QueueTotals> totals;  // nothing where they are not known
 };
+
+/// A delivery that waits longer than this is worth a line, and a reason not to be ready.
+inline constexpr core::Milliseconds longest_unsettled{60'000};
 
 /// A ladder whose rungs all its work queues share.
 struct LadderStatus {
@@ -117,9 +123,11 @@ struct Status {
     std::string error_exchange;
     QueueDepth errors;
     QueueDepth catch_all;
+    std::vector<RungStatus> detours;  // the shortest first
     std::uint64_t in_flight = 0;
-    Moment counted;                   // the last time a queue was
-    std::vector<QueueStatus> queues;  // sorted by name
+    core::Milliseconds oldest_unsettled{};  // how long the oldest delivery has waited that is not settled
+    Moment counted;                         // the last time a queue was
+    std::vector<QueueStatus> queues;        // sorted by name
     std::size_t queues_left_out = 0;
     std::vector<LadderStatus> ladders;  // the shared ones
     std::vector<ParkedByReason> parked_by_reason;
@@ -133,9 +141,9 @@ struct Status {
 /// What /status.json answers. Names that are not UTF-8 are made so.
 std::string to_json(const Status& status);
 
-/// Reads what /status.json answered, as far as `retryd status` shows it: ready, reason, in_flight, rates, faults, and
-/// of each queue its name and totals. What is missing, or of another type than expected, stays as it is in a new
-/// Status. Nothing where the text is no status of retryd.
+/// Reads what /status.json answered, as far as `retryd status` shows it: ready, reason, in_flight, oldest_unsettled,
+/// rates, faults, and of each queue its name and totals. What is missing, or of another type than expected, stays as it
+/// is in a new Status. Nothing where the text is no status of retryd.
 std::optional<Status> read_status(const std::string& json);
 
 }  // namespace retryd::telemetry

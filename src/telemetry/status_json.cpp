@@ -14,17 +14,6 @@ Json count_or_null(const Messages& messages) {
     return messages ? Json(*messages) : Json(nullptr);
 }
 
-Json json_of_rungs(const std::vector<RungStatus>& rungs) {
-    Json list = Json::array();
-    for (const RungStatus& rung : rungs) {
-        list.push_back({{"queue", rung.queue},
-                        {"delay", core::format_duration(rung.delay)},
-                        {"delay_ms", rung.delay.count()},
-                        {"messages", count_or_null(rung.messages)}});
-    }
-    return list;
-}
-
 Json json_of_totals(const QueueTotals& totals) {
     return {{"retried", totals.retried}, {"parked", totals.parked}, {"dropped", totals.dropped}};
 }
@@ -35,13 +24,24 @@ Json json_of(const QueueDepth& depth) {
     return {{"queue", depth.queue}, {"messages", count_or_null(depth.messages)}};
 }
 
+Json json_of(const std::vector<RungStatus>& rungs) {
+    Json list = Json::array();
+    for (const RungStatus& rung : rungs) {
+        list.push_back({{"queue", rung.queue},
+                        {"delay", core::format_duration(rung.delay)},
+                        {"delay_ms", rung.delay.count()},
+                        {"messages", count_or_null(rung.messages)}});
+    }
+    return list;
+}
+
 Json json_of(const std::vector<QueueStatus>& queues) {
     Json list = Json::array();
     for (const QueueStatus& queue : queues) {
         list.push_back({{"work_queue", queue.work_queue},
                         {"ladder", queue.ladder},
                         {"shared", queue.shared},
-                        {"rungs", json_of_rungs(queue.rungs)},
+                        {"rungs", json_of(queue.rungs)},
                         {"parked", queue.parked ? json_of(*queue.parked) : Json(nullptr)},
                         {"totals", queue.totals ? json_of_totals(*queue.totals) : Json(nullptr)}});
     }
@@ -51,7 +51,7 @@ Json json_of(const std::vector<QueueStatus>& queues) {
 Json json_of(const std::vector<LadderStatus>& ladders) {
     Json list = Json::array();
     for (const LadderStatus& ladder : ladders)
-        list.push_back({{"name", ladder.name}, {"rungs", json_of_rungs(ladder.rungs)}});
+        list.push_back({{"name", ladder.name}, {"rungs", json_of(ladder.rungs)}});
     return list;
 }
 

@@ -15,6 +15,7 @@ namespace retryd::telemetry {
 // Keys stay in the order in which they are written: people read this too.
 
 nlohmann::ordered_json json_of(const QueueDepth& depth);
+nlohmann::ordered_json json_of(const std::vector<RungStatus>& rungs);
 nlohmann::ordered_json json_of(const std::vector<QueueStatus>& queues);
 nlohmann::ordered_json json_of(const std::vector<LadderStatus>& ladders);
 

@@ -125,6 +125,18 @@ TEST_CASE("diagnosis: each key that harms a rung is named, with a policy that ke
     }
 }
 
+TEST_CASE("diagnosis: what harms a detour is said of detours") {
+    World w("email");
+    w.add("retryd.detour.30s", "quorum");
+    w.set({"all", ".*", "queues", {{"message-ttl", "2"}, {"overflow", "\"drop-head\""}, {"delivery-limit", "5"}}, 7});
+    const Found found = w.own();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].cause == "policy 'all' sets message-ttl 2, overflow \"drop-head\" on queue 'retryd.detour.30s'");
+    CHECK(found[0].consequence ==
+          "what waits there is tried again more often than it need be, where that time is the shorter one; the return "
+          "to the error queue is at-most-once");
+}
+
 TEST_CASE("diagnosis: a delivery limit throws away what is looked at in a parking queue") {
     for (const char* queue : {"retryd.errors", "retryd.parked", "email.parked"}) {
         CAPTURE(queue);

@@ -61,9 +61,9 @@ TEST_CASE("queue pattern: a glob matches what the glob matches, and nothing of r
         CAPTURE(name);
         CHECK(pattern_matches(all, name));
     }
-    for (const char* own :
-         {"retryd.errors", "retryd.parked", "email.parked", "email.retry.5s", "email.retry.1h30m", "a.retry.500ms.high",
-          "retryd.standard.5s", "retryd.standard.1m.high", "amq.gen-x", "web.ook.a.parked"}) {
+    for (const char* own : {"retryd.errors", "retryd.parked", "email.parked", "email.retry.5s", "email.retry.1h30m",
+                            "a.retry.500ms.high", "retryd.standard.5s", "retryd.standard.1m.high", "retryd.detour.2s",
+                            "retryd.detour.30s", "retryd.detour.5m", "amq.gen-x", "web.ook.a.parked"}) {
         CAPTURE(own);
         CHECK_FALSE(pattern_matches(all, own));
         const bool taken = std::string{own}.starts_with("amq.") || match(policy, own) == nullptr;

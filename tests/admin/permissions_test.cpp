@@ -32,7 +32,8 @@ bool has(const Needed& list, std::string_view operation, const std::string& name
 
 TEST_CASE("permissions: what it takes to declare, to publish and to consume") {
     const Needed list = needed(policy_with(core::ReturnPath::queue));
-    for (const char* queue : {"retryd.errors", "retryd.parked", "email.retry.5s", "email.parked"}) {
+    for (const char* queue :
+         {"retryd.errors", "retryd.parked", "retryd.detour.2s", "retryd.detour.5m", "email.retry.5s", "email.parked"}) {
         CAPTURE(queue);
         CHECK(has(list, "configure", queue));
     }
@@ -156,9 +157,9 @@ TEST_CASE("permission patterns: as the operator reads them") {
     CHECK(
         daemon_permissions(policy, true) ==
         Permissions{
-            R"(^(email\.parked|email\.retry\.[0-9dhms]+(\.high)?|retryd\.errors|retryd\.parked|webhook\..*\.parked|webhook\..*\.retry\.[0-9dhms]+(\.high)?)$)",
+            R"(^(email\.parked|email\.retry\.[0-9dhms]+(\.high)?|retryd\.detour\.[0-9dhms]+(\.high)?|retryd\.errors|retryd\.parked|webhook\..*\.parked|webhook\..*\.retry\.[0-9dhms]+(\.high)?)$)",
             R"(^(amq\.default|retryd\.errors)$)",
-            R"(^(email\.retry\.[0-9dhms]+(\.high)?|retryd\.errors|webhook\..*\.retry\.[0-9dhms]+(\.high)?)$)"});
+            R"(^(email\.retry\.[0-9dhms]+(\.high)?|retryd\.detour\.[0-9dhms]+(\.high)?|retryd\.errors|webhook\..*\.retry\.[0-9dhms]+(\.high)?)$)"});
     CHECK(daemon_permissions(policy, false) ==
           Permissions{"^$", R"(^(amq\.default|retryd\.errors)$)", R"(^(retryd\.errors)$)"});
 }

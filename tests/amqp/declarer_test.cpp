@@ -14,7 +14,12 @@ using Result = Declarer::Result;
 
 namespace {
 
+using core::Milliseconds;
+using core::SteadyTime;
+
 constexpr amqp::Channel channel = 2;
+constexpr amqp::Channel channels = 8;
+constexpr SteadyTime start{Milliseconds{1'000'000}};
 
 /// Writes the commands down; the test is the broker that answers them.
 class Commands : public amqp::TopologyCommands {
@@ -23,6 +28,7 @@ class Commands : public amqp::TopologyCommands {
     core::QueueSpec last_declared;
 
     void open_channel(amqp::Channel on) override { lines.push_back("open " + std::to_string(on)); }
+    void close_channel(amqp::Channel on) override { lines.push_back("close " + std::to_string(on)); }
     void declare_exchange(amqp::Channel, const core::ExchangeSpec& exchange) override {
         lines.push_back(exchange.type + ' ' + exchange.name);
     }
@@ -48,14 +54,17 @@ class Commands : public amqp::TopologyCommands {
 
 struct Fixture {
     Commands commands;
-    Declarer declarer{commands, channel};
+    Declarer declarer{commands, channel, channel + channels - 1};
     std::vector<Declarer::Outcome> outcomes;
 
     void submit(Declarer::Step step) {
         declarer.submit(std::move(step), [this](const Declarer::Outcome& outcome) { outcomes.push_back(outcome); });
     }
-    void open() { declarer.on_channel_open(channel); }
-    void answer(const amqp::QueueCounts& counts = {}) { declarer.on_declared(channel, counts); }
+    void open(amqp::Channel on = channel) { declarer.on_channel_open(on); }
+    void answer(const amqp::QueueCounts& counts = {}, amqp::Channel on = channel) { declarer.on_declared(on, counts); }
+    void left(amqp::Channel on) { declarer.on_channel_left(on); }
+    void tick(Milliseconds after_start) { declarer.on_tick(start + after_start); }
+    void check(const std::string& queue) { submit(Declarer::CheckQueue{queue}); }
     void refuse(int code, const std::string& text) { declarer.on_channel_closed({channel, code, text, 0}); }
     /// The commands since the last call.
     Lines sent() { return std::exchange(commands.lines, {}); }
@@ -380,6 +389,336 @@ TEST_CASE("declarer: a channel closed while nothing was asked is opened again fo
     CHECK(f.sent() == Lines{"open 2"});
     f.open();
     CHECK(f.sent() == Lines{"queue r x-queue-type"});
+}
+
+// ── What is not answered ────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("declarer: a step without an answer is overtaken after 300 ms, not before") {
+    Fixture f;
+    f.tick(Milliseconds{0});
+    f.check("hanging");
+    f.check("next");
+    f.check("last");
+    f.open();
+    CHECK(f.declarer.next_tick() == start);  // for its time begins with a tick
+    f.tick(Milliseconds{10});
+    CHECK(f.declarer.next_tick() == start + Milliseconds{310});
+    f.tick(Milliseconds{309});
+    CHECK(f.sent() == Lines{"open 2", "check hanging"});
+    f.tick(Milliseconds{310});
+    CHECK(f.sent() == Lines{"open 3"});
+    f.open(3);
+    f.answer({}, 3);
+    CHECK(f.sent() == Lines{"check next", "check last"});  // the way is free: nobody waits once more
+    f.answer({}, 3);
+    CHECK(f.outcomes.size() == 2);
+    CHECK_FALSE(f.declarer.idle());
+    f.answer();
+    CHECK(f.outcomes.size() == 3);
+    CHECK(f.declarer.idle());
+    f.check("again");
+    CHECK(f.sent() == Lines{"check again"});
+    f.answer();  // on the first channel: it is as good as new
+    CHECK(f.outcomes.size() == 4);
+}
+
+TEST_CASE("declarer: the one that has overtaken has 300 ms too") {
+    Fixture f;
+    f.check("a");
+    f.check("b");
+    f.check("c");
+    f.open();
+    f.tick(Milliseconds{0});
+    f.tick(Milliseconds{300});
+    f.open(3);
+    f.tick(Milliseconds{301});
+    f.sent();
+    CHECK(f.declarer.next_tick() == start + Milliseconds{600});
+    f.tick(Milliseconds{599});
+    CHECK(f.sent().empty());
+    f.tick(Milliseconds{601});
+    CHECK(f.sent() == Lines{"open 4"});
+}
+
+TEST_CASE("declarer: a channel that is not opened holds nobody up either") {
+    Fixture f;
+    f.check("a");
+    f.check("b");
+    f.tick(Milliseconds{0});
+    f.tick(Milliseconds{300});
+    CHECK(f.sent() == Lines{"open 2", "open 3"});
+    f.tick(Milliseconds{30'000});
+    CHECK(f.sent() == Lines{"close 2"});
+    f.open(2);  // too late
+    CHECK(f.sent().empty());
+    REQUIRE(f.outcomes.size() == 1);
+    CHECK(f.outcomes[0].unanswered);
+}
+
+TEST_CASE("declarer: without a tick nothing is overtaken") {
+    Fixture f;
+    f.check("a");
+    f.check("b");
+    f.open();
+    CHECK(f.sent() == Lines{"open 2", "check a"});
+}
+
+TEST_CASE("declarer: nothing is due while nothing is without an answer") {
+    Fixture f;
+    CHECK(f.declarer.next_tick() == std::nullopt);
+    f.check("a");
+    f.open();
+    f.tick(Milliseconds{0});
+    CHECK(f.declarer.next_tick() == start + Milliseconds{30'000});  // there is none to overtake it
+    f.answer();
+    CHECK(f.declarer.next_tick() == std::nullopt);
+}
+
+TEST_CASE("declarer: what is not answered within 30 s is refused, and the text says what it means") {
+    Fixture f;
+    f.check("work");
+    f.open();
+    f.tick(Milliseconds{0});
+    f.sent();
+    f.tick(Milliseconds{29'999});
+    CHECK(f.outcomes.empty());
+    f.tick(Milliseconds{30'000});
+    REQUIRE(f.outcomes.size() == 1);
+    CHECK(f.outcomes[0].result == Result::refused);
+    CHECK(f.outcomes[0].unanswered);
+    CHECK(f.outcomes[0].code == 0);
+    CHECK(
+        f.outcomes[0].text ==
+        "the broker has not answered for 30s when asked to look for queue 'work': the process of that queue hangs, or "
+        "too few nodes of its cluster are there to agree. Until it is asked again, this counts as refused; everything "
+        "else goes on. Start the nodes that are missing (rabbitmqctl cluster_status); if all are there, rabbitmqctl "
+        "list_unresponsive_queues -p VHOST shows which queues hang: restart the node of such a queue");
+    CHECK(f.sent() == Lines{"close 2"});
+    CHECK(f.declarer.idle());
+    CHECK(f.declarer.next_tick() == std::nullopt);
+    f.submit(core::BindingSpec{"q", "errors", "", {}});
+    f.open(3);
+    f.tick(Milliseconds{30'000});
+    f.tick(Milliseconds{60'000});
+    REQUIRE(f.outcomes.size() == 2);
+    CHECK(f.outcomes[1].text ==
+          "the broker has not answered for 30s when asked to bind queue 'q' to exchange 'errors': too few nodes of its "
+          "cluster are there to agree. Until it is asked again, this counts as refused; everything else goes on. Start "
+          "the nodes that are missing (rabbitmqctl cluster_status)");
+}
+
+TEST_CASE("declarer: every step that is not answered is named") {
+    const auto [step, words] = GENERATE(table<Declarer::Step, std::string>({
+        {core::ExchangeSpec{"x", "fanout", {}}, "declare exchange 'x': too few"},
+        {core::QueueSpec{"q", {}, {}}, "declare queue 'q': the process of that queue hangs"},
+        {core::BindingSpec{"q", "x", "", {}}, "bind queue 'q' to exchange 'x': too few"},
+        {core::ForeignExchange{"x"}, "look for exchange 'x': too few"},
+        {Declarer::CheckQueue{"q"}, "look for queue 'q': the process of that queue hangs"},
+        {Declarer::CheckExchange{"x"}, "look for exchange 'x': too few"},
+        {Declarer::DeleteQueue{"q"}, "delete queue 'q': the process of that queue hangs"},
+        {Declarer::DeleteExchange{"x"}, "delete exchange 'x': too few"},
+    }));
+    Fixture f;
+    f.submit(step);
+    f.tick(Milliseconds{0});
+    f.tick(Milliseconds{30'000});
+    REQUIRE(f.outcomes.size() == 1);
+    CHECK(f.outcomes[0].text.find("when asked to " + words) != std::string::npos);
+}
+
+TEST_CASE("declarer: an answer that comes too late is ignored, whatever it is") {
+    Fixture f;
+    f.check("hanging");
+    f.open();
+    f.tick(Milliseconds{0});
+    f.tick(Milliseconds{30'000});
+    REQUIRE(f.outcomes.size() == 1);
+    f.sent();
+    const bool refused = GENERATE(false, true);
+    CAPTURE(refused);
+    refused ? f.refuse(404, "NOT_FOUND - no queue 'hanging' in vhost '/'") : f.answer({1, 1});
+    f.check("next");
+    CHECK(f.sent() == Lines{"open 3"});
+    f.open(3);
+    refused ? f.refuse(404, "NOT_FOUND - no queue 'hanging' in vhost '/'") : f.answer();
+    CHECK(f.outcomes.size() == 1);
+    f.answer({}, 3);
+    REQUIRE(f.outcomes.size() == 2);
+    CHECK(f.outcomes[1].result == Result::done);
+}
+
+TEST_CASE("declarer: a channel that was given up is used again once the broker has closed it, not before") {
+    Fixture f;
+    f.check("hanging");
+    f.open();
+    f.tick(Milliseconds{0});
+    f.tick(Milliseconds{30'000});
+    f.sent();
+    f.check("a");
+    f.open(3);
+    f.answer({}, 3);
+    CHECK(f.sent() == Lines{"open 3", "check a"});
+    f.left(2);
+    CHECK(f.sent().empty());
+    f.check("b");
+    CHECK(f.sent() == Lines{"open 2"});
+    f.open();
+    f.answer();
+    CHECK(f.sent() == Lines{"check b"});
+    CHECK(f.outcomes.size() == 3);
+}
+
+TEST_CASE("declarer: a refusal on a further channel closes that one, and it goes on there") {
+    Fixture f;
+    f.check("hanging");
+    f.check("gone");
+    f.check("next");
+    f.open();
+    f.tick(Milliseconds{0});
+    f.tick(Milliseconds{300});
+    f.open(3);
+    f.sent();
+    f.declarer.on_channel_closed({3, 404, "NOT_FOUND - no queue 'gone' in vhost '/'", 0});
+    REQUIRE(f.outcomes.size() == 1);
+    CHECK(f.outcomes[0].result == Result::missing);
+    CHECK(f.sent() == Lines{"open 3"});
+    f.open(3);
+    CHECK(f.sent() == Lines{"check next"});
+    f.answer({}, 3);
+    f.answer();
+    CHECK(f.outcomes.size() == 3);
+}
+
+TEST_CASE("declarer: the second attempt at a queue stays on its channel") {
+    Fixture f;
+    f.check("hanging");
+    f.submit(with_limit("q"));
+    f.open();
+    f.tick(Milliseconds{0});
+    f.tick(Milliseconds{300});
+    f.open(3);
+    f.sent();
+    f.declarer.on_channel_closed({3, 406, no_limit_there, 0});
+    CHECK(f.sent() == Lines{"open 3"});
+    f.open(3);
+    f.answer({}, 3);
+    CHECK(f.sent() == Lines{"queue q x-queue-type"});
+    REQUIRE(f.outcomes.size() == 1);
+    CHECK(f.outcomes[0].text.find("queue 'q' was made without x-delivery-limit") == 0);
+}
+
+TEST_CASE("declarer: while all channels wait for an answer, the next step waits; its time begins when it does") {
+    Fixture f;
+    constexpr Milliseconds between{300};
+    for (int i = 0; i < channels; ++i)
+        f.check("hanging " + std::to_string(i));
+    f.check("next");
+    for (int i = 0; i < channels; ++i) {
+        f.tick(i * between);
+        f.open(static_cast<amqp::Channel>(channel + i));
+        f.tick(i * between);
+    }
+    f.sent();
+    CHECK(f.declarer.next_tick() == start + Milliseconds{30'000});
+    f.tick(Milliseconds{29'999});
+    CHECK(f.sent().empty());
+    f.tick(Milliseconds{30'000});
+    CHECK(f.sent() == Lines{"close 2"});
+    f.left(2);
+    CHECK(f.sent() == Lines{"open 2"});
+    f.open();
+    CHECK(f.sent() == Lines{"check next"});
+    f.tick(Milliseconds{30'001});
+    f.tick(Milliseconds{60'000});
+    CHECK(f.outcomes.size() == channels);
+    f.tick(Milliseconds{60'001});
+    REQUIRE(f.outcomes.size() == channels + 1);
+    CHECK(f.outcomes.back().text.find("'next'") != std::string::npos);
+}
+
+TEST_CASE("declarer: once all channels are given up, what waits is refused after 30 s, too") {
+    Fixture f;
+    for (int i = 0; i < channels; ++i) {
+        f.check("hanging " + std::to_string(i));
+        f.tick(i * Milliseconds{300});
+    }
+    const Milliseconds all_given_up{(channels - 1) * 300 + 30'000};
+    f.tick(all_given_up - Milliseconds{1});
+    CHECK(f.outcomes.size() == channels - 1);
+    f.tick(all_given_up);
+    REQUIRE(f.outcomes.size() == channels);
+    f.check("next");
+    f.check("last");
+    CHECK(f.declarer.next_tick() == start + all_given_up);
+    f.tick(all_given_up);
+    CHECK(f.declarer.next_tick() == start + all_given_up + Milliseconds{30'000});
+    f.tick(all_given_up + Milliseconds{29'999});
+    CHECK(f.outcomes.size() == channels);
+    f.sent();
+
+    const bool in_time = GENERATE(false, true);
+    CAPTURE(in_time);
+    if (in_time) f.left(4);
+    f.tick(all_given_up + Milliseconds{30'000});
+    CHECK(f.outcomes.size() == (in_time ? channels : channels + 2));
+    CHECK(f.sent() == (in_time ? Lines{"open 4"} : Lines{}));
+    CHECK(f.declarer.idle() != in_time);
+}
+
+TEST_CASE("declarer: the same question is not asked twice at a time") {
+    Fixture f;
+    f.check("hanging");
+    f.check("hanging");
+    f.check("next");
+    f.open();
+    f.tick(Milliseconds{0});
+    f.sent();
+    f.tick(Milliseconds{300});
+    f.open(3);
+    f.answer({}, 3);
+    CHECK(f.sent() == Lines{"open 3", "check next"});
+    CHECK(f.outcomes.size() == 1);
+    CHECK(f.declarer.next_tick() == start + Milliseconds{30'000});
+
+    SECTION("the first one's answer lets the second one go") {
+        f.answer();
+        CHECK(f.sent() == Lines{"check hanging"});
+    }
+    SECTION("nor while the channel of the first one is given up: then it is refused as well") {
+        f.tick(Milliseconds{30'000});
+        CHECK(f.sent() == Lines{"close 2"});
+        f.tick(Milliseconds{59'999});
+        CHECK(f.outcomes.size() == 2);
+        f.tick(Milliseconds{60'000});
+        CHECK(f.outcomes.size() == 3);
+        CHECK(f.sent().empty());
+        CHECK(f.declarer.idle());
+    }
+    SECTION("until the broker has closed it") {
+        f.tick(Milliseconds{30'000});
+        f.sent();
+        f.tick(Milliseconds{40'000});
+        f.left(2);
+        CHECK(f.sent() == Lines{"open 2"});
+    }
+}
+
+TEST_CASE("declarer: a step that is submitted because another was not answered is carried out") {
+    Fixture f;
+    f.declarer.submit(Declarer::CheckQueue{"hanging"}, [&](const Declarer::Outcome&) { f.check("instead"); });
+    f.open();
+    f.tick(Milliseconds{0});
+    f.sent();
+    f.tick(Milliseconds{30'000});
+    CHECK(f.sent() == Lines{"close 2", "open 3"});
+}
+
+TEST_CASE("declarer: knows its own channels") {
+    Fixture f;
+    CHECK_FALSE(f.declarer.owns(1));
+    CHECK(f.declarer.owns(2));
+    CHECK(f.declarer.owns(9));
+    CHECK_FALSE(f.declarer.owns(10));
 }
 
 }  // namespace retryd::amqp::declarer_test

@@ -28,7 +28,7 @@ class Recorder : public amqp::Events {
         lines.push_back("returned " + std::to_string(returned.code) + " from '" + std::string{returned.exchange} +
                         "' key '" + std::string{returned.routing_key} + "'");
     }
-    void on_confirm(relay::PublishSeq seq, bool multiple, bool acked) override {
+    void on_confirm(amqp::Channel, relay::PublishSeq seq, bool multiple, bool acked) override {
         lines.push_back((acked ? "ack " : "nack ") + std::to_string(seq) + (multiple ? " and before" : ""));
     }
     void on_consumer_cancelled() override { lines.emplace_back("consumer cancelled"); }

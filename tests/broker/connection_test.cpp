@@ -51,7 +51,8 @@ class Session : public amqp::Events {
     };
 
     explicit Session(const config::Endpoint& to = endpoint(), const config::Broker& settings = {})
-        : connection(amqp::Connection::open(to, settings, "connection-test")), declarer(*connection, declare_channel) {
+        : connection(amqp::Connection::open(to, settings, "connection-test")),
+          declarer(*connection, declare_channel, declare_channel) {
         connection->open_channel(message_channel);
         connection->confirm_select(message_channel);
         await([this] { return open; });
@@ -116,7 +117,7 @@ class Session : public amqp::Events {
         if (closed.channel == message_channel) closed_with = closed.code;
         declarer.on_channel_closed(closed);
     }
-    void on_confirm(relay::PublishSeq seq, bool multiple, bool acked) override {
+    void on_confirm(amqp::Channel, relay::PublishSeq seq, bool multiple, bool acked) override {
         all_acked = all_acked && acked;
         confirmed = multiple ? seq : confirmed + 1;
     }

@@ -27,7 +27,7 @@ struct Planned : Scenario {
 
 // Error exchange, error queue, catch-all; return exchange; two rungs and their parking queue; one shared rung, its
 // exchange, and the parking queue of the work queue that uses it.
-constexpr int exchanges_and_queues = 3 + 1 + 3 + 3;
+constexpr int exchanges_and_queues = 3 + 3 + 1 + 3 + 3;
 // The bindings of the error queue, of the shared rung, and of its work queue to the return exchange.
 constexpr int bindings = 3;
 

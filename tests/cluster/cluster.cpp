@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <sstream>
 #include <stdexcept>
+#include <utility>
 
 #include "support/environment.h"
 
@@ -65,6 +66,26 @@ int Cluster::leader_of(const std::string& queue) const {
         if (found != names_.end()) return static_cast<int>(found - names_.begin()) + 1;
     }
     throw std::runtime_error("queue " + queue + " has no leader:\n" + listed);
+}
+
+/// As an Erlang term.
+std::string Cluster::member_of(const std::string& queue, int node) const {
+    const std::string found = "begin {ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"" + stress::vhost +
+                              "\">>, queue, <<\"" + queue + "\">>)), element(1, amqqueue:get_pid(Q)) end";
+    return "{" + found + ", list_to_atom(\"" + names_[place(node)] + "\")}";
+}
+
+void Cluster::take_majority(const std::string& queue) {
+    const int leader = leader_of(queue);
+    for (const int node : {leader, leader % 3 + 1}) {
+        stopped_.push_back(member_of(queue, node));
+        ctl(node, "eval 'ok = ra:stop_server(quorum_queues, " + stopped_.back() + ").'");
+    }
+}
+
+void Cluster::give_majority_back() {
+    for (const std::string& member : std::exchange(stopped_, {}))
+        ctl(1, "eval 'ok = ra:restart_server(quorum_queues, " + member + ").'");
 }
 
 stress::Addresses Cluster::addresses_from(int node) const {

@@ -22,6 +22,10 @@ class Cluster {
     void start(int node);
     /// The node that leads that queue of the load, as a node that is up sees it.
     int leader_of(const std::string& queue) const;
+    /// That queue has no leader and finds none, for two of its three members are stopped; its nodes, and all other
+    /// queues, are as they were.
+    void take_majority(const std::string& queue);
+    void give_majority_back();
     const stress::Addresses& addresses() const { return addresses_; }
     /// All of them, that one first.
     stress::Addresses addresses_from(int node) const;
@@ -30,11 +34,14 @@ class Cluster {
     void shorten_dead_letter_timeout(int node) const;
     std::string ctl(int node, const std::string& command) const;
 
+    std::string member_of(const std::string& queue, int node) const;
+
     std::string dir_;
     std::string broker_;
     stress::Addresses addresses_;
     std::vector<std::string> names_;
     std::vector<bool> alive_;
+    std::vector<std::string> stopped_;  // members of the queue that has no leader
 };
 
 }  // namespace retryd::test

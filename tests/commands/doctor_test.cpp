@@ -72,6 +72,13 @@ TEST_CASE("doctor: what is missing, with whom it concerns") {
     CHECK(found.remedy.find("so does the daemon when it starts") != std::string::npos);
     f.settings.declare = false;
     CHECK(f.only().remedy == "declare it; retryd apply does");
+    Fixture detour;
+    detour.broker.miss("check queue retryd.detour.30s");
+    found = detour.only();
+    CHECK(found.cause == "detour 'retryd.detour.30s' is missing");
+    CHECK(found.consequence ==
+          "while a rung or parking queue takes no messages, they are held in the error queue, where they hold up "
+          "others");
     Fixture base;
     base.broker.api.bindings.clear();
     found = base.only();
@@ -87,6 +94,9 @@ TEST_CASE("doctor: what is different, refused or lacking is told as the broker t
     Fixture needed_by_all;
     needed_by_all.broker.refuse("declare queue retryd.errors", 406, "it is there already");
     CHECK(needed_by_all.only().consequence == "retryd consumes nothing while that lasts");
+    Fixture detour;
+    detour.broker.refuse("declare queue retryd.detour.2s", 406, "it is there already");
+    CHECK(detour.only().consequence.find("while a rung or parking queue takes no messages") == 0);
     Fixture refused;
     refused.broker.refuse("check queue email.parked", 403, "no");
     CHECK(refused.only().consequence ==
@@ -222,7 +232,8 @@ TEST_CASE("doctor --permissions --json has the three patterns of each") {
     CHECK(told["ok"] == true);
     CHECK(told["user"] == "ret'ryd");
     CHECK(told["daemon"]["write"] == R"(^(amq\.default|retryd\.errors)$)");
-    CHECK(told["daemon"]["read"] == R"(^(email\.retry\.[0-9dhms]+(\.high)?|retryd\.errors)$)");
+    CHECK(told["daemon"]["read"] ==
+          R"(^(email\.retry\.[0-9dhms]+(\.high)?|retryd\.detour\.[0-9dhms]+(\.high)?|retryd\.errors)$)");
     CHECK(told["parked"]["configure"] == R"(^(retryd\.replay\..*)$)");
 }
 

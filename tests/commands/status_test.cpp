@@ -100,6 +100,19 @@ Retried, dropped: since the daemon started.
           std::string::npos);
 }
 
+TEST_CASE("status: detours are named while something waits there, and what is not settled for a minute") {
+    StatusReport status = quiet_status();
+    status.detours = {{"retryd.detour.2s", 2s, 0}, {"retryd.detour.30s", 30s, 7}, {"retryd.detour.5m", 300s, {}}};
+    status.daemon = daemon_status();
+    status.daemon->oldest_unsettled = 60s;
+    CHECK(text_of(status).find("Detour retryd.detour.30s: 7 messages\n") != std::string::npos);
+    CHECK(text_of(status).find("retryd.detour.2s") == std::string::npos);
+    CHECK(text_of(status).find("retryd.detour.5m") == std::string::npos);
+    CHECK(text_of(status).find("not settled") == std::string::npos);
+    status.daemon->oldest_unsettled = 125'700ms;
+    CHECK(text_of(status).find("\nOldest message that is not settled: 2m5s\n") != std::string::npos);
+}
+
 TEST_CASE("status: a thousand quiet queues are one line, twenty are not") {
     StatusReport status = busy_status();
     telemetry::QueueStatus quiet = status.queues[0];
@@ -123,6 +136,7 @@ TEST_CASE("status: colour sets the headings off") {
 TEST_CASE("status: as JSON, on several lines or on one") {
     StatusReport status = busy_status();
     status.queues.erase(status.queues.begin());
+    status.detours = {{"retryd.detour.2s", 2s, 0}};
     status.daemon = daemon_status();
     std::ostringstream out;
     print_status_json(status, false, out);
@@ -130,6 +144,7 @@ TEST_CASE("status: as JSON, on several lines or on one") {
         "ok": true,
         "broker": {"host": "rabbit", "port": 5671, "tls": true, "vhost": "shop", "version": "4.3.6"},
         "errors": {"queue": "errors", "messages": 1}, "catch_all": {"queue": "rest", "messages": null},
+        "detours": [{"queue": "retryd.detour.2s", "delay": "2s", "delay_ms": 2000, "messages": 0}],
         "queues": [
           {"work_queue": "bell\u001b[31m", "ladder": "own", "shared": false, "parked": null, "totals": null,
            "rungs": [{"queue": "bell.retry.5s", "messages": 2, "delay": "5s", "delay_ms": 5000},
@@ -138,7 +153,7 @@ TEST_CASE("status: as JSON, on several lines or on one") {
            "parked": {"queue": "sharing.parked", "messages": 5}}],
         "ladders": [{"name": "all", "rungs": [{"queue": "retryd.all.15m", "messages": 33, "delay": "15m",
                                                "delay_ms": 900000}]}],
-        "daemon": {"ready": true, "reason": "", "in_flight": 37, "faults": ["the exchange 'graves' is missing"],
+        "daemon": {"ready": true, "reason": "", "in_flight": 37, "oldest_unsettled_ms": 0, "faults": ["the exchange 'graves' is missing"],
                    "per_second": {"retried": 13.02, "parked": 0.1, "dropped": 0.0}},
         "not_seen": []})"));
     std::ostringstream one_line;
@@ -223,8 +238,12 @@ TEST_CASE("status: counts the rungs and the parking queue of each exact entry, a
     const StatusReport status = collect_status(broker, policy_of({email}), no_daemon);
     CHECK(status.errors.messages == 4);
     CHECK(depths_of(status) == Lines{"email.retry.5s=12", "email.retry.1m=?", "email.parked=2"});
-    CHECK(broker.asked == Lines{"check queue errors", "check queue rest", "check queue email.retry.5s",
-                                "check queue email.retry.1m", "check queue email.parked"});
+    CHECK(broker.asked == Lines{"check queue errors", "check queue rest", "check queue retryd.detour.2s",
+                                "check queue retryd.detour.30s", "check queue retryd.detour.5m",
+                                "check queue email.retry.5s", "check queue email.retry.1m",
+                                "check queue email.parked"});
+    REQUIRE(status.detours.size() == 3);
+    CHECK(status.detours[1] == telemetry::RungStatus{"retryd.detour.30s", 30s, 0});
     CHECK(status.not_seen == Lines{"in flight, rates, totals and faults: no daemon"});
 }
 

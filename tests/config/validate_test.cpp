@@ -327,6 +327,17 @@ TEST_CASE("a ladder without delays, and one whose name cannot be, are reported")
         "f:4:3: ladders.\"two words\": this is no name for a ladder; expected 1 to 64 letters, digits, _ and -\n");
 }
 
+TEST_CASE("a ladder cannot have the name of the detours, with and without rungs of its own") {
+    for (const char* path : {"queue", "headers"}) {
+        CAPTURE(path);
+        CHECK(problems_of("ladders: {detour: {delays: [1s], return: " + std::string{path} +
+                          "}}\nqueues: [{match: a, ladder: detour}]\n") ==
+              "f:1:11: ladders.detour: no ladder can be called so: the queues retryd.detour.* are retryd's own; "
+              "expected another name\n");
+    }
+    CHECK(problems_of("ladders: {detours: {delays: [1s]}}\nqueues: [{match: a, ladder: detours}]\n") == "");
+}
+
 TEST_CASE("an entry names its queue and a ladder that exists") {
     CHECK(problems_of(entries("  - match: a\n  - ladder: s\n  - {match: b, ladder: z}\n  - c\n")) ==
           "f:3:5: queues[0].ladder: is missing; expected the name of a ladder\n"

@@ -4,6 +4,7 @@
 
 #include "core/compose.h"
 #include "core/compose_scene.h"
+#include "core/decide.h"
 #include "core/headers.h"
 #include "core/names.h"
 #include "support/catch.h"
@@ -187,6 +188,65 @@ TEST_CASE("a sum of huge counts stops at the largest number") {
     CHECK(count_of(headers.deaths({{"email", "rejected", most}, {"email", "expired", most}})) == most);
     CHECK(count_of(headers.deaths({{"email", "rejected", most - 5}, {"email", "expired", 4}})) == most - 1);
     CHECK(count_of(headers.deaths({{"email", "rejected", most - 5}, {"email", "expired", 5}})) == most);
+}
+
+// ── What comes from a detour ───────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("what comes from a detour died where our headers say, and its death is counted already") {
+    Headers headers;
+    auto fields = all_of_ours(headers);
+    fields[2].value = text("delivery_limit");
+    fields.push_back({"x-death", headers.array({headers.death({"retryd.detour.30s", "expired", 7})})});
+    const Table table = headers.fields(fields);
+    const auto death = read_death(table, error_queue);
+    REQUIRE(death.has_value());
+    CHECK(death->queue == "email");
+    CHECK(death->reason == "delivery_limit");
+    CHECK(death->count == 0);
+    CHECK_FALSE(death->time.has_value());
+    CHECK(attempt_of(*death, read_retry_history(table, "email")) == 4);
+    CHECK_FALSE(read_undelivered(table).has_value());
+}
+
+TEST_CASE("what comes from a detour without a usable queue of ours has no death") {
+    Headers headers;
+    const DeathEntry detour{"retryd.detour.2s", "expired"};
+    CHECK_FALSE(read_death(arrived(headers, detour, std::nullopt), error_queue).has_value());
+    CHECK_FALSE(read_death(arrived(headers, detour, number(1)), error_queue).has_value());
+    CHECK_FALSE(read_death(arrived(headers, detour, text("")), error_queue).has_value());
+    CHECK_FALSE(read_death(arrived(headers, detour, text("two\nlines")), error_queue).has_value());
+    CHECK_FALSE(read_death(arrived(headers, detour, text(error_queue)), error_queue).has_value());
+    CHECK_FALSE(read_undelivered(arrived(headers, detour, text("email"))).has_value());
+}
+
+TEST_CASE("what comes from a detour without a reason of ours was rejected") {
+    Headers headers;
+    const DeathEntry detour{"retryd.detour.2s", "expired"};
+    CHECK(read_death(arrived(headers, detour, text("email")), error_queue)->reason == "rejected");
+    for (const Value& odd : {text(""), number(1)}) {
+        const Table table = headers.fields({{"x-death", headers.array({headers.death(detour)})},
+                                            {"retryd-queue", text("email")},
+                                            {"retryd-reason", odd}});
+        CHECK(read_death(table, error_queue)->reason == "rejected");
+    }
+}
+
+TEST_CASE("what is thrown out of a detour died in its work queue, of that") {
+    Headers headers;
+    const auto death = read_death(arrived(headers, {"retryd.detour.2s", "maxlen"}, text("email")), error_queue);
+    REQUIRE(death.has_value());
+    CHECK(death->queue == "email");
+    CHECK(death->reason == "maxlen");
+    CHECK(death->count == 0);
+}
+
+TEST_CASE("a detour is found behind the error queue, where the broker has set the message aside, and hides the rest") {
+    Headers headers;
+    const Value deaths = headers.array(
+        {headers.death({error_queue}), headers.death({"retryd.detour.2s", "expired"}), headers.death({"sms"})});
+    const Table table = headers.fields({{"x-death", deaths}, {"retryd-queue", text("email")}});
+    CHECK(read_death(table, error_queue)->queue == "email");
+    CHECK(read_death(headers.deaths({{"sms"}, {"retryd.detour.2s", "expired"}}), error_queue)->queue == "sms");
 }
 
 // ── An x-death that cannot be read ─────────────────────────────────────────────────────────────────────────────────

@@ -55,6 +55,13 @@ TEST_CASE("the attempt is what the message carries and what the broker counts, t
     }
 }
 
+TEST_CASE("what comes from a detour is at the attempt that it carries, and at least at the first") {
+    CHECK(attempt_of(death_of("rejected", 0), carried_of(0)) == 1);
+    CHECK(attempt_of(death_of("rejected", 0), carried_of(1)) == 1);
+    CHECK(attempt_of(death_of("rejected", 0), carried_of(4)) == 4);
+    CHECK(attempt_of(death_of("rejected", 0), carried_of(most)) == most);
+}
+
 TEST_CASE("an attempt past the largest number is the largest number") {
     CHECK(attempt_of(death_of("rejected", 1), carried_of(most - 2)) == most - 1);
     CHECK(attempt_of(death_of("rejected", 1), carried_of(most - 1)) == most);

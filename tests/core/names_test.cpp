@@ -276,6 +276,22 @@ TEST_CASE("a glob is what has a star or a question mark") {
     CHECK_FALSE(is_glob("a[b]"));
 }
 
+TEST_CASE("a detour has the name of a shared rung whose ladder nobody can have") {
+    CHECK(detour_name(2s) == "retryd.detour.2s");
+    CHECK(detour_name(5min) == "retryd.detour.5m");
+    for (const Milliseconds delay : detour_delays) {
+        CHECK(looks_like_detour(detour_name(delay)));
+        CHECK(looks_like_shared_rung(detour_name(delay)));
+    }
+    CHECK(looks_like_detour("retryd.detour.1h"));  // of another version, perhaps
+    for (const char* name :
+         {"retryd.detour", "retryd.detour.", "retryd.detour.soon", "retryd.detours.2s", "retryd.my-detour.2s",
+          "my.detour.2s", "detour.2s", "retryd.shared.2s", "email.retry.2s"}) {
+        CAPTURE(name);
+        CHECK_FALSE(looks_like_detour(name));
+    }
+}
+
 // ── Rungs that are on the broker already ───────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("what is declared as a rung is known as one again") {
@@ -316,6 +332,8 @@ TEST_CASE("a queue is no rung of ours without the arguments that go with its nam
 TEST_CASE("the queues of ours that are no rungs are not taken for such") {
     CHECK_FALSE(made(error_queue_spec({}, rabbit_4_0)));
     CHECK_FALSE(made(parking_queue_spec("email.parked", rabbit_4_0)));
+    for (const Milliseconds delay : detour_delays)
+        CHECK_FALSE(made(detour_spec({}, delay, rabbit_4_0)));
     CHECK_FALSE(parse_rung("email", {}));
 }
 

@@ -9,6 +9,9 @@ namespace {
 using namespace std::chrono_literals;
 using Lines = std::vector<std::string>;
 
+/// The base, and three detours.
+constexpr std::size_t always = 7;
+
 const BrokerFeatures rabbit_3_9 = features_of({3, 9, 29});
 const BrokerFeatures rabbit_3_13 = features_of({3, 13, 7});
 const BrokerFeatures rabbit_4_0 = features_of({4, 0, 5});
@@ -87,7 +90,7 @@ Policy policy_of(std::vector<Entry> entries) {
     return policy;
 }
 
-/// `role: name (serves)`, without the four of the base.
+/// `role: name (serves)`, without the seven that every configuration wants.
 Lines lines_of(const Policy& policy) {
     Lines lines;
     for (const DesiredItem& each : desired_topology(policy, rabbit_4_0)) {
@@ -96,8 +99,8 @@ Lines lines_of(const Policy& policy) {
         if (!each.ladder.empty()) line += " (ladder " + each.ladder + ")";
         lines.push_back(line);
     }
-    REQUIRE(lines.size() >= 4);
-    lines.erase(lines.begin(), lines.begin() + 4);
+    REQUIRE(lines.size() >= always);
+    lines.erase(lines.begin(), lines.begin() + always);
     return lines;
 }
 
@@ -213,6 +216,23 @@ TEST_CASE("a shared rung is the same for all work queues, and classic before 3.1
                                                              {"x-dead-letter-exchange", "retryd.return"}});
 }
 
+TEST_CASE("a detour leads back to the error exchange, and holds each message until the error queue has it") {
+    Policy policy;
+    policy.error_exchange = "my.dlx";
+    CHECK(describe(detour_spec(policy, 30s, rabbit_3_13)) ==
+          "retryd.detour.30s\n"
+          "  x-queue-type = \"quorum\"\n"
+          "  x-message-ttl = 30000\n"
+          "  x-dead-letter-exchange = \"my.dlx\"\n"
+          "  x-dead-letter-strategy = \"at-least-once\"\n"
+          "  x-overflow = \"reject-publish\"\n");
+    CHECK(describe(detour_spec(policy, 2s, rabbit_3_9)) ==
+          "retryd.detour.2s\n"
+          "  x-queue-type = \"classic\"\n"
+          "  x-message-ttl = 2000\n"
+          "  x-dead-letter-exchange = \"my.dlx\"\n");
+}
+
 TEST_CASE("a work queue is bound to the return exchange by its name in a header") {
     CHECK(return_binding("email") ==
           BindingSpec{"email", "retryd.return", "", {{"x-match", "all"}, {"retryd-queue", "email"}}});
@@ -251,7 +271,7 @@ TEST_CASE("what every configuration wants comes first") {
     const Policy policy;
     const auto all = desired_topology(policy, rabbit_4_0);
     const Topology base = base_topology(policy, rabbit_4_0);
-    REQUIRE(all.size() == base.size());
+    REQUIRE(all.size() == always);
     for (std::size_t i = 0; i < base.size(); ++i)
         CHECK(all[i].item == base[i]);
     using Role = DesiredItem::Role;
@@ -259,6 +279,11 @@ TEST_CASE("what every configuration wants comes first") {
     CHECK(all[1].role == Role::catch_all);
     CHECK(all[2].role == Role::error_queue);
     CHECK(all[3].role == Role::error_binding);
+    for (std::size_t i = 0; i < detour_delays.size(); ++i) {
+        CHECK(all[base.size() + i].role == Role::detour);
+        CHECK(all[base.size() + i].item == TopologyItem{detour_spec(policy, detour_delays[i], rabbit_4_0)});
+    }
+    CHECK(to_string(Role::detour) == "detour");
 }
 
 TEST_CASE("an exact entry wants its rungs, each once, and its parking") {
@@ -307,9 +332,9 @@ TEST_CASE("items are those that the daemon declares") {
     const Policy policy = policy_of({entry("email", shared({5s}))});
     const auto all = desired_topology(policy, rabbit_4_0);
     const Topology rung = rung_topology(policy, policy.entries[0].ladder, "email", 5s, false, rabbit_4_0);
-    REQUIRE(all.size() == 4 + rung.size() + 2);
+    REQUIRE(all.size() == always + rung.size() + 2);
     for (std::size_t i = 0; i < rung.size(); ++i)
-        CHECK(all[4 + i].item == rung[i]);
+        CHECK(all[always + i].item == rung[i]);
     CHECK(all.back().item == TopologyItem{return_binding("email")});
 }
 

@@ -52,6 +52,9 @@ TEST_CASE("inventory: what the configuration names, before any message") {
     const std::map<std::string, KeptQueue> expected{
         {"retryd.errors", {Role::errors, {}, "", false}},
         {"retryd.parked", {Role::parked, {}, "", false}},
+        {"retryd.detour.2s", {Role::detour, Milliseconds{2'000}, "", false}},
+        {"retryd.detour.30s", {Role::detour, Milliseconds{30'000}, "", false}},
+        {"retryd.detour.5m", {Role::detour, Milliseconds{300'000}, "", false}},
         {"email.parked", {Role::parked, {}, "", false}},
         {"email.retry.5s", {Role::rung, Milliseconds{5'000}, "email", false}},
         {"email.retry.30s", {Role::rung, Milliseconds{30'000}, "email", false}},
@@ -114,9 +117,13 @@ TEST_CASE("status: each work queue with its rungs and its parking queue, as far 
     QueueSources from;
     from.listed = {{"email.retry.9s", rung_arguments("email", 9'000)}};
     from.counted = {counted("fax", "retryd.shared.1m", relay::Role::rung, 60'000)};
+    from.counted[0].counts.push_back(
+        {relay::Outcome::detoured, "detoured", relay::Role::detour, "retryd.detour.2s", Milliseconds{2'000}, 5});
     sources.counts.queues = from.counted;
+    sources.counts.oldest_unsettled = Milliseconds{61'000};
     sources.seen.inventory = take_inventory(policy(), features, from);
-    sources.seen.messages = {{"retryd.errors", 1}, {"email.retry.5s", 12}, {"email.retry.9s", 3}};
+    sources.seen.messages = {
+        {"retryd.errors", 1}, {"email.retry.5s", 12}, {"email.retry.9s", 3}, {"retryd.detour.30s", 7}};
     sources.state.version = {4, 3, 6};
     const telemetry::Status status = status_of(sources);
     CHECK(status.errors.messages == telemetry::Messages{1});
@@ -136,7 +143,11 @@ TEST_CASE("status: each work queue with its rungs and its parking queue, as far 
     REQUIRE(status.ladders.size() == 1);
     CHECK(status.ladders[0].name == "shared");
     CHECK(status.ladders[0].rungs.size() == 1);
-    CHECK(depths_of(sources.seen).size() == 3);
+    REQUIRE(status.detours.size() == 3);
+    CHECK(status.detours[0] == telemetry::RungStatus{"retryd.detour.2s", Milliseconds{2'000}, {}});
+    CHECK(status.detours[1].messages == telemetry::Messages{7});
+    CHECK(status.oldest_unsettled == Milliseconds{61'000});
+    CHECK(depths_of(sources.seen).size() == 4);
     CHECK_FALSE(status.ready);
 }
 

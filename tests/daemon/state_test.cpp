@@ -96,6 +96,24 @@ TEST_CASE("state: a broker that takes no messages is a fault, but no reason not 
     CHECK(faults_of(state).size() == 1);
 }
 
+TEST_CASE(
+    "state: what is not settled for more than a minute is a reason not to be ready, unless the broker is blocked") {
+    DaemonState state;
+    state.consuming("h", {}, version);
+    state.unsettled(Milliseconds{60'000});
+    CHECK(reason_of(state).empty());
+    state.unsettled(Milliseconds{125'700});
+    CHECK(reason_of(state) ==
+          "a message has waited for 2m5s to be settled: the broker does not answer what was published, or takes "
+          "nothing. The log says which queue");
+    CHECK(status_line(state.snapshot()) == reason_of(state));
+    state.blocked("low on memory");
+    CHECK(reason_of(state).empty());
+    state.unblocked();
+    state.unsettled({});
+    CHECK(reason_of(state).empty());
+}
+
 TEST_CASE("state: a lasting fault keeps the moment when it began") {
     DaemonState state;
     state.disconnected("h", "one", "None is lost");
@@ -123,8 +141,12 @@ TEST_CASE("reporters: what is refused, and what is given back, lasts until it he
         events.refused(Role::parking, "email.parked", "it has other arguments, too");
         events.healed(Role::rung, "email.retry.5s");
         CHECK(faults_of(state) == std::vector<std::string>{"it has other arguments, too"});
+        events.silent(Role::rung, "email.retry.30s");
+        CHECK(faults_of(state).size() == 2);
         events.in_flight(3);
         CHECK(stats.counts().in_flight == 3);
+        events.oldest_unsettled(Milliseconds{7});
+        CHECK(stats.counts().oldest_unsettled == Milliseconds{7});
         events.count_with(nullptr);
         events.settled({relay::Outcome::retried, "email", "other", "rejected", {}, {}, {}});
         CHECK(stats.totals().retried == 2);

@@ -9,7 +9,7 @@ using namespace retryd::test;
 
 namespace {
 
-constexpr int messages = 30;
+constexpr int messages = ThroughFaults::under_way_at_least;
 
 }  // namespace
 
@@ -50,7 +50,7 @@ TEST_CASE("an ack that costs the channel or the consumer: both are made again, a
 TEST_CASE("the consumer is cancelled while publications are in flight: they come again, none is lost") {
     ThroughFaults s;
     s.config.heartbeat = "2s";
-    s.start();
+    s.start_in_use();
     Gate gate(s.network, confirm());
     s.reject_many(messages);
     REQUIRE(s.await_depth(s.work, messages));
@@ -89,7 +89,7 @@ TEST_CASE(
     ThroughFaults s;
     s.config.heartbeat = "2s";
     s.config.shutdown_timeout = "1s";
-    s.start();
+    s.start_in_use();
     Gate gate(s.network, confirm());
     s.reject_many(messages);
     REQUIRE(s.await_depth(s.work, messages));

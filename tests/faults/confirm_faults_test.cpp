@@ -1,4 +1,6 @@
 // The broker's answer to a publication: lost, late, doubled, a refusal, or not before the connection is.
+#include <utility>
+
 #include "faults/broker_setting.h"
 #include "faults/through_faults.h"
 #include "support/machine.h"
@@ -45,8 +47,7 @@ TEST_CASE("a nack in place of a confirm: its messages come again from the error 
     s.stop();
 }
 
-TEST_CASE("a rung that is full: the broker refuses, the messages wait in the error queue and go when there is room",
-          "[slow]") {
+TEST_CASE("a rung that is full: the broker refuses, the messages wait on detours and go when there is room", "[slow]") {
     ThroughFaults s;
     s.ladder().delays = {"2s"};  // the other queue's
     s.start();
@@ -135,9 +136,10 @@ TEST_CASE("the connection breaks while what a shared rung could not deliver is r
     s.stop();
 }
 
-TEST_CASE("a confirm that never comes: after a minute a new connection brings the message again; others go on before",
+TEST_CASE("a confirm that never comes: its message stays in the error queue, the others go on, no connection is lost",
           "[slow]") {
     ThroughFaults s;
+    s.config.shutdown_timeout = "1s";
     s.start();
     const auto lost = s.network.on(confirm(), fault::swallow());
     s.reject_many(1);
@@ -146,11 +148,43 @@ TEST_CASE("a confirm that never comes: after a minute a new connection brings th
         s.reject_many(1);
         s.check_nothing_is_lost();
     }
+    CHECK(s.daemon.await_log("does not confirm messages for queue '" + s.rung(s.work, "50ms") + "'"));
+    s.reject_many(50);
+    s.check_nothing_is_lost();
+    CHECK(s.daemon.await_log("'" + s.rung(s.work, "50ms") + "' takes messages again"));
+    s.check_nothing_came_twice();
     CHECK(s.reconnects() == 0);
-    CHECK(s.daemon.await_log("has not confirmed 1 messages for 1m", seconds(75)));
+    s.stop();
+    CHECK(s.daemon.lines_with({"has not confirmed 1 messages", "nothing is lost, some may come twice"}) == 1);
+    CHECK(s.depth(s.config.error_queue) == 1);
+    s.start();
+    CHECK(await([&] { return s.drain_work_queues(), s.copies.at("0-0") == 2; }));
+    CHECK(s.came_twice() == 1);
+    s.stop();
+}
+
+TEST_CASE("a broker that answers nothing at all, but lives: after two minutes a new connection, and nothing is lost",
+          "[night]") {
+    constexpr milliseconds patience_with_it = seconds(120);
+    ThroughFaults s;
+    s.start_in_use();
+    const auto confirms = s.network.on(every(confirm()), fault::swallow());
+    // Channels are opened and closed, exchanges and queues declared and bound in vain, too.
+    const auto declares = s.network.on(every(sent_by_broker(40, 11)), fault::swallow());
+    for (const auto& [of_class, number] : {std::pair{20, 11}, {20, 41}, {50, 11}, {50, 21}}) {
+        s.network.on(every(sent_by_broker(static_cast<std::uint16_t>(of_class), static_cast<std::uint16_t>(number))),
+                     fault::swallow());
+    }
+    s.reject_many(100);
+    REQUIRE(s.network.await_matched(confirms));
+    CHECK_FALSE(s.daemon.await_log("nor answered anything else", patience_with_it - seconds(20)));
+    CHECK(s.reconnects() == 0);
+    REQUIRE(s.daemon.await_log("nor answered anything else", seconds(20) + patience));
+    CHECK(s.network.matched(declares) > 0);
+    s.network.heal();
+    s.check_nothing_is_lost();
     s.check_goes_on();
-    s.drain_work_queues();
-    CHECK(s.copies.at("0-0") == 2);
-    CHECK(s.reconnects() == 1);
+    CHECK(s.reconnects() >= 1);
+    CHECK(s.parked.empty());
     s.stop();
 }

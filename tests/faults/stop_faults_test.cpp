@@ -9,7 +9,7 @@ using namespace retryd::test;
 
 namespace {
 
-constexpr int in_flight = 30;
+constexpr int in_flight = ThroughFaults::under_way_at_least;
 
 /// The broker has taken all publications; its answers, or whatever the test has it say instead, wait behind a gate.
 struct Stopping : ThroughFaults {
@@ -47,7 +47,7 @@ When the_daemons_cancel() {
 TEST_CASE(
     "SIGTERM before the confirms come: the end waits for them, a second SIGTERM changes nothing, none comes twice") {
     Stopping s;
-    s.start();
+    s.start_in_use();
     Gate gate(s.network, confirm());
     s.stop_with_messages_in_flight(gate);
     s.daemon.signal(SIGTERM);
@@ -60,7 +60,7 @@ TEST_CASE(
 
 TEST_CASE("SIGTERM, and what is in flight is refused: it stays in the error queue, and nothing is lost") {
     Stopping s;
-    s.start();
+    s.start_in_use();
     SECTION("by nacks") {
         Gate gate(s.network, confirm(), fault::nack());
         s.stop_with_messages_in_flight(gate);
@@ -97,7 +97,7 @@ TEST_CASE("SIGTERM, and what is in flight is refused: it stays in the error queu
 
 TEST_CASE("SIGTERM, and connection or consumer are lost: the end comes before the confirms, nothing is lost") {
     Stopping s;
-    s.start();
+    s.start_in_use();
     Fault with_confirms = fault::none();
     std::string consequence = "Rejected messages wait in the error queue meanwhile";
     SECTION("the publishing connection is cut in the middle of a confirm") {
@@ -124,7 +124,7 @@ TEST_CASE("SIGTERM, and connection or consumer are lost: the end comes before th
 
 TEST_CASE("SIGTERM, and the error queue is deleted: what is in flight comes back once") {
     Stopping s;
-    s.start();
+    s.start_in_use();
     Gate gate(s.network, confirm());
     s.stop_with_messages_in_flight(gate);
     s.client.delete_queue(s.config.error_queue);
@@ -138,7 +138,7 @@ TEST_CASE("SIGTERM, and all permissions are taken away: what is in flight is set
     Publisher user;
     Stopping s;
     s.config.uris = {uri_of(user.through(s.network))};
-    s.start();
+    s.start_in_use();
     Gate gate(s.network, confirm());
     s.stop_with_messages_in_flight(gate);
     user.set("", "", "");
@@ -154,7 +154,7 @@ TEST_CASE("SIGTERM, and all permissions are taken away: what is in flight is set
 
 TEST_CASE("kill -9 while the daemon is stopping: all that was in flight comes again, none is lost") {
     Stopping s;
-    s.start();
+    s.start_in_use();
     const Gate never(s.network, confirm());
     s.stop_with_messages_in_flight(never);
     s.daemon.kill();

@@ -33,6 +33,15 @@ struct ThroughFaults : Scenario {
         client.await_confirms();
     }
 
+    /// Starts the daemon, and the work queue's rung confirms some messages: so many may be under way to it then. One
+    /// that has not confirmed any gets few.
+    static constexpr int under_way_at_least = 30;
+    void start_in_use() {
+        start();
+        reject_many(10);
+        check_nothing_is_lost();
+    }
+
     /// Publishes messages to the work queue, to be rejected by a consumer.
     void fill_work(int count) {
         for (int i = 0; i < count; ++i) {

@@ -1,8 +1,11 @@
 #include "fuzz/checked_flow.h"
 
 #include <algorithm>
+#include <array>
 #include <limits>
+#include <vector>
 
+#include "core/death.h"
 #include "core/decide.h"
 #include "core/duration.h"
 #include "core/message.h"
@@ -22,14 +25,52 @@ void check_death(const core::Death& death) {
     require(core::usable_queue_name(death.queue), "a death names a queue that can be");
     require(death.queue != error_queue, "a death in the error queue is a hop of ours");
     require(!death.reason.empty(), "a death has a reason");
-    require(death.count >= 1, "a death counts");
+    require(death.count >= 0, "deaths are never less than none");
 }
 
-void check_attempt(std::int64_t attempt, const core::RetryHistory& history) {
+/// As it comes back from a detour: the broker writes down that it expired there.
+class BackFromDetour {
+  public:
+    explicit BackFromDetour(const core::Properties& on_detour) : name_(core::detour_name(core::detour_delays.front())) {
+        using core::Value;
+        entry_ = {core::Field{"count", Value::of_long(1)}, core::Field{"queue", Value::of_longstr(name_)},
+                  core::Field{"reason", Value::of_longstr("expired")}};
+        death_ = {core::Kind::table, core::Table{entry_.data(), entry_.size()}};
+        fields_.push_back({core::x_death, {core::Kind::array, core::Array{&death_, 1}}});
+        const core::Table carried = on_detour.header_table();
+        fields_.insert(fields_.end(), carried.begin(), carried.end());
+    }
+    BackFromDetour(const BackFromDetour&) = delete;
+    BackFromDetour& operator=(const BackFromDetour&) = delete;
+
+    core::Table headers() const { return {fields_.data(), fields_.size()}; }
+
+  private:
+    std::string name_;
+    std::array<core::Field, 3> entry_;
+    core::Value death_;
+    std::vector<core::Field> fields_;
+};
+
+/// What is decided, without the views.
+std::string text_of(const core::Decision& decision, const core::ComposeContext& context) {
+    if (const auto* retry = std::get_if<core::Retry>(&decision))
+        return "retry " + std::to_string(retry->attempt) + ' ' + std::to_string(retry->delay.count());
+    if (const auto* drop = std::get_if<core::Drop>(&decision)) return "drop " + std::to_string(drop->attempt);
+    const auto& park = std::get<core::Park>(decision);
+    std::string buffer;
+    return "park " + std::to_string(park.attempt) + ' ' +
+           std::string{core::reason_text(park.reason, context.death ? context.death->reason : "", buffer)};
+}
+
+void check_attempt(const core::Death& death, const core::RetryHistory& history) {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
+    const std::int64_t attempt = core::attempt_of(death, history);
     require(history.attempt >= 0, "what a message carries is never negative");
     require(attempt >= 1, "an attempt is at least the first");
-    require(attempt > history.attempt || attempt == most, "the attempt grows with every round");
+    const bool counts = death.count > 0;
+    require(attempt > history.attempt || attempt == most || !counts, "the attempt grows with every death");
+    require(counts || attempt == std::max<std::int64_t>(1, history.attempt), "a detour spends no attempt");
 }
 
 void check_retry(const core::Retry& retry, const core::Ladder& ladder) {
@@ -76,10 +117,11 @@ std::optional<Retried> CheckedFlow::handle(const core::Message& message, double 
     if (context.death) {
         check_death(*context.death);
         context.history = core::read_retry_history(headers, context.death->queue);
-        check_attempt(core::attempt_of(*context.death, context.history), context.history);
+        check_attempt(*context.death, context.history);
         entry = core::match(policy_, context.death->queue);
     }
     const core::Decision decision = core::decide(context.death, context.history, entry, now, roll);
+    if (context.death) check_detour(message, context, decision, entry, roll);
     if (std::holds_alternative<core::Drop>(decision)) return std::nullopt;
     const core::Message composed = compose(message, context, decision);
     const auto arrived = publish(composed);
@@ -90,6 +132,24 @@ std::optional<Retried> CheckedFlow::handle(const core::Message& message, double 
     const auto carried = core::read_retry_history(arrived->header_table(), context.death->queue);
     require(carried.attempt == retry->attempt, "the attempt is carried to the next round");
     return Retried{std::string{context.death->queue}, retry->attempt, *arrived};
+}
+
+/// A message that waits on a detour comes back as the one that it was.
+void CheckedFlow::check_detour(const core::Message& message, const core::ComposeContext& context,
+                               const core::Decision& decision, const core::Entry* entry, double roll) {
+    const core::Retry detour{core::attempt_of(*context.death, context.history), core::detour_delays.front()};
+    const core::Message composed = core::compose_retry(message, context, detour, scratch_);
+    check_composed(message, context, composed, Composed::retried);
+    const auto arrived = publish(composed);
+    if (!arrived) return;
+    const BackFromDetour back{*arrived};
+    require(!core::read_undelivered(back.headers()), "what a detour returns is not undelivered");
+    core::ComposeContext again{core::read_death(back.headers(), error_queue), {}, connection_user};
+    require(again.death && again.death->queue == context.death->queue, "a detour keeps the work queue");
+    again.history = core::read_retry_history(back.headers(), again.death->queue);
+    require(core::producer_routing_key(again) == core::producer_routing_key(context), "a detour keeps the routing key");
+    const core::Decision then = core::decide(again.death, again.history, entry, now, roll);
+    require(text_of(then, again) == text_of(decision, context), "after a detour the same is decided");
 }
 
 core::Message CheckedFlow::compose(const core::Message& message, const core::ComposeContext& context,

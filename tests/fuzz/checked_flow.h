@@ -37,6 +37,8 @@ class CheckedFlow {
     std::optional<Retried> handle(const core::Message& message, double roll);
 
   private:
+    void check_detour(const core::Message& message, const core::ComposeContext& context, const core::Decision& decision,
+                      const core::Entry* entry, double roll);
     core::Message compose(const core::Message& message, const core::ComposeContext& context,
                           const core::Decision& decision);
     void return_undelivered(const core::Message& message, std::string_view work_queue);

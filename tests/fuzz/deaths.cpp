@@ -38,6 +38,7 @@ constexpr std::array texts{"rejected"sv,
                            "guest"sv,
                            "web.*"sv,
                            "email.retry.30s.high"sv,
+                           "retryd.detour.2s"sv,
                            "*"sv};
 constexpr std::array header_names{"x-death"sv,
                                   "retryd-queue"sv,

@@ -59,7 +59,7 @@ class Relayed {
     void run() {
         for (std::size_t i = 0; i < burst_; ++i)
             relay_->on_delivery({++tag_, false, scene_.dead.message}, now);
-        relay_->on_confirm(broker_.published, true, true, now);
+        broker_.confirm_all(*relay_, now);
         relay_->flush(now);
     }
 

@@ -12,10 +12,15 @@ namespace retryd::instructions {
 
 class QuietBroker : public relay::Broker {
   public:
-    relay::PublishResult publish(const core::Publication&) override {
-        ++published;
+    void open_publishing(relay::ChannelIndex channel) override {
+        if (channel >= published_.size()) published_.resize(channel + 1);
+    }
+    void close_publishing(relay::ChannelIndex) override {}
+    relay::PublishResult publish(relay::ChannelIndex channel, const core::Publication&) override {
+        ++published_[channel];
         return relay::PublishResult::sent;
     }
+    bool has_received_all() override { return true; }
     void ack(core::DeliveryTag tag, bool) override { acked = tag; }
     void requeue(core::DeliveryTag) override {}
     void dead_letter(core::DeliveryTag) override {}
@@ -23,17 +28,23 @@ class QuietBroker : public relay::Broker {
     void check(std::string_view) override {}
     void bind_to_return_exchange(std::string_view) override {}
 
+    /// With one confirm for each channel.
+    void confirm_all(relay::Relay& relay, const core::Now& now) {
+        for (relay::ChannelIndex channel = 0; channel < published_.size(); ++channel)
+            relay.on_confirm(channel, published_[channel], true, true, now);
+    }
+
     /// Answers every declare: it is there.
     void answer_declares(relay::Relay& relay, const core::Now& now) {
         for (const std::string& key : std::exchange(declares_, {}))
             relay.on_declared(key, relay::DeclareOutcome::ready, "", now);
     }
 
-    relay::PublishSeq published = 0;
     core::DeliveryTag acked = 0;
 
   private:
     std::vector<std::string> declares_;
+    std::vector<relay::PublishSeq> published_;  // on each channel
 };
 
 class QuietReporter : public relay::Reporter {
@@ -41,6 +52,7 @@ class QuietReporter : public relay::Reporter {
     void settled(const relay::Settled&) override { ++reported; }
     void dead_lettered(std::string_view, std::string_view) override {}
     void stuck(std::string_view, std::string_view, core::Milliseconds) override {}
+    void silent(relay::Role, std::string_view) override {}
     void requeued(relay::Role, std::string_view, relay::RequeueCause, core::Milliseconds) override {}
     void refused(relay::Role, std::string_view, std::string_view) override {}
     void healed(relay::Role, std::string_view) override {}

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "core/names.h"
 
@@ -31,16 +32,21 @@ std::string FakeBroker::queue_of(const core::Publication& publication) const {
     return exchange.empty() ? std::string{publication.routing_key} : exchange;
 }
 
-PublishResult FakeBroker::publish(const core::Publication& publication) {
+PublishResult FakeBroker::publish(ChannelIndex channel, const core::Publication& publication) {
+    if (!open_channels.contains(channel)) throw std::logic_error("504: the channel is not open");
     if (publication.message.properties.header_table().size() > largest_header_count) {
         return PublishResult::header_too_large;
     }
     if (socket_full) return PublishResult::would_block;
-    const auto found = queues.find(queue_of(publication));
-    if (found != queues.end()) found->second.emplace_back(core::Delivery{0, false, publication.message});
+    const std::string queue = queue_of(publication);
+    const auto found = queues.find(queue);
+    if (found != queues.end() && !full.contains(queue) && !silent.contains(queue))
+        found->second.emplace_back(core::Delivery{0, false, publication.message});
     routing_keys.emplace_back(publication.routing_key);
-    unconfirmed_[next_seq_++] = {std::string{publication.exchange}, std::string{publication.routing_key},
-                                 found == queues.end()};
+    last_channel_ = channel;
+    unconfirmed_[++publications_] = {
+        channel, ++open_channels[channel], std::string{publication.exchange}, std::string{publication.routing_key},
+        queue,   found == queues.end()};
     return PublishResult::sent;
 }
 
@@ -63,9 +69,10 @@ void FakeBroker::dead_letter(core::DeliveryTag tag) {
     dead_lettered.push_back(tag);
 }
 
-void FakeBroker::forget_unconfirmed() {
-    unconfirmed_.clear();
-    next_seq_ = 1;
+ChannelIndex FakeBroker::close_channel() {
+    std::erase_if(unconfirmed_, [&](const auto& sent) { return sent.second.channel == last_channel_; });
+    open_channels.erase(last_channel_);
+    return last_channel_;
 }
 
 core::DeliveryTag FakeBroker::deliver(Relay& relay, const core::Message& message, core::Now now, bool redelivered) {
@@ -108,6 +115,11 @@ void FakeBroker::answer_binds(Relay& relay, core::Now now) {
     }
 }
 
+void FakeBroker::answer_closes(Relay& relay) {
+    for (const ChannelIndex channel : std::exchange(closed_channels, {}))
+        relay.on_publishing_left(channel);
+}
+
 void FakeBroker::answer_checks(Relay& relay, core::Now now) {
     while (!checks.empty()) {
         const std::string queue = checks.front();
@@ -116,23 +128,28 @@ void FakeBroker::answer_checks(Relay& relay, core::Now now) {
     }
 }
 
-void FakeBroker::confirm(Relay& relay, PublishSeq seq, core::Now now, bool accepted) {
-    const auto found = unconfirmed_.find(seq);
+void FakeBroker::confirm(Relay& relay, int publication, core::Now now, bool accepted) {
+    const auto found = unconfirmed_.find(publication);
     if (found == unconfirmed_.end()) throw std::logic_error("no such publication");
-    const Unconfirmed& sent = found->second;
-    if (sent.returned) relay.on_returned(sent.exchange, sent.routing_key, now);
+    const Unconfirmed sent = found->second;
     unconfirmed_.erase(found);
-    relay.on_confirm(seq, false, accepted, now);
+    if (sent.returned) relay.on_returned(sent.channel, sent.exchange, sent.routing_key, now);
+    relay.on_confirm(sent.channel, sent.seq, false, accepted && !full.contains(sent.queue), now);
 }
 
 void FakeBroker::confirm_all(Relay& relay, core::Now now, bool accepted) {
-    if (unconfirmed_.empty()) return;
-    const PublishSeq last = unconfirmed_.rbegin()->first;
-    for (const auto& [seq, publication] : unconfirmed_) {
-        if (publication.returned) relay.on_returned(publication.exchange, publication.routing_key, now);
+    std::map<ChannelIndex, std::vector<Unconfirmed>> answers;
+    std::erase_if(unconfirmed_, [&](const auto& sent) {
+        if (silent.contains(sent.second.queue)) return false;
+        answers[sent.second.channel].push_back(sent.second);
+        return true;
+    });
+    for (const auto& [channel, sent] : answers) {
+        for (const Unconfirmed& one : sent) {
+            if (one.returned) relay.on_returned(channel, one.exchange, one.routing_key, now);
+        }
+        relay.on_confirm(channel, sent.back().seq, true, accepted && !full.contains(sent.back().queue), now);
     }
-    unconfirmed_.clear();
-    relay.on_confirm(last, true, accepted, now);
 }
 
 }  // namespace retryd::relay

@@ -18,7 +18,13 @@ namespace retryd::relay {
 class FakeBroker : public Broker {
   public:
     // ── commands from the relay ──
-    PublishResult publish(const core::Publication& publication) override;
+    void open_publishing(ChannelIndex channel) override { open_channels[channel] = 0; }
+    void close_publishing(ChannelIndex channel) override {
+        open_channels.erase(channel);
+        closed_channels.push_back(channel);
+    }
+    PublishResult publish(ChannelIndex channel, const core::Publication& publication) override;
+    bool has_received_all() override { return received_all; }
     void ack(core::DeliveryTag tag, bool multiple) override;
     void requeue(core::DeliveryTag tag) override;
     void dead_letter(core::DeliveryTag tag) override;
@@ -35,12 +41,14 @@ class FakeBroker : public Broker {
     void answer_declares(Relay& relay, core::Now now);
     void answer_checks(Relay& relay, core::Now now);
     void answer_binds(Relay& relay, core::Now now);
-    /// Hands back what went to a queue that is not there, then confirms everything published so far.
+    void answer_closes(Relay& relay);
+    /// Hands back what went to a queue that is not there, then confirms everything published so far, but nothing for
+    /// what is `silent`. What is `full` is nacked.
     void confirm_all(Relay& relay, core::Now now, bool accepted = true);
-    /// The publishing channel was closed: its publications and their numbers are forgotten.
-    void forget_unconfirmed();
-    /// Confirms one.
-    void confirm(Relay& relay, PublishSeq seq, core::Now now, bool accepted = true);
+    /// The channel of the last publication is closed: what was not confirmed there is forgotten.
+    ChannelIndex close_channel();
+    /// Confirms one; they are counted over all channels.
+    void confirm(Relay& relay, int publication, core::Now now, bool accepted = true);
 
     // ── state ──
     /// Where an exchange leads, besides the fanouts of shared rungs and the return exchange.
@@ -61,26 +69,35 @@ class FakeBroker : public Broker {
     std::vector<Declared> declares;
     std::vector<std::string> checks;
     std::vector<std::string> binds;
+    std::map<ChannelIndex, PublishSeq> open_channels;  // and the number of the last publication there
+    std::vector<ChannelIndex> closed_channels;         // given up by the relay, and not answered yet
     int ack_commands = 0;
     int declare_answers = 0;
 
     // ── faults ──
     std::set<std::string> refused;  // declares and bindings of these are refused
     std::set<std::string> missing;  // checks and bindings of these find nothing
+    std::set<std::string> silent;   // publications to these are not confirmed
+    std::set<std::string> full;     // … are nacked
     bool socket_full = false;
+    bool received_all = true;
     std::size_t largest_header_count = 1000;
 
   private:
     struct Unconfirmed {
+        ChannelIndex channel = 0;
+        PublishSeq seq = 0;
         std::string exchange;
         std::string routing_key;
+        std::string queue;
         bool returned = false;
     };
     std::string queue_of(const core::Publication& publication) const;
 
     core::DeliveryTag next_tag_ = 1;
-    PublishSeq next_seq_ = 1;
-    std::map<PublishSeq, Unconfirmed> unconfirmed_;
+    int publications_ = 0;
+    ChannelIndex last_channel_ = 0;
+    std::map<int, Unconfirmed> unconfirmed_;  // by their number over all channels
 };
 
 }  // namespace retryd::relay

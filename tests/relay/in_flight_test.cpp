@@ -31,19 +31,13 @@ std::vector<core::DeliveryTag> confirm(Unconfirmed& unconfirmed, PublishSeq seq,
 }
 
 /// Writes down the acks: `5*` is one with `multiple`.
-class AckLog : public Broker {
+class AckLog : public AckPort {
   public:
     std::string text;
 
     void ack(core::DeliveryTag tag, bool multiple) override {
         text += (text.empty() ? "" : " ") + std::to_string(tag) + (multiple ? "*" : "");
     }
-    PublishResult publish(const core::Publication&) override { return PublishResult::sent; }
-    void requeue(core::DeliveryTag) override {}
-    void dead_letter(core::DeliveryTag) override {}
-    void declare(std::string_view, const core::Topology&) override {}
-    void bind_to_return_exchange(std::string_view) override {}
-    void check(std::string_view) override {}
 };
 
 AckTracker with_deliveries(core::DeliveryTag count) {

@@ -28,15 +28,13 @@ TEST_CASE(
     CHECK(f.reporter.lines == Lines{"dead-lettered email message size 17 is larger than configured max size 16"});
 }
 
-TEST_CASE("what closes it beside others takes them down once: they come again after a pause, and are tried alone") {
+TEST_CASE("what closes it beside others takes them down once: they come again at once, and are tried alone") {
     Fixture f;
     f.answer_declares();
     f.deliver(again("a"));
     f.deliver(again("poison"));
     f.deliver(again("b"));
     f.close_publishing(406, "too large");
-    CHECK(f.broker.requeued.empty());
-    f.pass(core::Milliseconds{1000});
     CHECK(f.broker.requeued == Tags{1, 2, 3});
     CHECK(f.broker.dead_lettered.empty());
 
@@ -149,23 +147,28 @@ TEST_CASE("an exchange with a name so long that the broker cuts its words is bla
     CHECK(f.lying_in("retryd.parked") == 1);
 }
 
-TEST_CASE("a channel that is closed again and again is used with growing pauses") {
+TEST_CASE("a target whose channel is closed again and again is tried with one message now and then") {
     Fixture f;
     f.answer_declares();
-    const auto pause = [&] {
-        f.deliver();
-        f.deliver();
-        f.close_publishing(404, "no exchange");
-        const auto due = *f.relay.next_tick() - f.now.steady;
-        f.pass(due);
-        return due.count();
-    };
-    CHECK(pause() == 1000);
-    CHECK(pause() == 2000);
-    CHECK(pause() == 4000);
     f.deliver();
+    f.deliver();
+    f.close_publishing(404, "no exchange");
+    f.pass(core::Milliseconds{1});
+    f.deliver();
+    f.deliver();
+    f.close_publishing(404, "no exchange");
+    f.deliver();
+    f.deliver();
+    CHECK(f.lying_in("retryd.detour.2s") == 2);
     f.confirm_all();
-    CHECK(pause() == 1000);
+    f.pass(core::Milliseconds{2'000});
+    f.deliver();
+    f.deliver();
+    CHECK(f.lying_in("retryd.detour.2s") == 3);
+    f.confirm_all();
+    f.deliver();
+    f.deliver();
+    CHECK(f.lying_in("retryd.detour.2s") == 3);
 }
 
 TEST_CASE("what twice ends the whole connection with an error, alone, is not tried a third time") {
@@ -176,7 +179,7 @@ TEST_CASE("what twice ends the whole connection with an error, alone, is not tri
         f.deliver(again("a"));
         f.deliver(again("poison"));
         if (poison.isolating() && f.relay.in_flight() == 1) f.confirm_all();  // a comes through
-        f.relay.on_connection_lost(provoked);
+        f.relay.on_connection_lost({.provoked = provoked});
         return f.broker.dead_lettered;
     };
     CHECK(session(true).empty());  // both in flight: isolated from now on
@@ -194,7 +197,7 @@ TEST_CASE("a network that breaks does not make messages suspect, unless nothing 
         f.deliver();
         if (confirmed) f.confirm_all();
         f.deliver();
-        f.relay.on_connection_lost(false);
+        f.relay.on_connection_lost({});
         return poison.isolating();
     };
     CHECK_FALSE(lose(false));
@@ -205,11 +208,103 @@ TEST_CASE("a network that breaks does not make messages suspect, unless nothing 
     CHECK(lose(false));
 }
 
+TEST_CASE(
+    "two errors of the broker while a message is alone convict it, and its dead-lettering says the broker's words") {
+    PoisonDetector poison;
+    const auto session = [&] {
+        Fixture f(poison);
+        f.answer_declares();
+        f.deliver(again("poison"));
+        f.relay.on_connection_lost({.provoked = true, .words = "541 INTERNAL_ERROR"});
+        return f.reporter.lines;
+    };
+    CHECK(session().empty());  // from now on isolated
+    CHECK(session().empty());
+    CHECK(session().empty());
+    CHECK(session() ==
+          Lines{"dead-lettered email each time it was published the broker ended the connection: 541 INTERNAL_ERROR"});
+}
+
+TEST_CASE(
+    "a message that is half sent or in flight while the broker is blocked is innocent, however often it ends so") {
+    const Relay::ConnectionLoss loss =
+        GENERATE(Relay::ConnectionLoss{.blocked = true}, Relay::ConnectionLoss{.half_sent = true},
+                 Relay::ConnectionLoss{.blocked = true, .half_sent = true},
+                 Relay::ConnectionLoss{.provoked = true, .blocked = true});
+    CAPTURE(loss.provoked, loss.blocked, loss.half_sent);
+    PoisonDetector poison;
+    const bool isolated = GENERATE(false, true);
+    if (isolated) poison.isolate(1000);
+    for (int i = 0; i < 30; ++i) {
+        Fixture f(poison);
+        f.answer_declares();
+        f.deliver(again("innocent"));
+        f.relay.on_connection_lost(loss);
+        CHECK(f.broker.dead_lettered.empty());
+    }
+    CHECK(poison.isolating() == isolated);
+}
+
+TEST_CASE("an alarm among other ends neither counts nor forgives") {
+    PoisonDetector poison;
+    const auto lose = [&](const Relay::ConnectionLoss& loss) {
+        Fixture f(poison);
+        f.answer_declares();
+        f.deliver(again("poison"));
+        f.relay.on_connection_lost(loss);
+        return f.broker.dead_lettered;
+    };
+    CHECK(lose({.provoked = true}).empty());
+    CHECK(lose({.provoked = true}).empty());  // alone
+    for (int i = 0; i < 5; ++i) {
+        CHECK(lose({.blocked = true}).empty());
+        CHECK(lose({.half_sent = true}).empty());
+    }
+    CHECK(lose({.provoked = true}).empty());  // alone
+    CHECK(lose({}) == Tags{1});
+}
+
+TEST_CASE(
+    "what ends connections without a word, while others are confirmed beside it, is isolated, and at last set aside") {
+    PoisonDetector poison;
+    int connections = 0;
+    for (bool found = false; !found; ++connections) {
+        REQUIRE(connections < 20);
+        Fixture f(poison);
+        f.answer_declares();
+        f.deliver();
+        f.confirm_all();
+        f.deliver(again("poison"));
+        found = !f.broker.dead_lettered.empty();
+        if (!found) f.relay.on_connection_lost({});
+        if (found) {
+            CHECK(f.reporter.lines.back() ==
+                  "dead-lettered email each time it was published alone the connection ended, and the broker did not "
+                  "say why");
+        }
+    }
+    CHECK(connections == 3 + 5 + 1);
+}
+
+TEST_CASE("a message of which the broker refuses the beginning with an error does not come again for ever") {
+    PoisonDetector poison;
+    const auto session = [&] {
+        Fixture f(poison);
+        f.answer_declares();
+        f.deliver(again("poison"));
+        f.relay.on_connection_lost({.provoked = true, .half_sent = true, .words = "501 FRAME_ERROR"});
+        return !f.broker.dead_lettered.empty();
+    };
+    for (int i = 0; i < 3 + 5; ++i)
+        CHECK_FALSE(session());
+    CHECK(session());
+}
+
 TEST_CASE("a connection that breaks with nothing in flight says nothing about any message") {
     PoisonDetector poison;
     for (int i = 0; i < 10; ++i) {
         Fixture f(poison);
-        f.relay.on_connection_lost(true);
+        f.relay.on_connection_lost({.provoked = true});
     }
     CHECK_FALSE(poison.isolating());
 }

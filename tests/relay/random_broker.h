@@ -52,7 +52,7 @@ enum class Flaw : char {
     breaks_sending = 'b',   // the broker ends the connection before all of it is sent
 };
 
-enum class Shape { died, undelivered, no_death };
+enum class Shape { died, undelivered, no_death, detoured };
 
 /// A message in the error queue.
 struct Letter {
@@ -66,9 +66,11 @@ struct Letter {
     bool parked_before = false;
     bool redelivered = false;
 
-    std::string body() const { return std::to_string(id) + ':' + static_cast<char>(flaw); }
+    int copy = 0;  // one that took the detour is another: the former may still be in the error queue
+
+    std::string body() const { return std::to_string(id) + ':' + std::to_string(copy) + ':' + static_cast<char>(flaw); }
     /// What the policies of the test say may be forgotten.
-    bool may_be_dropped() const { return shape == Shape::died && queue == "email" && reason == "maxlen"; }
+    bool may_be_dropped() const { return shape != Shape::undelivered && queue == "email" && reason == "maxlen"; }
 };
 
 /// What became of a message.
@@ -79,6 +81,8 @@ struct Fate {
     bool dropped = false;
     int broke_alone = 0;  // connections that ended while nothing else was in flight
     int published_in = 0;
+    int published_at_once = 0;
+    std::string published_to;
     core::SteadyTime published_at{};
 
     bool settled() const { return arrived > 0 || dead_lettered || dropped; }
@@ -92,9 +96,12 @@ struct Vhost {
     std::set<std::string> refused;    // declares, checks and bindings of these are refused
     std::set<std::string> forbidden;  // exchanges that may not be published to
     std::set<std::string> full;       // queues that refuse what is published
+    std::set<std::string> silent;     // queues and exchanges whose publications hang
     std::map<int, Fate> fates;
     std::vector<Letter> error_queue;
+    std::vector<std::pair<core::SteadyTime, Letter>> detour;  // and when it comes again
     int next_id = 1;
+    int next_copy = 1;
     bool declare = true;
     std::size_t nacks = 0;  // of 100
 };
@@ -109,18 +116,18 @@ inline int id_of(std::string_view body) {
 class Headers {
   public:
     explicit Headers(const Letter& letter) {
-        const bool rung = letter.shape == Shape::undelivered;
-        const auto place = [&](std::string_view of_rung, std::string_view otherwise) {
-            return rung ? of_rung : otherwise;
-        };
-        death_.push_back({"queue", core::Value::of_longstr(place("retryd.shared.1s", letter.queue))});
-        death_.push_back({"reason", core::Value::of_longstr(place("expired", letter.reason))});
+        const bool hop = letter.shape == Shape::undelivered || letter.shape == Shape::detoured;
+        std::string_view place = letter.queue;
+        if (hop) place = letter.shape == Shape::detoured ? "retryd.detour.2s" : "retryd.shared.1s";
+        death_.push_back({"queue", core::Value::of_longstr(place)});
+        death_.push_back({"reason", core::Value::of_longstr(hop ? "expired" : std::string_view{letter.reason})});
         deaths_ = {core::Kind::table, core::Table{death_.data(), death_.size()}};
         if (letter.shape != Shape::no_death)
             fields_.push_back({"x-death", {core::Kind::array, {core::Array{&deaths_, 1}}}});
-        if (rung || letter.attempt > 0) {
+        if (hop || letter.attempt > 0) {
             fields_.push_back({"retryd-queue", core::Value::of_longstr(letter.queue)});
             fields_.push_back({"retryd-attempt", core::Value::of_long(letter.attempt)});
+            fields_.push_back({"retryd-reason", core::Value::of_longstr(letter.reason)});
         }
         if (letter.parked_before) fields_.push_back({"retryd-parked-reason", core::Value::of_longstr("too-old")});
     }
@@ -147,7 +154,10 @@ class RandomBroker : public Broker {
         : vhost_(vhost), dice_(dice), now_(now), poison_(poison), session_(session) {}
 
     // ── commands from the relay ──
-    PublishResult publish(const core::Publication& publication) override;
+    void open_publishing(ChannelIndex channel) override;
+    void close_publishing(ChannelIndex channel) override;
+    PublishResult publish(ChannelIndex channel, const core::Publication& publication) override;
+    bool has_received_all() override { return !socket_full; }
     void ack(core::DeliveryTag tag, bool multiple) override;
     void requeue(core::DeliveryTag tag) override;
     void dead_letter(core::DeliveryTag tag) override;
@@ -158,18 +168,18 @@ class RandomBroker : public Broker {
     // ── what the test lets happen ──
     void deliver_next(Relay& relay);
     void answer_one(Relay& relay);
-    /// The broker reads the next publication: it goes where it leads, is refused, or breaks something.
+    /// The broker reads the next publication of any channel: it goes where it leads, is refused, or breaks something.
     void process_one(Relay& relay);
     void confirm_some(Relay& relay);
-    /// The publishing channel was closed for no fault of a message.
-    void close_channel(Relay& relay, int code, const std::string& why);
+    /// A publishing channel is closed for no fault of a message.
+    void close_any_channel(Relay& relay, int code, const std::string& why);
     /// All that is unacked goes back.
     void end(const Lost* lost);
 
     bool may_deliver() const { return !vhost_.error_queue.empty() && unacked_.size() < prefetch; }
-    bool idle() const { return questions_.empty() && sent_.empty(); }
+    bool idle() const { return questions_.empty() && unconfirmed() == 0; }
     std::size_t unacked() const { return unacked_.size(); }
-    std::size_t unconfirmed() const { return sent_.size(); }
+    std::size_t unconfirmed() const;
 
     bool blocked = false;
     bool socket_full = false;
@@ -185,21 +195,32 @@ class RandomBroker : public Broker {
         std::string exchange;
         std::string key;
         std::string work_queue;  // the header that the return exchange looks at
+        Letter letter = {};      // as it was delivered
+        std::int64_t attempt = 0;
         bool processed = false;
         bool accepted = true;
         bool returned = false;
+        std::string address() const { return exchange.empty() ? key : exchange; }
     };
+    struct Channel {
+        PublishSeq next_seq = 1;
+        std::map<PublishSeq, Sent> sent;
+    };
+    using Channels = std::map<ChannelIndex, Channel>;
 
+    Channels::iterator any_channel();
+    void close_channel(Relay& relay, Channels::iterator channel, int code, const std::string& why);
     Letter take_unacked(core::DeliveryTag tag, const char* what);
     void check_ack(const Letter& letter);
-    void check_publication(int id);
+    void check_publication(int id, const std::string& address);
     void ask(Question question);
     void answer(Relay& relay, const Question& question);
     bool make(const core::TopologyItem& item);
     bool find_or_make(std::set<std::string>& known, const std::string& name) const;
     bool lands(const Sent& sent);
+    void arrive(const Sent& sent);
     std::string missing_or_forbidden(const Sent& sent, int& code) const;
-    bool may_confirm_up_to(PublishSeq seq) const;
+    static bool may_confirm_up_to(const Channel& channel, PublishSeq seq);
 
     Vhost& vhost_;
     Dice& dice_;
@@ -207,39 +228,77 @@ class RandomBroker : public Broker {
     const PoisonDetector& poison_;
     int session_;
     core::DeliveryTag next_tag_ = 1;
-    PublishSeq next_seq_ = 1;
     std::map<core::DeliveryTag, Letter> unacked_;
-    std::map<PublishSeq, Sent> sent_;
-    std::set<int> confirmed_;  // what has arrived and was confirmed, of what is unacked
-    std::set<int> shadowed_;   // in flight beside a return with the same address: nobody can tell them apart
+    Channels channels_;
+    std::vector<ChannelIndex> closing_;  // close has not been answered
+    std::set<std::string> confirmed_;    // bodies of what has arrived and was confirmed, of what is unacked
+    std::set<int> shadowed_;             // in flight beside a return with the same address: nobody can tell them apart
     std::vector<Question> questions_;
 };
 
 // ── Commands from the relay ─────────────────────────────────────────────────────────────────────────────────────
 
-/// Nothing is tried again at once, nothing goes beside what has to be tried alone.
-inline void RandomBroker::check_publication(int id) {
+/// Nothing is tried where it was refused again and again without a pause: only where others got through meanwhile. And
+/// nothing goes beside what has to be tried alone.
+inline void RandomBroker::check_publication(int id, const std::string& address) {
     Fate& fate = vhost_.fates[id];
-    if (fate.published_in == session_ && now_.steady - fate.published_at < shortest_backoff) {
-        throw Broken("message " + std::to_string(id) + " was published twice without a pause");
+    if (fate.published_in == session_ && fate.published_to == address &&
+        now_.steady - fate.published_at < shortest_backoff && now_.steady > fate.published_at &&
+        ++fate.published_at_once > 5) {
+        throw Broken("message " + std::to_string(id) + " was published again and again without a pause to " + address);
     }
-    if (poison_.isolating() && !sent_.empty()) throw Broken("what should be tried alone was not alone");
+    if (fate.published_to != address || now_.steady - fate.published_at >= shortest_backoff) fate.published_at_once = 0;
+    if (poison_.isolating() && unconfirmed() > 0) throw Broken("what should be tried alone was not alone");
     fate.published_in = session_;
+    fate.published_to = address;
     fate.published_at = now_.steady;
 }
 
-inline PublishResult RandomBroker::publish(const core::Publication& publication) {
+inline void RandomBroker::open_publishing(ChannelIndex channel) {
+    if (!channels_.try_emplace(channel).second) throw Broken("a channel was opened twice: 504");
+}
+
+/// What was sent there and not processed yet may still arrive.
+inline void RandomBroker::close_publishing(ChannelIndex channel) {
+    channels_.erase(channel);
+    closing_.push_back(channel);
+}
+
+inline std::size_t RandomBroker::unconfirmed() const {
+    std::size_t sum = 0;
+    for (const auto& [index, channel] : channels_)
+        sum += channel.sent.size();
+    return sum;
+}
+
+inline PublishResult RandomBroker::publish(ChannelIndex index, const core::Publication& publication) {
+    const auto channel = channels_.find(index);
+    if (channel == channels_.end()) throw Broken("a channel is published to that is not open: 504");
     const int id = id_of(publication.message.body);
     const auto flaw = static_cast<Flaw>(publication.message.body.back());
     if (flaw == Flaw::large) return PublishResult::header_too_large;
     if (blocked || socket_full) return PublishResult::would_block;
     if (breaks_while_sending) throw Lost{};
-    check_publication(id);
-    if (flaw == Flaw::breaks_sending) throw Lost{true};
     const core::Table headers = publication.message.properties.header_table();
     const auto work_queue = core::text_of(core::find(headers, core::header::queue)).value_or("");
-    sent_[next_seq_++] = {id, flaw, std::string{publication.exchange}, std::string{publication.routing_key},
-                          std::string{work_queue}};
+    Sent sent{id, flaw, std::string{publication.exchange}, std::string{publication.routing_key},
+              std::string{work_queue}};
+    const auto delivered = std::find_if(unacked_.begin(), unacked_.end(), [&](const auto& unacked) {
+        return unacked.second.body() == publication.message.body;
+    });
+    if (delivered == unacked_.end()) throw Broken("a message was published that is not there any more");
+    sent.letter = delivered->second;
+    sent.attempt = core::integer_of(core::find(headers, core::header::attempt)).value_or(0);
+    const std::int64_t spent = sent.letter.shape == Shape::died ? 1 : 0;
+    const bool was_parked = sent.letter.queue == "retryd.parked";  // its headers stay as they are
+    if (sent.letter.shape != Shape::no_death && !was_parked && sent.attempt != sent.letter.attempt + spent)
+        throw Broken("an attempt was spent or forgotten");
+    check_publication(id, sent.address());
+    if (flaw == Flaw::breaks_sending) throw Lost{true};
+    for (const auto& [seq, other] : channel->second.sent) {
+        if (other.address() != sent.address()) throw Broken("two targets share a channel");
+    }
+    channel->second.sent[channel->second.next_seq++] = std::move(sent);
     return PublishResult::sent;
 }
 
@@ -252,7 +311,7 @@ inline Letter RandomBroker::take_unacked(core::DeliveryTag tag, const char* what
 }
 
 inline void RandomBroker::check_ack(const Letter& letter) {
-    if (confirmed_.erase(letter.id) > 0) return;
+    if (confirmed_.erase(letter.body()) > 0) return;
     if (!letter.may_be_dropped()) {
         throw Broken("message " + std::to_string(letter.id) + " was acked, and has arrived nowhere");
     }
@@ -268,7 +327,7 @@ inline void RandomBroker::ack(core::DeliveryTag tag, bool multiple) {
 
 inline void RandomBroker::requeue(core::DeliveryTag tag) {
     Letter letter = take_unacked(tag, "nack");
-    if (confirmed_.erase(letter.id) > 0 && !shadowed_.contains(letter.id)) {
+    if (confirmed_.erase(letter.body()) > 0 && !shadowed_.contains(letter.id)) {
         throw Broken("what was confirmed was given back");
     }
     letter.redelivered = true;
@@ -315,6 +374,10 @@ inline void RandomBroker::deliver_next(Relay& relay) {
 
 /// The answers to one question come in the order of asking, others overtake.
 inline void RandomBroker::answer_one(Relay& relay) {
+    if (!closing_.empty() && dice_.chance(50)) {
+        relay.on_publishing_left(closing_.back());
+        closing_.pop_back();
+    }
     if (questions_.empty() || blocked) return;
     const Question& any = questions_[dice_.below(questions_.size())];
     const auto first = std::find_if(questions_.begin(), questions_.end(),
@@ -378,62 +441,99 @@ inline std::string RandomBroker::missing_or_forbidden(const Sent& sent, int& cod
            "' in vhost '/'";
 }
 
+/// The end where none is open.
+inline RandomBroker::Channels::iterator RandomBroker::any_channel() {
+    return channels_.empty() ? channels_.end()
+                             : std::next(channels_.begin(), static_cast<std::ptrdiff_t>(dice_.below(channels_.size())));
+}
+
 inline void RandomBroker::process_one(Relay& relay) {
-    const auto next = std::find_if(sent_.begin(), sent_.end(), [](const auto& s) { return !s.second.processed; });
-    if (next == sent_.end() || blocked) return;
+    const auto channel = any_channel();
+    if (channel == channels_.end() || blocked) return;
+    auto& all = channel->second.sent;
+    const auto next = std::find_if(all.begin(), all.end(), [](const auto& s) { return !s.second.processed; });
+    if (next == all.end()) return;
     Sent& sent = next->second;
     if (sent.flaw == Flaw::ends_connection) throw Lost{true};
-    if (sent.flaw == Flaw::closes_channel) return close_channel(relay, 406, "PRECONDITION_FAILED - too large");
+    if (sent.flaw == Flaw::closes_channel) return close_channel(relay, channel, 406, "PRECONDITION_FAILED - too large");
     int code = 0;
     const std::string why = missing_or_forbidden(sent, code);
-    if (!why.empty()) return close_channel(relay, code, why);
+    if (!why.empty()) return close_channel(relay, channel, code, why);
+    if (vhost_.silent.contains(sent.address())) return;  // the channel hangs
     sent.processed = true;
     sent.accepted =
         !vhost_.full.contains(sent.key) && !vhost_.full.contains(sent.exchange) && !dice_.chance(vhost_.nacks);
     if (!sent.accepted) return;
     sent.returned = !lands(sent);
     if (!sent.returned) {
-        ++vhost_.fates[sent.id].arrived;
+        arrive(sent);
         return;
     }
-    for (const auto& [seq, other] : sent_) {
+    for (const auto& [seq, other] : all) {
         if (other.exchange == sent.exchange && other.key == sent.key) shadowed_.insert(other.id);
     }
-    relay.on_returned(sent.exchange, sent.key, now_);
+    relay.on_returned(channel->first, sent.exchange, sent.key, now_);
 }
 
-inline bool RandomBroker::may_confirm_up_to(PublishSeq seq) const {
-    const bool accepted = sent_.at(seq).accepted;
-    return std::all_of(sent_.begin(), sent_.upper_bound(seq),
+/// What takes the detour comes again; everything else has arrived.
+inline void RandomBroker::arrive(const Sent& sent) {
+    Fate& fate = vhost_.fates[sent.id];
+    if (!core::looks_like_detour(sent.key)) {
+        ++fate.arrived;
+        return;
+    }
+    Letter letter = sent.letter;
+    letter.shape = Shape::detoured;
+    letter.attempt = sent.attempt;
+    letter.redelivered = false;
+    letter.copy = vhost_.next_copy++;
+    vhost_.detour.emplace_back(now_.steady + core::Milliseconds{2'000}, std::move(letter));
+}
+
+inline bool RandomBroker::may_confirm_up_to(const Channel& channel, PublishSeq seq) {
+    const bool accepted = channel.sent.at(seq).accepted;
+    return std::all_of(channel.sent.begin(), channel.sent.upper_bound(seq),
                        [&](const auto& s) { return s.second.processed && s.second.accepted == accepted; });
 }
 
 inline void RandomBroker::confirm_some(Relay& relay) {
+    const auto channel = any_channel();
+    if (channel == channels_.end()) return;
+    auto& all = channel->second.sent;
     std::vector<PublishSeq> processed;
-    for (const auto& [seq, sent] : sent_) {
+    for (const auto& [seq, sent] : all) {
         if (sent.processed) processed.push_back(seq);
     }
     if (processed.empty()) return;
     const PublishSeq seq = processed[dice_.below(processed.size())];
-    const bool multiple = may_confirm_up_to(seq) && dice_.chance(50);
-    const bool accepted = sent_.at(seq).accepted;
-    const auto first = multiple ? sent_.begin() : sent_.find(seq);
-    const auto last = sent_.upper_bound(seq);
+    const bool multiple = may_confirm_up_to(channel->second, seq) && dice_.chance(50);
+    const bool accepted = all.at(seq).accepted;
+    const auto first = multiple ? all.begin() : all.find(seq);
+    const auto last = all.upper_bound(seq);
     for (auto at = first; at != last; ++at) {
-        if (accepted && !at->second.returned) confirmed_.insert(at->second.id);
+        if (accepted && !at->second.returned) confirmed_.insert(at->second.letter.body());
     }
-    sent_.erase(first, last);
-    relay.on_confirm(seq, multiple, accepted, now_);
+    all.erase(first, last);
+    relay.on_confirm(channel->first, seq, multiple, accepted, now_);
 }
 
-inline void RandomBroker::close_channel(Relay& relay, int code, const std::string& why) {
-    sent_.clear();
-    next_seq_ = 1;
-    relay.on_publishing_closed(code, why, now_);
+inline void RandomBroker::close_channel(Relay& relay, Channels::iterator channel, int code, const std::string& why) {
+    const ChannelIndex index = channel->first;
+    channels_.erase(channel);
+    relay.on_publishing_closed(index, code, why, now_);
+}
+
+inline void RandomBroker::close_any_channel(Relay& relay, int code, const std::string& why) {
+    const auto channel = any_channel();
+    if (channel != channels_.end()) close_channel(relay, channel, code, why);
 }
 
 inline void RandomBroker::end(const Lost* lost) {
-    if (lost != nullptr && sent_.size() == 1) ++vhost_.fates[sent_.begin()->second.id].broke_alone;
+    if (lost != nullptr && unconfirmed() == 1) {
+        for (const auto& [index, channel] : channels_) {
+            if (!channel.sent.empty()) ++vhost_.fates[channel.sent.begin()->second.id].broke_alone;
+        }
+    }
     for (auto& [tag, letter] : unacked_)
         letter.redelivered = true;
     std::vector<Letter> again;

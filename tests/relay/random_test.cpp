@@ -21,6 +21,7 @@ class Silent : public Reporter {
     void settled(const Settled&) override {}
     void dead_lettered(std::string_view, std::string_view) override {}
     void stuck(std::string_view, std::string_view, Milliseconds) override {}
+    void silent(Role, std::string_view) override {}
     void requeued(Role, std::string_view, RequeueCause, Milliseconds) override {}
     void refused(Role, std::string_view, std::string_view) override {}
     void healed(Role, std::string_view) override {}
@@ -57,10 +58,10 @@ const std::vector<std::string>& work_queues() {
 /// What can be deleted, refused, forbidden or full.
 const std::vector<std::string>& things() {
     static const std::vector<std::string> names{
-        "email.retry.5s", "email.retry.30s", "web.a.retry.1s",     "retryd.shared.1s", "retryd.shared.2s",
-        "retryd.parked",  "email.parked",    "web.a.parked",       "graveyard",        "team.dlx",
-        "retryd.return",  "legacy.dlx",      "team.retry.5s",      "shop.parked",      "web.a",
-        "shop",           "shop.1",          "email.retry.5s.high"};
+        "email.retry.5s", "email.retry.30s", "web.a.retry.1s",      "retryd.shared.1s", "retryd.shared.2s",
+        "retryd.parked",  "email.parked",    "web.a.parked",        "graveyard",        "team.dlx",
+        "retryd.return",  "legacy.dlx",      "team.retry.5s",       "shop.parked",      "web.a",
+        "shop",           "shop.1",          "email.retry.5s.high", "retryd.detour.2s"};
     return names;
 }
 
@@ -118,14 +119,16 @@ void World::begin_session() {
     leaving_ = false;
     broker_ = std::make_unique<RandomBroker>(vhost_, dice_, now_, poison_, ++sessions_);
     const auto roll = [this] { return static_cast<double>(dice_.below(1000)) / 1000.0; };
-    relay_ = std::make_unique<Relay>(policy_, SessionInfo{features_, "retryd", roll, vhost_.declare}, *broker_,
-                                     reporter_, poison_);
+    constexpr std::size_t publishing_channels = 16;
+    relay_ =
+        std::make_unique<Relay>(policy_, SessionInfo{features_, "retryd", roll, vhost_.declare, publishing_channels},
+                                *broker_, reporter_, poison_);
     vhost_.queues.insert("retryd.parked");  // declared before anything is consumed
     relay_->start();
 }
 
 void World::end_session(const Lost* lost) {
-    if (lost != nullptr) relay_->on_connection_lost(lost->provoked);
+    if (lost != nullptr) relay_->on_connection_lost({.provoked = lost->provoked});
     broker_->end(lost);
     const Milliseconds pause{500 + static_cast<int>(dice_.below(5000))};
     now_.steady += pause;
@@ -153,6 +156,7 @@ void World::make_message() {
     letter.queue = work_queues()[dice_.below(work_queues().size())];
     letter.reason = reasons[dice_.below(reasons.size())];
     letter.attempt = static_cast<std::int64_t>(dice_.below(4));
+    if (letter.shape == Shape::undelivered) letter.attempt += 1;
     letter.priority = dice_.chance(20) ? 9 : 0;
     letter.parked_before = dice_.chance(3);
     vhost_.fates[letter.id].flawed = letter.flaw != Flaw::none;
@@ -176,7 +180,7 @@ void World::leave() {
 }
 
 void World::trouble() {
-    switch (dice_.below(14)) {
+    switch (dice_.below(15)) {
         case 0:
             return mutate(vhost_.queues);
         case 1:
@@ -210,9 +214,11 @@ void World::trouble() {
         case 12:
             if (dice_.chance(20)) leave();
             return;
+        case 13:
+            return mutate(vhost_.silent);
         default:
             if (dice_.chance(20))
-                broker_->close_channel(*relay_, 404, "NOT_FOUND - no exchange 'retryd.shared.1s' in vhost '/'");
+                broker_->close_any_channel(*relay_, 404, "NOT_FOUND - no exchange 'retryd.shared.1s' in vhost '/'");
     }
 }
 
@@ -248,15 +254,20 @@ void World::happen() {
 
 /// As a session turns.
 void World::turn() {
+    std::erase_if(vhost_.detour, [&](auto& waiting) {
+        if (waiting.first > now_.steady) return false;
+        vhost_.error_queue.push_back(std::move(waiting.second));
+        return true;
+    });
     if (relay_->paused() && !broker_->blocked && !broker_->socket_full) relay_->resume(now_);
     relay_->on_tick(now_);
     relay_->flush(now_);
     if (leaving_) {
-        if (relay_->in_flight() > 0) return;
+        if (relay_->in_flight() > relay_->in_flight_in_silence()) return;
         relay_->flush_all();
         return end_session(nullptr);
     }
-    if (!next_policy_ || relay_->in_flight() > 0) return;
+    if (!next_policy_ || relay_->in_flight() > relay_->in_flight_in_silence()) return;
     policy_ = std::move(next_policy_);
     next_policy_.reset();
     broker_->answers_allowed += 2;
@@ -285,9 +296,11 @@ void World::heal() {
     vhost_.refused.clear();
     vhost_.forbidden.clear();
     vhost_.full.clear();
+    vhost_.silent.clear();
     vhost_.nacks = 0;
     vhost_.exchanges.insert({"team.dlx", "legacy.dlx", "retryd.return", "retryd.shared.1s", "retryd.shared.2s"});
     vhost_.queues.insert({"graveyard", "retryd.parked"});
+    if (!vhost_.declare) vhost_.queues.insert({"retryd.detour.2s", "retryd.detour.30s", "retryd.detour.5m"});
     if (!vhost_.declare) {
         for (const std::string& name : things())
             vhost_.queues.insert(name);

@@ -15,7 +15,7 @@ class LineReporter : public Reporter {
     std::vector<std::string> lines;
 
     void settled(const Settled& m) override {
-        constexpr std::string_view words[] = {"retried", "parked", "dropped", "returned"};
+        constexpr std::string_view words[] = {"retried", "parked", "dropped", "detoured", "returned"};
         add({words[static_cast<int>(m.outcome)], m.work_queue, m.target, m.reason});
     }
     void dead_lettered(std::string_view work_queue, std::string_view why) override {
@@ -24,8 +24,9 @@ class LineReporter : public Reporter {
     void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds) override {
         add({"stuck", work_queue, why});
     }
+    void silent(Role, std::string_view target) override { add({"silent", target}); }
     void requeued(Role, std::string_view target, RequeueCause cause, core::Milliseconds delay) override {
-        constexpr std::string_view words[] = {"nacked", "returned", "channel-closed"};
+        constexpr std::string_view words[] = {"nacked", "returned", "unanswered", "detour-refused", "channel-closed"};
         add({"requeued", target, words[static_cast<int>(cause)], std::to_string(delay.count())});
     }
     void refused(Role, std::string_view name, std::string_view why) override { add({"refused", name, why}); }
@@ -65,6 +66,7 @@ class Fixture {
                 {features, "retryd", [this] { return roll; }, declare}, broker, reporter,
                 known != nullptr ? *known : poison) {
         broker.queues["retryd.parked"];
+        broker.queues["retryd.errors"];
         relay.start();
     }
 
@@ -120,8 +122,7 @@ class Fixture {
 
     /// The broker closes the publishing channel: nothing of what was in flight is confirmed.
     void close_publishing(int code, const std::string& why) {
-        broker.forget_unconfirmed();
-        relay.on_publishing_closed(code, why, now);
+        relay.on_publishing_closed(broker.close_channel(), code, why, now);
     }
 
     core::DeliveryTag deliver_without_death() {
@@ -140,7 +141,17 @@ class Fixture {
     void pass(core::Milliseconds time) {
         now.steady += time;
         now.wall += time;
+        broker.answer_closes(relay);
         relay.on_tick(now);
+    }
+
+    /// The target answers: from now on it may have many in flight.
+    void warm_up(const DeadMessage& dead = {}, int rounds = 3) {
+        for (int i = 0; i < rounds; ++i) {
+            for (int j = 0; j < 4; ++j)
+                deliver(dead);
+            confirm_all();
+        }
     }
 
     std::size_t lying_in(const std::string& queue) const {

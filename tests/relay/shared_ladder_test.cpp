@@ -33,7 +33,8 @@ TEST_CASE("at start each shared rung is declared once for all entries, and queue
     Lines keys;
     for (const auto& declared : f.broker.declares)
         keys.push_back(declared.key);
-    CHECK(keys == Lines{"retryd.shared.1s", "retryd.shared.2s", "\nemail.parked"});
+    CHECK(keys == Lines{"retryd.shared.1s", "retryd.shared.2s", "\nemail.parked", "\nretryd.detour.2s",
+                        "\nretryd.detour.30s", "\nretryd.detour.5m"});
     CHECK(f.broker.binds == Lines{"email"});
 }
 
@@ -89,10 +90,12 @@ TEST_CASE("a binding that is refused parks as unpublishable, is reported once, t
     f.deliver();
     CHECK(f.header("email.parked", "retryd-parked-reason") == "unpublishable");
     CHECK(f.reporter.lines == Lines{"refused email 403 in the broker's words"});
+    f.confirm_all();
     f.pass(core::Milliseconds{59'999});
     f.deliver();
     CHECK(f.broker.binds.empty());
     CHECK(f.lying_in("email.parked") == 2);
+    f.confirm_all();
     f.pass(core::Milliseconds{1});
     f.broker.refused.clear();
     f.deliver();
@@ -142,8 +145,10 @@ TEST_CASE("what its rung could not deliver is parked as unpublishable when its q
 
 TEST_CASE("an undelivered message of a queue that no entry names, or of our own, is never bound: parked") {
     SharedFixture f;
-    for (const char* queue : {"nobody's", "retryd.errors", "retryd.parked", "email.parked", "retryd.shared.1s"})
+    for (const char* queue : {"nobody's", "retryd.errors", "retryd.parked", "email.parked", "retryd.shared.1s"}) {
         f.deliver_undelivered(queue);
+        f.confirm_all();
+    }
     CHECK(f.broker.binds.empty());
     CHECK(f.lying_in("retryd.parked") == 5);
     CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-entry");

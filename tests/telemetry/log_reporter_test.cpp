@@ -71,6 +71,12 @@ TEST_CASE("a refusal says what it means for messages, by what was refused") {
         "<3>because. While that lasts, messages that should be parked in 'x' are parked in the catch-all queue" + again;
     CHECK(line(Role::parking) == parking);
     CHECK(line(Role::parking_exchange) == parking);
+    CHECK(line(Role::catch_all) ==
+          "<3>because. While that lasts, messages that belong to no queue are held in the error queue" + again);
+    CHECK(line(Role::detour) ==
+          "<3>because. While that lasts, messages whose rung or parking queue takes none are held in the error queue, "
+          "where they hold up others" +
+              again);
     CHECK(line(Role::return_binding) ==
           "<3>because. Without it no shared rung finds the queue: while that lasts, "
           "its messages are parked as unpublishable" +
@@ -91,8 +97,8 @@ TEST_CASE("a queue that does not take messages is said once, and once when it do
     });
     CHECK(lines ==
           "<4>the broker refused (nacked) a message for queue 'r'; is a queue full (max-length with reject-publish), "
-          "or without a leader? Messages for it go back to the error queue and are tried again, with growing pauses "
-          "(now 1s)\n"
+          "or without a leader? Meanwhile they wait in the queues retryd.detour.*, their attempt unspent, and hold up "
+          "no others\n"
           "<6>'r' takes messages again\n");
 }
 
@@ -101,8 +107,47 @@ TEST_CASE("a returned message says of a queue that it will be declared, of an ex
         return said([&](LogReporter& r) { r.requeued(role, "x", RequeueCause::returned, Milliseconds{1000}); });
     };
     CHECK(line(Role::rung)
-              .starts_with("<4>nothing leads to queue 'x' any more; it will be declared again. Messages for it"));
-    CHECK(line(Role::parking_exchange).starts_with("<4>exchange 'x' led to no queue. Messages for it"));
+              .starts_with("<4>nothing leads to queue 'x' any more; it is declared again. Meanwhile they wait"));
+    CHECK(line(Role::parking_exchange).starts_with("<4>exchange 'x' led to no queue. Meanwhile they are parked"));
+}
+
+TEST_CASE("a queue that does not confirm is said once, in the words of its role, until a message arrives there") {
+    const std::string lines = said([](LogReporter& reporter) {
+        reporter.silent(Role::rung, "r");
+        reporter.silent(Role::rung, "r");
+        reporter.requeued(Role::rung, "r", RequeueCause::unanswered, {});
+        reporter.settled({Outcome::detoured, "email", "retryd.detour.2s", "detoured", {}, {}, Role::detour});
+        reporter.settled({Outcome::retried, "email", "r", "rejected", {}, {}});
+        reporter.silent(Role::detour, "retryd.detour.2s");
+    });
+    const std::string silent = "<4>the broker does not confirm messages for queue ";
+    const std::string why = ": the queue has no leader (most of its nodes are away), or is very slow. ";
+    CHECK(lines ==
+          silent + "'r'" + why +
+              "Meanwhile they wait in the queues retryd.detour.*, their attempt unspent, and hold up no others\n"
+              "<6>'r' takes messages again\n" +
+              silent + "'retryd.detour.2s'" + why +
+              "Meanwhile they wait in the error queue, and are tried again with growing pauses\n");
+}
+
+TEST_CASE("what can take no detour is said to wait in the error queue") {
+    const auto line = [](Role role, RequeueCause cause) {
+        return said([&](LogReporter& r) { r.requeued(role, "x", cause, Milliseconds{1000}); });
+    };
+    const std::string held = " Meanwhile they wait in the error queue, and are tried again with growing pauses\n";
+    CHECK(line(Role::catch_all, RequeueCause::detour_refused).ends_with(held));
+    CHECK(line(Role::detour, RequeueCause::detour_refused).ends_with(held));
+    CHECK(line(Role::detour, RequeueCause::nacked).ends_with(held));
+    CHECK(line(Role::catch_all, RequeueCause::nacked).find("if nothing tells their work queue") != std::string::npos);
+}
+
+TEST_CASE("a message on a detour is told at debug") {
+    const std::string line = said(
+        [&](LogReporter& r) {
+            r.settled({Outcome::detoured, "email", "retryd.detour.2s", "detoured", {}, {}, Role::detour});
+        },
+        config::LogLevel::debug);
+    CHECK(line == "<7>a message from 'email' waits on the detour 'retryd.detour.2s', its attempt unspent\n");
 }
 
 TEST_CASE("what cannot be published again is said at once, then once a minute with how many more there were") {

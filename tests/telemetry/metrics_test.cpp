@@ -29,11 +29,15 @@ std::string after_some_messages() {
     stats.settled({Outcome::parked, "email", "email.parked", "too-old", {}, Milliseconds{40}, Role::parking});
     stats.settled({Outcome::returned_to_queue, "fax", "retryd.return", "undelivered", {}, {}, Role::return_exchange});
     stats.settled({Outcome::dropped, "a\"b\\c", "", "maxlen", {}, {}, {}});
+    for (const Milliseconds delay : {Milliseconds{2'000}, Milliseconds{2'000}, Milliseconds{30'000}})
+        stats.settled({Outcome::detoured, "email", "retryd.detour", "detoured", delay, {}, Role::detour});
     stats.in_flight(7);
+    stats.oldest_unsettled(Milliseconds{61'500});
     Measured measured = nothing();
     measured.counts = stats.counts();
     measured.depths = {{"retryd.errors", Depth::Role::errors, {}, 3},
                        {"email.retry.5s", Depth::Role::rung, Milliseconds{5'000}, 2},
+                       {"retryd.detour.30s", Depth::Role::detour, Milliseconds{30'000}, 9},
                        {"email.parked", Depth::Role::parked, {}, 1}};
     measured.connected = true;
     measured.reconnects = 4;
@@ -98,17 +102,22 @@ TEST_CASE("metrics: every name of the contract, with its labels") {
                              R"(retryd_messages_total{queue="a\"b\\c",outcome="dropped",reason="maxlen"} 1)",
                              R"(retryd_retries_total{queue="email",delay="5s"} 2)",
                              R"(retryd_retries_total{queue="email",delay="1m"} 1)",
+                             R"(retryd_detoured_total{queue="email"} 3)",
                              "retryd_in_flight 7",
-                             R"(retryd_confirm_seconds_bucket{le="0.005"} 4)",
-                             R"(retryd_confirm_seconds_bucket{le="+Inf"} 5)",
-                             "retryd_confirm_seconds_count 5",
+                             "retryd_oldest_unsettled_seconds 61.5",
+                             R"(retryd_confirm_seconds_bucket{le="0.005"} 7)",
+                             R"(retryd_confirm_seconds_bucket{le="+Inf"} 8)",
+                             "retryd_confirm_seconds_count 8",
                              "retryd_confirm_seconds_sum 0.049",
                              "retryd_connected 1",
                              "retryd_blocked 0",
                              "retryd_reconnects_total 4",
                              R"(retryd_requeued_total{cause="nacked"} 0)",
+                             R"(retryd_requeued_total{cause="unanswered"} 0)",
+                             R"(retryd_requeued_total{cause="detour_refused"} 0)",
                              R"(retryd_queue_messages{queue="retryd.errors",role="errors"} 3)",
                              R"(retryd_queue_messages{queue="email.retry.5s",role="rung",delay="5s"} 2)",
+                             R"(retryd_queue_messages{queue="retryd.detour.30s",role="detour",delay="30s"} 9)",
                              R"(retryd_queue_messages{queue="email.parked",role="parked"} 1)",
                              R"(retryd_build_info{version="1.2.3"} 1)",
                              R"(retryd_config_reloads_total{result="success"} 5)",
@@ -117,6 +126,8 @@ TEST_CASE("metrics: every name of the contract, with its labels") {
         CHECK(has_line(text, line));
     }
     CHECK(text.find("retryd_retries_total{queue=\"fax\"") == std::string::npos);
+    CHECK(text.find("retryd_detoured_total{queue=\"fax\"") == std::string::npos);
+    CHECK(text.find("outcome=\"detoured\"") == std::string::npos);  // it comes again
 }
 
 TEST_CASE("metrics: what has not been counted is absent, not 0") {

@@ -70,13 +70,15 @@ TEST_CASE("stats: no message is invisible: without a queue, dropped, returned, d
     stats.stuck("email", "nobody knows", Milliseconds{1});
     stats.requeued(Role::rung, "r", relay::RequeueCause::nacked, Milliseconds{1});
     stats.requeued(Role::rung, "r", relay::RequeueCause::returned, Milliseconds{1});
+    stats.requeued(Role::rung, "r", relay::RequeueCause::unanswered, Milliseconds{1});
+    stats.requeued(Role::detour, "r", relay::RequeueCause::detour_refused, Milliseconds{1});
     stats.requeued(Role::rung, "r", relay::RequeueCause::channel_closed, Milliseconds{1});
     const Counts counts = stats.counts();
     CHECK(of(counts, std::string{no_queue}).counts.at(0).reason == "no-death");
     REQUIRE(of(counts, "email").counts.size() == 3);
     CHECK(of(counts, "email").counts[2].outcome == Outcome::parked);
     CHECK(of(counts, "email").counts[2].reason == "dead-lettered");
-    CHECK(counts.requeued == std::array<std::uint64_t, 4>{1, 1, 1, 1});
+    CHECK(counts.requeued == std::array<std::uint64_t, 6>{1, 1, 1, 1, 1, 1});
     const Totals totals = stats.totals();
     CHECK(totals.retried == 1);
     CHECK(totals.parked == 2);

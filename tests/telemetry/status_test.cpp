@@ -23,6 +23,8 @@ TEST_CASE("status: unknown is null, times are milliseconds, and the shape is tha
     status.error_exchange = "retryd.errors";
     status.errors = {"retryd.errors", std::nullopt};
     status.catch_all = {"retryd.parked", 4};
+    status.detours = {{"retryd.detour.2s", core::Milliseconds{2'000}, std::nullopt}};
+    status.oldest_unsettled = core::Milliseconds{61'000};
     status.ready = true;
     QueueStatus email{"email", "standard", false, {{"email.retry.5s", core::Milliseconds{5'000}, 12}}, {}, {}};
     email.parked = QueueDepth{"email.parked", std::nullopt};
@@ -38,7 +40,9 @@ TEST_CASE("status: unknown is null, times are milliseconds, and the shape is tha
         R"("broker":{"name":"h:1, vhost '/'","version":"4.3.6","connected":true,"since":1500,"blocked":false,)"
         R"("blocked_reason":"","reconnects":2,"fault":""},)"
         R"("errors":{"exchange":"retryd.errors","queue":"retryd.errors","messages":null},)"
-        R"("catch_all":{"queue":"retryd.parked","messages":4},"in_flight":0,"counted":null,)"
+        R"("catch_all":{"queue":"retryd.parked","messages":4},)"
+        R"("detours":[{"queue":"retryd.detour.2s","delay":"2s","delay_ms":2000,"messages":null}],)"
+        R"("in_flight":0,"oldest_unsettled_ms":61000,"counted":null,)"
         R"("queues":[{"work_queue":"email","ladder":"standard","shared":false,)"
         R"("rungs":[{"queue":"email.retry.5s","delay":"5s","delay_ms":5000,"messages":12}],)"
         R"("parked":{"queue":"email.parked","messages":null},"totals":{"retried":1,"parked":2,"dropped":3}}],)"
@@ -62,6 +66,7 @@ TEST_CASE("status: what was written is read again, as far as the command shows i
     status.version = "0.1.0";
     status.reason = "not connected";
     status.in_flight = 37;
+    status.oldest_unsettled = core::Milliseconds{61'000};
     status.rates = {core::Milliseconds{20'000}, {900, 30}, {6}, {}};
     status.queues.emplace_back().work_queue = "email";
     status.queues.back().totals = QueueTotals{5, 1, 2};
@@ -71,6 +76,7 @@ TEST_CASE("status: what was written is read again, as far as the command shows i
     CHECK_FALSE(read->ready);
     CHECK(read->reason == "not connected");
     CHECK(read->in_flight == 37);
+    CHECK(read->oldest_unsettled == core::Milliseconds{61'000});
     CHECK(read->rates.interval == core::Milliseconds{20'000});
     CHECK(read->rates.retried == std::vector<std::uint64_t>{900, 30});
     CHECK(read->rates.parked == std::vector<std::uint64_t>{6});

@@ -29,6 +29,7 @@ struct Findings {
     bool namesake = false;     // an authority with the name of its issuer is trusted, but has not signed it
     bool asked = false;        // the broker asked for our certificate
     int alert = -1;            // the broker ended it with this TLS alert
+    SSL* stream = nullptr;     // whose handshake it is
 };
 
 void free_findings(void*, void* findings, CRYPTO_EX_DATA*, int, long, void*) {
@@ -79,6 +80,7 @@ int on_verified(int fine, X509_STORE_CTX* store) {
 
 void on_progress(const SSL* ssl, int where, int what) {
     Findings& findings = findings_of(ssl);
+    findings.stream = const_cast<SSL*>(ssl);
     if ((where & SSL_CB_HANDSHAKE_START) != 0 && !findings.host_is_name) {
         // rabbitmq-c asks for every host by name. Here the SSL is its own, and before its first word.
         SSL_set_tlsext_host_name(const_cast<SSL*>(ssl), nullptr);
@@ -227,6 +229,10 @@ void watch_handshake(SSL_CTX* context, const config::Tls& tls, bool host_is_name
     SSL_CTX_set_verify(context, verify ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, &on_verified);
     SSL_CTX_set_info_callback(context, &on_progress);
     SSL_CTX_set_cert_cb(context, &on_asked, nullptr);
+}
+
+SSL* watched_stream(const SSL_CTX* context) {
+    return static_cast<const Findings*>(SSL_CTX_get_ex_data(context, slot()))->stream;
 }
 
 std::optional<std::string> explain_handshake(const SSL_CTX* context, const std::string& host, const config::Tls& tls,

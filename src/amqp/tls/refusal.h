@@ -23,4 +23,7 @@ void watch_handshake(SSL_CTX* context, const config::Tls& tls, bool host_is_name
 std::optional<std::string> explain_handshake(const SSL_CTX* context, const std::string& host, const config::Tls& tls,
                                              bool handshake_failed);
 
+/// The connection that was last begun with a context that was watched.
+SSL* watched_stream(const SSL_CTX* context);
+
 }  // namespace retryd::amqp

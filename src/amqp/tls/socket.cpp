@@ -6,6 +6,7 @@
 #include <openssl/x509err.h>
 #include <openssl/x509v3.h>
 
+#include <cerrno>
 #include <cstring>
 #include <new>
 #include <string>
@@ -123,6 +124,31 @@ std::optional<std::string> explain_tls(amqp_socket_t* socket, int status, const 
                                        const config::Tls& tls) {
     if (!is_broken_off(status)) return std::nullopt;
     return explain_handshake(context_of(socket), host, tls, status == AMQP_STATUS_SSL_CONNECTION_FAILED);
+}
+
+ssl_st* tls_stream(amqp_socket_t* socket) {
+    SSL* const stream = watched_stream(context_of(socket));
+    SSL_set_mode(stream, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    return stream;
+}
+
+ssize_t send_through(ssl_st* stream, std::string_view bytes) {
+    ERR_clear_error();
+    std::size_t sent = 0;
+    if (SSL_write_ex(stream, bytes.data(), bytes.size(), &sent) == 1) return static_cast<ssize_t>(sent);
+    const int cause = errno;
+    switch (SSL_get_error(stream, 0)) {
+        case SSL_ERROR_WANT_WRITE:
+        case SSL_ERROR_WANT_READ:  // in the middle of a handshake that the broker began anew: over in a moment
+            errno = EAGAIN;
+            return -1;
+        case SSL_ERROR_SYSCALL:
+            errno = cause != 0 ? cause : EPIPE;
+            return -1;
+        default:
+            errno = EPIPE;
+            return -1;
+    }
 }
 
 OwnNames own_names(amqp_socket_t* socket) {

@@ -4,11 +4,16 @@
 // on.
 #pragma once
 
+#include <sys/types.h>
+
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "amqp/rabbitmq.h"
 #include "config/settings.h"
+
+struct ssl_st;  // OpenSSL's SSL
 
 namespace retryd::amqp {
 
@@ -27,5 +32,13 @@ struct OwnNames {
     std::string common_name;
 };
 OwnNames own_names(amqp_socket_t* socket);
+
+/// What such a socket writes to, once it is connected; lives as long as the socket. rabbitmq-c does not hand it out,
+/// and its own sends wait. From now on rabbitmq-c must only read.
+ssl_st* tls_stream(amqp_socket_t* socket);
+
+/// As send(2) without waiting: how many bytes were taken, or -1 and errno, EAGAIN where there is no room. What was
+/// refused for lack of room has to be offered again before anything else, from wherever it lies by then.
+ssize_t send_through(ssl_st* stream, std::string_view bytes);
 
 }  // namespace retryd::amqp

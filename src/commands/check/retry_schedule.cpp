@@ -58,6 +58,8 @@ core::Milliseconds least_wait(const core::Ladder& ladder) {
 QueueCount count_queues(const core::Policy& policy) {
     QueueCount count;
     std::set<std::string> known{policy.error_queue, policy.catch_all};
+    for (const core::Milliseconds delay : core::detour_delays)
+        known.insert(core::detour_name(delay));
     for (const core::Entry& entry : policy.entries) {
         const bool glob = core::is_glob(entry.match);
         const bool shared = entry.ladder.return_path == core::ReturnPath::headers;

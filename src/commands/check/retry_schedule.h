@@ -40,7 +40,8 @@ struct QueueCount {
         std::string match;
         std::size_t queues = 0;
     };
-    std::size_t fixed = 0;  // with a known name: the error queue, the catch-all, those of exact entries, shared rungs
+    /// With a known name: the error queue, the catch-all, the detours, those of exact entries, shared rungs.
+    std::size_t fixed = 0;
     std::vector<PerMatch> per_match;  // of the globs that make any, in the order of the entries
 };
 

@@ -134,7 +134,9 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
     void stop_when_confirms_are_late() {
         if (writer_ && !writer_->blocked().empty()) unblocked_at_ = now_.steady;
         const auto sent = run_.unconfirmed_since();
-        if (!sent || now_.steady - std::max(*sent, unblocked_at_) < amqp::confirm_timeout) return;
+        if (!sent || now_.steady - std::max(*sent, unblocked_at_) < amqp::look_into_confirms_after) return;
+        const SteadyTime since = writer_->waits_since(*sent, now_.steady);
+        if (now_.steady - std::max(since, unblocked_at_) < amqp::confirm_timeout) return;
         why_ = "the broker has not confirmed " + std::to_string(run_.in_flight()) + " messages for " +
                core::format_duration(amqp::confirm_timeout);
         run_.give_up_unconfirmed();
@@ -173,7 +175,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         const SteadyTime now = system::now().steady;
         Milliseconds time = longest_wait;
         if (const auto due = run_.next_tick(now)) time = std::clamp(*due - now, Milliseconds{0}, time);
-        const bool full = run_.paused() && writer_ && writer_->blocked().empty();
+        const bool full = writer_ && (writer_->wants_room() || (run_.paused() && writer_->blocked().empty()));
         const bool interrupted = run_.ended() == End::interrupted;
         std::array fds{pollfd{wants_deliveries() ? reader_.fd() : -1, POLLIN, 0},
                        pollfd{writer_ ? writer_->fd() : -1, static_cast<short>(full ? POLLIN | POLLOUT : POLLIN), 0},

@@ -146,7 +146,8 @@ std::optional<std::string> why_not_prune(const core::Policy& policy, const std::
     const std::string own = core::consumer_tag(policy);
     for (const http::ListedConsumer& consumer : consumers) {
         const bool on_error_queue = consumer.queue == policy.error_queue;
-        if (on_error_queue && consumer.tag == own) continue;
+        // A daemon adds further consumers, whose tags go on with a number, while much of its prefetch is held up.
+        if (on_error_queue && (consumer.tag == own || consumer.tag.starts_with(own + '-'))) continue;
         if (on_error_queue) {
             return "nothing is pruned: consumer '" + consumer.tag + "' of the error queue '" + consumer.queue +
                    "' does not run with this configuration, and may still publish to what is left over; a message that "

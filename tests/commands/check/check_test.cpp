@@ -103,9 +103,9 @@ Everything else
   Messages of other queues, and those without a readable death, are parked in retryd.parked.
 
 Queues on the broker
-  8  in any case
-  1  per queue that matches webhook.*
-  2  per queue that matches fax?
+  11  in any case
+  1   per queue that matches webhook.*
+  2   per queue that matches fax?
   RabbitMQ 4.0 to 4.2: one more for each rung that gets a message with a priority above 4.
 )");
 }
@@ -251,8 +251,8 @@ Everything else
 
 Queues on the broker
   retryd declares none of them (declare: false); they have to be there.
-  9  in any case
-  6  per queue that matches webhook.*
+  12  in any case
+  6   per queue that matches webhook.*
   RabbitMQ 4.0 to 4.2: one more for each rung that gets a message with a priority above 4.
 )");
 }
@@ -266,7 +266,7 @@ TEST_CASE("check as JSON says of a policy what the text says") {
     CHECK(json["management"] == nlohmann::json::parse(R"({"url":"http://127.0.0.1:15672","username":"eve"})"));
     CHECK(json["declare"] == false);
     CHECK(json["queue_count"] ==
-          nlohmann::json::parse(R"({"fixed":9,"per_match":[{"match":"webhook.*","queues":6}]})"));
+          nlohmann::json::parse(R"({"fixed":12,"per_match":[{"match":"webhook.*","queues":6}]})"));
     REQUIRE(json["queues"].size() == 4);
 }
 
@@ -312,7 +312,7 @@ TEST_CASE("five-minutes: seven retries in five minutes") {
     CHECK(ladder.steps.size() == 7);
     CHECK(policy.entries[0].max_age == 10min);
     const QueueCount count = count_queues(policy);
-    CHECK(count.fixed == 2);
+    CHECK(count.fixed == 5);
     CHECK(count.per_match.at(0).queues == 7);  // two attempts use the same rung
 }
 
@@ -324,7 +324,7 @@ TEST_CASE("one-day: eighteen retries in a day") {
         CHECK(entry.ladder.steps.size() == 18);
     }
     const QueueCount count = count_queues(policy);
-    CHECK(count.fixed == 11);
+    CHECK(count.fixed == 14);
     CHECK(count.per_match.at(0).queues == 9);
 }
 
@@ -339,18 +339,18 @@ TEST_CASE("webhooks: many attempts, spread") {
     CHECK(total_wait(ladder) > 24h);
     CHECK(total_wait(ladder) <= 31h);
     const QueueCount count = count_queues(policy);
-    CHECK(count.fixed == 2);
+    CHECK(count.fixed == 5);
     CHECK(count.per_match.at(0).queues == 12 * 4 + 1);
 }
 
-TEST_CASE("one shared ladder: five queues for all work queues together") {
+TEST_CASE("one shared ladder: eight queues for all work queues together") {
     const core::Policy policy = policy_of("one-shared-ladder");
     CHECK(policy.entries.at(0).ladder.return_path == core::ReturnPath::headers);
     CHECK(policy.entries[0].ladder.steps.size() == 3);
     CHECK(total_wait(policy.entries[0].ladder) == 16min + 5s);
     CHECK(core::match(policy, "whatever") != nullptr);
     const QueueCount count = count_queues(policy);
-    CHECK(count.fixed == 5);
+    CHECK(count.fixed == 8);
     CHECK(count.per_match.empty());
 }
 

@@ -51,6 +51,8 @@ void add_broken_keys(std::vector<SchemaCase>& cases) {
                      {"a formula without attempts", false, ladder("first: 1s, factor: 2")},
                      {"delays and a formula", false, ladder("delays: [1s], first: 1s, attempts: 3")},
                      {"a ladder's name with a blank", false, "ladders: {a b: {delays: [1s]}}\n" + smallest.substr(29)},
+                     {"a ladder with the name of the detours", false,
+                      "ladders: {detour: {delays: [1s]}}\nqueues: [{match: a, ladder: detour}]\n"},
                  });
 }
 

@@ -43,13 +43,18 @@ std::vector<std::string> names(const json& list) {
 TEST_CASE("definitions: each queue is durable and has the arguments that retryd would declare it with") {
     const json found = defined(policy_with("email", core::ReturnPath::queue), {4, 3, 6});
     CHECK(names(found["exchanges"]) == std::vector<std::string>{"retryd.errors"});
-    CHECK(names(found["queues"]) ==
-          std::vector<std::string>{"retryd.parked", "retryd.errors", "email.retry.5s", "email.parked"});
-    CHECK(found["queues"][2] == json::parse(R"({"name": "email.retry.5s", "vhost": "shop", "durable": true,
+    CHECK(names(found["queues"]) == std::vector<std::string>{"retryd.parked", "retryd.errors", "retryd.detour.2s",
+                                                             "retryd.detour.30s", "retryd.detour.5m", "email.retry.5s",
+                                                             "email.parked"});
+    CHECK(found["queues"][2] == json::parse(R"({"name": "retryd.detour.2s", "vhost": "shop", "durable": true,
+        "auto_delete": false, "arguments": {"x-queue-type": "quorum", "x-message-ttl": 2000,
+        "x-dead-letter-exchange": "retryd.errors", "x-dead-letter-strategy": "at-least-once",
+        "x-overflow": "reject-publish"}})"));
+    CHECK(found["queues"][5] == json::parse(R"({"name": "email.retry.5s", "vhost": "shop", "durable": true,
         "auto_delete": false, "arguments": {"x-queue-type": "quorum", "x-message-ttl": 5000,
         "x-dead-letter-exchange": "", "x-dead-letter-routing-key": "email",
         "x-dead-letter-strategy": "at-least-once", "x-overflow": "reject-publish"}})"));
-    CHECK(found["queues"][3]["arguments"]["x-delivery-limit"] == 1'000'000);
+    CHECK(found["queues"][6]["arguments"]["x-delivery-limit"] == 1'000'000);
     CHECK(found["bindings"] == json::parse(R"([{"source": "retryd.errors", "vhost": "shop",
         "destination": "retryd.errors", "destination_type": "queue", "routing_key": "", "arguments": {}}])"));
 }
@@ -57,11 +62,12 @@ TEST_CASE("definitions: each queue is durable and has the arguments that retryd 
 TEST_CASE("definitions: rungs of high priorities are among them where the version needs them") {
     const core::Policy policy = policy_with("email", core::ReturnPath::headers);
     const json found = defined(policy, {4, 0, 5});
-    CHECK(names(found["queues"]) == std::vector<std::string>{"retryd.parked", "retryd.errors", "retryd.all.5s",
+    CHECK(names(found["queues"]) == std::vector<std::string>{"retryd.parked", "retryd.errors", "retryd.detour.2s",
+                                                             "retryd.detour.30s", "retryd.detour.5m", "retryd.all.5s",
                                                              "email.parked", "retryd.all.5s.high"});
     CHECK(names(found["exchanges"]) ==
           std::vector<std::string>{"retryd.errors", "retryd.return", "retryd.all.5s", "retryd.all.5s.high"});
-    CHECK(defined(policy, {4, 3, 6})["queues"].size() == 4);
+    CHECK(defined(policy, {4, 3, 6})["queues"].size() == 7);
 }
 
 TEST_CASE("definitions: what cannot be among them is said") {

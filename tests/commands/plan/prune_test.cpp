@@ -95,6 +95,18 @@ TEST_CASE("prune: without anything that is left over and empty nobody waits") {
     CHECK(f.progress.empty());
 }
 
+TEST_CASE("prune: detours are never left over, however empty they are") {
+    Fixture f;
+    for (const core::Milliseconds delay : core::detour_delays) {
+        const core::QueueSpec spec = core::detour_spec(policy, delay, core::features_of({4, 3, 6}));
+        f.broker.api.queue_lists.front().push_back({spec.name, "quorum", 0, spec.arguments});
+    }
+    const PruneResult result = f.prune();
+    CHECK(result.kept.empty());
+    CHECK(result.deleted.empty());
+    CHECK(f.broker.asked == Lines{"queues"});
+}
+
 TEST_CASE("prune: what is not empty at the second look stays, and so does what was not at the first") {
     Fixture f;
     f.broker.api.queue_lists = {{rung("7s", 7000, 0), rung("8s", 8000, 3), rung("9s", 9000, 0)},
@@ -200,6 +212,8 @@ TEST_CASE("prune: only daemons with this configuration may consume") {
     CHECK_FALSE(why_not_prune(policy, {{"retryd.errors", own_tag}, {"retryd.errors", own_tag}}, 2));
     CHECK_FALSE(why_not_prune(policy, {{"email", "ctag1.1"}}, 0));
     CHECK(why_not_prune(policy, {{"retryd.errors", own_tag}, {"retryd.errors", "ctag1.1"}}, 2));
+    CHECK_FALSE(why_not_prune(policy, {{"retryd.errors", own_tag}, {"retryd.errors", own_tag + "-2"}}, 2));
+    CHECK(why_not_prune(policy, {{"retryd.errors", own_tag}, {"retryd.errors", own_tag + "2"}}, 2));
     CHECK(why_not_prune(policy, {{"retryd.errors", "retryd"}}, 1));
 }
 

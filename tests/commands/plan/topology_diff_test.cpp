@@ -57,10 +57,12 @@ TEST_CASE("topology diff: looks first, and compares only what is there") {
     broker.miss("check queue email.retry.5s");
     const Plan plan = diff_topology(broker, own);
     CHECK(faults_of(plan) == Lines{"email.retry.5s: missing"});
-    CHECK(broker.asked == Lines{"check exchange dlx", "declare exchange dlx", "check queue rest", "declare queue rest",
-                                "check queue errors", "declare queue errors", "bindings of dlx",
-                                "check queue email.retry.5s", "check queue email.parked", "declare queue email.parked",
-                                "queues"});
+    CHECK(broker.asked ==
+          Lines{"check exchange dlx", "declare exchange dlx", "check queue rest", "declare queue rest",
+                "check queue errors", "declare queue errors", "bindings of dlx", "check queue retryd.detour.2s",
+                "declare queue retryd.detour.2s", "check queue retryd.detour.30s", "declare queue retryd.detour.30s",
+                "check queue retryd.detour.5m", "declare queue retryd.detour.5m", "check queue email.retry.5s",
+                "check queue email.parked", "declare queue email.parked", "queues"});
     CHECK(plan_exit_code(plan) == exit_code::something_to_do);
 }
 
@@ -162,7 +164,9 @@ TEST_CASE("apply: declares in order, goes on after a refusal, and looking afterw
     broker.refuse("declare queue email.retry.5s", 403, "no permission");
     const auto outcomes = declare_topology(broker, own);
     CHECK(broker.asked == Lines{"declare exchange dlx", "declare queue rest", "declare queue errors",
-                                "bind errors to dlx", "declare queue email.retry.5s", "declare queue email.parked"});
+                                "bind errors to dlx", "declare queue retryd.detour.2s",
+                                "declare queue retryd.detour.30s", "declare queue retryd.detour.5m",
+                                "declare queue email.retry.5s", "declare queue email.parked"});
     CHECK(any_refused(outcomes));
     broker.miss("check queue email.retry.5s");
     Plan plan = diff_topology(broker, own);

@@ -1,0 +1,92 @@
+// A broker does not answer everything it is asked: the process of a classic queue may hang, and whoever asks for that
+// queue waits with it. That concerns nobody else.
+#include <set>
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/hanging_queue.h"
+#include "support/machine.h"
+#include "support/scenario.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+namespace {
+
+struct Stall : Scenario {
+    std::string hanging = work_queue("glob.hanging");
+    std::vector<std::string> others{work_queue("glob.a"), work_queue("glob.b"), quorum_work_queue("glob.c")};
+
+    /// That many messages of the queue that will hang wait in the error queue, and the daemon is not there.
+    explicit Stall(int messages) {
+        retry(queue_name("glob.*"), {"300ms"});
+        start();
+        stop();
+        Worker worker(hanging);
+        for (int i = 0; i < messages; ++i) {
+            client.publish("", hanging, {.body = std::to_string(i)});
+            worker.reject(worker.receive());
+        }
+        REQUIRE(await_depth(config.error_queue, static_cast<std::uint32_t>(messages)));
+    }
+
+    /// The first message of a queue: the queue is looked for, and its rung declared.
+    void check_comes_back_in_time(const std::string& queue) {
+        CAPTURE(queue);
+        Worker worker(queue);
+        client.publish("", queue, {.body = "neighbour"});
+        const Received message = worker.receive();
+        const Machine machine;
+        const Clock::time_point rejected = Clock::now();
+        worker.reject(message);
+        const Received back = worker.receive();
+        CHECK(since(rejected) < milliseconds(300 + 1'000) + machine.slack());
+        worker.ack(back);
+    }
+
+    void check_all_come_back(std::size_t messages) {
+        Worker worker(hanging);
+        std::set<std::string> back;
+        while (back.size() < messages) {
+            const Received message = worker.receive();
+            back.insert(message.body);
+            worker.ack(message);
+        }
+        CHECK(await_depth(config.error_queue, 0));
+        CHECK(depth(config.catch_all) == 0);
+        CHECK(depth(parking_of(hanging)) == 0);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a work queue whose process hangs holds up no other, and its messages come once it goes on", "[3.8]") {
+    constexpr int messages = 20;
+    Stall s(messages);
+    HangingQueue hang(s.hanging);
+    s.start();
+    REQUIRE(s.await_depth(s.config.error_queue, 0));
+    for (const std::string& other : s.others)
+        s.check_comes_back_in_time(other);
+    hang.end();
+    s.check_all_come_back(messages);
+    CHECK(s.daemon.lines_with({"has not answered"}) == 0);
+    s.stop();
+}
+
+TEST_CASE("a work queue whose process hangs for long is named in the log, and nothing is lost", "[slow]") {
+    constexpr int messages = 20;
+    Stall s(messages);
+    HangingQueue hang(s.hanging);
+    s.start();
+    const std::string told = "has not answered for 30s when asked to look for queue '" + s.hanging + "'";
+    CHECK(s.daemon.await_log(told));
+    for (const std::string& other : s.others)
+        s.check_comes_back_in_time(other);
+    hang.end();
+    s.check_all_come_back(messages);
+    CHECK(s.daemon.lines_with({told}) == 1);
+    CHECK(s.daemon.lines_with({"connected to"}) == 2);  // one of them before it hung
+    s.stop();
+}

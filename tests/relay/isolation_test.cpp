@@ -1,0 +1,465 @@
+// A target that refuses, does not answer or is missing holds up no other.
+#include <algorithm>
+
+#include "relay/relay_fixture.h"
+#include "support/catch.h"
+
+namespace retryd::relay::isolation_test {
+namespace {
+
+using Tags = std::vector<core::DeliveryTag>;
+using Lines = std::vector<std::string>;
+using core::Milliseconds;
+
+const std::string rung = "email.retry.5s";
+
+/// Time goes by, and the broker answers what it answers.
+void live(Fixture& f, Milliseconds time, Milliseconds tick = Milliseconds{100}) {
+    for (Milliseconds passed{}; passed < time; passed += tick) {
+        f.confirm_all();
+        f.pass(tick);
+    }
+    f.confirm_all();
+}
+
+/// A rung that has been found silent: four publications have no answer.
+void make_silent(Fixture& f) {
+    f.answer_declares();
+    f.broker.silent.insert(rung);
+    for (int i = 0; i < 4; ++i)
+        f.deliver();
+    live(f, Milliseconds{1'000});
+}
+
+long count(const Lines& lines, const std::string& beginning) {
+    return std::count_if(lines.begin(), lines.end(), [&](const auto& line) { return line.starts_with(beginning); });
+}
+
+/// A message that has taken a detour: what the broker makes of compose_retry's.
+core::DeliveryTag deliver_detoured(Fixture& f, std::int64_t attempt, const std::string& reason = "rejected",
+                                   std::uint64_t first_death = 0) {
+    const core::Field entry[] = {{"queue", core::Value::of_longstr("retryd.detour.2s")},
+                                 {"reason", core::Value::of_longstr("expired")},
+                                 {"count", core::Value::of_long(1)}};
+    const core::Value entries[] = {{core::Kind::table, core::Table{entry, 3}}};
+    const core::Field headers[] = {{"x-death", {core::Kind::array, core::Array{entries, 1}}},
+                                   {"retryd-queue", core::Value::of_longstr("email")},
+                                   {"retryd-attempt", core::Value::of_long(attempt)},
+                                   {"retryd-reason", core::Value::of_longstr(reason)},
+                                   {"retryd-first-death", core::Value::of_timestamp(first_death)}};
+    core::Message message;
+    message.properties.headers = core::Table{headers, first_death == 0 ? 4U : 5U};
+    message.body = "detoured";
+    return f.broker.deliver(f.relay, message, f.now);
+}
+
+}  // namespace
+
+TEST_CASE("a silent rung gets a few messages; once that is known the others are detoured at once") {
+    Fixture f;
+    f.answer_declares();
+    f.broker.silent.insert(rung);
+    for (int i = 0; i < 10; ++i)
+        f.deliver();
+    CHECK(f.relay.in_flight() == 4);
+    live(f, Milliseconds{400});
+    CHECK(f.lying_in("retryd.detour.2s") == 6);
+    live(f, Milliseconds{600});
+    CHECK(count(f.reporter.lines, "silent " + rung) == 1);
+    CHECK(f.relay.in_flight_in_silence() == 4);
+    f.deliver();
+    CHECK(f.lying_in("retryd.detour.2s") == 7);
+    CHECK(f.relay.waiting_bytes() == 0);
+    f.deliver({"email", "rejected", "email", 1});
+    CHECK(f.lying_in("email.retry.30s") == 1);
+}
+
+TEST_CASE("a late confirm is acked: nothing is requeued, nothing published twice") {
+    Fixture f;
+    make_silent(f);
+    const std::size_t published = f.broker.routing_keys.size();
+    f.broker.silent.clear();
+    f.confirm_all();
+    CHECK(f.broker.acked == Tags{1, 2, 3, 4});
+    CHECK(f.broker.requeued.empty());
+    CHECK(f.broker.routing_keys.size() == published);
+    CHECK(f.relay.in_flight_in_silence() == 0);
+    f.deliver();
+    CHECK(f.lying_in(rung) == 1);
+}
+
+TEST_CASE("a silent rung is tried after growing pauses, and no more than twice without an answer") {
+    Fixture f;
+    make_silent(f);
+    std::vector<int> tries;
+    for (int second = 1; second <= 1'000; ++second) {
+        const std::size_t before = f.relay.in_flight();
+        f.deliver();
+        live(f, Milliseconds{1'000});
+        if (f.relay.in_flight() > before) tries.push_back(second);
+    }
+    REQUIRE(tries.size() == 2);
+    CHECK(tries[0] >= 14);
+    CHECK(tries[0] <= 16);
+    CHECK(tries[1] - tries[0] >= 25);
+    CHECK(f.broker.requeued.empty());
+}
+
+TEST_CASE("what a rung never answers does not keep it from getting messages when it answers others") {
+    Fixture f;
+    make_silent(f);
+    f.pass(Milliseconds{16'000});
+    SECTION("it confirms the next") {
+        f.deliver();
+        f.broker.confirm(f.relay, 5, f.now);
+        for (int i = 0; i < 4; ++i)
+            f.deliver();
+        CHECK(f.relay.in_flight() == 8);
+        CHECK(f.relay.in_flight_in_silence() == 4);
+        CHECK(f.lying_in("retryd.detour.2s") == 0);
+    }
+    SECTION("it refuses the next, and confirms that after it") {
+        f.deliver();
+        f.broker.confirm(f.relay, 5, f.now, false);
+        f.pass(Milliseconds{2'000});
+        f.deliver();
+        CHECK(f.relay.in_flight() == 5);
+        f.broker.confirm(f.relay, 6, f.now);
+        f.deliver();
+        CHECK(f.relay.in_flight() == 5);
+    }
+}
+
+TEST_CASE("a rung that answers in between and is silent again is tried more and more seldom") {
+    Fixture f;
+    make_silent(f);
+    std::set<ChannelIndex> channels;
+    int next = 5;
+    for (int second = 0; second < 1'000; ++second) {
+        const std::size_t before = f.relay.in_flight();
+        f.deliver();
+        if (f.relay.in_flight() > before && f.broker.routing_keys.back() == rung) {
+            f.broker.confirm(f.relay, static_cast<int>(f.broker.routing_keys.size()), f.now);
+            f.deliver();
+            ++next;
+        }
+        live(f, Milliseconds{1'000});
+    }
+    CHECK(next >= 8);
+    CHECK(next <= 12);
+}
+
+TEST_CASE("a slow rung has no more under way than it confirms in a second") {
+    Fixture f;
+    f.answer_declares();
+    f.warm_up();
+    int confirmed = 12;
+    std::size_t most = 0;
+    for (int i = 0; i < 400; ++i) {
+        for (int j = 0; j < 20; ++j)
+            f.deliver();
+        most = std::max(most, f.relay.in_flight());
+        // One every 100 ms, and the detours at once.
+        for (int number = confirmed + 1; number <= static_cast<int>(f.broker.routing_keys.size()); ++number) {
+            if (f.broker.routing_keys[static_cast<std::size_t>(number - 1)] == rung) continue;
+            try {
+                f.broker.confirm(f.relay, number, f.now);
+            } catch (const std::logic_error&) {  // long confirmed
+            }
+        }
+        do {
+            ++confirmed;
+        } while (f.broker.routing_keys[static_cast<std::size_t>(confirmed - 1)] != rung);
+        f.broker.confirm(f.relay, confirmed, f.now);
+        f.pass(Milliseconds{100});
+    }
+    CHECK(f.relay.in_flight() <= 12);
+}
+
+TEST_CASE("a declare that is not answered: detours, until it is") {
+    Fixture f;
+    f.deliver();
+    CHECK(f.relay.waiting_bytes() > 0);
+    const auto detours = std::stable_partition(f.broker.declares.begin(), f.broker.declares.end(),
+                                               [](const auto& d) { return d.key.find("detour") != std::string::npos; });
+    const std::vector<FakeBroker::Declared> open(detours, f.broker.declares.end());
+    f.broker.declares.erase(detours, f.broker.declares.end());
+    f.answer_declares();
+    live(f, Milliseconds{200});
+    CHECK(f.lying_in("retryd.detour.2s") == 0);
+    live(f, Milliseconds{100});
+    CHECK(f.lying_in("retryd.detour.2s") == 1);
+    f.relay.on_declared("\n" + rung, DeclareOutcome::unanswered, "", f.now);
+    CHECK(f.reporter.lines.back() == "silent " + rung);
+    f.deliver();
+    CHECK(f.lying_in("retryd.detour.2s") == 2);
+    CHECK(f.broker.declares.size() == 1);
+    f.answer_declares();
+    f.deliver();
+    CHECK(f.lying_in(rung) == 1);
+    f.confirm_all();
+    f.deliver();
+    CHECK(f.lying_in(rung) == 2);
+}
+
+TEST_CASE("a work queue whose check is not answered: its messages are detoured within 300 ms") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver({"web.shop"});
+    live(f, Milliseconds{200});
+    CHECK(f.relay.waiting_bytes() > 0);
+    live(f, Milliseconds{100});
+    CHECK(f.relay.waiting_bytes() == 0);
+    CHECK(f.lying_in("retryd.detour.2s") == 1);
+    f.deliver({"web.shop"});
+    CHECK(f.lying_in("retryd.detour.2s") == 2);
+    CHECK(f.header("retryd.detour.2s", "retryd-queue") == "web.shop");
+}
+
+TEST_CASE("a full rung takes messages again by itself, on a fresh channel") {
+    Fixture f;
+    f.answer_declares();
+    f.broker.full.insert(rung);
+    f.deliver();
+    f.confirm_all();
+    CHECK(f.broker.closed_channels.size() == 1);
+    f.pass(Milliseconds{100});
+    f.deliver();
+    CHECK(f.lying_in("retryd.detour.2s") == 1);
+    live(f, Milliseconds{1'000});
+    f.broker.full.clear();
+    f.deliver();
+    CHECK(f.lying_in(rung) == 1);
+    f.confirm_all();
+    f.deliver();
+    CHECK(f.lying_in(rung) == 2);
+}
+
+TEST_CASE("a parking queue that refuses: its messages go to the catch-all") {
+    Fixture f;
+    f.answer_declares();
+    f.broker.full.insert("email.parked");
+    f.deliver({"email", "rejected", "email", 2});
+    f.confirm_all();
+    f.deliver({"email", "rejected", "email", 2});
+    CHECK(f.lying_in("retryd.parked") == 1);
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "attempts-exhausted");
+}
+
+TEST_CASE("a catch-all that refuses: what has died somewhere takes the detour, the rest goes back after a pause") {
+    Fixture f;
+    f.answer_declares();
+    f.broker.full.insert("retryd.parked");
+    f.deliver({"unknown"});
+    f.confirm_all();
+    f.deliver({"unknown"});
+    f.confirm_all();
+    CHECK(f.lying_in("retryd.detour.2s") == 1);
+    std::vector<std::string> pauses;
+    for (int i = 0; i < 200; ++i) {
+        f.deliver_without_death();
+        const std::string last = f.reporter.lines.back();
+        if (last.starts_with("requeued retryd.parked detour-refused ")) pauses.push_back(last.substr(38));
+        live(f, Milliseconds{1'000});
+    }
+    REQUIRE(pauses.size() > 100);
+    CHECK(pauses.front() == "1000");
+    CHECK(pauses.back() == "30000");
+}
+
+TEST_CASE("where the detours refuse, too, messages are held back, for longer and longer, and that is said") {
+    Fixture f;
+    const std::vector<std::string> detours{"retryd.detour.2s", "retryd.detour.30s", "retryd.detour.5m"};
+    const bool declared = GENERATE(true, false);
+    if (declared) {
+        f.broker.full.insert(detours.begin(), detours.end());
+    } else {
+        f.broker.refused.insert(detours.begin(), detours.end());
+    }
+    make_silent(f);
+    std::vector<int> pauses;
+    for (int i = 0; i < 100; ++i) {
+        f.deliver();
+        const std::string& last = f.reporter.lines.back();
+        if (last.find("detour-refused") != std::string::npos) pauses.push_back(std::stoi(last.substr(last.rfind(' '))));
+        live(f, Milliseconds{1'000});
+    }
+    REQUIRE(pauses.size() > 20);
+    CHECK(pauses.front() <= 8'000);
+    CHECK(pauses.back() >= 15'000);
+    CHECK(f.relay.held_up() > 4);
+}
+
+TEST_CASE("a detour in trouble leaves its messages to another") {
+    Fixture f;
+    make_silent(f);
+    f.broker.silent.insert("retryd.detour.2s");
+    for (int i = 0; i < 6; ++i)
+        f.deliver();
+    live(f, Milliseconds{1'000});
+    f.deliver();
+    CHECK(f.lying_in("retryd.detour.30s") >= 1);
+    CHECK(f.relay.waiting_bytes() == 0);
+    CHECK(count(f.reporter.lines, "requeued") == 0);
+}
+
+TEST_CASE("the longer the trouble and the more messages wait, the longer is the detour") {
+    Fixture f;
+    make_silent(f);
+    f.deliver();
+    CHECK(f.lying_in("retryd.detour.2s") == 1);
+    SECTION("age") {
+        f.broker.silent.insert(rung);
+        live(f, Milliseconds{30'000}, Milliseconds{1'000});
+        f.deliver();
+        f.deliver();
+        CHECK(f.lying_in("retryd.detour.30s") >= 1);
+        live(f, Milliseconds{300'000}, Milliseconds{1'000});
+        f.deliver();
+        f.deliver();
+        CHECK(f.lying_in("retryd.detour.5m") >= 1);
+    }
+    SECTION("number") {
+        for (int i = 0; i < 1'100; ++i) {
+            f.deliver();
+            f.confirm_all();
+        }
+        CHECK(f.lying_in("retryd.detour.2s") > 1'000);
+        CHECK(f.lying_in("retryd.detour.30s") > 50);
+    }
+}
+
+TEST_CASE("detours spend no attempt, however many rounds; what is exhausted, too old or dropped is treated so") {
+    core::Policy policy = Fixture::policy();
+    policy.entries[0].on.maxlen = core::Action::drop;
+    policy.entries[0].max_age = Milliseconds{60'000};
+    Fixture f(policy);
+    make_silent(f);
+    for (int round = 0; round < 3; ++round) {
+        deliver_detoured(f, 1);
+        CHECK(f.header("retryd.detour.2s", "retryd-attempt") == "1");
+        CHECK(f.header("retryd.detour.2s", "retryd-queue") == "email");
+        f.confirm_all();
+    }
+    deliver_detoured(f, 3);
+    CHECK(f.header("email.parked", "retryd-parked-reason") == "attempts-exhausted");
+    deliver_detoured(f, 1, "rejected", 1'700'000'000);
+    CHECK(f.header("email.parked", "retryd-parked-reason") == "too-old");
+    const std::size_t published = f.broker.routing_keys.size();
+    deliver_detoured(f, 1, "maxlen");
+    CHECK(f.broker.routing_keys.size() == published);
+    CHECK(count(f.reporter.lines, "dropped email") == 1);
+}
+
+TEST_CASE("a new policy does not wait for what is silent, and late confirms are acked all the same") {
+    Fixture f;
+    make_silent(f);
+    f.deliver({"email", "rejected", "email", 1});
+    f.relay.prepare_to_adopt();
+    CHECK(f.relay.in_flight() > f.relay.in_flight_in_silence());
+    f.confirm_all();
+    CHECK(f.relay.in_flight() == 4);
+    CHECK(f.relay.in_flight_in_silence() == 4);
+    f.adopt(Fixture::policy());
+    f.broker.silent.clear();
+    f.confirm_all();
+    CHECK(f.relay.in_flight() == 0);
+    CHECK(f.broker.acked.size() == 5);
+    CHECK(f.broker.requeued.empty());
+    f.deliver();
+    CHECK(f.lying_in(rung) == 1);
+}
+
+TEST_CASE("while the broker blocks us nobody counts as silent") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver();
+    f.relay.pause();
+    for (int i = 0; i < 600; ++i)
+        f.pass(Milliseconds{1'000});
+    CHECK(f.relay.in_flight_in_silence() == 0);
+    CHECK(count(f.reporter.lines, "silent") == 0);
+    f.relay.resume(f.now);
+    f.pass(Milliseconds{400});
+    CHECK(f.relay.in_flight_in_silence() == 0);
+    f.confirm_all();
+    CHECK(f.broker.acked == Tags{1});
+}
+
+TEST_CASE("what waits in our own host says nothing about a target") {
+    Fixture f;
+    f.answer_declares();
+    f.broker.received_all = false;
+    f.deliver();
+    live(f, Milliseconds{0});
+    f.broker.silent.insert(rung);
+    f.deliver();
+    live(f, Milliseconds{5'000});
+    CHECK(f.relay.in_flight_in_silence() == 0);
+    f.broker.received_all = true;
+    live(f, Milliseconds{200});
+    CHECK(f.relay.in_flight_in_silence() == 1);
+}
+
+TEST_CASE("after 20 minutes without an answer a message is given back, and its channel given up") {
+    Fixture f;
+    make_silent(f);
+    live(f, Milliseconds{19 * 60'000}, Milliseconds{1'000});
+    CHECK(f.broker.requeued.empty());
+    live(f, Milliseconds{60'000}, Milliseconds{1'000});
+    CHECK(f.broker.requeued == Tags{1, 2, 3, 4});
+    CHECK(count(f.reporter.lines, "requeued " + rung + " unanswered") == 4);
+    CHECK(f.relay.in_flight() == 0);
+    CHECK(f.broker.open_channels.empty());
+    f.broker.silent.clear();
+    f.deliver();
+    f.confirm_all();
+    f.deliver();
+    CHECK(f.lying_in(rung) == 2);
+}
+
+TEST_CASE("held_up counts what is silent and what pauses; unsettled_since tells the oldest, to the second") {
+    Fixture f;
+    f.answer_declares();
+    CHECK_FALSE(f.relay.unsettled_since());
+    f.deliver();
+    f.confirm_all();
+    f.pass(Milliseconds{1'000});
+    CHECK_FALSE(f.relay.unsettled_since());
+    f.broker.silent.insert(rung);
+    const core::SteadyTime first = f.now.steady;
+    f.deliver();
+    live(f, Milliseconds{60'000});
+    CHECK(f.relay.held_up() == 1);
+    REQUIRE(f.relay.unsettled_since());
+    CHECK(*f.relay.unsettled_since() - first <= Milliseconds{1'100});
+    f.deliver({"email", "rejected", "email", 1});
+    f.confirm_all();
+    CHECK(*f.relay.unsettled_since() - first <= Milliseconds{1'100});
+    f.broker.silent.clear();
+    f.confirm_all();
+    CHECK(f.relay.held_up() == 0);
+    CHECK_FALSE(f.relay.unsettled_since());
+}
+
+TEST_CASE("while some wait in vain, no more than half of the prefetch waits for others") {
+    Fixture f;
+    f.answer_declares();
+    for (int i = 0; i < 100; ++i)
+        f.deliver({"web.a"});
+    CHECK(f.relay.waiting_bytes() > 0);
+    live(f, Milliseconds{400});
+    CHECK(f.relay.waiting_bytes() == 0);
+    for (int i = 0; i < 10; ++i)
+        f.confirm_all();
+    CHECK(f.broker.unacked.empty());
+    const std::size_t before = f.lying_in("retryd.detour.2s");
+    for (int i = 0; i < 100; ++i)
+        f.deliver({"web.b"});
+    for (int i = 0; i < 10; ++i)
+        f.confirm_all();
+    CHECK(f.lying_in("retryd.detour.2s") - before >= 45);
+    CHECK(f.lying_in("retryd.detour.2s") - before < 60);
+}
+
+}  // namespace retryd::relay::isolation_test

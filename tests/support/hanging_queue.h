@@ -1,0 +1,36 @@
+// A queue that answers nothing.
+#pragma once
+
+#include <string>
+
+#include "support/environment.h"
+
+namespace retryd::test {
+
+/// The process of the queue, or of its leader on a single node, does nothing as long as this lives: no declare of it is
+/// answered, a passive one neither, and nothing that is published to it confirmed. So it is with a quorum queue
+/// without a leader.
+class HangingQueue {
+  public:
+    explicit HangingQueue(const std::string& queue)
+        : process_("begin {ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"" + broker_address().vhost +
+                   "\">>, queue, <<\"" + queue + "\">>)), amqqueue:get_pid(Q) end") {
+        erlang("sys:suspend(" + process_ + ").");
+    }
+    ~HangingQueue() {
+        if (hangs_) end();
+    }
+    HangingQueue(const HangingQueue&) = delete;
+    HangingQueue& operator=(const HangingQueue&) = delete;
+
+    void end() {
+        erlang("sys:resume(" + process_ + ").");
+        hangs_ = false;
+    }
+
+  private:
+    std::string process_;
+    bool hangs_ = true;
+};
+
+}  // namespace retryd::test
