@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <memory>
 #include <utility>
 
@@ -19,6 +20,8 @@ namespace {
 
 /// At most so many deliveries are handled before confirms and signals get their turn.
 constexpr std::size_t deliveries_a_turn = 128;
+/// Each with a prefetch of its own.
+constexpr std::size_t most_further_consumers = 8;
 /// A small part of the shortest heartbeat, which is a second.
 constexpr core::Milliseconds read_all_after{200};
 /// Somebody may delete what a session cannot do without.
@@ -194,9 +197,9 @@ void BrokerSession::consume() {
 /// What stays unacked for long, for targets that do not answer, is lost to the window of the others: another consumer
 /// makes up for it.
 void BrokerSession::consume_more() {
-    constexpr std::size_t most = 8;
     constexpr core::Milliseconds between{500};
-    if (!consume_answered_ || leaving_ || now_.steady < more_due_ || further_consumers_.size() >= most) return;
+    if (!consume_answered_ || leaving_ || now_.steady < more_due_) return;
+    if (further_consumers_.size() >= most_further_consumers) return;
     const std::size_t window = consumer_prefetch_ * (further_consumers_.size() + 1);
     if (consumer_prefetch_ == 0 || 2 * relay_->held_up() < window) return;
     more_due_ = now_.steady + between;
@@ -361,11 +364,22 @@ void BrokerSession::declare_base_from(const std::shared_ptr<const core::Topology
         });
     }
     if (consuming_reported_) return check_consumer();
-    base_under_way_ = false;
-    if (consumer_tag_.empty() && !leaving_) consume();
     base_declared_ = true;
     for (const auto& command : std::exchange(after_base_, {}))
         command();
+    consume_when_bound(0);
+}
+
+/// What dies elsewhere is lost without a word until it is led here, and a consumer tells everybody that all is ready.
+/// The relay asks for the same bindings, and says what comes of it.
+void BrokerSession::consume_when_bound(std::size_t index) {
+    const auto& bindings = settings_->policy.error_bindings;
+    if (index < bindings.size()) {
+        const core::BindingSpec binding = core::error_binding(settings_->policy, bindings[index]);
+        return declare_or_use(binding, [this, index](const Declarer::Outcome&) { consume_when_bound(index + 1); });
+    }
+    base_under_way_ = false;
+    if (consumer_tag_.empty() && !leaving_) consume();
 }
 
 /// Without these there is nothing to consume: a refusal ends the session. So does no answer, another broker of the list
@@ -444,6 +458,11 @@ relay::PublishResult BrokerSession::publish(relay::ChannelIndex channel, const c
 
 bool BrokerSession::has_received_all() {
     return publishing_->taken() == publishing_->queued();
+}
+
+std::size_t BrokerSession::largest_window() const {
+    constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
+    return consumer_prefetch_ == 0 ? all : consumer_prefetch_ * (most_further_consumers + 1);
 }
 
 void BrokerSession::ack(core::DeliveryTag tag, bool multiple) {

@@ -93,6 +93,7 @@ class BrokerSession : public relay::Broker {
     void close_publishing(relay::ChannelIndex channel) override;
     relay::PublishResult publish(relay::ChannelIndex channel, const core::Publication& publication) override;
     bool has_received_all() override;
+    std::size_t largest_window() const override;
     void ack(core::DeliveryTag tag, bool multiple) override;
     void requeue(core::DeliveryTag tag) override;
     void dead_letter(core::DeliveryTag tag) override;
@@ -134,6 +135,7 @@ class BrokerSession : public relay::Broker {
     void require_answers();
 
     void declare_base();
+    void consume_when_bound(std::size_t index);
     void declare_base_from(const std::shared_ptr<const core::Topology>& base, std::size_t index);
     void require_base(const Declarer::Outcome& outcome);
     void declare_base_again();

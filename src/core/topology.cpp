@@ -84,7 +84,7 @@ class DesiredTopology {
         for (const Milliseconds delay : detour_delays)
             add({Role::detour, "", "", detour_spec(policy_, delay, features_)});
         for (const ErrorBinding& from : policy_.error_bindings)
-            add({Role::error_binding, "", "", BindingSpec{policy_.error_queue, from.exchange, from.routing_key, {}}});
+            add({Role::error_binding, "", "", error_binding(policy_, from)});
     }
 
     void add_entry(const Entry& entry) {
@@ -156,6 +156,10 @@ QueueSpec parking_queue_spec(std::string name, const BrokerFeatures& features) {
 Topology base_topology(const Policy& policy, const BrokerFeatures& features) {
     return {ExchangeSpec{policy.error_exchange, "fanout", {}}, parking_queue_spec(policy.catch_all, features),
             error_queue_spec(policy, features), BindingSpec{policy.error_queue, policy.error_exchange, "", {}}};
+}
+
+BindingSpec error_binding(const Policy& policy, const ErrorBinding& from) {
+    return {policy.error_queue, from.exchange, from.routing_key, {}};
 }
 
 QueueSpec detour_spec(const Policy& policy, Milliseconds delay, const BrokerFeatures& features) {

@@ -72,6 +72,8 @@ QueueSpec parking_queue_spec(std::string name, const BrokerFeatures& features);
 
 /// Without these nothing can be consumed: error exchange, catch-all, error queue and the binding between them.
 Topology base_topology(const Policy& policy, const BrokerFeatures& features);
+/// What leads the dead letters of somebody else's exchange to the error queue.
+BindingSpec error_binding(const Policy& policy, const ErrorBinding& from);
 
 /// Where messages wait outside of the error queue while their rung or parking queue takes none: after the delay the
 /// broker sends them to the error exchange again. A quorum queue where the broker can (3.10 and later).

@@ -53,6 +53,9 @@ class Broker : public AckPort {
     /// Whether the broker's host has got all that was published: else it may be the network that is slow.
     virtual bool has_received_all() = 0;
 
+    /// So many deliveries may be unsettled at once, when all is done to make up for those that stay so for long.
+    virtual std::size_t largest_window() const = 0;
+
     /// The broker delivers the message again. Sent as basic.nack: on 4.3 basic.reject would count towards a delivery
     /// limit.
     virtual void requeue(core::DeliveryTag tag) = 0;

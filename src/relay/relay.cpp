@@ -65,12 +65,11 @@ std::string_view name_of(const Pending& pending) {
 }
 
 /// Which of core::detour_delays. As long as the trouble has lasted, so that what waits is late by about as much again;
-/// or longer, where so many wait that their rounds would be a load.
+/// or longer, where so many wait that their rounds would be a load. A target that is in no trouble takes them soon.
 std::size_t choose_detour(Target& target, core::SteadyTime now) {
     const auto& delays = core::detour_delays;
-    const bool in_trouble = target.flow.trouble() != TargetFlow::Trouble::none;
-    if (!target.passed_by_since) target.passed_by_since = in_trouble ? target.flow.since() : now;
-    const Milliseconds age = now - *target.passed_by_since;
+    const Milliseconds age =
+        target.flow.trouble() == TargetFlow::Trouble::none ? Milliseconds::zero() : now - target.flow.since();
     const auto choose = [&] {
         const Milliseconds round{static_cast<Milliseconds::rep>(target.detoured) * 1000 / detoured_a_second};
         std::size_t chosen = 0;
@@ -230,7 +229,7 @@ bool Relay::can_park_in(Target& target, const core::Delivery& delivery, const co
 
 Relay::Step Relay::wait_or_detour(const core::Delivery& delivery, const core::ComposeContext& context,
                                   std::int64_t attempt, const std::shared_ptr<Target>& target, const core::Now& now) {
-    if (will_take_soon(target, now)) return Step::wait;
+    if (waits_as_suspect(delivery, target, now) || will_take_soon(target, now)) return Step::wait;
     return detour(delivery, context, attempt, target, now);
 }
 
@@ -369,7 +368,6 @@ void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
     if (!acked || pending.returned)
         return refuse(pending, acked ? RequeueCause::returned : RequeueCause::nacked, acked, now);
     target.flow.confirmed(pending.sent_at, now.steady, pending.redelivered);
-    target.passed_by_since.reset();
     if (target.role == Role::parking_exchange) {
         if (unroutable_.remove(pending.published_as)) reporter_.healed(target.role, target.name);
         report_healed(target);
@@ -439,7 +437,7 @@ bool Relay::too_many_wait(const core::Now& now) const {
 
 /// What does not come to an end takes the prefetch from all others.
 bool Relay::too_much_is_held_up() const {
-    return held_up_ >= std::max(few_held_up, most_open_ / 4 * 3);
+    return held_up_ >= std::max(few_held_up, broker_.largest_window() / 4 * 3);
 }
 
 /// Of one that takes none now. Not if all channels are taken that it could have: they may be for long. For a detour
@@ -454,6 +452,15 @@ bool Relay::will_take_soon(const std::shared_ptr<Target>& target, const core::No
         if (target->flow.takes(now.steady) && !target->flow.proven()) return false;
     }
     return may_wait({target, &target->awaited}, now);
+}
+
+/// One of those is at fault that the channel is closed: it must not close that of a detour, too.
+bool Relay::waits_as_suspect(const core::Delivery& delivery, const std::shared_ptr<Target>& target,
+                             const core::Now& now) {
+    const bool suspect = delivery.redelivered && target->state == Target::State::ready &&
+                         target->flow.trouble() == TargetFlow::Trouble::none && target->flow.suspects(now.steady);
+    if (suspect) wait_for({target, &target->awaited}, now);
+    return suspect;
 }
 
 /// During isolation nothing else is processed while a message is in flight: it could not be published, and processing

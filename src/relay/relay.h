@@ -156,6 +156,7 @@ class Relay {
     // What has to wait.
     bool takes(const std::shared_ptr<Target>& target, const core::Now& now);
     bool will_take_soon(const std::shared_ptr<Target>& target, const core::Now& now);
+    bool waits_as_suspect(const core::Delivery& delivery, const std::shared_ptr<Target>& target, const core::Now& now);
     bool may_wait(const std::shared_ptr<Awaited>& awaited, const core::Now& now);
     void wait_for(const std::shared_ptr<Awaited>& awaited, const core::Now& now);
     bool too_many_wait(const core::Now& now) const;

@@ -65,7 +65,7 @@ void Routes::make_fixed_targets() {
     }
     error_bindings_.clear();
     for (const core::ErrorBinding& from : policy_->error_bindings) {
-        const core::BindingSpec binding{policy_->error_queue, from.exchange, from.routing_key, {}};
+        const core::BindingSpec binding = core::error_binding(*policy_, from);
         error_bindings_.push_back(
             intern({Role::error_binding, from.exchange, from.exchange, from.routing_key, {binding}}));
     }

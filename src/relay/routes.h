@@ -46,9 +46,6 @@ struct Target {
     /// round.
     std::size_t detoured = 0;
     core::SteadyTime detoured_since{};
-    /// The first detour since a confirm: it need not be in trouble, where no channel or no answer to its declare is to
-    /// be had.
-    std::optional<core::SteadyTime> passed_by_since = {};
     Awaited awaited = {};
     int stale_answers = 0;  // to declares of a former policy, still to come
 

@@ -34,7 +34,7 @@ Milliseconds backoff(int failures) {
 }
 
 bool TargetFlow::takes(core::SteadyTime now) const {
-    if (suspects_ > 0 && now < suspects_until_ && in_flight_ > 0) return false;
+    if (suspects(now) && in_flight_ > 0) return false;
     switch (trouble_) {
         case Trouble::none:
             return in_flight_ < window_;

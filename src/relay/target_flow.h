@@ -47,6 +47,8 @@ class TargetFlow {
     /// For a while one at a time: one of so many closes the channel, and has to be found.
     void one_at_a_time(std::size_t suspects, core::SteadyTime now);
     void suspect_found() { suspects_ = 0; }
+    /// Whether one of those that were delivered before is still to be found.
+    bool suspects(core::SteadyTime now) const { return suspects_ > 0 && now < suspects_until_; }
 
     Trouble trouble() const { return trouble_; }
     /// Whether it takes messages, as far as can be known.

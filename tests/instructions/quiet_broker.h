@@ -21,6 +21,7 @@ class QuietBroker : public relay::Broker {
         return relay::PublishResult::sent;
     }
     bool has_received_all() override { return true; }
+    std::size_t largest_window() const override { return 4'500; }
     void ack(core::DeliveryTag tag, bool) override { acked = tag; }
     void requeue(core::DeliveryTag) override {}
     void dead_letter(core::DeliveryTag) override {}

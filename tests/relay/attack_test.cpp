@@ -69,6 +69,22 @@ TEST_CASE("a rung that has lost what it was sent while it was silent gets all th
     CHECK(world.second_copies() == 0);
 }
 
+TEST_CASE("a rung that falls silent with all of the prefetch under way to it holds up no newcomer") {
+    World world(1, World::policy(), {500, 128});
+    world.send(bad(1), 300);
+    world.run(second);
+    world.temper(bad(1)).silent = true;
+    world.send(bad(1), 510);
+    world.run(Milliseconds{100});
+    const Seen seen = live(world, 10, nothing);
+    CHECK(seen.way <= second);
+    CHECK(world.arrived(World::rung_of(healthy)) >= 95);
+    world.heal(bad(1));
+    world.run(40 * second);
+    CHECK(world.arrived(World::rung_of(bad(1))) == 810);
+    CHECK(world.second_copies() == 0);
+}
+
 TEST_CASE("hundreds of silent targets take neither all channels nor the prefetch") {
     World world(1, World::policy(), {200, 128});
     warm_up(world);

@@ -25,6 +25,7 @@ class FakeBroker : public Broker {
     }
     PublishResult publish(ChannelIndex channel, const core::Publication& publication) override;
     bool has_received_all() override { return received_all; }
+    std::size_t largest_window() const override { return 4'500; }
     void ack(core::DeliveryTag tag, bool multiple) override;
     void requeue(core::DeliveryTag tag) override;
     void dead_letter(core::DeliveryTag tag) override;

@@ -329,6 +329,24 @@ TEST_CASE("the longer the trouble and the more messages wait, the longer is the 
     }
 }
 
+TEST_CASE("one that closes its channel is looked for on the channel of its target, and closes no detour's") {
+    Fixture f;
+    f.answer_declares();
+    for (int i = 0; i < 3; ++i)
+        f.deliver();
+    f.relay.on_publishing_closed(f.broker.close_channel(), 406, "PRECONDITION_FAILED - message size", f.now);
+    CHECK(f.broker.requeued == Tags{1, 2, 3});
+    for (int i = 0; i < 3; ++i)
+        f.deliver({.redelivered = true});
+    f.deliver();
+    f.pass(Milliseconds{400});
+    CHECK(f.relay.in_flight() == 2);
+    CHECK(f.broker.routing_keys == Lines{rung, rung, rung, rung, "retryd.detour.2s"});
+    live(f, Milliseconds{500});
+    CHECK(f.lying_in(rung) == 3 + 3);
+    CHECK(f.lying_in("retryd.detour.2s") == 1);
+}
+
 TEST_CASE("detours spend no attempt, however many rounds; what is exhausted, too old or dropped is treated so") {
     core::Policy policy = Fixture::policy();
     policy.entries[0].on.maxlen = core::Action::drop;

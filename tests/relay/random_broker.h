@@ -158,6 +158,7 @@ class RandomBroker : public Broker {
     void close_publishing(ChannelIndex channel) override;
     PublishResult publish(ChannelIndex channel, const core::Publication& publication) override;
     bool has_received_all() override { return !socket_full; }
+    std::size_t largest_window() const override { return 4'500; }
     void ack(core::DeliveryTag tag, bool multiple) override;
     void requeue(core::DeliveryTag tag) override;
     void dead_letter(core::DeliveryTag tag) override;

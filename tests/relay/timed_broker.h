@@ -131,7 +131,7 @@ class World : public Broker {
     std::size_t unacked() const { return unacked_.size(); }
     std::size_t left() const { return unacked_.size() + error_queue_.size() + on_detour_; }
     std::size_t second_copies() const { return second_copies_; }
-    int consumers() const { return consumers_; }
+    std::size_t consumers() const { return consumers_; }
 
     // ── commands from the relay ──
     void open_publishing(ChannelIndex channel) override {
@@ -146,6 +146,7 @@ class World : public Broker {
     }
     PublishResult publish(ChannelIndex channel, const core::Publication& publication) override;
     bool has_received_all() override { return true; }
+    std::size_t largest_window() const override { return limits_.prefetch * (most_further_consumers + 1); }
     void ack(core::DeliveryTag tag, bool multiple) override;
     void requeue(core::DeliveryTag tag) override;
     void dead_letter(core::DeliveryTag) override { throw Broken("dead-lettered"); }
@@ -167,6 +168,7 @@ class World : public Broker {
         std::string queue = {};
     };
     static constexpr Milliseconds declare_timeout{10'000};
+    static constexpr std::size_t most_further_consumers = 8;
 
     void at(Milliseconds in, std::function<void()> what) {
         // In the order of adding where it is the same time.
@@ -200,7 +202,7 @@ class World : public Broker {
     std::uint64_t generations_ = 0;
     core::DeliveryTag next_tag_ = 1;
     int next_id_ = 1;
-    int consumers_ = 1;
+    std::size_t consumers_ = 1;
     SteadyTime more_due_{};
     std::size_t on_detour_ = 0;
     std::size_t second_copies_ = 0;
@@ -363,7 +365,7 @@ inline void World::deliver_one(Letter letter) {
 }
 
 inline void World::deliver() {
-    while (!error_queue_.empty() && unacked_.size() < limits_.prefetch * static_cast<std::size_t>(consumers_)) {
+    while (!error_queue_.empty() && unacked_.size() < limits_.prefetch * consumers_) {
         Letter letter = std::move(error_queue_.front());
         error_queue_.pop_front();
         deliver_one(std::move(letter));
@@ -372,8 +374,8 @@ inline void World::deliver() {
 
 /// As BrokerSession::consume_more.
 inline void World::consume_more() {
-    if (now.steady < more_due_ || consumers_ > 8) return;
-    if (2 * relay_.held_up() < limits_.prefetch * static_cast<std::size_t>(consumers_)) return;
+    if (now.steady < more_due_ || consumers_ > most_further_consumers) return;
+    if (2 * relay_.held_up() < limits_.prefetch * consumers_) return;
     more_due_ = now.steady + Milliseconds{500};
     ++consumers_;
 }
