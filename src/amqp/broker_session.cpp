@@ -39,8 +39,9 @@ bool is_about_one_publication(const ChannelClosed& closed) {
            closed.code == core::reply_code::precondition_failed;
 }
 
-relay::CheckOutcome outcome_of_check(Declarer::Result result) {
-    switch (result) {
+relay::CheckOutcome outcome_of_check(const Declarer::Outcome& outcome) {
+    if (outcome.code == core::reply_code::resource_locked) return relay::CheckOutcome::exclusive;
+    switch (outcome.result) {
         case Declarer::Result::done:
             return relay::CheckOutcome::exists;
         case Declarer::Result::missing:
@@ -510,7 +511,7 @@ void BrokerSession::check(std::string_view queue) {
     declarer_.submit(Declarer::CheckQueue{std::string{queue}},
                      [this, name = std::string{queue}](const Declarer::Outcome& outcome) {
                          tell_once_if_unanswered(outcome);
-                         relay_->on_checked(name, outcome_of_check(outcome.result), now_);
+                         relay_->on_checked(name, outcome_of_check(outcome), now_);
                      });
 }
 
@@ -520,7 +521,7 @@ void BrokerSession::bind_to_return_exchange(std::string_view queue) {
         return after_base_.push_back([this, name = std::string{queue}] { bind_to_return_exchange(name); });
     }
     const auto answer = [this, name = std::string{queue}](const Declarer::Outcome& outcome) {
-        const auto found = outcome_of_check(outcome.result);
+        const auto found = outcome_of_check(outcome);
         relay_->on_bound(name, found, found == relay::CheckOutcome::refused ? outcome.text : "", now_);
     };
     declare_or_use(core::return_exchange_spec(settings_->policy),

@@ -14,50 +14,15 @@ namespace {
 using Result = Declarer::Result;
 using Outcome = Declarer::Outcome;
 
-bool is_optional(const core::QueueSpec& queue, std::string_view argument) {
-    return std::find(queue.optional_arguments.begin(), queue.optional_arguments.end(), argument) !=
-           queue.optional_arguments.end();
-}
-
-core::QueueSpec without_optional(const core::QueueSpec& queue) {
-    core::QueueSpec reduced = queue;
-    std::erase_if(reduced.arguments, [&](const auto& argument) { return is_optional(queue, argument.first); });
-    return reduced;
-}
-
-core::QueueSpec with_older(const core::QueueSpec& queue) {
-    core::QueueSpec older = queue;
-    for (auto& [name, value] : older.arguments) {
-        if (name == queue.older->argument) value = queue.older->value;
-    }
-    return older;
-}
-
-/// Whether the queue that is there has the argument as an earlier retryd declared it.
-bool is_older(const core::QueueSpec& queue, std::string_view refusal) {
-    const auto difference = parse_inequivalent(refusal);
-    return queue.older && difference && difference->argument == queue.older->argument &&
-           difference->current == std::to_string(queue.older->value);
-}
-
-/// The refusal that counts: the last one, unless it is about an argument that was left out after the first.
-std::string decisive_refusal(const core::QueueSpec& queue, const std::string& first, std::string_view last) {
-    const auto difference = parse_inequivalent(last);
-    if (!first.empty() && difference && is_optional(queue, difference->argument)) return first;
-    return std::string{last};
-}
-
 /// One step, as a command.
 struct Ask {
     TopologyCommands& commands;
     Channel channel;
-    Declarer::Variant variant;
+    const std::optional<QueueVariant>& variant;
 
     void operator()(const core::ExchangeSpec& exchange) const { commands.declare_exchange(channel, exchange); }
     void operator()(const core::QueueSpec& queue) const {
-        if (variant == Declarer::Variant::wanted) return commands.declare_queue(channel, queue);
-        commands.declare_queue(channel,
-                               variant == Declarer::Variant::older ? with_older(queue) : without_optional(queue));
+        commands.declare_queue(channel, variant ? variant->spec() : queue);
     }
     void operator()(const core::BindingSpec& binding) const { commands.bind(channel, binding); }
     void operator()(const core::ForeignExchange& exchange) const { commands.check_exchange(channel, exchange.name); }
@@ -73,13 +38,13 @@ struct Ask {
 struct Explain {
     int code;
     std::string_view text;
-    const std::string& first_refusal;
+    const std::optional<QueueVariant>& variant;
 
     Outcome operator()(const core::ExchangeSpec& exchange) const {
         return refused(explain_exchange_refusal(exchange, code, text));
     }
     Outcome operator()(const core::QueueSpec& queue) const {
-        const std::string words = decisive_refusal(queue, first_refusal, text);
+        const std::string words = variant ? variant->decisive(text) : std::string{text};
         Outcome outcome = refused(explain_queue_refusal(queue, code, words));
         outcome.difference = parse_inequivalent(words);
         return outcome;
@@ -200,11 +165,9 @@ void Declarer::on_declared(Channel channel, const QueueCounts& counts) {
     Outcome outcome;
     outcome.counts = counts;
     const Waiting& asked = *lane->step;
-    outcome.variant = asked.variant;
-    if (asked.variant == Variant::without_optional) {
-        outcome.text = explain_lack(std::get<core::QueueSpec>(asked.step), asked.first_refusal);
-    } else if (asked.variant == Variant::older) {
-        outcome.text = explain_older(std::get<core::QueueSpec>(asked.step), asked.first_refusal);
+    if (asked.variant) {
+        outcome.text = asked.variant->note();
+        outcome.lacking = asked.variant->lacking();
     }
     finish(*lane, outcome);
 }
@@ -217,7 +180,7 @@ void Declarer::on_channel_closed(const ChannelClosed& closed) {
     lane->state = State::closed;
     if (!asked || try_another_variant(*lane->step, closed.code, closed.text)) return go_on(*lane);
     const Waiting& step = *lane->step;
-    finish(*lane, std::visit(Explain{closed.code, closed.text, step.first_refusal}, step.step));
+    finish(*lane, std::visit(Explain{closed.code, closed.text, step.variant}, step.step));
 }
 
 void Declarer::on_channel_left(Channel channel) {
@@ -233,12 +196,9 @@ void Declarer::on_channel_left(Channel channel) {
 
 bool Declarer::try_another_variant(Waiting& asked, int code, std::string_view text) {
     const auto* queue = std::get_if<core::QueueSpec>(&asked.step);
-    if (queue == nullptr || queue->optional_arguments.empty() || code != core::reply_code::precondition_failed)
-        return false;
-    if (asked.variant != Variant::wanted) return false;
-    asked.variant = is_older(*queue, text) ? Variant::older : Variant::without_optional;
-    asked.first_refusal = text;
-    return true;
+    if (queue == nullptr) return false;
+    if (!asked.variant) asked.variant.emplace(*queue);
+    return asked.variant->adapt(code, text);
 }
 
 void Declarer::finish(Lane& lane, const Outcome& outcome) {

@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include "amqp/queue_variant.h"
 #include "amqp/refusal.h"
 #include "amqp/topology_commands.h"
 #include "core/time.h"
@@ -54,9 +55,6 @@ class Declarer {
         refused,
         missing  // what was looked for, or the queue to be bound, is not there
     };
-    /// How a queue is declared: as it is wanted, and where one is there with other arguments, as it may be all the
-    /// same.
-    enum class Variant { wanted, older, without_optional };
     struct Outcome {
         Result result = Result::done;
         /// The broker's, where refused or missing: 403, 404, 406 … 0 where it has not answered.
@@ -66,7 +64,7 @@ class Declarer {
         std::string text;
         /// Of a queue that was declared or checked.
         QueueCounts counts;
-        Variant variant = Variant::wanted;  // that of the queue that is there
+        std::vector<std::string> lacking = {};  // optional arguments that the queue that is there is without
         /// Of a queue that was refused because it is there with other arguments.
         std::optional<Inequivalent> difference = std::nullopt;
         /// Refused because the broker has not answered in time: it may still carry the step out.
@@ -112,8 +110,7 @@ class Declarer {
     struct Waiting {
         Step step;
         Sink sink = {};
-        Variant variant = Variant::wanted;
-        std::string first_refusal = {};  // of the wanted one; empty before
+        std::optional<QueueVariant> variant = std::nullopt;  // after a refusal: as it is declared now
         /// Since when it cannot begin because of channels that are given up.
         std::optional<core::SteadyTime> blocked_since = std::nullopt;
     };

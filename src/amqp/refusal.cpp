@@ -182,13 +182,11 @@ std::string explain_no_answer(const std::string& what, const std::string& queue)
            hanging;
 }
 
-std::string explain_lack(const core::QueueSpec& queue, std::string_view text) {
+std::string explain_lack(const core::QueueSpec& queue, std::string_view argument, std::string_view text) {
+    if (argument == "x-overflow") return "";  // it says what happens at a limit, and only a policy sets one
     const std::string vhost = vhost_option(parse_inequivalent(text).value_or(Inequivalent{}).vhost);
-    std::string line = "queue " + in_quotes(queue.name) + " was made without";
-    for (const std::string& argument : queue.optional_arguments)
-        line += (&argument == &queue.optional_arguments.front() ? " " : ", ") + argument;
-    const auto& lacking = queue.optional_arguments;
-    if (std::find(lacking.begin(), lacking.end(), "x-delivery-limit") == lacking.end()) return line;
+    const std::string line = "queue " + in_quotes(queue.name) + " was made without " + std::string{argument};
+    if (argument != "x-delivery-limit") return line;
     return line +
            ": RabbitMQ 4 takes a message out of it that was given to a consumer 21 times. A policy mends it (only one "
            "applies to a queue): rabbitmqctl set_policy" +

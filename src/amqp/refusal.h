@@ -45,8 +45,9 @@ std::string explain_delete_refusal(std::string_view kind, std::string_view name,
 /// empty where it asks none.
 std::string explain_no_answer(const std::string& what, const std::string& queue);
 
-/// For a queue that does without its optional arguments; `text` is the refusal of the attempt with them.
-std::string explain_lack(const core::QueueSpec& queue, std::string_view text);
+/// For a queue that does without an optional argument; `text` is the refusal of the attempt with it. Empty where
+/// nothing follows from it.
+std::string explain_lack(const core::QueueSpec& queue, std::string_view argument, std::string_view text);
 /// For a queue that an earlier retryd made; empty where this does no harm on this broker.
 std::string explain_older(const core::QueueSpec& queue, std::string_view text);
 

@@ -8,6 +8,7 @@ namespace retryd::core {
 namespace {
 
 constexpr const char* delivery_limit = "x-delivery-limit";
+constexpr const char* overflow = "x-overflow";
 
 void add_type(Arguments& arguments, QueueType type) {
     // Always said: a vhost's default_queue_type (3.11 and later) would fill it in otherwise.
@@ -26,7 +27,7 @@ void add_dead_letters(Arguments& arguments, const DeadLetters& to, QueueType typ
     if (to.routing_key) arguments.emplace_back("x-dead-letter-routing-key", std::string{*to.routing_key});
     if (type == QueueType::quorum && features.quorum_ttl) {
         arguments.emplace_back("x-dead-letter-strategy", "at-least-once");
-        arguments.emplace_back("x-overflow", "reject-publish");
+        arguments.emplace_back(overflow, "reject-publish");
     }
 }
 
@@ -37,6 +38,14 @@ void add_high_delivery_limit(QueueSpec& spec, QueueType type, const BrokerFeatur
     spec.arguments.emplace_back(delivery_limit, high_delivery_limit);
     spec.optional_arguments.emplace_back(delivery_limit);
     spec.older = QueueSpec::Older{delivery_limit, -1, features.unlimited_queue_never_rests};
+}
+
+/// A limit by somebody's policy refuses what comes then, and throws nothing out. RabbitMQ 3.8.9 does not know that of
+/// quorum queues (406 invalid arg 'x-overflow', seen there).
+void add_refusal_when_full(QueueSpec& spec, const BrokerFeatures& features) {
+    if (!features.quorum_ttl) return;
+    spec.arguments.emplace_back(overflow, "reject-publish");
+    spec.optional_arguments.emplace_back(overflow);
 }
 
 QueueSpec rung_queue(std::string name, QueueType wanted, Milliseconds delay, const DeadLetters& to,
@@ -149,6 +158,7 @@ QueueSpec error_queue_spec(const Policy& policy, const BrokerFeatures& features)
 QueueSpec parking_queue_spec(std::string name, const BrokerFeatures& features) {
     QueueSpec spec{std::move(name), {}, {}};
     add_type(spec.arguments, QueueType::quorum);
+    add_refusal_when_full(spec, features);
     add_high_delivery_limit(spec, QueueType::quorum, features);
     return spec;
 }

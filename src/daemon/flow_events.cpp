@@ -17,6 +17,11 @@ void FlowEvents::stuck(std::string_view work_queue, std::string_view why, core::
     if (stats_ != nullptr) stats_->stuck(work_queue, why, delay);
 }
 
+void FlowEvents::parked_before(std::string_view exchange) {
+    log_.parked_before(exchange);
+    if (stats_ != nullptr) stats_->parked_before(exchange);
+}
+
 void FlowEvents::silent(relay::Role role, std::string_view target) {
     log_.silent(role, target);
 }

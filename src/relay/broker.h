@@ -81,7 +81,7 @@ enum class DeclareOutcome {
 };
 
 /// Of a check: `refused` means that the broker would not say (no permission, another fault). Of a binding: that it is
-/// not there.
-enum class CheckOutcome { exists, missing, refused };
+/// not there. exclusive: the queue is one connection's, and goes with it.
+enum class CheckOutcome { exists, missing, exclusive, refused };
 
 }  // namespace retryd::relay

@@ -113,6 +113,8 @@ WorkQueueState state_of(CheckOutcome outcome) {
             return WorkQueueState::exists;
         case CheckOutcome::missing:
             return WorkQueueState::missing;
+        case CheckOutcome::exclusive:
+            return WorkQueueState::exclusive;
         case CheckOutcome::refused:
             break;
     }
@@ -164,6 +166,9 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
     if (route && route->work_queue_state == WorkQueueState::missing) {
         return park(delivery, context, route, {core::ParkReason::queue_gone, attempt}, now);
     }
+    if (route && route->work_queue_state == WorkQueueState::exclusive) {
+        return park(delivery, context, route, {core::ParkReason::no_entry, attempt}, now);
+    }
     if (const auto* again = std::get_if<core::Retry>(&decision)) return retry(delivery, context, route, *again, now);
     return park(delivery, context, route, std::get<core::Park>(decision), now);
 }
@@ -212,14 +217,16 @@ Relay::Step Relay::park_again(const core::Delivery& delivery, const core::Death&
                     core::reason_label(core::ParkReason::no_entry, ""), now.steady});
 }
 
-/// An exchange of somebody else's may lead nowhere, or back to us. What refuses messages is left alone, but for one now
-/// and then that finds out whether it still does.
+/// An exchange of somebody else's may lead nowhere, or back to us: what has been parked before does not go there again.
+/// That header may be forged, so it speaks for its own message alone. What refuses messages is left alone, but for one
+/// now and then that finds out whether it still does.
 bool Relay::can_park_in(Target& target, const core::Delivery& delivery, const core::ComposeContext& context,
                         const core::Now& now) {
     if (target.role == Role::parking_exchange) {
         const core::Table headers = delivery.message.properties.header_table();
         if (core::find(headers, core::header::parked_reason) != nullptr) {
-            mark_refused(target, "exchange '" + target.name + "' leads what is parked back to the error queue", now);
+            reporter_.parked_before(target.name);
+            return false;
         }
         if (unroutable_.contains(address_of(target, context), now.steady)) return false;
     }
@@ -302,6 +309,8 @@ Relay::Step Relay::return_undelivered(const core::Delivery& delivery, std::strin
             break;
         case WorkQueueState::missing:
             return park_as(core::ParkReason::queue_gone);
+        case WorkQueueState::exclusive:
+            return park_as(core::ParkReason::no_entry);
         case WorkQueueState::refused:
             return park_as(core::ParkReason::unpublishable);
         default:
@@ -828,7 +837,8 @@ void Relay::on_work_queue_answer(Route& route, WorkQueueState answer, const core
     const bool exact = !core::is_glob(route.entry->match);
     if (!exact && route.work_queue_state != WorkQueueState::checking) return;
     // Of an exact name the operator says that it exists: its messages may wait on their rung until it does.
-    if (exact && answer == WorkQueueState::missing) answer = WorkQueueState::exists;
+    if (exact && (answer == WorkQueueState::missing || answer == WorkQueueState::exclusive))
+        answer = WorkQueueState::exists;
     // If we may not check the queue, we assume that it exists. If we may not bind it, its messages cannot come back
     // from a shared rung, so it stays refused.
     const bool bound = route.shared() && session_.declare;
@@ -844,7 +854,7 @@ void Relay::on_checked(std::string_view queue, CheckOutcome outcome, const core:
     on_work_queue_answer(*route, state_of(outcome), now);
     process_waiting(now);
     // Not remembered: forged names must not fill the memory, and the queue may come yet.
-    if (route->work_queue_state == WorkQueueState::missing) routes_.forget(*route);
+    if (!route->may_have_rungs()) routes_.forget(*route);
 }
 
 void Relay::on_bound(std::string_view queue, CheckOutcome outcome, std::string_view why, const core::Now& now) {
@@ -859,7 +869,7 @@ void Relay::on_bound(std::string_view queue, CheckOutcome outcome, std::string_v
     if (undelivered != undelivered_.end()) undelivered->second->state = answer;
     process_waiting(now);
     if (undelivered != undelivered_.end()) undelivered_.erase(undelivered);
-    if (route && route->work_queue_state == WorkQueueState::missing) routes_.forget(*route);
+    if (route && !route->may_have_rungs()) routes_.forget(*route);
 }
 
 void Relay::report_return_binding(std::string_view work_queue, bool refused, std::string_view why) {

@@ -61,6 +61,9 @@ class Reporter {
     /// after `delay`, and will be met again.
     virtual void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) = 0;
 
+    /// A message that says that it was parked before should be parked in that exchange: it goes to the catch-all.
+    virtual void parked_before(std::string_view exchange) = 0;
+
     /// The target has not answered a publication for a while: it gets few more, the others take the detour. Told once;
     /// it is over with the next message that is settled there.
     virtual void silent(Role role, std::string_view target) = 0;

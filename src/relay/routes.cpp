@@ -44,6 +44,10 @@ bool Route::work_queue_exists() const {
     return work_queue_state == WorkQueueState::exists || !core::is_glob(entry->match);
 }
 
+bool Route::may_have_rungs() const {
+    return work_queue_state != WorkQueueState::missing && work_queue_state != WorkQueueState::exclusive;
+}
+
 Routes::Routes(std::shared_ptr<const core::Policy> policy, const core::BrokerFeatures& features)
     : policy_(std::move(policy)), features_(features) {
     make_fixed_targets();

@@ -54,8 +54,9 @@ struct Target {
 };
 
 /// What is known of a work queue. A glob names many: x-death may be forged, and rungs for a queue that does not exist
-/// would hold their messages for ever. Of an exact name the operator says that it exists.
-enum class WorkQueueState { unchecked, checking, exists, missing, refused };
+/// would hold their messages for ever, as they would when an exclusive queue is gone with its connection. Of an exact
+/// name the operator says that it exists.
+enum class WorkQueueState { unchecked, checking, exists, missing, exclusive, refused };
 
 struct Route {
     struct Rung {
@@ -74,6 +75,8 @@ struct Route {
 
     /// False where x-death alone names it: nothing is declared for such a queue.
     bool work_queue_exists() const;
+    /// False where rungs of its own would outlive it.
+    bool may_have_rungs() const;
     /// Whether its ladder is shared with other work queues.
     bool shared() const { return entry->ladder.return_path == core::ReturnPath::headers; }
 };

@@ -210,6 +210,18 @@ void LogReporter::stuck(std::string_view work_queue, std::string_view why, core:
         work_queue, why);
 }
 
+void LogReporter::parked_before(std::string_view exchange) {
+    const auto held_back = limiter_.allow("parked_before\n" + std::string{exchange}, clock_());
+    const bool more = held_back && *held_back > 0;
+    const std::string what = "a message that has been parked before is to be parked again in exchange " +
+                             in_quotes(exchange) +
+                             ": it goes to the catch-all queue instead. Either the exchange leads what is parked there "
+                             "back to the error queue (look at its bindings), or somebody has put the message back";
+    log_.write(held_back ? LogLevel::warning : LogLevel::debug, "parked_before",
+               more ? what + ". " + std::to_string(*held_back) + " more since the last line like this" : what,
+               {{"name", std::string{exchange}}, {"more", held_back.value_or(0)}});
+}
+
 /// At debug, but at `level` where the limiter lets it through.
 void LogReporter::write_limited(LogLevel level, std::string_view event, const std::string& message,
                                 std::string_view work_queue, std::string_view why) {

@@ -52,6 +52,7 @@ class LogReporter : public relay::Reporter {
     void settled(const relay::Settled& message) override;
     void dead_lettered(std::string_view work_queue, std::string_view why) override;
     void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) override;
+    void parked_before(std::string_view exchange) override;
     void silent(relay::Role role, std::string_view target) override;
     void requeued(relay::Role role, std::string_view target, relay::RequeueCause cause,
                   core::Milliseconds delay) override;

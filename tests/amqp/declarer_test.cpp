@@ -330,6 +330,29 @@ TEST_CASE("declarer: a queue as an earlier retryd made it is used as it is") {
     CHECK(f.outcomes[0].text.empty() != harmful);
 }
 
+TEST_CASE("declarer: a queue that differs in several arguments that it may differ in is used as it is") {
+    Fixture f;
+    core::QueueSpec queue = with_limit("q");
+    queue.arguments.emplace_back("x-overflow", "reject-publish");
+    queue.optional_arguments.emplace_back("x-overflow");
+    f.submit(queue);
+    f.open();
+    f.refuse(406, no_end_there);
+    f.open();
+    f.sent();
+    f.refuse(406,
+             "PRECONDITION_FAILED - inequivalent arg 'x-overflow' for queue 'q' in vhost '/': received the value "
+             "'reject-publish' of type 'longstr' but current is none");
+    f.open();
+    CHECK(f.sent() == Lines{"open 2", "queue q x-queue-type x-delivery-limit"});
+    CHECK(f.commands.last_declared.arguments[1].second == core::Argument{std::int64_t{-1}});
+    f.answer();
+    REQUIRE(f.outcomes.size() == 1);
+    CHECK(f.outcomes[0].result == Result::done);
+    CHECK(f.outcomes[0].lacking == Lines{"x-overflow"});
+    CHECK(f.outcomes[0].text.starts_with("queue 'q' has x-delivery-limit -1: "));
+}
+
 TEST_CASE("declarer: an older queue that differs in something else too is refused for that") {
     Fixture f;
     f.submit(with_limit("q"));

@@ -141,12 +141,20 @@ TEST_CASE("refusal: an exchange of another type is explained") {
 TEST_CASE("refusal: a queue without its limit is explained with the policy that mends it") {
     const core::QueueSpec queue{"retryd.errors", {{"x-delivery-limit", std::int64_t{1'000'000}}}, {"x-delivery-limit"}};
     CHECK(
-        amqp::explain_lack(queue,
+        amqp::explain_lack(queue, "x-delivery-limit",
                            "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'retryd.errors' in "
                            "vhost 'shop': received the value '1000000' of type 'long' but current is none") ==
         "queue 'retryd.errors' was made without x-delivery-limit: RabbitMQ 4 takes a message out of it that was given "
         "to a consumer 21 times. A policy mends it (only one applies to a queue): rabbitmqctl set_policy --vhost "
         "'shop' 'delivery-limit-retryd.errors' '^retryd\\.errors$' '{\"delivery-limit\": 1000000}' --apply-to queues");
+}
+
+TEST_CASE("refusal: a queue that would throw out at a limit is used without a word: only a policy sets one") {
+    const core::QueueSpec queue{"a.parked", {{"x-overflow", "reject-publish"}}, {"x-overflow"}};
+    CHECK(amqp::explain_lack(queue, "x-overflow",
+                             "PRECONDITION_FAILED - inequivalent arg 'x-overflow' for queue 'a.parked' in vhost '/': "
+                             "received the value 'reject-publish' of type 'longstr' but current is none")
+              .empty());
 }
 
 TEST_CASE("refusal: what an earlier retryd made is explained only where it does harm, with two ways out") {

@@ -9,8 +9,42 @@
 
 using namespace retryd::test;
 
+namespace {
+
+/// A queue of an earlier build, which throws out what is too much.
+Table without_overflow(Scenario& s) {
+    Table arguments{{"x-queue-type", longstr("quorum")}};
+    if (version_of(s.client) >= Version{4, 0}) arguments.push_back({"x-delivery-limit", int32(-1)});
+    return arguments;
+}
+
+}  // namespace
+
+TEST_CASE("a parking queue that a policy limits refuses what comes, and throws out nothing that is parked") {
+    Scenario s;
+    if (!s.has_quorum_ttl()) return;
+    const std::string work = s.work_queue("work");
+    s.retry(work, {"100ms"});
+    s.start();
+    const auto use_up = [&](int messages) {
+        for (int i = 0; i < messages; ++i)
+            s.client.send(s.config.error_exchange, "",
+                          {.body = std::to_string(i), .headers = {{"x-death", array({death_entry(work, "expired")})}}});
+        s.client.await_confirms();
+    };
+    use_up(20);
+    REQUIRE(s.await_depth(Scenario::parking_of(work), 20));
+    set_policy("small", "^" + Scenario::parking_of(work) + "$", R"({"max-length": 5})");
+    use_up(10);
+    CHECK(s.await_depth(s.config.catch_all, 10));
+    CHECK(s.depth(Scenario::parking_of(work)) == 20);
+    clear_policy("small");
+    s.stop();
+}
+
 TEST_CASE("a policy that makes all queues small and dead-letter to the error exchange does not make messages run hot") {
     Scenario s;
+    s.client.declare_queue(s.config.catch_all, without_overflow(s));
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms"});
     s.start();

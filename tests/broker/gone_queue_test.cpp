@@ -66,6 +66,26 @@ std::string messages_and_ready(const std::string& queue) {
 
 }  // namespace
 
+TEST_CASE(
+    "an exclusive queue under a glob gets no rungs, which would outlive it: its messages are parked as no-entry") {
+    Scenario s;
+    const std::string exclusive = s.queue_name("glob.exclusive");
+    s.client.declare_exclusive_queue(exclusive, {{"x-dead-letter-exchange", longstr(s.config.error_exchange)}});
+    s.retry(s.queue_name("glob.*"), {"100ms"});
+    s.start();
+    s.client.publish("", exclusive, {.body = "x"});
+    const std::optional<Received> message = s.client.get(exclusive);
+    REQUIRE(message.has_value());
+    s.client.reject(message->tag, false);
+    const Received parked = s.take(s.config.catch_all);
+    CHECK(parked.body == "x");
+    CHECK(text_header(parked, "retryd-parked-reason") == "no-entry");
+    CHECK(text_header(parked, "retryd-queue") == exclusive);
+    CHECK_FALSE(s.exists(Scenario::rung(exclusive, "100ms")));
+    CHECK_FALSE(s.exists(Scenario::parking_of(exclusive)));
+    s.stop();
+}
+
 TEST_CASE("return: headers, work queue deleted: its messages are parked as queue-gone at once, the neighbour's go on",
           "[3.8]") {
     const std::string rungs = GENERATE(as<std::string>{}, "quorum", "classic");

@@ -1,5 +1,6 @@
 // Parking to a team's exchange, such as the dead-letter exchange that it had before retryd.
 #include "support/catch.h"
+#include "support/forged.h"
 #include "support/management.h"
 #include "support/scenario.h"
 #include "support/worker.h"
@@ -151,6 +152,23 @@ TEST_CASE("a parking exchange that leads back to the error queue: no message run
     const Received parked = s.take(s.config.catch_all);
     check_parked(parked, work);
     CHECK(long_header(parked, "retryd-attempt") <= 4);
-    CHECK(s.daemon.lines_with({"leads what is parked back to the error queue"}) == 1);
+    CHECK(s.daemon.lines_with({"warning", "a message that has been parked before", s.exchange}) == 1);
+    s.stop();
+}
+
+TEST_CASE("a forged mark of a parked message keeps no other out of a parking exchange") {
+    Team s;
+    s.client.declare_exchange(s.exchange, "topic");
+    const std::string work = s.parking_work_queue("work", "");
+    const std::string theirs = s.plain_queue("theirs");
+    s.client.bind(theirs, s.exchange, "#");
+    s.start();
+    s.client.publish(s.config.error_exchange, "",
+                     {.body = "forged",
+                      .headers = {{"x-death", array({death_entry(work, "expired")})},
+                                  {"retryd-parked-reason", longstr("attempts-exhausted")}}});
+    CHECK(s.take(s.config.catch_all).body == "forged");
+    s.use_up(work);
+    check_parked(s.take(theirs), work);
     s.stop();
 }

@@ -17,6 +17,12 @@ Table with_many_looks(Table arguments, const Scenario& s) {
     return arguments;
 }
 
+Table parking_arguments(const Scenario& s) {
+    Table arguments{{"x-queue-type", longstr("quorum")}};
+    if (s.has_quorum_ttl()) arguments.push_back({"x-overflow", longstr("reject-publish")});
+    return with_many_looks(arguments, s);
+}
+
 Table returned_by_the_default_exchange(const std::string& queue) {
     return {{"x-dead-letter-exchange", longstr("")}, {"x-dead-letter-routing-key", longstr(queue)}};
 }
@@ -69,8 +75,8 @@ TEST_CASE("an entry with an exact name gets its rungs and its parking queue at s
     REQUIRE(await([&] { return s.exists(s.parking_of(work)) && s.exists(s.rung(work, "1m30s")); }));
     check_declared(s, s.rung(work, "100ms"), quorum_rung(s, work, 100));
     check_declared(s, s.rung(work, "1m30s"), quorum_rung(s, work, 90'000));
-    check_declared(s, s.parking_of(work), with_many_looks({{"x-queue-type", longstr("quorum")}}, s));
-    check_declared(s, s.config.catch_all, with_many_looks({{"x-queue-type", longstr("quorum")}}, s));
+    check_declared(s, s.parking_of(work), parking_arguments(s));
+    check_declared(s, s.config.catch_all, parking_arguments(s));
     CHECK_FALSE(s.exists(s.rung(work, "100ms") + ".high"));
 }
 

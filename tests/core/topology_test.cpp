@@ -138,8 +138,9 @@ TEST_CASE("a classic error queue has the dead-letter arguments of a classic queu
 }
 
 TEST_CASE("a parking queue is a quorum queue without a TTL, and without a limit on looks where there would be one") {
-    const std::string plain = "email.parked\n  x-queue-type = \"quorum\"\n";
-    CHECK(describe(parking_queue_spec("email.parked", rabbit_3_9)) == plain);
+    const std::string typed = "email.parked\n  x-queue-type = \"quorum\"\n";
+    const std::string plain = typed + "  x-overflow = \"reject-publish\" ?\n";
+    CHECK(describe(parking_queue_spec("email.parked", rabbit_3_9)) == typed);
     CHECK(describe(parking_queue_spec("email.parked", rabbit_3_13)) == plain);
     CHECK(describe(parking_queue_spec("email.parked", rabbit_4_0)) == plain + "  x-delivery-limit = 1000000 ?\n");
 }

@@ -26,7 +26,7 @@ void explain(std::string_view name, int code, std::string_view text) {
     check(amqp::explain_foreign_refusal({std::string{name}}, code, text), name);
     check(amqp::explain_check_refusal("queue", name, code, text), name);
     check(amqp::explain_delete_refusal("queue", name, code, text), name);
-    check(amqp::explain_lack(queue, text), name);
+    check(amqp::explain_lack(queue, "x-delivery-limit", text), name);
 }
 
 /// As RabbitMQ words it, 3.8 to 4.3, around a name that may hold the very same words.

@@ -24,6 +24,7 @@ class LineReporter : public Reporter {
     void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds) override {
         add({"stuck", work_queue, why});
     }
+    void parked_before(std::string_view exchange) override { add({"parked-before", exchange}); }
     void silent(Role, std::string_view target) override { add({"silent", target}); }
     void requeued(Role, std::string_view target, RequeueCause cause, core::Milliseconds delay) override {
         constexpr std::string_view words[] = {"nacked", "returned", "unanswered", "detour-refused", "channel-closed"};

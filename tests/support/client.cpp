@@ -264,6 +264,13 @@ void Client::declare_queue(const std::string& queue, const Table& arguments) {
     check_control();
 }
 
+void Client::declare_exclusive_queue(const std::string& queue, const Table& arguments) {
+    open_control();
+    TableEncoder encoder;
+    amqp_queue_declare(connection_, control, bytes_of(queue), 0, 0, 1, 1, encoder.encode(arguments));
+    check_control();
+}
+
 void Client::declare_exchange(const std::string& exchange, const std::string& type) {
     open_control();
     amqp_exchange_declare(connection_, control, bytes_of(exchange), bytes_of(type), 0, 1, 0, 0, amqp_empty_table);

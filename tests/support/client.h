@@ -57,6 +57,8 @@ class Client {
     const std::string& broker_version() const { return broker_version_; }
 
     void declare_queue(const std::string& queue, const Table& arguments = {});
+    /// For this connection alone; it goes with it.
+    void declare_exclusive_queue(const std::string& queue, const Table& arguments = {});
     void declare_exchange(const std::string& exchange, const std::string& type);
     void bind(const std::string& queue, const std::string& exchange, const std::string& key = "");
     void delete_queue(const std::string& queue);

@@ -108,9 +108,8 @@ std::optional<std::string> danger_by_policies(const admin::VhostPolicies& vhost_
 std::string danger_by_arguments(Broker& broker, const std::string& queue, const core::BrokerFeatures& features) {
     const auto answer = broker.carry_out(core::parking_queue_spec(queue, features));
     if (answer.result == Result::done) {
-        return answer.variant != Declarer::Variant::without_optional
-                   ? ""
-                   : "it has no x-delivery-limit, so RabbitMQ's default of 20 is in effect";
+        const bool lacks = std::count(answer.lacking.begin(), answer.lacking.end(), "x-delivery-limit") > 0;
+        return lacks ? "it has no x-delivery-limit, so RabbitMQ's default of 20 is in effect" : "";
     }
     if (answer.difference && answer.difference->argument == "x-queue-type") {
         if (answer.difference->current == "classic" || answer.difference->current == "none") return "";
