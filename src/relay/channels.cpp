@@ -13,6 +13,17 @@ namespace {
 constexpr std::size_t most_unconfirmed = 200;
 /// Channels that are left to the detours and the catch-all, where all others are taken by targets that are silent.
 constexpr std::size_t reserved = 8;
+/// A target is silent when nothing that was sent to it has been answered for so long, while others were; or for longer,
+/// for then it may be the broker that is slow.
+constexpr core::Milliseconds silent_after{500};
+constexpr core::Milliseconds silent_alone_after{800};
+/// Where messages have no better place to go to, a wait is the lesser evil.
+constexpr core::Milliseconds silent_detour_after{2'000};
+
+core::Milliseconds patience_with(const Target& target, bool others_were_answered) {
+    if (target.role == Role::detour) return silent_detour_after;
+    return others_were_answered ? silent_after : silent_alone_after;
+}
 
 /// In trouble a target is tried with one publication, on a channel where nothing else waits.
 bool has_room(const PublishingChannel& channel, const Target& target) {
@@ -74,6 +85,30 @@ PublishingChannel* PublishingChannels::take(const std::shared_ptr<Target>& targe
 
 PublishingChannel* PublishingChannels::find(ChannelIndex index) {
     return index < channels_.size() ? channels_[index].get() : nullptr;
+}
+
+void PublishingChannels::note_answer(PublishingChannel& channel, core::SteadyTime now) {
+    end_silence(channel);
+    channel.answered_at = now;
+    answered_at_ = now;
+}
+
+void PublishingChannels::look_for_silence(core::SteadyTime now, bool paused, Broker& broker,
+                                          const std::function<void(const Target&)>& begins) {
+    for_each_busy([&](PublishingChannel& channel) {
+        if (channel.silent) return;
+        if (paused) channel.answered_at = now;
+        const bool others_were_answered = answered_at_ > channel.answered_at;
+        if (now - channel.answered_at < patience_with(*channel.target, others_were_answered)) return;
+        if (!others_were_answered && !broker.has_received_all()) return;
+        channel.silent = true;
+        if (channel.target->flow.silent(channel.unconfirmed.size(), now)) begins(*channel.target);
+    });
+}
+
+void PublishingChannels::end_silence(PublishingChannel& channel) {
+    if (channel.silent) channel.target->flow.silence_over(channel.unconfirmed.size());
+    channel.silent = false;
 }
 
 std::size_t PublishingChannels::unconfirmed() const {

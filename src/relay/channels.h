@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <vector>
@@ -48,6 +49,14 @@ class PublishingChannels {
         }
     }
 
+    /// The broker has answered something on that channel.
+    void note_answer(PublishingChannel& channel, core::SteadyTime now);
+    /// Marks the channels that have waited too long for an answer, and tells of each target whose silence begins so.
+    /// `paused`: the broker does not read, which says nothing about any target.
+    void look_for_silence(core::SteadyTime now, bool paused, Broker& broker,
+                          const std::function<void(const Target&)>& begins);
+    void end_silence(PublishingChannel& channel);
+
     /// Publications that are not confirmed yet: all, and those that wait on silent channels.
     std::size_t unconfirmed() const;
     std::size_t unconfirmed_in_silence() const;
@@ -61,6 +70,7 @@ class PublishingChannels {
 
     std::vector<std::unique_ptr<PublishingChannel>> channels_;  // channels_[i] has the index i
     std::size_t most_;
+    core::SteadyTime answered_at_{};  // the last answer on any of them
 };
 
 }  // namespace retryd::relay

@@ -1,5 +1,5 @@
-// From top to bottom: the way of a message, what has to wait, what the broker refuses, and what has to exist on the
-// broker for a message to go its way.
+// From top to bottom: the way of a message, what has to wait, what the broker refuses, and the answers to what was
+// declared or checked.
 #include "relay/relay.h"
 
 #include <algorithm>
@@ -25,8 +25,6 @@ constexpr std::uint8_t highest_normal_priority = 4;
 constexpr Milliseconds stuck_for{30'000};
 /// At most so long a message stays that can go nowhere.
 constexpr Milliseconds longest_pause{30'000};
-/// What was refused is asked for again after this: somebody may have mended it.
-constexpr Milliseconds refused_for{60'000};
 /// So long messages wait for a target that is being declared, or has enough under way. Then they take the detour, and
 /// so do for a while those that come after them.
 constexpr Milliseconds longest_wait{300};
@@ -37,19 +35,10 @@ constexpr Milliseconds waits_scarce_for{10'000};
 /// So many deliveries may wait, or be held up, whatever the prefetch.
 constexpr std::size_t few_waiting = 4;
 constexpr std::size_t few_held_up = 64;
-/// A target is silent when nothing that was sent to it has been answered for so long, while others were; or for longer,
-/// for then it may be the broker that is slow.
-constexpr Milliseconds silent_after{500};
-constexpr Milliseconds silent_alone_after{800};
 constexpr Milliseconds between_looks{100};
 /// A publication that is not answered may still arrive, so its delivery stays unacked; but not longer than the broker
 /// bears it: consumer_timeout is 30 minutes.
 constexpr Milliseconds given_up_after{20 * 60'000};
-/// No more than so many messages a second shall come back from detours and find their target still in trouble.
-constexpr int detoured_a_second = 500;
-/// A binding of an exchange of somebody else's is made again after this: the exchange may have been deleted and made
-/// anew, and what work queues dead-letter to it would be lost without a word.
-constexpr Milliseconds binding_confirmed_for{60'000};
 
 std::uint64_t address_of(const Target& target, const core::ComposeContext& context) {
     return target.routing_key ? target.address : hash_of_address(target.exchange, core::producer_routing_key(context));
@@ -62,26 +51,6 @@ std::shared_ptr<const std::string> name_of(const std::shared_ptr<Route>& route) 
 
 std::string_view name_of(const Pending& pending) {
     return pending.work_queue ? std::string_view{*pending.work_queue} : "";
-}
-
-/// Which of core::detour_delays. As long as the trouble has lasted, so that what waits is late by about as much again;
-/// or longer, where so many wait that their rounds would be a load. A target that is in no trouble takes them soon.
-std::size_t choose_detour(Target& target, core::SteadyTime now) {
-    const auto& delays = core::detour_delays;
-    const Milliseconds age =
-        target.flow.trouble() == TargetFlow::Trouble::none ? Milliseconds::zero() : now - target.flow.since();
-    const auto choose = [&] {
-        const Milliseconds round{static_cast<Milliseconds::rep>(target.detoured) * 1000 / detoured_a_second};
-        std::size_t chosen = 0;
-        while (chosen + 1 < delays.size() && (delays[chosen + 1] <= age || delays[chosen] < round))
-            ++chosen;
-        return chosen;
-    };
-    if (now - target.detoured_since >= delays[choose()]) {
-        target.detoured = 0;
-        target.detoured_since = now;
-    }
-    return choose();
 }
 
 /// What cannot go there goes nowhere.
@@ -107,20 +76,6 @@ ExchangeName exchange_in(std::string_view why) {
     return {why, true};
 }
 
-WorkQueueState state_of(CheckOutcome outcome) {
-    switch (outcome) {
-        case CheckOutcome::exists:
-            return WorkQueueState::exists;
-        case CheckOutcome::missing:
-            return WorkQueueState::missing;
-        case CheckOutcome::exclusive:
-            return WorkQueueState::exclusive;
-        case CheckOutcome::refused:
-            break;
-    }
-    return WorkQueueState::refused;
-}
-
 }  // namespace
 
 Relay::Relay(std::shared_ptr<const core::Policy> policy, SessionInfo session, Broker& broker, Reporter& reporter,
@@ -131,6 +86,7 @@ Relay::Relay(std::shared_ptr<const core::Policy> policy, SessionInfo session, Br
       reporter_(reporter),
       poison_(poison),
       routes_(std::move(policy), session_.features),
+      declarations_(routes_, broker_, reporter_, session_.declare),
       channels_(session_.publishing_channels) {}
 
 // ── The way of a message ────────────────────────────────────────────────────────────────────────────────────────
@@ -159,9 +115,10 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
         core::decide(context.death, context.history, route ? route->entry : nullptr, now.wall, session_.dice());
     if (std::holds_alternative<core::Drop>(decision)) return drop(delivery, context, *route);
     const std::int64_t attempt = context.death ? core::attempt_of(*context.death, context.history) : 0;
-    if (route && !work_queue_checked(*route, now)) {
+    if (route && !declarations_.work_queue_checked(*route, now)) {
         if (may_wait({route, &route->awaited}, now)) return Step::wait;
-        return detour(delivery, context, attempt, nullptr, now);
+        const Milliseconds age = now.steady - route->checked_at;
+        return detour(delivery, context, attempt, {route->detour_rounds, age, *routes_.catch_all()}, now);
     }
     if (route && route->work_queue_state == WorkQueueState::missing) {
         return park(delivery, context, route, {core::ParkReason::queue_gone, attempt}, now);
@@ -177,8 +134,8 @@ Relay::Step Relay::retry(const core::Delivery& delivery, const core::ComposeCont
                          const std::shared_ptr<Route>& route, const core::Retry& retry, const core::Now& now) {
     const bool high = delivery.message.properties.priority.value_or(0) > highest_normal_priority;
     const std::shared_ptr<Target> rung = routes_.rung(*route, retry.delay, high);
-    const bool refused =
-        route->work_queue_state == WorkQueueState::refused || ensure_declared(*rung, now) == Target::State::refused;
+    const bool refused = route->work_queue_state == WorkQueueState::refused ||
+                         declarations_.ensure(*rung, now) == Target::State::refused;
     if (refused) return park(delivery, context, route, {core::ParkReason::unpublishable, retry.attempt}, now);
     if (!takes(rung, now)) return wait_or_detour(delivery, context, retry.attempt, rung, now);
     const core::Message composed = core::compose_retry(delivery.message, context, retry, scratch_);
@@ -191,7 +148,7 @@ Relay::Step Relay::park(const core::Delivery& delivery, const core::ComposeConte
                         const std::shared_ptr<Route>& route, const core::Park& park, const core::Now& now) {
     std::shared_ptr<Target> target = route && route->work_queue_exists() ? routes_.parked(*route) : routes_.catch_all();
     if (!can_park_in(*target, delivery, context, now)) target = routes_.catch_all();
-    ensure_declared(*target, now);
+    declarations_.ensure(*target, now);
     if (!takes(target, now)) return wait_or_detour(delivery, context, park.attempt, target, now);
     const core::Message composed = core::compose_parked(delivery.message, context, park, now.wall, scratch_);
     const std::string_view reason = core::reason_label(park.reason, context.death ? context.death->reason : "");
@@ -206,7 +163,7 @@ Relay::Step Relay::park_again(const core::Delivery& delivery, const core::Death&
     const bool has_waited = death.count == 0;  // on a detour
     const bool thrown_out = death.reason != "rejected" && !has_waited;
     const std::shared_ptr<Target>& target = thrown_out ? routes_.detours().back() : routes_.catch_all();
-    ensure_declared(*target, now);
+    declarations_.ensure(*target, now);
     if (!takes(target, now)) {
         return will_take_soon(target, now) ? Step::wait : hold_back(delivery, *target, now);
     }
@@ -231,47 +188,54 @@ bool Relay::can_park_in(Target& target, const core::Delivery& delivery, const co
         if (unroutable_.contains(address_of(target, context), now.steady)) return false;
     }
     if (target.flow.trouble() == TargetFlow::Trouble::refusing && !target.flow.takes(now.steady)) return false;
-    return ensure_declared(target, now) != Target::State::refused;
+    return declarations_.ensure(target, now) != Target::State::refused;
 }
 
 Relay::Step Relay::wait_or_detour(const core::Delivery& delivery, const core::ComposeContext& context,
                                   std::int64_t attempt, const std::shared_ptr<Target>& target, const core::Now& now) {
     if (waits_as_suspect(delivery, target, now) || will_take_soon(target, now)) return Step::wait;
-    return detour(delivery, context, attempt, target, now);
+    return detour(delivery, context, attempt, instead_of(*target, now), now);
+}
+
+Relay::InsteadOf Relay::instead_of(Target& target, const core::Now& now) {
+    return {target.detour_rounds, target.flow.trouble_age(now.steady), target};
 }
 
 /// Outside of the error queue, with its attempt unspent, until its target takes messages again: what waits inside holds
 /// up the messages behind it.
 Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
-                          const std::shared_ptr<Target>& instead_of, const core::Now& now) {
+                          const InsteadOf& instead_of, const core::Now& now) {
     // Whose queue is not known from a death, or from what this retryd has written, could come back as anybody's.
     const auto undelivered = core::read_undelivered(delivery.message.properties.header_table());
-    if (!context.death && !undelivered) return hold_back(delivery, *instead_of, now);
-    const std::size_t chosen = instead_of ? choose_detour(*instead_of, now.steady) : 0;
+    if (!context.death && !undelivered) return hold_back(delivery, instead_of.target, now);
+    const std::size_t chosen = instead_of.rounds.choose(instead_of.trouble_age, now.steady);
     const std::shared_ptr<Target>* const found = open_detour(chosen, now);
     if (found == nullptr) {
         const std::shared_ptr<Target>& best = routes_.detours()[chosen];
         return will_take_soon(best, now) ? Step::wait : hold_back(delivery, *best, now);
     }
     const std::shared_ptr<Target>& way = *found;
-    if (instead_of) ++instead_of->detoured;
+    instead_of.rounds.add();
     const core::Message composed = core::compose_retry(delivery.message, context, {attempt, way->delay}, scratch_);
     const auto name =
         std::make_shared<const std::string>(context.death ? context.death->queue : undelivered.value_or(""));
     return publish(delivery, composed, context, {delivery.tag, way, name, Outcome::detoured, "detoured", now.steady});
 }
 
-/// That one, or another while that one is in trouble: their leaders may be on different nodes. Null where none takes
-/// messages now.
+/// That one, or another while that one is in trouble: their leaders may be on different nodes. A longer one only once
+/// the trouble has lasted a thirtieth of its delay: a broker that is slow for a moment is slow in all of them. Null
+/// where none takes messages now.
 const std::shared_ptr<Target>* Relay::open_detour(std::size_t chosen, const core::Now& now) {
     const auto& detours = routes_.detours();
+    Milliseconds trouble{};
     for (std::size_t i = 0; i < detours.size(); ++i) {
         const std::shared_ptr<Target>& way = detours[(chosen + i) % detours.size()];
-        ensure_declared(*way, now);
+        const bool too_long = i > 0 && way->delay > detours[chosen]->delay && way->delay > 30 * trouble;
+        if (too_long) continue;
+        declarations_.ensure(*way, now);
         if (takes(way, now)) return &way;
-        const bool in_trouble =
-            way->state == Target::State::refused || way->flow.trouble() != TargetFlow::Trouble::none;
-        if (!in_trouble) return nullptr;
+        if (!way->in_trouble()) return nullptr;
+        if (i == 0) trouble = way->trouble_age(now.steady);
     }
     return nullptr;
 }
@@ -297,12 +261,7 @@ Relay::Step Relay::return_undelivered(const core::Delivery& delivery, std::strin
     };
     if (core::match(*policy_, work_queue) == nullptr) return park_as(core::ParkReason::no_entry);
     if (!session_.declare) return park_as(core::ParkReason::unpublishable);
-    const auto [known, is_new] = undelivered_.try_emplace(std::string{work_queue});
-    if (is_new) {
-        known->second = std::make_shared<Undelivered>();
-        bind_to_return_exchange(work_queue);
-    }
-    const std::shared_ptr<Undelivered>& answer = known->second;
+    const std::shared_ptr<Declarations::Rebinding>& answer = declarations_.rebinding(work_queue);
     const std::shared_ptr<Target>& target = routes_.return_exchange();
     switch (answer->state) {
         case WorkQueueState::exists:
@@ -315,9 +274,9 @@ Relay::Step Relay::return_undelivered(const core::Delivery& delivery, std::strin
             return park_as(core::ParkReason::unpublishable);
         default:
             if (may_wait({answer, &answer->awaited}, now)) return Step::wait;
-            return detour(delivery, context, context.history.attempt, target, now);
+            return detour(delivery, context, context.history.attempt, instead_of(*target, now), now);
     }
-    if (ensure_declared(*target, now) == Target::State::refused) return park_as(core::ParkReason::unpublishable);
+    if (declarations_.ensure(*target, now) == Target::State::refused) return park_as(core::ParkReason::unpublishable);
     if (!takes(target, now)) return wait_or_detour(delivery, context, context.history.attempt, target, now);
     const core::Message composed = core::compose_return(delivery.message, context, scratch_);
     return publish(delivery, composed, context,
@@ -357,11 +316,9 @@ void Relay::on_confirm(ChannelIndex index, PublishSeq seq, bool multiple, bool a
     PublishingChannel* const channel = channels_.find(index);
     if (channel == nullptr) return;
     confirmed_.clear();
-    end_silence(*channel);
+    channels_.note_answer(*channel, now.steady);
     channel->unconfirmed.confirm(seq, multiple, confirmed_);
-    channel->answered_at = now.steady;
     channel->stale = channel->stale || !acked;
-    answered_at_ = now.steady;
     const bool isolating = poison_.isolating();
     for (const Pending& pending : confirmed_)
         settle(pending, acked, now);
@@ -379,7 +336,7 @@ void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
     target.flow.confirmed(pending.sent_at, now.steady, pending.redelivered);
     if (target.role == Role::parking_exchange) {
         if (unroutable_.remove(pending.published_as)) reporter_.healed(target.role, target.name);
-        report_healed(target);
+        declarations_.report_healed(target);
     }
     reporter_.settled({pending.outcome, name_of(pending), target.name, pending.reason, target.delay,
                        now.steady - pending.sent_at, target.role});
@@ -518,43 +475,22 @@ void Relay::on_tick(const core::Now& now) {
     if (poison_.on_tick(now.steady)) process_waiting(now);
     while (const auto tag = requeues_.take_due(now.steady))
         requeue(*tag);
-    for (const auto& binding : routes_.error_bindings()) {
-        const bool again = binding->state == Target::State::ready && now.steady >= binding->confirmed_until;
-        if (again) declare(*binding);
-        ensure_declared(*binding, now);
-    }
+    declarations_.on_tick(now);
     if (now.steady < next_look_) return;
     next_look_ = now.steady + between_looks;
-    look_for_silence(now);
+    channels_.look_for_silence(now.steady, paused_, broker_,
+                               [&](const Target& target) { reporter_.silent(target.role, target.name); });
+    channels_.for_each_busy([&](PublishingChannel& channel) {
+        if (channel.silent && now.steady - *channel.unconfirmed.oldest() >= given_up_after) give_up(channel);
+    });
     held_up_ = held_up();
     note_time(now);
     if (!waiting_deliveries_.empty()) process_waiting(now);
 }
 
-/// What is under way while the broker does not read says nothing about its target.
-void Relay::look_for_silence(const core::Now& now) {
-    channels_.for_each_busy([&](PublishingChannel& channel) {
-        if (paused_ && !channel.silent) channel.answered_at = now.steady;
-        const bool others_were_answered = answered_at_ > channel.answered_at;
-        const Milliseconds patience = others_were_answered ? silent_after : silent_alone_after;
-        if (!channel.silent && now.steady - channel.answered_at >= patience &&
-            (others_were_answered || broker_.has_received_all())) {
-            channel.silent = true;
-            Target& target = *channel.target;
-            if (target.flow.silent(channel.unconfirmed.size(), now.steady)) reporter_.silent(target.role, target.name);
-        }
-        if (channel.silent && now.steady - *channel.unconfirmed.oldest() >= given_up_after) give_up(channel);
-    });
-}
-
-void Relay::end_silence(PublishingChannel& channel) {
-    if (channel.silent) channel.target->flow.silence_over(channel.unconfirmed.size());
-    channel.silent = false;
-}
-
 /// What was sent there may arrive all the same: then it comes twice.
 void Relay::give_up(PublishingChannel& channel) {
-    end_silence(channel);
+    channels_.end_silence(channel);
     for (const Pending& pending : channel.unconfirmed.abandon()) {
         pending.target->flow.given_up();
         requeue(pending.tag);
@@ -599,10 +535,7 @@ std::optional<core::SteadyTime> Relay::next_tick() const {
     consider(late_acks_due_);
     consider(requeues_.next());
     if (!waiting_deliveries_.empty() || in_flight() > 0) consider(next_look_);
-    for (const auto& binding : routes_.error_bindings()) {
-        if (binding->state == Target::State::refused) consider(binding->refused_until);
-        if (binding->state == Target::State::ready) consider(binding->confirmed_until);
-    }
+    consider(declarations_.next_tick());
     return next;
 }
 
@@ -663,7 +596,7 @@ void Relay::dead_letter(core::DeliveryTag tag, std::string_view work_queue, std:
 void Relay::on_publishing_closed(ChannelIndex index, int code, std::string_view why, const core::Now& now) {
     PublishingChannel* const channel = channels_.find(index);
     if (channel == nullptr) return;
-    end_silence(*channel);
+    channels_.end_silence(*channel);
     channel->open = false;
     channel->closing = false;
     channel->stale = false;
@@ -692,7 +625,8 @@ void Relay::on_exchange_refused(int code, std::string_view why, const core::Now&
         if (code == core::reply_code::not_found) {
             if (target->state == Target::State::ready) target->state = Target::State::unknown;
         } else {
-            mark_refused(*target, "the broker refuses to let retryd publish to it: " + std::string{why}, now);
+            declarations_.mark_refused(*target, "the broker refuses to let retryd publish to it: " + std::string{why},
+                                       now);
         }
     }
 }
@@ -718,27 +652,7 @@ bool Relay::dead_letter_poison(const core::Delivery& delivery, std::string_view 
     return true;
 }
 
-// ── What has to exist on the broker: exchanges and queues ───────────────────────────────────────────────────────
-
-void Relay::start() {
-    for (const auto& binding : routes_.error_bindings()) {
-        if (binding->state == Target::State::unknown) declare(*binding);
-    }
-    for (const core::Entry& entry : policy_->entries) {
-        if (!core::is_glob(entry.match)) {
-            const auto route = routes_.route_for(entry.match);
-            declare_all(*route);
-            if (route->shared() && session_.declare) bind_to_return_exchange(route->work_queue);
-        } else if (entry.ladder.return_path == core::ReturnPath::headers) {
-            Route any;  // a shared rung is the same for all work queues
-            any.entry = &entry;
-            declare_rungs(any);
-        }
-    }
-    for (const auto& detour : routes_.detours()) {
-        if (detour->state == Target::State::unknown) declare(*detour);
-    }
-}
+// ── What has to exist on the broker ─────────────────────────────────────────────────────────────────────────────
 
 void Relay::adopt(std::shared_ptr<const core::Policy> policy, const core::Now& now) {
     policy_ = policy;
@@ -749,139 +663,28 @@ void Relay::adopt(std::shared_ptr<const core::Policy> policy, const core::Now& n
     process_waiting(now);
 }
 
-/// ready, refused, or declaring: declared now if it was not yet, or if its refusal is long ago.
-Target::State Relay::ensure_declared(Target& target, const core::Now& now) {
-    const bool ask_again = target.state == Target::State::refused && now.steady >= target.refused_until;
-    if (target.state == Target::State::unknown || ask_again) declare(target);
-    return target.state;
-}
-
-void Relay::declare(Target& target) {
-    target.state = Target::State::declaring;
-    broker_.declare(target.key(), target.topology);
-}
-
-void Relay::declare_rungs(Route& route) {
-    for (const Milliseconds delay : core::distinct_delays(route.entry->ladder)) {
-        const auto rung = routes_.rung(route, delay, false);
-        if (rung->state == Target::State::unknown) declare(*rung);
-    }
-}
-
-void Relay::declare_all(Route& route) {
-    declare_rungs(route);
-    const auto parked = routes_.parked(route);
-    if (parked->state == Target::State::unknown) declare(*parked);
-}
-
 void Relay::on_declared(std::string_view key, DeclareOutcome outcome, std::string_view why, const core::Now& now) {
-    const std::shared_ptr<Target> target = routes_.find_target(key);
+    const std::shared_ptr<Target> target = declarations_.on_declared(key, outcome, why, now);
     if (!target) return;
-    if (target->stale_answers > 0) {
-        --target->stale_answers;
-        return;
-    }
-    if (outcome == DeclareOutcome::unanswered) {
-        target->state = Target::State::unknown;
-        if (target->flow.silent(0, now.steady)) reporter_.silent(target->role, target->name);
-    } else if (outcome == DeclareOutcome::ready) {
-        target->state = Target::State::ready;
-        target->flow.declared(now.steady);
-        target->confirmed_until = now.steady + binding_confirmed_for;
-        // That an exchange is there does not mean that it takes messages: only a confirm does.
-        if (target->role != Role::parking_exchange) report_healed(*target);
-    } else {
-        mark_refused(*target, why, now);
-    }
     if (poison_.isolating()) return process_waiting(now);
     process_waiting_for(target->awaited, now);
-}
-
-void Relay::mark_refused(Target& target, std::string_view why, const core::Now& now) {
-    target.state = Target::State::refused;
-    target.refused_until = now.steady + refused_for;
-    if (!target.reported) {
-        target.refused_since = now.steady;
-        reporter_.refused(target.role, target.name, why);
-    }
-    target.reported = true;
-}
-
-void Relay::report_healed(Target& target) {
-    if (target.reported) reporter_.healed(target.role, target.name);
-    target.reported = false;
-}
-
-// ── What has to exist on the broker: work queues ────────────────────────────────────────────────────────────────
-
-/// True once the answer is there; asks for it if nobody has yet, or if it was refused long ago.
-bool Relay::work_queue_checked(Route& route, const core::Now& now) {
-    const bool ask_again = route.work_queue_state == WorkQueueState::refused && now.steady >= route.refused_until;
-    if (route.work_queue_state == WorkQueueState::unchecked || ask_again) {
-        route.work_queue_state = WorkQueueState::checking;
-        if (route.shared() && session_.declare) {
-            bind_to_return_exchange(route.work_queue);
-        } else {
-            broker_.check(route.work_queue);
-        }
-    }
-    return route.work_queue_state != WorkQueueState::checking;
-}
-
-/// Whoever needs the binding waits for the same answer.
-void Relay::bind_to_return_exchange(std::string_view work_queue) {
-    if (return_bindings_asked_.emplace(work_queue).second) broker_.bind_to_return_exchange(work_queue);
-}
-
-void Relay::on_work_queue_answer(Route& route, WorkQueueState answer, const core::Now& now) {
-    const bool exact = !core::is_glob(route.entry->match);
-    if (!exact && route.work_queue_state != WorkQueueState::checking) return;
-    // Of an exact name the operator says that it exists: its messages may wait on their rung until it does.
-    if (exact && (answer == WorkQueueState::missing || answer == WorkQueueState::exclusive))
-        answer = WorkQueueState::exists;
-    // If we may not check the queue, we assume that it exists. If we may not bind it, its messages cannot come back
-    // from a shared rung, so it stays refused.
-    const bool bound = route.shared() && session_.declare;
-    if (!bound && answer == WorkQueueState::refused) answer = WorkQueueState::exists;
-    route.work_queue_state = answer;
-    route.refused_until = now.steady + refused_for;
-    if (answer == WorkQueueState::exists) declare_all(route);
 }
 
 void Relay::on_checked(std::string_view queue, CheckOutcome outcome, const core::Now& now) {
     const std::shared_ptr<Route> route = routes_.find(queue);
     if (!route) return;
-    on_work_queue_answer(*route, state_of(outcome), now);
+    declarations_.on_work_queue_answer(*route, outcome, now);
     process_waiting(now);
     // Not remembered: forged names must not fill the memory, and the queue may come yet.
     if (!route->may_have_rungs()) routes_.forget(*route);
 }
 
 void Relay::on_bound(std::string_view queue, CheckOutcome outcome, std::string_view why, const core::Now& now) {
-    const WorkQueueState answer = state_of(outcome);
-    if (const auto asked = return_bindings_asked_.find(queue); asked != return_bindings_asked_.end()) {
-        return_bindings_asked_.erase(asked);
-    }
-    report_return_binding(queue, answer == WorkQueueState::refused, why);
-    const std::shared_ptr<Route> route = routes_.find(queue);
-    if (route && route->shared()) on_work_queue_answer(*route, answer, now);
-    const auto undelivered = undelivered_.find(queue);
-    if (undelivered != undelivered_.end()) undelivered->second->state = answer;
+    declarations_.on_bound(queue, outcome, why, now);
     process_waiting(now);
-    if (undelivered != undelivered_.end()) undelivered_.erase(undelivered);
+    declarations_.forget_rebinding(queue);
+    const std::shared_ptr<Route> route = routes_.find(queue);
     if (route && !route->may_have_rungs()) routes_.forget(*route);
-}
-
-void Relay::report_return_binding(std::string_view work_queue, bool refused, std::string_view why) {
-    constexpr std::size_t most = 10'000;  // forged names must not fill the memory
-    const auto reported = return_bindings_refused_.find(work_queue);
-    if (refused && reported == return_bindings_refused_.end() && return_bindings_refused_.size() < most) {
-        return_bindings_refused_.emplace(work_queue);
-        reporter_.refused(Role::return_binding, work_queue, why);
-    } else if (!refused && reported != return_bindings_refused_.end()) {
-        return_bindings_refused_.erase(reported);
-        reporter_.healed(Role::return_binding, work_queue);
-    }
 }
 
 }  // namespace retryd::relay

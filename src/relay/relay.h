@@ -8,11 +8,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,6 +21,7 @@
 #include "core/time.h"
 #include "relay/broker.h"
 #include "relay/channels.h"
+#include "relay/declarations.h"
 #include "relay/delayed.h"
 #include "relay/in_flight.h"
 #include "relay/poison.h"
@@ -114,7 +112,7 @@ class Relay {
 
     /// Declares what is known to be needed before any message comes: for entries with an exact name, for shared
     /// ladders, for the dead-letter exchanges of others.
-    void start();
+    void start() { declarations_.ask_in_advance(*policy_); }
 
     /// Publishes nothing more until adopt(): what comes waits, so that no publication of the old policy is in flight
     /// when the new one begins.
@@ -142,10 +140,17 @@ class Relay {
     Step park_again(const core::Delivery& delivery, const core::Death& death, const core::Now& now);
     bool can_park_in(Target& target, const core::Delivery& delivery, const core::ComposeContext& context,
                      const core::Now& now);
+    /// Why a message takes a detour.
+    struct InsteadOf {
+        DetourRounds& rounds;  // of the messages that wait for the same
+        core::Milliseconds trouble_age{};
+        const Target& target;  // in the report, where the message can take none
+    };
+    static InsteadOf instead_of(Target& target, const core::Now& now);
     Step wait_or_detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
                         const std::shared_ptr<Target>& target, const core::Now& now);
     Step detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
-                const std::shared_ptr<Target>& instead_of, const core::Now& now);
+                const InsteadOf& instead_of, const core::Now& now);
     const std::shared_ptr<Target>* open_detour(std::size_t chosen, const core::Now& now);
     Step drop(const core::Delivery& delivery, const core::ComposeContext& context, const Route& route);
     Step return_undelivered(const core::Delivery& delivery, std::string_view work_queue, const core::Now& now);
@@ -166,8 +171,6 @@ class Relay {
     void process_waiting_for(Awaited& awaited, const core::Now& now);
     void stop_awaiting_what_nobody_waits_for();
     Step hold_back(const core::Delivery& delivery, const Target& target, const core::Now& now);
-    void look_for_silence(const core::Now& now);
-    static void end_silence(PublishingChannel& channel);
     void give_up(PublishingChannel& channel);
     void close(PublishingChannel& channel);
     void note_time(const core::Now& now);
@@ -179,46 +182,22 @@ class Relay {
     bool dead_letter_poison(const core::Delivery& delivery, std::string_view work_queue, core::SteadyTime now);
     void on_exchange_refused(int code, std::string_view why, const core::Now& now);
 
-    // What has to exist on the broker.
-    Target::State ensure_declared(Target& target, const core::Now& now);
-    void declare(Target& target);
-    void declare_rungs(Route& route);
-    void declare_all(Route& route);
-    void mark_refused(Target& target, std::string_view why, const core::Now& now);
-    void report_healed(Target& target);
-    bool work_queue_checked(Route& route, const core::Now& now);
-    void bind_to_return_exchange(std::string_view work_queue);
-    void on_work_queue_answer(Route& route, WorkQueueState answer, const core::Now& now);
-    void report_return_binding(std::string_view work_queue, bool refused, std::string_view why);
-
-    using Names = std::set<std::string, std::less<>>;
-
     std::shared_ptr<const core::Policy> policy_;
     SessionInfo session_;
     Broker& broker_;
     Reporter& reporter_;
     PoisonDetector& poison_;
     Routes routes_;
+    Declarations declarations_;
 
     PublishingChannels channels_;
     PublishingChannel* channel_ = nullptr;  // the one that takes() has found
-    core::SteadyTime answered_at_{};        // the last answer to any publication
     core::SteadyTime next_look_{};          // for silence, and for what has waited too long
     AckTracker acks_;
     std::optional<core::SteadyTime> late_acks_due_;  // when those behind an open delivery are sent
     WaitingDeliveries waiting_deliveries_;
     DelayedRequeues requeues_;
     UnroutableAddresses unroutable_;  // of parking exchanges
-
-    /// Work queues that a shared rung did not find, being bound again: the answer holds for the messages that wait for
-    /// it, not for later ones, which would go round and round if the queue were deleted again.
-    struct Undelivered {
-        WorkQueueState state = WorkQueueState::checking;
-        Awaited awaited;
-    };
-    std::map<std::string, std::shared_ptr<Undelivered>, std::less<>> undelivered_;
-    Names return_bindings_asked_;    // work queues whose binding has been asked for and not answered
-    Names return_bindings_refused_;  // and whose refusal has been reported
 
     std::vector<std::shared_ptr<Awaited>> awaited_;  // what any delivery waits for
     const Awaited* waits_for_ = nullptr;             // what the last one processed waits for

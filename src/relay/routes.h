@@ -12,6 +12,7 @@
 #include "core/policy.h"
 #include "core/time.h"
 #include "core/topology.h"
+#include "relay/detour_rounds.h"
 #include "relay/reporter.h"
 #include "relay/target_flow.h"
 
@@ -42,12 +43,15 @@ struct Target {
     bool reported = false;               // that it is refused has been reported, and not yet that it has healed
     TargetFlow flow = {};
     std::size_t channel = 0;  // PublishingChannel::index of the last one
-    /// Messages for it that have taken a detour since then: about as many as are on one, for it begins anew with each
-    /// round.
-    std::size_t detoured = 0;
-    core::SteadyTime detoured_since{};
+    DetourRounds detour_rounds = {};
     Awaited awaited = {};
     int stale_answers = 0;  // to declares of a former policy, still to come
+
+    bool in_trouble() const { return state == State::refused || flow.trouble() != TargetFlow::Trouble::none; }
+    /// For how long it has been refused, or its flow in trouble.
+    core::Milliseconds trouble_age(core::SteadyTime now) const {
+        return state == State::refused && reported ? now - refused_since : flow.trouble_age(now);
+    }
 
     /// The key it is declared under: no two have the same.
     std::string key() const;
@@ -71,7 +75,9 @@ struct Route {
     std::shared_ptr<Target> parked;
     WorkQueueState work_queue_state = WorkQueueState::unchecked;
     core::SteadyTime refused_until{};  // when refused: not checked again before
+    core::SteadyTime checked_at{};     // when the check was asked for
     Awaited awaited;                   // the check
+    DetourRounds detour_rounds;        // while it is not answered
 
     /// False where x-death alone names it: nothing is declared for such a queue.
     bool work_queue_exists() const;

@@ -53,8 +53,10 @@ class TargetFlow {
     Trouble trouble() const { return trouble_; }
     /// Whether it takes messages, as far as can be known.
     bool proven() const { return trouble_ == Trouble::none && proven_; }
-    /// Since when it is in trouble.
-    core::SteadyTime since() const { return since_; }
+    /// For how long it has been in trouble; zero while a try is under way, which may find it well again.
+    core::Milliseconds trouble_age(core::SteadyTime now) const {
+        return trouble_ == Trouble::none || in_flight_ > 0 ? core::Milliseconds::zero() : now - since_;
+    }
     /// Before one that could go nowhere else is tried again: longer with every failure, and with the trouble's age.
     core::Milliseconds pause(core::SteadyTime now) const;
 

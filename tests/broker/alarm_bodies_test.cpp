@@ -61,8 +61,12 @@ struct Bodies : Scenario {
                     {.body = body, .headers = died_in(work), .properties = {.delivery_mode = 2, .message_id = id}});
     }
 
-    /// From 4.0 on a broker takes at most 16 MiB, before at most 128 MiB.
-    std::size_t largest() { return version_of(client) < Version{4, 0} ? 100 * mib : 16 * mib; }
+    /// From 4.0 on a broker takes at most 16 MiB, before at most 128 MiB; but with 100 MiB the log of 3.8.9's quorum
+    /// queues hangs for good in a write (ra_log_wal).
+    std::size_t largest() {
+        const Version version = version_of(client);
+        return version < Version{4, 0} && has_quorum_ttl() ? 100 * mib : 16 * mib;
+    }
 
     void check_all_come_home_once() {
         Worker worker(work);

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "support/catch.h"
+#include "support/environment.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -73,6 +74,18 @@ struct Mix {
         return any;
     }
 
+    /// Which have not come as often as they should, and where messages lie.
+    std::string missing() {
+        std::string text;
+        for (int n = 0; n < volume; ++n) {
+            if (is_parked_in_the_end(n) || seen[n] > failures_of(n)) continue;
+            text += "message " + std::to_string(n) + " of " + queues[static_cast<std::size_t>(queue_of(n))] + " came " +
+                    std::to_string(seen[n]) + " times, not " + std::to_string(failures_of(n) + 1) + "\n";
+        }
+        return text + rabbitmqctl("--silent list_queues -p " + broker_address().vhost +
+                                  " name type messages messages_ready messages_unacknowledged");
+    }
+
     std::uint32_t parked() {
         std::uint32_t total = 0;
         for (const std::string& queue : queues)
@@ -106,7 +119,7 @@ TEST_CASE("of 10,000 messages over 5 queues and 4 rungs each comes back exactly 
     while (mix.finished < to_finish && since(last_arrival) < patience) {
         if (mix.work_once()) last_arrival = Clock::now();
     }
-    CHECK(mix.finished == to_finish);
+    if (mix.finished != to_finish) FAIL_CHECK(mix.missing());
     CHECK(await([&] {
         mix.work_once();
         return mix.parked() == to_park;

@@ -45,19 +45,15 @@ std::uint32_t depth(Client& client, const std::string& queue) {
     return state ? state->messages : 0;
 }
 
-}  // namespace
-
-TEST_CASE("a rung without a leader holds up no other, and what waits for it comes once, when it has one", "[night]") {
-    const int messages = GENERATE(1, 700);
-    const bool in_use = GENERATE(false, true);
-    CAPTURE(messages, in_use);
+/// `in_use`: the rung is known to answer.
+void check_others_go_on(int messages, bool in_use) {
     Cluster cluster;
     stress::create_vhost(cluster.addresses(), {{.name = bad}, {.name = good}});
     const auto client = stress::connect(cluster.addresses());
     Daemon daemon;
     daemon.start(configuration(cluster.addresses()).yaml());
     REQUIRE(await([&] { return client->look_at(bad_rung).has_value(); }));
-    const int before = in_use ? 100 : 0;  // it is known to answer
+    const int before = in_use ? 100 : 0;
     fail(*client, 0, before);
     REQUIRE(await([&] { return depth(*client, bad_rung) == static_cast<std::uint32_t>(before); }));
 
@@ -99,4 +95,23 @@ TEST_CASE("a rung without a leader holds up no other, and what waits for it come
     CHECK(bodies.size() == expected);
     for (const char* const queue : {"errors", "catch-all", "retryd.detour.2s", "retryd.detour.30s", "retryd.detour.5m"})
         CHECK(depth(*client, queue) == 0);
+}
+
+}  // namespace
+
+TEST_CASE("a rung without a leader holds up no other, and its message comes once, when it has one", "[night]") {
+    check_others_go_on(1, false);
+}
+
+TEST_CASE("a rung without a leader holds up no other, and its 700 messages come once, when it has one", "[night]") {
+    check_others_go_on(700, false);
+}
+
+TEST_CASE("a rung that loses its leader holds up no other, and its message comes once, when it has one", "[night]") {
+    check_others_go_on(1, true);
+}
+
+TEST_CASE("a rung that loses its leader holds up no other, and its 700 messages come once, when it has one",
+          "[night]") {
+    check_others_go_on(700, true);
 }

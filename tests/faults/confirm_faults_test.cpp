@@ -1,5 +1,7 @@
 // The broker's answer to a publication: lost, late, doubled, a refusal, or not before the connection is.
+#include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "faults/broker_setting.h"
 #include "faults/through_faults.h"
@@ -170,17 +172,18 @@ TEST_CASE("a broker that answers nothing at all, but lives: after two minutes a 
     s.start_in_use();
     const auto confirms = s.network.on(every(confirm()), fault::swallow());
     // Channels are opened and closed, exchanges and queues declared and bound in vain, too.
-    const auto declares = s.network.on(every(sent_by_broker(40, 11)), fault::swallow());
-    for (const auto& [of_class, number] : {std::pair{20, 11}, {20, 41}, {50, 11}, {50, 21}}) {
-        s.network.on(every(sent_by_broker(static_cast<std::uint16_t>(of_class), static_cast<std::uint16_t>(number))),
-                     fault::swallow());
+    std::vector<std::size_t> answers;
+    for (const auto& [of_class, number] : {std::pair{20, 11}, {20, 41}, {40, 11}, {50, 11}, {50, 21}}) {
+        const auto answer = sent_by_broker(static_cast<std::uint16_t>(of_class), static_cast<std::uint16_t>(number));
+        answers.push_back(s.network.on(every(answer), fault::swallow()));
     }
     s.reject_many(100);
     REQUIRE(s.network.await_matched(confirms));
     CHECK_FALSE(s.daemon.await_log("nor answered anything else", patience_with_it - seconds(20)));
     CHECK(s.reconnects() == 0);
     REQUIRE(s.daemon.await_log("nor answered anything else", seconds(20) + patience));
-    CHECK(s.network.matched(declares) > 0);
+    CHECK(
+        std::any_of(answers.begin(), answers.end(), [&](std::size_t answer) { return s.network.matched(answer) > 0; }));
     s.network.heal();
     s.check_nothing_is_lost();
     s.check_goes_on();

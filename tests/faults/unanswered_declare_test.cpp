@@ -31,6 +31,7 @@ TEST_CASE("a broker that stops answering declares once messages are consumed: sa
     constexpr milliseconds second_error_queue{60'000 + 3 * 30'000 + 30'000};
     ThroughFaults s;
     s.start();
+    REQUIRE(await([&] { return s.exists("retryd.detour.5m"); }));  // the last that is declared in advance
     s.check_goes_on();
     const auto swallowed = s.network.on(every(declare_ok()), fault::swallow());
     REQUIRE(s.network.await_matched(swallowed, 5, second_error_queue + patience));

@@ -296,11 +296,30 @@ TEST_CASE("a detour in trouble leaves its messages to another") {
     f.broker.silent.insert("retryd.detour.2s");
     for (int i = 0; i < 6; ++i)
         f.deliver();
+    live(f, Milliseconds{2'100});
+    CHECK(count(f.reporter.lines, "silent retryd.detour.2s") == 1);
+    CHECK(count(f.reporter.lines, "requeued") == 2);
     live(f, Milliseconds{1'000});
     f.deliver();
-    CHECK(f.lying_in("retryd.detour.30s") >= 1);
+    CHECK(f.lying_in("retryd.detour.30s") == 1);
     CHECK(f.relay.waiting_bytes() == 0);
-    CHECK(count(f.reporter.lines, "requeued") == 0);
+}
+
+TEST_CASE("detours that are slow for a moment lead to no longer one: messages are held back for a second") {
+    Fixture f;
+    make_silent(f);
+    f.broker.silent.insert("retryd.detour.2s");
+    f.broker.silent.insert("retryd.detour.30s");
+    for (int i = 0; i < 50; ++i) {
+        f.deliver();
+        live(f, Milliseconds{200});
+    }
+    CHECK(f.lying_in("retryd.detour.5m") == 0);
+    CHECK(count(f.reporter.lines, "requeued retryd.detour.2s detour-refused 1000") > 10);
+    live(f, Milliseconds{5'000});
+    for (int i = 0; i < 6; ++i)
+        f.deliver();
+    CHECK(f.lying_in("retryd.detour.5m") >= 1);  // they have no leader
 }
 
 TEST_CASE("the longer the trouble and the more messages wait, the longer is the detour") {
@@ -311,11 +330,13 @@ TEST_CASE("the longer the trouble and the more messages wait, the longer is the 
     SECTION("age") {
         f.broker.silent.insert(rung);
         live(f, Milliseconds{30'000}, Milliseconds{1'000});
-        f.deliver();
+        f.deliver();  // the try
+        live(f, Milliseconds{1'000});
         f.deliver();
         CHECK(f.lying_in("retryd.detour.30s") >= 1);
         live(f, Milliseconds{300'000}, Milliseconds{1'000});
-        f.deliver();
+        f.deliver();  // the try
+        live(f, Milliseconds{1'000});
         f.deliver();
         CHECK(f.lying_in("retryd.detour.5m") >= 1);
     }
@@ -327,6 +348,19 @@ TEST_CASE("the longer the trouble and the more messages wait, the longer is the 
         CHECK(f.lying_in("retryd.detour.2s") > 1'000);
         CHECK(f.lying_in("retryd.detour.30s") > 50);
     }
+}
+
+TEST_CASE("while a try is under way what comes takes the shortest detour: the trouble may be over") {
+    Fixture f;
+    make_silent(f);
+    live(f, Milliseconds{310'000}, Milliseconds{1'000});
+    f.deliver();  // the try
+    CHECK(f.broker.routing_keys.back() == rung);
+    f.deliver();
+    CHECK(f.lying_in("retryd.detour.2s") == 1);
+    live(f, Milliseconds{1'000});
+    f.deliver();
+    CHECK(f.lying_in("retryd.detour.5m") == 1);
 }
 
 TEST_CASE("one that closes its channel is looked for on the channel of its target, and closes no detour's") {

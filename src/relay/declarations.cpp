@@ -1,0 +1,209 @@
+#include "relay/declarations.h"
+
+#include <algorithm>
+
+#include "core/names.h"
+
+namespace retryd::relay {
+namespace {
+
+using core::Milliseconds;
+
+/// What was refused is asked for again after this: somebody may have mended it.
+constexpr Milliseconds refused_for{60'000};
+/// A binding of an exchange of somebody else's is made again after this: the exchange may have been deleted and made
+/// anew, and what work queues dead-letter to it would be lost without a word.
+constexpr Milliseconds binding_confirmed_for{60'000};
+
+WorkQueueState state_of(CheckOutcome outcome) {
+    switch (outcome) {
+        case CheckOutcome::exists:
+            return WorkQueueState::exists;
+        case CheckOutcome::missing:
+            return WorkQueueState::missing;
+        case CheckOutcome::exclusive:
+            return WorkQueueState::exclusive;
+        case CheckOutcome::refused:
+            break;
+    }
+    return WorkQueueState::refused;
+}
+
+}  // namespace
+
+void Declarations::ask_in_advance(const core::Policy& policy) {
+    for (const auto& binding : routes_.error_bindings()) {
+        if (binding->state == Target::State::unknown) declare(*binding);
+    }
+    for (const core::Entry& entry : policy.entries) {
+        if (!core::is_glob(entry.match)) {
+            const auto route = routes_.route_for(entry.match);
+            declare_all(*route);
+            if (route->shared() && declare_) bind_to_return_exchange(route->work_queue);
+        } else if (entry.ladder.return_path == core::ReturnPath::headers) {
+            Route any;  // a shared rung is the same for all work queues
+            any.entry = &entry;
+            declare_rungs(any);
+        }
+    }
+    for (const auto& detour : routes_.detours()) {
+        if (detour->state == Target::State::unknown) declare(*detour);
+    }
+}
+
+void Declarations::on_tick(const core::Now& now) {
+    for (const auto& binding : routes_.error_bindings()) {
+        const bool again = binding->state == Target::State::ready && now.steady >= binding->confirmed_until;
+        if (again) declare(*binding);
+        ensure(*binding, now);
+    }
+}
+
+std::optional<core::SteadyTime> Declarations::next_tick() const {
+    std::optional<core::SteadyTime> next;
+    const auto consider = [&](core::SteadyTime due) { next = std::min(next.value_or(due), due); };
+    for (const auto& binding : routes_.error_bindings()) {
+        if (binding->state == Target::State::refused) consider(binding->refused_until);
+        if (binding->state == Target::State::ready) consider(binding->confirmed_until);
+    }
+    return next;
+}
+
+// ── Targets ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+Target::State Declarations::ensure(Target& target, const core::Now& now) {
+    const bool ask_again = target.state == Target::State::refused && now.steady >= target.refused_until;
+    if (target.state == Target::State::unknown || ask_again) declare(target);
+    return target.state;
+}
+
+void Declarations::declare(Target& target) {
+    target.state = Target::State::declaring;
+    broker_.declare(target.key(), target.topology);
+}
+
+void Declarations::declare_rungs(Route& route) {
+    for (const Milliseconds delay : core::distinct_delays(route.entry->ladder)) {
+        const auto rung = routes_.rung(route, delay, false);
+        if (rung->state == Target::State::unknown) declare(*rung);
+    }
+}
+
+void Declarations::declare_all(Route& route) {
+    declare_rungs(route);
+    const auto parked = routes_.parked(route);
+    if (parked->state == Target::State::unknown) declare(*parked);
+}
+
+std::shared_ptr<Target> Declarations::on_declared(std::string_view key, DeclareOutcome outcome, std::string_view why,
+                                                  const core::Now& now) {
+    const std::shared_ptr<Target> target = routes_.find_target(key);
+    if (!target) return nullptr;
+    if (target->stale_answers > 0) {
+        --target->stale_answers;
+        return nullptr;
+    }
+    if (outcome == DeclareOutcome::unanswered) {
+        target->state = Target::State::unknown;
+        if (target->flow.silent(0, now.steady)) reporter_.silent(target->role, target->name);
+    } else if (outcome == DeclareOutcome::ready) {
+        target->state = Target::State::ready;
+        target->flow.declared(now.steady);
+        target->confirmed_until = now.steady + binding_confirmed_for;
+        // That an exchange is there does not mean that it takes messages: only a confirm does.
+        if (target->role != Role::parking_exchange) report_healed(*target);
+    } else {
+        mark_refused(*target, why, now);
+    }
+    return target;
+}
+
+void Declarations::mark_refused(Target& target, std::string_view why, const core::Now& now) {
+    target.state = Target::State::refused;
+    target.refused_until = now.steady + refused_for;
+    if (!target.reported) {
+        target.refused_since = now.steady;
+        reporter_.refused(target.role, target.name, why);
+    }
+    target.reported = true;
+}
+
+void Declarations::report_healed(Target& target) {
+    if (target.reported) reporter_.healed(target.role, target.name);
+    target.reported = false;
+}
+
+// ── Work queues ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+bool Declarations::work_queue_checked(Route& route, const core::Now& now) {
+    const bool ask_again = route.work_queue_state == WorkQueueState::refused && now.steady >= route.refused_until;
+    if (route.work_queue_state == WorkQueueState::unchecked || ask_again) {
+        route.work_queue_state = WorkQueueState::checking;
+        route.checked_at = now.steady;
+        if (route.shared() && declare_) {
+            bind_to_return_exchange(route.work_queue);
+        } else {
+            broker_.check(route.work_queue);
+        }
+    }
+    return route.work_queue_state != WorkQueueState::checking;
+}
+
+/// Whoever needs the binding waits for the same answer.
+void Declarations::bind_to_return_exchange(std::string_view work_queue) {
+    if (return_bindings_asked_.emplace(work_queue).second) broker_.bind_to_return_exchange(work_queue);
+}
+
+void Declarations::on_work_queue_answer(Route& route, CheckOutcome outcome, const core::Now& now) {
+    WorkQueueState answer = state_of(outcome);
+    const bool exact = !core::is_glob(route.entry->match);
+    if (!exact && route.work_queue_state != WorkQueueState::checking) return;
+    // Of an exact name the operator says that it exists: its messages may wait on their rung until it does.
+    if (exact && (answer == WorkQueueState::missing || answer == WorkQueueState::exclusive))
+        answer = WorkQueueState::exists;
+    // If we may not check the queue, we assume that it exists. If we may not bind it, its messages cannot come back
+    // from a shared rung, so it stays refused.
+    const bool bound = route.shared() && declare_;
+    if (!bound && answer == WorkQueueState::refused) answer = WorkQueueState::exists;
+    route.work_queue_state = answer;
+    route.refused_until = now.steady + refused_for;
+    if (answer == WorkQueueState::exists) declare_all(route);
+}
+
+const std::shared_ptr<Declarations::Rebinding>& Declarations::rebinding(std::string_view work_queue) {
+    const auto [known, is_new] = rebindings_.try_emplace(std::string{work_queue});
+    if (is_new) {
+        known->second = std::make_shared<Rebinding>();
+        bind_to_return_exchange(work_queue);
+    }
+    return known->second;
+}
+
+void Declarations::forget_rebinding(std::string_view work_queue) {
+    if (const auto known = rebindings_.find(work_queue); known != rebindings_.end()) rebindings_.erase(known);
+}
+
+void Declarations::on_bound(std::string_view queue, CheckOutcome outcome, std::string_view why, const core::Now& now) {
+    if (const auto asked = return_bindings_asked_.find(queue); asked != return_bindings_asked_.end()) {
+        return_bindings_asked_.erase(asked);
+    }
+    report_return_binding(queue, outcome == CheckOutcome::refused, why);
+    const std::shared_ptr<Route> route = routes_.find(queue);
+    if (route && route->shared()) on_work_queue_answer(*route, outcome, now);
+    if (const auto known = rebindings_.find(queue); known != rebindings_.end())
+        known->second->state = state_of(outcome);
+}
+
+void Declarations::report_return_binding(std::string_view work_queue, bool refused, std::string_view why) {
+    constexpr std::size_t most = 10'000;  // forged names must not fill the memory
+    const auto reported = return_bindings_refused_.find(work_queue);
+    if (refused && reported == return_bindings_refused_.end() && return_bindings_refused_.size() < most) {
+        return_bindings_refused_.emplace(work_queue);
+        reporter_.refused(Role::return_binding, work_queue, why);
+    } else if (!refused && reported != return_bindings_refused_.end()) {
+        return_bindings_refused_.erase(reported);
+        reporter_.healed(Role::return_binding, work_queue);
+    }
+}
+
+}  // namespace retryd::relay

@@ -1,0 +1,83 @@
+// What has to exist on the broker for a message to go its way: rungs, parking queues, detours, bindings, work queues.
+//
+// Each is asked for once, and what was refused again after a minute: somebody may have mended it. The answers come as
+// calls; what waits for them is the Relay's matter.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+
+#include "core/policy.h"
+#include "core/time.h"
+#include "relay/broker.h"
+#include "relay/reporter.h"
+#include "relay/routes.h"
+
+namespace retryd::relay {
+
+class Declarations {
+  public:
+    /// All must outlive it. `declare` false: everything has to be there, the bindings of work queues included.
+    Declarations(Routes& routes, Broker& broker, Reporter& reporter, bool declare)
+        : routes_(routes), broker_(broker), reporter_(reporter), declare_(declare) {}
+
+    /// Asks for what is known to be needed before any message comes: for entries with an exact name, for shared
+    /// ladders, for the dead-letter exchanges of others, for detours.
+    void ask_in_advance(const core::Policy& policy);
+    /// Asks for error bindings that are due again.
+    void on_tick(const core::Now& now);
+    std::optional<core::SteadyTime> next_tick() const;
+
+    // ── targets ──
+
+    /// ready, refused, or declaring: declared now if it was not yet, or if its refusal is long ago.
+    Target::State ensure(Target& target, const core::Now& now);
+    /// What was asked for as that target is answered; `why` is empty when ready. Null where nobody waits for it any
+    /// more.
+    std::shared_ptr<Target> on_declared(std::string_view key, DeclareOutcome outcome, std::string_view why,
+                                        const core::Now& now);
+    void mark_refused(Target& target, std::string_view why, const core::Now& now);
+    void report_healed(Target& target);
+
+    // ── work queues ──
+
+    /// True once it is known whether the queue exists; asks if nobody has yet, or if that was refused long ago.
+    bool work_queue_checked(Route& route, const core::Now& now);
+    void on_work_queue_answer(Route& route, CheckOutcome outcome, const core::Now& now);
+
+    /// A work queue that a shared rung did not find, being bound again: the answer holds for the messages that wait for
+    /// it, not for later ones, which would go round and round if the queue were deleted again.
+    struct Rebinding {
+        WorkQueueState state = WorkQueueState::checking;
+        Awaited awaited;
+    };
+    /// Of that work queue; begun where none is under way. Over with forget_rebinding().
+    const std::shared_ptr<Rebinding>& rebinding(std::string_view work_queue);
+    void forget_rebinding(std::string_view work_queue);
+    /// Answers whatever asked for the binding of that work queue. `why` is empty unless refused.
+    void on_bound(std::string_view queue, CheckOutcome outcome, std::string_view why, const core::Now& now);
+
+  private:
+    using Names = std::set<std::string, std::less<>>;
+
+    void declare(Target& target);
+    void declare_rungs(Route& route);
+    void declare_all(Route& route);
+    void bind_to_return_exchange(std::string_view work_queue);
+    void report_return_binding(std::string_view work_queue, bool refused, std::string_view why);
+
+    Routes& routes_;
+    Broker& broker_;
+    Reporter& reporter_;
+    bool declare_;
+    std::map<std::string, std::shared_ptr<Rebinding>, std::less<>> rebindings_;
+    Names return_bindings_asked_;    // work queues whose binding has been asked for and not answered
+    Names return_bindings_refused_;  // and whose refusal has been reported
+};
+
+}  // namespace retryd::relay
