@@ -183,6 +183,9 @@ def main() -> int:
     except Interrupted as interrupted:
         print("demo: interrupted", file=sys.stderr)
         return 128 + interrupted.args[0]
+    except BrokenPipeError:  # nobody looks any more: ./demo | head
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 128 + signal.SIGPIPE
 
 
 if __name__ == "__main__":

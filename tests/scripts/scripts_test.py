@@ -52,11 +52,19 @@ class Arguments(unittest.TestCase):
         self.assertIn("--wrong", self.refused("test", "--wrong"))
         self.assertIn("--label-regexp", self.refused("test", "--label-regexp", "unit"))
         self.assertIn("-R needs a value", self.refused("test", "-j", "4", "--rerun-failed", "-R"))
+        self.assertIn("--timeout takes a whole number, not 'abc'", self.refused("test", "--timeout", "abc"))
+        self.assertIn("until-fail:N", self.refused("test", "--repeat", "often"))
 
     def test_the_demo_takes_the_versions_it_can_play(self):
         for wrong in ["3.8"], ["4.0", "x"], ["4"], [""]:
             self.assertIn("only 3.10, 4.0 and 4.3", self.refused("demo", *wrong))
-        self.refused("demo", "--help")
+        self.refused("demo", "--wrong")
+
+    def test_help_is_given_to_who_asks(self):
+        for command in "demo", "test":
+            answer = run(PROJECT / command, "--help", timeout=60)
+            self.assertEqual(0, answer.returncode)
+            self.assertIn(f"./{command}", answer.stdout)
 
 
 class Session(Scratch):
