@@ -19,16 +19,16 @@ namespace {
 constexpr std::size_t kib = 1024;
 constexpr std::size_t mib = 1024 * kib;
 
-/// 5 s in every run of the tests; by hand as long as one likes.
+/// 9 s in every run of the tests; by hand as long as one likes.
 milliseconds alarm_time() {
     const char* const seconds_of_alarm = std::getenv("RETRYD_TEST_ALARM_SECONDS");
-    return seconds(seconds_of_alarm == nullptr ? 5 : std::stoi(seconds_of_alarm));
+    return seconds(seconds_of_alarm == nullptr ? 9 : std::stoi(seconds_of_alarm));
 }
 
 struct Bodies : Scenario {
     explicit Bodies(bool over_tls) : work(work_queue("work")) {
         retry(work, {"200ms"});
-        config.heartbeat = "2s";  // so that two pass during the alarm
+        config.heartbeat = "4s";  // so that two pass during the alarm
         if (over_tls) {
             config.uris = {tls_broker_uri()};
             config.tls = "{ca_file: " + certificate("ca.pem") + ", cert_file: " + certificate("client.pem") +
