@@ -24,7 +24,7 @@ struct Gone : Scenario {
             worker.reject(worker.receive());
     }
 
-    /// `rung` is where the messages wait for 2 s.
+    /// `rung` is where the messages wait for 5 s: long enough for a busy machine to get all of them there.
     void delete_while_they_wait(const std::string& rung) {
         reject_all(doomed, doomed_messages);
         REQUIRE(await_depth(rung, doomed_messages));
@@ -47,7 +47,7 @@ struct Gone : Scenario {
             CHECK(long_header(back, "retryd-attempt") == 1);
             worker.ack(back);
         }
-        CHECK(since(rejected) < seconds(2 + 5) + machine.slack());  // whom the others hold up waits for minutes
+        CHECK(since(rejected) < seconds(5 + 5) + machine.slack());  // whom the others hold up waits for minutes
     }
 
     std::string doomed;
@@ -93,9 +93,9 @@ TEST_CASE("return: headers, work queue deleted: its messages are parked as queue
     CAPTURE(rungs, by_glob);
     Gone s;
     const std::string match = by_glob ? s.queue_name("doom*") : s.doomed;
-    const std::string ladder = s.share({match, s.neighbour}, {"2s"}, rungs);
+    const std::string ladder = s.share({match, s.neighbour}, {"5s"}, rungs);
     s.start();
-    s.delete_while_they_wait(s.shared_rung(ladder, "2s"));
+    s.delete_while_they_wait(s.shared_rung(ladder, "5s"));
     s.check_neighbour_goes_on();
     REQUIRE(s.await_depth(s.config.catch_all, doomed_messages));
     const Received parked = s.take(s.config.catch_all);
@@ -103,7 +103,7 @@ TEST_CASE("return: headers, work queue deleted: its messages are parked as queue
     CHECK(text_header(parked, "retryd-queue") == s.doomed);
     CHECK(text_header(parked, "retryd-reason") == "rejected");
     CHECK(parked.body == s.doomed);
-    CHECK(s.await_depth(s.shared_rung(ladder, "2s"), 0));
+    CHECK(s.await_depth(s.shared_rung(ladder, "5s"), 0));
     s.stop();
     CHECK(s.depth(s.config.error_queue) == 0);
 }
@@ -112,9 +112,9 @@ TEST_CASE("return: headers, work queue deleted and made again: it is bound again
     const std::string rungs = GENERATE(as<std::string>{}, "quorum", "classic");
     CAPTURE(rungs);
     Gone s;
-    const std::string ladder = s.share({s.doomed, s.neighbour}, {"2s", "30s"}, rungs);
+    const std::string ladder = s.share({s.doomed, s.neighbour}, {"5s", "30s"}, rungs);
     s.start();
-    s.delete_while_they_wait(s.shared_rung(ladder, "2s"));
+    s.delete_while_they_wait(s.shared_rung(ladder, "5s"));
     s.work_queue("doomed");
     Worker worker(s.doomed, 500);
     for (int i = 0; i < doomed_messages; ++i) {
@@ -134,14 +134,14 @@ TEST_CASE("return: queue, quorum rungs, work queue deleted: its messages stay on
           "[slow]") {
     Gone s;
     if (!s.has_quorum_ttl()) return;  // classic rungs, as in the next test
-    s.retry(s.doomed, {"2s"});
-    s.retry(s.neighbour, {"2s"});
+    s.retry(s.doomed, {"5s"});
+    s.retry(s.neighbour, {"5s"});
     s.start();
-    s.delete_while_they_wait(s.rung(s.doomed, "2s"));
+    s.delete_while_they_wait(s.rung(s.doomed, "5s"));
     s.check_neighbour_goes_on();
     const std::string all_kept = std::to_string(doomed_messages) + "\t0";
     // The broker counts a quorum queue's messages every five seconds.
-    CHECK(await([&] { return messages_and_ready(s.rung(s.doomed, "2s")) == all_kept; }));
+    CHECK(await([&] { return messages_and_ready(s.rung(s.doomed, "5s")) == all_kept; }));
     CHECK(s.depth(s.config.catch_all) == 0);
     s.stop();
 }
@@ -149,12 +149,12 @@ TEST_CASE("return: queue, quorum rungs, work queue deleted: its messages stay on
 TEST_CASE("return: queue, classic rungs, work queue deleted: the broker loses its messages, the neighbour's go on",
           "[3.8]") {
     Gone s;
-    s.retry(s.doomed, {"2s"}, "classic");
-    s.retry(s.neighbour, {"2s"}, "classic");
+    s.retry(s.doomed, {"5s"}, "classic");
+    s.retry(s.neighbour, {"5s"}, "classic");
     s.start();
-    s.delete_while_they_wait(s.rung(s.doomed, "2s"));
+    s.delete_while_they_wait(s.rung(s.doomed, "5s"));
     s.check_neighbour_goes_on();
-    CHECK(messages_and_ready(s.rung(s.doomed, "2s")) == "0\t0");
+    CHECK(messages_and_ready(s.rung(s.doomed, "5s")) == "0\t0");
     CHECK(s.depth(s.config.catch_all) == 0);
     CHECK(s.depth(s.parking_of(s.doomed)) == 0);
     s.stop();
