@@ -2,6 +2,7 @@
 
 #include <unistd.h>
 
+#include "core/names.h"
 #include "support/catch.h"
 
 namespace retryd::test {
@@ -24,8 +25,15 @@ Scenario::Scenario() : client(broker_address()), prefix_(unique_prefix()) {
     config.catch_all = queue_name("catch-all");
 }
 
+/// There is one set of detours in a vhost, and they lead to one error exchange: the next scenario has another.
 Scenario::~Scenario() {
     if (daemon.running()) daemon.kill();
+    try {
+        for (const core::Milliseconds delay : core::detour_delays)
+            client.delete_queue(core::detour_name(delay));
+    } catch (const std::exception&) {
+        return;  // the test may have taken the broker away
+    }
 }
 
 std::string Scenario::plain_queue(const std::string& name, const Table& arguments) {
