@@ -125,6 +125,7 @@ void World::begin_session() {
         std::make_unique<Relay>(policy_, SessionInfo{features_, "retryd", roll, vhost_.declare, publishing_channels},
                                 *broker_, reporter_, poison_);
     vhost_.queues.insert("retryd.parked");  // declared before anything is consumed
+    broker_->session_relay = relay_.get();
     relay_->start();
 }
 
