@@ -2,6 +2,7 @@
 // lasts and wherever it catches a message.
 #include <cstdlib>
 #include <map>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -145,13 +146,17 @@ TEST_CASE("large bodies and an alarm while they are sent: what is half sent wait
     CAPTURE(over_tls);
     Bodies s(over_tls);
     s.make_queues();
-    for (int i = 0; i < 8; ++i)
-        s.reject_all();
-    s.start();
-    Alarm alarm(Alarm::Cause::memory);  // while it sends: it catches some message at some byte
-    CHECK(s.daemon.await_log("the broker takes no messages"));
+    std::unique_ptr<Alarm> alarm;
+    for (int round = 0; round < 5 && !alarm; ++round) {
+        for (int i = 0; i < 8; ++i)
+            s.reject_all();
+        if (round == 0) s.start();
+        alarm = std::make_unique<Alarm>(Alarm::Cause::memory);  // while it sends: it catches some message at some byte
+        if (!s.daemon.await_log("the broker takes no messages", seconds(3))) alarm.reset();  // all had been sent
+    }
+    REQUIRE(alarm);
     s.sit_out();
-    alarm.end();
+    alarm->end();
     s.check_all_come_home_once();
     s.check_never_reconnected();
     s.stop();
