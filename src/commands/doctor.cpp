@@ -141,6 +141,7 @@ class Doctor {
             append(admin::check_work_queues(settings_.policy, vhost_policies));
             append(admin::check_own_queues(settings_.policy, vhost_policies, report_.broker.vhost));
             check_permissions();
+            check_writers(vhost_policies);
             check_feature_flags();
         } catch (const http::Error& error) {
             report_.fault = error.what();
@@ -167,6 +168,29 @@ class Doctor {
                  "the broker refuses what the daemon does with it, and messages are held or parked",
                  "rabbitmqctl set_permissions, with a pattern for " + std::string{missing.operation} +
                      " that matches this name"});
+        }
+    }
+
+    void check_writers(const admin::VhostPolicies& vhost_policies) {
+        const auto users = management_->user_permissions();
+        if (!users) {
+            return not_seen(
+                "who else may write to the error exchange: only an administrator may see that (rabbitmqctl "
+                "list_permissions)");
+        }
+        const std::string& own_user = settings_.broker.endpoints.front().username;
+        for (const admin::NeedlessWriter& writer :
+             admin::needless_writers(settings_.policy, vhost_policies, *users, own_user)) {
+            const bool returns = writer.exchange == core::return_exchange_name;
+            add({Severity::warning,
+                 "user '" + writer.user + "' may write to exchange '" + writer.exchange +
+                     "' and needs that for no queue that it may declare",
+                 returns ? "what it publishes there goes into any work queue of a shared ladder, whatever else it may "
+                           "write to"
+                         : "with a forged x-death it can have a message sent into any work queue of the configuration, "
+                           "whatever else it may write to",
+                 "rabbitmqctl set_permissions, with a pattern for write that does not match this name; what retryd "
+                 "attach connects by a policy takes no permission"});
         }
     }
 

@@ -35,6 +35,7 @@ inline constexpr std::string_view bcc = "retryd-bcc";
 inline constexpr std::string_view expiration = "retryd-expiration";
 inline constexpr std::string_view parked_reason = "retryd-parked-reason";
 inline constexpr std::string_view parked_at = "retryd-parked-at";
+inline constexpr std::string_view proof = "retryd-proof";
 inline constexpr std::string_view replays = "retryd-replays";
 }  // namespace header
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "amqp/proof_keys.h"
 #include "amqp/timeouts.h"
 #include "daemon/configuration.h"
 #include "daemon/systemd.h"
@@ -34,8 +35,9 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
       guard_(context.watchdog, broker_.sockets(), 2 * settings_->broker.heartbeat, system::steady_now()),
       features_(core::features_of(broker_.version())),
       relay_(policy_of(settings_),
-             {features_, endpoint.username, context.dice, settings_->declare, broker_.publishing_channels()}, broker_,
-             events_, context.poison) {}
+             {features_, endpoint.username, context.dice, settings_->declare, broker_.publishing_channels(),
+              amqp::proof_keys(*settings_)},
+             broker_, events_, context.poison) {}
 
 void Session::run() {
     warn_of_old_broker();

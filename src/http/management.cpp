@@ -311,6 +311,19 @@ std::optional<admin::Permissions> ManagementClient::permissions(const std::strin
     return admin::Permissions{text_in(*answer, "configure"), text_in(*answer, "write"), text_in(*answer, "read")};
 }
 
+std::optional<std::vector<admin::UserPermissions>> ManagementClient::user_permissions() const {
+    const Api api(settings_, tls_, vhost_);
+    const auto answer = api.if_permitted("vhosts/" + percent_encoded(vhost_) + "/permissions");
+    if (!answer || !answer->is_array()) return std::nullopt;
+    std::vector<admin::UserPermissions> users;
+    for (const Json& item : *answer) {
+        if (!item.is_object()) continue;
+        users.push_back(
+            {text_in(item, "user"), {text_in(item, "configure"), text_in(item, "write"), text_in(item, "read")}});
+    }
+    return users;
+}
+
 std::optional<std::vector<std::string>> ManagementClient::disabled_feature_flags() const {
     const Api api(settings_, tls_, vhost_);
     const auto answer = api.if_permitted("feature-flags");

@@ -103,10 +103,12 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
     const core::Table headers = delivery.message.properties.header_table();
     if (const auto queue = core::read_undelivered(headers)) return return_undelivered(delivery, *queue, now);
 
-    core::ComposeContext context{core::read_death(headers, policy_->error_queue), {}, session_.connection_user};
+    core::ComposeContext context{
+        core::read_death(headers, policy_->error_queue), {}, session_.connection_user, &session_.proof_keys};
     std::shared_ptr<Route> route;
     if (context.death) {
-        context.history = core::read_retry_history(headers, context.death->queue);
+        core::distrust(*context.death, session_.features.counts_client_deaths, delivery.routing_key, now.wall);
+        context.history = core::read_retry_history(headers, context.death->queue, session_.proof_keys);
         route = routes_.route_for(context.death->queue);
         if (!route && core::is_parking_queue(*policy_, context.death->queue))
             return park_again(delivery, *context.death, now);
@@ -167,7 +169,7 @@ Relay::Step Relay::park_again(const core::Delivery& delivery, const core::Death&
     if (!takes(target, now)) {
         return will_take_soon(target, now) ? Step::wait : hold_back(delivery, *target, now);
     }
-    const core::ComposeContext context{{}, {}, session_.connection_user};
+    const core::ComposeContext context{{}, {}, session_.connection_user, &session_.proof_keys};
     const core::Message composed = core::compose_parked_again(delivery.message, context, now.wall, scratch_);
     return publish(delivery, composed, context,
                    {delivery.tag, target, nullptr, thrown_out ? Outcome::detoured : Outcome::parked,
@@ -255,7 +257,10 @@ Relay::Step Relay::drop(const core::Delivery& delivery, const core::ComposeConte
 Relay::Step Relay::return_undelivered(const core::Delivery& delivery, std::string_view work_queue,
                                       const core::Now& now) {
     const core::ComposeContext context{
-        {}, core::read_retry_history(delivery.message.properties.header_table(), work_queue), session_.connection_user};
+        {},
+        core::read_retry_history(delivery.message.properties.header_table(), work_queue, session_.proof_keys),
+        session_.connection_user,
+        &session_.proof_keys};
     const auto park_as = [&](core::ParkReason reason) {
         return park(delivery, context, nullptr, {reason, context.history.attempt}, now);
     };

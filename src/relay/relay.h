@@ -37,6 +37,7 @@ struct SessionInfo {
     core::Dice dice;
     bool declare = true;                    // false: everything has to be there, the bindings of work queues included
     std::size_t publishing_channels = 128;  // it may open so many
+    core::ProofKeys proof_keys = {};        // of the headers of ours
 };
 
 class Relay {

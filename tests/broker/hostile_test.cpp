@@ -8,6 +8,7 @@
 #include "support/catch.h"
 #include "support/forged.h"
 #include "support/management.h"
+#include "support/proof.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -136,9 +137,13 @@ TEST_CASE("headers that claim to be retryd's, with wrong types or numbers, neith
     }
     const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
     for (const std::int64_t attempt : {huge, huge - 1, std::int64_t{2}}) {
-        s.client.publish(
-            "", s.work,
-            {.body = "x", .headers = {{"retryd-queue", longstr(s.work)}, {"retryd-attempt", int64(attempt)}}});
+        const Table claims{{"retryd-queue", longstr(s.work)}, {"retryd-attempt", int64(attempt)}};
+        s.client.publish("", s.work, {.body = "x", .headers = claims});
+        worker.reject(worker.receive());
+        const Received back = worker.receive();
+        CHECK(long_header(back, "retryd-attempt") == 1);
+        worker.ack(back);
+        s.client.publish("", s.work, {.body = "x", .headers = proven(claims, s.config)});
         worker.reject(worker.receive());
         const Received parked = s.take_parked(s.parking_of(s.work));
         CHECK(text_header(parked, "retryd-parked-reason") == "attempts-exhausted");

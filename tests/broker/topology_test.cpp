@@ -1,6 +1,7 @@
 // What retryd declares: when, with which arguments, and what it does if something else exists already.
 #include "support/catch.h"
 #include "support/command_line.h"
+#include "support/proof.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -133,7 +134,7 @@ TEST_CASE("declaring again at every start changes nothing and disturbs nothing")
     s.retry(work, {"100ms", "30s"});
     s.start();
     Worker worker(work);
-    const Table second_attempt{{"retryd-queue", longstr(work)}, {"retryd-attempt", int64(1)}};
+    const Table second_attempt = proven({{"retryd-queue", longstr(work)}, {"retryd-attempt", int64(1)}}, s.config);
     s.client.publish("", work, {.body = "waiting", .headers = second_attempt});
     worker.reject(worker.receive());
     REQUIRE(s.await_depth(s.rung(work, "30s"), 1));

@@ -18,7 +18,8 @@ namespace header = core::header;
 
 constexpr std::array ours{header::queue,    header::attempt,     header::reason,        header::first_death,
                           header::exchange, header::routing_key, header::user_id,       header::cc,
-                          header::bcc,      header::expiration,  header::parked_reason, header::parked_at};
+                          header::bcc,      header::expiration,  header::parked_reason, header::parked_at,
+                          header::proof};
 
 bool is_ours(std::string_view name) {
     return std::find(ours.begin(), ours.end(), name) != ours.end();

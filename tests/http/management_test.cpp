@@ -247,6 +247,16 @@ TEST_CASE("rights: the permissions of a user, or that there are none, or that no
     CHECK_THROWS_AS(client_of(test::Server(test::answer("500 Oops", ""))).permissions("x"), Error);
 }
 
+TEST_CASE("rights: the permissions of all users, or that nobody says") {
+    const test::Server server(test::answer("200 OK", R"([
+        {"user": "x", "vhost": "a/b", "configure": "^c", "write": "^w", "read": ""}, 7, {"user": 1}])"));
+    CHECK(client_of(server).user_permissions() ==
+          std::vector<admin::UserPermissions>{{"x", {"^c", "^w", ""}}, {"", {"", "", ""}}});
+    CHECK(server.requests() == std::vector<std::string>{"GET /api/vhosts/a%2Fb/permissions HTTP/1.1"});
+    for (const char* status : {"401 Unauthorized", "403 Forbidden", "404 Not Found"})
+        CHECK_FALSE(client_of(test::Server(test::answer(status, "{}"))).user_permissions());
+}
+
 TEST_CASE("rights: the feature flags that are disabled, or that nobody says") {
     const test::Server server(test::answer("200 OK", R"([
         {"name": "stream_queue", "state": "disabled"}, {"name": "other", "state": "enabled"}, 7])"));

@@ -121,9 +121,9 @@ void World::begin_session() {
     broker_ = std::make_unique<RandomBroker>(vhost_, dice_, now_, poison_, ++sessions_);
     const auto roll = [this] { return static_cast<double>(dice_.below(1000)) / 1000.0; };
     constexpr std::size_t publishing_channels = 16;
-    relay_ =
-        std::make_unique<Relay>(policy_, SessionInfo{features_, "retryd", roll, vhost_.declare, publishing_channels},
-                                *broker_, reporter_, poison_);
+    relay_ = std::make_unique<Relay>(
+        policy_, SessionInfo{features_, "retryd", roll, vhost_.declare, publishing_channels, core::test::proof_keys},
+        *broker_, reporter_, poison_);
     vhost_.queues.insert("retryd.parked");  // declared before anything is consumed
     relay_->start();
 }

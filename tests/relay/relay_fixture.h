@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/proof.h"
 #include "relay/fake_broker.h"
 
 namespace retryd::relay {
@@ -54,6 +55,7 @@ struct DeadMessage {
     std::uint64_t first_death = 0;
     bool redelivered = false;
     bool parked_before = false;
+    bool forged = false;  // no proof of retryd's
 };
 
 class Fixture {
@@ -64,7 +66,7 @@ class Fixture {
     explicit Fixture(core::Policy policy, core::BrokerFeatures features = {}, bool declare = true,
                      PoisonDetector* known = nullptr)
         : relay(std::make_shared<const core::Policy>(std::move(policy)),
-                {features, "retryd", [this] { return roll; }, declare}, broker, reporter,
+                {features, "retryd", [this] { return roll; }, declare, 128, core::test::proof_keys}, broker, reporter,
                 known != nullptr ? *known : poison) {
         broker.queues["retryd.parked"];
         broker.queues["retryd.errors"];
@@ -99,6 +101,8 @@ class Fixture {
         std::vector<core::Field> fields(headers, headers + (dead.carried_queue.empty() ? 1 : 3));
         if (dead.first_death != 0) fields.push_back(headers[3]);
         if (dead.parked_before) fields.push_back({"retryd-parked-reason", core::Value::of_longstr("too-old")});
+        core::ProofText proof;
+        if (!dead.forged) fields.push_back(core::test::proof_of({fields.data(), fields.size()}, proof));
         core::Message message;
         message.properties.headers = core::Table{fields.data(), fields.size()};
         if (dead.priority != 0) message.properties.priority = dead.priority;
@@ -115,8 +119,11 @@ class Fixture {
                                        {"retryd-queue", core::Value::of_longstr(work_queue)},
                                        {"retryd-attempt", core::Value::of_long(2)},
                                        {"retryd-routing-key", core::Value::of_longstr("order.paid")}};
+        core::ProofText proof;
+        std::vector<core::Field> fields(headers, headers + 4);
+        fields.push_back(core::test::proof_of({fields.data(), fields.size()}, proof));
         core::Message message;
-        message.properties.headers = core::Table{headers, 4};
+        message.properties.headers = core::Table{fields.data(), fields.size()};
         message.body = "undelivered";
         return broker.deliver(relay, message, now);
     }

@@ -6,6 +6,7 @@
 
 #include "admin/replay.h"
 #include "amqp/error.h"
+#include "amqp/proof_keys.h"
 #include "amqp/queue_io.h"
 #include "commands/common/json.h"
 #include "commands/common/table.h"
@@ -84,6 +85,7 @@ ParkedBrowser::ParkedBrowser(const config::Settings& settings, const ParkedOptio
     : settings_(settings),
       options_(options),
       broker_(connect(settings, "retryd parked")),
+      proof_keys_(amqp::proof_keys(settings)),
       selection_(selection_of(options, now)),
       now_(now) {}
 
@@ -121,7 +123,7 @@ void ParkedBrowser::browse_parking_queue(const std::string& name, ParkedOverview
             return true;
         }
         const core::Table headers = delivery->message.properties.header_table();
-        const admin::Parked parked = admin::read_parked(headers, settings_.policy.error_queue);
+        const admin::Parked parked = admin::read_parked(headers, settings_.policy.error_queue, proof_keys_);
         if (!admin::selects(selection_, parked, headers)) return true;
         queue.selected.add(parked, delivery->message);
         enough = !visit(name, *delivery, parked);

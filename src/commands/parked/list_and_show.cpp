@@ -60,6 +60,11 @@ Rows history_rows(const std::string& from, const core::Message& message, const a
               {"first death", moment(parked.carried.first_death, now)},
               {"published to", "exchange \"" + safe_line(exchange) + "\", routing key \"" +
                                    safe_line(core::producer_routing_key(context)) + "\""}};
+    if (!parked.by_retryd) {
+        rows.push_back({"proof",
+                        "(none: its retryd-… headers may be anybody's; its work queue is known from x-death "
+                        "alone)"});
+    }
     for (const admin::Replay& replay : admin::read_replays(message.properties.header_table()))
         rows.push_back({"replayed", utc(replay.time) + " to " + safe_line(replay.to) + ", after " +
                                         std::to_string(replay.attempts) + " attempts, run " + safe_line(replay.id)});
@@ -133,6 +138,7 @@ Json json_of_message(const std::string& from, const core::Message& message, cons
     put_text(object, "reason", parked.reason);
     object["parked_at"] = parked.at ? Json(utc(*parked.at)) : Json();
     object["attempts"] = parked.attempts;
+    object["proven"] = parked.by_retryd;
     object["properties"] = property_json(message.properties);
     object["headers"] = json_of_table(message.properties.header_table());
     put_text(object, "body", message.body);
@@ -147,7 +153,8 @@ struct FoundMessage {
 void print(const FoundMessage& found, const config::Settings& settings, const ParkedBrowser& browser, bool raw,
            const Report& output) {
     const core::Message& message = found.delivery.get().message;
-    const admin::Parked parked = admin::read_parked(message.properties.header_table(), settings.policy.error_queue);
+    const admin::Parked parked =
+        admin::read_parked(message.properties.header_table(), settings.policy.error_queue, browser.proof_keys());
     if (raw) {
         output.out() << message.body;
     } else if (output.json()) {

@@ -169,6 +169,13 @@ std::string why_unreachable(Broker& broker, const std::set<std::string>& parked_
            "' does not exist, so its messages have nowhere to go. Declare it, or send them elsewhere with --to QUEUE";
 }
 
+std::string no_entry(const std::string& work_queue) {
+    return "no item of `queues:` matches the work queue '" + work_queue +
+           "', so its messages stay: what a message says of its queue is no reason to send it there. Add an item for "
+           "it, "
+           "or send them with --to QUEUE";
+}
+
 /// Why the return exchange cannot be used; empty where it can.
 std::string bind_to_return_exchange(Broker& broker, const config::Settings& settings, const std::string& work_queue) {
     if (!settings.declare) return "with `declare: false` retryd binds nothing";
@@ -183,16 +190,17 @@ std::string bind_to_return_exchange(Broker& broker, const config::Settings& sett
 }  // namespace
 
 Destinations find_destinations(Broker& broker, const config::Settings& settings,
-                               const std::set<std::string>& work_queues, const std::set<std::string>& parked_in) {
+                               const std::set<std::string>& work_queues, const std::set<std::string>& parked_in,
+                               bool named) {
     Destinations found;
     for (const std::string& work_queue : work_queues) {
+        const core::Entry* entry = core::match(settings.policy, work_queue);
         const std::string unreachable = why_unreachable(broker, parked_in, work_queue);
-        if (!unreachable.empty()) {
-            found.missing.insert(work_queue);
-            found.notes.push_back(unreachable);
+        if (!unreachable.empty() || (entry == nullptr && !named)) {
+            found.notes.push_back(unreachable.empty() ? no_entry(work_queue) : unreachable);
             continue;
         }
-        const core::Entry* entry = core::match(settings.policy, work_queue);
+        found.reachable.insert(work_queue);
         if (entry == nullptr || entry->ladder.return_path != core::ReturnPath::headers) continue;
         const std::string not_bound = bind_to_return_exchange(broker, settings, work_queue);
         if (not_bound.empty()) {
@@ -204,7 +212,7 @@ Destinations find_destinations(Broker& broker, const config::Settings& settings,
                                   not_bound);
         }
     }
-    if (!work_queues.empty() && found.missing.size() == work_queues.size()) found.fault = found.notes.front();
+    if (!work_queues.empty() && found.reachable.empty()) found.fault = found.notes.front();
     return found;
 }
 

@@ -258,7 +258,7 @@ class ReplayOrDrop {
 
     /// Why nothing can be sent; empty where all is ready.
     std::string prepare_replay() {
-        destinations_ = find_destinations(browser_.broker(), settings_, work_queues(), parked_in());
+        destinations_ = find_destinations(browser_.broker(), settings_, work_queues(), parked_in(), !run_.to.empty());
         report_.notes = destinations_.notes;
         if (!destinations_.fault.empty() || run_.dry_run || !run_.stop_above) return destinations_.fault;
         tap_.emplace(endpoint_of(settings_, browser_.broker().identity()), settings_.broker,
@@ -353,7 +353,8 @@ class ReplayOrDrop {
         order.id = report_.id;
         order.connection_user = username_;
         order.through_return = destinations_.through_return;
-        order.missing = destinations_.missing;
+        order.reachable = destinations_.reachable;
+        order.proof_keys = browser_.proof_keys();
         order.per_second = run_.per_second;
         order.stop_above = run_.stop_above;
         // Failures count over all queues.
