@@ -30,14 +30,34 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
       name_(std::move(name)),
       log_(context.log),
       events_(log_, context.http.state().faults(), context.http.stats()),
-      broker_(settings_, endpoint, *this),
+      broker_(settings_, endpoint, *this, context.trial),
       guard_(context.watchdog, broker_.sockets(), 2 * settings_->broker.heartbeat, system::steady_now()),
       features_(core::features_of(broker_.version())),
       relay_(policy_of(settings_),
              {features_, endpoint.username, context.dice, settings_->declare, broker_.publishing_channels()}, broker_,
              events_, context.poison) {}
 
+/// What ended the connection that consumes is told from what ended the other one here, whoever met the end first: to
+/// send an ack is enough.
 void Session::run() {
+    try {
+        serve();
+    } catch (const amqp::Error& error) {
+        const bool undeliverable = broker_.has_undeliverable();
+        if (undeliverable || error.kind() == amqp::Error::Kind::passed_over)
+            context_.trial.begin(broker_.window(), system::steady_now());
+        if (undeliverable) {
+            throw amqp::Error(amqp::Error::Kind::undeliverable,
+                              "RabbitMQ ended the connection that consumes (" + error.words() +
+                                  "), as it does when it cannot hand over a message: one from AMQP 1.0, MQTT or STOMP "
+                                  "that does not fit AMQP 0-9-1",
+                              error.code(), error.words());
+        }
+        throw;
+    }
+}
+
+void Session::serve() {
     warn_of_old_broker();
     broker_.start(relay_);
     relay_.start();

@@ -166,6 +166,7 @@ class Relay {
     void process_waiting_for(Awaited& awaited, const core::Now& now);
     void stop_awaiting_what_nobody_waits_for();
     Step hold_back(const core::Delivery& delivery, const Target& target, const core::Now& now);
+    bool renew(const core::Delivery& delivery, const core::Now& now);
     void look_for_silence(const core::Now& now);
     static void end_silence(PublishingChannel& channel);
     void give_up(PublishingChannel& channel);

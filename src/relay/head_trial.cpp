@@ -1,0 +1,38 @@
+#include "relay/head_trial.h"
+
+#include <algorithm>
+
+namespace retryd::relay {
+namespace {
+
+constexpr core::Milliseconds shortest{5'000};
+constexpr core::Milliseconds none_comes{2'000};
+
+}  // namespace
+
+void HeadTrial::begin(std::size_t suspects, core::SteadyTime now) {
+    in_vain_ = going_on() && passed_ == 0 ? in_vain_ + 1 : 0;
+    passed_ = 0;
+    // What was suspect before stays so: it has come back, too.
+    suspects_ = std::max(suspects_, suspects);
+    until_ = now + shortest;
+    last_ = now;
+}
+
+void HeadTrial::passed(core::SteadyTime now) {
+    if (!going_on()) return;
+    last_ = now;
+    ++passed_;
+    if (suspects_ > 0) --suspects_;
+}
+
+bool HeadTrial::on_tick(core::SteadyTime now, bool idle) {
+    if (!going_on() || now < *until_) return false;
+    const bool none_left = idle && now - last_ >= none_comes;
+    if (suspects_ > 0 && !none_left) return false;
+    until_.reset();
+    suspects_ = 0;
+    return true;
+}
+
+}  // namespace retryd::relay
