@@ -240,6 +240,7 @@ void BrokerSession::renew_consumer() {
 
 /// What was suspect has been handed over: from now on as many at once as configured.
 void BrokerSession::end_trial() {
+    observer_.trial_over();
     if (!consume_answered_ || leaving_) return;
     if (core::features_of(version()).clean_cancel) return renew_consumer();
     consumer_prefetch_ = settings_->prefetch.messages;
@@ -388,6 +389,9 @@ void BrokerSession::declare_base_from(const std::shared_ptr<const core::Topology
     if (index < base->size()) {
         return declare_or_use((*base)[index], [this, base, index](const Declarer::Outcome& outcome) {
             require_base(outcome);
+            const auto* const queue = std::get_if<core::QueueSpec>(&(*base)[index]);
+            if (queue != nullptr && queue->name == settings_->policy.error_queue)
+                trial_.queue_is_limited(core::is_limited(*queue) && outcome.text.empty());
             declare_base_from(base, index + 1);
         });
     }

@@ -45,6 +45,8 @@ class BrokerSessionObserver {
     /// The broker has stopped taking messages (memory or disk alarm), in its own words.
     virtual void blocked(std::string_view reason) = 0;
     virtual void unblocked() = 0;
+    /// What RabbitMQ could not hand over is out of the way (relay::HeadTrial).
+    virtual void trial_over() = 0;
 };
 
 class BrokerSession : public relay::Broker {

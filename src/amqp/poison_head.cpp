@@ -23,10 +23,9 @@ constexpr Channel only_consumer = 1;
 constexpr const char* consumer_tag = "retryd-head";
 /// If nothing has come so long after the consumer was there, the queue is empty or another daemon has its head.
 constexpr core::Milliseconds delivered_within{300};
-/// The broker may say that it ends a connection before the queue has taken the message back: for a moment another one is
-/// at the head. So there is a pause before each look, and it is only believed that all is well after several.
-constexpr int looks_to_be_sure = 3;
-constexpr core::Milliseconds first_pause{20};
+/// The broker may say that it ends a connection before the queue has taken the message back: for a moment another one
+/// is at the head.
+constexpr core::Milliseconds between_looks{20};
 
 /// What one connection sees of the head.
 class Glance : private Events {
@@ -39,23 +38,23 @@ class Glance : private Events {
         connection_->consume(only_consumer, queue, consumer_tag);
     }
 
-    /// True: nothing is there that ends the connection.
-    bool finds_nothing_wrong() {
+    /// stays: it has ended the connection.
+    PoisonHead::State look() {
         const auto deadline = Clock::now() + answer_timeout;
         while (Clock::now() < deadline) {
             try {
                 connection_->drain(*this, 1);
             } catch (const Error&) {
-                if (connection_->closed_with() == core::reply_code::internal_error) return false;
+                if (connection_->closed_with() == core::reply_code::internal_error) return PoisonHead::State::stays;
                 throw;
             }
             if (delivered_) {
                 give_back();
-                return true;
+                return PoisonHead::State::another;
             }
             if (consuming_since_ && Clock::now() - *consuming_since_ >= delivered_within) {
                 connection_->close(close_timeout);
-                return true;
+                return PoisonHead::State::none;
             }
             wait(consuming_since_ ? delivered_within : longest_poll);
         }
@@ -98,19 +97,13 @@ class Glance : private Events {
 PoisonHead wear_out_head(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue,
                          int most_attempts, const std::function<bool()>& go_on) {
     PoisonHead head;
-    core::Milliseconds pause = first_pause;
-    for (int nothing_wrong = 0; nothing_wrong < looks_to_be_sure;) {
-        if (!go_on()) return {PoisonHead::State::stopped, head.connections_ended};
-        if (head.connections_ended >= most_attempts) return {PoisonHead::State::stays, head.connections_ended};
-        std::this_thread::sleep_for(pause);
-        if (Glance(endpoint, settings, queue).finds_nothing_wrong()) {
-            ++nothing_wrong;
-            pause *= 2;
-        } else {
-            ++head.connections_ended;
-            if (nothing_wrong > 0) return {PoisonHead::State::not_alone, head.connections_ended};
-        }
+    while (go_on()) {
+        std::this_thread::sleep_for(between_looks);
+        head.state = Glance(endpoint, settings, queue).look();
+        if (head.state != PoisonHead::State::stays) return head;
+        if (++head.connections_ended >= most_attempts) return head;
     }
+    head.state = PoisonHead::State::stopped;
     return head;
 }
 

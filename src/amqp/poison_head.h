@@ -1,7 +1,7 @@
 // Gets rid of a message at the head of a queue that the broker cannot hand over (relay/head_trial.h).
 //
-// Only while no other message is in front of it: what a quorum queue takes back goes behind what it took back before, so
-// that two of them would take turns, and both would come to the limit.
+// Only while no other message is in front of it: what a quorum queue takes back goes behind what it took back before,
+// so that two of them would take turns, and both would come to the limit.
 //
 // Nothing but a delivery limit takes it away: each connection that it ends counts as a delivery in vain, and beyond the
 // limit of the queue the broker dead-letters it, for which it need not be expressed in AMQP 0-9-1. So one connection
@@ -18,17 +18,19 @@ namespace retryd::amqp {
 
 struct PoisonHead {
     enum class State {
-        gone,       // the next message can be handed over, or there is none
-        not_alone,  // others are handed over in turn with it: they have to go their way first
-        stays,      // after most_attempts: no limit is in effect
-        stopped,    // go_on() said so
+        none,     // nothing is handed over to us: the queue is empty, or another daemon has its head
+        another,  // one that can be handed over; it went back, behind what came back before
+        stays,    // after most_attempts: no limit is in effect
+        stopped,  // go_on() said so
     };
-    State state = State::gone;
+    State state = State::none;
     int connections_ended = 0;
 };
 
-/// Enough for the limit that retryd declares, and some more.
+/// Enough for one message and the limit that retryd declares, and some more.
 inline constexpr int poison_head_attempts = 130;
+/// Where it is known that there is that limit: several messages may take turns.
+inline constexpr int most_poison_head_attempts = 5'000;
 
 /// Ends at most so many connections over the head of that queue; while go_on(), which is asked before each. What can be
 /// handed over goes back at once. Throws Error where there is no connection.

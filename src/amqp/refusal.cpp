@@ -51,7 +51,7 @@ std::string both_values(const Inequivalent& difference, const std::string& expec
 
 /// It alone is declared with a limit that a message can reach.
 bool is_error_queue(const core::QueueSpec& queue) {
-    return argument_text(queue.arguments, "x-delivery-limit") == std::to_string(core::error_delivery_limit);
+    return core::is_limited(queue);
 }
 
 std::string limit_command(std::string_view queue, std::string_view vhost, std::int64_t limit) {

@@ -1,5 +1,6 @@
 #include "core/topology.h"
 
+#include <algorithm>
 #include <set>
 
 #include "core/names.h"
@@ -155,6 +156,11 @@ class DesiredTopology {
 };
 
 }  // namespace
+
+bool is_limited(const QueueSpec& queue) {
+    const std::pair<std::string, Argument> limit{delivery_limit, error_delivery_limit};
+    return std::find(queue.arguments.begin(), queue.arguments.end(), limit) != queue.arguments.end();
+}
 
 QueueSpec error_queue_spec(const Policy& policy, const BrokerFeatures& features) {
     QueueSpec spec{policy.error_queue, {}, {}};

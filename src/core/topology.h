@@ -74,6 +74,9 @@ using TopologyItem = std::variant<ExchangeSpec, QueueSpec, BindingSpec, ForeignE
 /// In the order of declaring.
 using Topology = std::vector<TopologyItem>;
 
+/// Whether it is declared with the limit of the error queue.
+bool is_limited(const QueueSpec& queue);
+
 QueueSpec error_queue_spec(const Policy& policy, const BrokerFeatures& features);
 /// A parking queue, the catch-all included: quorum, no TTL, and on RabbitMQ 4 a delivery limit that nobody
 /// reaches.

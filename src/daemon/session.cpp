@@ -211,6 +211,26 @@ void Session::unblocked() {
     notify_status(status_line(context_.http.state().snapshot()));
 }
 
+/// A few ends may have been the broker's own trouble, or another daemon has met the rest of them.
+void Session::trial_over() {
+    constexpr int few = 3;
+    const int ended = context_.trial.ended();
+    const std::string& queue = settings_->policy.error_queue;
+    const bool by_limit = ended > few;
+    const std::string what =
+        by_limit
+            ? ": what RabbitMQ could not hand over in queue '" + queue + "' has ended " + std::to_string(ended) +
+                  " connections and is out of the way now: by the delivery limit of the queue the broker moves it "
+                  "to '" +
+                  settings_->policy.catch_all +
+                  "', where it cannot be read either, and what it was is in the broker's log of that time. See \"A "
+                  "message that RabbitMQ cannot hand over\" in docs/operations.md"
+            : ": RabbitMQ hands over the messages of queue '" + queue + "' again, after it had ended " +
+                  std::to_string(ended) + (ended == 1 ? " connection" : " connections") + " of ours";
+    log_.write(by_limit ? LogLevel::warning : LogLevel::info, "undeliverable", name_ + what,
+               {{"queue", queue}, {"catch_all", settings_->policy.catch_all}, {"connections", ended}});
+}
+
 bool reload(const SessionContext& context) {
     notify_reloading();
     const bool taken = context.configuration.reload();

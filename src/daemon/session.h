@@ -64,6 +64,7 @@ class Session : private amqp::BrokerSessionObserver {
     void unanswered(std::string_view note) override;
     void blocked(std::string_view reason) override;
     void unblocked() override;
+    void trial_over() override;
 
     SessionContext context_;
     std::shared_ptr<const config::Settings> settings_;

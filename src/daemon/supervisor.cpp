@@ -65,7 +65,6 @@ class ReconnectLoop {
     void after_fault(const config::Endpoint& endpoint, const amqp::Error& error, bool lasted, bool last_of_list);
     bool goes_on_at_once(const amqp::Error& error) const;
     void remove_poison_head(const config::Endpoint& endpoint, bool last_of_list);
-    void report_removed(const config::Endpoint& endpoint);
     void report_staying(const config::Endpoint& endpoint);
     void wait(core::Milliseconds time) const;
 
@@ -73,8 +72,7 @@ class ReconnectLoop {
     const std::shared_ptr<const config::Settings> settings_;
     Backoff backoff_;
     ReportedFaults faults_;
-    int ended_by_head_ = 0;    // connections, by the message that is at the head of the error queue
-    bool head_stays_ = false;  // and no delivery limit takes it away
+    bool head_stays_ = false;  // no delivery limit takes away what is at the head of the error queue
 };
 
 void ReconnectLoop::run() {
@@ -125,55 +123,30 @@ bool ReconnectLoop::goes_on_at_once(const amqp::Error& error) const {
 /// Without a limit it would take for ever: then the head is only tried again now and then, for somebody may set one.
 void ReconnectLoop::remove_poison_head(const config::Endpoint& endpoint, bool last_of_list) {
     constexpr int a_few = 3;
+    const bool limited = context_.trial.limited();
+    const int most = limited ? amqp::most_poison_head_attempts : amqp::poison_head_attempts;
     amqp::PoisonHead head;
     try {
         head = amqp::wear_out_head(endpoint, settings_->broker, settings_->policy.error_queue,
-                                   head_stays_ ? a_few : amqp::poison_head_attempts, [&] {
+                                   head_stays_ ? a_few : most, [&] {
                                        context_.watchdog.turned(system::steady_now());
                                        return !context_.requests.stopping();
                                    });
     } catch (const amqp::Error& error) {
         return after_fault(endpoint, error, false, last_of_list);
     }
-    ended_by_head_ += head.connections_ended;
-    context_.trial.looked();
-    switch (head.state) {
-        case amqp::PoisonHead::State::gone:
-            report_removed(endpoint);
-            ended_by_head_ = 0;
-            head_stays_ = false;
-            return backoff_.reset();
-        case amqp::PoisonHead::State::stays:
-            report_staying(endpoint);
-            head_stays_ = true;
-            return wait(backoff_.next(context_.dice()));
-        case amqp::PoisonHead::State::not_alone:
-        case amqp::PoisonHead::State::stopped:
-            return;
-    }
-}
-
-/// The one connection that it ended before is the session's.
-void ReconnectLoop::report_removed(const config::Endpoint& endpoint) {
-    if (ended_by_head_ == 0) return;  // the broker's own trouble, or another daemon has met the message meanwhile
-    const std::string& queue = settings_->policy.error_queue;
-    const int ended = ended_by_head_ + 1;
-    context_.log.write(LogLevel::warning, "undeliverable",
-                       name_of(endpoint) + ": a message in queue '" + queue +
-                           "' that RabbitMQ cannot hand over has ended " + std::to_string(ended) +
-                           " connections, and is out of the way now: by the delivery limit of the queue the broker "
-                           "moves it to '" +
-                           settings_->policy.catch_all +
-                           "', which also cannot be read beyond it. The broker's log of this time tells what it could "
-                           "not express; `retryd parked drop` takes it out there",
-                       {{"queue", queue}, {"catch_all", settings_->policy.catch_all}, {"connections", ended}});
+    context_.trial.looked(head.connections_ended, head.state == amqp::PoisonHead::State::another);
+    const bool stays = !limited && head.state == amqp::PoisonHead::State::stays;
+    if (stays) report_staying(endpoint);
+    head_stays_ = stays;
+    stays ? wait(backoff_.next(context_.dice())) : backoff_.reset();
 }
 
 void ReconnectLoop::report_staying(const config::Endpoint& endpoint) {
     const std::string& queue = settings_->policy.error_queue;
     const std::string command = amqp::limit_error_queue_command(queue, endpoint.vhost);
     const std::string what = "a message at the head of queue '" + queue +
-                             "' that RabbitMQ cannot hand over has ended " + std::to_string(ended_by_head_ + 1) +
+                             "' that RabbitMQ cannot hand over has ended " + std::to_string(context_.trial.ended()) +
                              " connections, and no delivery limit takes it away";
     context_.http.state().disconnected(name_of(endpoint), what, "No message is retried until it is gone");
     notify_ready(status_line(context_.http.state().snapshot()));
@@ -182,7 +155,7 @@ void ReconnectLoop::report_staying(const config::Endpoint& endpoint) {
                            ". No message is retried until it is gone. A policy takes it away, to the catch-all (only "
                            "one applies to a queue): " +
                            command,
-                       {{"queue", queue}, {"connections", ended_by_head_ + 1}});
+                       {{"queue", queue}, {"connections", context_.trial.ended()}});
 }
 
 /// A reload ends the wait: the changed configuration may be what the connection needs.

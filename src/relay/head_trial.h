@@ -24,11 +24,17 @@ class HeadTrial {
     /// A connection has ended over a message that was among so many deliveries, at most.
     void begin(std::size_t suspects, core::SteadyTime now);
     bool going_on() const { return until_.has_value(); }
-    /// Two connections in a row have ended before anything was handed over: no other message is in front of the one that
-    /// ends them. Once would not tell, for what comes back to a quorum queue goes behind what came back before.
-    bool alone() const { return in_vain_ >= 2; }
-    /// What is at the head has been looked at, and may be another one now.
-    void looked() { in_vain_ = 0; }
+    /// So many connections in a row have ended before anything was handed over that no other message is in front of the
+    /// one that ends them. One would not tell: what comes back to a quorum queue goes behind what came back before.
+    bool alone() const { return in_vain_ >= needed_; }
+    /// So many connections were spent on what is at the head. `found_other`: until one could be handed over. It is
+    /// behind the others now, and has to go its way before the head is alone; there may be several that cannot.
+    void looked(int ended, bool found_other);
+    /// Whether the queue was declared with its delivery limit; else nobody knows whether a policy gives it one.
+    void queue_is_limited(bool limited) { limited_ = limited; }
+    bool limited() const { return limited_; }
+    /// How many connections have ended since the trial began.
+    int ended() const { return ended_; }
 
     /// How many deliveries may be unsettled, where so many are configured; 0: any number.
     std::uint16_t prefetch(std::uint16_t configured) const { return going_on() ? 1 : configured; }
@@ -43,11 +49,16 @@ class HeadTrial {
     bool on_tick(core::SteadyTime now, bool idle);
 
   private:
+    static constexpr int least_in_vain = 2;
+
     std::size_t suspects_ = 0;
     std::optional<core::SteadyTime> until_;  // not over before
     core::SteadyTime last_{};                // when one was handed over
     std::size_t passed_ = 0;                 // on this connection
     int in_vain_ = 0;                        // connections in a row
+    int needed_ = least_in_vain;
+    int ended_ = 0;
+    bool limited_ = false;
 };
 
 }  // namespace retryd::relay

@@ -125,7 +125,8 @@ TEST_CASE(
     s.check_home(2);
     s.check_none_accused();
     CHECK(s.depth(s.config.catch_all) == 1);
-    CHECK(s.daemon.lines_with({"RabbitMQ cannot hand over", "is out of the way now", s.config.catch_all}) == 1);
+    CHECK(s.daemon.await_log("is out of the way now"));
+    CHECK(s.daemon.lines_with({"could not hand over", "is out of the way now", s.config.catch_all}) == 1);
     s.reject(1);
     s.come_home(seconds(10));
     s.check_home(2);

@@ -71,8 +71,23 @@ TEST_CASE("what has ended two connections before anything was handed over is at 
     CHECK_FALSE(trial.alone());
     trial.begin(1, after(5));
     CHECK(trial.alone());
-    trial.looked();
-    CHECK_FALSE(trial.alone());
+    CHECK(trial.ended() == 6);
+    SECTION("and twice as many are needed once another message was found there") {
+        trial.looked(3, true);
+        CHECK(trial.ended() == 9);
+        for (int i = 0; i < 3; ++i)
+            trial.begin(1, after(6));
+        CHECK_FALSE(trial.alone());
+        trial.begin(1, after(6));
+        CHECK(trial.alone());
+    }
+    SECTION("and as many as before where none was") {
+        trial.looked(3, false);
+        CHECK_FALSE(trial.alone());
+        trial.begin(1, after(6));
+        trial.begin(1, after(6));
+        CHECK(trial.alone());
+    }
 }
 
 }  // namespace retryd::relay::head_trial_test
