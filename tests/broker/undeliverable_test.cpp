@@ -210,3 +210,20 @@ TEST_CASE("messages that are headers for the most part cost no connection, and h
     CHECK(s.daemon.lines_with({"warning", "do not fit an AMQP frame"}) == 1);
     s.stop();
 }
+
+TEST_CASE(
+    "what lies in front of a parked message that RabbitMQ cannot hand over is listed, and what ends the list is told") {
+    Attack s;
+    s.start();
+    s.stop();
+    s.client.publish("", s.config.catch_all, {.body = "in front"});
+    s.attackers = s.config.catch_all;
+    s.undeliverable();
+    s.client.publish("", s.config.catch_all, {.body = "behind"});
+    const CommandResult result =
+        run_retryd("parked list -c " + s.daemon.config_file() + " --from " + s.config.catch_all);
+    CHECK(result.code == 1);
+    CHECK(result.says({"(unknown)", " 1 "}));
+    CHECK(result.says({"not all of", "after 1, comes a message that RabbitMQ cannot hand over"}));
+    CHECK(s.await_depth(s.config.catch_all, 3));
+}
