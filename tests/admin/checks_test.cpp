@@ -186,7 +186,7 @@ TEST_CASE("diagnosis: policies on other queues are nobody's business") {
 TEST_CASE("diagnosis: an error queue has a delivery limit that only what cannot be handed over reaches") {
     const std::string mends =
         "rabbitmqctl set_policy --vhost 'shop' --priority=0 --apply-to queues 'delivery-limit-retryd.errors' "
-        "'^retryd\\.errors$' '{\"delivery-limit\": 100}'";
+        "'^(retryd\\.errors)$' '{\"delivery-limit\": 100}'";
     const auto with_argument = [](std::int64_t limit) {
         World w("email");
         w.add("retryd.errors", "quorum", {{"x-delivery-limit", limit}});

@@ -144,8 +144,8 @@ TEST_CASE(
     const int bad = s.undeliverable_in_every_way();
     s.reject(30);
     s.start();
-    CHECK(s.await_depth(s.config.catch_all, static_cast<std::uint32_t>(bad), seconds(30)));
-    s.come_home(seconds(30));
+    CHECK(s.await_depth(s.config.catch_all, static_cast<std::uint32_t>(bad)));
+    s.come_home(patience);
     s.check_home(2);
     s.check_none_accused();
     s.stop();
@@ -223,7 +223,8 @@ TEST_CASE(
     const CommandResult result =
         run_retryd("parked list -c " + s.daemon.config_file() + " --from " + s.config.catch_all);
     CHECK(result.code == 1);
-    CHECK(result.says({"(unknown)", " 1 "}));
-    CHECK(result.says({"not all of", "after 1, comes a message that RabbitMQ cannot hand over"}));
+    CHECK(result.says({"not all of", "comes a message that RabbitMQ cannot hand over"}));
+    // 3.10 throws away what it was about to send when it ends the connection.
+    if (s.version >= Version{4, 0}) CHECK(result.says({"(unknown)", " 1 "}));
     CHECK(s.await_depth(s.config.catch_all, 3));
 }
