@@ -73,8 +73,12 @@ class BrokerSession::ConsumerEvents : public Events {
   public:
     explicit ConsumerEvents(BrokerSession& session) : session_(session) {}
 
-    void on_delivery(const core::Delivery& delivery) override { session_.relay_->on_delivery(delivery, session_.now_); }
+    void on_delivery(const core::Delivery& delivery) override {
+        session_.trial_.passed(session_.now_.steady);
+        session_.relay_->on_delivery(delivery, session_.now_);
+    }
     void on_unreadable_delivery(core::DeliveryTag tag) override {
+        session_.trial_.passed(session_.now_.steady);
         session_.relay_->on_unreadable_delivery(tag, session_.now_);
     }
     void on_consume_ok() override {
@@ -82,6 +86,7 @@ class BrokerSession::ConsumerEvents : public Events {
         session_.consuming_reported_ = true;
         session_.base_due_ = session_.now_.steady + base_again_after;
         session_.consume_answered_ = true;
+        session_.trial_.consuming(session_.now_.steady);
         session_.renew_consumer();
     }
     void on_consumer_cancelled() override {
@@ -145,9 +150,10 @@ class BrokerSession::PublisherEvents : public Events {
 };
 
 BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint,
-                             BrokerSessionObserver& observer)
+                             BrokerSessionObserver& observer, relay::HeadTrial& trial)
     : settings_(std::move(settings)),
       observer_(observer),
+      trial_(trial),
       consuming_(Connection::open(endpoint, settings_->broker, "retryd consume")),
       publishing_(Connection::open(endpoint, settings_->broker, "retryd publish")),
       declarer_(*publishing_, first_declare_channel,
@@ -189,7 +195,7 @@ std::size_t BrokerSession::publishing_channels() const {
 /// A prefetch counts for the consumers that come after it.
 void BrokerSession::consume() {
     consumer_tag_ = core::consumer_tag(settings_->policy);
-    consumer_prefetch_ = settings_->prefetch.messages;
+    consumer_prefetch_ = trial_.prefetch(settings_->prefetch.messages);
     consume_answered_ = false;
     consuming_->qos(consume_channel, consumer_prefetch_);
     consuming_->consume(consume_channel, settings_->policy.error_queue, consumer_tag_);
@@ -224,12 +230,32 @@ void BrokerSession::adopt(std::shared_ptr<const config::Settings> settings) {
 /// again: RabbitMQ 3.10 closes the connection (541) if basic.cancel overtakes basic.consume within the broker.
 void BrokerSession::renew_consumer() {
     if (!consume_answered_ || leaving_ || !core::features_of(version()).clean_cancel) return;
-    const bool same_prefetch = consumer_prefetch_ == settings_->prefetch.messages;
+    const bool same_prefetch = consumer_prefetch_ == trial_.prefetch(settings_->prefetch.messages);
     if (same_prefetch && consumer_tag_ == core::consumer_tag(settings_->policy)) return;
     base_due_ = now_.steady + base_again_after;  // for a moment there is no consumer
     // Deliveries of the former consumer stay valid: their tags are the channel's.
     cancel_consumers();
     consume();
+}
+
+/// What was suspect has been handed over: from now on as many at once as configured.
+void BrokerSession::end_trial() {
+    observer_.trial_over();
+    if (!consume_answered_ || leaving_) return;
+    if (core::features_of(version()).clean_cancel) return renew_consumer();
+    consumer_prefetch_ = settings_->prefetch.messages;
+    further_consumers_.push_back(consumer_tag_ + "-" + std::to_string(further_consumers_.size() + 2));
+    consuming_->qos(consume_channel, consumer_prefetch_);
+    consuming_->consume(consume_channel, settings_->policy.error_queue, further_consumers_.back());
+}
+
+bool BrokerSession::has_undeliverable() const {
+    return !consumer_tag_.empty() && consuming_->closed_with() == core::reply_code::internal_error;
+}
+
+std::size_t BrokerSession::window() const {
+    constexpr std::size_t unlimited = 2'000;  // what a quorum queue hands out at most without a prefetch
+    return (consumer_prefetch_ == 0 ? unlimited : consumer_prefetch_) * (further_consumers_.size() + 1);
 }
 
 void BrokerSession::stop_consuming() {
@@ -251,15 +277,17 @@ bool BrokerSession::turn(const core::Now& now) {
     declare_base_again();
     declarer_.on_tick(now_.steady);
     consume_more();
+    if (trial_.on_tick(now_.steady, !relay_->unsettled_since())) end_trial();
     return more;
 }
 
-/// A connection may end because of a message. What the broker refuses for another reason, a missing
-/// permission most of all, says nothing about any message.
+/// A connection may end because of a message that was published. What the broker refuses for another reason, a missing
+/// permission most of all, says nothing about any of them; nor does a message that it cannot hand over.
 bool BrokerSession::drain() {
     try {
         return drain_both();
     } catch (const Error& error) {
+        if (has_undeliverable()) throw;
         if (error.provoked() || error.kind() == Error::Kind::lost || error.kind() == Error::Kind::cancelled)
             relay_->on_connection_lost({error.provoked(), was_blocked(), publishing_->stalled(), error.words()});
         throw;
@@ -361,6 +389,9 @@ void BrokerSession::declare_base_from(const std::shared_ptr<const core::Topology
     if (index < base->size()) {
         return declare_or_use((*base)[index], [this, base, index](const Declarer::Outcome& outcome) {
             require_base(outcome);
+            const auto* const queue = std::get_if<core::QueueSpec>(&(*base)[index]);
+            if (queue != nullptr && queue->name == settings_->policy.error_queue)
+                trial_.queue_is_limited(core::is_limited(*queue) && outcome.text.empty());
             declare_base_from(base, index + 1);
         });
     }

@@ -191,17 +191,19 @@ void Dispatcher::deliver(MessageAssembler& message, Events& events) {
 // nothing, but it still sends, so the message can be settled before the connection is given up. Else the broker would
 // give the same message again on every connection to come.
 void Dispatcher::give_up_unreadable(Events& events) {
-    std::string consequence;
+    bool passed_over = false;
     for (const auto& [channel, message] : messages_) {
         if (message.kind() != MessageAssembler::Kind::delivery || !message.awaits_header()) continue;
         events.on_unreadable_delivery(message.tag());
-        consequence = "; the message was passed over without reading it";
+        passed_over = true;
     }
     socket_.hang_up();
-    throw Error(Error::Kind::protocol, "the broker at " + socket_.peer() +
-                                           " sent a frame that cannot be decoded: a header nested too deeply or larger "
-                                           "than a frame may be" +
-                                           consequence + "; the connection cannot go on and is opened anew");
+    throw Error(
+        passed_over ? Error::Kind::passed_over : Error::Kind::protocol,
+        "the broker at " + socket_.peer() +
+            " sent a frame that cannot be decoded: headers nested too deeply, or larger than 64 MiB" +
+            (passed_over ? ". Their message was handed to the broker's own dead-lettering without reading it" : "") +
+            "; the connection cannot go on and is opened anew");
 }
 
 void Dispatcher::on_method(const amqp_frame_t& frame, Events& events) {

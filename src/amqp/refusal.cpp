@@ -49,6 +49,22 @@ std::string both_values(const Inequivalent& difference, const std::string& expec
            shown(cut ? expected : difference.received);
 }
 
+/// It alone is declared with a limit that a message can reach.
+bool is_error_queue(const core::QueueSpec& queue) {
+    return core::is_limited(queue);
+}
+
+std::string limit_command(std::string_view queue, std::string_view vhost, std::int64_t limit) {
+    const std::string name{queue};
+    return "rabbitmqctl set_policy" + vhost_option(vhost) + ' ' + shell_word("delivery-limit-" + name) + ' ' +
+           shell_word('^' + admin::pattern_of_name(name) + '$') + " '{\"delivery-limit\": " + std::to_string(limit) +
+           "}' --apply-to queues";
+}
+
+std::string policy_mends_it(const std::string& command) {
+    return "A policy mends it (only one applies to a queue): " + command;
+}
+
 std::string plain(std::string_view what, int code, std::string_view text) {
     std::string line = "the broker refused to " + std::string{what} + ": " + std::to_string(code) + ' ';
     line += text;
@@ -72,6 +88,11 @@ std::string remedy(Error::Kind kind) {
         case Error::Kind::refused:
             return "look in the broker's words for what it refused: a permission of the user, or a queue or exchange "
                    "that is there with other arguments";
+        case Error::Kind::undeliverable:
+            return "the broker's log of this moment names what it could not express; see \"A message that RabbitMQ "
+                   "cannot hand over\" in docs/operations.md";
+        case Error::Kind::passed_over:
+            return "look at the message in the catch-all queue (retryd parked list)";
         case Error::Kind::lost:
         case Error::Kind::cancelled:
         case Error::Kind::protocol:
@@ -184,26 +205,39 @@ std::string explain_no_answer(const std::string& what, const std::string& queue)
 
 std::string explain_lack(const core::QueueSpec& queue, std::string_view argument, std::string_view text) {
     if (argument == "x-overflow") return "";  // it says what happens at a limit, and only a policy sets one
-    const std::string vhost = vhost_option(parse_inequivalent(text).value_or(Inequivalent{}).vhost);
+    const std::string vhost = parse_inequivalent(text).value_or(Inequivalent{}).vhost;
     const std::string line = "queue " + in_quotes(queue.name) + " was made without " + std::string{argument};
     if (argument != "x-delivery-limit") return line;
-    return line +
-           ": RabbitMQ 4 takes a message out of it that was given to a consumer 21 times. A policy mends it (only one "
-           "applies to a queue): rabbitmqctl set_policy" +
-           vhost + ' ' + shell_word("delivery-limit-" + queue.name) + ' ' +
-           shell_word('^' + admin::pattern_of_name(queue.name) + '$') +
-           " '{\"delivery-limit\": 1000000}' --apply-to queues";
+    if (is_error_queue(queue)) {
+        return line +
+               ": on RabbitMQ 3 a message that the broker cannot hand over (see docs/operations.md) stops all retries, "
+               "on RabbitMQ 4 one that was in flight when 21 connections were lost is parked. " +
+               policy_mends_it(limit_error_queue_command(queue.name, vhost));
+    }
+    return line + ": RabbitMQ 4 takes a message out of it that was given to a consumer 21 times. " +
+           policy_mends_it(limit_command(queue.name, vhost, core::high_delivery_limit));
 }
 
-std::string explain_older(const core::QueueSpec& queue, std::string_view text) {
-    if (!queue.older || !queue.older->harmful) return "";
-    const std::string vhost = vhost_option(parse_inequivalent(text).value_or(Inequivalent{}).vhost);
-    return "queue " + in_quotes(queue.name) +
-           " has x-delivery-limit -1: up to 4.1.4 RabbitMQ writes to the log of such "
+std::string explain_older(const core::QueueSpec& queue, const core::QueueSpec::Older& older, std::string_view text) {
+    const std::string vhost = parse_inequivalent(text).value_or(Inequivalent{}).vhost;
+    const std::string line = "queue " + in_quotes(queue.name) + " has x-delivery-limit " + std::to_string(older.value);
+    if (is_error_queue(queue)) {
+        return line +
+               ", as an earlier retryd made it: a message that the broker cannot hand over (see docs/operations.md) "
+               "would stop all retries. " +
+               policy_mends_it(limit_error_queue_command(queue.name, vhost));
+    }
+    return line +
+           ": up to 4.1.4 RabbitMQ writes to the log of such "
            "a queue every 5 s for ever, even while it is idle, so its disk fills slowly. Upgrade RabbitMQ to 4.1.5 or "
            "4.2; or, while nothing is rejected, once rabbitmqctl list_queues" +
-           vhost + " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
-           vhost + ' ' + shell_word(queue.name) + ')';
+           vhost_option(vhost) +
+           " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
+           vhost_option(vhost) + ' ' + shell_word(queue.name) + ')';
+}
+
+std::string limit_error_queue_command(std::string_view queue, std::string_view vhost) {
+    return limit_command(queue, vhost, core::error_delivery_limit);
 }
 
 }  // namespace retryd::amqp

@@ -139,6 +139,7 @@ class Doctor {
         try {
             const admin::VhostPolicies vhost_policies = management_->vhost_policies();
             append(admin::check_work_queues(settings_.policy, vhost_policies));
+            append(admin::check_error_queue(settings_.policy, vhost_policies, report_.broker.vhost));
             append(admin::check_own_queues(settings_.policy, vhost_policies, report_.broker.vhost));
             check_permissions();
             check_writers(vhost_policies);

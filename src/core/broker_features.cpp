@@ -50,8 +50,8 @@ constexpr std::array gates{
     Gate{default_delivery_limit,
          open_end,
          {false,
-          "from 4.0 on a quorum queue deletes what was looked at 21 times: error queue, parking queues and catch-all "
-          "are declared with x-delivery-limit 1000000"}},
+          "from 4.0 on a quorum queue deletes what was looked at 21 times: parking queues and catch-all are declared "
+          "with x-delivery-limit 1000000"}},
     Gate{default_delivery_limit,
          priority_expiry_mended,
          {false,

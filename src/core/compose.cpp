@@ -171,4 +171,9 @@ Message compose_parked_again(const Message& message, const ComposeContext& conte
     return with_fields(message, context, scratch.fields);
 }
 
+Message compose_renewed(const Message& message, const ComposeContext& context, ComposeScratch& scratch) {
+    add_common(message, context, context.history.attempt, true, scratch.fields);
+    return with_fields(message, context, scratch.fields);
+}
+
 }  // namespace retryd::core

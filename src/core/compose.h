@@ -62,4 +62,9 @@ Message compose_parked(const Message& message, const ComposeContext& context, co
 Message compose_parked_again(const Message& message, const ComposeContext& context, WallTime now,
                              ComposeScratch& scratch);
 
+/// For the error queue itself, of a message that has come back to it so often that its delivery limit is near: the same
+/// once more, and read as before, x-death and what earlier rounds have written included. A copy's deliveries count from
+/// 0.
+Message compose_renewed(const Message& message, const ComposeContext& context, ComposeScratch& scratch);
+
 }  // namespace retryd::core

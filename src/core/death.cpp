@@ -175,6 +175,10 @@ std::optional<std::string_view> read_undelivered(const Table& headers) {
     return queue && usable_queue_name(*queue) ? queue : std::nullopt;
 }
 
+std::int64_t deliveries_in_vain(const Table& headers) {
+    return std::max<std::int64_t>(0, integer_of(find(headers, "x-delivery-count")).value_or(0));
+}
+
 RetryHistory read_retry_history(const Table& headers, std::string_view work_queue, const ProofKeys& keys) {
     const OwnHeaders own(headers);
     RetryHistory claimed = claimed_history(own, work_queue);

@@ -51,6 +51,9 @@ void distrust(Death& death, bool forgeable, std::optional<std::string_view> deli
 /// came through the alternate exchange, with the rung as its newest death and the queue's name in a header of ours.
 std::optional<std::string_view> read_undelivered(const Table& headers);
 
+/// How often it came back to the queue that it is delivered from; 0 where that queue does not count.
+std::int64_t deliveries_in_vain(const Table& headers);
+
 /// What a message carries from its earlier rounds. Views into the header table. Everything that is missing or has the
 /// wrong type is as if it were not there.
 struct RetryHistory {

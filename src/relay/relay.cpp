@@ -10,6 +10,7 @@
 #include "core/fingerprint.h"
 #include "core/names.h"
 #include "core/reply_code.h"
+#include "core/topology.h"
 
 namespace retryd::relay {
 namespace {
@@ -469,11 +470,26 @@ void Relay::stop_awaiting_what_nobody_waits_for() {
 
 /// It can go nowhere at the moment: back to the error queue, after a pause.
 Relay::Step Relay::hold_back(const core::Delivery& delivery, const Target& target, const core::Now& now) {
+    if (renew(delivery, now)) return Step::done;
     const Milliseconds age = target.reported ? now.steady - target.refused_since : Milliseconds::zero();
     const Milliseconds pause = std::max(target.flow.pause(now.steady), std::min(age / 2, longest_pause));
     requeues_.add(now.steady + pause, delivery.tag);
     reporter_.requeued(target.role, target.name, RequeueCause::detour_refused, pause);
     return Step::done;
+}
+
+/// Each return counts towards the delivery limit of the error queue, which is for messages that nobody can read.
+/// However long a target takes none, what waits for it must not get there.
+bool Relay::renew(const core::Delivery& delivery, const core::Now& now) {
+    const core::Table headers = delivery.message.properties.header_table();
+    if (core::deliveries_in_vain(headers) < core::worn_after || !takes(routes_.error_queue(), now)) return false;
+    core::ComposeContext context{core::read_death(headers, policy_->error_queue), {}, session_.connection_user};
+    if (context.death)
+        context.history = core::read_retry_history(headers, context.death->queue, session_.proof_keys);
+    const auto name = std::make_shared<const std::string>(context.death ? context.death->queue : "");
+    const core::Message composed = core::compose_renewed(delivery.message, context, scratch_);
+    return publish(delivery, composed, context,
+                   {delivery.tag, routes_.error_queue(), name, Outcome::detoured, "renewed", now.steady}) == Step::done;
 }
 
 void Relay::on_tick(const core::Now& now) {

@@ -172,6 +172,7 @@ class Relay {
     void process_waiting_for(Awaited& awaited, const core::Now& now);
     void stop_awaiting_what_nobody_waits_for();
     Step hold_back(const core::Delivery& delivery, const Target& target, const core::Now& now);
+    bool renew(const core::Delivery& delivery, const core::Now& now);
     void give_up(PublishingChannel& channel);
     void close(PublishingChannel& channel);
     void note_time(const core::Now& now);

@@ -133,8 +133,11 @@ class Fixture {
         relay.on_publishing_closed(broker.close_channel(), code, why, now);
     }
 
-    core::DeliveryTag deliver_without_death() {
+    /// `returns`: so often it has come back to the error queue.
+    core::DeliveryTag deliver_without_death(std::int64_t returns = 0) {
+        const core::Field count{"x-delivery-count", core::Value::of_long(returns)};
         core::Message message;
+        message.properties.headers = core::Table{&count, returns > 0 ? std::size_t{1} : std::size_t{0}};
         message.body = "straight";
         return broker.deliver(relay, message, now);
     }
