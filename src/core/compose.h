@@ -33,7 +33,8 @@ struct ComposeContext {
 };
 
 /// For a rung. Takes off: x-death, x-first-death-*, x-last-death-* (a kept x-death makes 3.10 drop the message on
-/// its way back as a cycle), x-delivery-count, x-acquired-count. Sets aside: CC, BCC, a foreign user-id, expiration.
+/// its way back as a cycle), x-delivery-count, x-acquired-count. Sets aside: CC, BCC, a foreign user-id, expiration, a
+/// reply-to that the broker would refuse.
 /// delivery-mode is 2. The result holds views into `message`, `context` and `scratch`.
 Message compose_retry(const Message& message, const ComposeContext& context, const Retry& retry,
                       ComposeScratch& scratch);
