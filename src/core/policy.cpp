@@ -61,7 +61,9 @@ std::vector<Milliseconds> distinct_delays(const Ladder& ladder) {
 }
 
 const Entry* match(const Policy& policy, std::string_view work_queue) {
-    if (is_own_queue(policy, work_queue)) return nullptr;
+    // Not a queue, though the broker says that it is there: a rung's messages would never leave for it.
+    constexpr std::string_view direct_reply_to = "amq.rabbitmq.reply-to";
+    if (is_own_queue(policy, work_queue) || work_queue.starts_with(direct_reply_to)) return nullptr;
     const auto entry = std::find_if(policy.entries.begin(), policy.entries.end(),
                                     [&](const Entry& e) { return glob_matches(e.match, work_queue); });
     return entry == policy.entries.end() ? nullptr : &*entry;
