@@ -11,6 +11,7 @@
 #include "admin/patterns.h"
 #include "admin/rabbitmqctl.h"
 #include "core/names.h"
+#include "core/safe_text.h"
 
 namespace retryd::admin {
 
@@ -111,9 +112,10 @@ class OwnQueueChecker {
         }
         if (settings.empty()) return;
         const std::string title = by_operator ? "operator policy" : "policy";
-        found.push_back({Severity::problem,
-                         title + " '" + policy->name + "' sets " + settings + " on queue '" + queue.name + "'",
-                         consequence, remedy(queue, *policy, rest, by_operator)});
+        found.push_back(
+            {Severity::problem,
+             title + ' ' + core::quoted(policy->name) + " sets " + settings + " on queue " + core::quoted(queue.name),
+             consequence, remedy(queue, *policy, rest, by_operator)});
     }
 
     std::string remedy(const QueuePolicies& queue, const BrokerPolicy& policy, core::Definition rest,
@@ -156,9 +158,7 @@ using State = AttachState::State;
 
 constexpr const char* attach = "retryd attach prints the policy that does it, with its undo";
 
-std::string quoted(const std::string& name) {
-    return '\'' + name + '\'';
-}
+using core::quoted;
 
 const QueuePolicies* find(const VhostPolicies& vhost_policies, const std::string& name) {
     const auto found = std::find_if(vhost_policies.queues.begin(), vhost_policies.queues.end(),

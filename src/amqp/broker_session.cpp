@@ -14,6 +14,7 @@
 #include "core/duration.h"
 #include "core/fingerprint.h"
 #include "core/reply_code.h"
+#include "core/safe_text.h"
 
 namespace retryd::amqp {
 namespace {
@@ -91,8 +92,9 @@ class BrokerSession::ConsumerEvents : public Events {
     }
     void on_consumer_cancelled() override {
         throw Error(Error::Kind::cancelled,
-                    "the broker cancelled the consumer of the error queue '" + session_.settings_->policy.error_queue +
-                        "': the queue was deleted, its node went away, or a message was held for longer than "
+                    "the broker cancelled the consumer of the error queue " +
+                        core::quoted(session_.settings_->policy.error_queue) +
+                        ": the queue was deleted, its node went away, or a message was held for longer than "
                         "consumer_timeout allows (RabbitMQ 4.3)");
     }
     void on_channel_closed(const ChannelClosed& closed) override {
@@ -462,8 +464,8 @@ void BrokerSession::check_consumer() {
     declarer_.submit(Declarer::CheckQueue{settings_->policy.error_queue}, [this](const Declarer::Outcome& outcome) {
         tell_once_if_unanswered(outcome);
         if (!leaving_ && outcome.result == Declarer::Result::done && outcome.counts.consumers == 0) {
-            throw Error(Error::Kind::lost, "the error queue '" + settings_->policy.error_queue +
-                                               "' has no consumer any more, and the broker has not said so");
+            throw Error(Error::Kind::lost, "the error queue " + core::quoted(settings_->policy.error_queue) +
+                                               " has no consumer any more, and the broker has not said so");
         }
         base_under_way_ = false;
         if (!core::has_shared_ladder(settings_->policy)) return;

@@ -8,16 +8,13 @@
 #include "core/duration.h"
 #include "core/names.h"
 #include "core/reply_code.h"
+#include "core/safe_text.h"
 
 namespace retryd::amqp {
 namespace {
 
 using admin::shell_word;
 using admin::vhost_option;
-
-std::string in_quotes(std::string_view text) {
-    return '\'' + std::string{text} + '\'';
-}
 
 /// `none`, `'5000'`, `the value '5000' of type 'long'`.
 std::string value_in(std::string_view text) {
@@ -39,7 +36,7 @@ std::string argument_text(const core::Arguments& arguments, std::string_view nam
 
 /// A value as it is told.
 std::string shown(const std::string& value) {
-    return value.empty() ? "''" : value;
+    return value.empty() ? "''" : core::safe_name(value);
 }
 
 /// `a instead of b`, as far as an answer that may be cut tells; else what was expected.
@@ -67,7 +64,7 @@ std::string policy_mends_it(const std::string& command) {
 
 std::string plain(std::string_view what, int code, std::string_view text) {
     std::string line = "the broker refused to " + std::string{what} + ": " + std::to_string(code) + ' ';
-    line += text;
+    line += core::safe_name(text);
     if (code == core::reply_code::access_refused && text.find("access to") != std::string_view::npos) {
         line += "; give the user the permission (rabbitmqctl set_permissions)";
     }
@@ -141,9 +138,9 @@ std::optional<Inequivalent> parse_inequivalent(std::string_view text) {
 
 std::string explain_queue_refusal(const core::QueueSpec& queue, int code, std::string_view text) {
     const auto difference = parse_inequivalent(text);
-    if (!difference) return plain("declare queue " + in_quotes(queue.name), code, text);
+    if (!difference) return plain("declare queue " + core::quoted(queue.name), code, text);
     const std::string& argument = difference->argument;
-    return "queue " + in_quotes(queue.name) + " is there already with another " + argument + ": " +
+    return "queue " + core::quoted(queue.name) + " is there already with another " + core::safe_name(argument) + ": " +
            both_values(*difference, argument_text(queue.arguments, argument)) + ". Once rabbitmqctl list_queues" +
            vhost_option(difference->vhost) +
            " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
@@ -153,29 +150,31 @@ std::string explain_queue_refusal(const core::QueueSpec& queue, int code, std::s
 
 std::string explain_exchange_refusal(const core::ExchangeSpec& exchange, int code, std::string_view text) {
     const auto difference = parse_inequivalent(text);
-    if (!difference) return plain("declare exchange " + in_quotes(exchange.name), code, text);
+    if (!difference) return plain("declare exchange " + core::quoted(exchange.name), code, text);
     const std::string& argument = difference->argument;
     const std::string expected = argument == "type" ? exchange.type : argument_text(exchange.arguments, argument);
     const std::string way_out = exchange.name == core::return_exchange_name
                                     ? "All retryd daemons of a vhost share it: give them the same errors.exchange, or "
                                       "a vhost each; or delete the exchange if nobody uses it"
                                     : "Configure a name that is not taken, or delete the exchange if nobody uses it";
-    return "exchange " + in_quotes(exchange.name) + " is there already with another " + argument + ": " +
-           both_values(*difference, expected) + ". " + way_out;
+    return "exchange " + core::quoted(exchange.name) + " is there already with another " + core::safe_name(argument) +
+           ": " + both_values(*difference, expected) + ". " + way_out;
 }
 
 std::string explain_binding_refusal(const core::BindingSpec& binding, int code, std::string_view text) {
     if (code == core::reply_code::not_found && text.find("no exchange '") != std::string_view::npos) {
-        return "exchange " + in_quotes(binding.exchange) + " does not exist, so queue " + in_quotes(binding.queue) +
+        return "exchange " + core::quoted(binding.exchange) + " does not exist, so queue " +
+               core::quoted(binding.queue) +
                " cannot be bound to it and gets nothing from there. Declare the exchange, or correct its name in the "
                "configuration";
     }
-    return plain("bind queue " + in_quotes(binding.queue) + " to exchange " + in_quotes(binding.exchange), code, text);
+    return plain("bind queue " + core::quoted(binding.queue) + " to exchange " + core::quoted(binding.exchange), code,
+                 text);
 }
 
 std::string explain_foreign_refusal(const core::ForeignExchange& exchange, int code, std::string_view text) {
     if (code == core::reply_code::not_found) {
-        return "exchange " + in_quotes(exchange.name) +
+        return "exchange " + core::quoted(exchange.name) +
                " does not exist: what should be parked there goes to the catch-all. Declare the exchange, or correct "
                "`parked` in the configuration";
     }
@@ -183,11 +182,11 @@ std::string explain_foreign_refusal(const core::ForeignExchange& exchange, int c
 }
 
 std::string explain_check_refusal(std::string_view kind, std::string_view name, int code, std::string_view text) {
-    return plain("say whether " + std::string{kind} + ' ' + in_quotes(name) + " exists", code, text);
+    return plain("say whether " + std::string{kind} + ' ' + core::quoted(name) + " exists", code, text);
 }
 
 std::string explain_delete_refusal(std::string_view kind, std::string_view name, int code, std::string_view text) {
-    return plain("delete " + std::string{kind} + ' ' + in_quotes(name), code, text);
+    return plain("delete " + std::string{kind} + ' ' + core::quoted(name), code, text);
 }
 
 std::string explain_no_answer(const std::string& what, const std::string& queue) {
@@ -206,7 +205,7 @@ std::string explain_no_answer(const std::string& what, const std::string& queue)
 std::string explain_lack(const core::QueueSpec& queue, std::string_view argument, std::string_view text) {
     if (argument == "x-overflow") return "";  // it says what happens at a limit, and only a policy sets one
     const std::string vhost = parse_inequivalent(text).value_or(Inequivalent{}).vhost;
-    const std::string line = "queue " + in_quotes(queue.name) + " was made without " + std::string{argument};
+    const std::string line = "queue " + core::quoted(queue.name) + " was made without " + std::string{argument};
     if (argument != "x-delivery-limit") return line;
     if (is_error_queue(queue)) {
         return line +
@@ -220,7 +219,8 @@ std::string explain_lack(const core::QueueSpec& queue, std::string_view argument
 
 std::string explain_older(const core::QueueSpec& queue, const core::QueueSpec::Older& older, std::string_view text) {
     const std::string vhost = parse_inequivalent(text).value_or(Inequivalent{}).vhost;
-    const std::string line = "queue " + in_quotes(queue.name) + " has x-delivery-limit " + std::to_string(older.value);
+    const std::string line =
+        "queue " + core::quoted(queue.name) + " has x-delivery-limit " + std::to_string(older.value);
     if (is_error_queue(queue)) {
         return line +
                ", as an earlier retryd made it: a message that the broker cannot hand over (see docs/operations.md) "

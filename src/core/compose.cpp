@@ -50,6 +50,13 @@ void put_value(std::vector<Field>& fields, std::string_view name, const Value* n
     if (const Value* value = now != nullptr ? now : earlier) put(fields, name, *value);
 }
 
+/// An address that only the requester's own channel may publish with, which the broker then replaces by one that works
+/// (direct reply-to): from anybody else's it is refused (406; rabbit_channel:maybe_set_fast_reply_to). AMQP 1.0 lets it
+/// through.
+bool is_refused_reply_to(const std::optional<std::string_view>& reply_to) {
+    return reply_to == "amq.rabbitmq.reply-to";
+}
+
 bool is_foreign(const std::optional<std::string_view>& user_id, std::string_view connection_user) {
     return user_id && *user_id != connection_user;
 }
@@ -65,6 +72,7 @@ void put_set_aside(const Message& message, const ComposeContext& context, std::v
     auto expiration = was.expiration;
     if (!expiration && context.death) expiration = context.death->original_expiration;
     put_text(fields, header::expiration, expiration ? expiration : before.expiration);
+    put_text(fields, header::reply_to, is_refused_reply_to(was.reply_to) ? was.reply_to : before.reply_to);
 }
 
 /// Where it died and since when. The broker's own stamps start anew with every republish, so the first round's stay.
@@ -89,6 +97,7 @@ Message with_fields(const Message& message, const ComposeContext& context, const
     properties.delivery_mode = persistent;
     properties.expiration.reset();  // it would cut the delay short
     if (is_foreign(properties.user_id, context.connection_user)) properties.user_id.reset();
+    if (is_refused_reply_to(properties.reply_to)) properties.reply_to.reset();
     return composed;
 }
 

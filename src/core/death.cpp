@@ -123,6 +123,7 @@ RetryHistory claimed_history(const OwnHeaders& own, std::string_view work_queue)
     history.routing_key = text_of(own[OwnHeader::routing_key]);
     history.user_id = text_of(own[OwnHeader::user_id]);
     history.expiration = text_of(own[OwnHeader::expiration]);
+    history.reply_to = text_of(own[OwnHeader::reply_to]);
     history.cc = own[OwnHeader::cc];
     history.bcc = own[OwnHeader::bcc];
     return history;

@@ -120,6 +120,7 @@ OwnHeader own_header_with_prefix(std::string_view name) {
             if (letter == 'a') return name == header::attempt ? OwnHeader::attempt : OwnHeader::none;
             return name == header::user_id ? OwnHeader::user_id : OwnHeader::none;
         case header::exchange.size():
+            if (letter == 'r') return name == header::reply_to ? OwnHeader::reply_to : OwnHeader::none;
             return name == header::exchange ? OwnHeader::exchange : OwnHeader::none;
         case header::parked_at.size():
             return name == header::parked_at ? OwnHeader::parked_at : OwnHeader::none;

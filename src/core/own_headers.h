@@ -41,6 +41,7 @@ enum class OwnHeader : std::uint8_t {
     cc,
     bcc,
     expiration,
+    reply_to,
     parked_reason,
     parked_at,
     proof,  // over all the others

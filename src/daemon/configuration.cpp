@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "config/load.h"
+#include "core/safe_text.h"
 
 namespace retryd::daemon {
 
@@ -54,16 +55,17 @@ std::vector<std::string> left_behind(const core::Policy& from, const core::Polic
     std::vector<std::string> notes;
     if (from.error_queue != to.error_queue) {
         notes.push_back(
-            "errors.queue was '" + from.error_queue + "': unbind it from exchange '" + from.error_exchange +
-            "' now, else what comes from now on is in both queues, and is retried twice if the old one is "
+            "errors.queue was " + core::quoted(from.error_queue) + ": unbind it from exchange " +
+            core::quoted(from.error_exchange) +
+            " now, else what comes from now on is in both queues, and is retried twice if the old one is "
             "ever consumed again. What was in it before is not taken any more: move it (shovel), or set the "
             "key back once it is unbound, until it is empty");
     }
     for (const core::ErrorBinding& binding : from.error_bindings) {
         if (std::find(to.error_bindings.begin(), to.error_bindings.end(), binding) != to.error_bindings.end()) continue;
-        notes.push_back("errors.bind no longer has exchange '" + binding.exchange + "': its binding to queue '" +
-                        from.error_queue +
-                        "' stays, and messages go on coming through it, until it is removed on the broker");
+        notes.push_back("errors.bind no longer has exchange " + core::quoted(binding.exchange) +
+                        ": its binding to queue " + core::quoted(from.error_queue) +
+                        " stays, and messages go on coming through it, until it is removed on the broker");
     }
     return notes;
 }

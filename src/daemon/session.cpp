@@ -6,6 +6,7 @@
 
 #include "amqp/proof_keys.h"
 #include "amqp/timeouts.h"
+#include "core/safe_text.h"
 #include "daemon/configuration.h"
 #include "daemon/systemd.h"
 #include "system/clock.h"
@@ -71,6 +72,7 @@ void Session::serve() {
         relay_.on_tick(now);
         relay_.flush(now);
         report_load(now);
+        events_.tell_held_back(now.steady);
         handle_requests(now);
         report_slow_declare(began, now.steady);
         if (shutdown_deadline_ && shutdown_is_over(now)) break;
@@ -182,8 +184,8 @@ void Session::warn_of_old_broker() {
 void Session::consuming() {
     log_.write(
         LogLevel::info, "connected",
-        "connected to " + name_ + " (RabbitMQ " + core::to_string(broker_.version()) + "), consuming '" +
-            settings_->policy.error_queue + "'",
+        "connected to " + name_ + " (RabbitMQ " + core::to_string(broker_.version()) + "), consuming " +
+            core::quoted(settings_->policy.error_queue),
         {{"broker", name_}, {"version", core::to_string(broker_.version())}, {"queue", settings_->policy.error_queue}});
     context_.http.state().consuming(name_, endpoint_, broker_.version());
     reported_ready_ = true;

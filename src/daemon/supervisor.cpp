@@ -10,6 +10,7 @@
 #include "amqp/refusal.h"
 #include "config/addresses.h"
 #include "core/duration.h"
+#include "core/safe_text.h"
 #include "daemon/session.h"
 #include "daemon/systemd.h"
 #include "system/clock.h"
@@ -48,7 +49,7 @@ void log_fault(telemetry::Log& log, LogLevel level, const std::string& broker, c
 }
 
 std::string name_of(const config::Endpoint& endpoint) {
-    return config::host_and_port(endpoint.host, endpoint.port) + ", vhost '" + endpoint.vhost + "'";
+    return config::host_and_port(endpoint.host, endpoint.port) + ", vhost " + core::quoted(endpoint.vhost);
 }
 
 /// The brokers of one configuration, in turn, until it is replaced or a stop is requested.

@@ -570,7 +570,9 @@ void Relay::stop() {
 /// The delivery goes back to the error queue at once. When it comes again, it takes another way: its target is declared
 /// again, or takes none for a while. `mended`: it is not known yet that its target will refuse again.
 void Relay::refuse(const Pending& pending, RequeueCause cause, bool mended, const core::Now& now) {
-    pending.target->flow.refused(pending.sent_at, now.steady, mended);
+    // A key that leads nowhere says nothing about the exchange: producers choose their keys.
+    const bool unroutable = cause == RequeueCause::returned && pending.target->role == Role::parking_exchange;
+    unroutable ? pending.target->flow.given_up() : pending.target->flow.refused(pending.sent_at, now.steady, mended);
     requeue(pending.tag);
     reporter_.requeued(pending.target->role, pending.target->name, cause, {});
 }
@@ -590,8 +592,7 @@ void Relay::on_returned(ChannelIndex index, std::string_view exchange, std::stri
             // Declared again when needed.
             if (target->state == Target::State::ready) target->state = Target::State::unknown;
         } else if (unroutable_.add(address, now.steady)) {
-            const std::string why = "exchange '" + target->name + "' leads to no queue with routing key '";
-            reporter_.refused(target->role, target->name, why + std::string{routing_key} + "'");
+            reporter_.unroutable(target->name, routing_key);
         }
     }
 }

@@ -315,3 +315,21 @@ TEST_CASE("one hostile message after another does not fill the log with its cont
     CHECK(s.daemon.log().find("SECRET-HEADER") == std::string::npos);
     s.stop();
 }
+
+TEST_CASE("a death in one of the broker's addresses for direct replies goes to the catch-all, and makes no queue") {
+    Scenario s;
+    s.retry("*", {"50ms"});
+    s.start();
+    CHECK(s.exists("amq.rabbitmq.reply-to"));  // so the broker says
+    for (const std::string& name :
+         {std::string("amq.rabbitmq.reply-to"), std::string("amq.rabbitmq.reply-to.g1h2AA5yZXBseUAxMjM")}) {
+        CAPTURE(name);
+        s.client.publish(s.config.error_exchange, "", {.body = "x", .headers = died_in(name)});
+        CHECK(text_header(s.take(s.config.catch_all), "retryd-parked-reason") == "no-entry");
+    }
+    // The broker ends a connection that asks it for one that is not real (541): retryd must not ask.
+    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    for (const std::string& queue : queue_names())
+        CHECK_FALSE(queue.starts_with("amq.rabbitmq"));
+    s.stop();
+}

@@ -52,6 +52,7 @@ constexpr std::array header_names{"x-death"sv,
                                   "retryd-cc"sv,
                                   "retryd-bcc"sv,
                                   "retryd-expiration"sv,
+                                  "retryd-reply-to"sv,
                                   "retryd-parked-reason"sv,
                                   "retryd-parked-at"sv,
                                   "retryd-proof"sv,
@@ -206,6 +207,7 @@ void deaths(std::string_view input) {
     if ((options & 4U) != 0) message.properties.user_id = forger.text().substr(0, 255);
     if ((options & 8U) != 0) message.properties.priority = bytes.byte();
     if ((options & 16U) != 0) message.properties.delivery_mode = bytes.byte();
+    if ((options & 32U) != 0) message.properties.reply_to = "amq.rabbitmq.reply-to";
     replay(message, forger.text().substr(0, 255));
     const Array forged = forger.death_entries();
     CheckedFlow flow{policy_of((options & 1U) == 0)};

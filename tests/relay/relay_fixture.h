@@ -26,6 +26,7 @@ class LineReporter : public Reporter {
         add({"stuck", work_queue, why});
     }
     void parked_before(std::string_view exchange) override { add({"parked-before", exchange}); }
+    void unroutable(std::string_view exchange, std::string_view key) override { add({"unroutable", exchange, key}); }
     void silent(Role, std::string_view target) override { add({"silent", target}); }
     void requeued(Role, std::string_view target, RequeueCause cause, core::Milliseconds delay) override {
         constexpr std::string_view words[] = {"nacked", "returned", "unanswered", "detour-refused", "channel-closed"};
