@@ -21,8 +21,8 @@ bool belongs_to_broker(std::string_view name) {
 
 bool is_ours(std::string_view name) {
     using namespace header;
-    constexpr std::array all{queue, attempt, reason,     first_death, exchange,      routing_key, user_id,
-                             cc,    bcc,     expiration, reply_to,    parked_reason, parked_at};
+    constexpr std::array all{queue,   attempt, reason, first_death, exchange,      routing_key,
+                             user_id, cc,      bcc,    expiration,  parked_reason, parked_at};
     return name.starts_with("retryd-") && std::find(std::begin(all), std::end(all), name) != std::end(all);
 }
 
@@ -80,7 +80,8 @@ void put_set_aside(const Message& message, const ComposeContext& context, std::v
     auto expiration = was.expiration;
     if (!expiration && context.death) expiration = context.death->original_expiration;
     put_text(fields, header::expiration, expiration ? expiration : before.expiration);
-    put_text(fields, header::reply_to, is_refused_reply_to(was.reply_to) ? was.reply_to : before.reply_to);
+    // That of an earlier round has stayed among the headers: it has one possible value, and to look for it costs time.
+    if (is_refused_reply_to(was.reply_to)) put_text(fields, header::reply_to, was.reply_to);
 }
 
 /// Where it died and since when. The broker's own stamps start anew with every republish, so the first round's stay.

@@ -51,7 +51,6 @@ struct RetryHistory {
     std::optional<std::string_view> routing_key;
     std::optional<std::string_view> user_id;
     std::optional<std::string_view> expiration;
-    std::optional<std::string_view> reply_to;
     const Value* cc = nullptr;
     const Value* bcc = nullptr;
 };

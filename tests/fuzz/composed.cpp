@@ -16,10 +16,9 @@ using core::Kind;
 using core::Table;
 namespace header = core::header;
 
-constexpr std::array ours{header::queue,    header::attempt,     header::reason,   header::first_death,
-                          header::exchange, header::routing_key, header::user_id,  header::cc,
-                          header::bcc,      header::expiration,  header::reply_to, header::parked_reason,
-                          header::parked_at};
+constexpr std::array ours{header::queue,    header::attempt,     header::reason,        header::first_death,
+                          header::exchange, header::routing_key, header::user_id,       header::cc,
+                          header::bcc,      header::expiration,  header::parked_reason, header::parked_at};
 
 constexpr std::string_view refused_reply_to = "amq.rabbitmq.reply-to";
 
@@ -36,7 +35,9 @@ bool is_taken_off(std::string_view name) {
 std::string foreign_headers(const Table& headers, bool with_death) {
     std::vector<Field> foreign;
     for (const Field& field : headers) {
-        if (is_ours(field.name) || is_taken_off(field.name) || (field.name == "x-death" && !with_death)) continue;
+        if (is_ours(field.name) || field.name == header::reply_to || is_taken_off(field.name) ||
+            (field.name == "x-death" && !with_death))
+            continue;
         foreign.push_back(field);
     }
     return encoded(Table{foreign.data(), foreign.size()});
