@@ -181,7 +181,8 @@ Message compose_parked_again(const Message& message, const ComposeContext& conte
 }
 
 Message compose_renewed(const Message& message, const ComposeContext& context, ComposeScratch& scratch) {
-    add_common(message, context, context.history.attempt, true, scratch.fields);
+    const std::size_t begin = add_common(message, context, context.history.attempt, true, scratch.fields);
+    prove_what_is_known(context, begin, scratch);
     return with_fields(message, context, scratch.fields);
 }
 

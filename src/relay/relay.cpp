@@ -483,9 +483,13 @@ Relay::Step Relay::hold_back(const core::Delivery& delivery, const Target& targe
 bool Relay::renew(const core::Delivery& delivery, const core::Now& now) {
     const core::Table headers = delivery.message.properties.header_table();
     if (core::deliveries_in_vain(headers) < core::worn_after || !takes(routes_.error_queue(), now)) return false;
-    core::ComposeContext context{core::read_death(headers, policy_->error_queue), {}, session_.connection_user};
+    core::ComposeContext context{
+        core::read_death(headers, policy_->error_queue), {}, session_.connection_user, &session_.proof_keys};
     if (context.death)
-        context.history = core::read_retry_history(headers, context.death->queue, session_.proof_keys);
+        core::distrust(*context.death, session_.features.counts_client_deaths, delivery.routing_key, now.wall);
+    const std::string_view queue =
+        context.death ? context.death->queue : core::read_undelivered(headers).value_or(std::string_view{});
+    if (!queue.empty()) context.history = core::read_retry_history(headers, queue, session_.proof_keys);
     const auto name = std::make_shared<const std::string>(context.death ? context.death->queue : "");
     const core::Message composed = core::compose_renewed(delivery.message, context, scratch_);
     return publish(delivery, composed, context,

@@ -27,6 +27,7 @@ std::vector<Field> as_retryd_writes_them(Headers& headers) {
             {"retryd-cc", headers.array({text("audit"), text("archive")})},
             {"retryd-bcc", headers.array({text("b")})},
             {"retryd-expiration", text("60000")},
+            {"retryd-reply-to", text("amq.rabbitmq.reply-to")},
             {"retryd-parked-reason", text("too-old")},
             {"retryd-parked-at", seconds(1'700'000'100)}};
 }
@@ -48,11 +49,11 @@ TEST_CASE("own headers: each name is known, and no other one") {
         if (field.name != "tenant") found.insert(own_header_of(field.name));
     }
     found.insert(own_header_of("retryd-proof"));
-    CHECK(found.size() == 13);
+    CHECK(found.size() == 14);
     CHECK(found.count(OwnHeader::none) == 0);
     for (const std::string_view other :
          {"", "retryd-", "retryd-replays", "retryd-queux", "Retryd-queue", "retryd-prooF", "retryd-attempts",
-          "retryd-user-ie", "retryd-routing-kex", "retryd-xx"}) {
+          "retryd-user-ie", "retryd-reply-tx", "retryd-routing-kex", "retryd-xx"}) {
         CAPTURE(other);
         CHECK(own_header_of(other) == OwnHeader::none);
     }
@@ -179,6 +180,30 @@ TEST_CASE("own headers: what goes to a rung, or is parked, is proven, with claim
     const Message parked =
         compose_parked(scene.message, context, {ParkReason::attempts_exhausted, 2}, WallTime{}, scratch);
     CHECK(proven(parked.properties.header_table()));
+}
+
+TEST_CASE("own headers: a fresh copy for the error queue is read there as the message was, in its second round too") {
+    ComposeScene scene;
+    const Table earlier = scene.headers.proven({{"retryd-queue", text("email")},
+                                                {"retryd-attempt", number(2)},
+                                                {"retryd-first-death", seconds(1'600'000'000)},
+                                                {"retryd-exchange", text("shop")},
+                                                {"retryd-routing-key", text("order.first")},
+                                                {"retryd-reply-to", text("amq.rabbitmq.reply-to")}});
+    scene.died({}, {earlier.begin(), earlier.end()});
+    ComposeContext context = with_keys(scene.context());
+    context.history = read_retry_history(scene.message.properties.header_table(), "email", proof_keys);
+    ComposeScratch scratch;
+    const Message renewed = compose_renewed(scene.message, context, scratch);
+    const Table headers = renewed.properties.header_table();
+    const auto death = read_death(headers, "retryd.errors");
+    REQUIRE(death);
+    const RetryHistory history = read_retry_history(headers, death->queue, proof_keys);
+    CHECK(history.proven);
+    CHECK(attempt_of(*death, history) == attempt_of(*context.death, context.history));
+    CHECK(history.first_death == 1'600'000'000U);
+    CHECK(history.routing_key == "order.first");
+    CHECK(history.reply_to == "amq.rabbitmq.reply-to");
 }
 
 TEST_CASE("own headers: what a message of unknown death claims stays as it is, and is not proven") {
