@@ -12,6 +12,7 @@
 #include "amqp/error.h"
 #include "amqp/timeouts.h"
 #include "core/reply_code.h"
+#include "core/safe_text.h"
 #include "system/clock.h"
 
 namespace retryd::amqp {
@@ -67,7 +68,7 @@ class Glance : private Events {
     void on_delivery(const core::Delivery& delivery) override { delivered_ = delivery.tag; }
     void on_unreadable_delivery(core::DeliveryTag tag) override { delivered_ = tag; }
     void on_channel_closed(const ChannelClosed& closed) override {
-        throw Error(Error::Kind::refused, "the broker closed the consuming channel: " + closed.text);
+        throw Error(Error::Kind::refused, "the broker closed the consuming channel: " + core::safe_name(closed.text));
     }
 
     void wait(core::Milliseconds time) const {

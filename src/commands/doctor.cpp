@@ -186,8 +186,8 @@ class Doctor {
              admin::needless_writers(settings_.policy, vhost_policies, *users, own_user)) {
             const bool returns = writer.exchange == core::return_exchange_name;
             add({Severity::warning,
-                 "user '" + writer.user + "' may write to exchange '" + writer.exchange +
-                     "' and needs that for no queue that it may declare",
+                 "user " + core::quoted(writer.user) + " may write to exchange " + core::quoted(writer.exchange) +
+                     " and needs that for no queue that it may declare",
                  returns ? "what it publishes there goes into any work queue of a shared ladder, whatever else it may "
                            "write to"
                          : "with a forged x-death it can have a message sent into any work queue of the configuration, "

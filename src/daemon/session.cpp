@@ -51,7 +51,7 @@ void Session::run() {
             context_.trial.begin(broker_.window(), system::steady_now());
         if (undeliverable) {
             throw amqp::Error(amqp::Error::Kind::undeliverable,
-                              "RabbitMQ ended the connection that consumes (" + error.words() +
+                              "RabbitMQ ended the connection that consumes (" + core::safe_name(error.words()) +
                                   "), as it does when it cannot hand over a message: one from AMQP 1.0, MQTT or STOMP "
                                   "that does not fit AMQP 0-9-1",
                               error.code(), error.words());
@@ -223,13 +223,14 @@ void Session::trial_over() {
     const bool by_limit = ended > few;
     const std::string what =
         by_limit
-            ? ": what RabbitMQ could not hand over in queue '" + queue + "' has ended " + std::to_string(ended) +
+            ? ": what RabbitMQ could not hand over in queue " + core::quoted(queue) + " has ended " +
+                  std::to_string(ended) +
                   " connections and is out of the way now: by the delivery limit of the queue the broker moves it "
-                  "to '" +
-                  settings_->policy.catch_all +
-                  "', where it cannot be read either, and what it was is in the broker's log of that time. See \"A "
+                  "to " +
+                  core::quoted(settings_->policy.catch_all) +
+                  ", where it cannot be read either, and what it was is in the broker's log of that time. See \"A "
                   "message that RabbitMQ cannot hand over\" in docs/operations.md"
-            : ": RabbitMQ hands over the messages of queue '" + queue + "' again, after it had ended " +
+            : ": RabbitMQ hands over the messages of queue " + core::quoted(queue) + " again, after it had ended " +
                   std::to_string(ended) + (ended == 1 ? " connection" : " connections") + " of ours";
     log_.write(by_limit ? LogLevel::warning : LogLevel::info, "undeliverable", name_ + what,
                {{"queue", queue}, {"catch_all", settings_->policy.catch_all}, {"connections", ended}});

@@ -146,8 +146,8 @@ void ReconnectLoop::remove_poison_head(const config::Endpoint& endpoint, bool la
 void ReconnectLoop::report_staying(const config::Endpoint& endpoint) {
     const std::string& queue = settings_->policy.error_queue;
     const std::string command = amqp::limit_error_queue_command(queue, endpoint.vhost);
-    const std::string what = "a message at the head of queue '" + queue +
-                             "' that RabbitMQ cannot hand over has ended " + std::to_string(context_.trial.ended()) +
+    const std::string what = "a message at the head of queue " + core::quoted(queue) +
+                             " that RabbitMQ cannot hand over has ended " + std::to_string(context_.trial.ended()) +
                              " connections, and no delivery limit takes it away";
     context_.http.state().disconnected(name_of(endpoint), what, "No message is retried until it is gone");
     notify_ready(status_line(context_.http.state().snapshot()));

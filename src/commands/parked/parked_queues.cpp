@@ -173,8 +173,8 @@ std::string why_unreachable(Broker& broker, const std::set<std::string>& parked_
 }
 
 std::string no_entry(const std::string& work_queue) {
-    return "no item of `queues:` matches the work queue '" + work_queue +
-           "', so its messages stay: what a message says of its queue is no reason to send it there. Add an item for "
+    return "no item of `queues:` matches the work queue " + core::quoted(work_queue) +
+           ", so its messages stay: what a message says of its queue is no reason to send it there. Add an item for "
            "it, "
            "or send them with --to QUEUE";
 }
