@@ -146,7 +146,7 @@ class BrokerSession::PublisherEvents : public Events {
     }
 
   private:
-    static relay::ChannelIndex index_of(Channel channel) { return channel - first_publishing_channel; }
+    relay::ChannelIndex index_of(Channel channel) const { return channel - session_.first_publishing_channel(); }
 
     BrokerSession& session_;
 };
@@ -158,8 +158,7 @@ BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, c
       trial_(trial),
       consuming_(Connection::open(endpoint, settings_->broker, "retryd consume")),
       publishing_(Connection::open(endpoint, settings_->broker, "retryd publish")),
-      declarer_(*publishing_, first_declare_channel,
-                std::min<Channel>(last_declare_channel, publishing_->last_channel())) {
+      declarer_(*publishing_, first_declare_channel, static_cast<Channel>(first_publishing_channel() - 1)) {
     consuming_->receive_large_headers();
 }
 
@@ -184,12 +183,19 @@ std::size_t BrokerSession::publishing_channels() const {
     constexpr std::size_t most = 1'000;
     constexpr std::size_t fewest = 16;
     const std::size_t allowed = publishing_->last_channel();
-    if (allowed < first_publishing_channel + fewest) {
+    const std::size_t first = first_publishing_channel();
+    if (allowed < first + fewest) {
         throw Error(Error::Kind::refused, "the broker allows " + std::to_string(allowed) +
                                               " channels for each connection (channel_max), and retryd needs " +
-                                              std::to_string(first_publishing_channel + fewest));
+                                              std::to_string(first + fewest));
     }
-    return std::min(most, allowed - first_publishing_channel);
+    return std::min(most, allowed - first);
+}
+
+Channel BrokerSession::first_publishing_channel() const {
+    constexpr Channel few = 8;
+    constexpr Channel many = 64;
+    return first_declare_channel + (publishing_->last_channel() >= 8 * many ? many : few);
 }
 
 // ── Consuming ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -200,7 +206,16 @@ void BrokerSession::consume() {
     consumer_prefetch_ = trial_.prefetch(settings_->prefetch.messages);
     consume_answered_ = false;
     consuming_->qos(consume_channel, consumer_prefetch_);
-    consuming_->consume(consume_channel, settings_->policy.error_queue, consumer_tag_);
+    add_consumer();
+}
+
+/// None has the tag of a former one of this channel: as long as what that one got is unsettled, RabbitMQ 3.10 takes
+/// them for the same, and closes the connection with its next delivery (541; function_clause in rabbit_channel, seen on
+/// 3.10.8).
+void BrokerSession::add_consumer() {
+    const std::string number = ++consumers_made_ == 1 ? "" : "-" + std::to_string(consumers_made_);
+    consumers_.push_back(consumer_tag_ + number);
+    consuming_->consume(consume_channel, settings_->policy.error_queue, consumers_.back());
 }
 
 /// What stays unacked for long, for targets that do not answer, is lost to the window of the others: another consumer
@@ -208,19 +223,17 @@ void BrokerSession::consume() {
 void BrokerSession::consume_more() {
     constexpr core::Milliseconds between{500};
     if (!consume_answered_ || leaving_ || now_.steady < more_due_) return;
-    if (further_consumers_.size() >= most_further_consumers) return;
-    const std::size_t window = consumer_prefetch_ * (further_consumers_.size() + 1);
+    if (consumers_.size() > most_further_consumers) return;
+    const std::size_t window = consumer_prefetch_ * consumers_.size();
     if (consumer_prefetch_ == 0 || 2 * relay_->held_up() < window) return;
     more_due_ = now_.steady + between;
-    further_consumers_.push_back(consumer_tag_ + "-" + std::to_string(further_consumers_.size() + 2));
-    consuming_->consume(consume_channel, settings_->policy.error_queue, further_consumers_.back());
+    add_consumer();
 }
 
 void BrokerSession::cancel_consumers() {
-    if (!consumer_tag_.empty()) consuming_->cancel(consume_channel, consumer_tag_);
-    for (const std::string& tag : further_consumers_)
+    for (const std::string& tag : consumers_)
         consuming_->cancel(consume_channel, tag);
-    further_consumers_.clear();
+    consumers_.clear();
 }
 
 void BrokerSession::adopt(std::shared_ptr<const config::Settings> settings) {

@@ -113,11 +113,12 @@ class BrokerSession : public relay::Broker {
   private:
     static constexpr Channel consume_channel = 1;
     static constexpr Channel first_declare_channel = 2;  // apart: a refused declare closes its channel
-    static constexpr Channel last_declare_channel = 9;
-    static constexpr Channel first_publishing_channel = 10;
 
-    static Channel channel_of(relay::ChannelIndex index) {
-        return static_cast<Channel>(first_publishing_channel + index);
+    /// Those for declares come first. A question that a queue does not answer keeps its channel, so there are many
+    /// where the broker allows many.
+    Channel first_publishing_channel() const;
+    Channel channel_of(relay::ChannelIndex index) const {
+        return static_cast<Channel>(first_publishing_channel() + index);
     }
 
     class ConsumerEvents;
@@ -130,6 +131,7 @@ class BrokerSession : public relay::Broker {
     };
 
     void consume();
+    void add_consumer();
     void consume_more();
     void renew_consumer();
     void cancel_consumers();
@@ -167,11 +169,12 @@ class BrokerSession : public relay::Broker {
     std::set<std::string> told_;  // by accepted() and unanswered()
     std::string consumer_tag_;
     std::uint16_t consumer_prefetch_ = 0;
-    std::vector<std::string> further_consumers_;  // their tags
-    core::SteadyTime more_due_{};                 // no other one is added before
-    bool consume_answered_ = false;               // the broker knows that consumer
-    bool consuming_reported_ = false;             // the operator knows that messages are consumed
-    bool leaving_ = false;                        // nothing is consumed any more
+    std::vector<std::string> consumers_;  // their tags: consumer_tag_, and a number if it is not the first
+    std::size_t consumers_made_ = 0;      // on this channel
+    core::SteadyTime more_due_{};         // no other one is added before
+    bool consume_answered_ = false;       // the broker knows that consumer
+    bool consuming_reported_ = false;     // the operator knows that messages are consumed
+    bool leaving_ = false;                // nothing is consumed any more
     core::Now now_{};
     core::SteadyTime last_ack_{};
     core::SteadyTime base_due_{};

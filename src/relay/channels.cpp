@@ -13,6 +13,8 @@ namespace {
 constexpr std::size_t most_unconfirmed = 200;
 /// Channels that are left to the detours and the catch-all, where all others are taken by targets that are silent.
 constexpr std::size_t reserved = 8;
+/// One for each of those: so few are left by a target that is known to answer.
+constexpr std::size_t reserved_by_proven = 4;
 /// A target is silent when nothing that was sent to it has been answered for so long, while others were; or for longer,
 /// for then it may be the broker that is slow.
 constexpr core::Milliseconds silent_after{500};
@@ -63,7 +65,7 @@ PublishingChannel* PublishingChannels::another_for(const Target& target) {
 
 std::size_t PublishingChannels::left_to_others(const Target& target) const {
     if (target.role == Role::detour || target.role == Role::catch_all) return 0;
-    if (target.flow.proven()) return reserved;
+    if (target.flow.proven()) return reserved_by_proven;
     return std::max(reserved, target.flow.trouble() == TargetFlow::Trouble::none ? most_ / 4 : most_ / 2);
 }
 
@@ -122,6 +124,13 @@ std::size_t PublishingChannels::unconfirmed_in_silence() const {
     std::size_t sum = 0;
     for (const auto& channel : channels_)
         sum += channel->silent ? channel->unconfirmed.size() : 0;
+    return sum;
+}
+
+std::size_t PublishingChannels::unconfirmed_by_unproven() const {
+    std::size_t sum = 0;
+    for (const auto& channel : channels_)
+        sum += channel->target && !channel->target->flow.proven() ? channel->unconfirmed.size() : 0;
     return sum;
 }
 

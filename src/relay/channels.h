@@ -60,6 +60,8 @@ class PublishingChannels {
     /// Publications that are not confirmed yet: all, and those that wait on silent channels.
     std::size_t unconfirmed() const;
     std::size_t unconfirmed_in_silence() const;
+    /// … and all of targets that are in trouble or have not confirmed anything yet.
+    std::size_t unconfirmed_by_unproven() const;
     /// When the oldest of all was sent.
     std::optional<core::SteadyTime> oldest() const;
 

@@ -57,6 +57,11 @@ void Declarations::on_tick(const core::Now& now) {
         if (again) declare(*binding);
         ensure(*binding, now);
     }
+    while (!gone_.empty() && now.steady >= gone_.front().forgotten_at) {
+        const std::shared_ptr<Route> route = std::move(gone_.front().route);
+        gone_.pop_front();
+        if (routes_.find(route->work_queue) == route) routes_.forget(*route);
+    }
 }
 
 std::optional<core::SteadyTime> Declarations::next_tick() const {
@@ -66,6 +71,7 @@ std::optional<core::SteadyTime> Declarations::next_tick() const {
         if (binding->state == Target::State::refused) consider(binding->refused_until);
         if (binding->state == Target::State::ready) consider(binding->confirmed_until);
     }
+    if (!gone_.empty()) consider(gone_.front().forgotten_at);
     return next;
 }
 
@@ -168,6 +174,17 @@ void Declarations::on_work_queue_answer(Route& route, CheckOutcome outcome, cons
     route.work_queue_state = answer;
     route.refused_until = now.steady + refused_for;
     if (answer == WorkQueueState::exists) declare_all(route);
+}
+
+void Declarations::forget_if_gone(const std::shared_ptr<Route>& route, const core::Now& now) {
+    constexpr Milliseconds back_after = 2 * core::detour_delays.front();
+    constexpr std::size_t most = 10'000;
+    if (route->may_have_rungs()) return;
+    if (route->detoured_unchecked && gone_.size() < most) {
+        gone_.push_back({now.steady + back_after, route});
+    } else {
+        routes_.forget(*route);
+    }
 }
 
 const std::shared_ptr<Declarations::Rebinding>& Declarations::rebinding(std::string_view work_queue) {

@@ -4,6 +4,7 @@
 // calls; what waits for them is the Relay's matter.
 #pragma once
 
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -49,6 +50,10 @@ class Declarations {
     /// True once it is known whether the queue exists; asks if nobody has yet, or if that was refused long ago.
     bool work_queue_checked(Route& route, const core::Now& now);
     void on_work_queue_answer(Route& route, CheckOutcome outcome, const core::Now& now);
+    /// A work queue that is not there is not remembered: forged names must not fill the memory, and it may come yet.
+    /// But where messages did not wait for the answer, it holds until they are back from their detour: they would not
+    /// wait for it the next time either, and ask for ever.
+    void forget_if_gone(const std::shared_ptr<Route>& route, const core::Now& now);
 
     /// A work queue that a shared rung did not find, being bound again: the answer holds for the messages that wait for
     /// it, not for later ones, which would go round and round if the queue were deleted again.
@@ -71,11 +76,17 @@ class Declarations {
     void bind_to_return_exchange(std::string_view work_queue);
     void report_return_binding(std::string_view work_queue, bool refused, std::string_view why);
 
+    struct Gone {
+        core::SteadyTime forgotten_at{};
+        std::shared_ptr<Route> route;
+    };
+
     Routes& routes_;
     Broker& broker_;
     Reporter& reporter_;
     bool declare_;
     std::map<std::string, std::shared_ptr<Rebinding>, std::less<>> rebindings_;
+    std::deque<Gone> gone_;
     Names return_bindings_asked_;    // work queues whose binding has been asked for and not answered
     Names return_bindings_refused_;  // and whose refusal has been reported
 };

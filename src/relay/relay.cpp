@@ -30,12 +30,13 @@ constexpr Milliseconds longest_pause{30'000};
 /// so do for a while those that come after them.
 constexpr Milliseconds longest_wait{300};
 constexpr Milliseconds none_waits_for{1'000};
+/// So long for a detour or the catch-all that is being declared: there is no better place.
+constexpr Milliseconds longest_wait_at_last{2'000};
 /// When some have waited so long in vain, others may do the same one after the other: for a while no more than half of
 /// the prefetch waits at once.
 constexpr Milliseconds waits_scarce_for{10'000};
 /// So many deliveries may wait, or be held up, whatever the prefetch.
 constexpr std::size_t few_waiting = 4;
-constexpr std::size_t few_held_up = 64;
 constexpr Milliseconds between_looks{100};
 /// A publication that is not answered may still arrive, so its delivery stays unacked; but not longer than the broker
 /// bears it: consumer_timeout is 30 minutes.
@@ -121,6 +122,7 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
     if (route && !declarations_.work_queue_checked(*route, now)) {
         if (may_wait({route, &route->awaited}, now)) return Step::wait;
         const Milliseconds age = now.steady - route->checked_at;
+        route->detoured_unchecked = true;
         return detour(delivery, context, attempt, {route->detour_rounds, age, *routes_.catch_all()}, now);
     }
     if (route && route->work_queue_state == WorkQueueState::missing) {
@@ -293,7 +295,7 @@ Relay::Step Relay::return_undelivered(const core::Delivery& delivery, std::strin
 Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& composed,
                            const core::ComposeContext& context, Pending pending) {
     if (poison_.isolating()) {
-        if (in_flight() > 0) return Step::wait;
+        if (awaits_answers()) return Step::wait;
         if (dead_letter_poison(delivery, name_of(pending), pending.sent_at)) return Step::done;
     }
     const Target& to = *pending.target;
@@ -376,7 +378,7 @@ void Relay::resume(const core::Now& now) {
 /// Whether one more message can go there now; then channel_ is its channel.
 bool Relay::takes(const std::shared_ptr<Target>& target, const core::Now& now) {
     if (target->state != Target::State::ready || !target->flow.takes(now.steady)) return false;
-    if (!is_last_resort(*target) && !target->flow.proven() && too_much_is_held_up()) return false;
+    if (!is_last_resort(*target) && !target->flow.proven() && too_much_may_be_held_up(*target)) return false;
     channel_ = channels_.take(target, now.steady, broker_);
     return channel_ != nullptr;
 }
@@ -407,20 +409,25 @@ bool Relay::too_many_wait(const core::Now& now) const {
     return now.steady < waits_scarce_until_ && waiting_deliveries_.size() > std::max(few_waiting, most_open_ / 2);
 }
 
-/// What does not come to an end takes the prefetch from all others.
-bool Relay::too_much_is_held_up() const {
-    return held_up_ >= std::max(few_held_up, broker_.largest_window() / 4 * 3);
+/// What does not come to an end takes the prefetch from all others: so does what targets have been sent that have not
+/// answered yet. One that has nothing under way may be found well when others may not get more.
+bool Relay::too_much_may_be_held_up(const Target& target) const {
+    const std::size_t window = broker_.largest_window();
+    const std::size_t most = target.flow.in_flight() == 0 ? window / 4 * 3 : window / 2;
+    return channels_.unconfirmed_by_unproven() + requeues_.size() >= std::max<std::size_t>(most, 1);
 }
 
 /// Of one that takes none now. Not if all channels are taken that it could have: they may be for long. For a detour
 /// that has much under way there is nothing better than to wait.
 bool Relay::will_take_soon(const std::shared_ptr<Target>& target, const core::Now& now) {
     if (target->state == Target::State::refused || target->flow.trouble() != TargetFlow::Trouble::none) return false;
+    if (is_last_resort(*target)) {
+        const auto& since = target->awaited.since;
+        const bool soon = target->state == Target::State::ready || !since || now.steady - *since < longest_wait_at_last;
+        if (soon) wait_for({target, &target->awaited}, now);
+        return soon;
+    }
     if (target->state == Target::State::ready) {
-        if (is_last_resort(*target)) {
-            wait_for({target, &target->awaited}, now);
-            return true;
-        }
         if (target->flow.takes(now.steady) && !target->flow.proven()) return false;
     }
     return may_wait({target, &target->awaited}, now);
@@ -438,7 +445,7 @@ bool Relay::waits_as_suspect(const core::Delivery& delivery, const std::shared_p
 /// During isolation nothing else is processed while a message is in flight: it could not be published, and processing
 /// it would repeat its declares and checks.
 void Relay::process_waiting(const core::Now& now) {
-    if (paused_ || adopting_ || stopping_ || (poison_.isolating() && in_flight() > 0)) return;
+    if (paused_ || adopting_ || stopping_ || (poison_.isolating() && awaits_answers())) return;
     ++look_;
     waiting_deliveries_.process_each([&](const core::Delivery& delivery) { return process_again(delivery, now); });
     if (!paused_) stop_awaiting_what_nobody_waits_for();
@@ -657,13 +664,16 @@ void Relay::on_exchange_refused(int code, std::string_view why, const core::Now&
     }
 }
 
+/// What silent targets were sent long ago neither ends a connection now nor has to be waited for.
 void Relay::on_connection_lost(const ConnectionLoss& loss) {
     const std::size_t redeliveries = acks_.open() + acks_.unsent();
     bool redelivered = false;
-    channels_.for_each_busy(
-        [&](const PublishingChannel& channel) { redelivered = redelivered || channel.unconfirmed.any_redelivered(); });
-    poison_.connection_ended({in_flight() + (in_publish_ ? 1 : 0), redeliveries, loss.provoked, any_confirmed_,
-                              redelivered, loss.blocked, loss.half_sent, loss.words});
+    channels_.for_each_busy([&](const PublishingChannel& channel) {
+        redelivered = redelivered || (!channel.silent && channel.unconfirmed.any_redelivered());
+    });
+    const std::size_t suspects = in_flight() - in_flight_in_silence() + (in_publish_ ? 1 : 0);
+    poison_.connection_ended(
+        {suspects, redeliveries, loss.provoked, any_confirmed_, redelivered, loss.blocked, loss.half_sent, loss.words});
 }
 
 /// While isolating. True: it has ended enough connections and is dead-lettered; else it is to be published.
@@ -701,8 +711,7 @@ void Relay::on_checked(std::string_view queue, CheckOutcome outcome, const core:
     if (!route) return;
     declarations_.on_work_queue_answer(*route, outcome, now);
     process_waiting(now);
-    // Not remembered: forged names must not fill the memory, and the queue may come yet.
-    if (!route->may_have_rungs()) routes_.forget(*route);
+    declarations_.forget_if_gone(route, now);
 }
 
 void Relay::on_bound(std::string_view queue, CheckOutcome outcome, std::string_view why, const core::Now& now) {
@@ -710,7 +719,7 @@ void Relay::on_bound(std::string_view queue, CheckOutcome outcome, std::string_v
     process_waiting(now);
     declarations_.forget_rebinding(queue);
     const std::shared_ptr<Route> route = routes_.find(queue);
-    if (route && !route->may_have_rungs()) routes_.forget(*route);
+    if (route) declarations_.forget_if_gone(route, now);
 }
 
 }  // namespace retryd::relay

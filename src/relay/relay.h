@@ -58,6 +58,8 @@ class Relay {
 
     /// Published and not confirmed yet.
     std::size_t in_flight() const { return channels_.unconfirmed(); }
+    /// What has been published a moment ago has not been answered.
+    bool awaits_answers() const { return in_flight() > in_flight_in_silence(); }
     /// When the oldest of those was sent.
     std::optional<core::SteadyTime> unconfirmed_since() const { return channels_.oldest(); }
     /// Of those, what waits for targets that have not answered for a while: it may wait for hours.
@@ -166,7 +168,7 @@ class Relay {
     bool may_wait(const std::shared_ptr<Awaited>& awaited, const core::Now& now);
     void wait_for(const std::shared_ptr<Awaited>& awaited, const core::Now& now);
     bool too_many_wait(const core::Now& now) const;
-    bool too_much_is_held_up() const;
+    bool too_much_may_be_held_up(const Target& target) const;
     WaitingDeliveries::Processed process_again(const core::Delivery& delivery, const core::Now& now);
     void process_waiting(const core::Now& now);
     void process_waiting_for(Awaited& awaited, const core::Now& now);

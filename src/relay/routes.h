@@ -78,6 +78,7 @@ struct Route {
     core::SteadyTime checked_at{};     // when the check was asked for
     Awaited awaited;                   // the check
     DetourRounds detour_rounds;        // while it is not answered
+    bool detoured_unchecked = false;   // messages come back that did not wait for the answer
 
     /// False where x-death alone names it: nothing is declared for such a queue.
     bool work_queue_exists() const;

@@ -51,6 +51,8 @@ class TargetFlow {
     bool suspects(core::SteadyTime now) const { return suspects_ > 0 && now < suspects_until_; }
 
     Trouble trouble() const { return trouble_; }
+    /// Publications that are under way, but for those on silent channels.
+    std::size_t in_flight() const { return in_flight_; }
     /// Whether it takes messages, as far as can be known.
     bool proven() const { return trouble_ == Trouble::none && proven_; }
     /// For how long it has been in trouble; zero while a try is under way, which may find it well again.

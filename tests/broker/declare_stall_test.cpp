@@ -1,10 +1,12 @@
 // A broker does not answer everything it is asked: the process of a classic queue may hang, and whoever asks for that
 // queue waits with it. That concerns nobody else.
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "support/catch.h"
+#include "support/forged.h"
 #include "support/hanging_queue.h"
 #include "support/machine.h"
 #include "support/scenario.h"
@@ -72,6 +74,23 @@ TEST_CASE("a work queue whose process hangs holds up no other, and its messages 
     hang.end();
     s.check_all_come_back(messages);
     CHECK(s.daemon.lines_with({"has not answered"}) == 0);
+    s.stop();
+}
+
+TEST_CASE("a dozen work queues whose processes hang hold up no other, and no binding") {
+    Stall s(1);
+    std::vector<std::unique_ptr<HangingQueue>> hang;
+    for (int i = 0; i < 12; ++i) {
+        const std::string queue = s.work_queue("glob.many" + std::to_string(i));
+        hang.push_back(std::make_unique<HangingQueue>(queue));
+        s.client.send(s.config.error_exchange, "", {.body = "x", .headers = died_in(queue)});
+    }
+    s.client.await_confirms();
+    s.start();
+    REQUIRE(s.await_depth(s.config.error_queue, 0));
+    for (const std::string& other : s.others)
+        s.check_comes_back_in_time(other);
+    hang.clear();
     s.stop();
 }
 

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "support/catch.h"
+#include "support/hanging_queue.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -196,5 +197,31 @@ TEST_CASE("another error queue takes a new connection: the log says why, and not
     CHECK(long_header(worker.receive(), "retryd-attempt") == 1);
     // The former queue is still bound. The log says so; the operator has to unbind it.
     CHECK(s.daemon.lines_with({"warning", former}) >= 1);
+    s.stop();
+}
+
+TEST_CASE("an earlier configuration comes back while messages are open: no connection is lost") {
+    Scenario s;
+    const std::string work = s.work_queue("work");
+    s.retry(work, {"10m"});
+    s.start();
+    HangingQueue hang(Scenario::rung(work, "10m"));
+    s.client.publish("", work, {.body = "open"});
+    Worker worker(work);
+    worker.reject(worker.receive());
+    REQUIRE(s.daemon.await_log("does not confirm messages for queue"));
+    const std::string one = s.config.yaml();
+    s.entry().max_age = "1d";
+    const std::string other = s.config.yaml();
+    for (int i = 1; i <= 4; ++i) {
+        s.daemon.reload(i % 2 == 1 ? other : one);
+        REQUIRE(await([&] { return s.daemon.lines_with({in_force}) == i; }));
+        s.client.publish("", work, {.body = "another"});
+        worker.reject(worker.receive());
+        REQUIRE(s.await_depth(s.config.error_queue, 0));
+    }
+    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    hang.end();
+    CHECK(s.await_depth(Scenario::rung(work, "10m"), 5));
     s.stop();
 }

@@ -124,10 +124,10 @@ TEST_CASE("the connection breaks while what a shared rung could not deliver is r
     ThroughFaults s;
     s.config.ladders.clear();
     s.config.entries.clear();
-    const std::string ladder = s.share({s.work, s.other}, {"1s"});
+    const std::string ladder = s.share({s.work, s.other}, {"5s"});
     s.start();
     s.reject_many(20);
-    REQUIRE(s.await_depth(s.shared_rung(ladder, "1s"), 20));
+    REQUIRE(s.await_depth(s.shared_rung(ladder, "5s"), 20));
     s.client.delete_queue(s.work);  // its binding is gone too
     s.work_queue("work");
     const auto cut = s.network.on(confirm(), fault::cut());

@@ -9,7 +9,7 @@ namespace {
 /// The daemon hangs in the middle of a large publication.
 struct Stalled : ThroughFaults {
     explicit Stalled(std::size_t bytes_at_a_time = 0) {
-        config.heartbeat = "1s";
+        config.heartbeat = "2s";
         config.shutdown_timeout = "2s";
         start();
         const auto stopped = network.on(publication_with("LARGE"), fault::stop_reading(bytes_at_a_time));
@@ -43,7 +43,7 @@ TEST_CASE("a broker that reads nothing, and does not say so, is given up after a
 }
 
 TEST_CASE("a broker that hardly reads while a large message goes out is waited for as long as it reads at all") {
-    // 8 MiB at 128 KiB every 300 ms take 20 s: ten times two heartbeats.
+    // 8 MiB at 128 KiB every 300 ms take 20 s: five times two heartbeats.
     Stalled s(std::size_t{128} << 10);
     CHECK_FALSE(
         await([&] { return s.daemon.lines_with({"was lost"}) + s.daemon.lines_with({"has hung"}) > 0; }, seconds(15)));

@@ -85,6 +85,21 @@ TEST_CASE("a rung that falls silent with all of the prefetch under way to it hol
     CHECK(world.second_copies() == 0);
 }
 
+TEST_CASE("a few silent targets do not take a small prefetch") {
+    const std::size_t prefetch = GENERATE(std::size_t{1}, std::size_t{5}, std::size_t{20});
+    CAPTURE(prefetch);
+    World world(1, World::policy(), {prefetch, 128});
+    warm_up(world);
+    for (int i = 1; i <= 110; ++i)
+        world.temper(bad(i)).silent = true;
+    for (int i = 1; i <= 110; ++i)
+        world.send(bad(i), 4);
+    live(world, 10, nothing);
+    const std::size_t before = world.arrived(World::rung_of(healthy));
+    live(world, 50, nothing);
+    CHECK(world.arrived(World::rung_of(healthy)) >= before + 450);
+}
+
 TEST_CASE("hundreds of silent targets take neither all channels nor the prefetch") {
     World world(1, World::policy(), {200, 128});
     warm_up(world);

@@ -216,6 +216,51 @@ TEST_CASE("a work queue whose check is not answered: its messages are detoured w
     CHECK(f.header("retryd.detour.2s", "retryd-queue") == "web.shop");
 }
 
+TEST_CASE("a work queue that is gone is known to be when messages come back that did not wait for the answer") {
+    Fixture f;
+    f.broker.missing = {"web.gone"};
+    f.answer_declares();
+    f.deliver({"web.gone"});
+    live(f, Milliseconds{400});
+    CHECK(f.lying_in("retryd.detour.2s") == 1);
+    f.broker.answer_checks(f.relay, f.now);
+    live(f, Milliseconds{2'000});
+    f.deliver({"web.gone"});
+    CHECK(f.lying_in("retryd.parked") == 1);
+    CHECK(f.broker.checks.empty());
+    live(f, Milliseconds{3'000});  // by now it may be there again
+    f.deliver({"web.gone"});
+    CHECK(f.broker.checks == Lines{"web.gone"});
+}
+
+TEST_CASE("while messages are tried alone a silent rung stops neither them nor the others") {
+    PoisonDetector poison;
+    poison.isolate(1'000);
+    Fixture f(poison);
+    f.answer_declares();
+    f.broker.silent.insert(rung);
+    f.deliver();
+    live(f, Milliseconds{1'000});
+    CHECK(f.relay.in_flight_in_silence() == 1);
+    for (int i = 0; i < 3; ++i)
+        f.deliver({"email", "rejected", "email", 1});
+    live(f, Milliseconds{500});
+    CHECK(f.lying_in("email.retry.30s") == 3);
+}
+
+TEST_CASE("what silent rungs were sent does not speak against a message when a connection ends") {
+    PoisonDetector poison;
+    for (int connection = 0; connection < 10; ++connection) {
+        Fixture f(poison);
+        f.answer_declares();
+        f.broker.silent.insert(rung);
+        f.deliver({.redelivered = true});
+        live(f, Milliseconds{1'000});
+        f.relay.on_connection_lost({.provoked = true, .words = "INTERNAL_ERROR"});
+    }
+    CHECK_FALSE(poison.isolating());
+}
+
 TEST_CASE("a full rung takes messages again by itself, on a fresh channel") {
     Fixture f;
     f.answer_declares();

@@ -185,6 +185,7 @@ class RandomBroker : public Broker {
     std::size_t unacked() const { return unacked_.size(); }
     std::size_t unconfirmed() const;
 
+    const Relay* session_relay = nullptr;
     bool blocked = false;
     bool socket_full = false;
     bool breaks_while_sending = false;
@@ -252,7 +253,8 @@ inline void RandomBroker::check_publication(int id, const std::string& address) 
         throw Broken("message " + std::to_string(id) + " was published again and again without a pause to " + address);
     }
     if (fate.published_to != address || now_.steady - fate.published_at >= shortest_backoff) fate.published_at_once = 0;
-    if (poison_.isolating() && unconfirmed() > 0) throw Broken("what should be tried alone was not alone");
+    const std::size_t silent = session_relay != nullptr ? session_relay->in_flight_in_silence() : 0;
+    if (poison_.isolating() && unconfirmed() > silent) throw Broken("what should be tried alone was not alone");
     fate.published_in = session_;
     fate.published_to = address;
     fate.published_at = now_.steady;

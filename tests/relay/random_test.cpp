@@ -126,6 +126,7 @@ void World::begin_session() {
         policy_, SessionInfo{features_, "retryd", roll, vhost_.declare, publishing_channels, core::test::proof_keys},
         *broker_, reporter_, poison_);
     vhost_.queues.insert("retryd.parked");  // declared before anything is consumed
+    broker_->session_relay = relay_.get();
     relay_->start();
 }
 
