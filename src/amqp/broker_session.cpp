@@ -259,9 +259,8 @@ void BrokerSession::end_trial() {
     if (!consume_answered_ || leaving_) return;
     if (core::features_of(version()).clean_cancel) return renew_consumer();
     consumer_prefetch_ = settings_->prefetch.messages;
-    further_consumers_.push_back(consumer_tag_ + "-" + std::to_string(further_consumers_.size() + 2));
     consuming_->qos(consume_channel, consumer_prefetch_);
-    consuming_->consume(consume_channel, settings_->policy.error_queue, further_consumers_.back());
+    add_consumer();
 }
 
 bool BrokerSession::has_undeliverable() const {
@@ -270,7 +269,7 @@ bool BrokerSession::has_undeliverable() const {
 
 std::size_t BrokerSession::window() const {
     constexpr std::size_t unlimited = 2'000;  // what a quorum queue hands out at most without a prefetch
-    return (consumer_prefetch_ == 0 ? unlimited : consumer_prefetch_) * (further_consumers_.size() + 1);
+    return (consumer_prefetch_ == 0 ? unlimited : consumer_prefetch_) * std::max<std::size_t>(consumers_.size(), 1);
 }
 
 void BrokerSession::stop_consuming() {

@@ -1,6 +1,5 @@
 // What a broker says when it refuses something: a short string that contains names chosen by others.
 #include "amqp/refusal.h"
-
 #include "core/safe_text.h"
 #include "fuzz/bytes.h"
 #include "fuzz/require.h"

@@ -213,10 +213,11 @@ TEST_CASE("policies: one is set as it is, whatever is in its name") {
 TEST_CASE("policies: a refusal says why, and who may set it") {
     const std::string unauthorised =
         refusal("401 Unauthorized", R"({"error":"not_authorised","reason":"User not authorised to access object"})");
-    CHECK(unauthorised ==
-          "the management API refused to set policy 'it\\'s/\"mine\"': 401 User not authorised to access object; it was "
-          "not set. User 'ops' needs the tag policymaker (rabbitmqctl set_user_tags) and access to the vhost; or let "
-          "somebody who may run the rabbitmqctl command");
+    CHECK(
+        unauthorised ==
+        "the management API refused to set policy 'it\\'s/\"mine\"': 401 User not authorised to access object; it was "
+        "not set. User 'ops' needs the tag policymaker (rabbitmqctl set_user_tags) and access to the vhost; or let "
+        "somebody who may run the rabbitmqctl command");
     CHECK(refusal("403 Forbidden", "").find("policymaker") != std::string::npos);
     CHECK(refusal("400 Bad Request", R"({"error":"bad_request","reason":"Validation failed"})")
               .find("400 Validation failed; it was not set. ") != std::string::npos);
