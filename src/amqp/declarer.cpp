@@ -216,13 +216,14 @@ void Declarer::finish(Lane& lane, const Outcome& outcome) {
 // ── What begins when ────────────────────────────────────────────────────────────────────────────────────────────
 
 void Declarer::advance() {
-    if (!may_begin()) return;
-    const auto lane = std::find_if(lanes_.begin(), lanes_.end(), [](const Lane& each) { return each.free(); });
-    const auto next = waiting_.begin() + (next_to_begin() - waiting_.cbegin());
-    lane->step = std::move(*next);
-    lane->began.reset();
-    waiting_.erase(next);
-    go_on(*lane);
+    while (may_begin()) {
+        const auto lane = std::find_if(lanes_.begin(), lanes_.end(), [](const Lane& each) { return each.free(); });
+        const auto next = waiting_.begin() + (next_to_begin() - waiting_.cbegin());
+        lane->step = std::move(*next);
+        lane->began.reset();
+        waiting_.erase(next);
+        go_on(*lane);
+    }
 }
 
 /// Opens the channel or asks, as far as there is a step to.
@@ -237,9 +238,14 @@ void Declarer::go_on(Lane& lane) {
     }
 }
 
+/// One at a time; but where several have been without an answer for so long that they are overtaken, twice as many: a
+/// dozen queues that hang are not found out one after the other.
 bool Declarer::may_begin() const {
-    return !waiting_.empty() &&
-           std::all_of(lanes_.begin(), lanes_.end(), [&](const Lane& l) { return overtakes(l); }) &&
+    const auto overtaken = std::count_if(lanes_.begin(), lanes_.end(),
+                                         [&](const Lane& lane) { return lane.under_way() && overtakes(lane); });
+    const auto recent = std::count_if(lanes_.begin(), lanes_.end(), [&](const Lane& lane) { return !overtakes(lane); });
+    const auto at_once = overtaken < 2 ? 1 : 2 * overtaken;
+    return !waiting_.empty() && recent < at_once &&
            std::any_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.free(); }) &&
            next_to_begin() != waiting_.end();
 }
@@ -317,15 +323,16 @@ bool Declarer::blocked(const Waiting& waiting) const {
 std::optional<core::SteadyTime> Declarer::next_tick() const {
     std::optional<core::SteadyTime> next;
     const auto consider = [&](core::SteadyTime due) { next = std::min(next.value_or(due), due); };
-    std::optional<core::SteadyTime> last_began;
+    std::optional<core::SteadyTime> overtaken_next;
     for (const Lane& lane : lanes_) {
         if (!lane.under_way()) continue;
         if (!lane.began) return now_;
         consider(*lane.began + declare_timeout);
-        last_began = std::max(last_began.value_or(*lane.began), *lane.began);
+        const core::SteadyTime due = *lane.began + overtaking_after;
+        if (!overtakes(lane)) overtaken_next = std::min(overtaken_next.value_or(due), due);
     }
     const bool room = std::any_of(lanes_.begin(), lanes_.end(), [](const Lane& lane) { return lane.free(); });
-    if (last_began && room && next_to_begin() != waiting_.end()) consider(*last_began + overtaking_after);
+    if (overtaken_next && room && next_to_begin() != waiting_.end()) consider(*overtaken_next);
     if (!any_given_up()) return next;
     for (const Waiting& waiting : waiting_) {
         if (waiting.blocked_since) {

@@ -629,6 +629,20 @@ TEST_CASE("declarer: a channel that was given up is used again once the broker h
     CHECK(f.outcomes.size() == 3);
 }
 
+TEST_CASE("declarer: many that hang are overtaken by more and more at once") {
+    Commands commands;
+    Declarer declarer(commands, 2, 40);
+    int answered = 0;
+    for (int i = 0; i < 20; ++i)
+        declarer.submit(Declarer::CheckQueue{"q" + std::to_string(i)}, [&](const Declarer::Outcome&) { ++answered; });
+    std::vector<std::size_t> opened;
+    for (int time = 0; time <= 1'200; time += 300) {
+        declarer.on_tick(start + Milliseconds{time});
+        opened.push_back(commands.lines.size());
+    }
+    CHECK(opened == std::vector<std::size_t>{1, 2, 6, 18, 20});
+}
+
 TEST_CASE("declarer: a refusal on a further channel closes that one, and it goes on there") {
     Fixture f;
     f.check("hanging");

@@ -34,7 +34,7 @@ struct Stall : Scenario {
     }
 
     /// The first message of a queue: the queue is looked for, and its rung declared.
-    void check_comes_back_in_time(const std::string& queue) {
+    void check_comes_back_in_time(const std::string& queue, milliseconds late = milliseconds(1'000)) {
         CAPTURE(queue);
         Worker worker(queue);
         client.publish("", queue, {.body = "neighbour"});
@@ -43,7 +43,7 @@ struct Stall : Scenario {
         const Clock::time_point rejected = Clock::now();
         worker.reject(message);
         const Received back = worker.receive();
-        CHECK(since(rejected) < milliseconds(300 + 1'000) + machine.slack());
+        CHECK(since(rejected) < milliseconds(300) + late + machine.slack());
         worker.ack(back);
     }
 
@@ -77,7 +77,8 @@ TEST_CASE("a work queue whose process hangs holds up no other, and its messages 
     s.stop();
 }
 
-TEST_CASE("a dozen work queues whose processes hang hold up no other, and no binding") {
+// Whoever comes while they are found out takes the shortest detour once.
+TEST_CASE("a dozen work queues whose processes hang hold up others for seconds, not for as long as they hang") {
     Stall s(1);
     std::vector<std::unique_ptr<HangingQueue>> hang;
     for (int i = 0; i < 12; ++i) {
@@ -89,7 +90,7 @@ TEST_CASE("a dozen work queues whose processes hang hold up no other, and no bin
     s.start();
     REQUIRE(s.await_depth(s.config.error_queue, 0));
     for (const std::string& other : s.others)
-        s.check_comes_back_in_time(other);
+        s.check_comes_back_in_time(other, milliseconds(3'500));
     hang.clear();
     s.stop();
 }
