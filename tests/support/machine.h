@@ -1,4 +1,4 @@
-// How slow this machine and its broker are at the moment, for tests that check a time limit.
+// How slow this machine, its disk and its broker are at the moment, for tests that check a time limit.
 #pragma once
 
 #include <atomic>
