@@ -12,6 +12,9 @@ namespace {
 
 const std::vector<std::string> actions{"retry", "park", "drop"};
 
+/// Long enough for a consumer to come before the message is home: it would expire again there.
+const std::string rung_delay = "2s";
+
 /// basic.reject with requeue counts towards a delivery limit on every version.
 void die_of_delivery_limit(Scenario&, const std::string& work) {
     Worker worker(work);
@@ -49,7 +52,7 @@ struct Matrix : Scenario {
     Matrix() {
         for (const Reason& reason : reasons) {
             for (const std::string& action : actions) {
-                retry(work_queue(reason.name + "-" + action, reason.queue_arguments), {"500ms"});
+                retry(work_queue(reason.name + "-" + action, reason.queue_arguments), {rung_delay});
                 entry().on = "{" + reason.name + ": " + action + "}";
             }
         }
@@ -66,7 +69,7 @@ struct Matrix : Scenario {
     }
 
     void check_retried(const Reason& reason, const std::string& work) {
-        REQUIRE(await_depth(rung(work, "500ms"), 1));
+        REQUIRE(await_depth(rung(work, rung_delay), 1));
         // Not earlier: with a consumer the message would not have expired or been dropped.
         Worker worker(work);
         Received back = worker.receive();
@@ -86,11 +89,11 @@ struct Matrix : Scenario {
         CHECK(text_header(parked, "retryd-parked-reason") == "reason-" + reason.name);
         CHECK(text_header(parked, "retryd-reason") == reason.name);
         CHECK(text_header(parked, "retryd-queue") == work);
-        CHECK(depth(rung(work, "500ms")) == 0);
+        CHECK(depth(rung(work, rung_delay)) == 0);
     }
 
     void check_nowhere(const std::string& work) {
-        CHECK(depth(rung(work, "500ms")) == 0);
+        CHECK(depth(rung(work, rung_delay)) == 0);
         CHECK(depth(parking_of(work)) == 0);
     }
 };
