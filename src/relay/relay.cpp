@@ -34,7 +34,7 @@ constexpr Milliseconds longest_wait_at_last{2'000};
 /// When some have waited so long in vain, others may do the same one after the other: for a while no more than half of
 /// the prefetch waits at once.
 constexpr Milliseconds waits_scarce_for{10'000};
-/// So many deliveries may wait, or be held up, whatever the prefetch.
+/// So many deliveries may wait, whatever the prefetch.
 constexpr std::size_t few_waiting = 4;
 constexpr Milliseconds between_looks{100};
 /// A publication that is not answered may still arrive, so its delivery stays unacked; but not longer than the broker

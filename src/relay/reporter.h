@@ -14,6 +14,8 @@ enum class RequeueCause {
     detour_refused,  // it could go nowhere: its target takes none, and the detour neither
     channel_closed,  // the broker closed the publishing channel because of this message or one beside it
 };
+/// Stays the last one: tables are as long.
+inline constexpr RequeueCause last_requeue_cause = RequeueCause::channel_closed;
 
 enum class Outcome {
     retried,
@@ -22,6 +24,8 @@ enum class Outcome {
     detoured,           // waits outside of the error queue until what it is for takes messages again
     returned_to_queue,  // what a shared rung could not deliver, its work queue bound again
 };
+/// Stays the last one: tables are as long.
+inline constexpr Outcome last_outcome = Outcome::returned_to_queue;
 
 /// What something on the broker is for that the relay needs.
 enum class Role {

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::string_view dead_lettered_reason = "dead-lettered";
 constexpr std::size_t stuck_cause = requeue_causes.size() - 1;
-static_assert(static_cast<std::size_t>(relay::RequeueCause::channel_closed) + 1 == stuck_cause,
+static_assert(static_cast<std::size_t>(relay::last_requeue_cause) + 1 == stuck_cause,
               "each RequeueCause has its name in requeue_causes");
 
 /// One thread writes: no read-modify-write is needed.

@@ -139,8 +139,7 @@ class MessageStats : public relay::Reporter {
     /// Locked by readers, and by the reporting thread only when it adds a queue or a series.
     mutable std::mutex mutex_;
     std::unordered_map<std::string, Queue, Hash, std::equal_to<>> queues_;
-    std::array<Counter, static_cast<std::size_t>(relay::Outcome::returned_to_queue) + 1>
-        totals_{};  // by relay::Outcome
+    std::array<Counter, static_cast<std::size_t>(relay::last_outcome) + 1> totals_{};  // by relay::Outcome
     std::array<Counter, requeue_causes.size()> requeued_{};
     Counter in_flight_{0};
     Counter oldest_unsettled_ms_{0};
