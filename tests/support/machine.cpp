@@ -17,20 +17,28 @@ const std::string asked_queue = "machine";
 class Question {
   public:
     void ask() {
+        if (gone_) return;
         try {
-            if (!client_ && !gone_) {
-                client_.emplace(broker_address());
-                client_->declare_queue(asked_queue, {{"x-queue-type", longstr("quorum")}});
-            }
-            if (client_) client_->get(asked_queue);
+            if (!client_) connect();
+            client_->get(asked_queue);
         } catch (const std::exception&) {
-            // A test that takes the broker away is judged by the processor alone from then on.
-            gone_ = true;
+            // RabbitMQ 4 ends the connection (541) on a basic.get while the queue is being declared.
             client_.reset();
         }
     }
 
   private:
+    /// A test that takes the broker away is judged by the processor alone from then on.
+    void connect() {
+        try {
+            client_.emplace(broker_address());
+            client_->declare_queue(asked_queue, {{"x-queue-type", longstr("quorum")}});
+        } catch (const std::exception&) {
+            gone_ = true;
+            throw;
+        }
+    }
+
     std::optional<Client> client_;
     bool gone_ = false;
 };
