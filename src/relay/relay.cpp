@@ -54,6 +54,10 @@ std::string_view name_of(const Pending& pending) {
     return pending.work_queue ? std::string_view{*pending.work_queue} : "";
 }
 
+TargetName name_of(const Target& target) {
+    return {target.role, target.name, target.only_from};
+}
+
 /// What cannot go there goes nowhere.
 bool is_last_resort(const Target& target) {
     return target.role == Role::detour || target.role == Role::catch_all;
@@ -338,7 +342,7 @@ void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
     target.flow.confirmed(pending.sent_at, now.steady, pending.redelivered);
     if (target.role == Role::parking_exchange) {
         if (unroutable_.remove(pending.published_as)) reporter_.healed(target.role, target.name);
-        declarations_.report_healed(target);
+        declarations_.report_healed(target.declared());
     }
     reporter_.settled({pending.outcome, name_of(pending), target.name, pending.reason, target.delay,
                        now.steady - pending.sent_at, target.role});
@@ -371,7 +375,7 @@ void Relay::resume(const core::Now& now) {
 
 /// Whether one more message can go there now; then channel_ is its channel.
 bool Relay::takes(const std::shared_ptr<Target>& target, const core::Now& now) {
-    if (target->state != Target::State::ready || !target->flow.takes(now.steady)) return false;
+    if (!target->is_ready() || !target->flow.takes(now.steady)) return false;
     if (!is_last_resort(*target) && !target->flow.proven() && too_much_may_be_held_up(*target)) return false;
     channel_ = channels_.take(target, now.steady, broker_);
     return channel_ != nullptr;
@@ -414,23 +418,21 @@ bool Relay::too_much_may_be_held_up(const Target& target) const {
 /// Of one that takes none now. Not if all channels are taken that it could have: they may be for long. For a detour
 /// that has much under way there is nothing better than to wait.
 bool Relay::will_take_soon(const std::shared_ptr<Target>& target, const core::Now& now) {
-    if (target->state == Target::State::refused || target->flow.trouble() != TargetFlow::Trouble::none) return false;
+    if (target->in_trouble()) return false;
     if (is_last_resort(*target)) {
         const auto& since = target->awaited.since;
-        const bool soon = target->state == Target::State::ready || !since || now.steady - *since < longest_wait_at_last;
+        const bool soon = target->is_ready() || !since || now.steady - *since < longest_wait_at_last;
         if (soon) wait_for({target, &target->awaited}, now);
         return soon;
     }
-    if (target->state == Target::State::ready) {
-        if (target->flow.takes(now.steady) && !target->flow.proven()) return false;
-    }
+    if (target->is_ready() && target->flow.takes(now.steady) && !target->flow.proven()) return false;
     return may_wait({target, &target->awaited}, now);
 }
 
 /// One of those is at fault that the channel is closed: it must not close that of a detour, too.
 bool Relay::waits_as_suspect(const core::Delivery& delivery, const std::shared_ptr<Target>& target,
                              const core::Now& now) {
-    const bool suspect = delivery.redelivered && target->state == Target::State::ready &&
+    const bool suspect = delivery.redelivered && target->is_ready() &&
                          target->flow.trouble() == TargetFlow::Trouble::none && target->flow.suspects(now.steady);
     if (suspect) wait_for({target, &target->awaited}, now);
     return suspect;
@@ -474,7 +476,7 @@ Relay::Step Relay::hold_back(const core::Delivery& delivery, const Target& targe
     const Milliseconds age = target.reported ? now.steady - target.refused_since : Milliseconds::zero();
     const Milliseconds pause = std::max(target.flow.pause(now.steady), std::min(age / 2, longest_pause));
     requeues_.add(now.steady + pause, delivery.tag);
-    reporter_.requeued(target.role, target.name, RequeueCause::detour_refused, pause);
+    reporter_.requeued(name_of(target), RequeueCause::detour_refused, pause);
     return Step::done;
 }
 
@@ -486,7 +488,7 @@ void Relay::on_tick(const core::Now& now) {
     if (now.steady < next_look_) return;
     next_look_ = now.steady + between_looks;
     channels_.look_for_silence(now.steady, paused_, broker_,
-                               [&](const Target& target) { reporter_.silent(target.role, target.name); });
+                               [&](const Target& target) { reporter_.silent(name_of(target)); });
     channels_.for_each_busy([&](PublishingChannel& channel) {
         if (channel.silent && now.steady - *channel.unconfirmed.oldest() >= given_up_after) give_up(channel);
     });
@@ -501,7 +503,7 @@ void Relay::give_up(PublishingChannel& channel) {
     for (const Pending& pending : channel.unconfirmed.abandon()) {
         pending.target->flow.given_up();
         requeue(pending.tag);
-        reporter_.requeued(pending.target->role, pending.target->name, RequeueCause::unanswered, {});
+        reporter_.requeued(name_of(*pending.target), RequeueCause::unanswered, {});
     }
     close(channel);
 }
@@ -554,11 +556,14 @@ void Relay::stop() {
 // ── What the broker refuses ─────────────────────────────────────────────────────────────────────────────────────
 
 /// The delivery goes back to the error queue at once. When it comes again, it takes another way: its target is declared
-/// again, or takes none for a while. `mended`: it is not known yet that its target will refuse again.
+/// again, or takes none for a while, or its address is known to lead nowhere. `mended`: it is not known yet that its
+/// target will refuse again.
 void Relay::refuse(const Pending& pending, RequeueCause cause, bool mended, const core::Now& now) {
-    pending.target->flow.refused(pending.sent_at, now.steady, mended);
+    TargetFlow& flow = pending.target->flow;
+    const bool address_alone = cause == RequeueCause::returned && pending.target->role == Role::parking_exchange;
+    address_alone ? flow.returned(now.steady) : flow.refused(pending.sent_at, now.steady, mended);
     requeue(pending.tag);
-    reporter_.requeued(pending.target->role, pending.target->name, cause, {});
+    reporter_.requeued(name_of(*pending.target), cause, {});
 }
 
 void Relay::requeue(core::DeliveryTag tag) {
@@ -629,10 +634,11 @@ void Relay::on_publishing_closed(ChannelIndex index, int code, std::string_view 
 void Relay::on_exchange_refused(int code, std::string_view why, const core::Now& now) {
     const ExchangeName exchange = exchange_in(why);
     for (const std::shared_ptr<Target>& target : routes_.published_through(exchange.text, exchange.cut)) {
+        Target& declared = target->declared();
         if (code == core::reply_code::not_found) {
-            if (target->state == Target::State::ready) target->state = Target::State::unknown;
+            if (declared.state == Target::State::ready) declared.state = Target::State::unknown;
         } else {
-            declarations_.mark_refused(*target, "the broker refuses to let retryd publish to it: " + std::string{why},
+            declarations_.mark_refused(declared, "the broker refuses to let retryd publish to it: " + std::string{why},
                                        now);
         }
     }
@@ -677,6 +683,8 @@ void Relay::on_declared(std::string_view key, DeclareOutcome outcome, std::strin
     const std::shared_ptr<Target> target = declarations_.on_declared(key, outcome, why, now);
     if (!target) return;
     if (poison_.isolating()) return process_waiting(now);
+    // Work queues whose messages go through an exchange wait for it each on its own.
+    if (target->role == Role::parking_exchange) return process_waiting(now);
     process_waiting_for(target->awaited, now);
 }
 

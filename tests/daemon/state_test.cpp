@@ -130,8 +130,8 @@ TEST_CASE("reporters: what is refused, and what is given back, lasts until it he
     telemetry::MessageStats stats;
     {
         FlowEvents events(log, state.faults(), &stats);
-        events.requeued(Role::rung, "email.retry.5s", RequeueCause::nacked, Milliseconds{1});
-        events.requeued(Role::rung, "email.retry.5s", RequeueCause::nacked, Milliseconds{1});
+        events.requeued({Role::rung, "email.retry.5s"}, RequeueCause::nacked, Milliseconds{1});
+        events.requeued({Role::rung, "email.retry.5s"}, RequeueCause::nacked, Milliseconds{1});
         CHECK(faults_of(state).size() == 1);
         events.settled({relay::Outcome::retried, "email", "other", "rejected", {}, {}, {}});
         CHECK(faults_of(state).size() == 1);
@@ -141,7 +141,7 @@ TEST_CASE("reporters: what is refused, and what is given back, lasts until it he
         events.refused(Role::parking, "email.parked", "it has other arguments, too");
         events.healed(Role::rung, "email.retry.5s");
         CHECK(faults_of(state) == std::vector<std::string>{"it has other arguments, too"});
-        events.silent(Role::rung, "email.retry.30s");
+        events.silent({Role::rung, "email.retry.30s"});
         CHECK(faults_of(state).size() == 2);
         events.in_flight(3);
         CHECK(stats.counts().in_flight == 3);

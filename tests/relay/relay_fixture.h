@@ -25,10 +25,10 @@ class LineReporter : public Reporter {
         add({"stuck", work_queue, why});
     }
     void parked_before(std::string_view exchange) override { add({"parked-before", exchange}); }
-    void silent(Role, std::string_view target) override { add({"silent", target}); }
-    void requeued(Role, std::string_view target, RequeueCause cause, core::Milliseconds delay) override {
+    void silent(const TargetName& target) override { add({"silent", target.name}); }
+    void requeued(const TargetName& target, RequeueCause cause, core::Milliseconds delay) override {
         constexpr std::string_view words[] = {"nacked", "returned", "unanswered", "detour-refused", "channel-closed"};
-        add({"requeued", target, words[static_cast<int>(cause)], std::to_string(delay.count())});
+        add({"requeued", target.name, words[static_cast<int>(cause)], std::to_string(delay.count())});
     }
     void refused(Role, std::string_view name, std::string_view why) override { add({"refused", name, why}); }
     void healed(Role, std::string_view name) override { add({"healed", name}); }

@@ -61,8 +61,8 @@ class Counts : public Reporter {
     void dead_lettered(std::string_view, std::string_view) override {}
     void stuck(std::string_view, std::string_view, Milliseconds) override {}
     void parked_before(std::string_view) override {}
-    void silent(Role, std::string_view) override {}
-    void requeued(Role, std::string_view, RequeueCause cause, Milliseconds) override {
+    void silent(const TargetName&) override {}
+    void requeued(const TargetName&, RequeueCause cause, Milliseconds) override {
         ++requeues;
         held_back += cause == RequeueCause::detour_refused ? 1 : 0;
         unanswered += cause == RequeueCause::unanswered ? 1 : 0;
