@@ -96,6 +96,25 @@ TEST_CASE("state: a broker that takes no messages is a fault, but no reason not 
     CHECK(faults_of(state).size() == 1);
 }
 
+TEST_CASE("state: an error queue that does not answer is a fault and a reason not to be ready, until it does") {
+    DaemonState state;
+    state.consuming("h", {}, version);
+    state.error_queue_silent("no answer");
+    CHECK(reason_of(state) == "no answer");
+    CHECK(faults_of(state) == std::vector<std::string>{"no answer"});
+    state.blocked("low on memory");
+    CHECK(reason_of(state).empty());
+    state.unblocked();
+    state.error_queue_answers();
+    CHECK(reason_of(state).empty());
+    CHECK(faults_of(state).empty());
+    state.error_queue_silent("no answer");
+    state.disconnected("h", "gone", "None is lost");
+    CHECK(faults_of(state).size() == 1);
+    state.consuming("h", {}, version);
+    CHECK(reason_of(state).empty());
+}
+
 TEST_CASE(
     "state: what is not settled for more than a minute is a reason not to be ready, unless the broker is blocked") {
     DaemonState state;
