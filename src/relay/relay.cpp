@@ -29,7 +29,7 @@ constexpr Milliseconds longest_pause{30'000};
 /// so do for a while those that come after them.
 constexpr Milliseconds longest_wait{300};
 constexpr Milliseconds none_waits_for{1'000};
-/// So long for a detour or the catch-all that is being declared: there is no better place.
+/// So long for a detour that is being declared: there is no better place.
 constexpr Milliseconds longest_wait_at_last{2'000};
 /// When some have waited so long in vain, others may do the same one after the other: for a while no more than half of
 /// the prefetch waits at once.
@@ -60,7 +60,7 @@ TargetName name_of(const Target& target) {
 
 /// What cannot go there goes nowhere.
 bool is_last_resort(const Target& target) {
-    return target.role == Role::detour || target.role == Role::catch_all;
+    return target.role == Role::detour;
 }
 
 struct ExchangeName {
@@ -109,12 +109,17 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
     if (const auto queue = core::read_undelivered(headers)) return return_undelivered(delivery, *queue, now);
 
     core::ComposeContext context{core::read_death(headers, policy_->error_queue), {}, session_.connection_user};
+    const bool from_detour = !context.death || context.death->count == 0;
+    if (from_detour && core::is_parked_detour(headers, policy_->error_queue))
+        return park_again(delivery, ParkedAgain::detoured, now);
     std::shared_ptr<Route> route;
     if (context.death) {
         context.history = core::read_retry_history(headers, context.death->queue);
         route = routes_.route_for(context.death->queue);
-        if (!route && core::is_parking_queue(*policy_, context.death->queue))
-            return park_again(delivery, *context.death, now);
+        if (!route && core::is_parking_queue(*policy_, context.death->queue)) {
+            const bool rejected = context.death->reason == "rejected";
+            return park_again(delivery, rejected ? ParkedAgain::rejected : ParkedAgain::thrown_out, now);
+        }
     }
     const core::Decision decision =
         core::decide(context.death, context.history, route ? route->entry : nullptr, now.wall, session_.dice());
@@ -124,7 +129,7 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
         if (may_wait({route, &route->awaited}, now)) return Step::wait;
         const Milliseconds age = now.steady - route->checked_at;
         route->detoured_unchecked = true;
-        return detour(delivery, context, attempt, {route->detour_rounds, age, *routes_.catch_all()}, now);
+        return detour(delivery, context, attempt, {route->detour_rounds, age}, now);
     }
     if (route && route->work_queue_state == WorkQueueState::missing) {
         return park(delivery, context, route, {core::ParkReason::queue_gone, attempt}, now);
@@ -165,19 +170,28 @@ Relay::Step Relay::park(const core::Delivery& delivery, const core::ComposeConte
 /// A policy makes parking queues dead-letter, and that leads here. What somebody has rejected there goes to the
 /// catch-all, its story kept. What the broker has thrown out, because the queue is full or by a TTL, waits on the
 /// longest detour first: the catch-all may be just as full, and each message that it takes would throw out another.
-Relay::Step Relay::park_again(const core::Delivery& delivery, const core::Death& death, const core::Now& now) {
-    const bool has_waited = death.count == 0;  // on a detour
-    const bool thrown_out = death.reason != "rejected" && !has_waited;
-    const std::shared_ptr<Target>& target = thrown_out ? routes_.detours().back() : routes_.catch_all();
-    declarations_.ensure(*target, now);
-    if (!takes(target, now)) {
-        return will_take_soon(target, now) ? Step::wait : hold_back(delivery, *target, now);
-    }
+Relay::Step Relay::park_again(const core::Delivery& delivery, ParkedAgain why, const core::Now& now) {
+    const std::shared_ptr<Target>& catch_all = routes_.catch_all();
     const core::ComposeContext context{{}, {}, session_.connection_user};
-    const core::Message composed = core::compose_parked_again(delivery.message, context, now.wall, scratch_);
-    return publish(delivery, composed, context,
-                   {delivery.tag, target, nullptr, thrown_out ? Outcome::detoured : Outcome::parked,
-                    core::reason_label(core::ParkReason::no_entry, ""), now.steady});
+    const bool thrown_out = why == ParkedAgain::thrown_out;
+    if (!thrown_out) {
+        declarations_.ensure(*catch_all, now);
+        if (takes(catch_all, now)) {
+            const bool keep_death = why == ParkedAgain::rejected;
+            const core::Message composed =
+                core::compose_parked_again(delivery.message, context, keep_death, now.wall, scratch_);
+            return publish(delivery, composed, context,
+                           {delivery.tag, catch_all, nullptr, Outcome::parked,
+                            core::reason_label(core::ParkReason::no_entry, ""), now.steady});
+        }
+        if (waits_as_suspect(delivery, catch_all, now) || will_take_soon(catch_all, now)) return Step::wait;
+    }
+    InsteadOf instead = instead_of(*catch_all, now);
+    if (thrown_out) instead.trouble_age = core::detour_delays.back();
+    const auto compose = [&](Milliseconds) {
+        return core::compose_parked_again(delivery.message, context, false, now.wall, scratch_);
+    };
+    return detour_as(delivery, context, "", instead, compose, now);
 }
 
 /// An exchange of somebody else's may lead nowhere, or back to us: what has been parked before does not go there again.
@@ -204,16 +218,28 @@ Relay::Step Relay::wait_or_detour(const core::Delivery& delivery, const core::Co
 }
 
 Relay::InsteadOf Relay::instead_of(Target& target, const core::Now& now) {
-    return {target.detour_rounds, target.flow.trouble_age(now.steady), target};
+    return {target.detour_rounds, target.trouble_age(now.steady)};
 }
 
 /// Outside of the error queue, with its attempt unspent, until its target takes messages again: what waits inside holds
-/// up the messages behind it.
+/// up the messages behind it. Whose queue is not known from a death, or from what this retryd has written, could come
+/// back as anybody's: its only way leads to the catch-all, and so it is marked.
 Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
                           const InsteadOf& instead_of, const core::Now& now) {
-    // Whose queue is not known from a death, or from what this retryd has written, could come back as anybody's.
     const auto undelivered = core::read_undelivered(delivery.message.properties.header_table());
-    if (!context.death && !undelivered) return hold_back(delivery, instead_of.target, now);
+    const bool known = context.death || undelivered;
+    const std::string_view work_queue = context.death ? context.death->queue : undelivered.value_or("");
+    const auto compose = [&](Milliseconds delay) {
+        if (known) return core::compose_retry(delivery.message, context, {attempt, delay}, scratch_);
+        return core::compose_parked_detour(delivery.message, context, {core::ParkReason::no_death}, now.wall, scratch_);
+    };
+    return detour_as(delivery, context, work_queue, instead_of, compose, now);
+}
+
+template <class Compose>
+Relay::Step Relay::detour_as(const core::Delivery& delivery, const core::ComposeContext& context,
+                             std::string_view work_queue, const InsteadOf& instead_of, const Compose& compose,
+                             const core::Now& now) {
     const std::size_t chosen = instead_of.rounds.choose(instead_of.trouble_age, now.steady);
     const std::shared_ptr<Target>* const found = open_detour(chosen, now);
     if (found == nullptr) {
@@ -222,10 +248,10 @@ Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeCon
     }
     const std::shared_ptr<Target>& way = *found;
     instead_of.rounds.add();
-    const core::Message composed = core::compose_retry(delivery.message, context, {attempt, way->delay}, scratch_);
-    const auto name =
-        std::make_shared<const std::string>(context.death ? context.death->queue : undelivered.value_or(""));
-    return publish(delivery, composed, context, {delivery.tag, way, name, Outcome::detoured, "detoured", now.steady});
+    const core::Message composed = compose(way->delay);
+    return publish(delivery, composed, context,
+                   {delivery.tag, way, std::make_shared<const std::string>(work_queue), Outcome::detoured, "detoured",
+                    now.steady});
 }
 
 /// That one, or another while that one is in trouble: their leaders may be on different nodes. A longer one only once
@@ -476,8 +502,20 @@ Relay::Step Relay::hold_back(const core::Delivery& delivery, const Target& targe
     const Milliseconds age = target.reported ? now.steady - target.refused_since : Milliseconds::zero();
     const Milliseconds pause = std::max(target.flow.pause(now.steady), std::min(age / 2, longest_pause));
     requeues_.add(now.steady + pause, delivery.tag);
+    note_held_back(delivery, now.steady + pause, now.steady);
     reporter_.requeued(name_of(target), RequeueCause::detour_refused, pause);
     return Step::done;
+}
+
+/// Each delivery is young: a message that goes back after a pause comes as another one. So what has come again and
+/// still can go nowhere lengthens the time in which somebody waits; what has come for the first time does not.
+void Relay::note_held_back(const core::Delivery& delivery, core::SteadyTime until, core::SteadyTime now) {
+    if (!held_back_since_) {
+        held_back_since_ = now;
+    } else if (!delivery.redelivered) {
+        return;
+    }
+    held_back_until_ = std::max(held_back_until_, until);
 }
 
 void Relay::on_tick(const core::Now& now) {
@@ -493,6 +531,8 @@ void Relay::on_tick(const core::Now& now) {
         if (channel.silent && now.steady - *channel.unconfirmed.oldest() >= given_up_after) give_up(channel);
     });
     held_up_ = held_up();
+    constexpr Milliseconds comes_again_within{2'000};
+    if (held_back_since_ && now.steady >= held_back_until_ + comes_again_within) held_back_since_.reset();
     note_time(now);
     if (!waiting_deliveries_.empty()) process_waiting(now);
 }
@@ -532,8 +572,10 @@ void Relay::note_time(const core::Now& now) {
 }
 
 std::optional<core::SteadyTime> Relay::unsettled_since() const {
-    if (moments_.empty() || acks_.open() == 0) return std::nullopt;
-    return moments_.front().time;
+    std::optional<core::SteadyTime> since = held_back_since_;
+    if (!moments_.empty() && acks_.open() > 0)
+        since = std::min(since.value_or(moments_.front().time), moments_.front().time);
+    return since;
 }
 
 std::optional<core::SteadyTime> Relay::next_tick() const {

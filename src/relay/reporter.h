@@ -38,8 +38,8 @@ enum class Role {
 /// What messages are published to, as it is reported.
 struct TargetName {
     Role role = Role::rung;
-    std::string_view name;                    // of the queue or the exchange
-    std::string_view only_from = {};          // its messages of that work queue alone; empty: all
+    std::string_view name;            // of the queue or the exchange
+    std::string_view only_from = {};  // its messages of that work queue alone; empty: all
 };
 
 /// One message that has arrived where it was sent: confirmed by the broker, about to be acked. Or one that was dropped.

@@ -49,7 +49,7 @@ struct Target {
     std::size_t channel = 0;  // PublishingChannel::index of the last one
     DetourRounds detour_rounds = {};
     Awaited awaited = {};
-    int stale_answers = 0;  // to declares of a former policy, still to come
+    int stale_answers = 0;                         // to declares of a former policy, still to come
     std::shared_ptr<Target> exchange_itself = {};  // where `only_from` is set
 
     /// What has to be there for it.

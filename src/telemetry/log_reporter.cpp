@@ -130,8 +130,7 @@ std::string_view meanwhile(relay::Role role) {
         case relay::Role::parking_exchange:
             return "Meanwhile they are parked in the catch-all queue, or wait in the queues retryd.detour.*";
         case relay::Role::catch_all:
-            return "Meanwhile they wait in the queues retryd.detour.*, or, if nothing tells their work queue, in the "
-                   "error queue";
+            return "Meanwhile they wait in the queues retryd.detour.*, and hold up no others";
         case relay::Role::detour:
             return held_in_error_queue;
         default:
@@ -145,7 +144,7 @@ std::string consequence_of(relay::Role role, std::string_view name) {
         case relay::Role::rung:
             return "While that lasts, messages for " + in_quotes(name) + " are parked as unpublishable";
         case relay::Role::catch_all:
-            return "While that lasts, messages that belong to no queue are held in the error queue";
+            return "While that lasts, messages that belong to no queue wait in the queues retryd.detour.*";
         case relay::Role::detour:
             return "While that lasts, messages whose rung or parking queue takes none are held in the error queue, "
                    "where they hold up others";

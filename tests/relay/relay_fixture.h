@@ -169,6 +169,11 @@ class Fixture {
         return "(none)";
     }
 
+    bool has_header(const std::string& queue, std::string_view name) const {
+        const core::OwnedDelivery& last = broker.queues.at(queue).back();
+        return core::find(last.get().message.properties.header_table(), name) != nullptr;
+    }
+
     core::Now now{core::WallTime{core::Milliseconds{1'800'000'000'000}},
                   core::SteadyTime{core::Milliseconds{1'000'000}}};
     double roll = 0.0;
