@@ -20,6 +20,7 @@
 #include "amqp/rabbitmq.h"
 #include "amqp/tls/socket.h"
 #include "config/addresses.h"
+#include "core/safe_text.h"
 
 namespace retryd::amqp {
 namespace {
@@ -146,10 +147,10 @@ std::string remedy_for_certificate(const OwnNames& own) {
         remedy = external ? remedy_for_certificate(own_names(amqp_get_socket(state)))
                           : "; check user name and password (rabbitmqctl authenticate_user)";
     }
-    const std::string who = external ? "the user of retryd's certificate" : "user '" + endpoint.username + "'";
-    throw Error(Error::Kind::refused_login, "the broker at " + peer_of(endpoint) + " refused " + who + " on vhost '" +
-                                                endpoint.vhost + "': " + std::to_string(close.reply_code) + ' ' +
-                                                std::string{view_of(close.reply_text)} + remedy);
+    const std::string who = external ? "the user of retryd's certificate" : "user " + core::quoted(endpoint.username);
+    throw Error(Error::Kind::refused_login, "the broker at " + peer_of(endpoint) + " refused " + who + " on vhost " +
+                                                core::quoted(endpoint.vhost) + ": " + std::to_string(close.reply_code) +
+                                                ' ' + std::string{view_of(close.reply_text)} + remedy);
 }
 
 std::string not_offered(bool external) {

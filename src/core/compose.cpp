@@ -1,8 +1,6 @@
 #include "core/compose.h"
 
 #include <algorithm>
-#include <array>
-#include <iterator>
 
 #include "core/death.h"
 #include "core/names.h"
@@ -19,17 +17,11 @@ bool belongs_to_broker(std::string_view name) {
            name == "x-acquired-count" || name == "CC" || name == "BCC";
 }
 
-bool is_ours(std::string_view name) {
-    using namespace header;
-    constexpr std::array all{queue,   attempt, reason, first_death, exchange,      routing_key,
-                             user_id, cc,      bcc,    expiration,  parked_reason, parked_at};
-    return name.starts_with("retryd-") && std::find(std::begin(all), std::end(all), name) != std::end(all);
-}
-
 /// Ours are written anew, unless nothing is known about this death: then the old ones are all that is known.
 bool is_rewritten(std::string_view name, bool death_known) {
-    if (name == header::parked_reason || name == header::parked_at) return true;
-    return death_known && is_ours(name);
+    const OwnHeader own = own_header_of(name);
+    if (own == OwnHeader::parked_reason || own == OwnHeader::parked_at) return true;
+    return death_known && own != OwnHeader::none;
 }
 
 void keep_headers(const Table& headers, bool keep_death, bool death_known, std::vector<Field>& fields) {
@@ -58,6 +50,13 @@ void put_value(std::vector<Field>& fields, std::string_view name, const Value* n
     if (const Value* value = now != nullptr ? now : earlier) put(fields, name, *value);
 }
 
+/// An address that only the requester's own channel may publish with, which the broker then replaces by one that works
+/// (direct reply-to): from anybody else's it is refused (406; rabbit_channel:maybe_set_fast_reply_to). AMQP 1.0 lets it
+/// through.
+bool is_refused_reply_to(const std::optional<std::string_view>& reply_to) {
+    return reply_to == "amq.rabbitmq.reply-to";
+}
+
 bool is_foreign(const std::optional<std::string_view>& user_id, std::string_view connection_user) {
     return user_id && *user_id != connection_user;
 }
@@ -73,6 +72,7 @@ void put_set_aside(const Message& message, const ComposeContext& context, std::v
     auto expiration = was.expiration;
     if (!expiration && context.death) expiration = context.death->original_expiration;
     put_text(fields, header::expiration, expiration ? expiration : before.expiration);
+    put_text(fields, header::reply_to, is_refused_reply_to(was.reply_to) ? was.reply_to : before.reply_to);
 }
 
 /// Where it died and since when. The broker's own stamps start anew with every republish, so the first round's stay.
@@ -83,7 +83,7 @@ void add_origin(const ComposeContext& context, std::int64_t attempt, std::vector
     fields.push_back({header::queue, Value::of_longstr(death.queue)});
     fields.push_back({header::attempt, Value::of_long(attempt)});
     fields.push_back({header::reason, Value::of_longstr(death.reason)});
-    if (const auto first = before.first_death ? before.first_death : death.time) {
+    if (const auto first = first_death_of(death, before)) {
         fields.push_back({header::first_death, Value::of_timestamp(*first)});
     }
     fields.push_back({header::exchange, Value::of_longstr(before.exchange.value_or(death.exchange))});
@@ -97,6 +97,7 @@ Message with_fields(const Message& message, const ComposeContext& context, const
     properties.delivery_mode = persistent;
     properties.expiration.reset();  // it would cut the delay short
     if (is_foreign(properties.user_id, context.connection_user)) properties.user_id.reset();
+    if (is_refused_reply_to(properties.reply_to)) properties.reply_to.reset();
     return composed;
 }
 
@@ -106,24 +107,47 @@ void add_why_and_when(std::string_view reason, WallTime now, std::vector<Field>&
     fields.push_back({header::parked_at, Value::of_timestamp(static_cast<std::uint64_t>(seconds))});
 }
 
-void add_common(const Message& message, const ComposeContext& context, std::int64_t attempt, bool keep_death,
-                std::vector<Field>& fields) {
+/// Where those of ours begin that are written anew; 0 where older ones may stand anywhere.
+std::size_t add_common(const Message& message, const ComposeContext& context, std::int64_t attempt, bool keep_death,
+                       std::vector<Field>& fields) {
     fields.clear();
     keep_headers(message.properties.header_table(), keep_death, context.death.has_value(), fields);
+    const std::size_t begin = context.death ? fields.size() : 0;
     add_origin(context, attempt, fields);
     put_set_aside(message, context, fields);
+    return begin;
+}
+
+/// What a message claims of itself is not signed.
+void prove_what_is_known(const ComposeContext& context, std::size_t begin, ComposeScratch& scratch) {
+    if (context.death || context.history.proven) add_proof(context, begin, scratch);
 }
 
 }  // namespace
 
+void add_proof(const ComposeContext& context, std::size_t begin, ComposeScratch& scratch) {
+    if (context.keys == nullptr || context.keys->empty()) return;
+    std::vector<Field>& fields = scratch.fields;
+    const OwnHeaders own(Table{fields.data() + begin, fields.size() - begin});
+    scratch.proof = proof_text(own.digest(context.keys->front()));
+    const Value proof = Value::of_longstr({scratch.proof.data(), scratch.proof.size()});
+    if (own[OwnHeader::proof] == nullptr) {
+        fields.push_back({header::proof, proof});
+    } else {
+        put(fields, header::proof, proof);
+    }
+}
+
 Message compose_retry(const Message& message, const ComposeContext& context, const Retry& retry,
                       ComposeScratch& scratch) {
-    add_common(message, context, retry.attempt, false, scratch.fields);
+    const std::size_t begin = add_common(message, context, retry.attempt, false, scratch.fields);
+    prove_what_is_known(context, begin, scratch);
     return with_fields(message, context, scratch.fields);
 }
 
 Message compose_return(const Message& message, const ComposeContext& context, ComposeScratch& scratch) {
-    add_common(message, context, context.history.attempt, false, scratch.fields);
+    const std::size_t begin = add_common(message, context, context.history.attempt, false, scratch.fields);
+    prove_what_is_known(context, begin, scratch);
     return with_fields(message, context, scratch.fields);
 }
 
@@ -134,15 +158,17 @@ std::string_view producer_routing_key(const ComposeContext& context) {
 
 Message compose_parked(const Message& message, const ComposeContext& context, const Park& park, WallTime now,
                        ComposeScratch& scratch) {
-    add_common(message, context, park.attempt, true, scratch.fields);
+    const std::size_t begin = add_common(message, context, park.attempt, true, scratch.fields);
     const std::string_view death_reason = context.death ? context.death->reason : "";
     add_why_and_when(reason_text(park.reason, death_reason, scratch.text), now, scratch.fields);
+    prove_what_is_known(context, begin, scratch);
     return with_fields(message, context, scratch.fields);
 }
 
 Message compose_parked_again(const Message& message, const ComposeContext& context, WallTime now,
                              ComposeScratch& scratch) {
     const Table headers = message.properties.header_table();
+    const bool proven = context.keys != nullptr && OwnHeaders(headers).proven(*context.keys);
     scratch.fields.clear();
     for (const Field& field : headers) {
         if (!belongs_to_broker(field.name)) scratch.fields.push_back(field);
@@ -150,6 +176,13 @@ Message compose_parked_again(const Message& message, const ComposeContext& conte
     put_set_aside(message, context, scratch.fields);
     if (find(headers, header::parked_reason) == nullptr)
         add_why_and_when(reason_text(ParkReason::no_entry, "", scratch.text), now, scratch.fields);
+    if (proven) add_proof(context, 0, scratch);
+    return with_fields(message, context, scratch.fields);
+}
+
+Message compose_renewed(const Message& message, const ComposeContext& context, ComposeScratch& scratch) {
+    const std::size_t begin = add_common(message, context, context.history.attempt, true, scratch.fields);
+    prove_what_is_known(context, begin, scratch);
     return with_fields(message, context, scratch.fields);
 }
 

@@ -33,8 +33,10 @@ inline constexpr std::string_view user_id = "retryd-user-id";
 inline constexpr std::string_view cc = "retryd-cc";
 inline constexpr std::string_view bcc = "retryd-bcc";
 inline constexpr std::string_view expiration = "retryd-expiration";
+inline constexpr std::string_view reply_to = "retryd-reply-to";
 inline constexpr std::string_view parked_reason = "retryd-parked-reason";
 inline constexpr std::string_view parked_at = "retryd-parked-at";
+inline constexpr std::string_view proof = "retryd-proof";
 inline constexpr std::string_view replays = "retryd-replays";
 }  // namespace header
 

@@ -17,6 +17,8 @@ void header_tables(std::string_view input);
 void deaths(std::string_view input);
 /// Names, globs, durations, sizes, versions.
 void names(std::string_view input);
+/// Any bytes, as they are shown.
+void safe_text(std::string_view input);
 /// URIs of brokers and of the management API.
 void uris(std::string_view input);
 /// What a broker says when it refuses something.
@@ -35,6 +37,7 @@ inline constexpr std::array targets{
     Target{"header_tables", header_tables},
     Target{"deaths", deaths},
     Target{"names", names},
+    Target{"safe_text", safe_text},
     Target{"uris", uris},
     Target{"refusals", refusals},
     Target{"management", management},

@@ -6,6 +6,7 @@
 
 #include "admin/replay.h"
 #include "amqp/error.h"
+#include "amqp/proof_keys.h"
 #include "amqp/queue_io.h"
 #include "commands/common/json.h"
 #include "commands/common/table.h"
@@ -14,6 +15,7 @@
 #include "commands/parked/browse_queue.h"
 #include "commands/parked/parked_queues.h"
 #include "commands/parked/value_view.h"
+#include "core/safe_text.h"
 
 namespace retryd::commands {
 
@@ -52,11 +54,12 @@ namespace {
 
 /// What was asked for by name has to be there.
 std::string not_there(const std::string& queue) {
-    return "queue '" + queue + "' does not exist; retryd parked list shows what is parked, and where";
+    return "queue " + core::quoted(queue) + " does not exist; retryd parked list shows what is parked, and where";
 }
 
 std::string held_by_others(const std::string& queue, std::size_t consumers) {
-    return "'" + queue + "': no message is ready there, but " + counted(consumers, "consumer takes", "consumers take") +
+    return core::quoted(queue) + ": no message is ready there, but " +
+           counted(consumers, "consumer takes", "consumers take") +
            " from it. A replay or a look that is under way holds all that is parked; look again when it has ended";
 }
 
@@ -84,6 +87,7 @@ ParkedBrowser::ParkedBrowser(const config::Settings& settings, const ParkedOptio
     : settings_(settings),
       options_(options),
       broker_(connect(settings, "retryd parked")),
+      proof_keys_(amqp::proof_keys(settings)),
       selection_(selection_of(options, now)),
       now_(now) {}
 
@@ -121,7 +125,7 @@ void ParkedBrowser::browse_parking_queue(const std::string& name, ParkedOverview
             return true;
         }
         const core::Table headers = delivery->message.properties.header_table();
-        const admin::Parked parked = admin::read_parked(headers, settings_.policy.error_queue);
+        const admin::Parked parked = admin::read_parked(headers, settings_.policy.error_queue, proof_keys_);
         if (!admin::selects(selection_, parked, headers)) return true;
         queue.selected.add(parked, delivery->message);
         enough = !visit(name, *delivery, parked);
@@ -136,7 +140,7 @@ void ParkedBrowser::browse_parking_queue(const std::string& name, ParkedOverview
     queue.looked_at = result.messages;
     overview.interrupted = overview.interrupted || result.interrupted;
     if (!result.ended.empty()) {
-        queue.fault = "not all of '" + name + "' was looked at: " + result.ended;
+        queue.fault = "not all of " + core::quoted(name) + " was looked at: " + result.ended;
     } else if (!enough && !result.interrupted && queue.messages > queue.looked_at) {
         queue.fault = queue.looked_at == amqp::QueueReader::most_held ? too_many(queue) : taken_by_others(queue);
     } else if (unreadable > 0) {
@@ -207,15 +211,15 @@ void print_overview(const ParkedOverview& overview, core::WallTime now, bool col
     bool any = false;
     for (const ParkingQueueOverview& queue : overview.queues) {
         if (queue.messages == 0 && queue.fault.empty()) continue;
-        out << (any ? "\n" : "") << bold(safe_line(queue.name)) << ": " << count_line(queue) << '\n';
+        out << (any ? "\n" : "") << bold(core::safe_name(queue.name)) << ": " << count_line(queue) << '\n';
         any = true;
         if (queue.selected.messages() > 0) print_table(rows_of(queue.selected, now), "  ", out);
-        if (!queue.fault.empty()) out << "  " << safe_line(queue.fault) << '\n';
+        if (!queue.fault.empty()) out << "  " << core::safe_line(queue.fault) << '\n';
     }
     if (!any) out << "Nothing is parked" << (overview.notes.empty() ? "" : " where it could be seen") << ".\n";
     if (overview.interrupted) out << "\nInterrupted: not everything was looked at.\n";
     for (const std::string& note : overview.notes)
-        out << "\nNot seen: " << safe_line(note) << ".\n";
+        out << "\nNot seen: " << core::safe_line(note) << ".\n";
 }
 
 Json json_of(const ParkedOverview& overview) {

@@ -94,6 +94,8 @@ class ParkedBrowser {
     Broker& broker() { return *broker_; }
     const system::Signals& signals() const { return signals_; }
     const admin::Selection& selection() const { return selection_; }
+    /// By which it knows what retryd has parked.
+    const core::ProofKeys& proof_keys() const { return proof_keys_; }
     core::WallTime now() const { return now_; }
 
   private:
@@ -104,6 +106,7 @@ class ParkedBrowser {
     const ParkedOptions& options_;
     const system::Signals signals_{SIGINT, SIGTERM};
     std::unique_ptr<Broker> broker_;
+    core::ProofKeys proof_keys_;
     std::optional<admin::VhostPolicies> vhost_policies_;
     bool asked_for_policies_ = false;
     admin::Selection selection_;

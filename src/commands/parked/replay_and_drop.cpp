@@ -24,6 +24,7 @@
 #include "commands/common/text.h"
 #include "commands/parked/parked_queues.h"
 #include "commands/parked/runner.h"
+#include "core/safe_text.h"
 #include "system/clock.h"
 
 namespace retryd::commands {
@@ -130,20 +131,20 @@ void print_dry_run(const ParkedRunReport& report, core::WallTime now, bool colou
 
 void print_run_report(const ParkedRunReport& report, core::WallTime now, bool colour, std::ostream& out) {
     for (const std::string& note : report.notes)
-        out << "Note: " << safe_line(note) << ".\n";
+        out << "Note: " << core::safe_line(note) << ".\n";
     if (report.dry_run || report.overview.selected() == 0) return print_dry_run(report, now, colour, out);
     const Bold bold{colour};
     for (const ParkedQueueResult& queue : report.queues) {
-        out << bold(safe_line(queue.name)) << '\n';
+        out << bold(core::safe_name(queue.name)) << '\n';
         print_table(rows_of(queue, report.drop), "  ", out);
         const std::string end = why_ended(queue, report);
-        if (!end.empty()) out << "  " << safe_line(end) << '\n';
+        if (!end.empty()) out << "  " << core::safe_line(end) << '\n';
     }
     for (const ParkingQueueOverview& queue : report.overview.queues) {
-        if (!queue.fault.empty()) out << safe_line(queue.fault) << '\n';
+        if (!queue.fault.empty()) out << core::safe_line(queue.fault) << '\n';
     }
     for (const std::string& note : report.overview.notes)
-        out << "Not seen: " << safe_line(note) << ".\n";
+        out << "Not seen: " << core::safe_line(note) << ".\n";
     if (!report.drop) out << "Run " << report.id << ": this id is in the header retryd-replays of each of them.\n";
 }
 
@@ -258,7 +259,7 @@ class ReplayOrDrop {
 
     /// Why nothing can be sent; empty where all is ready.
     std::string prepare_replay() {
-        destinations_ = find_destinations(browser_.broker(), settings_, work_queues(), parked_in());
+        destinations_ = find_destinations(browser_.broker(), settings_, work_queues(), parked_in(), !run_.to.empty());
         report_.notes = destinations_.notes;
         if (!destinations_.fault.empty() || run_.dry_run || !run_.stop_above) return destinations_.fault;
         tap_.emplace(endpoint_of(settings_, browser_.broker().identity()), settings_.broker,
@@ -333,7 +334,7 @@ class ReplayOrDrop {
         const auto show = [&](const admin::ParkedRunCounts& counts, const std::string& blocked) {
             const std::size_t failures = counts.failures();
             std::string note = failures > 0 ? std::to_string(failures) + " failed" : "";
-            if (!blocked.empty()) note = "waiting: the broker takes no messages (" + safe_line(blocked) + ")";
+            if (!blocked.empty()) note = "waiting: the broker takes no messages (" + core::safe_name(blocked) + ")";
             bar.show(counts.done, note);
         };
         const ParkedRunner runner(settings_, browser_.broker(), browser_.signals(), tap_ ? &*tap_ : nullptr);
@@ -353,7 +354,8 @@ class ReplayOrDrop {
         order.id = report_.id;
         order.connection_user = username_;
         order.through_return = destinations_.through_return;
-        order.missing = destinations_.missing;
+        order.reachable = destinations_.reachable;
+        order.proof_keys = browser_.proof_keys();
         order.per_second = run_.per_second;
         order.stop_above = run_.stop_above;
         // Failures count over all queues.
