@@ -93,7 +93,7 @@ core::Message compose_replay(const core::Message& message, const Parked& parked,
     std::vector<core::Field>& fields = scratch.compose.fields;
     std::erase_if(fields, is_reset);
     fields.push_back({core::header::queue, core::Value::of_longstr(to)});
-    if (context.death || context.history.proven) add_proof(context, 0, scratch.compose);
+    if (context.death || context.history.proven) add_proof(context, scratch.compose);
     const auto replays = with_this_one(message.properties.header_table(), parked, to, stamp);
     fields.push_back({core::header::replays, write_replays(replays, scratch.replays)});
     composed.properties.headers = core::Table{fields.data(), fields.size()};

@@ -1,7 +1,6 @@
 // Composing the message that is published again: as it was, with exactly the exceptions that retryd promises.
 #pragma once
 
-#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -35,9 +34,9 @@ struct ComposeContext {
     const ProofKeys* keys = nullptr;   // null or empty: no proof is written
 };
 
-/// Writes the proof (core/own_headers.h) for the headers of ours among `fields`, of which none stands before `begin`,
-/// in the place of an older one. Only for what retryd itself knows to be so: what is signed is believed from then on.
-void add_proof(const ComposeContext& context, std::size_t begin, ComposeScratch& scratch);
+/// Writes the proof (core/own_headers.h) for the headers of ours among `scratch.fields`, in the place of an older one.
+/// Only for what retryd itself knows to be so: what is signed is believed from then on.
+void add_proof(const ComposeContext& context, ComposeScratch& scratch);
 
 /// For a rung. Takes off: x-death, x-first-death-*, x-last-death-* (a kept x-death makes 3.10 drop the message on
 /// its way back as a cycle), x-delivery-count, x-acquired-count. Sets aside: CC, BCC, a foreign user-id, expiration, a

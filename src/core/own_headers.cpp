@@ -5,45 +5,10 @@
 #include <type_traits>
 #include <variant>
 
-#include "core/names.h"
-
 namespace retryd::core {
 namespace {
 
-/// What is hashed next: the header that it belongs to (or that it is nested in), what kind of thing it is, and its
-/// length or, of what is small, itself. No two lists of headers make the same words.
-enum class Piece : std::uint8_t { short_text, text, small_integer, integer, other, fields, elements };
-
-std::uint64_t opening(std::size_t place, Piece piece, std::uint64_t rest) {
-    return (std::uint64_t{place} << 60U) | (std::uint64_t{static_cast<std::uint8_t>(piece)} << 56U) | rest;
-}
-
-constexpr std::size_t longest_short_text = 6;
-constexpr std::uint64_t largest_small_integer = (std::uint64_t{1} << 56U) - 1;
-
-/// A long one in words, of which the last overlaps the one before it: with the length said before, no other text makes
-/// the same words.
-void add(SipHash& hash, std::size_t place, std::string_view text) {
-    const char* const bytes = text.data();
-    const std::size_t size = text.size();
-    if (size <= longest_short_text) {
-        return hash.word(opening(place, Piece::short_text, std::uint64_t{size} << 48U | few_bytes(bytes, size)));
-    }
-    hash.word(opening(place, Piece::text, size));
-    if (size < 8) return hash.word(few_bytes(bytes, size));
-    std::size_t at = 0;
-    for (; at + 8 <= size; at += 8)
-        hash.word(eight_bytes(bytes + at));
-    if (at < size) hash.word(eight_bytes(bytes + size - 8));
-}
-
-void add(SipHash& hash, std::size_t place, std::uint64_t number) {
-    if (number <= largest_small_integer) return hash.word(opening(place, Piece::small_integer, number));
-    hash.word(opening(place, Piece::integer, 0));
-    hash.word(number);
-}
-
-/// Of what retryd never writes by itself, only carries on.
+// Of what retryd never writes by itself, only carries on.
 std::uint64_t bits_of(std::monostate) {
     return 0;
 }
@@ -60,48 +25,59 @@ std::uint64_t bits_of(const Decimal& number) {
     return std::uint64_t{number.scale} << 32U | number.unscaled;
 }
 
-void add(SipHash& hash, std::size_t place, const Value& value);
+}  // namespace
 
-void add(SipHash& hash, std::size_t place, const Table& table) {
-    hash.word(opening(place, Piece::fields, table.size()));
-    for (const Field& field : table) {
-        add(hash, place, field.name);
-        add(hash, place, field.value);
-    }
+void ProofHash::add_long_text(std::string_view text) {
+    hash_.word(long_text | std::uint64_t{text.size()} << 8U);
+    std::size_t at = 0;
+    for (; at + 8 <= text.size(); at += 8)
+        hash_.word(eight_bytes(text.data() + at));
+    if (at < text.size()) hash_.word(eight_bytes(text.data() + text.size() - 8));
 }
 
-void add(SipHash& hash, std::size_t place, const Array& array) {
-    hash.word(opening(place, Piece::elements, array.size()));
-    for (const Value& value : array)
-        add(hash, place, value);
-}
-
-void add_rare(SipHash& hash, std::size_t place, const Value& value) {
+/// What it is and how much, then that.
+void ProofHash::add_rare(const Value& value) {
+    const auto opening = static_cast<std::uint8_t>(value.kind);
     std::visit(
         [&](const auto& data) {
             using Data = std::decay_t<decltype(data)>;
-            if constexpr (std::is_same_v<Data, Table> || std::is_same_v<Data, Array>) {
-                add(hash, place, data);
+            if constexpr (std::is_same_v<Data, Table>) {
+                hash_.word(opening | std::uint64_t{data.size()} << 8U);
+                for (const Field& field : data) {
+                    add_text(field.name);
+                    add_nested(field.value);
+                }
+            } else if constexpr (std::is_same_v<Data, Array>) {
+                hash_.word(opening | std::uint64_t{data.size()} << 8U);
+                for (const Value& element : data)
+                    add_nested(element);
             } else if constexpr (!std::is_integral_v<Data> || std::is_same_v<Data, bool>) {
                 if constexpr (!std::is_same_v<Data, std::string_view>) {
-                    hash.word(opening(place, Piece::other, static_cast<std::uint8_t>(value.kind)));
-                    hash.word(bits_of(data));
+                    hash_.word(opening);
+                    hash_.word(bits_of(data));
                 }
             }
         },
         value.data);
 }
 
-/// Texts and integers are all that most messages have.
-void add(SipHash& hash, std::size_t place, const Value& value) {
-    if (const auto* text = std::get_if<std::string_view>(&value.data)) return add(hash, place, *text);
-    if (const auto* number = std::get_if<std::int64_t>(&value.data))
-        return add(hash, place, static_cast<std::uint64_t>(*number));
-    if (const auto* number = std::get_if<std::uint64_t>(&value.data)) return add(hash, place, *number);
-    add_rare(hash, place, value);
+/// As add(), but the kind comes first: no last word tells of it.
+void ProofHash::add_nested(const Value& value) {
+    constexpr std::uint64_t text_next = 1;
+    constexpr std::uint64_t number_next = 2;
+    if (const auto* text = std::get_if<std::string_view>(&value.data)) {
+        hash_.word(text_next);
+        add_text(*text);
+    } else if (const auto* number = std::get_if<std::int64_t>(&value.data)) {
+        hash_.word(number_next);
+        hash_.word(static_cast<std::uint64_t>(*number));
+    } else if (const auto* seconds = std::get_if<std::uint64_t>(&value.data)) {
+        hash_.word(number_next);
+        hash_.word(*seconds);
+    } else {
+        add_rare(value);
+    }
 }
-
-}  // namespace
 
 OwnHeader own_header_with_prefix(std::string_view name) {
     // Compared in full where the length fits. Those that share a length are told apart by their first letter.
@@ -146,11 +122,11 @@ OwnHeaders::OwnHeaders(const Table& headers) {
 }
 
 std::uint64_t OwnHeaders::digest(const SipKey& key) const {
-    SipHash hash(key);
+    ProofHash hash(key);
     for (std::size_t place = 0; place < static_cast<std::size_t>(OwnHeader::proof); ++place) {
-        if (at_[place] != nullptr) add(hash, place, *at_[place]);
+        if (at_[place] != nullptr) hash.add(static_cast<OwnHeader>(place), *at_[place]);
     }
-    return hash.finish(~std::uint64_t{0});
+    return hash.finish();
 }
 
 bool OwnHeaders::proven(const ProofKeys& keys) const {

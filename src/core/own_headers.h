@@ -20,8 +20,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <variant>
 #include <vector>
 
+#include "core/names.h"
 #include "core/siphash.h"
 #include "core/value.h"
 
@@ -56,6 +58,64 @@ inline OwnHeader own_header_of(std::string_view name) {
     return name.starts_with(own_prefix) ? own_header_with_prefix(name) : OwnHeader::none;
 }
 
+inline constexpr std::array<std::string_view, static_cast<std::size_t>(OwnHeader::none)> own_header_names{
+    header::queue,       header::attempt,       header::reason,    header::first_death, header::exchange,
+    header::routing_key, header::user_id,       header::cc,        header::bcc,         header::expiration,
+    header::reply_to,    header::parked_reason, header::parked_at, header::proof};
+
+/// Hashes headers of ours one by one, in the order of OwnHeader: as they are written, so that writing them takes no
+/// second look.
+class ProofHash {
+  public:
+    explicit ProofHash(const SipKey& key) : hash_(key) {}
+
+    /// The width of integers and the kinds of texts do not count, for clients change them.
+    void add(OwnHeader name, const Value& value) {
+        const unsigned place = 2 * static_cast<unsigned>(name);
+        if (const auto* text = std::get_if<std::string_view>(&value.data)) {
+            kinds_ |= std::uint64_t{1} << place;
+            add_text(*text);
+        } else if (const auto* number = std::get_if<std::int64_t>(&value.data)) {
+            kinds_ |= std::uint64_t{2} << place;
+            hash_.word(static_cast<std::uint64_t>(*number));
+        } else if (const auto* seconds = std::get_if<std::uint64_t>(&value.data)) {
+            kinds_ |= std::uint64_t{2} << place;
+            hash_.word(*seconds);
+        } else {
+            kinds_ |= std::uint64_t{3} << place;
+            add_rare(value);
+        }
+    }
+
+    /// Once. The last word says which headers there were, and what of: with it no two lists of them make the same
+    /// words, for each text says how long it is.
+    std::uint64_t finish() { return hash_.finish(kinds_); }
+
+  private:
+    /// The length and as much of the text as fits beside it, then the rest in words, of which the last overlaps the one
+    /// before it.
+    void add_text(std::string_view text) {
+        constexpr std::size_t beside = 7;
+        const char* const bytes = text.data();
+        const std::size_t size = text.size();
+        if (size <= beside) return hash_.word(size | few_bytes(bytes, size) << 8U);
+        if (size >= long_text) return add_long_text(text);
+        hash_.word(size | eight_bytes(bytes) << 8U);
+        std::size_t at = beside;
+        for (; at + 8 <= size; at += 8)
+            hash_.word(eight_bytes(bytes + at));
+        if (at < size) hash_.word(eight_bytes(bytes + size - 8));
+    }
+    void add_long_text(std::string_view text);
+    void add_rare(const Value& value);
+    void add_nested(const Value& value);
+
+    static constexpr std::size_t long_text = 255;
+
+    SipHash hash_;
+    std::uint64_t kinds_ = 0;
+};
+
 /// The text of a proof.
 using ProofText = std::array<char, 16>;
 
@@ -67,8 +127,7 @@ class OwnHeaders {
     /// Null where it is absent.
     const Value* operator[](OwnHeader name) const { return at_[static_cast<std::size_t>(name)]; }
 
-    /// Over all but the proof itself. The width of integers and the kinds of texts do not count, for clients change
-    /// them.
+    /// Over all but the proof itself.
     std::uint64_t digest(const SipKey& key) const;
     /// Whether they are as retryd wrote them.
     bool proven(const ProofKeys& keys) const;

@@ -76,12 +76,23 @@ inline std::uint64_t eight_bytes(const char* bytes) {
     return word;
 }
 
-/// The same of fewer than eight.
-inline std::uint64_t few_bytes(const char* bytes, std::size_t count) {
-    std::uint64_t word = 0;
-    while (count > 0)
-        word = word << 8U | static_cast<unsigned char>(bytes[--count]);
+inline std::uint64_t four_bytes(const char* bytes) {
+    std::uint32_t word = 0;
+    if constexpr (std::endian::native == std::endian::little) {
+        std::memcpy(&word, bytes, sizeof word);
+    } else {
+        for (std::size_t i = 0; i < sizeof word; ++i)
+            word |= std::uint32_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+    }
     return word;
+}
+
+/// The same of fewer than eight: of parts that overlap, for a loop would take longer.
+inline std::uint64_t few_bytes(const char* bytes, std::size_t count) {
+    if (count >= 4) return four_bytes(bytes) | four_bytes(bytes + count - 4) << (8 * (count - 4));
+    if (count == 0) return 0;
+    const auto at = [&](std::size_t i) { return std::uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i); };
+    return at(0) | at(count / 2) | at(count - 1);
 }
 
 /// Of one text, as its authors define it.
