@@ -20,8 +20,9 @@ std::optional<Place> read_place(const Table& entry) {
     return Place{*queue, *reason};
 }
 
+/// A look-alike may be somebody's own queue.
 bool is_detour(const Place& place) {
-    return looks_like_detour(place.queue);
+    return core::is_detour(place.queue);
 }
 
 bool is_rung(const Place& place) {

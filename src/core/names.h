@@ -58,7 +58,9 @@ inline constexpr std::array<Milliseconds, 3> detour_delays{Milliseconds{2'000}, 
 /// The part of those names where a shared rung has its ladder's name: no ladder may be called so.
 inline constexpr std::string_view detour_word = "detour";
 std::string detour_name(Milliseconds delay);
-/// Whether a name has that shape.
+/// Whether it is the name of one of them.
+bool is_detour(std::string_view name);
+/// Whether a name has that shape: of another version, perhaps.
 bool looks_like_detour(std::string_view name);
 
 /// The template with `{queue}` replaced, shortened as above where it gets too long.

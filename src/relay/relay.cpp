@@ -267,6 +267,8 @@ Relay::Step Relay::return_undelivered(const core::Delivery& delivery, std::strin
     const auto park_as = [&](core::ParkReason reason) {
         return park(delivery, context, nullptr, {reason, context.history.attempt}, now);
     };
+    // Its owner may have given any queue the name of a shared rung.
+    if (!context.history.proven) return park_as(core::ParkReason::no_death);
     if (core::match(*policy_, work_queue) == nullptr) return park_as(core::ParkReason::no_entry);
     if (!session_.declare) return park_as(core::ParkReason::unpublishable);
     const std::shared_ptr<Declarations::Rebinding>& answer = declarations_.rebinding(work_queue);

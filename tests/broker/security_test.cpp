@@ -189,6 +189,22 @@ TEST_CASE("security: a queue with the name of a rung leads into no other work qu
     s.stop();
 }
 
+TEST_CASE("security: a queue with the name of a shared rung or of a detour leads into no other work queue") {
+    Attacked s;
+    const std::string victim = s.work_queue("victim");
+    s.share({victim}, {"50ms"});
+    s.start();
+    for (const char* name : {"retryd.forged.7s", "retryd.detour.7s"}) {
+        s.client.declare_queue(
+            name, {{"x-message-ttl", int32(1)}, {"x-dead-letter-exchange", longstr(s.config.error_exchange)}});
+        s.client.bind(name, s.exchange, name);
+        s.attack(name, claims_of(victim), name);
+        CHECK(s.take(s.config.catch_all).body == name);
+    }
+    CHECK(s.depth(victim) == 0);
+    s.stop();
+}
+
 TEST_CASE("security: headers copied to a message for another queue of one's own are none of that queue's") {
     Attacked s;
     const std::string victim = s.work_queue("victim");

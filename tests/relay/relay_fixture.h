@@ -112,7 +112,7 @@ class Fixture {
     }
 
     /// What left a shared rung and could not be returned.
-    core::DeliveryTag deliver_undelivered(const std::string& work_queue) {
+    core::DeliveryTag deliver_undelivered(const std::string& work_queue, std::string_view forged_proof = {}) {
         const core::Field entry[] = {{"queue", core::Value::of_longstr("retryd.shared.1s")},
                                      {"reason", core::Value::of_longstr("expired")}};
         const core::Value entries[] = {{core::Kind::table, core::Table{entry, 2}}};
@@ -123,6 +123,7 @@ class Fixture {
         core::ProofText proof;
         std::vector<core::Field> fields(headers, headers + 4);
         fields.push_back(core::test::proof_of({fields.data(), fields.size()}, proof));
+        if (!forged_proof.empty()) fields.back().value = core::Value::of_longstr(forged_proof);
         core::Message message;
         message.properties.headers = core::Table{fields.data(), fields.size()};
         message.body = "undelivered";
