@@ -84,6 +84,12 @@ Parked read_parked(const core::Table& headers, std::string_view error_queue, con
     return parked;
 }
 
+bool selects_undeliverable(const Selection& selection) {
+    const bool by_reason = selection.reason.empty() || core::glob_matches(selection.reason, undeliverable_reason);
+    return by_reason && selection.queue.empty() && !selection.parked_before && !selection.parked_after &&
+           selection.headers.empty();
+}
+
 bool selects(const Selection& selection, const Parked& parked, const core::Table& headers) {
     if (!selection.queue.empty() && !core::glob_matches(selection.queue, parked.queue)) return false;
     if (!selection.reason.empty() && !core::glob_matches(selection.reason, parked.reason)) return false;

@@ -55,4 +55,8 @@ struct Selection {
 /// A message of which nobody knows when it was parked is neither older nor newer than anything.
 bool selects(const Selection& selection, const Parked& parked, const core::Table& headers);
 
+/// The reason of what RabbitMQ cannot hand over by AMQP 0-9-1, of which no header can be read.
+inline constexpr std::string_view undeliverable_reason = "undeliverable";
+bool selects_undeliverable(const Selection& selection);
+
 }  // namespace retryd::admin

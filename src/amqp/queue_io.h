@@ -63,6 +63,8 @@ class QueueReader : private Events {
     /// long (consumer_timeout), or because the queue or its node is gone. Or it ended the connection, because it cannot
     /// hand over what comes next (relay/head_trial.h). The reason; empty as long as it reads.
     const std::string& ended() const { return ended_; }
+    /// Whether it was that message (amqp/undeliverable.h).
+    bool met_undeliverable() const { return lost_; }
 
     /// Whether all has come that is to come before it may leave: what was there, and what the acks have made room for.
     bool all_here() const;

@@ -23,6 +23,8 @@ void safe_text(std::string_view input);
 void uris(std::string_view input);
 /// What a broker says when it refuses something.
 void refusals(std::string_view input);
+/// A message by AMQP 1.0, which a stranger has written and the broker may have altered.
+void foreign_messages(std::string_view input);
 /// What the management API answers.
 void management(std::string_view input);
 
@@ -40,6 +42,7 @@ inline constexpr std::array targets{
     Target{"safe_text", safe_text},
     Target{"uris", uris},
     Target{"refusals", refusals},
+    Target{"foreign_messages", foreign_messages},
     Target{"management", management},
 };
 

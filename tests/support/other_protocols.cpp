@@ -105,6 +105,8 @@ std::string map(std::uint8_t code, const std::vector<std::pair<std::string, std:
     return described(code, compound('\xd1', items));
 }
 
+}  // namespace
+
 std::string encoded(const Message& message) {
     std::string all;
     if (!message.annotations.empty()) all += map(0x72, message.annotations, true);
@@ -114,6 +116,8 @@ std::string encoded(const Message& message) {
     if (!message.application_properties.empty()) all += map(0x74, message.application_properties, false);
     return all + described(0x75, binary(message.body));
 }
+
+namespace {
 
 class Session {
   public:
@@ -198,8 +202,12 @@ std::string ulong(std::uint64_t value) {
 }
 
 void publish(const std::string& queue, const Message& message) {
+    publish_encoded(queue, encoded(message));
+}
+
+void publish_encoded(const std::string& queue, const std::string& message) {
     const bool plugin = variable("RETRYD_TEST_BROKER_VERSION").starts_with("3.");
-    Session().send((plugin ? "/amq/queue/" : "/queues/") + queue, encoded(message));
+    Session().send((plugin ? "/amq/queue/" : "/queues/") + queue, message);
 }
 
 }  // namespace amqp10

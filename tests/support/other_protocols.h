@@ -28,8 +28,12 @@ struct Message {
     std::string body = "amqp 1.0";
 };
 
+std::string encoded(const Message& message);
+
 /// To that queue. RabbitMQ 4, or 3 with its plugin.
 void publish(const std::string& queue, const Message& message);
+/// The same of a message that is encoded already, or is none.
+void publish_encoded(const std::string& queue, const std::string& message);
 
 }  // namespace amqp10
 

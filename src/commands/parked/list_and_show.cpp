@@ -23,7 +23,7 @@ int parked_list(const ParkedOptions& options, std::ostream& out, std::ostream& e
     return output.run([&](const config::Settings& settings) {
         ParkedBrowser browser(settings, options, system::wall_now());
         const ParkedOverview overview =
-            browser.browse([](const std::string&, const core::Delivery&, const admin::Parked&) { return true; });
+            browser.browse([](const std::string&, const core::Delivery&, std::size_t) { return true; });
         if (!overview.fault.empty()) return output.fail(overview.fault, exit_code::failed);
         const bool complete = overview.complete();
         if (output.json()) {
@@ -185,10 +185,9 @@ int parked_show(const ParkedOptions& options, const ShowOptions& show, std::ostr
     return output.run([&](const config::Settings& settings) {
         ParkedBrowser browser(settings, options, system::wall_now());
         std::optional<FoundMessage> found;
-        std::size_t seen = 0;
         const ParkedOverview overview =
-            browser.browse([&](const std::string& from, const core::Delivery& delivery, const admin::Parked&) {
-                if (++seen == show.number) found.emplace(FoundMessage{from, core::OwnedDelivery(delivery)});
+            browser.browse([&](const std::string& from, const core::Delivery& delivery, std::size_t number) {
+                if (number == show.number) found.emplace(FoundMessage{from, core::OwnedDelivery(delivery)});
                 return !found;
             });
         if (!overview.fault.empty()) return output.fail(overview.fault, exit_code::failed);
