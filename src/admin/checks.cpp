@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
+#include <optional>
 #include <utility>
 
 #include "admin/attach_plan.h"
@@ -9,6 +11,7 @@
 #include "admin/patterns.h"
 #include "admin/rabbitmqctl.h"
 #include "core/names.h"
+#include "core/safe_text.h"
 
 namespace retryd::admin {
 
@@ -51,14 +54,26 @@ constexpr std::array harms{
          "the return to the error queue is at-most-once", "its own dead-lettering is at-most-once"},
 };
 
+std::optional<std::int64_t> number_of(const std::string& json) {
+    std::int64_t number = 0;
+    const char* const end = json.data() + json.size();
+    const auto [rest, error] = std::from_chars(json.data(), end, number);
+    return error == std::errc{} && rest == end ? std::optional{number} : std::nullopt;
+}
+
 OwnQueue kind_of(const std::string& name) {
     if (core::looks_like_detour(name)) return OwnQueue::detour;
     return core::looks_like_rung(name) || core::looks_like_shared_rung(name) ? OwnQueue::rung : OwnQueue::other;
 }
 
 /// A policy may say what does no harm.
-bool is_harmless(const std::string& key, const std::string& value, const QueuePolicies& queue) {
-    if (key == "delivery-limit") return is_high_limit(value) || value.starts_with('-') || queue.type != "quorum";
+bool is_harmless(const std::string& key, const std::string& value, const QueuePolicies& queue, bool error_queue) {
+    if (key == "delivery-limit") {
+        // A limit that is too high for the error queue is the matter of check_error_queue().
+        const bool high =
+            error_queue ? number_of(value).value_or(0) >= core::error_delivery_limit : is_high_limit(value);
+        return high || value.starts_with('-') || queue.type != "quorum";
+    }
     // Of a classic queue the argument wins, and the default drops nothing where nothing is limited.
     if (key == "overflow") return value == "\"reject-publish\"" || queue.type != "quorum";
     return false;
@@ -66,8 +81,11 @@ bool is_harmless(const std::string& key, const std::string& value, const QueuePo
 
 class OwnQueueChecker {
   public:
-    OwnQueueChecker(const VhostPolicies& vhost_policies, std::string_view vhost)
-        : vhost_policies_(vhost_policies), effective_(vhost_policies), vhost_(vhost) {}
+    OwnQueueChecker(const core::Policy& policy, const VhostPolicies& vhost_policies, std::string_view vhost)
+        : error_queue_(policy.error_queue),
+          vhost_policies_(vhost_policies),
+          effective_(vhost_policies),
+          vhost_(vhost) {}
 
     std::vector<Finding> found;
 
@@ -87,16 +105,17 @@ class OwnQueueChecker {
             const char* does = harm.to(kind);
             const auto set = policy->definition.find(harm.key);
             if (does == nullptr || set == policy->definition.end()) continue;
-            if (is_harmless(harm.key, set->second, queue)) continue;
+            if (is_harmless(harm.key, set->second, queue, queue.name == error_queue_)) continue;
             settings.append(settings.empty() ? "" : ", ").append(set->first).append(" ").append(set->second);
             consequence.append(consequence.empty() ? "" : "; ").append(does);
             rest.erase(harm.key);
         }
         if (settings.empty()) return;
         const std::string title = by_operator ? "operator policy" : "policy";
-        found.push_back({Severity::problem,
-                         title + " '" + policy->name + "' sets " + settings + " on queue '" + queue.name + "'",
-                         consequence, remedy(queue, *policy, rest, by_operator)});
+        found.push_back(
+            {Severity::problem,
+             title + ' ' + core::quoted(policy->name) + " sets " + settings + " on queue " + core::quoted(queue.name),
+             consequence, remedy(queue, *policy, rest, by_operator)});
     }
 
     std::string remedy(const QueuePolicies& queue, const BrokerPolicy& policy, core::Definition rest,
@@ -116,6 +135,7 @@ class OwnQueueChecker {
         return {{"overflow", "\"reject-publish\""}};
     }
 
+    const std::string& error_queue_;
     const VhostPolicies& vhost_policies_;
     EffectivePolicy effective_;
     std::string_view vhost_;
@@ -125,7 +145,7 @@ class OwnQueueChecker {
 
 std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& vhost_policies,
                                       std::string_view vhost) {
-    OwnQueueChecker checker(vhost_policies, vhost);
+    OwnQueueChecker checker(policy, vhost_policies, vhost);
     for (const QueuePolicies& queue : vhost_policies.queues) {
         if (is_own_queue(policy, queue.name)) checker.check(queue);
     }
@@ -138,9 +158,7 @@ using State = AttachState::State;
 
 constexpr const char* attach = "retryd attach prints the policy that does it, with its undo";
 
-std::string quoted(const std::string& name) {
-    return '\'' + name + '\'';
-}
+using core::quoted;
 
 const QueuePolicies* find(const VhostPolicies& vhost_policies, const std::string& name) {
     const auto found = std::find_if(vhost_policies.queues.begin(), vhost_policies.queues.end(),
@@ -164,6 +182,28 @@ Finding not_attached(const QueuePolicies& queue, const core::Policy& policy, con
     }
     return {Severity::warning, "quorum work queue " + quoted(queue.name) + " does not dead-letter at-least-once",
             "what it rejects can be lost on its way to the error queue when a node stops", attach};
+}
+
+/// Of a quorum queue; nothing: none. The lower one of argument and policy counts, and a negative one is none.
+std::optional<std::int64_t> delivery_limit_of(const QueuePolicies& queue, const VhostPolicies& vhost_policies) {
+    constexpr const char* key = "delivery-limit";
+    constexpr std::int64_t default_from_4_0 = 20;
+    const EffectivePolicy effective(vhost_policies);
+    std::optional<std::int64_t> limit;
+    bool any = false;
+    const auto add = [&](const std::optional<std::int64_t>& number) {
+        any = any || number;
+        if (number && *number >= 0) limit = std::min(limit.value_or(*number), *number);
+    };
+    if (const auto by_argument = argument(queue, key)) add(number_of(*by_argument));
+    for (const BrokerPolicy* policy :
+         {effective.policy(queue.policy), effective.operator_policy(queue.operator_policy)}) {
+        if (policy == nullptr) continue;
+        const auto set = policy->definition.find(key);
+        if (set != policy->definition.end()) add(number_of(set->second));
+    }
+    if (!any && features_of(vhost_policies.version).default_delivery_limit) return default_from_4_0;
+    return limit;
 }
 
 /// RabbitMQ 4.3 and later.
@@ -200,6 +240,33 @@ std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPo
         add_native_retry(found, *queue, effective);
     }
     return found;
+}
+
+std::vector<Finding> check_error_queue(const core::Policy& policy, const VhostPolicies& vhost_policies,
+                                       std::string_view vhost) {
+    constexpr std::int64_t too_high = 10 * core::error_delivery_limit;
+    const QueuePolicies* const queue = find(vhost_policies, policy.error_queue);
+    if (queue == nullptr) return {};
+    const std::string stays =
+        "a message that RabbitMQ cannot hand over (from AMQP 1.0, MQTT or STOMP) stays in it, and stops all retries";
+    if (queue->type != "quorum") {
+        return {{Severity::warning,
+                 "the error queue " + quoted(queue->name) + " has no delivery limit: it is a " + queue->type + " queue",
+                 stays, "have errors.queue_type: quorum, and an error queue of another name"}};
+    }
+    const auto limit = delivery_limit_of(*queue, vhost_policies);
+    if (limit && *limit >= core::worn_after && *limit <= too_high) return {};
+    const bool none = !limit || *limit > too_high;
+    const BrokerPolicy* const now = EffectivePolicy(vhost_policies).policy(queue->policy);
+    BrokerPolicy above{"delivery-limit-" + queue->name, names_pattern({queue->name}), "queues",
+                       now == nullptr ? core::Definition{} : now->definition, now == nullptr ? 0 : now->priority + 1};
+    above.definition["delivery-limit"] = std::to_string(core::error_delivery_limit);
+    return {{none ? Severity::problem : Severity::warning,
+             "the error queue " + quoted(queue->name) +
+                 (none ? " has no delivery limit that a message reaches"
+                       : " has a delivery limit of " + std::to_string(*limit)),
+             none ? stays : "messages that were in flight when so many connections were lost are parked by the broker",
+             set_policy_command(above, vhost)}};
 }
 
 }  // namespace retryd::admin

@@ -27,6 +27,10 @@ struct Finding {
 std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPolicies& vhost_policies);
 
 /// Of error queue, catch-all, rungs and parking queues: does a policy shorten or throw away what waits there?
+/// Whether its delivery limit is such that a message which RabbitMQ cannot hand over reaches it, and no other does.
+std::vector<Finding> check_error_queue(const core::Policy& policy, const VhostPolicies& vhost_policies,
+                                       std::string_view vhost);
+
 std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& vhost_policies,
                                       std::string_view vhost);
 

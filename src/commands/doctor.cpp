@@ -14,6 +14,7 @@
 #include "commands/common/text.h"
 #include "commands/plan/topology_diff.h"
 #include "core/names.h"
+#include "core/safe_text.h"
 #include "core/topology.h"
 
 namespace retryd::commands {
@@ -82,7 +83,7 @@ class Doctor {
   private:
     void check_item(const PlanItem& item) {
         const std::string what =
-            std::string{core::to_string(item.wanted.role)} + " '" + core::name_of(item.wanted.item) + "'";
+            std::string{core::to_string(item.wanted.role)} + " " + core::quoted(core::name_of(item.wanted.item));
         switch (item.state) {
             case State::missing:
                 return add_missing(item, what);
@@ -130,7 +131,7 @@ class Doctor {
         const auto checked = broker_.carry_out(Declarer::CheckQueue{queue});
         if (checked.result != Result::done || checked.counts.consumers > 0) return;
         const std::string waiting = counted(checked.counts.messages, "message waits", "messages wait");
-        add({Severity::problem, "nobody consumes the error queue '" + queue + "'; " + waiting + " there",
+        add({Severity::problem, "nobody consumes the error queue " + core::quoted(queue) + "; " + waiting + " there",
              "rejected messages wait there and are not retried",
              "start retryd run, or see its log for why it does not consume"});
     }
@@ -139,8 +140,10 @@ class Doctor {
         try {
             const admin::VhostPolicies vhost_policies = management_->vhost_policies();
             append(admin::check_work_queues(settings_.policy, vhost_policies));
+            append(admin::check_error_queue(settings_.policy, vhost_policies, report_.broker.vhost));
             append(admin::check_own_queues(settings_.policy, vhost_policies, report_.broker.vhost));
             check_permissions();
+            check_writers(vhost_policies);
             check_feature_flags();
         } catch (const http::Error& error) {
             report_.fault = error.what();
@@ -163,10 +166,34 @@ class Doctor {
         for (const admin::NeededPermission& missing : admin::missing_permissions(
                  admin::needed_permissions(settings_.policy, wanted, settings_.declare), *given)) {
             add({Severity::problem,
-                 "retryd's user lacks the permission to " + std::string{missing.operation} + " '" + missing.name + "'",
+                 "retryd's user lacks the permission to " + std::string{missing.operation} + " " +
+                     core::quoted(missing.name),
                  "the broker refuses what the daemon does with it, and messages are held or parked",
                  "rabbitmqctl set_permissions, with a pattern for " + std::string{missing.operation} +
                      " that matches this name"});
+        }
+    }
+
+    void check_writers(const admin::VhostPolicies& vhost_policies) {
+        const auto users = management_->user_permissions();
+        if (!users) {
+            return not_seen(
+                "who else may write to the error exchange: only an administrator may see that (rabbitmqctl "
+                "list_permissions)");
+        }
+        const std::string& own_user = settings_.broker.endpoints.front().username;
+        for (const admin::NeedlessWriter& writer :
+             admin::needless_writers(settings_.policy, vhost_policies, *users, own_user)) {
+            const bool returns = writer.exchange == core::return_exchange_name;
+            add({Severity::warning,
+                 "user " + core::quoted(writer.user) + " may write to exchange " + core::quoted(writer.exchange) +
+                     " and needs that for no queue that it may declare",
+                 returns ? "what it publishes there goes into any work queue of a shared ladder, whatever else it may "
+                           "write to"
+                         : "with a forged x-death it can have a message sent into any work queue of the configuration, "
+                           "whatever else it may write to",
+                 "rabbitmqctl set_permissions, with a pattern for write that does not match this name; what retryd "
+                 "attach connects by a policy takes no permission"});
         }
     }
 
@@ -186,7 +213,7 @@ class Doctor {
             const auto checked = broker_.carry_out(Declarer::CheckQueue{queue});
             if (checked.result == Result::done) continue;
             add({checked.result == Result::refused ? Severity::problem : Severity::warning,
-                 "work queue '" + queue + "': " + checked.text,
+                 "work queue " + core::quoted(queue) + ": " + checked.text,
                  "no message can die in it, and what waits on its rungs cannot return to it",
                  "declare it, or correct its name in the configuration"});
         }

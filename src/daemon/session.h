@@ -17,6 +17,7 @@
 #include "daemon/http_service.h"
 #include "daemon/requests.h"
 #include "daemon/watchdog.h"
+#include "relay/head_trial.h"
 #include "relay/poison.h"
 #include "relay/relay.h"
 #include "telemetry/log.h"
@@ -30,6 +31,7 @@ struct SessionContext {
     Requests& requests;
     const core::Dice& dice;
     relay::PoisonDetector& poison;
+    relay::HeadTrial& trial;
     Watchdog& watchdog;
     HttpService& http;
 };
@@ -46,6 +48,7 @@ class Session : private amqp::BrokerSessionObserver {
     void run();
 
   private:
+    void serve();
     void report_load(const core::Now& now);
     void handle_requests(const core::Now& now);
     void handle_reload(const core::Now& now);
@@ -63,6 +66,7 @@ class Session : private amqp::BrokerSessionObserver {
     void error_queue_answers() override;
     void blocked(std::string_view reason) override;
     void unblocked() override;
+    void trial_over() override;
 
     SessionContext context_;
     std::shared_ptr<const config::Settings> settings_;

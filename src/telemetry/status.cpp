@@ -1,7 +1,9 @@
 #include "telemetry/status.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "telemetry/safe_json.h"
 #include "telemetry/status_json.h"
 
 namespace retryd::telemetry {
@@ -76,7 +78,7 @@ std::string to_json(const Status& status) {
     json["confirm_ms"] = {{"p50", status.confirm_p50_ms}, {"p99", status.confirm_p99_ms}};
     json["rates"] = json_of_rates(status.rates);
     json["faults"] = json_of_faults(status.faults);
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return to_safe_json(std::move(json));
 }
 
 namespace {

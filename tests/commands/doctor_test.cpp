@@ -115,6 +115,21 @@ TEST_CASE("doctor: nobody consumes the error queue") {
     CHECK(f.only().cause == "nobody consumes the error queue 'retryd.errors'; 7 messages wait there");
 }
 
+TEST_CASE("doctor: who may write to the error exchange without need, or that this is not seen") {
+    Fixture f;
+    f.broker.api.all_permissions = {{{"retryd", {"", "^retryd", ""}}, {"eve", {"", "^retryd", ""}}}};
+    f.settings.broker.endpoints.front().username = "retryd";
+    const admin::Finding found = f.only();
+    CHECK(found.severity == Severity::warning);
+    CHECK(found.cause ==
+          "user 'eve' may write to exchange 'retryd.errors' and needs that for no queue that it may declare");
+    f.broker.api.all_permissions.reset();
+    const DoctorReport blind = f.run_checks();
+    CHECK(blind.findings.empty());
+    REQUIRE(blind.not_seen.size() == 1);
+    CHECK(blind.not_seen.front().find("who else may write to the error exchange") == 0);
+}
+
 TEST_CASE("doctor: rungs that are left over") {
     Fixture f;
     f.broker.api.queue_lists = {{{"email.retry.9s",

@@ -49,9 +49,7 @@ TEST_CASE("status: unknown is null, times are milliseconds, and the shape is tha
         R"("ladders":[{"name":"shared","rungs":[]}],"parked_by_reason":[{"reason":"too-old","messages":2}],)"
         R"("requeued":0,"confirm_ms":{"p50":0.0,"p99":0.0},)"
         R"("rates":{"interval_ms":5000,"retried":[1,2],"parked":[0,0],"dropped":[0,0]},)"
-        R"("faults":[{"since":1700,"text":"it\nis )"
-        "\xef\xbf\xbd"
-        R"( broken"}]})");
+        R"("faults":[{"since":1700,"text":"it\\x0ais \\xff broken"}]})");
 }
 
 TEST_CASE("status: queues that are not in it are told by their number, and only then") {

@@ -7,6 +7,7 @@
 
 #include "commands/common/report.h"
 #include "core/reply_code.h"
+#include "core/safe_text.h"
 
 namespace retryd::commands {
 
@@ -153,7 +154,7 @@ class TopologyComparison {
 
     static std::string text_of(const core::BindingSpec& binding, const std::string& lacking) {
         const bool exchange = lacking == binding.exchange;
-        return (exchange ? "exchange '" : "queue '") + lacking + "' does not exist, so that " +
+        return (exchange ? "exchange " : "queue ") + core::quoted(lacking) + " does not exist, so that " +
                (exchange ? "nothing comes from there: declare it, or correct its name in the configuration"
                          : "nothing can return to it: it is bound when it exists and its first message comes");
     }
