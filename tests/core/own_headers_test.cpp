@@ -214,7 +214,7 @@ TEST_CASE("own headers: what a message of unknown death claims stays as it is, a
     const Message parked = compose_parked(scene.message, context, {ParkReason::no_death, 0}, WallTime{}, scratch);
     CHECK(header_of(parked, "retryd-queue") == "S:victim");
     CHECK_FALSE(proven(parked.properties.header_table()));
-    const Message again = compose_parked_again(scene.message, context, WallTime{}, scratch);
+    const Message again = compose_parked_again(scene.message, context, true, WallTime{}, scratch);
     CHECK_FALSE(proven(again.properties.header_table()));
 }
 
@@ -224,7 +224,7 @@ TEST_CASE("own headers: what is proven and parked once more stays proven, with w
     scene.message.properties.user_id = "stranger";
     ComposeScratch scratch;
     const Message again =
-        compose_parked_again(scene.message, with_keys({{}, {}, connection_user}), WallTime{}, scratch);
+        compose_parked_again(scene.message, with_keys({{}, {}, connection_user}), true, WallTime{}, scratch);
     CHECK(header_of(again, "retryd-user-id") == "S:stranger");
     CHECK(proven(again.properties.header_table()));
     ComposeContext context = with_keys({{}, {}, connection_user});

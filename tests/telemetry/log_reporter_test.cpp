@@ -230,7 +230,7 @@ TEST_CASE("keys that lead nowhere are a line for each exchange, whatever the key
     const std::string lines = said([](LogReporter& reporter) {
         for (const char* key : {"a", "b\x1b[2J\u202e", "c"}) {
             reporter.unroutable("x", key);
-            reporter.requeued(Role::parking_exchange, "x", RequeueCause::returned, {});
+            reporter.requeued({Role::parking_exchange, "x"}, RequeueCause::returned, {});
             reporter.settled({Outcome::parked, "email", "x", "too-old", {}, {}, Role::parking_exchange});
         }
         reporter.unroutable("y", "it's \xff");
