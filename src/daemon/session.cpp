@@ -4,7 +4,6 @@
 #include <cstdint>
 #include <utility>
 
-#include "amqp/proof_keys.h"
 #include "amqp/timeouts.h"
 #include "core/safe_text.h"
 #include "daemon/configuration.h"
@@ -25,7 +24,8 @@ std::shared_ptr<const core::Policy> policy_of(const std::shared_ptr<const config
 
 }  // namespace
 
-Session::Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name)
+Session::Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name,
+                 core::ProofKeys proof_keys)
     : context_(context),
       settings_(context.configuration.current()),
       endpoint_(endpoint),
@@ -37,7 +37,7 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
       features_(core::features_of(broker_.version())),
       relay_(policy_of(settings_),
              {features_, endpoint.username, context.dice, settings_->declare, broker_.publishing_channels(),
-              amqp::proof_keys(*settings_)},
+              std::move(proof_keys)},
              broker_, events_, context.poison) {}
 
 /// What ended the connection that consumes is told from what ended the other one here, whoever met the end first: to

@@ -40,7 +40,8 @@ class Session : private amqp::BrokerSessionObserver {
   public:
     /// Connects; throws amqp::Error. `name` is what the log calls the broker. All that `context` refers to must outlive
     /// it.
-    Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name);
+    Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name,
+            core::ProofKeys proof_keys);
 
     /// Returns when a stop was requested, or when the configuration was reloaded and takes a new connection: then all
     /// that was in flight is settled, or the shutdown timeout is over. Throws amqp::Error where the broker or the

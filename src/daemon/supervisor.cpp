@@ -7,6 +7,7 @@
 
 #include "amqp/error.h"
 #include "amqp/poison_head.h"
+#include "amqp/proof_keys.h"
 #include "amqp/refusal.h"
 #include "config/addresses.h"
 #include "core/duration.h"
@@ -56,7 +57,10 @@ std::string name_of(const config::Endpoint& endpoint) {
 class ReconnectLoop {
   public:
     explicit ReconnectLoop(const SessionContext& context)
-        : context_(context), settings_(context.configuration.current()), backoff_(settings_->broker.reconnect) {}
+        : context_(context),
+          settings_(context.configuration.current()),
+          proof_keys_(amqp::proof_keys(*settings_)),
+          backoff_(settings_->broker.reconnect) {}
 
     void run();
 
@@ -71,6 +75,7 @@ class ReconnectLoop {
 
     const SessionContext& context_;
     const std::shared_ptr<const config::Settings> settings_;
+    const core::ProofKeys proof_keys_;  // made once: from a password that takes a while
     Backoff backoff_;
     ReportedFaults faults_;
     bool head_stays_ = false;  // no delivery limit takes away what is at the head of the error queue
@@ -86,7 +91,7 @@ void ReconnectLoop::try_one(const config::Endpoint& endpoint, bool last_of_list)
     const core::SteadyTime begin = system::steady_now();
     context_.watchdog.turned(begin);
     try {
-        Session(context_, endpoint, name_of(endpoint)).run();
+        Session(context_, endpoint, name_of(endpoint), proof_keys_).run();
     } catch (const amqp::Error& error) {
         const bool at_the_head = error.kind() == amqp::Error::Kind::undeliverable && context_.trial.alone();
         if (at_the_head) return remove_poison_head(endpoint, last_of_list);

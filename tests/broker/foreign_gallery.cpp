@@ -108,17 +108,12 @@ class ForeignGallery {
         type_of_stomp("a nasty body", "text/plain", odd_text);
     }
 
-    /// RabbitMQ ends the connection that consumes.
+    /// RabbitMQ ends the connection that consumes: two, for each takes its time (undeliverable_test.cpp has all of
+    /// them).
     void undeliverable() {
         topic("a topic that is too long", long_text, "mqtt");
-        add("a type that is too long", {.content_type = long_text});
-        if (version_ < Version{4, 0}) {
-            add("an id that is a number", {.message_id = amqp10::ulong(1)});
-            return type_of_stomp("a type that is too long", long_text, "stomp");
-        }
+        if (version_ < Version{4, 0}) return add("an id that is a number", {.message_id = amqp10::ulong(1)});
         property("uuid", amqp10::uuid());
-        property("char", amqp10::character(U'ü'));
-        add("an annotation that is a uuid", {.annotations = {{"x-opt-a", amqp10::uuid()}}});
     }
 
     std::string queue_;

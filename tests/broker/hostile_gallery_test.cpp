@@ -176,7 +176,7 @@ TEST_CASE("what is parked of hostile messages is listed and shown safely", "[slo
         return s.hostile_home() + s.parked() == s.hostile_sent;
     }));
     check_all_exits(s);
-    check_parked_show(s, 3);
+    check_parked_show(s, 12);
     s.stop();
 }
 
