@@ -177,6 +177,11 @@ void PeriodicChecks::look_at(const Target& target) {
     if (!thread_.joinable()) thread_ = std::thread([worker = Worker(state_)]() mutable { worker.run(); });
 }
 
+void PeriodicChecks::hold() {
+    const std::lock_guard lock(state_->mutex);
+    state_->target.reset();
+}
+
 void PeriodicChecks::look_again() {
     const std::lock_guard lock(state_->mutex);
     const core::SteadyTime at = system::steady_now() + soon;
@@ -195,7 +200,7 @@ void PeriodicChecks::end() {
 
 std::optional<telemetry::ChecksStatus> PeriodicChecks::status() const {
     const std::lock_guard lock(state_->mutex);
-    if (!state_->target) return std::nullopt;
+    if (!state_->checked) return std::nullopt;
     telemetry::ChecksStatus status;
     status.checked = state_->checked;
     for (const Finding& finding : state_->all()) {

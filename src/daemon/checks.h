@@ -42,6 +42,9 @@ class PeriodicChecks {
 
     /// What to look at from now on; at once where it is another one than before.
     void look_at(const Target& target);
+    /// The configuration is another one: what is being looked at now counts no more. Until the next look_at() no check
+    /// begins.
+    void hold();
     /// Something odd has happened: looks at the same again soon.
     void look_again();
     /// Makes no more checks; what was found is forgotten.

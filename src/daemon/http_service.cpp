@@ -79,6 +79,7 @@ bool HttpService::start() {
 }
 
 void HttpService::follow_reload() {
+    checks_.hold();
     const auto settings = configuration_.current();
     if (!settings->http) {
         if (!serving_) return;

@@ -121,6 +121,18 @@ TEST_CASE("checks: what cannot be looked at is a finding, the same one whatever 
     CHECK(await([&] { return s.checks.status()->findings.empty(); }));
 }
 
+TEST_CASE("checks: what is found by a configuration that is in force no more does not count") {
+    Scene s;
+    s.checks.look_at(s.target);
+    REQUIRE(await([&] { return s.checks.status().has_value(); }));
+    s.checks.hold();
+    s.found->change(lost({"email"}));
+    s.checks.look_again();
+    CHECK(s.checks.status());
+    s.reload();
+    CHECK(s.await_news({"+ email lost it"}));
+}
+
 TEST_CASE("checks: something odd has them made again soon") {
     Scene s;
     s.checks.look_at(s.target);
