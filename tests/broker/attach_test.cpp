@@ -162,7 +162,7 @@ TEST_CASE("attach --apply: a user who may not set policies is told which right i
     s.config.management_url = "";
     const std::string management =
         "management: {url: \"" + management_url() + "\", username: \"" + user + "\", password: reads}\n";
-    CHECK(s.run("attach", management).code == 0);
+    CHECK(s.run("attach", management).code == 2);
     const CommandResult refused = s.run("attach --apply", management);
     CHECK(refused.code == 1);
     CHECK(refused.says({"the management API refused to set policy '" + s.general() + "': 401 "}));
