@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "amqp/refusal.h"
 #include "core/reply_code.h"
 
 namespace retryd::amqp {
@@ -24,7 +23,7 @@ bool QueueVariant::adapt(int code, std::string_view refusal) {
         for (auto& [name, value] : spec_.arguments) {
             if (name == argument) value = older->value;
         }
-        given->note = older->harmful ? explain_older(wanted_, *older, refusal) : "";
+        given->note = older->harmful ? explain_older(wanted_, *older, refusal) : Explanation{};
     } else {
         std::erase_if(spec_.arguments, [&](const auto& present) { return present.first == argument; });
         given->left_out = true;
@@ -34,10 +33,11 @@ bool QueueVariant::adapt(int code, std::string_view refusal) {
     return true;
 }
 
-std::string QueueVariant::note() const {
-    std::string all;
+Explanation QueueVariant::note() const {
+    Explanation all;
     for (const GivenUp& given : given_up_) {
-        if (!given.note.empty()) all.append(all.empty() ? "" : "; ").append(given.note);
+        if (given.note.empty()) continue;
+        all = all.empty() ? given.note : Explanation{all.line() + "; " + given.note.cause, given.note.remedy};
     }
     return all;
 }

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "amqp/refusal.h"
 #include "core/topology.h"
 
 namespace retryd::amqp {
@@ -23,9 +24,9 @@ class QueueVariant {
 
     /// Optional arguments that the queue is without.
     const std::vector<std::string>& lacking() const { return lacking_; }
-    /// For the operator, one line: what the queue that is there lacks, what follows and what mends it. Empty where
-    /// nothing follows.
-    std::string note() const;
+    /// For the operator: what the queue that is there lacks, what follows and what mends it. Empty where nothing
+    /// follows.
+    Explanation note() const;
     /// The refusal that counts, after adapt() gave up: the last one, unless it is about an argument that was given up
     /// before.
     std::string decisive(std::string_view last) const;
@@ -36,7 +37,7 @@ class QueueVariant {
         std::string refusal;    // the first one
         std::size_t tried = 0;  // so many of the older values
         bool left_out = false;  // declared without it
-        std::string note = {};
+        Explanation note = {};
     };
 
     const core::QueueSpec::Older* next_older(GivenUp& given, std::string_view refusal) const;

@@ -73,6 +73,10 @@ std::string plain(std::string_view what, int code, std::string_view text) {
 
 }  // namespace
 
+std::string Explanation::line() const {
+    return remedy.empty() ? cause : cause + ". " + remedy;
+}
+
 std::string remedy(Error::Kind kind) {
     switch (kind) {
         case Error::Kind::unreachable:
@@ -136,49 +140,51 @@ std::optional<Inequivalent> parse_inequivalent(std::string_view text) {
     return found;
 }
 
-std::string explain_queue_refusal(const core::QueueSpec& queue, int code, std::string_view text) {
+Explanation explain_queue_refusal(const core::QueueSpec& queue, int code, std::string_view text) {
     const auto difference = parse_inequivalent(text);
-    if (!difference) return plain("declare queue " + core::quoted(queue.name), code, text);
+    if (!difference) return {plain("declare queue " + core::quoted(queue.name), code, text), ""};
     const std::string& argument = difference->argument;
-    return "queue " + core::quoted(queue.name) + " is there already with another " + core::safe_name(argument) + ": " +
-           both_values(*difference, argument_text(queue.arguments, argument)) + ". Once rabbitmqctl list_queues" +
-           vhost_option(difference->vhost) +
-           " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
-           vhost_option(difference->vhost) + ' ' + shell_word(queue.name) +
-           "); or change the configuration to the value that the queue has";
+    const std::string vhost = vhost_option(difference->vhost);
+    return {"queue " + core::quoted(queue.name) + " is there already with another " + core::safe_name(argument) + ": " +
+                both_values(*difference, argument_text(queue.arguments, argument)),
+            "Once rabbitmqctl list_queues" + vhost +
+                " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
+                vhost + ' ' + shell_word(queue.name) +
+                "); or change the configuration to the value that the queue has"};
 }
 
-std::string explain_exchange_refusal(const core::ExchangeSpec& exchange, int code, std::string_view text) {
+Explanation explain_exchange_refusal(const core::ExchangeSpec& exchange, int code, std::string_view text) {
     const auto difference = parse_inequivalent(text);
-    if (!difference) return plain("declare exchange " + core::quoted(exchange.name), code, text);
+    if (!difference) return {plain("declare exchange " + core::quoted(exchange.name), code, text), ""};
     const std::string& argument = difference->argument;
     const std::string expected = argument == "type" ? exchange.type : argument_text(exchange.arguments, argument);
     const std::string way_out = exchange.name == core::return_exchange_name
                                     ? "All retryd daemons of a vhost share it: give them the same errors.exchange, or "
                                       "a vhost each; or delete the exchange if nobody uses it"
                                     : "Configure a name that is not taken, or delete the exchange if nobody uses it";
-    return "exchange " + core::quoted(exchange.name) + " is there already with another " + core::safe_name(argument) +
-           ": " + both_values(*difference, expected) + ". " + way_out;
+    return {"exchange " + core::quoted(exchange.name) + " is there already with another " + core::safe_name(argument) +
+                ": " + both_values(*difference, expected),
+            way_out};
 }
 
-std::string explain_binding_refusal(const core::BindingSpec& binding, int code, std::string_view text) {
+Explanation explain_binding_refusal(const core::BindingSpec& binding, int code, std::string_view text) {
     if (code == core::reply_code::not_found && text.find("no exchange '") != std::string_view::npos) {
-        return "exchange " + core::quoted(binding.exchange) + " does not exist, so queue " +
-               core::quoted(binding.queue) +
-               " cannot be bound to it and gets nothing from there. Declare the exchange, or correct its name in the "
-               "configuration";
+        return {"exchange " + core::quoted(binding.exchange) + " does not exist, so queue " +
+                    core::quoted(binding.queue) + " cannot be bound to it and gets nothing from there",
+                "Declare the exchange, or correct its name in the configuration"};
     }
-    return plain("bind queue " + core::quoted(binding.queue) + " to exchange " + core::quoted(binding.exchange), code,
-                 text);
+    return {plain("bind queue " + core::quoted(binding.queue) + " to exchange " + core::quoted(binding.exchange), code,
+                  text),
+            ""};
 }
 
-std::string explain_foreign_refusal(const core::ForeignExchange& exchange, int code, std::string_view text) {
+Explanation explain_foreign_refusal(const core::ForeignExchange& exchange, int code, std::string_view text) {
     if (code == core::reply_code::not_found) {
-        return "exchange " + core::quoted(exchange.name) +
-               " does not exist: what should be parked there goes to the catch-all. Declare the exchange, or correct "
-               "`parked` in the configuration";
+        return {"exchange " + core::quoted(exchange.name) +
+                    " does not exist: what should be parked there goes to the catch-all",
+                "Declare the exchange, or correct `parked` in the configuration"};
     }
-    return explain_check_refusal("exchange", exchange.name, code, text);
+    return {explain_check_refusal("exchange", exchange.name, code, text), ""};
 }
 
 std::string explain_check_refusal(std::string_view kind, std::string_view name, int code, std::string_view text) {
@@ -224,38 +230,39 @@ std::string explain_no_consumer(const std::string& queue) {
            "parked";
 }
 
-std::string explain_lack(const core::QueueSpec& queue, std::string_view argument, std::string_view text) {
-    if (argument == "x-overflow") return "";  // it says what happens at a limit, and only a policy sets one
+Explanation explain_lack(const core::QueueSpec& queue, std::string_view argument, std::string_view text) {
+    if (argument == "x-overflow") return {};  // it says what happens at a limit, and only a policy sets one
     const std::string vhost = parse_inequivalent(text).value_or(Inequivalent{}).vhost;
-    const std::string line = "queue " + core::quoted(queue.name) + " was made without " + std::string{argument};
-    if (argument != "x-delivery-limit") return line;
+    const std::string lack = "queue " + core::quoted(queue.name) + " was made without " + std::string{argument};
+    if (argument != "x-delivery-limit") return {lack, ""};
     if (is_error_queue(queue)) {
-        return line +
-               ": on RabbitMQ 3 a message that the broker cannot hand over (see docs/operations.md) stops all retries, "
-               "on RabbitMQ 4 one that was in flight when 21 connections were lost is parked. " +
-               policy_mends_it(limit_error_queue_command(queue.name, vhost));
+        return {lack +
+                    ": on RabbitMQ 3 a message that the broker cannot hand over (see docs/operations.md) stops all "
+                    "retries, "
+                    "on RabbitMQ 4 one that was in flight when 21 connections were lost is parked",
+                policy_mends_it(limit_error_queue_command(queue.name, vhost))};
     }
-    return line + ": RabbitMQ 4 takes a message out of it that was given to a consumer 21 times. " +
-           policy_mends_it(limit_command(queue.name, vhost, core::high_delivery_limit));
+    return {lack + ": RabbitMQ 4 takes a message out of it that was given to a consumer 21 times",
+            policy_mends_it(limit_command(queue.name, vhost, core::high_delivery_limit))};
 }
 
-std::string explain_older(const core::QueueSpec& queue, const core::QueueSpec::Older& older, std::string_view text) {
+Explanation explain_older(const core::QueueSpec& queue, const core::QueueSpec::Older& older, std::string_view text) {
     const std::string vhost = parse_inequivalent(text).value_or(Inequivalent{}).vhost;
-    const std::string line =
+    const std::string older_limit =
         "queue " + core::quoted(queue.name) + " has x-delivery-limit " + std::to_string(older.value);
     if (is_error_queue(queue)) {
-        return line +
-               ", as an earlier retryd made it: a message that the broker cannot hand over (see docs/operations.md) "
-               "would stop all retries. " +
-               policy_mends_it(limit_error_queue_command(queue.name, vhost));
+        return {older_limit +
+                    ", as an earlier retryd made it: a message that the broker cannot hand over (see "
+                    "docs/operations.md) would stop all retries",
+                policy_mends_it(limit_error_queue_command(queue.name, vhost))};
     }
-    return line +
-           ": up to 4.1.4 RabbitMQ writes to the log of such "
-           "a queue every 5 s for ever, even while it is idle, so its disk fills slowly. Upgrade RabbitMQ to 4.1.5 or "
-           "4.2; or, while nothing is rejected, once rabbitmqctl list_queues" +
-           vhost_option(vhost) +
-           " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
-           vhost_option(vhost) + ' ' + shell_word(queue.name) + ')';
+    return {older_limit +
+                ": up to 4.1.4 RabbitMQ writes to the log of such a queue every 5 s for ever, even while it is idle, "
+                "so its disk fills slowly",
+            "Upgrade RabbitMQ to 4.1.5 or 4.2; or, while nothing is rejected, once rabbitmqctl list_queues" +
+                vhost_option(vhost) +
+                " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
+                vhost_option(vhost) + ' ' + shell_word(queue.name) + ')'};
 }
 
 std::string limit_error_queue_command(std::string_view queue, std::string_view vhost) {

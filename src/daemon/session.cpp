@@ -82,6 +82,7 @@ void Session::serve() {
 }
 
 void Session::report_load(const core::Now& now) {
+    events_.tick(now.steady);
     events_.in_flight(relay_.in_flight());
     const auto since = relay_.unsettled_since();
     const Milliseconds age = since ? now.steady - *since : Milliseconds::zero();
@@ -209,7 +210,7 @@ void Session::error_queue_silent(std::string_view note) {
 void Session::error_queue_answers() {
     context_.http.state().error_queue_answers();
     log_.write(LogLevel::info, "error_queue_answers",
-               "the error queue '" + settings_->policy.error_queue + "' answers again",
+               "the error queue " + core::quoted(settings_->policy.error_queue) + " answers again",
                {{"queue", settings_->policy.error_queue}});
     notify_status(status_line(context_.http.state().snapshot()));
 }

@@ -139,7 +139,8 @@ std::string_view meanwhile(relay::Role role) {
 std::string consequence_of(relay::Role role, std::string_view name) {
     switch (role) {
         case relay::Role::rung:
-            return "While that lasts, messages for " + core::quoted(name) + " are parked as unpublishable";
+            return "While that lasts, messages for " + core::quoted(name) +
+                   " are parked as unpublishable; if it was used before, they wait in the queues retryd.detour.*";
         case relay::Role::catch_all:
             return "While that lasts, messages that belong to no queue wait in the queues retryd.detour.*";
         case relay::Role::detour:
@@ -208,6 +209,10 @@ std::vector<LogRateLimiter::HeldBack> LogRateLimiter::take_untold(core::SteadyTi
 
 namespace {
 
+std::string kind_of(std::string_view work_queue, std::string_view why) {
+    return std::string{work_queue}.append(1, '\n').append(why);
+}
+
 /// `held_back` is nothing where the line itself is.
 std::string with_more(std::string message, const std::optional<std::int64_t>& held_back) {
     if (!held_back || *held_back == 0) return message;
@@ -241,12 +246,59 @@ void LogReporter::settled(const relay::Settled& message) {
         if (message.role == relay::Role::parking_exchange)
             recovered({message.role, message.target, message.work_queue});
     }
+    count(message);
     if (!log_.enabled(LogLevel::debug)) return;
     log_.write(LogLevel::debug, event_of(message.outcome), describe(message),
                {{"work_queue", std::string{message.work_queue}},
                 {"target", std::string{message.target}},
                 {"reason", std::string{message.reason}},
                 {"confirm_ms", message.confirm_time.count()}});
+}
+
+void LogReporter::count(const relay::Settled& message) {
+    using relay::Outcome;
+    const bool parked = message.outcome == Outcome::parked;
+    if ((message.outcome == Outcome::retried || parked) && !message.work_queue.empty())
+        failing_queues_.died(message.work_queue);
+    if (!parked || !parking_.parked(message.work_queue, message.reason, message.target, clock_())) return;
+    const auto held_back = limiter_.allow("parking", kind_of(message.work_queue, message.reason), clock_());
+    const std::string what = "messages " + from(message.work_queue) + " begin to be parked in " +
+                             core::quoted(message.target) + ": " + std::string{message.reason} +
+                             ". They are kept there until somebody sends them back: retryd parked list";
+    log_.write(held_back ? LogLevel::warning : LogLevel::debug, "parking", with_more(what, held_back),
+               {{"work_queue", std::string{message.work_queue}},
+                {"target", std::string{message.target}},
+                {"reason", std::string{message.reason}},
+                {"more", held_back.value_or(0)}});
+}
+
+void LogReporter::tick(core::SteadyTime now) {
+    for (const ParkingLog::Line& line : parking_.due(now)) {
+        const auto held_back = limiter_.allow("parking_goes_on", kind_of(line.work_queue, line.reason), now);
+        const std::string what = std::to_string(line.messages) + " more " +
+                                 (line.messages == 1 ? "message " : "messages ") + from(line.work_queue) +
+                                 " parked in " + core::quoted(line.target) + " within 5 minutes: " + line.reason;
+        log_.write(held_back ? LogLevel::warning : LogLevel::debug, "parking_goes_on", with_more(what, held_back),
+                   {{"work_queue", line.work_queue},
+                    {"target", line.target},
+                    {"reason", line.reason},
+                    {"messages", static_cast<std::int64_t>(line.messages)},
+                    {"more", held_back.value_or(0)}});
+    }
+    for (const FailingQueues::Change& change : failing_queues_.due(now)) {
+        const std::string counts = std::to_string(change.messages) + " within a minute, usually " +
+                                   std::to_string(static_cast<std::uint64_t>(change.usual + 0.5));
+        const std::string whose = "messages " + from(change.work_queue);
+        if (change.fails) {
+            log_.write(LogLevel::warning, "queue_fails",
+                       whose + " have begun to fail: " + counts +
+                           ". They are retried on their ladder; see what its consumers say",
+                       {{"work_queue", change.work_queue}, {"messages", static_cast<std::int64_t>(change.messages)}});
+        } else {
+            log_.write(LogLevel::info, "queue_recovers", whose + " fail no more than usual: " + counts,
+                       {{"work_queue", change.work_queue}, {"messages", static_cast<std::int64_t>(change.messages)}});
+        }
+    }
 }
 
 void LogReporter::dead_lettered(std::string_view work_queue, std::string_view why) {
@@ -291,8 +343,7 @@ void LogReporter::unroutable(std::string_view exchange, std::string_view routing
 /// At debug, but at `level` where the limiter lets it through.
 void LogReporter::write_limited(LogLevel level, std::string_view event, const std::string& message,
                                 std::string_view work_queue, std::string_view why) {
-    const std::string kind = std::string{work_queue}.append(1, '\n').append(why);
-    const auto held_back = limiter_.allow(std::string{event}, kind, clock_());
+    const auto held_back = limiter_.allow(std::string{event}, kind_of(work_queue, why), clock_());
     log_.write(held_back ? level : LogLevel::debug, event, with_more(message, held_back),
                {{"work_queue", std::string{work_queue}}, {"cause", std::string{why}}, {"more", held_back.value_or(0)}});
 }

@@ -53,13 +53,79 @@ TEST_CASE("single messages are said at debug only, each outcome in its own words
         reporter.settled({Outcome::dropped, "email", "", "expired", {}, {}});
         reporter.settled({Outcome::returned_to_queue, "email", "retryd.return", "undelivered", {}, {}});
     };
-    CHECK(said(all).empty());
+    CHECK(said(all, config::LogLevel::error).empty());
+    const std::string kept = ". They are kept there until somebody sends them back: retryd parked list\n";
+    const std::string email = "<4>messages from 'email' begin to be parked in 'email.parked': too-old" + kept;
+    const std::string unknown = "<4>messages of no known queue begin to be parked in 'retryd.parked': no-death" + kept;
+    CHECK(said(all) == email + unknown);
     CHECK(said(all, config::LogLevel::debug) ==
-          "<7>retrying a message from 'email' in 'email.retry.5s': rejected\n"
-          "<7>parked a message from 'email' in 'email.parked': too-old\n"
-          "<7>parked a message of no known queue in 'retryd.parked': no-death\n"
-          "<7>dropped a message from 'email', as configured: expired\n"
-          "<7>returned a message to 'email': its shared rung had not found the queue, which is bound again\n");
+          "<7>retrying a message from 'email' in 'email.retry.5s': rejected\n" + email +
+              "<7>parked a message from 'email' in 'email.parked': too-old\n" + unknown +
+              "<7>parked a message of no known queue in 'retryd.parked': no-death\n"
+              "<7>dropped a message from 'email', as configured: expired\n"
+              "<7>returned a message to 'email': its shared rung had not found the queue, which is bound again\n");
+}
+
+TEST_CASE("that parking begins is a line, that it goes on one every five minutes") {
+    core::SteadyTime now{Milliseconds{1'000}};
+    const auto park = [](LogReporter& reporter, int messages) {
+        for (int n = 0; n < messages; ++n)
+            reporter.settled({Outcome::parked, "email", "email.parked", "too-old", {}, {}, Role::parking});
+    };
+    const std::string text = said(
+        [&](LogReporter& reporter) {
+            park(reporter, 3);
+            now += Milliseconds{300'000};
+            reporter.tick(now);
+            park(reporter, 1);
+            now += Milliseconds{300'000};
+            reporter.tick(now);
+            now += Milliseconds{300'000};
+            reporter.tick(now);
+            park(reporter, 1);
+        },
+        config::LogLevel::info, [&] { return now; });
+    const std::string begins =
+        "<4>messages from 'email' begin to be parked in 'email.parked': too-old. They are kept there until somebody "
+        "sends them back: retryd parked list\n";
+    CHECK(text == begins +
+                      "<4>2 more messages from 'email' parked in 'email.parked' within 5 minutes: too-old\n"
+                      "<4>1 more message from 'email' parked in 'email.parked' within 5 minutes: too-old\n" +
+                      begins);
+}
+
+TEST_CASE("that parking begins is few lines, however many names of work queues somebody makes up") {
+    core::SteadyTime now{Milliseconds{1'000}};
+    const std::string text = said(
+        [&](LogReporter& reporter) {
+            for (int n = 0; n < 100; ++n) {
+                const std::string queue = "made-up." + std::to_string(n);
+                for (int message = 0; message < 2; ++message)
+                    reporter.settled({Outcome::parked, queue, "parked", "too-old", {}, {}, Role::parking});
+            }
+            now += Milliseconds{300'000};
+            reporter.tick(now);
+            reporter.tell_held_back(now);
+        },
+        config::LogLevel::info, [&] { return now; });
+    CHECK(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) == 2 * LogRateLimiter::most_lines + 2);
+    CHECK(text.find("90 more lines 'parking' of this log were held back") != std::string::npos);
+    CHECK(text.find("90 more lines 'parking_goes_on' of this log were held back") != std::string::npos);
+}
+
+TEST_CASE("a queue whose messages begin to fail is told before any is parked") {
+    core::SteadyTime now{Milliseconds{1'000}};
+    const std::string text = said([&](LogReporter& reporter) {
+        reporter.tick(now);
+        for (int n = 0; n < 30; ++n)
+            reporter.settled({Outcome::retried, "email", "email.retry.5s", "rejected", {}, {}});
+        for (int minute = 0; minute < 3; ++minute)
+            reporter.tick(now += Milliseconds{60'000});
+    });
+    CHECK(text ==
+          "<4>messages from 'email' have begun to fail: 30 within a minute, usually 0. They are retried on their "
+          "ladder; see what its consumers say\n"
+          "<6>messages from 'email' fail no more than usual: 0 within a minute, usually 0\n");
 }
 
 TEST_CASE("a refusal says what it means for messages, by what was refused") {
@@ -67,7 +133,11 @@ TEST_CASE("a refusal says what it means for messages, by what was refused") {
         return said([&](LogReporter& reporter) { reporter.refused(role, "x", "because"); });
     };
     const std::string again = ". It is tried again every minute\n";
-    CHECK(line(Role::rung) == "<3>because. While that lasts, messages for 'x' are parked as unpublishable" + again);
+    CHECK(
+        line(Role::rung) ==
+        "<3>because. While that lasts, messages for 'x' are parked as unpublishable; if it was used before, they wait "
+        "in the queues retryd.detour.*" +
+            again);
     const std::string parking =
         "<3>because. While that lasts, messages that should be parked in 'x' are parked in the catch-all queue" + again;
     CHECK(line(Role::parking) == parking);
@@ -110,11 +180,18 @@ TEST_CASE("what one work queue parks through an exchange may be refused, and wha
         reporter.requeued({Role::parking_exchange, "dlx", "email"}, RequeueCause::nacked, Milliseconds{0});
         reporter.settled({Outcome::parked, "email", "dlx", "too-old", {}, {}, Role::parking_exchange});
     });
+    const std::string parked =
+        " begin to be parked in 'dlx': too-old. They are kept there until somebody sends them back: retryd parked "
+        "list\n";
     CHECK(lines ==
           "<4>the broker refused (nacked) a message for exchange 'dlx' (work queue 'email'); is a queue full "
           "(max-length with reject-publish), or without a leader? Meanwhile they are parked in the catch-all queue, or "
           "wait in the queues retryd.detour.*\n"
-          "<6>'dlx' (work queue 'email') takes messages again\n");
+          "<4>messages from 'sms'" +
+              parked +
+              "<6>'dlx' (work queue 'email') takes messages again\n"
+              "<4>messages from 'email'" +
+              parked);
 }
 
 TEST_CASE("a returned message says of a queue that it will be declared, of an exchange nothing more") {
@@ -239,7 +316,10 @@ TEST_CASE("keys that lead nowhere are a line for each exchange, whatever the key
     const std::string lasts = "'. While that lasts, messages that should be parked in ";
     const std::string parked = " are parked in the catch-all queue. It is tried again every minute\n";
     CHECK(lines == "<3>exchange 'x' leads to no queue with routing key 'a" + lasts + "'x'" + parked +
-                       "<3>exchange 'y' leads to no queue with routing key 'it\\'s \\xff" + lasts + "'y'" + parked +
+                       "<4>messages from 'email' begin to be parked in 'x': too-old. They are kept there until "
+                       "somebody sends them back: retryd parked list\n"
+                       "<3>exchange 'y' leads to no queue with routing key 'it\\'s \\xff" +
+                       lasts + "'y'" + parked +
                        "<3>it is gone. While that lasts, messages that should be parked in 'x'" + parked);
 }
 
