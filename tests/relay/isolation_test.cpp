@@ -518,6 +518,7 @@ TEST_CASE("one that closes its channel is looked for on the channel of its targe
 TEST_CASE(
     "what can go nowhere and has come back often is copied in the error queue, before its delivery limit is near") {
     Fixture f;
+    f.broker.refused.insert({"retryd.detour.2s", "retryd.detour.30s", "retryd.detour.5m"});
     f.answer_declares();
     f.deliver_without_death();
     f.confirm_all(false);  // the catch-all refuses
