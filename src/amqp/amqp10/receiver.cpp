@@ -134,7 +134,7 @@ void Receiver::log_in(const config::Endpoint& endpoint, const config::Broker& se
 
 void Receiver::attach(const config::Endpoint& endpoint, const core::BrokerVersion& version, const std::string& queue) {
     const bool native = core::features_of(version).speaks_amqp_1_0;
-    const std::string address = (native ? "/queues/" : "/amq/queue/") + percent_encoded(queue);
+    const std::string address = native ? "/queues/" + percent_encoded(queue) : "/amq/queue/" + queue;
     write(amqp_frame,
           list(Code::open, {text("retryd parked"), text("vhost:" + endpoint.vhost), number(largest_frame)}));
     await(Code::open);
