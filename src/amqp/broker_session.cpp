@@ -26,6 +26,10 @@ constexpr std::size_t most_further_consumers = 8;
 constexpr core::Milliseconds read_all_after{200};
 /// Somebody may delete what a session cannot do without.
 constexpr core::Milliseconds base_again_after{60'000};
+/// The error queue may hang without a word. With declare_timeout it is known within a minute.
+constexpr core::Milliseconds look_again_after{25'000};
+/// While a quorum queue has no leader for a moment, the broker counts no consumers.
+constexpr core::Milliseconds look_twice_after{5'000};
 
 /// Of a publication: a size or property that the broker does not take (406, 311), an exchange that is not there (404)
 /// or may not be published to (403). Without a permission for the default exchange every publication would meet it
@@ -73,7 +77,10 @@ class BrokerSession::ConsumerEvents : public Events {
   public:
     explicit ConsumerEvents(BrokerSession& session) : session_(session) {}
 
-    void on_delivery(const core::Delivery& delivery) override { session_.relay_->on_delivery(delivery, session_.now_); }
+    void on_delivery(const core::Delivery& delivery) override {
+        session_.delivered_at_ = session_.now_.steady;
+        session_.relay_->on_delivery(delivery, session_.now_);
+    }
     void on_unreadable_delivery(core::DeliveryTag tag) override {
         session_.relay_->on_unreadable_delivery(tag, session_.now_);
     }
@@ -81,6 +88,7 @@ class BrokerSession::ConsumerEvents : public Events {
         if (!session_.consuming_reported_) session_.observer_.consuming();
         session_.consuming_reported_ = true;
         session_.base_due_ = session_.now_.steady + base_again_after;
+        session_.look_due_ = session_.now_.steady + look_again_after;
         session_.consume_answered_ = true;
         session_.renew_consumer();
     }
@@ -239,7 +247,6 @@ void BrokerSession::renew_consumer() {
     if (!consume_answered_ || leaving_ || !core::features_of(version()).clean_cancel) return;
     const bool same_prefetch = consumer_prefetch_ == settings_->prefetch.messages;
     if (same_prefetch && consumer_tag_ == core::consumer_tag(settings_->policy)) return;
-    base_due_ = now_.steady + base_again_after;  // for a moment there is no consumer
     // Deliveries of the former consumer stay valid: their tags are the channel's.
     cancel_consumers();
     consume();
@@ -262,6 +269,7 @@ bool BrokerSession::turn(const core::Now& now) {
     const bool more = drain();
     require_answers();
     declare_base_again();
+    look_at_error_queue();
     declarer_.on_tick(now_.steady);
     consume_more();
     return more;
@@ -373,11 +381,11 @@ void BrokerSession::declare_base() {
 void BrokerSession::declare_base_from(const std::shared_ptr<const core::Topology>& base, std::size_t index) {
     if (index < base->size()) {
         return declare_or_use((*base)[index], [this, base, index](const Declarer::Outcome& outcome) {
-            require_base(outcome);
+            require_base((*base)[index], outcome);
             declare_base_from(base, index + 1);
         });
     }
-    if (consuming_reported_) return check_consumer();
+    if (consuming_reported_) return declare_return_exchange();
     base_declared_ = true;
     for (const auto& command : std::exchange(after_base_, {}))
         command();
@@ -397,9 +405,14 @@ void BrokerSession::consume_when_bound(std::size_t index) {
 }
 
 /// Without these there is nothing to consume: a refusal ends the session. So does no answer, another broker of the list
-/// may give one; but not once messages are consumed, for then these were there a moment ago.
-void BrokerSession::require_base(const Declarer::Outcome& outcome) {
-    if (outcome.unanswered && consuming_reported_) return tell_once_if_unanswered(outcome);
+/// may give one; but not once messages are consumed, for then these were there a moment ago. Of the error queue
+/// look_at_error_queue() says so.
+void BrokerSession::require_base(const core::TopologyItem& item, const Declarer::Outcome& outcome) {
+    if (outcome.unanswered && consuming_reported_) {
+        const bool error_queue =
+            std::holds_alternative<core::QueueSpec>(item) && core::name_of(item) == settings_->policy.error_queue;
+        return error_queue ? void() : tell_once_if_unanswered(outcome);
+    }
     if (outcome.unanswered) throw Error(Error::Kind::lost, outcome.text);
     if (outcome.result != Declarer::Result::done) throw Error(Error::Kind::refused, why_not(outcome));
     tell_once(outcome.text);
@@ -427,31 +440,61 @@ void BrokerSession::tell_once(const std::string& text) {
     if (!text.empty() && told_.insert(text).second) observer_.accepted(text);
 }
 
+/// A broker that has blocked us reads nothing.
 void BrokerSession::tell_once_if_unanswered(const Declarer::Outcome& outcome) {
-    if (outcome.unanswered && told_.insert(outcome.text).second) observer_.unanswered(outcome.text);
+    if (outcome.unanswered && !blocked_ && told_.insert(outcome.text).second) observer_.unanswered(outcome.text);
 }
 
 /// Somebody may have deleted an exchange or a binding under us: what work queues dead-letter would be lost, and nobody
 /// would say so. Declaring what is there does nothing.
 void BrokerSession::declare_base_again() {
-    if (!consuming_reported_ || leaving_ || base_under_way_ || now_.steady < base_due_) return;
+    if (!consuming_reported_ || leaving_ || blocked_ || base_under_way_ || now_.steady < base_due_) return;
     base_due_ = now_.steady + base_again_after;
     declare_base();
 }
 
+/// A refusal shows when it is needed.
+void BrokerSession::declare_return_exchange() {
+    base_under_way_ = false;
+    if (!core::has_shared_ladder(settings_->policy)) return;
+    declare_or_use(core::return_exchange_spec(settings_->policy), [](const Declarer::Outcome&) {});
+}
+
+/// It may hang, and then nothing comes from it: that looks as if no message were ever rejected.
+void BrokerSession::look_at_error_queue() {
+    if (!consuming_reported_ || leaving_ || blocked_ || look_under_way_ || now_.steady < look_due_) return;
+    look_due_ = now_.steady + look_again_after;
+    look_under_way_ = true;
+    const auto answer = [this, asked_at = now_.steady, made = consumers_made_](const Declarer::Outcome& outcome) {
+        look_under_way_ = false;
+        note_error_queue(outcome.unanswered, asked_at);
+        require_consumer(outcome, asked_at, made);
+    };
+    declarer_.submit(Declarer::CheckQueue{settings_->policy.error_queue}, answer);
+}
+
+/// A broker that has blocked us meanwhile has read nothing: then nobody knows. And what delivers does not hang.
+void BrokerSession::note_error_queue(bool silent, core::SteadyTime asked_at) {
+    const bool nobody_knows = blocked_ || unblocked_at_ >= asked_at || delivered_at_ > asked_at;
+    if (silent == error_queue_silent_ || (silent && nobody_knows)) return;
+    error_queue_silent_ = silent;
+    silent ? observer_.error_queue_silent(explain_silent_error_queue(settings_->policy.error_queue))
+           : observer_.error_queue_answers();
+}
+
 /// The broker may have taken our consumer away without a word (3.8.9 does, now and then, when the queue is deleted).
-void BrokerSession::check_consumer() {
-    declarer_.submit(Declarer::CheckQueue{settings_->policy.error_queue}, [this](const Declarer::Outcome& outcome) {
-        tell_once_if_unanswered(outcome);
-        if (!leaving_ && outcome.result == Declarer::Result::done && outcome.counts.consumers == 0) {
-            throw Error(Error::Kind::lost, "the error queue '" + settings_->policy.error_queue +
-                                               "' has no consumer any more, and the broker has not said so");
-        }
-        base_under_way_ = false;
-        if (!core::has_shared_ladder(settings_->policy)) return;
-        declare_or_use(core::return_exchange_spec(settings_->policy),
-                       [](const Declarer::Outcome&) {});  // a refusal shows when it is needed
-    });
+/// And of a quorum queue whose leader does not answer it says that it has none (stat/2 in rabbit_quorum_queue.erl, 3.8
+/// to 4.3).
+void BrokerSession::require_consumer(const Declarer::Outcome& outcome, core::SteadyTime asked_at,
+                                     std::size_t consumers_made) {
+    const bool renewed = !consume_answered_ || consumers_made != consumers_made_;  // for a moment there was none
+    const bool none = outcome.result == Declarer::Result::done && outcome.counts.consumers == 0;
+    const bool delivers = delivered_at_ > asked_at - look_twice_after;
+    looks_without_consumer_ = none && !renewed && !delivers ? looks_without_consumer_ + 1 : 0;
+    if (leaving_ || looks_without_consumer_ == 0) return;
+    look_due_ = now_.steady + look_twice_after;
+    if (looks_without_consumer_ == 1) return;
+    throw Error(Error::Kind::lost, explain_no_consumer(settings_->policy.error_queue));
 }
 
 // ── The commands of the relay ───────────────────────────────────────────────────────────────────────────────────

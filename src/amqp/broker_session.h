@@ -41,6 +41,10 @@ class BrokerSessionObserver {
     virtual void accepted(std::string_view note) = 0;
     /// The broker does not answer what it was asked, but the session goes on; `note` says what that means.
     virtual void unanswered(std::string_view note) = 0;
+    /// The broker does not answer what it is asked about the error queue: nothing is known of it, and nothing may come
+    /// from it. `note` says what that means. Over with error_queue_answers().
+    virtual void error_queue_silent(std::string_view note) = 0;
+    virtual void error_queue_answers() = 0;
     /// The broker has stopped taking messages (memory or disk alarm), in its own words.
     virtual void blocked(std::string_view reason) = 0;
     virtual void unblocked() = 0;
@@ -139,9 +143,12 @@ class BrokerSession : public relay::Broker {
     void declare_base();
     void consume_when_bound(std::size_t index);
     void declare_base_from(const std::shared_ptr<const core::Topology>& base, std::size_t index);
-    void require_base(const Declarer::Outcome& outcome);
+    void require_base(const core::TopologyItem& item, const Declarer::Outcome& outcome);
     void declare_base_again();
-    void check_consumer();
+    void declare_return_exchange();
+    void look_at_error_queue();
+    void note_error_queue(bool silent, core::SteadyTime asked_at);
+    void require_consumer(const Declarer::Outcome& outcome, core::SteadyTime asked_at, std::size_t consumers_made);
     void declare_or_use(const core::TopologyItem& item, Declarer::Sink sink);
     void tell_once(const std::string& text);
     void tell_once_if_unanswered(const Declarer::Outcome& outcome);
@@ -167,6 +174,11 @@ class BrokerSession : public relay::Broker {
     core::Now now_{};
     core::SteadyTime last_ack_{};
     core::SteadyTime base_due_{};
+    core::SteadyTime look_due_{};
+    core::SteadyTime delivered_at_{};
+    bool look_under_way_ = false;
+    bool error_queue_silent_ = false;
+    int looks_without_consumer_ = 0;  // in a row
     bool base_under_way_ = false;
     bool base_declared_ = false;
     std::vector<std::function<void()>> after_base_;  // what the relay wants before that

@@ -182,6 +182,28 @@ std::string explain_no_answer(const std::string& what, const std::string& queue)
            hanging;
 }
 
+std::string explain_silent_error_queue(const std::string& queue) {
+    return "the broker has not answered for " + core::format_duration(declare_timeout) +
+           " what it was asked about the error queue " + in_quotes(queue) +
+           ": its process hangs, or too few nodes of its cluster are there to agree. While that lasts, nothing comes "
+           "from "
+           "it: what is rejected is neither retried nor parked. Start the nodes that are missing (rabbitmqctl "
+           "cluster_status); if all are there, rabbitmqctl list_unresponsive_queues -p VHOST shows whether it hangs: "
+           "restart "
+           "its node. retryd goes on by itself when it answers";
+}
+
+std::string explain_no_consumer(const std::string& queue) {
+    return "the broker says that the error queue " + in_quotes(queue) +
+           " has no consumer any more: either its leader does not answer (rabbitmq-queues quorum_status " +
+           shell_word(queue) +
+           " shows whether it has one; start the nodes that are missing, or restart the one where it hangs), or the "
+           "broker "
+           "has taken the consumer away without a word. Until retryd consumes again, what is rejected is neither "
+           "retried nor "
+           "parked";
+}
+
 std::string explain_lack(const core::QueueSpec& queue, std::string_view argument, std::string_view text) {
     if (argument == "x-overflow") return "";  // it says what happens at a limit, and only a policy sets one
     const std::string vhost = vhost_option(parse_inequivalent(text).value_or(Inequivalent{}).vhost);

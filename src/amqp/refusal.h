@@ -44,6 +44,10 @@ std::string explain_delete_refusal(std::string_view kind, std::string_view name,
 /// For a step that was not answered within declare_timeout. `what`: "declare queue 'q'"; `queue`: the one that it asks,
 /// empty where it asks none.
 std::string explain_no_answer(const std::string& what, const std::string& queue);
+/// The same for the error queue while it is consumed.
+std::string explain_silent_error_queue(const std::string& queue);
+/// For an error queue that is consumed, and of which the broker says that nobody does.
+std::string explain_no_consumer(const std::string& queue);
 
 /// For a queue that does without an optional argument; `text` is the refusal of the attempt with it. Empty where
 /// nothing follows from it.

@@ -49,9 +49,13 @@ std::string_view producer_routing_key(const ComposeContext& context);
 Message compose_parked(const Message& message, const ComposeContext& context, const Park& park, WallTime now,
                        ComposeScratch& scratch);
 
-/// For the catch-all, of what has left a parking queue by a death there: its story is in its headers already, so they
-/// stay, why and when it was parked included. `context.death` is absent.
-Message compose_parked_again(const Message& message, const ComposeContext& context, WallTime now,
+/// The same for a detour that leads to the catch-all: without x-death, as on a rung.
+Message compose_parked_detour(const Message& message, const ComposeContext& context, const Park& park, WallTime now,
+                              ComposeScratch& scratch);
+
+/// For the catch-all, or for a detour that leads there, of what has been parked before: its story is in its headers
+/// already, so they stay, why and when it was parked included. `context.death` is absent. `keep_death`: x-death stays.
+Message compose_parked_again(const Message& message, const ComposeContext& context, bool keep_death, WallTime now,
                              ComposeScratch& scratch);
 
 }  // namespace retryd::core

@@ -100,6 +100,19 @@ std::optional<Death> read_death(const Table& headers, std::string_view error_que
     return std::nullopt;
 }
 
+bool is_parked_detour(const Table& headers, std::string_view error_queue) {
+    const auto entries = array_of(find(headers, x_death));
+    if (!entries || find(headers, header::parked_reason) == nullptr) return false;
+    for (const Value& value : *entries) {
+        const auto entry = table_of(&value);
+        const auto place = entry ? read_place(*entry) : std::nullopt;
+        if (!place) return false;
+        if (is_detour(*place)) return true;
+        if (!is_own_hop(*place, error_queue)) return false;
+    }
+    return false;
+}
+
 std::optional<std::string_view> read_undelivered(const Table& headers) {
     const auto entries = array_of(find(headers, x_death));
     if (!entries) return std::nullopt;

@@ -38,6 +38,11 @@ struct Death {
 /// queue or no reason: such a message is parked, never guessed at.
 std::optional<Death> read_death(const Table& headers, std::string_view error_queue);
 
+/// Whether a message comes from a detour that it took on its way to the catch-all (compose_parked_detour): that is the
+/// only place for it, whatever its headers say. Why it is parked is written in it already, and on their way to a detour
+/// all others lose that.
+bool is_parked_detour(const Table& headers, std::string_view error_queue);
+
 /// The work queue of a message that left a shared rung and found no way back: the queue was not bound, or is gone. It
 /// came through the alternate exchange, with the rung as its newest death and the queue's name in a header of ours.
 std::optional<std::string_view> read_undelivered(const Table& headers);

@@ -22,14 +22,13 @@ void FlowEvents::parked_before(std::string_view exchange) {
     if (stats_ != nullptr) stats_->parked_before(exchange);
 }
 
-void FlowEvents::silent(relay::Role role, std::string_view target) {
-    log_.silent(role, target);
+void FlowEvents::silent(const relay::TargetName& target) {
+    log_.silent(target);
 }
 
-void FlowEvents::requeued(relay::Role role, std::string_view target, relay::RequeueCause cause,
-                          core::Milliseconds delay) {
-    log_.requeued(role, target, cause, delay);
-    if (stats_ != nullptr) stats_->requeued(role, target, cause, delay);
+void FlowEvents::requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) {
+    log_.requeued(target, cause, delay);
+    if (stats_ != nullptr) stats_->requeued(target, cause, delay);
 }
 
 void FlowEvents::refused(relay::Role role, std::string_view name, std::string_view why) {

@@ -39,9 +39,8 @@ class FlowEvents : public relay::Reporter {
     void dead_lettered(std::string_view work_queue, std::string_view why) override;
     void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) override;
     void parked_before(std::string_view exchange) override;
-    void silent(relay::Role role, std::string_view target) override;
-    void requeued(relay::Role role, std::string_view target, relay::RequeueCause cause,
-                  core::Milliseconds delay) override;
+    void silent(const relay::TargetName& target) override;
+    void requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) override;
     void refused(relay::Role role, std::string_view name, std::string_view why) override;
     void healed(relay::Role role, std::string_view name) override;
 

@@ -176,6 +176,20 @@ void Session::unanswered(std::string_view note) {
     log_.write(LogLevel::warning, "unanswered", note);
 }
 
+void Session::error_queue_silent(std::string_view note) {
+    context_.http.state().error_queue_silent(note);
+    log_.write(LogLevel::error, "error_queue_silent", note, {{"queue", settings_->policy.error_queue}});
+    notify_status(status_line(context_.http.state().snapshot()));
+}
+
+void Session::error_queue_answers() {
+    context_.http.state().error_queue_answers();
+    log_.write(LogLevel::info, "error_queue_answers",
+               "the error queue '" + settings_->policy.error_queue + "' answers again",
+               {{"queue", settings_->policy.error_queue}});
+    notify_status(status_line(context_.http.state().snapshot()));
+}
+
 void Session::blocked(std::string_view reason) {
     context_.http.state().blocked(reason);
     log_.write(LogLevel::warning, "blocked",

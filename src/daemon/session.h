@@ -59,6 +59,8 @@ class Session : private amqp::BrokerSessionObserver {
     void consuming() override;
     void accepted(std::string_view note) override;
     void unanswered(std::string_view note) override;
+    void error_queue_silent(std::string_view note) override;
+    void error_queue_answers() override;
     void blocked(std::string_view reason) override;
     void unblocked() override;
 

@@ -13,6 +13,7 @@ namespace {
 constexpr const char* blocked_fault = "blocked";
 constexpr const char* disconnected_fault = "disconnected";
 constexpr const char* reload_fault = "reload";
+constexpr const char* error_queue_fault = "error queue";
 
 }  // namespace
 
@@ -29,6 +30,8 @@ void DaemonState::change(Phase phase, const std::string& broker, const std::stri
     state_.phase = phase;
     state_.broker = broker;
     state_.fault = fault;
+    state_.error_queue_silent.clear();
+    faults_.clear(error_queue_fault);
     if (phase == Phase::consuming) return;  // it may have been blocked from the first moment on
     state_.blocked.reset();
     faults_.clear(blocked_fault);
@@ -77,6 +80,18 @@ void DaemonState::unblocked() {
     faults_.clear(blocked_fault);
 }
 
+void DaemonState::error_queue_silent(std::string_view note) {
+    const std::lock_guard lock(mutex_);
+    state_.error_queue_silent = note;
+    faults_.raise(error_queue_fault, state_.error_queue_silent);
+}
+
+void DaemonState::error_queue_answers() {
+    const std::lock_guard lock(mutex_);
+    state_.error_queue_silent.clear();
+    faults_.clear(error_queue_fault);
+}
+
 void DaemonState::unsettled(core::Milliseconds age) {
     const bool long_ago = age > telemetry::longest_unsettled;
     if (!long_ago && !unsettled_for_long_) return;
@@ -114,7 +129,8 @@ std::string why_unsettled(const DaemonState::Snapshot& state) {
 std::string why_not_ready(const DaemonState::Snapshot& state) {
     switch (state.phase) {
         case DaemonState::Phase::consuming:
-            return state.blocked ? "" : why_unsettled(state);
+            if (state.blocked) return "";
+            return state.error_queue_silent.empty() ? why_unsettled(state) : state.error_queue_silent;
         case DaemonState::Phase::starting:
             return "starting: not connected to a broker yet";
         case DaemonState::Phase::declaring:

@@ -30,7 +30,8 @@ class DaemonState {
         std::optional<core::WallTime> since;  // of phase and broker
         std::string fault;                    // why it is not connected
         std::optional<std::string> blocked;   // the broker's reason for taking no messages
-        std::string refused_reload;           // why the file is not in force; empty where it is
+        std::string error_queue_silent;  // what it means that the broker does not answer for it; empty where it does
+        std::string refused_reload;      // why the file is not in force; empty where it is
         std::uint64_t reconnects = 0;
         core::Milliseconds unsettled{};               // how long the oldest delivery has waited that is not settled
         std::vector<telemetry::LastingFault> faults;  // the oldest first
@@ -47,6 +48,9 @@ class DaemonState {
     void stopping();
     void blocked(std::string_view reason);
     void unblocked();
+    /// While consuming. `note`: what that means.
+    void error_queue_silent(std::string_view note);
+    void error_queue_answers();
     /// How long the oldest delivery has waited that is not settled; cheap where that is not long.
     void unsettled(core::Milliseconds age);
     /// `file` is wrong as it is now.

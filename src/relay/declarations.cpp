@@ -77,7 +77,8 @@ std::optional<core::SteadyTime> Declarations::next_tick() const {
 
 // ── Targets ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
-Target::State Declarations::ensure(Target& target, const core::Now& now) {
+Target::State Declarations::ensure(Target& needed, const core::Now& now) {
+    Target& target = needed.declared();
     const bool ask_again = target.state == Target::State::refused && now.steady >= target.refused_until;
     if (target.state == Target::State::unknown || ask_again) declare(target);
     return target.state;
@@ -97,8 +98,8 @@ void Declarations::declare_rungs(Route& route) {
 
 void Declarations::declare_all(Route& route) {
     declare_rungs(route);
-    const auto parked = routes_.parked(route);
-    if (parked->state == Target::State::unknown) declare(*parked);
+    Target& parked = routes_.parked(route)->declared();
+    if (parked.state == Target::State::unknown) declare(parked);
 }
 
 std::shared_ptr<Target> Declarations::on_declared(std::string_view key, DeclareOutcome outcome, std::string_view why,
@@ -111,7 +112,7 @@ std::shared_ptr<Target> Declarations::on_declared(std::string_view key, DeclareO
     }
     if (outcome == DeclareOutcome::unanswered) {
         target->state = Target::State::unknown;
-        if (target->flow.silent(0, now.steady)) reporter_.silent(target->role, target->name);
+        if (target->flow.silent(0, now.steady)) reporter_.silent({target->role, target->name});
     } else if (outcome == DeclareOutcome::ready) {
         target->state = Target::State::ready;
         target->flow.declared(now.steady);

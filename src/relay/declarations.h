@@ -37,7 +37,7 @@ class Declarations {
     // ── targets ──
 
     /// ready, refused, or declaring: declared now if it was not yet, or if its refusal is long ago.
-    Target::State ensure(Target& target, const core::Now& now);
+    Target::State ensure(Target& needed, const core::Now& now);
     /// What was asked for as that target is answered; `why` is empty when ready. Null where nobody waits for it any
     /// more.
     std::shared_ptr<Target> on_declared(std::string_view key, DeclareOutcome outcome, std::string_view why,

@@ -29,7 +29,7 @@ constexpr Milliseconds longest_pause{30'000};
 /// so do for a while those that come after them.
 constexpr Milliseconds longest_wait{300};
 constexpr Milliseconds none_waits_for{1'000};
-/// So long for a detour or the catch-all that is being declared: there is no better place.
+/// So long for a detour that is being declared: there is no better place.
 constexpr Milliseconds longest_wait_at_last{2'000};
 /// When some have waited so long in vain, others may do the same one after the other: for a while no more than half of
 /// the prefetch waits at once.
@@ -54,9 +54,13 @@ std::string_view name_of(const Pending& pending) {
     return pending.work_queue ? std::string_view{*pending.work_queue} : "";
 }
 
+TargetName name_of(const Target& target) {
+    return {target.role, target.name, target.only_from};
+}
+
 /// What cannot go there goes nowhere.
 bool is_last_resort(const Target& target) {
-    return target.role == Role::detour || target.role == Role::catch_all;
+    return target.role == Role::detour;
 }
 
 struct ExchangeName {
@@ -105,12 +109,17 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
     if (const auto queue = core::read_undelivered(headers)) return return_undelivered(delivery, *queue, now);
 
     core::ComposeContext context{core::read_death(headers, policy_->error_queue), {}, session_.connection_user};
+    const bool from_detour = !context.death || context.death->count == 0;
+    if (from_detour && core::is_parked_detour(headers, policy_->error_queue))
+        return park_again(delivery, ParkedAgain::detoured, now);
     std::shared_ptr<Route> route;
     if (context.death) {
         context.history = core::read_retry_history(headers, context.death->queue);
         route = routes_.route_for(context.death->queue);
-        if (!route && core::is_parking_queue(*policy_, context.death->queue))
-            return park_again(delivery, *context.death, now);
+        if (!route && core::is_parking_queue(*policy_, context.death->queue)) {
+            const bool rejected = context.death->reason == "rejected";
+            return park_again(delivery, rejected ? ParkedAgain::rejected : ParkedAgain::thrown_out, now);
+        }
     }
     const core::Decision decision =
         core::decide(context.death, context.history, route ? route->entry : nullptr, now.wall, session_.dice());
@@ -120,7 +129,7 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
         if (may_wait({route, &route->awaited}, now)) return Step::wait;
         const Milliseconds age = now.steady - route->checked_at;
         route->detoured_unchecked = true;
-        return detour(delivery, context, attempt, {route->detour_rounds, age, *routes_.catch_all()}, now);
+        return detour(delivery, context, attempt, {route->detour_rounds, age}, now);
     }
     if (route && route->work_queue_state == WorkQueueState::missing) {
         return park(delivery, context, route, {core::ParkReason::queue_gone, attempt}, now);
@@ -161,19 +170,28 @@ Relay::Step Relay::park(const core::Delivery& delivery, const core::ComposeConte
 /// A policy makes parking queues dead-letter, and that leads here. What somebody has rejected there goes to the
 /// catch-all, its story kept. What the broker has thrown out, because the queue is full or by a TTL, waits on the
 /// longest detour first: the catch-all may be just as full, and each message that it takes would throw out another.
-Relay::Step Relay::park_again(const core::Delivery& delivery, const core::Death& death, const core::Now& now) {
-    const bool has_waited = death.count == 0;  // on a detour
-    const bool thrown_out = death.reason != "rejected" && !has_waited;
-    const std::shared_ptr<Target>& target = thrown_out ? routes_.detours().back() : routes_.catch_all();
-    declarations_.ensure(*target, now);
-    if (!takes(target, now)) {
-        return will_take_soon(target, now) ? Step::wait : hold_back(delivery, *target, now);
-    }
+Relay::Step Relay::park_again(const core::Delivery& delivery, ParkedAgain why, const core::Now& now) {
+    const std::shared_ptr<Target>& catch_all = routes_.catch_all();
     const core::ComposeContext context{{}, {}, session_.connection_user};
-    const core::Message composed = core::compose_parked_again(delivery.message, context, now.wall, scratch_);
-    return publish(delivery, composed, context,
-                   {delivery.tag, target, nullptr, thrown_out ? Outcome::detoured : Outcome::parked,
-                    core::reason_label(core::ParkReason::no_entry, ""), now.steady});
+    const bool thrown_out = why == ParkedAgain::thrown_out;
+    if (!thrown_out) {
+        declarations_.ensure(*catch_all, now);
+        if (takes(catch_all, now)) {
+            const bool keep_death = why == ParkedAgain::rejected;
+            const core::Message composed =
+                core::compose_parked_again(delivery.message, context, keep_death, now.wall, scratch_);
+            return publish(delivery, composed, context,
+                           {delivery.tag, catch_all, nullptr, Outcome::parked,
+                            core::reason_label(core::ParkReason::no_entry, ""), now.steady});
+        }
+        if (waits_as_suspect(delivery, catch_all, now) || will_take_soon(catch_all, now)) return Step::wait;
+    }
+    InsteadOf instead = instead_of(*catch_all, now);
+    if (thrown_out) instead.trouble_age = core::detour_delays.back();
+    const auto compose = [&](Milliseconds) {
+        return core::compose_parked_again(delivery.message, context, false, now.wall, scratch_);
+    };
+    return detour_as(delivery, context, "", instead, compose, now);
 }
 
 /// An exchange of somebody else's may lead nowhere, or back to us: what has been parked before does not go there again.
@@ -200,16 +218,28 @@ Relay::Step Relay::wait_or_detour(const core::Delivery& delivery, const core::Co
 }
 
 Relay::InsteadOf Relay::instead_of(Target& target, const core::Now& now) {
-    return {target.detour_rounds, target.flow.trouble_age(now.steady), target};
+    return {target.detour_rounds, target.trouble_age(now.steady)};
 }
 
 /// Outside of the error queue, with its attempt unspent, until its target takes messages again: what waits inside holds
-/// up the messages behind it.
+/// up the messages behind it. Whose queue is not known from a death, or from what this retryd has written, could come
+/// back as anybody's: its only way leads to the catch-all, and so it is marked.
 Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
                           const InsteadOf& instead_of, const core::Now& now) {
-    // Whose queue is not known from a death, or from what this retryd has written, could come back as anybody's.
     const auto undelivered = core::read_undelivered(delivery.message.properties.header_table());
-    if (!context.death && !undelivered) return hold_back(delivery, instead_of.target, now);
+    const bool known = context.death || undelivered;
+    const std::string_view work_queue = context.death ? context.death->queue : undelivered.value_or("");
+    const auto compose = [&](Milliseconds delay) {
+        if (known) return core::compose_retry(delivery.message, context, {attempt, delay}, scratch_);
+        return core::compose_parked_detour(delivery.message, context, {core::ParkReason::no_death}, now.wall, scratch_);
+    };
+    return detour_as(delivery, context, work_queue, instead_of, compose, now);
+}
+
+template <class Compose>
+Relay::Step Relay::detour_as(const core::Delivery& delivery, const core::ComposeContext& context,
+                             std::string_view work_queue, const InsteadOf& instead_of, const Compose& compose,
+                             const core::Now& now) {
     const std::size_t chosen = instead_of.rounds.choose(instead_of.trouble_age, now.steady);
     const std::shared_ptr<Target>* const found = open_detour(chosen, now);
     if (found == nullptr) {
@@ -218,10 +248,10 @@ Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeCon
     }
     const std::shared_ptr<Target>& way = *found;
     instead_of.rounds.add();
-    const core::Message composed = core::compose_retry(delivery.message, context, {attempt, way->delay}, scratch_);
-    const auto name =
-        std::make_shared<const std::string>(context.death ? context.death->queue : undelivered.value_or(""));
-    return publish(delivery, composed, context, {delivery.tag, way, name, Outcome::detoured, "detoured", now.steady});
+    const core::Message composed = compose(way->delay);
+    return publish(delivery, composed, context,
+                   {delivery.tag, way, std::make_shared<const std::string>(work_queue), Outcome::detoured, "detoured",
+                    now.steady});
 }
 
 /// That one, or another while that one is in trouble: their leaders may be on different nodes. A longer one only once
@@ -338,7 +368,7 @@ void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
     target.flow.confirmed(pending.sent_at, now.steady, pending.redelivered);
     if (target.role == Role::parking_exchange) {
         if (unroutable_.remove(pending.published_as)) reporter_.healed(target.role, target.name);
-        declarations_.report_healed(target);
+        declarations_.report_healed(target.declared());
     }
     reporter_.settled({pending.outcome, name_of(pending), target.name, pending.reason, target.delay,
                        now.steady - pending.sent_at, target.role});
@@ -371,7 +401,7 @@ void Relay::resume(const core::Now& now) {
 
 /// Whether one more message can go there now; then channel_ is its channel.
 bool Relay::takes(const std::shared_ptr<Target>& target, const core::Now& now) {
-    if (target->state != Target::State::ready || !target->flow.takes(now.steady)) return false;
+    if (!target->is_ready() || !target->flow.takes(now.steady)) return false;
     if (!is_last_resort(*target) && !target->flow.proven() && too_much_may_be_held_up(*target)) return false;
     channel_ = channels_.take(target, now.steady, broker_);
     return channel_ != nullptr;
@@ -414,23 +444,21 @@ bool Relay::too_much_may_be_held_up(const Target& target) const {
 /// Of one that takes none now. Not if all channels are taken that it could have: they may be for long. For a detour
 /// that has much under way there is nothing better than to wait.
 bool Relay::will_take_soon(const std::shared_ptr<Target>& target, const core::Now& now) {
-    if (target->state == Target::State::refused || target->flow.trouble() != TargetFlow::Trouble::none) return false;
+    if (target->in_trouble()) return false;
     if (is_last_resort(*target)) {
         const auto& since = target->awaited.since;
-        const bool soon = target->state == Target::State::ready || !since || now.steady - *since < longest_wait_at_last;
+        const bool soon = target->is_ready() || !since || now.steady - *since < longest_wait_at_last;
         if (soon) wait_for({target, &target->awaited}, now);
         return soon;
     }
-    if (target->state == Target::State::ready) {
-        if (target->flow.takes(now.steady) && !target->flow.proven()) return false;
-    }
+    if (target->is_ready() && target->flow.takes(now.steady) && !target->flow.proven()) return false;
     return may_wait({target, &target->awaited}, now);
 }
 
 /// One of those is at fault that the channel is closed: it must not close that of a detour, too.
 bool Relay::waits_as_suspect(const core::Delivery& delivery, const std::shared_ptr<Target>& target,
                              const core::Now& now) {
-    const bool suspect = delivery.redelivered && target->state == Target::State::ready &&
+    const bool suspect = delivery.redelivered && target->is_ready() &&
                          target->flow.trouble() == TargetFlow::Trouble::none && target->flow.suspects(now.steady);
     if (suspect) wait_for({target, &target->awaited}, now);
     return suspect;
@@ -474,8 +502,20 @@ Relay::Step Relay::hold_back(const core::Delivery& delivery, const Target& targe
     const Milliseconds age = target.reported ? now.steady - target.refused_since : Milliseconds::zero();
     const Milliseconds pause = std::max(target.flow.pause(now.steady), std::min(age / 2, longest_pause));
     requeues_.add(now.steady + pause, delivery.tag);
-    reporter_.requeued(target.role, target.name, RequeueCause::detour_refused, pause);
+    note_held_back(delivery, now.steady + pause, now.steady);
+    reporter_.requeued(name_of(target), RequeueCause::detour_refused, pause);
     return Step::done;
+}
+
+/// Each delivery is young: a message that goes back after a pause comes as another one. So what has come again and
+/// still can go nowhere lengthens the time in which somebody waits; what has come for the first time does not.
+void Relay::note_held_back(const core::Delivery& delivery, core::SteadyTime until, core::SteadyTime now) {
+    if (!held_back_since_) {
+        held_back_since_ = now;
+    } else if (!delivery.redelivered) {
+        return;
+    }
+    held_back_until_ = std::max(held_back_until_, until);
 }
 
 void Relay::on_tick(const core::Now& now) {
@@ -486,11 +526,13 @@ void Relay::on_tick(const core::Now& now) {
     if (now.steady < next_look_) return;
     next_look_ = now.steady + between_looks;
     channels_.look_for_silence(now.steady, paused_, broker_,
-                               [&](const Target& target) { reporter_.silent(target.role, target.name); });
+                               [&](const Target& target) { reporter_.silent(name_of(target)); });
     channels_.for_each_busy([&](PublishingChannel& channel) {
         if (channel.silent && now.steady - *channel.unconfirmed.oldest() >= given_up_after) give_up(channel);
     });
     held_up_ = held_up();
+    constexpr Milliseconds comes_again_within{2'000};
+    if (held_back_since_ && now.steady >= held_back_until_ + comes_again_within) held_back_since_.reset();
     note_time(now);
     if (!waiting_deliveries_.empty()) process_waiting(now);
 }
@@ -501,7 +543,7 @@ void Relay::give_up(PublishingChannel& channel) {
     for (const Pending& pending : channel.unconfirmed.abandon()) {
         pending.target->flow.given_up();
         requeue(pending.tag);
-        reporter_.requeued(pending.target->role, pending.target->name, RequeueCause::unanswered, {});
+        reporter_.requeued(name_of(*pending.target), RequeueCause::unanswered, {});
     }
     close(channel);
 }
@@ -530,8 +572,10 @@ void Relay::note_time(const core::Now& now) {
 }
 
 std::optional<core::SteadyTime> Relay::unsettled_since() const {
-    if (moments_.empty() || acks_.open() == 0) return std::nullopt;
-    return moments_.front().time;
+    std::optional<core::SteadyTime> since = held_back_since_;
+    if (!moments_.empty() && acks_.open() > 0)
+        since = std::min(since.value_or(moments_.front().time), moments_.front().time);
+    return since;
 }
 
 std::optional<core::SteadyTime> Relay::next_tick() const {
@@ -554,11 +598,14 @@ void Relay::stop() {
 // ── What the broker refuses ─────────────────────────────────────────────────────────────────────────────────────
 
 /// The delivery goes back to the error queue at once. When it comes again, it takes another way: its target is declared
-/// again, or takes none for a while. `mended`: it is not known yet that its target will refuse again.
+/// again, or takes none for a while, or its address is known to lead nowhere. `mended`: it is not known yet that its
+/// target will refuse again.
 void Relay::refuse(const Pending& pending, RequeueCause cause, bool mended, const core::Now& now) {
-    pending.target->flow.refused(pending.sent_at, now.steady, mended);
+    TargetFlow& flow = pending.target->flow;
+    const bool address_alone = cause == RequeueCause::returned && pending.target->role == Role::parking_exchange;
+    address_alone ? flow.returned(now.steady) : flow.refused(pending.sent_at, now.steady, mended);
     requeue(pending.tag);
-    reporter_.requeued(pending.target->role, pending.target->name, cause, {});
+    reporter_.requeued(name_of(*pending.target), cause, {});
 }
 
 void Relay::requeue(core::DeliveryTag tag) {
@@ -629,10 +676,11 @@ void Relay::on_publishing_closed(ChannelIndex index, int code, std::string_view 
 void Relay::on_exchange_refused(int code, std::string_view why, const core::Now& now) {
     const ExchangeName exchange = exchange_in(why);
     for (const std::shared_ptr<Target>& target : routes_.published_through(exchange.text, exchange.cut)) {
+        Target& declared = target->declared();
         if (code == core::reply_code::not_found) {
-            if (target->state == Target::State::ready) target->state = Target::State::unknown;
+            if (declared.state == Target::State::ready) declared.state = Target::State::unknown;
         } else {
-            declarations_.mark_refused(*target, "the broker refuses to let retryd publish to it: " + std::string{why},
+            declarations_.mark_refused(declared, "the broker refuses to let retryd publish to it: " + std::string{why},
                                        now);
         }
     }
@@ -677,6 +725,8 @@ void Relay::on_declared(std::string_view key, DeclareOutcome outcome, std::strin
     const std::shared_ptr<Target> target = declarations_.on_declared(key, outcome, why, now);
     if (!target) return;
     if (poison_.isolating()) return process_waiting(now);
+    // Work queues whose messages go through an exchange wait for it each on its own.
+    if (target->role == Role::parking_exchange) return process_waiting(now);
     process_waiting_for(target->awaited, now);
 }
 

@@ -139,20 +139,28 @@ class Relay {
                const core::Retry& retry, const core::Now& now);
     Step park(const core::Delivery& delivery, const core::ComposeContext& context, const std::shared_ptr<Route>& route,
               const core::Park& park, const core::Now& now);
-    Step park_again(const core::Delivery& delivery, const core::Death& death, const core::Now& now);
+    /// What has been parked before comes again.
+    enum class ParkedAgain {
+        rejected,    // by whoever looks after its parking queue
+        thrown_out,  // by the broker
+        detoured,    // the catch-all took none
+    };
+    Step park_again(const core::Delivery& delivery, ParkedAgain why, const core::Now& now);
     bool can_park_in(Target& target, const core::Delivery& delivery, const core::ComposeContext& context,
                      const core::Now& now);
     /// Why a message takes a detour.
     struct InsteadOf {
         DetourRounds& rounds;  // of the messages that wait for the same
         core::Milliseconds trouble_age{};
-        const Target& target;  // in the report, where the message can take none
     };
     static InsteadOf instead_of(Target& target, const core::Now& now);
     Step wait_or_detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
                         const std::shared_ptr<Target>& target, const core::Now& now);
     Step detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
                 const InsteadOf& instead_of, const core::Now& now);
+    template <class Compose>
+    Step detour_as(const core::Delivery& delivery, const core::ComposeContext& context, std::string_view work_queue,
+                   const InsteadOf& instead_of, const Compose& compose, const core::Now& now);
     const std::shared_ptr<Target>* open_detour(std::size_t chosen, const core::Now& now);
     Step drop(const core::Delivery& delivery, const core::ComposeContext& context, const Route& route);
     Step return_undelivered(const core::Delivery& delivery, std::string_view work_queue, const core::Now& now);
@@ -173,6 +181,7 @@ class Relay {
     void process_waiting_for(Awaited& awaited, const core::Now& now);
     void stop_awaiting_what_nobody_waits_for();
     Step hold_back(const core::Delivery& delivery, const Target& target, const core::Now& now);
+    void note_held_back(const core::Delivery& delivery, core::SteadyTime until, core::SteadyTime now);
     void give_up(PublishingChannel& channel);
     void close(PublishingChannel& channel);
     void note_time(const core::Now& now);
@@ -195,6 +204,10 @@ class Relay {
     PublishingChannels channels_;
     PublishingChannel* channel_ = nullptr;  // the one that takes() has found
     core::SteadyTime next_look_{};          // for silence, and for what has waited too long
+    /// Messages that could go nowhere have gone back to the error queue, come again and gone back, all the time since;
+    /// and until then those that have will be there again, or are there.
+    std::optional<core::SteadyTime> held_back_since_;
+    core::SteadyTime held_back_until_{};
     AckTracker acks_;
     std::optional<core::SteadyTime> late_acks_due_;  // when those behind an open delivery are sent
     WaitingDeliveries waiting_deliveries_;

@@ -39,6 +39,13 @@ enum class Role {
     error_binding,   // of the error queue to somebody else's dead-letter exchange
 };
 
+/// What messages are published to, as it is reported.
+struct TargetName {
+    Role role = Role::rung;
+    std::string_view name;            // of the queue or the exchange
+    std::string_view only_from = {};  // its messages of that work queue alone; empty: all
+};
+
 /// One message that has arrived where it was sent: confirmed by the broker, about to be acked. Or one that was dropped.
 struct Settled {
     Outcome outcome = Outcome::retried;
@@ -70,10 +77,10 @@ class Reporter {
 
     /// The target has not answered a publication for a while: it gets few more, the others take the detour. Told once;
     /// it is over with the next message that is settled there.
-    virtual void silent(Role role, std::string_view target) = 0;
+    virtual void silent(const TargetName& target) = 0;
 
     /// Goes back to the error queue after `delay`.
-    virtual void requeued(Role role, std::string_view target, RequeueCause cause, core::Milliseconds delay) = 0;
+    virtual void requeued(const TargetName& target, RequeueCause cause, core::Milliseconds delay) = 0;
 
     /// The broker refuses something that the relay needs; what that means for messages depends on its role. healed():
     /// it is there again.

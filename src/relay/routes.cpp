@@ -19,8 +19,23 @@ std::string key_of(std::string_view exchange) {
 
 /// A queue of ours, published to through the default exchange.
 Target queue_target(Role role, std::string name, core::Topology topology) {
-    std::string routing_key = name;
-    return {role, std::move(name), "", std::move(routing_key), std::move(topology)};
+    Target target;
+    target.role = role;
+    target.name = name;
+    target.routing_key = std::move(name);
+    target.topology = std::move(topology);
+    return target;
+}
+
+Target exchange_target(Role role, const std::string& name, std::optional<std::string> routing_key,
+                       core::Topology topology) {
+    Target target;
+    target.role = role;
+    target.name = name;
+    target.exchange = name;
+    target.routing_key = std::move(routing_key);
+    target.topology = std::move(topology);
+    return target;
 }
 
 Target parking_target(const core::Parking& parked, std::string_view work_queue, const core::BrokerFeatures& features) {
@@ -30,13 +45,14 @@ Target parking_target(const core::Parking& parked, std::string_view work_queue, 
     }
     std::optional<std::string> routing_key;
     if (parked.routing_key) routing_key = core::expand_queue(*parked.routing_key, work_queue);
-    return {Role::parking_exchange, parked.exchange, parked.exchange, std::move(routing_key), std::move(topology)};
+    return exchange_target(Role::parking_exchange, parked.exchange, std::move(routing_key), std::move(topology));
 }
 
 }  // namespace
 
 std::string Target::key() const {
     if (role == Role::error_binding) return key_of("\n" + exchange, *routing_key);
+    if (!only_from.empty()) return key_of(exchange, "\n" + only_from);
     return routing_key ? key_of(exchange, *routing_key) : key_of(exchange);
 }
 
@@ -59,7 +75,7 @@ void Routes::make_fixed_targets() {
     // The session has declared it before it consumes.
     if (catch_all_->state == Target::State::unknown) catch_all_->state = Target::State::ready;
     const core::ExchangeSpec spec = core::return_exchange_spec(*policy_);
-    return_exchange_ = intern({Role::return_exchange, spec.name, spec.name, std::nullopt, {spec}});
+    return_exchange_ = intern(exchange_target(Role::return_exchange, spec.name, std::nullopt, {spec}));
     detours_.clear();
     for (const core::Milliseconds delay : core::detour_delays) {
         Target detour =
@@ -71,7 +87,7 @@ void Routes::make_fixed_targets() {
     for (const core::ErrorBinding& from : policy_->error_bindings) {
         const core::BindingSpec binding = core::error_binding(*policy_, from);
         error_bindings_.push_back(
-            intern({Role::error_binding, from.exchange, from.exchange, from.routing_key, {binding}}));
+            intern(exchange_target(Role::error_binding, from.exchange, from.routing_key, {binding})));
     }
 }
 
@@ -124,7 +140,7 @@ std::shared_ptr<Target> Routes::rung(Route& route, core::Milliseconds delay, boo
     if (target) return target;
     core::Topology topology = core::rung_topology(*policy_, ladder, route.work_queue, delay, separate, features_);
     std::string name = core::rung_name_of(ladder, route.work_queue, delay, separate);
-    Target made = route.shared() ? Target{Role::rung, name, name, std::nullopt, std::move(topology)}
+    Target made = route.shared() ? exchange_target(Role::rung, name, std::nullopt, std::move(topology))
                                  : queue_target(Role::rung, std::move(name), std::move(topology));
     made.delay = delay;
     target = intern(std::move(made));
@@ -132,8 +148,21 @@ std::shared_ptr<Target> Routes::rung(Route& route, core::Milliseconds delay, boo
 }
 
 std::shared_ptr<Target> Routes::parked(Route& route) {
-    if (!route.parked) route.parked = intern(parking_target(route.entry->parked, route.work_queue, features_));
+    if (route.parked) return route.parked;
+    route.parked = intern(parking_target(route.entry->parked, route.work_queue, features_));
+    const bool producers_keys = route.parked->role == Role::parking_exchange && !route.parked->routing_key;
+    if (producers_keys) route.parked = way_through(route.parked, route.work_queue);
     return route.parked;
+}
+
+/// The queue of one key may refuse: so the messages of other work queues do not go the same way. Nothing is declared
+/// for it but the exchange.
+std::shared_ptr<Target> Routes::way_through(const std::shared_ptr<Target>& exchange, const std::string& work_queue) {
+    Target way = exchange_target(exchange->role, exchange->name, std::nullopt, {});
+    way.only_from = work_queue;
+    std::shared_ptr<Target> interned = intern(std::move(way));
+    interned->exchange_itself = exchange;
+    return interned;
 }
 
 std::shared_ptr<Target> Routes::find_target(std::string_view key) const {

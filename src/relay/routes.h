@@ -26,11 +26,15 @@ struct Awaited {
 };
 
 /// Something that has to be on the broker, most of all what messages are published to.
+///
+/// A parking exchange with the keys of the producers leads to many queues, each of which may refuse: there the exchange
+/// is one target, which is declared, and each work queue has another, which is published to.
 struct Target {
     enum class State { unknown, declaring, ready, refused };
 
     Role role = Role::rung;
     std::string name;                        // of the queue or the exchange, for reports
+    std::string only_from = {};              // messages of that work queue; empty: of any that park or wait there
     std::string exchange;                    // empty: the default exchange
     std::optional<std::string> routing_key;  // absent: the one that the producer used
     core::Topology topology;
@@ -45,12 +49,19 @@ struct Target {
     std::size_t channel = 0;  // PublishingChannel::index of the last one
     DetourRounds detour_rounds = {};
     Awaited awaited = {};
-    int stale_answers = 0;  // to declares of a former policy, still to come
+    int stale_answers = 0;                         // to declares of a former policy, still to come
+    std::shared_ptr<Target> exchange_itself = {};  // where `only_from` is set
 
-    bool in_trouble() const { return state == State::refused || flow.trouble() != TargetFlow::Trouble::none; }
+    /// What has to be there for it.
+    Target& declared() { return exchange_itself ? *exchange_itself : *this; }
+    const Target& declared() const { return exchange_itself ? *exchange_itself : *this; }
+    bool is_ready() const { return declared().state == State::ready; }
+    bool is_refused() const { return declared().state == State::refused; }
+
+    bool in_trouble() const { return is_refused() || flow.trouble() != TargetFlow::Trouble::none; }
     /// For how long it has been refused, or its flow in trouble.
     core::Milliseconds trouble_age(core::SteadyTime now) const {
-        return state == State::refused && reported ? now - refused_since : flow.trouble_age(now);
+        return is_refused() && declared().reported ? now - declared().refused_since : flow.trouble_age(now);
     }
 
     /// The key it is declared under: no two have the same.
@@ -127,6 +138,7 @@ class Routes {
     using ByName = std::unordered_map<std::string, std::shared_ptr<T>, Hash, std::equal_to<>>;
 
     std::shared_ptr<Target> intern(Target target);
+    std::shared_ptr<Target> way_through(const std::shared_ptr<Target>& exchange, const std::string& work_queue);
     std::shared_ptr<Route> make(std::string_view work_queue, const core::Entry& entry);
     void make_fixed_targets();
 

@@ -89,6 +89,12 @@ void TargetFlow::refused(core::SteadyTime sent_at, core::SteadyTime now, bool me
     if (!mended || failures_ > 1) begin(Trouble::refusing, now);
 }
 
+void TargetFlow::returned(core::SteadyTime now) {
+    --in_flight_;
+    answered_at_ = now;
+    unanswered_tries_ = std::max(unanswered_tries_ - 1, 0);
+}
+
 bool TargetFlow::silent(std::size_t unanswered, core::SteadyTime now) {
     in_flight_ -= unanswered;
     if (unanswered > 0 && silent_channels_++ == 0) silences_ = 0;

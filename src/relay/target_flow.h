@@ -34,6 +34,9 @@ class TargetFlow {
     /// One was refused, which had been sent at that time. `mended`: what may have been the reason is being put right,
     /// so that a first failure is no trouble yet.
     void refused(core::SteadyTime sent_at, core::SteadyTime now, bool mended);
+    /// One was handed back, because its own address leads nowhere: that says nothing about the target's other
+    /// addresses.
+    void returned(core::SteadyTime now);
     /// A channel has waited too long for an answer. What is unanswered there is not under way any more: it may stay so
     /// for long, and must not keep a target that takes messages again from getting them. True when the trouble begins.
     bool silent(std::size_t unanswered, core::SteadyTime now);

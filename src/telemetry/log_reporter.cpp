@@ -23,12 +23,23 @@ bool is_exchange(relay::Role role) {
     return role == relay::Role::parking_exchange || role == relay::Role::return_exchange;
 }
 
-std::string named(relay::Role role, std::string_view name) {
-    return (is_exchange(role) ? "exchange " : "queue ") + in_quotes(name);
+std::string in_quotes(const relay::TargetName& target) {
+    const std::string name = in_quotes(target.name);
+    return target.only_from.empty() ? name : name + " (work queue " + in_quotes(target.only_from) + ")";
 }
 
-std::string fault_of_target(std::string_view target) {
-    return "failing " + std::string{target};
+std::string named(const relay::TargetName& target) {
+    return (is_exchange(target.role) ? "exchange " : "queue ") + in_quotes(target);
+}
+
+/// No name has a line break in it.
+std::string key_of(const relay::TargetName& target) {
+    return target.only_from.empty() ? std::string{target.name}
+                                    : std::string{target.name}.append(1, '\n').append(target.only_from);
+}
+
+std::string fault_of_target(std::string_view key) {
+    return "failing " + std::string{key};
 }
 
 std::string fault_of_refusal(relay::Role role, std::string_view name) {
@@ -86,25 +97,25 @@ std::string_view name_of(relay::RequeueCause cause) {
     return "channel_closed";
 }
 
-std::string why_requeued(relay::Role role, std::string_view target, relay::RequeueCause cause) {
+std::string why_requeued(const relay::TargetName& target, relay::RequeueCause cause) {
     switch (cause) {
         case relay::RequeueCause::nacked:
-            return "the broker refused (nacked) a message for " + named(role, target) +
+            return "the broker refused (nacked) a message for " + named(target) +
                    "; is a queue full (max-length with reject-publish), or without a leader?";
         case relay::RequeueCause::returned:
-            if (role == relay::Role::parking_exchange) return named(role, target) + " led to no queue.";
-            return "nothing leads to " + named(role, target) + " any more; it is declared again.";
+            if (target.role == relay::Role::parking_exchange) return named(target) + " led to no queue.";
+            return "nothing leads to " + named(target) + " any more; it is declared again.";
         case relay::RequeueCause::unanswered:
-            return "the broker has not answered for 20 minutes what was published to " + named(role, target) +
+            return "the broker has not answered for 20 minutes what was published to " + named(target) +
                    ": the message is taken back, and may come twice.";
         case relay::RequeueCause::detour_refused:
-            return named(role, target) +
+            return named(target) +
                    " takes no messages, and there is no detour for them: see what is said of it above, and whether the "
                    "queues retryd.detour.* are there and have a leader.";
         case relay::RequeueCause::channel_closed:
             break;
     }
-    return "the broker closed the publishing channel while messages for " + named(role, target) +
+    return "the broker closed the publishing channel while messages for " + named(target) +
            " were in flight: it refuses one of them, or where one was to go. If it is a message, it is found by trying "
            "each alone.";
 }
@@ -119,8 +130,7 @@ std::string_view meanwhile(relay::Role role) {
         case relay::Role::parking_exchange:
             return "Meanwhile they are parked in the catch-all queue, or wait in the queues retryd.detour.*";
         case relay::Role::catch_all:
-            return "Meanwhile they wait in the queues retryd.detour.*, or, if nothing tells their work queue, in the "
-                   "error queue";
+            return "Meanwhile they wait in the queues retryd.detour.*, and hold up no others";
         case relay::Role::detour:
             return held_in_error_queue;
         default:
@@ -134,7 +144,7 @@ std::string consequence_of(relay::Role role, std::string_view name) {
         case relay::Role::rung:
             return "While that lasts, messages for " + in_quotes(name) + " are parked as unpublishable";
         case relay::Role::catch_all:
-            return "While that lasts, messages that belong to no queue are held in the error queue";
+            return "While that lasts, messages that belong to no queue wait in the queues retryd.detour.*";
         case relay::Role::detour:
             return "While that lasts, messages whose rung or parking queue takes none are held in the error queue, "
                    "where they hold up others";
@@ -172,18 +182,17 @@ std::optional<std::int64_t> LogRateLimiter::allow(const std::string& kind, core:
 }
 
 LogReporter::~LogReporter() {
-    for (const std::string& target : failing_targets_)
-        faults_.clear(fault_of_target(target));
+    for (const std::string& key : failing_targets_)
+        faults_.clear(fault_of_target(key));
     for (const std::string& fault : refused_)
         faults_.clear(fault);
 }
 
 void LogReporter::settled(const relay::Settled& message) {
-    if (const auto failing = failing_targets_.find(message.target); failing != failing_targets_.end()) {
-        failing_targets_.erase(failing);
-        faults_.clear(fault_of_target(message.target));
-        log_.write(LogLevel::info, "target_recovered", in_quotes(message.target) + " takes messages again",
-                   {{"target", std::string{message.target}}});
+    if (!failing_targets_.empty()) {
+        recovered({message.role, message.target});
+        if (message.role == relay::Role::parking_exchange)
+            recovered({message.role, message.target, message.work_queue});
     }
     if (!log_.enabled(LogLevel::debug)) return;
     log_.write(LogLevel::debug, event_of(message.outcome), describe(message),
@@ -234,28 +243,42 @@ void LogReporter::write_limited(LogLevel level, std::string_view event, const st
 }
 
 /// True when this is news: the fault lasts until a message is settled there.
-bool LogReporter::begins_to_fail(std::string_view target, std::string fault) {
-    if (!failing_targets_.emplace(target).second) return false;
-    faults_.raise(fault_of_target(target), std::move(fault));
+bool LogReporter::begins_to_fail(const relay::TargetName& target, std::string fault) {
+    const std::string key = key_of(target);
+    if (!failing_targets_.insert(key).second) return false;
+    faults_.raise(fault_of_target(key), std::move(fault));
     return true;
 }
 
-void LogReporter::silent(relay::Role role, std::string_view target) {
-    const std::string what = "the broker does not confirm messages for " + named(role, target) +
-                             ": the queue has no leader (most of its nodes are away), or is very slow. " +
-                             std::string{meanwhile(role)};
-    const bool begins = begins_to_fail(target, what);
-    log_.write(begins ? LogLevel::warning : LogLevel::debug, "target_silent", what, {{"target", std::string{target}}});
+void LogReporter::recovered(const relay::TargetName& target) {
+    const auto failing =
+        target.only_from.empty() ? failing_targets_.find(target.name) : failing_targets_.find(key_of(target));
+    if (failing == failing_targets_.end()) return;
+    faults_.clear(fault_of_target(*failing));
+    failing_targets_.erase(failing);
+    log_.write(LogLevel::info, "target_recovered", in_quotes(target) + " takes messages again",
+               {{"target", std::string{target.name}}, {"work_queue", std::string{target.only_from}}});
 }
 
-void LogReporter::requeued(relay::Role role, std::string_view target, relay::RequeueCause cause,
-                           core::Milliseconds delay) {
+void LogReporter::silent(const relay::TargetName& target) {
+    const std::string what = "the broker does not confirm messages for " + named(target) +
+                             ": the queue has no leader (most of its nodes are away), or is very slow. " +
+                             std::string{meanwhile(target.role)};
+    const bool begins = begins_to_fail(target, what);
+    log_.write(begins ? LogLevel::warning : LogLevel::debug, "target_silent", what,
+               {{"target", std::string{target.name}}, {"work_queue", std::string{target.only_from}}});
+}
+
+void LogReporter::requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) {
     const bool detour = cause != relay::RequeueCause::detour_refused;
     const std::string what =
-        why_requeued(role, target, cause) + ' ' + std::string{detour ? meanwhile(role) : held_in_error_queue};
+        why_requeued(target, cause) + ' ' + std::string{detour ? meanwhile(target.role) : held_in_error_queue};
     const bool begins = begins_to_fail(target, what);
     log_.write(begins ? LogLevel::warning : LogLevel::debug, "requeued", what,
-               {{"target", std::string{target}}, {"cause", std::string{name_of(cause)}}, {"delay_ms", delay.count()}});
+               {{"target", std::string{target.name}},
+                {"work_queue", std::string{target.only_from}},
+                {"cause", std::string{name_of(cause)}},
+                {"delay_ms", delay.count()}});
 }
 
 void LogReporter::refused(relay::Role role, std::string_view name, std::string_view why) {
@@ -272,7 +295,7 @@ void LogReporter::healed(relay::Role role, std::string_view name) {
     refused_.erase(fault);
     faults_.clear(fault);
     const bool binding = role == relay::Role::return_binding || role == relay::Role::error_binding;
-    const std::string what = binding ? "the binding of " + in_quotes(name) : named(role, name);
+    const std::string what = binding ? "the binding of " + in_quotes(name) : named({role, name});
     log_.write(LogLevel::info, "healed", what + " is as it must be again", {{"name", std::string{name}}});
 }
 

@@ -53,14 +53,14 @@ class LogReporter : public relay::Reporter {
     void dead_lettered(std::string_view work_queue, std::string_view why) override;
     void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) override;
     void parked_before(std::string_view exchange) override;
-    void silent(relay::Role role, std::string_view target) override;
-    void requeued(relay::Role role, std::string_view target, relay::RequeueCause cause,
-                  core::Milliseconds delay) override;
+    void silent(const relay::TargetName& target) override;
+    void requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) override;
     void refused(relay::Role role, std::string_view name, std::string_view why) override;
     void healed(relay::Role role, std::string_view name) override;
 
   private:
-    bool begins_to_fail(std::string_view target, std::string fault);
+    bool begins_to_fail(const relay::TargetName& target, std::string fault);
+    void recovered(const relay::TargetName& target);
     void write_limited(config::LogLevel level, std::string_view event, const std::string& message,
                        std::string_view work_queue, std::string_view why);
 
@@ -68,7 +68,7 @@ class LogReporter : public relay::Reporter {
     Faults& faults_;
     Clock clock_;
     LogRateLimiter limiter_;
-    /// Queues and exchanges that do not take messages at the moment.
+    /// Queues and exchanges that do not take messages at the moment, as key_of() has them.
     std::set<std::string, std::less<>> failing_targets_;
     /// The keys of the faults that refused() has raised.
     std::set<std::string> refused_;

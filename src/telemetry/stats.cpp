@@ -79,7 +79,7 @@ void MessageStats::stuck(std::string_view, std::string_view, core::Milliseconds)
     increase(requeued_[stuck_cause]);
 }
 
-void MessageStats::requeued(relay::Role, std::string_view, relay::RequeueCause cause, core::Milliseconds) {
+void MessageStats::requeued(const relay::TargetName&, relay::RequeueCause cause, core::Milliseconds) {
     increase(requeued_[static_cast<std::size_t>(cause)]);
 }
 

@@ -34,6 +34,14 @@ struct Team : Scenario {
     }
     void use_up(const std::string& work) { use_up(work, "", work); }
 
+    /// As if they had died in that queue of a reason that is not retried, its name their routing key.
+    void expire(const std::string& work, int messages) {
+        for (int i = 0; i < messages; ++i)
+            client.send(config.error_exchange, "",
+                        {.body = std::to_string(i), .headers = {{"x-death", array({death_entry(work, "expired")})}}});
+        client.await_confirms();
+    }
+
     std::string exchange;
     std::string morgue;
 };
@@ -125,6 +133,29 @@ TEST_CASE("a message is not lost because another entry parks with the routing ke
     s.use_up(own, events, "dead");
     check_parked(s.take(s.config.catch_all), own);
     s.stop();
+}
+
+TEST_CASE("a full queue behind one key of a parking exchange keeps no other work queue's messages out of it") {
+    constexpr int messages = 300;
+    Team s;
+    const std::string full =
+        s.plain_queue("full", {{"x-max-length", int32(1)}, {"x-overflow", longstr("reject-publish")}});
+    const std::string bad = s.parking_work_queue("bad", "");
+    const std::string good = s.parking_work_queue("good", "");
+    s.client.declare_exchange(s.exchange, "topic");
+    s.client.bind(full, s.exchange, bad);
+    s.client.bind(s.morgue, s.exchange, good);
+    s.start();
+    s.client.publish("", full, {.body = "filling"});
+    s.expire(bad, messages);
+    s.expire(good, messages);
+    CHECK(s.await_depth(s.morgue, messages));
+    CHECK(s.await_depth(s.config.catch_all, messages));
+    CHECK(s.daemon.lines_with({"warning", "refused (nacked)", s.exchange, "(work queue '" + bad + "')"}) == 1);
+    CHECK(s.daemon.lines_with({"refused (nacked)", "(work queue '" + good + "')"}) == 0);
+    s.stop();
+    CHECK(s.depth(s.morgue) == messages);
+    CHECK(s.depth(s.config.catch_all) == messages);
 }
 
 TEST_CASE("a parking exchange that nobody may publish to: the catch-all takes its messages, and others go on") {

@@ -101,6 +101,38 @@ struct Neighbours : Scenario {
         stop();
     }
 
+    /// Messages that nothing is known of, and some say that they are of the other queue.
+    void check_full_catch_all(int messages) {
+        start();
+        const int before = [&] {
+            const FullQueue full(config.catch_all);
+            for (int i = 0; i < messages; ++i)
+                client.send(config.error_exchange, "",
+                            {.body = std::to_string(i), .headers = {{"retryd-queue", longstr(good)}}});
+            client.await_confirms();
+            const Machine machine;
+            CHECK(lateness_of_good(10).back() <= milliseconds(1'000) + machine.slack());
+            CHECK(await_depth(config.error_queue, 0));
+            CHECK(daemon.lines_with({"warning", "refused (nacked)", config.catch_all, "retryd.detour"}) == 1);
+            CHECK(daemon.lines_with({"there is no detour for them"}) == 0);
+            return static_cast<int>(depth(config.catch_all));
+        }();
+        REQUIRE(await_depth(config.catch_all, static_cast<std::uint32_t>(before + messages), seconds(90)));
+        CHECK(daemon.await_log("'" + config.catch_all + "' takes messages again"));
+        std::set<std::string> bodies;
+        while (const auto message = client.get(config.catch_all)) {
+            if (message->body == "filling") continue;
+            bodies.insert(message->body);
+            CHECK(text_header(*message, "retryd-parked-reason") == "no-death");
+            CHECK(text_header(*message, "retryd-queue") == good);
+            CHECK(find(message->headers, "x-death") == nullptr);
+        }
+        CHECK(bodies.size() == static_cast<std::size_t>(messages));
+        CHECK(depth(good) == 0);
+        CHECK(daemon.lines_with({"connected to"}) == 1);
+        stop();
+    }
+
     void check_silent_rung(int messages) {
         start();
         HangingQueue hang(bad_rung());
@@ -165,6 +197,18 @@ TEST_CASE("a parking queue that refuses holds up nobody: the catch-all takes its
     CHECK(s.lateness_of_good(10).back() <= milliseconds(1'000) + machine.slack());
     CHECK(s.await_depth(s.config.catch_all, messages));
     s.stop();
+}
+
+TEST_CASE(
+    "a catch-all that refuses holds up nobody, and 300 messages that nothing is known of come when it takes them") {
+    Neighbours s;
+    if (s.has_quorum_ttl()) s.check_full_catch_all(300);
+}
+
+TEST_CASE(
+    "a catch-all that refuses holds up nobody, and 1,200 messages that nothing is known of come when it takes them") {
+    Neighbours s;
+    if (s.has_quorum_ttl()) s.check_full_catch_all(1'200);
 }
 
 TEST_CASE("a parking exchange that is deleted holds up nobody: the catch-all takes its messages") {

@@ -401,4 +401,40 @@ TEST_CASE("what is set aside now wins over what an earlier round set aside") {
     CHECK(header_of(scene.retried(), "retryd-expiration") == "S:5");
 }
 
+// ── On a detour that leads to the catch-all ──────────────────────────────────────────────────────────────────────────
+
+TEST_CASE(
+    "what nothing is known of keeps all of its headers on a detour but the broker's, and says that it is parked") {
+    ComposeScene scene;
+    ComposeScratch scratch;
+    const WallTime time{Milliseconds{1'800'000'000'000}};
+    const Field fields[] = {{"a", Value::of_longstr("1")},
+                            {"x-death", Value::of_longstr("odd")},
+                            {"retryd-queue", Value::of_longstr("email")},
+                            {"retryd-parked-reason", Value::of_longstr("forged")},
+                            {"x-delivery-count", Value::of_long(3)}};
+    Message message;
+    message.properties.headers = Table{fields, 5};
+    const ComposeContext unknown{{}, {}, "retryd"};
+    const std::string parked =
+        "{a=S:1, retryd-queue=S:email, retryd-parked-reason=S:no-death, "
+        "retryd-parked-at=T:1800000000}";
+    const Message on_its_way = compose_parked_detour(message, unknown, {ParkReason::no_death}, time, scratch);
+    CHECK(headers_of(on_its_way) == parked);
+    CHECK(on_its_way.properties.delivery_mode == 2);
+
+    // The broker adds where it has been.
+    const Field back[] = {{"a", Value::of_longstr("1")},
+                          {"retryd-queue", Value::of_longstr("email")},
+                          {"retryd-parked-reason", Value::of_longstr("no-death")},
+                          {"retryd-parked-at", Value::of_timestamp(1'800'000'000)},
+                          {"x-death", Value::of_longstr("the detour")},
+                          {"x-first-death-queue", Value::of_longstr("retryd.detour.2s")}};
+    message.properties.headers = Table{back, 6};
+    ComposeScratch other;
+    CHECK(headers_of(compose_parked_again(message, unknown, false, time, other)) == parked);
+    const std::string with_death = headers_of(compose_parked_again(message, unknown, true, time, other));
+    CHECK(with_death.find("x-death=S:the detour") != std::string::npos);
+}
+
 }  // namespace retryd::core::compose_test

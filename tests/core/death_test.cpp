@@ -504,4 +504,25 @@ TEST_CASE("an empty exchange, the default one, is an exchange") {
     CHECK(history_with(headers, "retryd-exchange", text("")).exchange == std::optional<std::string_view>{""});
 }
 
+TEST_CASE("what is parked already comes from a detour that leads to the catch-all, whatever else its headers say") {
+    Headers headers;
+    const auto parked_detour = [&](std::initializer_list<DeathEntry> deaths, const std::optional<Value>& reason) {
+        std::vector<Value> entries;
+        for (const DeathEntry& death : deaths)
+            entries.push_back(headers.death(death));
+        std::vector<Field> fields{{"retryd-queue", text("email")}};
+        if (!entries.empty()) fields.push_back({"x-death", headers.array(entries)});
+        if (reason) fields.push_back({"retryd-parked-reason", *reason});
+        return is_parked_detour(headers.fields(fields), error_queue);
+    };
+    const DeathEntry detour{"retryd.detour.2s", "expired"};
+    CHECK(parked_detour({detour}, text("no-death")));
+    CHECK(parked_detour({{"retryd.detour.5m", "maxlen"}}, text("too-old")));
+    CHECK(parked_detour({{error_queue}, detour, {"sms"}}, text("no-death")));
+    CHECK_FALSE(parked_detour({detour}, std::nullopt));
+    CHECK_FALSE(parked_detour({{"sms"}, detour}, text("no-death")));
+    CHECK_FALSE(parked_detour({{error_queue}}, text("no-death")));
+    CHECK_FALSE(parked_detour({}, text("no-death")));
+}
+
 }  // namespace retryd::core::death_test

@@ -96,6 +96,25 @@ TEST_CASE("state: a broker that takes no messages is a fault, but no reason not 
     CHECK(faults_of(state).size() == 1);
 }
 
+TEST_CASE("state: an error queue that does not answer is a fault and a reason not to be ready, until it does") {
+    DaemonState state;
+    state.consuming("h", {}, version);
+    state.error_queue_silent("no answer");
+    CHECK(reason_of(state) == "no answer");
+    CHECK(faults_of(state) == std::vector<std::string>{"no answer"});
+    state.blocked("low on memory");
+    CHECK(reason_of(state).empty());
+    state.unblocked();
+    state.error_queue_answers();
+    CHECK(reason_of(state).empty());
+    CHECK(faults_of(state).empty());
+    state.error_queue_silent("no answer");
+    state.disconnected("h", "gone", "None is lost");
+    CHECK(faults_of(state).size() == 1);
+    state.consuming("h", {}, version);
+    CHECK(reason_of(state).empty());
+}
+
 TEST_CASE(
     "state: what is not settled for more than a minute is a reason not to be ready, unless the broker is blocked") {
     DaemonState state;
@@ -130,8 +149,8 @@ TEST_CASE("reporters: what is refused, and what is given back, lasts until it he
     telemetry::MessageStats stats;
     {
         FlowEvents events(log, state.faults(), &stats);
-        events.requeued(Role::rung, "email.retry.5s", RequeueCause::nacked, Milliseconds{1});
-        events.requeued(Role::rung, "email.retry.5s", RequeueCause::nacked, Milliseconds{1});
+        events.requeued({Role::rung, "email.retry.5s"}, RequeueCause::nacked, Milliseconds{1});
+        events.requeued({Role::rung, "email.retry.5s"}, RequeueCause::nacked, Milliseconds{1});
         CHECK(faults_of(state).size() == 1);
         events.settled({relay::Outcome::retried, "email", "other", "rejected", {}, {}, {}});
         CHECK(faults_of(state).size() == 1);
@@ -141,7 +160,7 @@ TEST_CASE("reporters: what is refused, and what is given back, lasts until it he
         events.refused(Role::parking, "email.parked", "it has other arguments, too");
         events.healed(Role::rung, "email.retry.5s");
         CHECK(faults_of(state) == std::vector<std::string>{"it has other arguments, too"});
-        events.silent(Role::rung, "email.retry.30s");
+        events.silent({Role::rung, "email.retry.30s"});
         CHECK(faults_of(state).size() == 2);
         events.in_flight(3);
         CHECK(stats.counts().in_flight == 3);

@@ -54,8 +54,8 @@ class QuietReporter : public relay::Reporter {
     void dead_lettered(std::string_view, std::string_view) override {}
     void stuck(std::string_view, std::string_view, core::Milliseconds) override {}
     void parked_before(std::string_view) override {}
-    void silent(relay::Role, std::string_view) override {}
-    void requeued(relay::Role, std::string_view, relay::RequeueCause, core::Milliseconds) override {}
+    void silent(const relay::TargetName&) override {}
+    void requeued(const relay::TargetName&, relay::RequeueCause, core::Milliseconds) override {}
     void refused(relay::Role, std::string_view, std::string_view) override {}
     void healed(relay::Role, std::string_view) override {}
 

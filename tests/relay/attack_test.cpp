@@ -136,6 +136,27 @@ TEST_CASE("targets that answer seldom, and nack half of all, and close their cha
     CHECK(world.opened < 800);
 }
 
+TEST_CASE(
+    "a catch-all that takes none holds up nobody, whatever comes that can go there alone; all of it comes there") {
+    const int messages = GENERATE(300, 1'200);
+    const bool silent = GENERATE(false, true);
+    CAPTURE(messages, silent);
+    World world(1, World::policy(), {500, 128});
+    warm_up(world);
+    Temper& catch_all = world.temper("retryd.parked");
+    (silent ? catch_all.silent : catch_all.full) = true;
+    world.send_without_death(messages);
+    const Seen seen = live(world, 60, nothing);
+    CHECK(seen.way <= second);
+    CHECK(seen.oldest <= second);
+    CHECK(world.counts.held_back == 0);
+    CHECK(world.waiting_on_detours() > 0);
+    world.heal("retryd.parked");
+    world.run(700 * second, Milliseconds{100});
+    CHECK(world.arrived("retryd.parked") == static_cast<std::size_t>(messages));
+    CHECK(world.second_copies() == 0);
+}
+
 TEST_CASE("one policy after the other while targets are silent") {
     World world(1, World::policy(), {200, 128});
     warm_up(world);

@@ -28,6 +28,8 @@ std::string FakeBroker::queue_of(const core::Publication& publication) const {
         return work_queue && bound_to_return_exchange.contains(std::string{*work_queue}) ? std::string{*work_queue}
                                                                                          : "retryd.errors";
     }
+    const auto of_key = exchanges.find(exchange + '/' + std::string{publication.routing_key});
+    if (of_key != exchanges.end()) return of_key->second;
     if (const auto leads = exchanges.find(exchange); leads != exchanges.end()) return leads->second;
     return exchange.empty() ? std::string{publication.routing_key} : exchange;
 }

@@ -52,7 +52,8 @@ class FakeBroker : public Broker {
     void confirm(Relay& relay, int publication, core::Now now, bool accepted = true);
 
     // ── state ──
-    /// Where an exchange leads, besides the fanouts of shared rungs and the return exchange.
+    /// Where an exchange leads, besides the fanouts of shared rungs and the return exchange: all of it, or one key,
+    /// written "exchange/key".
     std::map<std::string, std::string> exchanges;
     std::set<std::string> bound_to_return_exchange;
     std::map<std::string, std::vector<core::OwnedDelivery>> queues;  // what lies where

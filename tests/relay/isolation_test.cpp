@@ -53,6 +53,22 @@ core::DeliveryTag deliver_detoured(Fixture& f, std::int64_t attempt, const std::
     return f.broker.deliver(f.relay, message, f.now);
 }
 
+/// A message that has taken a detour on its way to the catch-all.
+core::DeliveryTag deliver_parked_detour(Fixture& f, const std::string& reason, const std::string& claimed_queue) {
+    const core::Field entry[] = {{"queue", core::Value::of_longstr("retryd.detour.2s")},
+                                 {"reason", core::Value::of_longstr("expired")},
+                                 {"count", core::Value::of_long(1)}};
+    const core::Value entries[] = {{core::Kind::table, core::Table{entry, 3}}};
+    const core::Field headers[] = {{"x-death", {core::Kind::array, core::Array{entries, 1}}},
+                                   {"retryd-queue", core::Value::of_longstr(claimed_queue)},
+                                   {"retryd-attempt", core::Value::of_long(1)},
+                                   {"retryd-parked-reason", core::Value::of_longstr(reason)}};
+    core::Message message;
+    message.properties.headers = core::Table{headers, 4};
+    message.body = "detoured";
+    return f.broker.deliver(f.relay, message, f.now);
+}
+
 }  // namespace
 
 TEST_CASE("a silent rung gets a few messages; once that is known the others are detoured at once") {
@@ -291,25 +307,68 @@ TEST_CASE("a parking queue that refuses: its messages go to the catch-all") {
     CHECK(f.header("retryd.parked", "retryd-parked-reason") == "attempts-exhausted");
 }
 
-TEST_CASE("a catch-all that refuses: what has died somewhere takes the detour, the rest goes back after a pause") {
+TEST_CASE("a catch-all that refuses: all that is for it takes the detour, whether or not it has died somewhere") {
     Fixture f;
     f.answer_declares();
     f.broker.full.insert("retryd.parked");
     f.deliver({"unknown"});
     f.confirm_all();
+    CHECK(f.broker.requeued == Tags{1});
+    f.deliver({"unknown"});
+    CHECK(f.header("retryd.detour.2s", "retryd-queue") == "unknown");
+    CHECK(f.header("retryd.detour.2s", "retryd-parked-reason") == "(none)");
+    f.deliver_without_death();
+    CHECK(f.header("retryd.detour.2s", "retryd-parked-reason") == "no-death");
+    CHECK_FALSE(f.has_header("retryd.detour.2s", "x-death"));
+    f.confirm_all();
+    CHECK(f.lying_in("retryd.detour.2s") == 2);
+    CHECK(f.broker.acked == Tags{2, 3});
+    CHECK(f.relay.held_up() == 0);
+    f.broker.full.clear();
+    live(f, Milliseconds{2'000});
+    f.deliver_without_death();
+    CHECK(f.lying_in("retryd.parked") == 1);
+}
+
+TEST_CASE("what comes from a detour to the catch-all goes there and nowhere else, with what it says of itself") {
+    Fixture f;
+    f.answer_declares();
+    SECTION("nothing is known of it, whatever its headers claim") {
+        deliver_parked_detour(f, "no-death", "email");
+        CHECK(f.lying_in("retryd.parked") == 1);
+        CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-death");
+        CHECK(f.header("retryd.parked", "retryd-queue") == "email");
+        CHECK(f.header("retryd.parked", "retryd-attempt") == "1");
+        CHECK_FALSE(f.has_header("retryd.parked", "x-death"));
+        CHECK(f.broker.routing_keys == Lines{"retryd.parked"});
+    }
+    SECTION("it has been parked before, and somebody has rejected it there") {
+        deliver_parked_detour(f, "too-old", "email");
+        CHECK(f.header("retryd.parked", "retryd-parked-reason") == "too-old");
+    }
+    SECTION("the catch-all still takes none") {
+        f.broker.full.insert("retryd.parked");
+        f.deliver({"unknown"});
+        f.confirm_all();
+        deliver_parked_detour(f, "no-death", "email");
+        CHECK(f.lying_in("retryd.detour.2s") == 1);
+        CHECK(f.header("retryd.detour.2s", "retryd-parked-reason") == "no-death");
+        CHECK_FALSE(f.has_header("retryd.detour.2s", "x-death"));
+    }
+}
+
+TEST_CASE("a parked message that somebody rejects while the catch-all refuses waits on a detour, its story kept") {
+    Fixture f;
+    f.answer_declares();
+    f.broker.full.insert("retryd.parked");
     f.deliver({"unknown"});
     f.confirm_all();
-    CHECK(f.lying_in("retryd.detour.2s") == 1);
-    std::vector<std::string> pauses;
-    for (int i = 0; i < 200; ++i) {
-        f.deliver_without_death();
-        const std::string last = f.reporter.lines.back();
-        if (last.starts_with("requeued retryd.parked detour-refused ")) pauses.push_back(last.substr(38));
-        live(f, Milliseconds{1'000});
-    }
-    REQUIRE(pauses.size() > 100);
-    CHECK(pauses.front() == "1000");
-    CHECK(pauses.back() == "30000");
+    f.deliver({.queue = "email.parked", .carried_queue = "email", .carried_attempt = 2, .parked_before = true});
+    CHECK(f.header("retryd.detour.2s", "retryd-parked-reason") == "too-old");
+    CHECK(f.header("retryd.detour.2s", "retryd-queue") == "email");
+    CHECK(f.header("retryd.detour.2s", "retryd-attempt") == "2");
+    f.confirm_all();
+    CHECK(f.broker.acked == Tags{2});
 }
 
 TEST_CASE("where the detours refuse, too, messages are held back, for longer and longer, and that is said") {
@@ -333,6 +392,36 @@ TEST_CASE("where the detours refuse, too, messages are held back, for longer and
     CHECK(pauses.front() <= 8'000);
     CHECK(pauses.back() >= 15'000);
     CHECK(f.relay.held_up() > 4);
+}
+
+TEST_CASE(
+    "what goes back to the error queue again and again has waited since the first time, what comes anew has not") {
+    Fixture f;
+    f.answer_declares();
+    f.broker.full = {rung, "retryd.detour.2s", "retryd.detour.30s", "retryd.detour.5m"};
+    const bool again = GENERATE(true, false);
+    f.deliver();
+    f.confirm_all();
+    const core::SteadyTime begin = f.now.steady;
+    Milliseconds longest{};
+    std::size_t requeued = 0;
+    for (int i = 0; i < 1'200; ++i) {
+        if (again ? f.broker.requeued.size() > requeued : i % 10 == 0) f.deliver({.redelivered = again});
+        requeued = f.broker.requeued.size();
+        live(f, Milliseconds{100});
+        if (const auto since = f.relay.unsettled_since()) longest = std::max(longest, f.now.steady - *since);
+    }
+    if (!again) {
+        CHECK(longest < Milliseconds{60'000});
+        return;
+    }
+    REQUIRE(f.relay.unsettled_since());
+    CHECK(*f.relay.unsettled_since() - begin <= Milliseconds{5'000});
+    f.broker.full.clear();
+    live(f, Milliseconds{40'000});
+    f.deliver({.redelivered = true});
+    live(f, Milliseconds{2'000});
+    CHECK_FALSE(f.relay.unsettled_since());
 }
 
 TEST_CASE("a detour in trouble leaves its messages to another") {

@@ -64,6 +64,7 @@ struct Letter {
     std::int64_t attempt = 0;
     std::uint8_t priority = 0;
     bool parked_before = false;
+    bool unknown = false;  // nothing tells its work queue: it may go to the catch-all alone
     bool redelivered = false;
 
     int copy = 0;  // one that took the detour is another: the former may still be in the error queue
@@ -199,6 +200,7 @@ class RandomBroker : public Broker {
         std::string work_queue;  // the header that the return exchange looks at
         Letter letter = {};      // as it was delivered
         std::int64_t attempt = 0;
+        bool says_parked = false;
         bool processed = false;
         bool accepted = true;
         bool returned = false;
@@ -292,6 +294,10 @@ inline PublishResult RandomBroker::publish(ChannelIndex index, const core::Publi
     if (delivered == unacked_.end()) throw Broken("a message was published that is not there any more");
     sent.letter = delivered->second;
     sent.attempt = core::integer_of(core::find(headers, core::header::attempt)).value_or(0);
+    sent.letter.unknown = sent.letter.unknown || sent.letter.shape == Shape::no_death;
+    sent.says_parked = core::find(headers, core::header::parked_reason) != nullptr;
+    if (sent.letter.unknown && sent.address() != "retryd.parked" && !core::looks_like_detour(sent.key))
+        throw Broken("a message that nothing is known of was taken for somebody's");
     const std::int64_t spent = sent.letter.shape == Shape::died ? 1 : 0;
     const bool was_parked = sent.letter.queue == "retryd.parked";  // its headers stay as they are
     if (sent.letter.shape != Shape::no_death && !was_parked && sent.attempt != sent.letter.attempt + spent)
@@ -488,6 +494,7 @@ inline void RandomBroker::arrive(const Sent& sent) {
     Letter letter = sent.letter;
     letter.shape = Shape::detoured;
     letter.attempt = sent.attempt;
+    letter.parked_before = sent.says_parked;
     letter.redelivered = false;
     letter.copy = vhost_.next_copy++;
     vhost_.detour.emplace_back(now_.steady + core::Milliseconds{2'000}, std::move(letter));

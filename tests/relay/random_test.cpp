@@ -22,8 +22,8 @@ class Silent : public Reporter {
     void dead_lettered(std::string_view, std::string_view) override {}
     void stuck(std::string_view, std::string_view, Milliseconds) override {}
     void parked_before(std::string_view) override {}
-    void silent(Role, std::string_view) override {}
-    void requeued(Role, std::string_view, RequeueCause, Milliseconds) override {}
+    void silent(const TargetName&) override {}
+    void requeued(const TargetName&, RequeueCause, Milliseconds) override {}
     void refused(Role, std::string_view, std::string_view) override {}
     void healed(Role, std::string_view) override {}
 };

@@ -25,10 +25,10 @@ class LineReporter : public Reporter {
         add({"stuck", work_queue, why});
     }
     void parked_before(std::string_view exchange) override { add({"parked-before", exchange}); }
-    void silent(Role, std::string_view target) override { add({"silent", target}); }
-    void requeued(Role, std::string_view target, RequeueCause cause, core::Milliseconds delay) override {
+    void silent(const TargetName& target) override { add({"silent", target.name}); }
+    void requeued(const TargetName& target, RequeueCause cause, core::Milliseconds delay) override {
         constexpr std::string_view words[] = {"nacked", "returned", "unanswered", "detour-refused", "channel-closed"};
-        add({"requeued", target, words[static_cast<int>(cause)], std::to_string(delay.count())});
+        add({"requeued", target.name, words[static_cast<int>(cause)], std::to_string(delay.count())});
     }
     void refused(Role, std::string_view name, std::string_view why) override { add({"refused", name, why}); }
     void healed(Role, std::string_view name) override { add({"healed", name}); }
@@ -167,6 +167,11 @@ class Fixture {
         if (const auto text = core::text_of(value)) return std::string{*text};
         if (const auto number = core::integer_of(value)) return std::to_string(*number);
         return "(none)";
+    }
+
+    bool has_header(const std::string& queue, std::string_view name) const {
+        const core::OwnedDelivery& last = broker.queues.at(queue).back();
+        return core::find(last.get().message.properties.header_table(), name) != nullptr;
     }
 
     core::Now now{core::WallTime{core::Milliseconds{1'800'000'000'000}},

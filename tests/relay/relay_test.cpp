@@ -267,7 +267,7 @@ TEST_CASE("where the parking queue is refused too, the catch-all takes the messa
     CHECK(f.header("retryd.parked", "retryd-parked-reason") == "unpublishable");
 }
 
-TEST_CASE("without a catch-all what belongs to no queue goes back to the error queue, with growing pauses") {
+TEST_CASE("without a catch-all what belongs to no queue waits on a detour, until there is one again") {
     Fixture f;
     f.broker.queues.erase("retryd.parked");
     f.broker.refused.insert("retryd.parked");
@@ -277,16 +277,17 @@ TEST_CASE("without a catch-all what belongs to no queue goes back to the error q
     CHECK(f.broker.requeued == Tags{1});
     f.deliver_without_death();
     f.answer_declares();
-    CHECK(f.relay.in_flight() == 0);
-    f.pass(core::Milliseconds{1'000});
-    CHECK(f.broker.requeued == Tags{1, 2});
+    f.confirm_all();
+    CHECK(f.broker.acked == Tags{2});
+    CHECK(f.lying_in("retryd.detour.2s") == 1);
+    CHECK(f.reporter.lines.back().starts_with("detoured"));
     f.broker.refused.clear();
     f.pass(core::Milliseconds{60'000});
     f.deliver_without_death();
     f.answer_declares();
     f.confirm_all();
     CHECK(f.lying_in("retryd.parked") == 1);
-    CHECK(f.broker.acked == Tags{3});
+    CHECK(f.broker.acked == Tags{2, 3});
 }
 
 TEST_CASE("headers too large for a frame, or too deep to be read, go the broker's own way to the catch-all") {

@@ -61,8 +61,8 @@ class Counts : public Reporter {
     void dead_lettered(std::string_view, std::string_view) override {}
     void stuck(std::string_view, std::string_view, Milliseconds) override {}
     void parked_before(std::string_view) override {}
-    void silent(Role, std::string_view) override {}
-    void requeued(Role, std::string_view, RequeueCause cause, Milliseconds) override {
+    void silent(const TargetName&) override {}
+    void requeued(const TargetName&, RequeueCause cause, Milliseconds) override {
         ++requeues;
         held_back += cause == RequeueCause::detour_refused ? 1 : 0;
         unanswered += cause == RequeueCause::unanswered ? 1 : 0;
@@ -101,6 +101,11 @@ class World : public Broker {
     void send(const std::string& queue, int count = 1) {
         for (int i = 0; i < count; ++i)
             error_queue_.push_back({next_id_++, queue, false, false, now.steady, {}, 0});
+    }
+    /// Messages that nothing tells the work queue of.
+    void send_without_death(int count) {
+        for (int i = 0; i < count; ++i)
+            error_queue_.push_back({next_id_++, "", false, true, now.steady, {}, 0});
     }
     /// A tick of the loop.
     void step(Milliseconds time = Milliseconds{20});
@@ -237,6 +242,9 @@ inline PublishResult World::publish(ChannelIndex index, const core::Publication&
     if (letter == unacked_.end()) throw Broken("published what is not there");
     const std::string name{publication.routing_key};
     const bool detour = core::looks_like_detour(name);
+    const bool parked =
+        core::find(publication.message.properties.header_table(), core::header::parked_reason) != nullptr;
+    if (letter->second.no_death && !parked) throw Broken("a message that nothing is known of went on as somebody's");
     if (!detour) {
         auto& longest = longest_[letter->second.queue];
         longest = std::max(longest, now.steady - letter->second.came);
@@ -357,10 +365,10 @@ inline void World::deliver_one(Letter letter) {
                                    {"retryd-queue", core::Value::of_longstr(queue)},
                                    {"retryd-attempt", core::Value::of_long(1)},
                                    {"retryd-reason", core::Value::of_longstr("rejected")}};
+    const core::Field parked_detour[] = {headers[0], {"retryd-parked-reason", core::Value::of_longstr("no-death")}};
     core::Message message;
-    std::size_t fields = detoured ? 4 : 1;
-    if (no_death) fields = 0;
-    message.properties.headers = core::Table{headers, fields};
+    message.properties.headers = core::Table{headers, detoured ? 4U : 1U};
+    if (no_death) message.properties.headers = core::Table{parked_detour, detoured ? 2U : 0U};
     message.body = body;
     relay_.on_delivery({tag, false, message}, now);
 }

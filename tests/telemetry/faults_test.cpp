@@ -35,7 +35,7 @@ TEST_CASE("faults: the same name refused as a rung and as a binding is two fault
     Log log({config::LogLevel::error, config::LogFormat::text}, Log::Sink::plain);
     {
         LogReporter reporter(log, faults);
-        reporter.requeued(relay::Role::rung, "x", relay::RequeueCause::nacked, core::Milliseconds{1});
+        reporter.requeued({relay::Role::rung, "x"}, relay::RequeueCause::nacked, core::Milliseconds{1});
         reporter.refused(relay::Role::rung, "x", "it has other arguments");
         reporter.refused(relay::Role::return_binding, "x", "no permission");
         CHECK(faults.all().size() == 3);

@@ -72,7 +72,7 @@ TEST_CASE("a refusal says what it means for messages, by what was refused") {
     CHECK(line(Role::parking) == parking);
     CHECK(line(Role::parking_exchange) == parking);
     CHECK(line(Role::catch_all) ==
-          "<3>because. While that lasts, messages that belong to no queue are held in the error queue" + again);
+          "<3>because. While that lasts, messages that belong to no queue wait in the queues retryd.detour.*" + again);
     CHECK(line(Role::detour) ==
           "<3>because. While that lasts, messages whose rung or parking queue takes none are held in the error queue, "
           "where they hold up others" +
@@ -90,8 +90,8 @@ TEST_CASE("a refusal says what it means for messages, by what was refused") {
 
 TEST_CASE("a queue that does not take messages is said once, and once when it does again") {
     const std::string lines = said([](LogReporter& reporter) {
-        reporter.requeued(Role::rung, "r", RequeueCause::nacked, Milliseconds{1000});
-        reporter.requeued(Role::rung, "r", RequeueCause::nacked, Milliseconds{2000});
+        reporter.requeued({Role::rung, "r"}, RequeueCause::nacked, Milliseconds{1000});
+        reporter.requeued({Role::rung, "r"}, RequeueCause::nacked, Milliseconds{2000});
         reporter.settled({Outcome::retried, "email", "r", "rejected", {}, {}});
         reporter.settled({Outcome::retried, "email", "r", "rejected", {}, {}});
     });
@@ -102,9 +102,23 @@ TEST_CASE("a queue that does not take messages is said once, and once when it do
           "<6>'r' takes messages again\n");
 }
 
+TEST_CASE("what one work queue parks through an exchange may be refused, and what another parks there not") {
+    const std::string lines = said([](LogReporter& reporter) {
+        reporter.requeued({Role::parking_exchange, "dlx", "email"}, RequeueCause::nacked, Milliseconds{0});
+        reporter.settled({Outcome::parked, "sms", "dlx", "too-old", {}, {}, Role::parking_exchange});
+        reporter.requeued({Role::parking_exchange, "dlx", "email"}, RequeueCause::nacked, Milliseconds{0});
+        reporter.settled({Outcome::parked, "email", "dlx", "too-old", {}, {}, Role::parking_exchange});
+    });
+    CHECK(lines ==
+          "<4>the broker refused (nacked) a message for exchange 'dlx' (work queue 'email'); is a queue full "
+          "(max-length with reject-publish), or without a leader? Meanwhile they are parked in the catch-all queue, or "
+          "wait in the queues retryd.detour.*\n"
+          "<6>'dlx' (work queue 'email') takes messages again\n");
+}
+
 TEST_CASE("a returned message says of a queue that it will be declared, of an exchange that it leads nowhere") {
     const auto line = [](Role role) {
-        return said([&](LogReporter& r) { r.requeued(role, "x", RequeueCause::returned, Milliseconds{1000}); });
+        return said([&](LogReporter& r) { r.requeued({role, "x"}, RequeueCause::returned, Milliseconds{1000}); });
     };
     CHECK(line(Role::rung)
               .starts_with("<4>nothing leads to queue 'x' any more; it is declared again. Meanwhile they wait"));
@@ -113,12 +127,12 @@ TEST_CASE("a returned message says of a queue that it will be declared, of an ex
 
 TEST_CASE("a queue that does not confirm is said once, in the words of its role, until a message arrives there") {
     const std::string lines = said([](LogReporter& reporter) {
-        reporter.silent(Role::rung, "r");
-        reporter.silent(Role::rung, "r");
-        reporter.requeued(Role::rung, "r", RequeueCause::unanswered, {});
+        reporter.silent({Role::rung, "r"});
+        reporter.silent({Role::rung, "r"});
+        reporter.requeued({Role::rung, "r"}, RequeueCause::unanswered, {});
         reporter.settled({Outcome::detoured, "email", "retryd.detour.2s", "detoured", {}, {}, Role::detour});
         reporter.settled({Outcome::retried, "email", "r", "rejected", {}, {}});
-        reporter.silent(Role::detour, "retryd.detour.2s");
+        reporter.silent({Role::detour, "retryd.detour.2s"});
     });
     const std::string silent = "<4>the broker does not confirm messages for queue ";
     const std::string why = ": the queue has no leader (most of its nodes are away), or is very slow. ";
@@ -132,13 +146,14 @@ TEST_CASE("a queue that does not confirm is said once, in the words of its role,
 
 TEST_CASE("what can take no detour is said to wait in the error queue") {
     const auto line = [](Role role, RequeueCause cause) {
-        return said([&](LogReporter& r) { r.requeued(role, "x", cause, Milliseconds{1000}); });
+        return said([&](LogReporter& r) { r.requeued({role, "x"}, cause, Milliseconds{1000}); });
     };
     const std::string held = " Meanwhile they wait in the error queue, and are tried again with growing pauses\n";
     CHECK(line(Role::catch_all, RequeueCause::detour_refused).ends_with(held));
     CHECK(line(Role::detour, RequeueCause::detour_refused).ends_with(held));
     CHECK(line(Role::detour, RequeueCause::nacked).ends_with(held));
-    CHECK(line(Role::catch_all, RequeueCause::nacked).find("if nothing tells their work queue") != std::string::npos);
+    CHECK(line(Role::catch_all, RequeueCause::nacked)
+              .ends_with("wait in the queues retryd.detour.*, and hold up no others\n"));
 }
 
 TEST_CASE("a message on a detour is told at debug") {

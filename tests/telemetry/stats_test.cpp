@@ -68,11 +68,11 @@ TEST_CASE("stats: no message is invisible: without a queue, dropped, returned, d
     stats.settled({Outcome::returned_to_queue, "email", "retryd.return", "undelivered", {}, {}, Role::return_exchange});
     stats.dead_lettered("email", "its headers do not fit");
     stats.stuck("email", "nobody knows", Milliseconds{1});
-    stats.requeued(Role::rung, "r", relay::RequeueCause::nacked, Milliseconds{1});
-    stats.requeued(Role::rung, "r", relay::RequeueCause::returned, Milliseconds{1});
-    stats.requeued(Role::rung, "r", relay::RequeueCause::unanswered, Milliseconds{1});
-    stats.requeued(Role::detour, "r", relay::RequeueCause::detour_refused, Milliseconds{1});
-    stats.requeued(Role::rung, "r", relay::RequeueCause::channel_closed, Milliseconds{1});
+    stats.requeued({Role::rung, "r"}, relay::RequeueCause::nacked, Milliseconds{1});
+    stats.requeued({Role::rung, "r"}, relay::RequeueCause::returned, Milliseconds{1});
+    stats.requeued({Role::rung, "r"}, relay::RequeueCause::unanswered, Milliseconds{1});
+    stats.requeued({Role::detour, "r"}, relay::RequeueCause::detour_refused, Milliseconds{1});
+    stats.requeued({Role::rung, "r"}, relay::RequeueCause::channel_closed, Milliseconds{1});
     const Counts counts = stats.counts();
     CHECK(of(counts, std::string{no_queue}).counts.at(0).reason == "no-death");
     REQUIRE(of(counts, "email").counts.size() == 3);

@@ -1,0 +1,56 @@
+// The error queue itself answers nothing: then nothing comes from it, as if no message were ever rejected. That is
+// told.
+#include <string>
+
+#include "support/catch.h"
+#include "support/hanging_queue.h"
+#include "support/machine.h"
+#include "support/scenario.h"
+#include "support/served.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+namespace {
+
+struct Silent : Scenario {
+    std::string work = work_queue("work");
+
+    explicit Silent(const std::string& queue_type) {
+        config.error_queue_type = queue_type;
+        config.http = "127.0.0.1:0";
+        retry(work, {"100ms"});
+        start();
+    }
+
+    std::string ready() const { return Served(daemon).get("/readyz").body; }
+
+    void check_comes_back() {
+        Worker worker(work);
+        client.publish("", work, {.body = "message"});
+        worker.reject(worker.receive());
+        worker.ack(worker.receive());
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a classic error queue that hangs: within about a minute the log and /readyz say so, until it goes on",
+          "[slow]") {
+    Silent s("classic");
+    s.check_comes_back();
+    HangingQueue hang(s.config.error_queue);
+    const Machine machine;
+    const Clock::time_point begin = Clock::now();
+    CHECK(await([&] { return s.ready().starts_with("not ready: the broker has not answered"); }, seconds(90)));
+    CHECK(since(begin) < seconds(65) + machine.slack());
+    CHECK(s.daemon.lines_with({"error", "error queue '" + s.config.error_queue + "'", "neither retried nor parked",
+                               "rabbitmqctl"}) == 1);
+    CHECK(s.daemon.lines_with({"everything else goes on"}) == 0);
+    hang.end();
+    CHECK(await([&] { return s.ready().starts_with("ready"); }, seconds(60)));
+    CHECK(s.daemon.lines_with({"answers again"}) == 1);
+    s.check_comes_back();
+    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    s.stop();
+}
