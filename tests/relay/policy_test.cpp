@@ -246,10 +246,9 @@ namespace {
 
 /// Of those that are asked for at the moment.
 std::size_t bindings_declared(const Fixture& f) {
-    return static_cast<std::size_t>(
-        std::count_if(f.broker.declares.begin(), f.broker.declares.end(), [](const auto& declared) {
-            return std::holds_alternative<core::BindingSpec>(declared.topology.front());
-        }));
+    return static_cast<std::size_t>(std::count_if(
+        f.broker.declares.begin(), f.broker.declares.end(),
+        [](const auto& declared) { return std::holds_alternative<core::BindingSpec>(declared.topology.front()); }));
 }
 
 }  // namespace

@@ -58,8 +58,7 @@ TEST_CASE("single messages are said at debug only, each outcome in its own words
     const std::string unknown = "<4>messages of no known queue begin to be parked in 'retryd.parked': no-death" + kept;
     CHECK(said(all) == email + unknown);
     CHECK(said(all, config::LogLevel::debug) ==
-          "<7>retrying a message from 'email' in 'email.retry.5s': rejected\n" +
-              email +
+          "<7>retrying a message from 'email' in 'email.retry.5s': rejected\n" + email +
               "<7>parked a message from 'email' in 'email.parked': too-old\n" + unknown +
               "<7>parked a message of no known queue in 'retryd.parked': no-death\n"
               "<7>dropped a message from 'email', as configured: expired\n"
@@ -114,10 +113,11 @@ TEST_CASE("a refusal says what it means for messages, by what was refused") {
         return said([&](LogReporter& reporter) { reporter.refused(role, "x", "because"); });
     };
     const std::string again = ". It is tried again every minute\n";
-    CHECK(line(Role::rung) ==
-          "<3>because. While that lasts, messages for 'x' are parked as unpublishable; if it was used before, they wait "
-          "in the queues retryd.detour.*" +
-              again);
+    CHECK(
+        line(Role::rung) ==
+        "<3>because. While that lasts, messages for 'x' are parked as unpublishable; if it was used before, they wait "
+        "in the queues retryd.detour.*" +
+            again);
     const std::string parking =
         "<3>because. While that lasts, messages that should be parked in 'x' are parked in the catch-all queue" + again;
     CHECK(line(Role::parking) == parking);
