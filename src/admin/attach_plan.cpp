@@ -70,17 +70,23 @@ namespace {
 struct Requirement {
     State state = State::attached;
     core::Definition keys;   // what the policy has to set besides what it sets; empty unless to_attach
-    std::string note;        // about the queue, whatever its state
     std::string taken_from;  // the exchange, as JSON text, that its dead letters go to now and then no more
+    // About the queue, whatever its state; empty and nothing where there is no more to say.
+    std::string note;
+    std::string remedy;
+    std::optional<FindingCode> finding;
 };
 
-std::string out_of_reach(const std::string& exchange) {
-    const std::string fixed = "its dead-letter exchange " + exchange +
-                              " is fixed by argument, and no policy overrides that: rejected messages do not come to "
-                              "retryd. ";
-    if (exchange == "\"\"") return fixed + "Recreate the queue without x-dead-letter-exchange";
-    return fixed + "Name that exchange in errors.bind, {exchange: " + exchange +
-           "}, or recreate the queue without x-dead-letter-exchange";
+Requirement out_of_reach(FindingCode finding, std::string note, std::string remedy) {
+    return {State::out_of_reach, {}, "", std::move(note), std::move(remedy), finding};
+}
+
+Requirement fixed_by_argument(const std::string& exchange) {
+    const std::string recreate = "recreate the queue without x-dead-letter-exchange";
+    const std::string bind = "name that exchange in errors.bind, {exchange: " + exchange + "}, or ";
+    return out_of_reach(FindingCode::fixed_dead_letter_exchange,
+                        "its dead-letter exchange " + exchange + " is fixed by argument, and no policy overrides that",
+                        exchange == "\"\"" ? recreate : bind + recreate);
 }
 
 class QuorumRequirement {
@@ -91,30 +97,34 @@ class QuorumRequirement {
           strategy_(effective.dead_letter_strategy(queue)) {}
 
     void add_to(Requirement& required) const {
-        required.note = why_not();
-        if (!required.note.empty()) return;
+        if (say_why_not(required)) return;
         if (strategy_.value != at_least_once) required.keys["dead-letter-strategy"] = at_least_once;
         if (overflow_.value != reject_publish) required.keys["overflow"] = reject_publish;
     }
 
   private:
-    /// Why its dead letters are not made at-least-once; empty where they are or can be.
-    std::string why_not() const {
-        const std::string hop = "its way to the error queue is at-most-once: ";
+    /// True where its dead letters are not made at-least-once.
+    bool say_why_not(Requirement& required) const {
+        const auto say = [&](const std::string& why, const std::string& remedy) {
+            required.note = "its way to the error queue is at-most-once: " + why;
+            required.remedy = remedy;
+            required.finding = FindingCode::at_most_once;
+            return true;
+        };
         if (strategy_.source == Source::argument && strategy_.value != at_least_once) {
-            return hop + "x-dead-letter-strategy is fixed by argument; recreate the queue without it";
+            return say("x-dead-letter-strategy is fixed by argument", "recreate the queue without it");
         }
-        if (overflow_.value == reject_publish) return "";
+        if (overflow_.value == reject_publish) return false;
         if (overflow_.source != Source::none) {
-            return hop + "at-least-once needs overflow reject-publish, and " + set_by(overflow_.source) + " says " +
-                   overflow_.value + "; change that there if publishers may be refused when the queue is full";
+            return say("at-least-once needs overflow reject-publish, and " + set_by(overflow_.source) + " says " +
+                           overflow_.value,
+                       "change that there if publishers may be refused when the queue is full");
         }
-        if (limited_) {
-            return hop +
-                   "at-least-once needs overflow reject-publish, but its length is limited, and publishers would be "
-                   "refused where now the oldest messages are dropped; set overflow by yourself if they may be";
-        }
-        return "";
+        if (!limited_) return false;
+        return say(
+            "at-least-once needs overflow reject-publish, but its length is limited, and publishers would be refused "
+            "where now the oldest messages are dropped",
+            "set overflow by yourself if they may be");
     }
 
     static std::string set_by(Source source) {
@@ -130,13 +140,14 @@ class QuorumRequirement {
 Requirement requirement_of(const QueuePolicies& queue, const core::Policy& policy,
                            const VhostPolicies& vhost_policies) {
     if (queue.type != "classic" && queue.type != "quorum") {
-        return {State::out_of_reach, {}, "a " + queue.type + " queue cannot dead-letter", ""};
+        return out_of_reach(FindingCode::stream_queue, "a " + queue.type + " queue cannot dead-letter",
+                            "take it out of the configuration");
     }
     const EffectivePolicy effective(vhost_policies);
     const Setting exchange = effective.dead_letter_exchange(queue);
     const bool ours = exchange.source != Source::none && leads_to_error_queue(policy, exchange.value);
     if (exchange.source == Source::argument && !ours) {
-        return {State::out_of_reach, {}, out_of_reach(exchange.value), ""};
+        return fixed_by_argument(exchange.value);
     }
     Requirement required;
     if (!ours) {
@@ -240,10 +251,12 @@ class AttachPlanner {
     void classify(const QueuePolicies& queue) {
         Requirement required = requirement_of(queue, policy_, vhost_policies_);
         if (!queue.policy.empty() && effective_.policy(queue.policy) == nullptr) {
-            required = {State::out_of_reach, {}, "its policy has just been deleted or made: attach again", ""};
+            required =
+                out_of_reach(FindingCode::policy_in_change, "its policy has just been deleted or made", "look again");
         }
         there_.insert(queue.name);
-        plan_.queues.push_back({queue.name, queue.type, required.state, queue.policy, required.note});
+        plan_.queues.push_back(
+            {queue.name, queue.type, required.state, queue.policy, required.note, required.remedy, required.finding});
         if (is_under_general_policy(queue)) under_general_.insert(queue.name);
         if (required.state != State::to_attach && !is_ours(queue.policy)) kept_under_others_.push_back(&queue);
         if (required.state != State::to_attach) return;
@@ -289,7 +302,7 @@ class AttachPlanner {
         if (core::is_glob(entry.match)) return general_matches_.push_back(entry.match);
         if (match(policy_, entry.match) != &entry) return;
         const bool there = there_.contains(entry.match);
-        if (!there) plan_.queues.push_back({entry.match, "", State::not_there, "", ""});
+        if (!there) plan_.queues.push_back({entry.match, "", State::not_there, "", "", "", {}});
         if (!there || under_general_.contains(entry.match) || for_general_.contains(entry.match)) {
             general_matches_.push_back(entry.match);
         }

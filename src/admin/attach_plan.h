@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "admin/effective_policy.h"
+#include "admin/finding.h"
 #include "core/policy.h"
 
 namespace retryd::admin {
@@ -27,6 +28,9 @@ struct AttachState {
     State state = State::to_attach;
     std::string policy;  // that is in effect on it; empty: none
     std::string note;    // for the operator; may be empty
+    std::string remedy;  // of what the note says
+    /// What `doctor` makes of the note; nothing where there is none.
+    std::optional<FindingCode> finding;
     bool operator==(const AttachState&) const = default;
 };
 

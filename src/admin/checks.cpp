@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 #include <utility>
 
 #include "admin/attach_plan.h"
@@ -51,7 +52,7 @@ constexpr std::array harms{
          "the return to the error queue is at-most-once", "its own dead-lettering is at-most-once"},
 };
 
-OwnQueue kind_of(const std::string& name) {
+OwnQueue kind_of_queue(const std::string& name) {
     if (core::looks_like_detour(name)) return OwnQueue::detour;
     return core::looks_like_rung(name) || core::looks_like_shared_rung(name) ? OwnQueue::rung : OwnQueue::other;
 }
@@ -69,46 +70,70 @@ class OwnQueueChecker {
     OwnQueueChecker(const VhostPolicies& vhost_policies, std::string_view vhost)
         : vhost_policies_(vhost_policies), effective_(vhost_policies), vhost_(vhost) {}
 
-    std::vector<Finding> found;
-
     void check(const QueuePolicies& queue) {
-        const OwnQueue kind = kind_of(queue.name);
-        check(queue, kind, effective_.policy(queue.policy), false);
-        check(queue, kind, effective_.operator_policy(queue.operator_policy), true);
+        check(queue, effective_.policy(queue.policy), false);
+        check(queue, effective_.operator_policy(queue.operator_policy), true);
+    }
+
+    std::vector<Finding> findings() const {
+        std::vector<Finding> found;
+        for (const auto& [group, harmed] : harmed_)
+            found.push_back(finding(group, harmed));
+        return found;
     }
 
   private:
-    void check(const QueuePolicies& queue, OwnQueue kind, const BrokerPolicy* policy, bool by_operator) {
-        if (policy == nullptr) return;
+    /// What one policy does to queues of one kind.
+    struct Harmed {
+        const BrokerPolicy* policy;
+        bool by_operator;
         std::string settings;
         std::string consequence;
-        core::Definition rest = policy->definition;
+        core::Definition rest;  // what of it does no harm there, or what a policy may say instead
+        std::vector<std::string> names;
+    };
+
+    void check(const QueuePolicies& queue, const BrokerPolicy* policy, bool by_operator) {
+        if (policy == nullptr) return;
+        Harmed harmed{policy, by_operator, "", "", policy->definition, {}};
         for (const Harm& harm : harms) {
-            const char* does = harm.to(kind);
+            const char* does = harm.to(kind_of_queue(queue.name));
             const auto set = policy->definition.find(harm.key);
             if (does == nullptr || set == policy->definition.end()) continue;
             if (is_harmless(harm.key, set->second, queue)) continue;
-            settings.append(settings.empty() ? "" : ", ").append(set->first).append(" ").append(set->second);
-            consequence.append(consequence.empty() ? "" : "; ").append(does);
-            rest.erase(harm.key);
+            harmed.settings.append(harmed.settings.empty() ? "" : ", ").append(set->first + ' ' + set->second);
+            harmed.consequence.append(harmed.consequence.empty() ? "" : "; ").append(does);
+            harmed.rest.erase(harm.key);
         }
-        if (settings.empty()) return;
-        const std::string title = by_operator ? "operator policy" : "policy";
-        found.push_back({Severity::problem,
-                         title + " '" + policy->name + "' sets " + settings + " on queue '" + queue.name + "'",
-                         consequence, remedy(queue, *policy, rest, by_operator)});
+        if (harmed.settings.empty()) return;
+        if (harmed.rest.empty()) harmed.rest = harmless(queue);  // a policy has to set something
+        const std::string group =
+            title(harmed) + ' ' + harmed.settings + ' ' + harmed.consequence + ' ' + core::json_object(harmed.rest);
+        harmed_.try_emplace(group, harmed).first->second.names.push_back(queue.name);
     }
 
-    std::string remedy(const QueuePolicies& queue, const BrokerPolicy& policy, core::Definition rest,
-                       bool by_operator) const {
-        if (by_operator) return "give the operator policy a pattern that leaves this queue out";
-        // A policy has to set something.
-        if (rest.empty()) rest = harmless(queue);
-        if (rest.empty()) return "give the policy a pattern that leaves this queue out";
-        const BrokerPolicy above{"retryd-keeps-" + queue.name, names_pattern({queue.name}), "queues", rest,
-                                 policy.priority + 1};
-        return "give the policy a pattern that leaves this queue out, or put another one above it: " +
-               set_policy_command(above, vhost_);
+    static std::string title(const Harmed& harmed) {
+        return std::string{harmed.by_operator ? "operator policy '" : "policy '"} + harmed.policy->name + '\'';
+    }
+
+    Finding finding(const std::string& group, const Harmed& harmed) const {
+        const bool another = !harmed.by_operator && !harmed.rest.empty();
+        Finding found(
+            FindingCode::harmful_policy,
+            title(harmed) + " sets " + harmed.settings + " on queue '" + harmed.names.front() + '\'',
+            {.consequence = harmed.consequence,
+             .remedy = "give the " + std::string{harmed.by_operator ? "operator " : ""} +
+                       "policy a pattern that leaves this queue out" + (another ? ", or put another one above it" : ""),
+             .command = another ? command(harmed) : "",
+             .group = group});
+        found.names = harmed.names;
+        return found;
+    }
+
+    std::string command(const Harmed& harmed) const {
+        return set_policy_command({"retryd-keeps-" + harmed.names.front(), names_pattern(harmed.names), "queues",
+                                   harmed.rest, harmed.policy->priority + 1},
+                                  vhost_);
     }
 
     core::Definition harmless(const QueuePolicies& queue) const {
@@ -119,6 +144,7 @@ class OwnQueueChecker {
     const VhostPolicies& vhost_policies_;
     EffectivePolicy effective_;
     std::string_view vhost_;
+    std::map<std::string, Harmed> harmed_;
 };
 
 }  // namespace
@@ -129,77 +155,110 @@ std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPol
     for (const QueuePolicies& queue : vhost_policies.queues) {
         if (is_own_queue(policy, queue.name)) checker.check(queue);
     }
-    return std::move(checker.found);
+    return checker.findings();
 }
 
 namespace {
 
 using State = AttachState::State;
 
-constexpr const char* attach = "retryd attach prints the policy that does it, with its undo";
-
 std::string quoted(const std::string& name) {
     return '\'' + name + '\'';
 }
 
-const QueuePolicies* find(const VhostPolicies& vhost_policies, const std::string& name) {
-    const auto found = std::find_if(vhost_policies.queues.begin(), vhost_policies.queues.end(),
-                                    [&](const QueuePolicies& queue) { return queue.name == name; });
-    return found == vhost_policies.queues.end() ? nullptr : &*found;
+std::string with_priority(const BrokerPolicy& policy) {
+    return "policy " + quoted(policy.name) + " (priority " + std::to_string(policy.priority) + ')';
 }
 
-/// Of a queue that a policy can attach, and has not, or not safely.
-Finding not_attached(const QueuePolicies& queue, const core::Policy& policy, const EffectivePolicy& effective) {
-    const Setting exchange = effective.dead_letter_exchange(queue);
-    if (exchange.source == Source::none) {
-        return {Severity::problem, "work queue " + quoted(queue.name) + " has no dead-letter exchange in effect",
-                "what its consumers reject is dropped by the broker", attach};
+class WorkQueueChecker {
+  public:
+    WorkQueueChecker(const core::Policy& policy, const VhostPolicies& vhost_policies)
+        : policy_(policy), vhost_policies_(vhost_policies), effective_(vhost_policies) {
+        for (const QueuePolicies& queue : vhost_policies.queues)
+            queues_.emplace(queue.name, &queue);
     }
-    if (!leads_to_error_queue(policy, exchange.value)) {
-        return {Severity::problem,
-                "work queue " + quoted(queue.name) + " dead-letters to exchange " + exchange.value + ", by policy " +
-                    quoted(queue.policy),
-                "what its consumers reject does not come to retryd",
-                std::string{attach} + "; or name that exchange in errors.bind"};
-    }
-    return {Severity::warning, "quorum work queue " + quoted(queue.name) + " does not dead-letter at-least-once",
-            "what it rejects can be lost on its way to the error queue when a node stops", attach};
-}
 
-/// RabbitMQ 4.3 and later.
-void add_native_retry(std::vector<Finding>& found, const QueuePolicies& queue, const EffectivePolicy& effective) {
-    const Setting type = effective.value(queue, "delayed-retry-type");
-    if (type.source == Source::none || type.value == "\"disabled\"") return;
-    found.push_back(
-        {Severity::warning,
-         "work queue " + quoted(queue.name) + " has RabbitMQ's own delayed retry in effect, of type " + type.value,
-         "what its consumers requeue is delayed by the broker, besides what they reject and retryd "
-         "delays: each message is delayed by both, one after the other",
-         "take delayed-retry-type out of its policy or arguments, or the queue out of the configuration"});
-}
+    std::vector<Finding> found;
+
+    void check(const AttachState& state) {
+        const auto queue = queues_.find(state.queue);
+        if (queue == queues_.end()) {
+            return add(FindingCode::no_work_queue, "work queue " + quoted(state.queue) + " does not exist",
+                       {.name = state.queue});
+        }
+        if (state.finding) {
+            add(*state.finding, "work queue " + quoted(state.queue) + ": " + state.note,
+                {.remedy = state.remedy, .name = state.queue, .group = state.note});
+        }
+        if (state.state == State::to_attach) add_not_attached(*queue->second);
+        add_native_retry(*queue->second);
+    }
+
+  private:
+    /// A policy can attach it, and none has, or not safely.
+    void add_not_attached(const QueuePolicies& queue) {
+        const Setting exchange = effective_.dead_letter_exchange(queue);
+        const BrokerPolicy* lost = policy_that_lost(queue);
+        const std::string work_queue = "work queue " + quoted(queue.name);
+        const std::string replaced = lost == nullptr ? ""
+                                                     : with_priority(*effective_.policy(queue.policy)) + " replaced " +
+                                                           with_priority(*lost) + " on " + work_queue + ": ";
+        const std::string subject = lost == nullptr ? work_queue : replaced + "it";
+        const std::string group = queue.policy + '\n' + (lost == nullptr ? "" : lost->name);
+        if (exchange.source == Source::none) {
+            add(FindingCode::no_dead_letter_exchange, subject + " has no dead-letter exchange in effect",
+                {.name = queue.name, .group = group});
+        } else if (!leads_to_error_queue(policy_, exchange.value)) {
+            add(FindingCode::other_dead_letter_exchange,
+                subject + " dead-letters to exchange " + exchange.value + ", by policy " + quoted(queue.policy),
+                {.name = queue.name, .group = group + '\n' + exchange.value});
+        } else {
+            add(FindingCode::at_most_once, "quorum " + work_queue + " does not dead-letter at-least-once",
+                {.name = queue.name});
+        }
+    }
+
+    /// The policy that would lead its dead letters to the error queue, if the one in effect did not stand above it.
+    const BrokerPolicy* policy_that_lost(const QueuePolicies& queue) const {
+        const BrokerPolicy* lost = nullptr;
+        if (effective_.policy(queue.policy) == nullptr) return lost;
+        for (const BrokerPolicy& each : vhost_policies_.policies) {
+            const auto exchange = each.definition.find("dead-letter-exchange");
+            const bool leads_here =
+                exchange != each.definition.end() && leads_to_error_queue(policy_, exchange->second);
+            if (!leads_here || each.name == queue.policy || each.apply_to == "exchanges") continue;
+            if (lost != nullptr && lost->priority >= each.priority) continue;
+            if (policy_pattern_matches(each.pattern, queue.name)) lost = &each;
+        }
+        return lost;
+    }
+
+    /// RabbitMQ 4.3 and later.
+    void add_native_retry(const QueuePolicies& queue) {
+        const Setting type = effective_.value(queue, "delayed-retry-type");
+        if (type.source == Source::none || type.value == "\"disabled\"") return;
+        add(FindingCode::delayed_retry,
+            "work queue " + quoted(queue.name) + " has RabbitMQ's own delayed retry in effect, of type " + type.value,
+            {.name = queue.name, .group = type.value});
+    }
+
+    void add(FindingCode code, std::string cause, FindingDetails details) {
+        found.emplace_back(code, std::move(cause), std::move(details));
+    }
+
+    const core::Policy& policy_;
+    const VhostPolicies& vhost_policies_;
+    EffectivePolicy effective_;
+    std::map<std::string_view, const QueuePolicies*> queues_;
+};
 
 }  // namespace
 
 std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPolicies& vhost_policies) {
-    std::vector<Finding> found;
-    const EffectivePolicy effective(vhost_policies);
-    for (const AttachState& state : plan_attach(policy, vhost_policies).queues) {
-        const QueuePolicies* queue = find(vhost_policies, state.queue);
-        if (queue == nullptr) {
-            found.push_back({Severity::warning, "work queue " + quoted(state.queue) + " does not exist",
-                             "no message can die in it, and what waits on its rungs cannot return to it",
-                             "declare it, or correct its name in the configuration"});
-            continue;
-        }
-        if (state.state == State::to_attach) found.push_back(not_attached(*queue, policy, effective));
-        if (state.state == State::out_of_reach) {
-            found.push_back({Severity::problem, "work queue " + quoted(state.queue) + ": " + state.note, "", ""});
-        } else if (!state.note.empty()) {
-            found.push_back({Severity::warning, "work queue " + quoted(state.queue) + ": " + state.note, "", ""});
-        }
-        add_native_retry(found, *queue, effective);
-    }
-    return found;
+    WorkQueueChecker checker(policy, vhost_policies);
+    for (const AttachState& state : plan_attach(policy, vhost_policies).queues)
+        checker.check(state);
+    return std::move(checker.found);
 }
 
 }  // namespace retryd::admin

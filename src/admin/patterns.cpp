@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <regex>
 #include <set>
 
 #include "core/names.h"
@@ -117,6 +118,14 @@ bool names_in_pattern(const std::string& pattern, const std::string& name) {
         if (begins && (after.starts_with('|') || after == closing)) return true;
     }
     return false;
+}
+
+bool policy_pattern_matches(const std::string& pattern, const std::string& name) {
+    try {
+        return std::regex_search(name, std::regex(pattern));
+    } catch (const std::regex_error&) {
+        return false;
+    }
 }
 
 std::string matches_pattern(const core::Policy& policy, const std::vector<std::string>& matches,

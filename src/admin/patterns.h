@@ -23,6 +23,9 @@ std::string extended_pattern(const std::string& pattern, const std::vector<std::
 /// Whether a pattern of this file has that name among its alternatives.
 bool names_in_pattern(const std::string& pattern, const std::string& name);
 
+/// Whether a policy's pattern matches that name, as far as its regular expression can be read here.
+bool policy_pattern_matches(const std::string& pattern, const std::string& name);
+
 /// For these names and globs, not for the excluded ones, and for none of the queues that are retryd's own under that
 /// policy or, by their name, the broker's.
 std::string matches_pattern(const core::Policy& policy, const std::vector<std::string>& matches,

@@ -77,6 +77,11 @@ struct Explain {
         return code == core::reply_code::not_found && text.find("no queue '") != std::string_view::npos;
     }
     Outcome refused(std::string line) const { return {Result::refused, code, std::move(line), {}}; }
+    Outcome refused(Explanation told) const {
+        Outcome outcome = refused(told.line());
+        outcome.told = std::move(told);
+        return outcome;
+    }
     Outcome missing(std::string line) const { return {Result::missing, code, std::move(line), {}}; }
     Outcome no_queue(const std::string& queue) const { return missing("queue '" + queue + "' does not exist"); }
 };
@@ -166,7 +171,8 @@ void Declarer::on_declared(Channel channel, const QueueCounts& counts) {
     outcome.counts = counts;
     const Waiting& asked = *lane->step;
     if (asked.variant) {
-        outcome.text = asked.variant->note();
+        outcome.told = asked.variant->note();
+        outcome.text = outcome.told.line();
         outcome.lacking = asked.variant->lacking();
     }
     finish(*lane, outcome);

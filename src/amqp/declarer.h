@@ -69,6 +69,8 @@ class Declarer {
         std::optional<Inequivalent> difference = std::nullopt;
         /// Refused because the broker has not answered in time: it may still carry the step out.
         bool unanswered = false;
+        /// `text` in parts, where it has them.
+        Explanation told = {};
     };
     /// Called once for each step, unless the connection ends before; never from within submit(). May submit.
     using Sink = std::function<void(const Outcome&)>;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "amqp/refusal.h"
 #include "core/reply_code.h"
 
 namespace retryd::amqp {
@@ -14,7 +13,7 @@ bool QueueVariant::adapt(int code, std::string_view refusal) {
     const auto& optional = wanted_.optional_arguments;
     if (std::find(optional.begin(), optional.end(), argument) == optional.end() || given_up(argument)) return false;
     given_up_.push_back({argument, std::string{refusal}});
-    std::string told;
+    Explanation told;
     if (is_older(refusal)) {
         for (auto& [name, value] : spec_.arguments) {
             if (name == argument) value = wanted_.older->value;
@@ -25,7 +24,7 @@ bool QueueVariant::adapt(int code, std::string_view refusal) {
         lacking_.push_back(argument);
         told = explain_lack(wanted_, argument, refusal);
     }
-    if (!told.empty()) note_ += (note_.empty() ? "" : "; ") + told;
+    if (!told.empty()) note_ = note_.empty() ? told : Explanation{note_.line() + "; " + told.cause, told.remedy};
     return true;
 }
 

@@ -5,6 +5,7 @@
 #include <string_view>
 #include <vector>
 
+#include "amqp/refusal.h"
 #include "core/topology.h"
 
 namespace retryd::amqp {
@@ -22,9 +23,9 @@ class QueueVariant {
 
     /// Optional arguments that the queue is without.
     const std::vector<std::string>& lacking() const { return lacking_; }
-    /// For the operator, one line: what the queue that is there lacks, what follows and what mends it. Empty where
-    /// nothing follows.
-    const std::string& note() const { return note_; }
+    /// For the operator: what the queue that is there lacks, what follows and what mends it. Empty where nothing
+    /// follows.
+    const Explanation& note() const { return note_; }
     /// The refusal that counts, after adapt() gave up: the last one, unless it is about an argument that was given up
     /// before.
     std::string decisive(std::string_view last) const;
@@ -42,7 +43,7 @@ class QueueVariant {
     core::QueueSpec spec_;
     std::vector<GivenUp> given_up_;
     std::vector<std::string> lacking_;
-    std::string note_;
+    Explanation note_;
 };
 
 }  // namespace retryd::amqp

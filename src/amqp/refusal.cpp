@@ -60,6 +60,10 @@ std::string plain(std::string_view what, int code, std::string_view text) {
 
 }  // namespace
 
+std::string Explanation::line() const {
+    return remedy.empty() ? cause : cause + ". " + remedy;
+}
+
 std::string remedy(Error::Kind kind) {
     switch (kind) {
         case Error::Kind::unreachable:
@@ -118,47 +122,50 @@ std::optional<Inequivalent> parse_inequivalent(std::string_view text) {
     return found;
 }
 
-std::string explain_queue_refusal(const core::QueueSpec& queue, int code, std::string_view text) {
+Explanation explain_queue_refusal(const core::QueueSpec& queue, int code, std::string_view text) {
     const auto difference = parse_inequivalent(text);
-    if (!difference) return plain("declare queue " + in_quotes(queue.name), code, text);
+    if (!difference) return {plain("declare queue " + in_quotes(queue.name), code, text), ""};
     const std::string& argument = difference->argument;
-    return "queue " + in_quotes(queue.name) + " is there already with another " + argument + ": " +
-           both_values(*difference, argument_text(queue.arguments, argument)) + ". Once rabbitmqctl list_queues" +
-           vhost_option(difference->vhost) +
-           " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
-           vhost_option(difference->vhost) + ' ' + shell_word(queue.name) +
-           "); or change the configuration to the value that the queue has";
+    const std::string vhost = vhost_option(difference->vhost);
+    return {"queue " + in_quotes(queue.name) + " is there already with another " + argument + ": " +
+                both_values(*difference, argument_text(queue.arguments, argument)),
+            "Once rabbitmqctl list_queues" + vhost +
+                " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
+                vhost + ' ' + shell_word(queue.name) +
+                "); or change the configuration to the value that the queue has"};
 }
 
-std::string explain_exchange_refusal(const core::ExchangeSpec& exchange, int code, std::string_view text) {
+Explanation explain_exchange_refusal(const core::ExchangeSpec& exchange, int code, std::string_view text) {
     const auto difference = parse_inequivalent(text);
-    if (!difference) return plain("declare exchange " + in_quotes(exchange.name), code, text);
+    if (!difference) return {plain("declare exchange " + in_quotes(exchange.name), code, text), ""};
     const std::string& argument = difference->argument;
     const std::string expected = argument == "type" ? exchange.type : argument_text(exchange.arguments, argument);
     const std::string way_out = exchange.name == core::return_exchange_name
                                     ? "All retryd daemons of a vhost share it: give them the same errors.exchange, or "
                                       "a vhost each; or delete the exchange if nobody uses it"
                                     : "Configure a name that is not taken, or delete the exchange if nobody uses it";
-    return "exchange " + in_quotes(exchange.name) + " is there already with another " + argument + ": " +
-           both_values(*difference, expected) + ". " + way_out;
+    return {"exchange " + in_quotes(exchange.name) + " is there already with another " + argument + ": " +
+                both_values(*difference, expected),
+            way_out};
 }
 
-std::string explain_binding_refusal(const core::BindingSpec& binding, int code, std::string_view text) {
+Explanation explain_binding_refusal(const core::BindingSpec& binding, int code, std::string_view text) {
     if (code == core::reply_code::not_found && text.find("no exchange '") != std::string_view::npos) {
-        return "exchange " + in_quotes(binding.exchange) + " does not exist, so queue " + in_quotes(binding.queue) +
-               " cannot be bound to it and gets nothing from there. Declare the exchange, or correct its name in the "
-               "configuration";
+        return {"exchange " + in_quotes(binding.exchange) + " does not exist, so queue " + in_quotes(binding.queue) +
+                    " cannot be bound to it and gets nothing from there",
+                "Declare the exchange, or correct its name in the configuration"};
     }
-    return plain("bind queue " + in_quotes(binding.queue) + " to exchange " + in_quotes(binding.exchange), code, text);
+    return {plain("bind queue " + in_quotes(binding.queue) + " to exchange " + in_quotes(binding.exchange), code, text),
+            ""};
 }
 
-std::string explain_foreign_refusal(const core::ForeignExchange& exchange, int code, std::string_view text) {
+Explanation explain_foreign_refusal(const core::ForeignExchange& exchange, int code, std::string_view text) {
     if (code == core::reply_code::not_found) {
-        return "exchange " + in_quotes(exchange.name) +
-               " does not exist: what should be parked there goes to the catch-all. Declare the exchange, or correct "
-               "`parked` in the configuration";
+        return {"exchange " + in_quotes(exchange.name) +
+                    " does not exist: what should be parked there goes to the catch-all",
+                "Declare the exchange, or correct `parked` in the configuration"};
     }
-    return explain_check_refusal("exchange", exchange.name, code, text);
+    return {explain_check_refusal("exchange", exchange.name, code, text), ""};
 }
 
 std::string explain_check_refusal(std::string_view kind, std::string_view name, int code, std::string_view text) {
@@ -204,28 +211,27 @@ std::string explain_no_consumer(const std::string& queue) {
            "parked";
 }
 
-std::string explain_lack(const core::QueueSpec& queue, std::string_view argument, std::string_view text) {
-    if (argument == "x-overflow") return "";  // it says what happens at a limit, and only a policy sets one
+Explanation explain_lack(const core::QueueSpec& queue, std::string_view argument, std::string_view text) {
+    if (argument == "x-overflow") return {};  // it says what happens at a limit, and only a policy sets one
     const std::string vhost = vhost_option(parse_inequivalent(text).value_or(Inequivalent{}).vhost);
-    const std::string line = "queue " + in_quotes(queue.name) + " was made without " + std::string{argument};
-    if (argument != "x-delivery-limit") return line;
-    return line +
-           ": RabbitMQ 4 takes a message out of it that was given to a consumer 21 times. A policy mends it (only one "
-           "applies to a queue): rabbitmqctl set_policy" +
-           vhost + ' ' + shell_word("delivery-limit-" + queue.name) + ' ' +
-           shell_word('^' + admin::pattern_of_name(queue.name) + '$') +
-           " '{\"delivery-limit\": 1000000}' --apply-to queues";
+    const std::string lack = "queue " + in_quotes(queue.name) + " was made without " + std::string{argument};
+    if (argument != "x-delivery-limit") return {lack, ""};
+    return {lack + ": RabbitMQ 4 takes a message out of it that was given to a consumer 21 times",
+            "A policy mends it (only one applies to a queue): rabbitmqctl set_policy" + vhost + ' ' +
+                shell_word("delivery-limit-" + queue.name) + ' ' +
+                shell_word('^' + admin::pattern_of_name(queue.name) + '$') +
+                " '{\"delivery-limit\": 1000000}' --apply-to queues"};
 }
 
-std::string explain_older(const core::QueueSpec& queue, std::string_view text) {
-    if (!queue.older || !queue.older->harmful) return "";
+Explanation explain_older(const core::QueueSpec& queue, std::string_view text) {
+    if (!queue.older || !queue.older->harmful) return {};
     const std::string vhost = vhost_option(parse_inequivalent(text).value_or(Inequivalent{}).vhost);
-    return "queue " + in_quotes(queue.name) +
-           " has x-delivery-limit -1: up to 4.1.4 RabbitMQ writes to the log of such "
-           "a queue every 5 s for ever, even while it is idle, so its disk fills slowly. Upgrade RabbitMQ to 4.1.5 or "
-           "4.2; or, while nothing is rejected, once rabbitmqctl list_queues" +
-           vhost + " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
-           vhost + ' ' + shell_word(queue.name) + ')';
+    return {"queue " + in_quotes(queue.name) +
+                " has x-delivery-limit -1: up to 4.1.4 RabbitMQ writes to the log of such a queue every 5 s for ever, "
+                "even while it is idle, so its disk fills slowly",
+            "Upgrade RabbitMQ to 4.1.5 or 4.2; or, while nothing is rejected, once rabbitmqctl list_queues" + vhost +
+                " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
+                vhost + ' ' + shell_word(queue.name) + ')'};
 }
 
 }  // namespace retryd::amqp

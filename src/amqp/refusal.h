@@ -1,5 +1,4 @@
-// Faults of the broker in an operator's words: what it refused and why, what follows from it, and the way out. Each is
-// one line.
+// Faults of the broker in an operator's words: what it refused and why, what follows from it, and the way out.
 #pragma once
 
 #include <optional>
@@ -10,6 +9,15 @@
 #include "core/topology.h"
 
 namespace retryd::amqp {
+
+/// What is so, with what follows from it, and the way out.
+struct Explanation {
+    std::string cause;
+    std::string remedy;  // may be empty
+    /// Both.
+    std::string line() const;
+    bool empty() const { return cause.empty(); }
+};
 
 /// What an operator can do about a fault of the broker or the network.
 std::string remedy(Error::Kind kind);
@@ -32,11 +40,11 @@ std::optional<Inequivalent> parse_inequivalent(std::string_view text);
 
 // `code` and `text` are the broker's.
 
-std::string explain_queue_refusal(const core::QueueSpec& queue, int code, std::string_view text);
-std::string explain_exchange_refusal(const core::ExchangeSpec& exchange, int code, std::string_view text);
-std::string explain_binding_refusal(const core::BindingSpec& binding, int code, std::string_view text);
+Explanation explain_queue_refusal(const core::QueueSpec& queue, int code, std::string_view text);
+Explanation explain_exchange_refusal(const core::ExchangeSpec& exchange, int code, std::string_view text);
+Explanation explain_binding_refusal(const core::BindingSpec& binding, int code, std::string_view text);
 /// An exchange to park in.
-std::string explain_foreign_refusal(const core::ForeignExchange& exchange, int code, std::string_view text);
+Explanation explain_foreign_refusal(const core::ForeignExchange& exchange, int code, std::string_view text);
 /// `kind`: queue or exchange.
 std::string explain_check_refusal(std::string_view kind, std::string_view name, int code, std::string_view text);
 std::string explain_delete_refusal(std::string_view kind, std::string_view name, int code, std::string_view text);
@@ -51,8 +59,8 @@ std::string explain_no_consumer(const std::string& queue);
 
 /// For a queue that does without an optional argument; `text` is the refusal of the attempt with it. Empty where
 /// nothing follows from it.
-std::string explain_lack(const core::QueueSpec& queue, std::string_view argument, std::string_view text);
+Explanation explain_lack(const core::QueueSpec& queue, std::string_view argument, std::string_view text);
 /// For a queue that an earlier retryd made; empty where this does no harm on this broker.
-std::string explain_older(const core::QueueSpec& queue, std::string_view text);
+Explanation explain_older(const core::QueueSpec& queue, std::string_view text);
 
 }  // namespace retryd::amqp

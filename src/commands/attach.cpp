@@ -76,7 +76,11 @@ AttachSummary summary_of(const AttachReport& report) {
 
 int attach_exit_code(const AttachReport& report) {
     if (!report.fault.empty()) return exit_code::failed;
-    if (!report.applied) return exit_code::fine;
+    if (!report.applied) {
+        const AttachSummary summary = summary_of(report);
+        const bool work = report.version && !report.plan.changes.empty();
+        return work || summary.out_of_reach > 0 ? exit_code::something_to_do : exit_code::fine;
+    }
     const bool refused = std::any_of(report.refusals.begin(), report.refusals.end(),
                                      [](const std::string& refusal) { return !refusal.empty(); });
     if (refused) return exit_code::failed;
@@ -150,7 +154,8 @@ void print_queues(const std::vector<admin::AttachState>& queues, std::ostream& o
     }
     print_table(rows, "  ", out);
     for (const admin::AttachState& queue : queues) {
-        if (!queue.note.empty()) print_line(queue.queue + ": " + queue.note, "    ", out);
+        if (queue.note.empty()) continue;
+        print_line(queue.queue + ": " + queue.note + (queue.remedy.empty() ? "" : "; " + queue.remedy), "    ", out);
     }
 }
 
@@ -241,10 +246,13 @@ std::string sums(const AttachReport& report) {
     add(summary.to_attach, "to attach");
     add(summary.out_of_reach, "out of reach");
     add(summary.not_there, "not there");
-    return line + "; " +
-           (report.plan.changes.empty()
-                ? "nothing to set"
-                : counted(report.plan.changes.size(), "policy", "policies") + (report.applied ? "" : " to set"));
+    if (report.plan.changes.empty()) return line + "; nothing to set";
+    const std::string policies = counted(report.plan.changes.size(), "policy", "policies");
+    if (!report.applied) return line + "; " + policies + " to set: retryd attach --apply does";
+    const auto set = static_cast<std::size_t>(std::count(report.refusals.begin(), report.refusals.end(), ""));
+    return "before: " + line + "; " + std::to_string(set) + " of " + policies + " set; " +
+           (report.left.empty() ? "all are attached now"
+                                : counted(report.left.size(), "queue is", "queues are") + " not attached");
 }
 
 }  // namespace
@@ -277,7 +285,8 @@ Json json_of(const std::vector<admin::AttachState>& queues) {
                         {"type", text_or_null(queue.type)},
                         {"state", json_key(to_string(queue.state))},
                         {"policy", text_or_null(queue.policy)},
-                        {"note", text_or_null(queue.note)}});
+                        {"note", text_or_null(queue.note)},
+                        {"remedy", text_or_null(queue.remedy)}});
     }
     return list;
 }

@@ -15,9 +15,9 @@
 namespace retryd::commands {
 
 /// Prints the policies as commands of rabbitmqctl, each with its undo; with `apply` sets them. Without a management API
-/// it can only print a general one. Returns 0 printed, or all attached; 1 the management API refused or cannot be
-/// reached, or nothing was set since the error exchange is not ready; 2 applied, but a queue is left that no policy can
-/// attach; 78 wrong configuration. With `json`, `out` has one object in every case.
+/// it can only print a general one. Returns 0 nothing to do, or nobody can tell; 1 the management API refused or cannot
+/// be reached, or nothing was set since the error exchange is not ready; 2 there is something to set, or a queue is
+/// left that no policy can attach; 78 wrong configuration. With `json`, `out` has one object in every case.
 int attach(const ReportOptions& options, bool apply, std::ostream& out, std::ostream& err);
 
 // What `attach` found and did, and how it prints it.

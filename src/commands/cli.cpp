@@ -11,7 +11,7 @@
 #include "commands/attach.h"
 #include "commands/check/check.h"
 #include "commands/common/report.h"
-#include "commands/doctor.h"
+#include "commands/doctor/doctor.h"
 #include "commands/parked/list_and_show.h"
 #include "commands/parked/replay_and_drop.h"
 #include "commands/plan/definitions.h"
@@ -65,18 +65,18 @@ class ParkedCommands {
     std::string stop_after_ = "10";
 };
 
-constexpr const char* default_config = "/etc/retryd/retryd.yaml";
 constexpr const char* purpose =
     "The retry sidecar for RabbitMQ: gives rejected messages back to their queue after a delay.";
 
 /// The options of all commands but `parked`, which keeps its own.
 struct Options {
-    std::string config_path = default_config;
+    std::string config_path = usual_configuration;
     bool json = false;
     bool schema = false;
     bool prune = false;
     bool apply = false;
     bool permissions = false;
+    bool all = false;
     bool definitions = false;
     bool watch = false;
 };
@@ -128,6 +128,7 @@ void add_commands(CLI::App& app, Options& options, Commands& commands) {
         app, options, "doctor", "Find everything that would keep a rejected message from coming back; changes nothing");
     commands.doctor->add_flag("--permissions", options.permissions,
                               "Print the permissions that retryd's user needs instead; talks to no broker");
+    commands.doctor->add_flag("--all", options.all, "Name all that a finding is about");
     commands.parked.add_to(app);
     commands.status =
         add_report(app, options, "status", "Print how many messages wait on each rung and how many are parked");
@@ -144,7 +145,7 @@ void set_up(CLI::App& app, const std::string& version, Options& options, Command
 
 int run_command(const Commands& commands, const Options& options, const Actions& actions, std::ostream& out,
                 std::ostream& err, bool colour) {
-    const ReportOptions report{options.config_path, options.json, colour};
+    const ReportOptions report{options.config_path, options.json, colour, options.all};
     if (commands.run->parsed()) return actions.run(options.config_path);
     if (commands.parked.parsed()) return commands.parked.run(report, out, err);
     if (commands.plan->parsed()) return options.definitions ? definitions(report, out, err) : plan(report, out, err);

@@ -22,54 +22,13 @@
 #include "commands/common/table.h"
 #include "commands/common/terminal.h"
 #include "commands/common/text.h"
-#include "config/addresses.h"
 #include "core/duration.h"
 #include "core/names.h"
 #include "core/topology.h"
-#include "http/client.h"
 #include "system/signals.h"
 #include "telemetry/status_json.h"
 
 namespace retryd::commands {
-
-// ── What the daemon says ────────────────────────────────────────────────────────────────────────────────────────
-
-namespace {
-
-std::string no_answer_from(const std::string& url, const std::string& cause) {
-    return "the daemon does not answer at " + url + ": " + cause +
-           "; see whether retryd run is up there, and whether its configuration has the same http.listen";
-}
-
-/// What listens everywhere is asked on this machine.
-std::string status_url(config::Http http) {
-    if (http.host == "0.0.0.0") http.host = "127.0.0.1";
-    if (http.host == "::") http.host = "::1";
-    return "http://" + config::to_string(http) + "/status.json";
-}
-
-}  // namespace
-
-DaemonAnswer ask_daemon(const config::Settings& settings) {
-    constexpr int ok = 200;
-    if (!settings.http) return "only the daemon knows them. Set http.listen and restart the daemon";
-    const std::string url = status_url(*settings.http);
-    http::Request request;
-    request.url = url;
-    request.connect_timeout = request.timeout = std::chrono::seconds(2);
-    try {
-        const http::Response response = http::get(request);
-        if (response.status != ok) return no_answer_from(url, "status " + std::to_string(response.status));
-        return read_daemon_answer(response.body);
-    } catch (const http::Error& error) {
-        return no_answer_from(url, error.what());
-    }
-}
-
-DaemonAnswer read_daemon_answer(const std::string& body) {
-    if (auto status = telemetry::read_status(body)) return std::move(*status);
-    return "something other than retryd answers at http.listen; find out what listens there";
-}
 
 // ── What the broker counts ──────────────────────────────────────────────────────────────────────────────────────
 
@@ -88,12 +47,17 @@ namespace {
 
 class StatusCollector {
   public:
-    StatusCollector(Broker& broker, const core::Policy& policy, const DaemonAnswer& daemon)
+    StatusCollector(Broker& broker, const core::Policy& policy, const DaemonAnswer& daemon, bool expected)
         : broker_(broker), policy_(policy), features_(core::features_of(broker.identity().version)) {
         report_.broker = broker.identity();
         if (const auto* status = std::get_if<telemetry::Status>(&daemon)) report_.daemon = *status;
-        if (const auto* why_not = std::get_if<std::string>(&daemon))
+        const auto* why_not = std::get_if<std::string>(&daemon);
+        if (why_not == nullptr) return;
+        if (expected) {
+            report_.no_daemon = *why_not;
+        } else {
             add_not_seen("in flight, rates, totals and faults: " + *why_not);
+        }
     }
 
     StatusReport collect() {
@@ -101,6 +65,7 @@ class StatusCollector {
         report_.catch_all = {policy_.catch_all, count(policy_.catch_all)};
         for (const core::Milliseconds delay : core::detour_delays)
             report_.detours.push_back({core::detour_name(delay), delay, count(core::detour_name(delay))});
+        list_queues();
         for (const std::string& name : find_work_queues())
             add_work_queue(name, *core::match(policy_, name));
         add_shared_ladders();
@@ -113,6 +78,28 @@ class StatusCollector {
     }
 
   private:
+    void list_queues() {
+        if (broker_.management() == nullptr) {
+            no_list_ = "Set management.url";
+            return;
+        }
+        try {
+            const auto queues = broker_.management()->queues();
+            for (const http::ListedQueue& queue : queues)
+                listed_.push_back(queue.name);
+            const std::set<std::string> names(listed_.begin(), listed_.end());
+            for (const http::ListedQueue& queue : queues) {
+                const auto rung = core::parse_rung(queue.name, queue.arguments);
+                if (!rung || queue.held.value_or(0) == 0) continue;
+                const bool shared = rung->return_path == core::ReturnPath::headers;
+                report_.held.push_back({queue.name, rung->serves, static_cast<std::uint64_t>(*queue.held),
+                                        !shared && names.count(rung->serves) == 0});
+            }
+        } catch (const http::Error& error) {
+            no_list_ = error.what();
+        }
+    }
+
     std::set<std::string> find_work_queues() {
         const auto configured = admin::configured_work_queues(policy_);
         std::set<std::string> names(configured.begin(), configured.end());
@@ -127,14 +114,13 @@ class StatusCollector {
     }
 
     void add_work_queues_of_globs(std::set<std::string>& names) {
-        const QueueNames listed = list_queue_names(broker_, "Set management.url");
-        if (listed.fault.empty()) {
-            const auto found = admin::work_queues_in_use(policy_, features_, listed.names);
+        if (no_list_.empty()) {
+            const auto found = admin::work_queues_in_use(policy_, features_, listed_);
             names.insert(found.begin(), found.end());
         } else if (report_.daemon) {
-            add_not_seen("work queues of globs that the daemon does not name: " + listed.fault);
+            add_not_seen("work queues of globs that the daemon does not name: " + no_list_);
         } else {
-            add_not_seen("the work queues of globs: AMQP lists no queues. " + listed.fault +
+            add_not_seen("the work queues of globs: AMQP lists no queues. " + no_list_ +
                          ", or have the daemon answer at http.listen: it names those that it knows");
         }
     }
@@ -196,13 +182,15 @@ class StatusCollector {
     const core::Policy& policy_;
     const core::BrokerFeatures features_;
     std::string refusal_;  // the first one
+    std::vector<std::string> listed_;
+    std::string no_list_;  // why the queues could not be listed
     StatusReport report_;
 };
 
 }  // namespace
 
-StatusReport collect_status(Broker& broker, const core::Policy& policy, const DaemonAnswer& daemon) {
-    return StatusCollector(broker, policy, daemon).collect();
+StatusReport collect_status(Broker& broker, const core::Policy& policy, const DaemonAnswer& daemon, bool expected) {
+    return StatusCollector(broker, policy, daemon, expected).collect();
 }
 
 // ── One look, or one every two seconds ──────────────────────────────────────────────────────────────────────────
@@ -213,7 +201,7 @@ constexpr const char* connection_name = "retryd status";
 constexpr core::Milliseconds between_looks{2'000};
 
 StatusReport look(Broker& broker, const config::Settings& settings) {
-    return collect_status(broker, settings.policy, ask_daemon(settings));
+    return collect_status(broker, settings.policy, ask_daemon(settings), settings.http.has_value());
 }
 
 void print(const StatusReport& status, bool one_line, const Report& output, std::ostream& out) {
@@ -412,7 +400,22 @@ void print_ladder(const std::string& name, const LadderGroup& group, bool with_t
         out << "  " << counted(quiet, "more queue", "more queues") << ": nothing waits, nothing is parked\n";
 }
 
-void print_daemon(const telemetry::Status& daemon, std::ostream& out) {
+std::string since(core::WallTime time) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
+    return ", since " + utc(static_cast<std::uint64_t>(std::max<std::int64_t>(0, seconds)));
+}
+
+void print_findings(const telemetry::ChecksStatus& checks, const Colours& colours, std::ostream& out) {
+    for (const telemetry::FindingStatus& finding : checks.findings) {
+        const std::string more =
+            finding.names.size() > 1 ? " (and " + std::to_string(finding.names.size() - 1) + " more)" : "";
+        print_line(finding.cause + more + since(finding.since),
+                   finding.severity == "problem" ? colours.problem("Problem: ") : colours.warning("Warning: "), out);
+    }
+    if (!checks.findings.empty()) out << "retryd doctor tells what follows, and what mends it.\n";
+}
+
+void print_daemon(const telemetry::Status& daemon, const Colours& colours, std::ostream& out) {
     const telemetry::Rates& rates = daemon.rates;
     print_line((daemon.ready ? "ready" : "not ready: " + daemon.reason) + ", " + std::to_string(daemon.in_flight) +
                    " in flight; over the last minute " + rate(per_second(rates.retried, rates.interval)) +
@@ -423,7 +426,17 @@ void print_daemon(const telemetry::Status& daemon, std::ostream& out) {
         print_line(core::format_duration(std::chrono::floor<std::chrono::seconds>(daemon.oldest_unsettled)),
                    "Oldest message that is not settled: ", out);
     for (const telemetry::LastingFault& fault : daemon.faults)
-        print_line(fault.text, "Fault: ", out);
+        print_line(fault.text, colours.problem("Fault: "), out);
+    if (daemon.checks) print_findings(*daemon.checks, colours, out);
+}
+
+void print_held(const std::vector<HeldMessages>& held, std::ostream& out) {
+    for (const HeldMessages& each : held) {
+        print_line(std::to_string(each.messages) + " on " + each.rung + ": " +
+                       (each.gone ? "work queue " + each.serves + " is gone; next try within 180 s"
+                                  : "not taken yet; retryd doctor tells more if that lasts"),
+                   "\nHeld by the broker: ", out);
+    }
 }
 
 std::string depth_line(const telemetry::QueueDepth& depth) {
@@ -435,14 +448,16 @@ std::string depth_line(const telemetry::QueueDepth& depth) {
 
 void print_status(const StatusReport& status, bool colour, std::ostream& out) {
     const Bold bold{colour};
+    if (!status.no_daemon.empty()) print_line(status.no_daemon, Colours{colour}.problem("Not answering: "), out);
     print_broker_line(status.broker, colour, out);
-    if (status.daemon) print_daemon(*status.daemon, out);
+    if (status.daemon) print_daemon(*status.daemon, Colours{colour}, out);
     print_line(depth_line(status.errors), "Error queue ", out);
     print_line(depth_line(status.catch_all), "Catch-all ", out);
     for (const telemetry::RungStatus& detour : status.detours)
         if (detour.messages.value_or(0) > 0) print_line(depth_line({detour.queue, detour.messages}), "Detour ", out);
     for (const auto& [name, group] : groups_of(status))
         print_ladder(name, group, status.daemon.has_value(), bold, out);
+    print_held(status.held, out);
     if (status.daemon) out << "\nRetried, dropped: since the daemon started.\n";
     for (const std::string& what : status.not_seen)
         print_line(what, "\nNot seen: ", out);
@@ -452,6 +467,14 @@ void print_status(const StatusReport& status, bool colour, std::ostream& out) {
 // ── As JSON ─────────────────────────────────────────────────────────────────────────────────────────────────────
 
 namespace {
+
+Json json_of(const std::vector<HeldMessages>& held) {
+    Json list = Json::array();
+    for (const HeldMessages& each : held)
+        list.push_back(
+            {{"queue", each.rung}, {"serves", each.serves}, {"messages", each.messages}, {"gone", each.gone}});
+    return list;
+}
 
 Json json_of_daemon(const std::optional<telemetry::Status>& daemon) {
     if (!daemon) return nullptr;
@@ -467,7 +490,8 @@ Json json_of_daemon(const std::optional<telemetry::Status>& daemon) {
              {{"retried", per_second(rates.retried, rates.interval)},
               {"parked", per_second(rates.parked, rates.interval)},
               {"dropped", per_second(rates.dropped, rates.interval)}}},
-            {"faults", faults}};
+            {"faults", faults},
+            {"checks", telemetry::json_of(daemon->checks)}};
 }
 
 }  // namespace
@@ -480,7 +504,9 @@ void print_status_json(const StatusReport& status, bool one_line, std::ostream& 
                       {"detours", telemetry::json_of(status.detours)},
                       {"queues", telemetry::json_of(status.queues)},
                       {"ladders", telemetry::json_of(status.ladders)},
+                      {"held", json_of(status.held)},
                       {"daemon", json_of_daemon(status.daemon)},
+                      {"no_daemon", text_or_null(status.no_daemon)},
                       {"not_seen", status.not_seen}};
     print_json(object, out, one_line);
     out.flush();  // who watches sees what there is

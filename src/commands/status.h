@@ -5,26 +5,25 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
-#include <variant>
 #include <vector>
 
 #include "commands/common/broker.h"
+#include "commands/common/daemon.h"
 #include "commands/common/report.h"
-#include "config/settings.h"
 #include "core/policy.h"
 #include "core/time.h"
 #include "telemetry/status.h"
 
 namespace retryd::commands {
 
-/// What the running daemon answers at /status.json, or why it does not and what it takes.
-using DaemonAnswer = std::variant<telemetry::Status, std::string>;
-
-/// Asks it where its configuration lets it listen; waits two seconds at most.
-DaemonAnswer ask_daemon(const config::Settings& settings);
-
-/// `body`: of the answer to /status.json.
-DaemonAnswer read_daemon_answer(const std::string& body);
+/// Messages that the broker holds on a rung: its work queue has not taken them.
+struct HeldMessages {
+    std::string rung;
+    std::string serves;  // the work queue, or the ladder whose work queues share it
+    std::uint64_t messages = 0;
+    bool gone = false;  // the work queue does not exist
+    bool operator==(const HeldMessages&) const = default;
+};
 
 struct StatusReport {
     BrokerIdentity broker;
@@ -33,7 +32,9 @@ struct StatusReport {
     std::vector<telemetry::RungStatus> detours;
     std::vector<telemetry::QueueStatus> queues;  // the busiest first
     std::vector<telemetry::LadderStatus> ladders;
+    std::vector<HeldMessages> held;
     std::optional<telemetry::Status> daemon;
+    std::string no_daemon;              // why it does not answer, although it should
     std::vector<std::string> not_seen;  // each with what it takes
 };
 
@@ -43,7 +44,9 @@ std::uint64_t waiting_or_parked(const telemetry::QueueStatus& queue);
 /// Changes nothing. A rung counts with the one for high priorities. The work queues of globs are those of which the
 /// management API knows a rung or a parking queue, and those that the daemon names. Throws amqp::Error when the
 /// connection is lost.
-StatusReport collect_status(Broker& broker, const core::Policy& policy, const DaemonAnswer& daemon);
+/// `expected`: the configuration says where the daemon answers.
+StatusReport collect_status(Broker& broker, const core::Policy& policy, const DaemonAnswer& daemon,
+                            bool expected = false);
 
 /// Changes nothing. Returns 0, 1 where the broker cannot be reached, 78 on a wrong configuration. With `json`, `out`
 /// has one object in every case.

@@ -79,6 +79,7 @@ std::string to_string(const BrokerVersion& version) {
 BrokerFeatures features_of(const BrokerVersion& version) {
     BrokerFeatures features;
     features.quorum_ttl = version >= quorum_ttl;
+    features.needs_stream_queue = version >= quorum_ttl && version < stream_queue_required;
     features.longest_quorum_name = version >= quorum_ttl ? 255 : 200;
     features.clean_cancel = version >= quorum_ttl;
     features.default_delivery_limit = version >= default_delivery_limit;

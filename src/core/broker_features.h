@@ -24,6 +24,8 @@ std::string to_string(const BrokerVersion& version);
 struct BrokerFeatures {
     /// Quorum queues with a message TTL and at-least-once dead-lettering: from 3.10 (its release notes).
     bool quorum_ttl = true;
+    /// On 3.10 and 3.11 at-least-once dead-lettering takes the feature flag stream_queue; later ones have it always.
+    bool needs_stream_queue = false;
     /// From 4.0 on a quorum queue without x-delivery-limit throws out what was given to a consumer 21 times. Before,
     /// it keeps everything, and there is no value that means so: with -1 the first return exceeds the limit and the
     /// message is thrown out (tried on 3.10.8).

@@ -28,6 +28,7 @@ class FlowEvents : public relay::Reporter {
 
     /// Counts there from now on; null: nowhere.
     void count_with(telemetry::MessageStats* stats) { stats_ = stats; }
+    void tick(core::SteadyTime now) { log_.tick(now); }
     void oldest_unsettled(core::Milliseconds age) {
         if (stats_ != nullptr) stats_->oldest_unsettled(age);
     }

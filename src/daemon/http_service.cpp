@@ -1,5 +1,7 @@
 #include "daemon/http_service.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,8 +33,13 @@ std::string cannot_listen(const config::Http& listen, const std::string& why) {
 }  // namespace
 
 HttpService::HttpService(const Configuration& configuration, const Watchdog& watchdog, DaemonState& state,
-                         telemetry::Log& log)
-    : configuration_(configuration), watchdog_(watchdog), state_(state), log_(log), started_(system::wall_now()) {}
+                         PeriodicChecks& checks, telemetry::Log& log)
+    : configuration_(configuration),
+      watchdog_(watchdog),
+      state_(state),
+      checks_(checks),
+      log_(log),
+      started_(system::wall_now()) {}
 
 HttpService::~HttpService() = default;
 
@@ -72,6 +79,7 @@ bool HttpService::start() {
 }
 
 void HttpService::follow_reload() {
+    checks_.hold();
     const auto settings = configuration_.current();
     if (!settings->http) {
         if (!serving_) return;
@@ -123,14 +131,51 @@ void HttpService::expect_configured_queues() const {
 }
 
 void HttpService::tick(core::SteadyTime now) {
+    const DaemonState::Snapshot state = state_.snapshot();
+    tick_checks(state);
     const std::lock_guard lock(mutex_);
     if (!serving_) return;
     serving_->history.sample(*serving_->stats, now);
-    const DaemonState::Snapshot state = state_.snapshot();
     std::optional<QueueDepthPoller::Target> target;
     if (state.phase == DaemonState::Phase::consuming) target = {configuration_.current(), state.endpoint};
     serving_->depths.poll(target);
     if (target) report_depths_fault(serving_->depths.snapshot().fault);
+}
+
+/// What was found stands while the broker is away: it may be why.
+void HttpService::tick_checks(const DaemonState::Snapshot& state) {
+    const auto settings = configuration_.current();
+    if (!settings->management) {
+        checks_.end();
+    } else if (state.phase == DaemonState::Phase::consuming) {
+        checks_.look_at({settings, state.endpoint});
+    }
+    const core::WallTime newest = state.faults.empty() ? core::WallTime{} : state.faults.back().since;
+    if (newest > newest_fault_) checks_.look_again();
+    newest_fault_ = std::max(newest_fault_, newest);
+    for (const PeriodicChecks::News& news : checks_.take_news())
+        report(news);
+}
+
+void HttpService::report(const PeriodicChecks::News& news) {
+    constexpr std::size_t most_names = 10;
+    const admin::Finding& finding = news.finding;
+    const auto& kind = kind_of(finding.code);
+    const std::string code{kind.name};
+    if (!news.begins) {
+        return log_.write(LogLevel::info, "finding_over", "no longer so: " + finding.cause, {{"code", code}});
+    }
+    std::string text = finding.cause;
+    if (finding.names.size() > 1) {
+        const std::vector<std::string> others(finding.names.begin() + 1, finding.names.end());
+        text += "; the same with " + admin::folded(others, most_names);
+    }
+    text += ". So that " + finding.consequence + ". Remedy: " + finding.remedy;
+    if (!finding.command.empty()) text += ": " + finding.command;
+    log_.write(finding.severity == admin::Severity::problem ? LogLevel::error : LogLevel::warning, "finding", text,
+               {{"code", code},
+                {"severity", std::string{to_string(finding.severity)}},
+                {"names", static_cast<std::int64_t>(finding.names.size())}});
 }
 
 /// Once when it begins, and once when it is over: then it is empty.
@@ -161,6 +206,7 @@ http::Reply HttpService::metrics(const Serving& serving) const {
     measured.reconnects = state.reconnects;
     measured.reloads = reloads.taken;
     measured.refused_reloads = reloads.refused;
+    measured.checks = checks_.status();
     measured.process = telemetry::this_process();
     return {200, telemetry::metrics_type, telemetry::metrics_text(measured)};
 }
@@ -174,6 +220,7 @@ http::Reply HttpService::status(const Serving& serving) const {
     status.now = system::wall_now();
     status.started = started_;
     status.config_file = configuration_.path();
+    status.checks = checks_.status();
     return {200, "application/json", telemetry::to_json(status)};
 }
 

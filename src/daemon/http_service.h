@@ -1,5 +1,5 @@
-// What the daemon shows over HTTP: metrics, health, the status page. Without the section `http:` there is no server and
-// no thread, and no messages are counted.
+// What the daemon shows of itself: over HTTP metrics, health, the status page; in the log what its own checks find.
+// Without the section `http:` there is no server and no thread, and no messages are counted.
 #pragma once
 
 #include <memory>
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/time.h"
+#include "daemon/checks.h"
 #include "daemon/configuration.h"
 #include "daemon/history.h"
 #include "daemon/queue_depths.h"
@@ -21,7 +22,8 @@ namespace retryd::daemon {
 class HttpService {
   public:
     /// All of them must outlive it. Nothing is served yet.
-    HttpService(const Configuration& configuration, const Watchdog& watchdog, DaemonState& state, telemetry::Log& log);
+    HttpService(const Configuration& configuration, const Watchdog& watchdog, DaemonState& state,
+                PeriodicChecks& checks, telemetry::Log& log);
     ~HttpService();
     HttpService(const HttpService&) = delete;
     HttpService& operator=(const HttpService&) = delete;
@@ -56,6 +58,8 @@ class HttpService {
     void move_to(const config::Http& listen);
     void expect_configured_queues() const;
     void report_depths_fault(const std::string& fault);
+    void tick_checks(const DaemonState::Snapshot& state);
+    void report(const PeriodicChecks::News& news);
 
     http::Reply metrics(const Serving& serving) const;
     http::Reply status(const Serving& serving) const;
@@ -65,11 +69,13 @@ class HttpService {
     const Configuration& configuration_;
     const Watchdog& watchdog_;
     DaemonState& state_;
+    PeriodicChecks& checks_;
     telemetry::Log& log_;
     const core::WallTime started_;
     std::mutex mutex_;  // of the pointer `serving_`, which tick() reads in another thread
     std::unique_ptr<Serving> serving_;
-    std::string depths_fault_;  // the last one that was logged; only tick() uses it
+    std::string depths_fault_;       // the last one that was logged; only tick() uses it
+    core::WallTime newest_fault_{};  // of those that the checks have been told of; the same
 };
 
 }  // namespace retryd::daemon

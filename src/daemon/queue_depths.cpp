@@ -32,8 +32,12 @@ constexpr Milliseconds longest_answer{5'000};
 constexpr Milliseconds first_pause{5'000};
 constexpr Milliseconds longest_pause{600'000};
 constexpr Milliseconds longest_backoff{60'000};
-constexpr Milliseconds between_lists{300'000};
+constexpr Milliseconds between_lists{60'000};
 constexpr Milliseconds valid_for{60'000};
+
+bool looks_like_ours(const std::string& queue) {
+    return core::looks_like_rung(queue) || core::looks_like_shared_rung(queue);
+}
 
 Milliseconds next_wait(Milliseconds last, Milliseconds longest) {
     return last == Milliseconds::zero() ? first_pause : std::min(2 * last, longest);
@@ -164,6 +168,7 @@ struct QueueDepthPoller::State {
     int socket = -1;  // of the connection, while there is one
     Inventory inventory;
     std::map<std::string, Counted> depths;
+    std::map<std::string, std::uint64_t> held;
     std::optional<core::WallTime> counted;
     std::string fault;
 
@@ -249,7 +254,7 @@ void QueueDepthPoller::poll(const std::optional<Target>& target) {
 QueueDepthPoller::Snapshot QueueDepthPoller::snapshot() const {
     const core::SteadyTime now = system::steady_now();
     const std::lock_guard lock(state_->mutex);
-    Snapshot snapshot{state_->inventory, {}, state_->counted, state_->target ? state_->fault : ""};
+    Snapshot snapshot{state_->inventory, {}, state_->held, state_->counted, state_->target ? state_->fault : ""};
     for (const auto& [queue, depth] : state_->depths) {
         if (now - depth.at <= valid_for) snapshot.messages.emplace(queue, depth.messages);
     }
@@ -278,6 +283,7 @@ std::optional<QueueDepthPoller::Target> QueueDepthPoller::Worker::await_target()
         counting_ = state_->target;
         state_->inventory = {};
         state_->depths.clear();
+        state_->held.clear();
         state_->fault.clear();
         paused_.clear();
         listed_.clear();
@@ -309,20 +315,25 @@ void QueueDepthPoller::Worker::renew_inventory(const Target& target, const core:
     state_->inventory = std::move(inventory);
 }
 
-/// Only to find queues that were made before the last start: without the management API they are found once a message
-/// is sent to them.
+/// Queues that were made before the last start are found so: without the management API they are found once a message
+/// is sent to them. And what the broker holds.
 void QueueDepthPoller::Worker::list_queues(const Target& target) {
     const auto& management = target.settings->management;
     if (!management || system::steady_now() < list_again_) return;
     list_again_ = system::steady_now() + between_lists;
+    std::map<std::string, std::uint64_t> held;
     try {
         const http::ManagementClient client(*management, target.settings->broker.tls, target.endpoint.vhost);
         listed_.clear();
-        for (http::ListedQueue& queue : client.queues())
+        for (http::ListedQueue& queue : client.queues()) {
+            if (queue.held && looks_like_ours(queue.name)) held[queue.name] = static_cast<std::uint64_t>(*queue.held);
             listed_.emplace_back(std::move(queue.name), std::move(queue.arguments));
+        }
     } catch (const http::Error&) {
-        // `retryd doctor` says what is wrong with the management API.
+        // The daemon's own checks say what is wrong with the management API.
     }
+    const std::lock_guard lock(state_->mutex);
+    state_->held = std::move(held);
 }
 
 void QueueDepthPoller::Worker::count_all(const Target& target, amqp::SyncAdminConnection& broker) {

@@ -71,6 +71,8 @@ class QueueDepthPoller {
         Inventory inventory;
         /// Ready messages by queue; only what was counted within the last minute.
         std::map<std::string, std::uint64_t> messages;
+        /// Those that the broker holds, by queue, as the management API tells; none where it is not asked.
+        std::map<std::string, std::uint64_t> held;
         std::optional<core::WallTime> counted;  // the last time that a queue was
         std::string fault;                      // why nothing is counted; empty where it is
     };

@@ -12,6 +12,7 @@
 #include "amqp/decode_stack.h"
 #include "config/load.h"
 #include "core/duration.h"
+#include "daemon/checks.h"
 #include "daemon/configuration.h"
 #include "daemon/http_service.h"
 #include "daemon/requests.h"
@@ -56,7 +57,7 @@ void watch_over(const system::Signals& signals, const SessionContext& daemon, co
 }
 
 /// The exit code.
-int run_with(const std::string& path, config::Settings settings) {
+int run_with(const std::string& path, config::Settings settings, const Check& check) {
     amqp::provide_decode_stack();
     // Never destroyed, so that a second SIGTERM does not kill the process while it ends.
     static const auto& signals = *new system::Signals{SIGTERM, SIGINT, SIGHUP};
@@ -74,7 +75,8 @@ int run_with(const std::string& path, config::Settings settings) {
     relay::PoisonDetector poison;
     Watchdog watchdog(log, watchdog_interval());
     DaemonState state;
-    HttpService http(configuration, watchdog, state, log);
+    PeriodicChecks checks(check);
+    HttpService http(configuration, watchdog, state, checks, log);
     watchdog.turned(system::steady_now());
     watchdog.allow(*configuration.current());
     notify_starting(longest_turn(*configuration.current()));
@@ -91,14 +93,14 @@ int run_with(const std::string& path, config::Settings settings) {
 
 }  // namespace
 
-int run(const std::string& config_path) {
+int run(const std::string& config_path, const Check& check) {
     auto loaded = config::load_file(config_path, config::process_environment());
     if (const auto* problems = std::get_if<config::Problems>(&loaded)) {
         std::cerr << config::format(*problems, config_path)
                   << "retryd does not start; nothing on the broker was touched\n";
         return wrong_configuration;
     }
-    return run_with(config_path, std::get<config::Settings>(std::move(loaded)));
+    return run_with(config_path, std::get<config::Settings>(std::move(loaded)), check);
 }
 
 }  // namespace retryd::daemon

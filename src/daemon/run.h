@@ -3,10 +3,13 @@
 
 #include <string>
 
+#include "daemon/checks.h"
+
 namespace retryd::daemon {
 
 /// Returns the exit code: 0 after a stop by SIGTERM or SIGINT, 78 on a wrong configuration (its problems are on
-/// standard error), 1 if it could not listen where `http:` says, or could not stop in time.
-int run(const std::string& config_path);
+/// standard error), 1 if it could not listen where `http:` says, or could not stop in time. `check` is made now and
+/// then if a management API is configured.
+int run(const std::string& config_path, const Check& check);
 
 }  // namespace retryd::daemon

@@ -58,6 +58,7 @@ void Session::run() {
 }
 
 void Session::report_load(const core::Now& now) {
+    events_.tick(now.steady);
     events_.in_flight(relay_.in_flight());
     const auto since = relay_.unsettled_since();
     const Milliseconds age = since ? now.steady - *since : Milliseconds::zero();

@@ -62,10 +62,15 @@ class StatusBuilder {
         return found == in_.seen.messages.end() ? Messages{} : Messages{found->second};
     }
 
+    Messages held_in(const std::string& queue) const {
+        const auto found = in_.seen.held.find(queue);
+        return found == in_.seen.held.end() ? Messages{} : Messages{found->second};
+    }
+
     void add_detours() {
         for (const core::Milliseconds delay : core::detour_delays) {
             const std::string queue = core::detour_name(delay);
-            status_.detours.push_back({queue, delay, messages_in(queue)});
+            status_.detours.push_back({queue, delay, messages_in(queue), held_in(queue)});
         }
     }
 
@@ -79,7 +84,8 @@ class StatusBuilder {
     void add(Rungs& to, const std::string& serves, const std::string& queue, core::Milliseconds delay) const {
         std::vector<RungStatus>& rungs = to[serves];
         const auto same = [&](const RungStatus& rung) { return rung.queue == queue; };
-        if (std::none_of(rungs.begin(), rungs.end(), same)) rungs.push_back({queue, delay, messages_in(queue)});
+        if (std::none_of(rungs.begin(), rungs.end(), same))
+            rungs.push_back({queue, delay, messages_in(queue), held_in(queue)});
     }
 
     /// Those that the ladder wants, whether they are there already or not.
@@ -195,7 +201,9 @@ std::vector<telemetry::Depth> depths_of(const QueueDepthPoller::Snapshot& seen) 
     for (const auto& [queue, messages] : seen.messages) {
         const auto kept = seen.inventory.queues.find(queue);
         if (kept != seen.inventory.queues.end()) {
-            depths.push_back({queue, kept->second.role, kept->second.delay, messages});
+            const auto held = seen.held.find(queue);
+            depths.push_back({queue, kept->second.role, kept->second.delay, messages,
+                              held == seen.held.end() ? std::nullopt : std::optional(held->second)});
         }
     }
     return depths;

@@ -1,5 +1,6 @@
 #include "http/management.h"
 
+#include <algorithm>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -21,6 +22,7 @@ constexpr int bad_request = 400;
 constexpr int unauthorised = 401;
 constexpr int forbidden = 403;
 constexpr int not_found = 404;
+constexpr int unavailable = 503;
 }  // namespace http_status
 
 constexpr const char* consequence = "; what only the management API can tell is missing. ";
@@ -65,6 +67,8 @@ class Api {
     std::optional<Json> object(const std::string& path) const;
     /// What is at that path, where our user may read it: otherwise nothing. Null where it is not found.
     std::optional<Json> if_permitted(const std::string& path) const;
+    /// The answer of a health check, passed or failed; nothing where our user may not ask, or it is not found.
+    std::optional<Json> health(const std::string& path) const;
 
     Response put(const std::string& path, const std::string& json) const;
 
@@ -110,6 +114,17 @@ std::optional<Json> Api::if_permitted(const std::string& path) const {
     if (answer.status == http_status::not_found) return Json();
     if (answer.status != http_status::fine) throw Error(unexpected_status(answer.status));
     return Json::parse(answer.body, nullptr, false);
+}
+
+std::optional<Json> Api::health(const std::string& path) const {
+    const Response answer = get(path);
+    const bool denied = answer.status == http_status::unauthorised || answer.status == http_status::forbidden;
+    if (denied || answer.status == http_status::not_found) return std::nullopt;
+    const bool failed = answer.status == http_status::unavailable;
+    if (!failed && answer.status != http_status::fine) throw Error(unexpected_status(answer.status));
+    Json told = Json::parse(answer.body, nullptr, false);
+    if (!told.is_object()) throw Error(not_json());
+    return told;
 }
 
 std::optional<Json> Api::read(const std::string& path) const {
@@ -179,9 +194,14 @@ core::Definition definition_in(const Json& object) {
     return definition;
 }
 
+std::optional<std::int64_t> number_in(const Json& object, const char* key) {
+    const auto found = object.find(key);
+    if (found == object.end() || !found->is_number_integer()) return std::nullopt;
+    return found->get<std::int64_t>();
+}
+
 std::int64_t priority_in(const Json& object) {
-    const auto found = object.find("priority");
-    return found != object.end() && found->is_number_integer() ? found->get<std::int64_t>() : 0;
+    return number_in(object, "priority").value_or(0);
 }
 
 std::vector<admin::BrokerPolicy> policies_at(const Api& api, const std::string& path) {
@@ -214,12 +234,16 @@ ManagementClient::ManagementClient(config::Management settings, config::Tls tls,
 
 std::vector<ListedQueue> ManagementClient::queues() const {
     const Api api(settings_, tls_, vhost_);
-    const std::string path = "queues/" + percent_encoded(vhost_) + "?columns=name,type,messages,arguments";
+    const std::string path = "queues/" + percent_encoded(vhost_) +
+                             "?columns=name,type,messages,messages_ready,messages_unacknowledged,arguments";
     std::vector<ListedQueue> queues;
     for (const Json& item : api.list_of_vhost(path)) {
         ListedQueue queue{text_in(item, "name"), text_in(item, "type"), {}, arguments_in(item)};
-        const auto messages = item.find("messages");
-        if (messages != item.end() && messages->is_number_integer()) queue.messages = messages->get<std::int64_t>();
+        queue.messages = number_in(item, "messages");
+        const auto ready = number_in(item, "messages_ready");
+        const auto unacked = number_in(item, "messages_unacknowledged");
+        if (queue.messages && ready && unacked)
+            queue.held = std::max<std::int64_t>(0, *queue.messages - *ready - *unacked);
         queues.push_back(std::move(queue));
     }
     return queues;
@@ -320,6 +344,19 @@ std::optional<std::vector<std::string>> ManagementClient::disabled_feature_flags
         if (item.is_object() && text_in(item, "state") == "disabled") disabled.push_back(text_in(item, "name"));
     }
     return disabled;
+}
+
+std::optional<std::vector<NodeAlarm>> ManagementClient::alarms() const {
+    const Api api(settings_, tls_, vhost_);
+    const auto answer = api.health("health/checks/alarms");
+    if (!answer) return std::nullopt;
+    std::vector<NodeAlarm> alarms;
+    const auto told = answer->find("alarms");
+    if (told == answer->end() || !told->is_array()) return alarms;
+    for (const Json& item : *told) {
+        if (item.is_object()) alarms.push_back({text_in(item, "node"), text_in(item, "resource")});
+    }
+    return alarms;
 }
 
 }  // namespace retryd::http

@@ -22,12 +22,21 @@ struct ListedQueue {
     /// counted.
     std::optional<std::int64_t> messages;
     core::Arguments arguments;  // as far as they are texts or whole numbers
+    /// Of those messages what is neither ready nor unacked: dead letters that their target has not confirmed.
+    std::optional<std::int64_t> held = std::nullopt;
 };
 
 struct ListedConsumer {
     std::string queue;
     std::string tag;
     bool operator==(const ListedConsumer&) const = default;
+};
+
+/// Of a node: it takes no messages while it lasts.
+struct NodeAlarm {
+    std::string node;
+    std::string resource;  // memory, disk
+    bool operator==(const NodeAlarm&) const = default;
 };
 
 /// Every call is a request of its own and throws Error, with cause, consequence and remedy. No text holds the password.
@@ -51,6 +60,8 @@ class ManagementClient {
     std::optional<admin::Permissions> permissions(const std::string& user) const;
     /// Nothing where our user may not read them.
     std::optional<std::vector<std::string>> disabled_feature_flags() const;
+    /// Of all nodes; nothing where our user may not read them, or the version (before 3.8.10) does not tell.
+    std::optional<std::vector<NodeAlarm>> alarms() const;
 
   private:
     config::Management settings_;

@@ -1,6 +1,7 @@
 #include "relay/declarations.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "core/names.h"
 
@@ -14,6 +15,17 @@ constexpr Milliseconds refused_for{60'000};
 /// A binding of an exchange of somebody else's is made again after this: the exchange may have been deleted and made
 /// anew, and what work queues dead-letter to it would be lost without a word.
 constexpr Milliseconds binding_confirmed_for{60'000};
+/// A queue is looked at again after this, and so is one that was refused. A rung that somebody has made anew without
+/// its dead-letter arguments takes messages and throws them away; only to declare it tells, looking passively does not.
+constexpr Milliseconds looked_at_for = refused_for;
+/// So many at once: what a message waits for is declared behind them.
+constexpr std::size_t most_looks = 4;
+
+/// Queues of ours. The session looks at the catch-all itself; an exchange that is gone is told by what is published to
+/// it.
+bool is_looked_at(Role role) {
+    return role == Role::rung || role == Role::parking || role == Role::detour;
+}
 
 WorkQueueState state_of(CheckOutcome outcome) {
     switch (outcome) {
@@ -57,6 +69,7 @@ void Declarations::on_tick(const core::Now& now) {
         if (again) declare(*binding);
         ensure(*binding, now);
     }
+    look_again(now);
     while (!gone_.empty() && now.steady >= gone_.front().forgotten_at) {
         const std::shared_ptr<Route> route = std::move(gone_.front().route);
         gone_.pop_front();
@@ -72,6 +85,7 @@ std::optional<core::SteadyTime> Declarations::next_tick() const {
         if (binding->state == Target::State::ready) consider(binding->confirmed_until);
     }
     if (!gone_.empty()) consider(gone_.front().forgotten_at);
+    if (may_look()) consider(looks_.front().due);
     return next;
 }
 
@@ -89,6 +103,33 @@ void Declarations::declare(Target& target) {
     broker_.declare(target.key(), target.topology);
 }
 
+bool Declarations::may_look() const {
+    return !looks_.empty() && looking_.size() < most_looks;
+}
+
+void Declarations::look_later(Target& target, const core::Now& now) {
+    if (!is_looked_at(target.role)) return;
+    target.look_due = now.steady + looked_at_for;
+    looks_.push_back({target.look_due, target.key()});
+}
+
+/// What is ready stays so until the answer says otherwise: no message waits for it.
+void Declarations::look_again(const core::Now& now) {
+    while (may_look() && now.steady >= looks_.front().due) {
+        const Look look = std::move(looks_.front());
+        looks_.pop_front();
+        const std::shared_ptr<Target> target = routes_.find_target(look.key);
+        if (!target || target->look_due != look.due || target->awaits_answer()) continue;
+        if (target->state == Target::State::refused) {
+            ensure(*target, now);
+        } else if (target->state == Target::State::ready) {
+            target->looking = true;
+            looking_.insert(look.key);
+            broker_.declare(look.key, target->topology);
+        }
+    }
+}
+
 void Declarations::declare_rungs(Route& route) {
     for (const Milliseconds delay : core::distinct_delays(route.entry->ladder)) {
         const auto rung = routes_.rung(route, delay, false);
@@ -104,10 +145,16 @@ void Declarations::declare_all(Route& route) {
 
 std::shared_ptr<Target> Declarations::on_declared(std::string_view key, DeclareOutcome outcome, std::string_view why,
                                                   const core::Now& now) {
+    if (const auto looking = looking_.find(key); looking != looking_.end()) looking_.erase(looking);
     const std::shared_ptr<Target> target = routes_.find_target(key);
     if (!target) return nullptr;
     if (target->stale_answers > 0) {
         --target->stale_answers;
+        return nullptr;
+    }
+    const bool looked = std::exchange(target->looking, false) && target->state == Target::State::ready;
+    if (looked && outcome != DeclareOutcome::refused) {
+        look_later(*target, now);  // one without an answer is found out by what is published to it
         return nullptr;
     }
     if (outcome == DeclareOutcome::unanswered) {
@@ -115,11 +162,14 @@ std::shared_ptr<Target> Declarations::on_declared(std::string_view key, DeclareO
         if (target->flow.silent(0, now.steady)) reporter_.silent({target->role, target->name});
     } else if (outcome == DeclareOutcome::ready) {
         target->state = Target::State::ready;
+        target->changed = false;
+        look_later(*target, now);
         target->flow.declared(now.steady);
         target->confirmed_until = now.steady + binding_confirmed_for;
         // That an exchange is there does not mean that it takes messages: only a confirm does.
         if (target->role != Role::parking_exchange) report_healed(*target);
     } else {
+        target->changed = target->changed || looked;
         mark_refused(*target, why, now);
     }
     return target;
@@ -133,6 +183,7 @@ void Declarations::mark_refused(Target& target, std::string_view why, const core
         reporter_.refused(target.role, target.name, why);
     }
     target.reported = true;
+    look_later(target, now);
 }
 
 void Declarations::report_healed(Target& target) {

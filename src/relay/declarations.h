@@ -1,7 +1,7 @@
 // What has to exist on the broker for a message to go its way: rungs, parking queues, detours, bindings, work queues.
 //
-// Each is asked for once, and what was refused again after a minute: somebody may have mended it. The answers come as
-// calls; what waits for them is the Relay's matter.
+// Each is asked for before its first message, and again every minute: somebody may have deleted it, made it anew with
+// other arguments, or mended what was refused. The answers come as calls; what waits for them is the Relay's matter.
 #pragma once
 
 #include <deque>
@@ -30,7 +30,7 @@ class Declarations {
     /// Asks for what is known to be needed before any message comes: for entries with an exact name, for shared
     /// ladders, for the dead-letter exchanges of others, for detours.
     void ask_in_advance(const core::Policy& policy);
-    /// Asks for error bindings that are due again.
+    /// Asks for what is due again.
     void on_tick(const core::Now& now);
     std::optional<core::SteadyTime> next_tick() const;
 
@@ -71,11 +71,18 @@ class Declarations {
     using Names = std::set<std::string, std::less<>>;
 
     void declare(Target& target);
+    void look_later(Target& target, const core::Now& now);
+    void look_again(const core::Now& now);
+    bool may_look() const;
     void declare_rungs(Route& route);
     void declare_all(Route& route);
     void bind_to_return_exchange(std::string_view work_queue);
     void report_return_binding(std::string_view work_queue, bool refused, std::string_view why);
 
+    struct Look {
+        core::SteadyTime due{};
+        std::string key;
+    };
     struct Gone {
         core::SteadyTime forgotten_at{};
         std::shared_ptr<Route> route;
@@ -87,7 +94,9 @@ class Declarations {
     bool declare_;
     std::map<std::string, std::shared_ptr<Rebinding>, std::less<>> rebindings_;
     std::deque<Gone> gone_;
-    Names return_bindings_asked_;    // work queues whose binding has been asked for and not answered
+    std::deque<Look> looks_;       // the next one first; only one that is due when its target says is still to be made
+    Names looking_;                // the keys of those that are under way
+    Names return_bindings_asked_;  // work queues whose binding has been asked for and not answered
     Names return_bindings_refused_;  // and whose refusal has been reported
 };
 

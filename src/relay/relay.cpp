@@ -145,9 +145,9 @@ Relay::Step Relay::retry(const core::Delivery& delivery, const core::ComposeCont
                          const std::shared_ptr<Route>& route, const core::Retry& retry, const core::Now& now) {
     const bool high = delivery.message.properties.priority.value_or(0) > highest_normal_priority;
     const std::shared_ptr<Target> rung = routes_.rung(*route, retry.delay, high);
-    const bool refused = route->work_queue_state == WorkQueueState::refused ||
-                         declarations_.ensure(*rung, now) == Target::State::refused;
-    if (refused) return park(delivery, context, route, {core::ParkReason::unpublishable, retry.attempt}, now);
+    const bool refused = declarations_.ensure(*rung, now) == Target::State::refused && !rung->changed;
+    if (refused || route->work_queue_state == WorkQueueState::refused)
+        return park(delivery, context, route, {core::ParkReason::unpublishable, retry.attempt}, now);
     if (!takes(rung, now)) return wait_or_detour(delivery, context, retry.attempt, rung, now);
     const core::Message composed = core::compose_retry(delivery.message, context, retry, scratch_);
     return publish(

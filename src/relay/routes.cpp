@@ -103,7 +103,7 @@ std::shared_ptr<Target> Routes::intern(Target target) {
     auto& known = targets_[target.key()];
     if (known && known->topology == target.topology) return known;
     if (known) {
-        target.stale_answers = known->stale_answers + (known->state == Target::State::declaring ? 1 : 0);
+        target.stale_answers = known->stale_answers + (known->awaits_answer() ? 1 : 0);
         target.reported = known->reported;
     }
     known = std::make_shared<Target>(std::move(target));

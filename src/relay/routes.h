@@ -44,6 +44,9 @@ struct Target {
     core::SteadyTime refused_until{};    // when refused: not declared again before
     core::SteadyTime refused_since{};    // while `reported`
     core::SteadyTime confirmed_until{};  // of an error binding: made again then, somebody may have deleted it
+    core::SteadyTime look_due{};         // of a queue: when it is looked at again
+    bool looking = false;                // that has been asked for and not answered yet
+    bool changed = false;                // when refused: it was ready until somebody changed it
     bool reported = false;               // that it is refused has been reported, and not yet that it has healed
     TargetFlow flow = {};
     std::size_t channel = 0;  // PublishingChannel::index of the last one
@@ -58,6 +61,8 @@ struct Target {
     bool is_ready() const { return declared().state == State::ready; }
     bool is_refused() const { return declared().state == State::refused; }
 
+    /// A declare of it has not been answered yet.
+    bool awaits_answer() const { return state == State::declaring || looking; }
     bool in_trouble() const { return is_refused() || flow.trouble() != TargetFlow::Trouble::none; }
     /// For how long it has been refused, or its flow in trouble.
     core::Milliseconds trouble_age(core::SteadyTime now) const {

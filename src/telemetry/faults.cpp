@@ -9,7 +9,8 @@ namespace retryd::telemetry {
 
 void Faults::raise(const std::string& key, std::string text) {
     const std::lock_guard lock(mutex_);
-    faults_.try_emplace(key, LastingFault{system::wall_now(), ""}).first->second.text = std::move(text);
+    const std::string code = key.substr(0, key.find(' '));
+    faults_.try_emplace(key, LastingFault{system::wall_now(), "", code}).first->second.text = std::move(text);
 }
 
 void Faults::clear(const std::string& key) {

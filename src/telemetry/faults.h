@@ -10,7 +10,8 @@
 
 namespace retryd::telemetry {
 
-/// Thread-safe. A fault is known by its key; the text is for the operator, and nothing secret goes into it.
+/// Thread-safe. A fault is known by its key, whose first word is the code of its kind; the text is for the operator,
+/// and nothing secret goes into it.
 class Faults {
   public:
     /// Where that fault lasts already, only its text changes.

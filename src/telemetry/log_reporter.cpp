@@ -142,7 +142,8 @@ std::string_view meanwhile(relay::Role role) {
 std::string consequence_of(relay::Role role, std::string_view name) {
     switch (role) {
         case relay::Role::rung:
-            return "While that lasts, messages for " + in_quotes(name) + " are parked as unpublishable";
+            return "While that lasts, messages for " + in_quotes(name) +
+                   " are parked as unpublishable; if it was used before, they wait in the queues retryd.detour.*";
         case relay::Role::catch_all:
             return "While that lasts, messages that belong to no queue wait in the queues retryd.detour.*";
         case relay::Role::detour:
@@ -194,12 +195,55 @@ void LogReporter::settled(const relay::Settled& message) {
         if (message.role == relay::Role::parking_exchange)
             recovered({message.role, message.target, message.work_queue});
     }
+    count(message);
     if (!log_.enabled(LogLevel::debug)) return;
     log_.write(LogLevel::debug, event_of(message.outcome), describe(message),
                {{"work_queue", std::string{message.work_queue}},
                 {"target", std::string{message.target}},
                 {"reason", std::string{message.reason}},
                 {"confirm_ms", message.confirm_time.count()}});
+}
+
+void LogReporter::count(const relay::Settled& message) {
+    using relay::Outcome;
+    const bool parked = message.outcome == Outcome::parked;
+    if ((message.outcome == Outcome::retried || parked) && !message.work_queue.empty())
+        failing_queues_.died(message.work_queue);
+    if (!parked || !parking_.parked(message.work_queue, message.reason, message.target, clock_())) return;
+    log_.write(LogLevel::warning, "parking",
+               "messages " + from(message.work_queue) + " begin to be parked in " + in_quotes(message.target) + ": " +
+                   std::string{message.reason} +
+                   ". They are kept there until somebody sends them back: retryd parked list",
+               {{"work_queue", std::string{message.work_queue}},
+                {"target", std::string{message.target}},
+                {"reason", std::string{message.reason}}});
+}
+
+void LogReporter::tick(core::SteadyTime now) {
+    for (const ParkingLog::Line& line : parking_.due(now)) {
+        log_.write(LogLevel::warning, "parking_goes_on",
+                   std::to_string(line.messages) + " more " + (line.messages == 1 ? "message " : "messages ") +
+                       from(line.work_queue) + " parked in " + in_quotes(line.target) +
+                       " within 5 minutes: " + line.reason,
+                   {{"work_queue", line.work_queue},
+                    {"target", line.target},
+                    {"reason", line.reason},
+                    {"messages", static_cast<std::int64_t>(line.messages)}});
+    }
+    for (const FailingQueues::Change& change : failing_queues_.due(now)) {
+        const std::string counts = std::to_string(change.messages) + " within a minute, usually " +
+                                   std::to_string(static_cast<std::uint64_t>(change.usual + 0.5));
+        const std::string whose = "messages " + from(change.work_queue);
+        if (change.fails) {
+            log_.write(LogLevel::warning, "queue_fails",
+                       whose + " have begun to fail: " + counts +
+                           ". They are retried on their ladder; see what its consumers say",
+                       {{"work_queue", change.work_queue}, {"messages", static_cast<std::int64_t>(change.messages)}});
+        } else {
+            log_.write(LogLevel::info, "queue_recovers", whose + " fail no more than usual: " + counts,
+                       {{"work_queue", change.work_queue}, {"messages", static_cast<std::int64_t>(change.messages)}});
+        }
+    }
 }
 
 void LogReporter::dead_lettered(std::string_view work_queue, std::string_view why) {

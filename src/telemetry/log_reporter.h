@@ -1,8 +1,9 @@
 // What the flow reports, told to the operator: in the log, and in the list of faults that the status page shows.
 //
-// A single message is a line at debug. A fault that lasts is one line when it begins and one when it is over, and
-// stands in the list of faults in between: this is the one place that knows which targets fail at the moment. What
-// happens to single messages and yet has to be told (`dead_lettered`, `stuck`) is a line a minute at most.
+// A single message is a line at debug; that messages begin to fail or to be parked is a line of its own. A fault that
+// lasts is one line when it begins and one when it is over, and stands in the list of faults in between: this is the
+// one place that knows which targets fail at the moment. What happens to single messages and yet has to be told
+// (`dead_lettered`, `stuck`) is a line a minute at most.
 #pragma once
 
 #include <cstdint>
@@ -17,8 +18,10 @@
 #include "core/time.h"
 #include "relay/reporter.h"
 #include "system/clock.h"
+#include "telemetry/failing_queues.h"
 #include "telemetry/faults.h"
 #include "telemetry/log.h"
+#include "telemetry/parking_log.h"
 
 namespace retryd::telemetry {
 
@@ -49,6 +52,9 @@ class LogReporter : public relay::Reporter {
     LogReporter(const LogReporter&) = delete;
     LogReporter& operator=(const LogReporter&) = delete;
 
+    /// Writes what is due. Cheap; to be called in each turn of the loop.
+    void tick(core::SteadyTime now);
+
     void settled(const relay::Settled& message) override;
     void dead_lettered(std::string_view work_queue, std::string_view why) override;
     void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) override;
@@ -59,6 +65,7 @@ class LogReporter : public relay::Reporter {
     void healed(relay::Role role, std::string_view name) override;
 
   private:
+    void count(const relay::Settled& message);
     bool begins_to_fail(const relay::TargetName& target, std::string fault);
     void recovered(const relay::TargetName& target);
     void write_limited(config::LogLevel level, std::string_view event, const std::string& message,
@@ -68,6 +75,8 @@ class LogReporter : public relay::Reporter {
     Faults& faults_;
     Clock clock_;
     LogRateLimiter limiter_;
+    ParkingLog parking_;
+    FailingQueues failing_queues_;
     /// Queues and exchanges that do not take messages at the moment, as key_of() has them.
     std::set<std::string, std::less<>> failing_targets_;
     /// The keys of the faults that refused() has raised.

@@ -158,16 +158,30 @@ MetricFamily requeued(const Counts& counts) {
     return family;
 }
 
+Labels labels_of(const Depth& depth) {
+    Labels labels{{"queue", depth.queue}, {"role", std::string{to_string(depth.role)}}};
+    if (depth.role == Depth::Role::rung || depth.role == Depth::Role::detour)
+        labels.push_back({"delay", core::format_duration(depth.delay)});
+    return labels;
+}
+
 MetricFamily depths(const std::vector<Depth>& depths) {
     MetricFamily family{"retryd_queue_messages",
                         "Ready messages in a queue that retryd looks after; absent where not counted lately.",
                         MetricType::Gauge,
                         {}};
+    for (const Depth& depth : depths)
+        family.metric.push_back(gauge(labels_of(depth), static_cast<double>(depth.messages)));
+    return family;
+}
+
+MetricFamily held(const std::vector<Depth>& depths) {
+    MetricFamily family{"retryd_queue_held_messages",
+                        "Dead letters that the broker holds because their work queue has not taken them.",
+                        MetricType::Gauge,
+                        {}};
     for (const Depth& depth : depths) {
-        Labels labels{{"queue", depth.queue}, {"role", std::string{to_string(depth.role)}}};
-        if (depth.role == Depth::Role::rung || depth.role == Depth::Role::detour)
-            labels.push_back({"delay", core::format_duration(depth.delay)});
-        family.metric.push_back(gauge(std::move(labels), static_cast<double>(depth.messages)));
+        if (depth.held) family.metric.push_back(gauge(labels_of(depth), static_cast<double>(*depth.held)));
     }
     return family;
 }
@@ -178,6 +192,23 @@ MetricFamily reloads(const Measured& measured) {
             MetricType::Counter,
             {counter({{"result", "success"}}, static_cast<double>(measured.reloads)),
              counter({{"result", "failure"}}, static_cast<double>(measured.refused_reloads))}};
+}
+
+void add_checks(std::vector<MetricFamily>& families, const std::optional<ChecksStatus>& checks) {
+    if (!checks || !checks->checked) return;
+    std::map<std::pair<std::string, std::string>, int> sums;
+    for (const FindingStatus& finding : checks->findings)
+        ++sums[{finding.code, finding.severity}];
+    MetricFamily family{"retryd_findings",
+                        "What the checks of `retryd doctor`, made by the daemon itself, have found.",
+                        MetricType::Gauge,
+                        {}};
+    for (const auto& [kind, sum] : sums)
+        family.metric.push_back(gauge({{"code", kind.first}, {"severity", kind.second}}, static_cast<double>(sum)));
+    families.push_back(std::move(family));
+    families.push_back(one_gauge("retryd_last_check_timestamp_seconds",
+                                 "When the daemon has last made such a check, in Unix time.",
+                                 std::chrono::duration<double>(checks->checked->time_since_epoch()).count()));
 }
 
 void add_process(std::vector<MetricFamily>& families, const Measured& measured) {
@@ -212,11 +243,13 @@ std::string metrics_text(const Measured& measured) {
                     static_cast<double>(measured.reconnects)),
         requeued(counts),
         depths(measured.depths),
+        held(measured.depths),
         {"retryd_build_info",
          "1; the version is in the label.",
          MetricType::Gauge,
          {gauge({{"version", measured.version}}, 1.0)}},
         reloads(measured)};
+    add_checks(families, measured.checks);
     add_process(families, measured);
     // A family without a sample says nothing.
     std::erase_if(families, [](const MetricFamily& family) { return family.metric.empty(); });

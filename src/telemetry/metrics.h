@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -30,8 +31,9 @@ struct Measured {
     bool connected = false;
     bool blocked = false;
     std::uint64_t reconnects = 0;
-    std::uint64_t reloads = 0;          // that were taken
-    std::uint64_t refused_reloads = 0;  // the file was wrong
+    std::uint64_t reloads = 0;           // that were taken
+    std::uint64_t refused_reloads = 0;   // the file was wrong
+    std::optional<ChecksStatus> checks;  // nothing where none are made
     Process process;
 };
 

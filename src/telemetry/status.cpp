@@ -48,7 +48,7 @@ Json json_of_reasons(const std::vector<ParkedByReason>& reasons) {
 Json json_of_faults(const std::vector<LastingFault>& faults) {
     Json list = Json::array();
     for (const LastingFault& fault : faults)
-        list.push_back({{"since", json_of_moment(fault.since)}, {"text", fault.text}});
+        list.push_back({{"since", json_of_moment(fault.since)}, {"code", fault.code}, {"text", fault.text}});
     return list;
 }
 
@@ -76,6 +76,7 @@ std::string to_json(const Status& status) {
     json["confirm_ms"] = {{"p50", status.confirm_p50_ms}, {"p99", status.confirm_p99_ms}};
     json["rates"] = json_of_rates(status.rates);
     json["faults"] = json_of_faults(status.faults);
+    json["checks"] = json_of(status.checks);
     return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
@@ -124,12 +125,38 @@ QueueStatus read_queue(const Answer& value) {
     return queue;
 }
 
+core::WallTime read_moment(const Answer& value) {
+    return core::WallTime{core::Milliseconds{value.is_number_integer() ? value.get<std::int64_t>() : 0}};
+}
+
+std::vector<std::string> read_texts(const Answer& value) {
+    std::vector<std::string> texts;
+    for (const Answer& text : value)
+        texts.push_back(read_text(text));
+    return texts;
+}
+
+std::optional<ChecksStatus> read_checks(const Answer& value) {
+    if (!value.is_object()) return std::nullopt;
+    ChecksStatus checks;
+    const Answer& checked = member(value, "checked");
+    if (checked.is_number_integer()) checks.checked = read_moment(checked);
+    for (const Answer& finding : member(value, "findings")) {
+        checks.findings.push_back({read_text(member(finding, "code")), read_text(member(finding, "severity")),
+                                   read_moment(member(finding, "since")), read_text(member(finding, "cause")),
+                                   read_text(member(finding, "consequence")), read_text(member(finding, "remedy")),
+                                   read_text(member(finding, "command")), read_texts(member(finding, "names"))});
+    }
+    return checks;
+}
+
 }  // namespace
 
 std::optional<Status> read_status(const std::string& json) {
     const Answer answer = Answer::parse(json, nullptr, false);
     if (!answer.is_object() || !answer.contains("version") || !answer.contains("queues")) return std::nullopt;
     Status status;
+    status.now = read_moment(member(answer, "now"));
     status.ready = member(answer, "ready") == true;
     status.reason = read_text(member(answer, "reason"));
     status.in_flight = read_count(member(answer, "in_flight"));
@@ -138,7 +165,8 @@ std::optional<Status> read_status(const std::string& json) {
     for (const Answer& queue : member(answer, "queues"))
         status.queues.push_back(read_queue(queue));
     for (const Answer& fault : member(answer, "faults"))
-        status.faults.push_back({{}, read_text(member(fault, "text"))});
+        status.faults.push_back({{}, read_text(member(fault, "text")), read_text(member(fault, "code"))});
+    status.checks = read_checks(member(answer, "checks"));
     return status;
 }
 

@@ -20,6 +20,8 @@ struct Depth {
     Role role = Role::errors;
     core::Milliseconds delay{};  // of a rung or a detour
     std::uint64_t messages = 0;  // ready ones
+    /// Neither ready nor unacked: dead letters that their target has not taken. Nothing where nobody tells.
+    std::optional<std::uint64_t> held = std::nullopt;
 };
 
 constexpr std::string_view to_string(Depth::Role role) {
@@ -52,6 +54,7 @@ struct RungStatus {
     std::string queue;
     core::Milliseconds delay{};
     Messages messages;
+    Messages held = std::nullopt;  // by the broker: its work queue has not taken them
     bool operator==(const RungStatus&) const = default;
 };
 
@@ -105,6 +108,25 @@ struct Rates {
 struct LastingFault {
     core::WallTime since{};
     std::string text;
+    std::string code = {};  // what kind of fault: reload, blocked, disconnected, refused, failing …
+};
+
+/// What the checks of `retryd doctor` have found, made by the daemon itself.
+struct FindingStatus {
+    std::string code;
+    std::string severity;  // problem, warning
+    core::WallTime since{};
+    std::string cause;
+    std::string consequence;
+    std::string remedy;
+    std::string command;  // may be empty
+    std::vector<std::string> names;
+};
+
+/// The daemon's own checks; it makes none without a management API.
+struct ChecksStatus {
+    Moment checked;                       // the last time; nothing before the first
+    std::vector<FindingStatus> findings;  // the problems first
 };
 
 struct ParkedByReason {
@@ -136,14 +158,15 @@ struct Status {
     double confirm_p99_ms = 0.0;
     Rates rates;
     std::vector<LastingFault> faults;
+    std::optional<ChecksStatus> checks;
 };
 
 /// What /status.json answers. Names that are not UTF-8 are made so.
 std::string to_json(const Status& status);
 
-/// Reads what /status.json answered, as far as `retryd status` shows it: ready, reason, in_flight, oldest_unsettled,
-/// rates, faults, and of each queue its name and totals. What is missing, or of another type than expected, stays as it
-/// is in a new Status. Nothing where the text is no status of retryd.
+/// Reads what /status.json answered, as far as `retryd status` and `doctor` use it: now, ready, reason, in_flight,
+/// oldest_unsettled, rates, faults, the findings, and of each queue its name and totals. What is missing, or of another
+/// type than expected, stays as it is in a new Status. Nothing where the text is no status of retryd.
 std::optional<Status> read_status(const std::string& json);
 
 }  // namespace retryd::telemetry

@@ -1,6 +1,7 @@
 #include "telemetry/status_json.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
 #include "core/duration.h"
 
@@ -18,6 +19,10 @@ Json json_of_totals(const QueueTotals& totals) {
     return {{"retried", totals.retried}, {"parked", totals.parked}, {"dropped", totals.dropped}};
 }
 
+Json moment_or_null(const Moment& moment) {
+    return moment ? Json(moment->time_since_epoch().count()) : Json(nullptr);
+}
+
 }  // namespace
 
 Json json_of(const QueueDepth& depth) {
@@ -27,10 +32,12 @@ Json json_of(const QueueDepth& depth) {
 Json json_of(const std::vector<RungStatus>& rungs) {
     Json list = Json::array();
     for (const RungStatus& rung : rungs) {
-        list.push_back({{"queue", rung.queue},
-                        {"delay", core::format_duration(rung.delay)},
-                        {"delay_ms", rung.delay.count()},
-                        {"messages", count_or_null(rung.messages)}});
+        Json item{{"queue", rung.queue},
+                  {"delay", core::format_duration(rung.delay)},
+                  {"delay_ms", rung.delay.count()},
+                  {"messages", count_or_null(rung.messages)}};
+        if (rung.held) item["held"] = *rung.held;
+        list.push_back(std::move(item));
     }
     return list;
 }
@@ -53,6 +60,22 @@ Json json_of(const std::vector<LadderStatus>& ladders) {
     for (const LadderStatus& ladder : ladders)
         list.push_back({{"name", ladder.name}, {"rungs", json_of(ladder.rungs)}});
     return list;
+}
+
+Json json_of(const std::optional<ChecksStatus>& checks) {
+    if (!checks) return nullptr;
+    Json findings = Json::array();
+    for (const FindingStatus& finding : checks->findings) {
+        findings.push_back({{"code", finding.code},
+                            {"severity", finding.severity},
+                            {"since", moment_or_null(finding.since)},
+                            {"cause", finding.cause},
+                            {"consequence", finding.consequence},
+                            {"remedy", finding.remedy},
+                            {"command", finding.command},
+                            {"names", finding.names}});
+    }
+    return {{"checked", moment_or_null(checks->checked)}, {"findings", findings}};
 }
 
 }  // namespace retryd::telemetry

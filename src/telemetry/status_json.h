@@ -6,6 +6,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <vector>
 
 #include "telemetry/status.h"
@@ -18,5 +19,7 @@ nlohmann::ordered_json json_of(const QueueDepth& depth);
 nlohmann::ordered_json json_of(const std::vector<RungStatus>& rungs);
 nlohmann::ordered_json json_of(const std::vector<QueueStatus>& queues);
 nlohmann::ordered_json json_of(const std::vector<LadderStatus>& ladders);
+/// Null where the daemon makes no checks.
+nlohmann::ordered_json json_of(const std::optional<ChecksStatus>& checks);
 
 }  // namespace retryd::telemetry

@@ -222,8 +222,8 @@ TEST_CASE("attach plan: what no policy can attach is named with the way out") {
     w.add("default", "classic", {{"x-dead-letter-exchange", ""}});
     w.add("log", "stream");
     w.attach();
-    CHECK(w.attach_state_of("fixed").note.find(R"(errors.bind, {exchange: "it's \"theirs\""})") != std::string::npos);
-    CHECK(w.attach_state_of("default").note.find("errors.bind") == std::string::npos);
+    CHECK(w.attach_state_of("fixed").remedy.find(R"(errors.bind, {exchange: "it's \"theirs\""})") != std::string::npos);
+    CHECK(w.attach_state_of("default").remedy.find("errors.bind") == std::string::npos);
     CHECK(w.attach_state_of("log").note == "a stream queue cannot dead-letter");
     for (const char* queue : {"fixed", "default", "log"})
         CHECK(w.state_of(queue) == State::out_of_reach);

@@ -39,9 +39,29 @@ TEST_CASE("diagnosis: nothing is wrong with attached work queues") {
 TEST_CASE("diagnosis: a work queue without a dead-letter exchange drops what is rejected") {
     World w("email");
     w.add("email", "classic");
-    CHECK(w.work() == Found{{Severity::problem, "work queue 'email' has no dead-letter exchange in effect",
-                             "what its consumers reject is dropped by the broker",
-                             "retryd attach prints the policy that does it, with its undo"}});
+    const Found found = w.work();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].code == FindingCode::no_dead_letter_exchange);
+    CHECK(found[0].cause == "work queue 'email' has no dead-letter exchange in effect");
+    CHECK(found[0].consequence == "what its consumers reject is dropped by the broker");
+    CHECK(found[0].remedy == "retryd attach prints the policy that does it, with its undo");
+    CHECK(found[0].command == "retryd attach --apply");
+}
+
+TEST_CASE("diagnosis: the policy that took the dead-letter exchange away is named, and the one that has lost to it") {
+    World w("*");
+    w.add("email", "classic");
+    w.add("sms", "classic");
+    w.set({"retryd.errors-retryd", "^(email|sms)$", "queues", attached, 1});
+    w.set({"other", "^nobody$", "queues", attached, 5});
+    CHECK(w.work().empty());
+    w.set({"ttl-policy", "^(email|sms)$", "queues", {{"message-ttl", "60000"}}, 10});
+    const Found found = grouped(w.work());
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].cause ==
+          "policy 'ttl-policy' (priority 10) replaced policy 'retryd.errors-retryd' (priority 1) on work queue "
+          "'email': it has no dead-letter exchange in effect");
+    CHECK(found[0].names == std::vector<std::string>{"email", "sms"});
 }
 
 TEST_CASE("diagnosis: a dead-letter exchange elsewhere is named, unless the error queue is bound to it") {
@@ -119,9 +139,9 @@ TEST_CASE("diagnosis: each key that harms a rung is named, with a policy that ke
               "policy 'all' sets expires 1, message-ttl 2, max-length 3, max-length-bytes 4, overflow "
               "\"drop-head\" on queue '" +
                   std::string{rung} + "'");
-        CHECK(found[0].remedy.find("set_policy --vhost 'shop' --priority=8 --apply-to queues 'retryd-keeps-") !=
+        CHECK(found[0].command.find("set_policy --vhost 'shop' --priority=8 --apply-to queues 'retryd-keeps-") !=
               std::string::npos);
-        CHECK(found[0].remedy.ends_with("'{\"delivery-limit\": 5, \"max-in-memory-length\": 6}'"));
+        CHECK(found[0].command.ends_with("'{\"delivery-limit\": 5, \"max-in-memory-length\": 6}'"));
     }
 }
 
@@ -146,7 +166,7 @@ TEST_CASE("diagnosis: a delivery limit throws away what is looked at in a parkin
         const Found found = w.own();
         REQUIRE(found.size() == 1);
         CHECK(found[0].cause == "policy 'all' sets delivery-limit 5 on queue '" + std::string{queue} + "'");
-        CHECK(found[0].remedy.ends_with("'{\"overflow\": \"reject-publish\"}'"));
+        CHECK(found[0].command.ends_with("'{\"overflow\": \"reject-publish\"}'"));
         const std::string harmless = GENERATE("-1", "1000000");
         w.set({"all", ".*", "queues", {{"delivery-limit", harmless}}, 0});
         CHECK(w.own().empty());
@@ -172,6 +192,21 @@ TEST_CASE("diagnosis: an operator policy harms, too, and no other policy mends t
     REQUIRE(found.size() == 1);
     CHECK(found[0].cause == "operator policy 'cap' sets max-length 5 on queue 'email.retry.5s'");
     CHECK(found[0].remedy == "give the operator policy a pattern that leaves this queue out");
+    CHECK(found[0].command.empty());
+}
+
+TEST_CASE("diagnosis: what one policy does to many queues of a kind is one finding, mended by one command") {
+    World w("email");
+    for (const char* queue : {"email.retry.5s", "email.retry.1m", "email.parked"})
+        w.add(queue, "quorum");
+    w.set({"all", ".*", "queues", {{"max-length", "3"}}, 0});
+    const Found found = w.own();
+    REQUIRE(found.size() == 2);
+    CHECK(found[0].names.size() + found[1].names.size() == 3);
+    for (const Finding& each : found) {
+        for (const std::string& name : each.names)
+            CHECK(each.command.find(name.substr(name.rfind('.'))) != std::string::npos);
+    }
 }
 
 TEST_CASE("diagnosis: policies on other queues are nobody's business") {

@@ -68,7 +68,7 @@ TEST_CASE("refusal: an answer cut at 255 bytes still names the argument") {
     const std::string text =
         "PRECONDITION_FAILED - inequivalent arg 'x-message-ttl' for queue '" + std::string(186, 'n') + "...";
     check_parsed(text, "x-message-ttl", "", "", "", "");
-    CHECK(amqp::explain_queue_refusal(rung, 406, text) ==
+    CHECK(amqp::explain_queue_refusal(rung, 406, text).line() ==
           "queue 'a.retry.6s' is there already with another x-message-ttl: something else instead of 6000. Once "
           "rabbitmqctl list_queues name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl "
           "delete_queue 'a.retry.6s'); or change the configuration to the value that the queue has");
@@ -87,7 +87,8 @@ TEST_CASE("refusal: a different queue is explained with both values and the way 
     CHECK(
         amqp::explain_queue_refusal(rung, 406,
                                     "PRECONDITION_FAILED - inequivalent arg 'x-message-ttl' for queue 'a.retry.6s' in "
-                                    "vhost 'shop': received '6000' but current is '5000'") ==
+                                    "vhost 'shop': received '6000' but current is '5000'")
+            .line() ==
         "queue 'a.retry.6s' is there already with another x-message-ttl: 5000 instead of 6000. Once rabbitmqctl "
         "list_queues --vhost 'shop' name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl "
         "delete_queue --vhost 'shop' 'a.retry.6s'); or change the configuration to the value that the queue has");
@@ -98,11 +99,13 @@ TEST_CASE("refusal: an empty value is seen as such, and is not taken for an answ
                                       "PRECONDITION_FAILED - inequivalent arg 'x-dead-letter-exchange' for queue "
                                       "'a.retry.6s' in vhost '/': received none but current is the value '' of type "
                                       "'longstr'")
+              .line()
               .find("x-dead-letter-exchange: '' instead of none.") != std::string::npos);
     CHECK(amqp::explain_queue_refusal(rung, 406,
                                       "PRECONDITION_FAILED - inequivalent arg 'x-dead-letter-exchange' for queue "
                                       "'a.retry.6s' in vhost '/': received the value '' of type 'longstr' but current "
                                       "is none")
+              .line()
               .find("x-dead-letter-exchange: none instead of ''.") != std::string::npos);
 }
 
@@ -111,7 +114,8 @@ TEST_CASE("refusal: a quote in a queue name does not break the command") {
     const auto line = amqp::explain_queue_refusal(queue, 406,
                                                   "PRECONDITION_FAILED - inequivalent arg 'durable' for queue 'it's' "
                                                   "in vhost '/': received 'true' but current is "
-                                                  "'false'");
+                                                  "'false'")
+                          .line();
     CHECK(line.find(R"(delete_queue 'it'\''s')") != std::string::npos);
     CHECK(line.find("durable: false instead of true") != std::string::npos);
 }
@@ -119,12 +123,14 @@ TEST_CASE("refusal: a quote in a queue name does not break the command") {
 TEST_CASE("refusal: a missing permission names the remedy, a reserved name does not") {
     CHECK(
         amqp::explain_queue_refusal(
-            rung, 403, "ACCESS_REFUSED - access to queue 'a.retry.6s' in vhost '/' refused for user 'retryd'") ==
+            rung, 403, "ACCESS_REFUSED - access to queue 'a.retry.6s' in vhost '/' refused for user 'retryd'")
+            .line() ==
         "the broker refused to declare queue 'a.retry.6s': 403 ACCESS_REFUSED - access to queue 'a.retry.6s' in vhost "
         "'/' refused for user 'retryd'; give the user the permission (rabbitmqctl set_permissions)");
     CHECK(
         amqp::explain_exchange_refusal({"amq.x", "fanout", {}}, 403,
-                                       "ACCESS_REFUSED - exchange name 'amq.x' contains reserved prefix 'amq.*'") ==
+                                       "ACCESS_REFUSED - exchange name 'amq.x' contains reserved prefix 'amq.*'")
+            .line() ==
         "the broker refused to declare exchange 'amq.x': 403 ACCESS_REFUSED - exchange name 'amq.x' contains reserved "
         "prefix 'amq.*'");
 }
@@ -133,7 +139,8 @@ TEST_CASE("refusal: an exchange of another type is explained") {
     CHECK(
         amqp::explain_exchange_refusal({"errors", "fanout", {}}, 406,
                                        "PRECONDITION_FAILED - inequivalent arg 'type' for exchange 'errors' in vhost "
-                                       "'/': received 'fanout' but current is 'direct'") ==
+                                       "'/': received 'fanout' but current is 'direct'")
+            .line() ==
         "exchange 'errors' is there already with another type: direct instead of fanout. Configure a name that is not "
         "taken, or delete the exchange if nobody uses it");
 }
@@ -143,7 +150,8 @@ TEST_CASE("refusal: a queue without its limit is explained with the policy that 
     CHECK(
         amqp::explain_lack(queue, "x-delivery-limit",
                            "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'retryd.errors' in "
-                           "vhost 'shop': received the value '1000000' of type 'long' but current is none") ==
+                           "vhost 'shop': received the value '1000000' of type 'long' but current is none")
+            .line() ==
         "queue 'retryd.errors' was made without x-delivery-limit: RabbitMQ 4 takes a message out of it that was given "
         "to a consumer 21 times. A policy mends it (only one applies to a queue): rabbitmqctl set_policy --vhost "
         "'shop' 'delivery-limit-retryd.errors' '^retryd\\.errors$' '{\"delivery-limit\": 1000000}' --apply-to queues");
@@ -154,6 +162,7 @@ TEST_CASE("refusal: a queue that would throw out at a limit is used without a wo
     CHECK(amqp::explain_lack(queue, "x-overflow",
                              "PRECONDITION_FAILED - inequivalent arg 'x-overflow' for queue 'a.parked' in vhost '/': "
                              "received the value 'reject-publish' of type 'longstr' but current is none")
+              .line()
               .empty());
 }
 
@@ -162,7 +171,7 @@ TEST_CASE("refusal: what an earlier retryd made is explained only where it does 
     const std::string refusal =
         "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'a.parked' in vhost 'shop': received the "
         "value '1000000' of type 'long' but current is the value '-1' of type 'long'";
-    CHECK(amqp::explain_older(queue, refusal) ==
+    CHECK(amqp::explain_older(queue, refusal).line() ==
           "queue 'a.parked' has x-delivery-limit -1: up to 4.1.4 RabbitMQ writes to the log of such a queue every 5 s "
           "for ever, even while it is idle, so its disk fills slowly. Upgrade RabbitMQ to 4.1.5 or 4.2; or, while "
           "nothing is rejected, once "
@@ -180,27 +189,29 @@ TEST_CASE("refusal: a return exchange that belongs to another error exchange is 
     CHECK(amqp::explain_exchange_refusal(
               exchange, 406,
               "PRECONDITION_FAILED - inequivalent arg 'alternate-exchange' for exchange 'retryd.return' in vhost '/': "
-              "received 'mine' but current is 'theirs'") ==
+              "received 'mine' but current is 'theirs'")
+              .line() ==
           "exchange 'retryd.return' is there already with another alternate-exchange: theirs instead of mine" +
               way_out);
     CHECK(amqp::explain_exchange_refusal(exchange, 406,
                                          "PRECONDITION_FAILED - inequivalent arg 'alternate-exchange' for exchange "
                                          "'retryd.return' in vhost '" +
-                                             std::string(100, 'v') + "...") ==
+                                             std::string(100, 'v') + "...")
+              .line() ==
           "exchange 'retryd.return' is there already with another alternate-exchange: something else instead of mine" +
               way_out);
 }
 
 TEST_CASE("refusal: an exchange that is not there is explained by what it was for") {
     const std::string text = "NOT_FOUND - no exchange 'theirs' in vhost '/'";
-    CHECK(amqp::explain_binding_refusal({"retryd.errors", "theirs", "#", {}}, 404, text) ==
+    CHECK(amqp::explain_binding_refusal({"retryd.errors", "theirs", "#", {}}, 404, text).line() ==
           "exchange 'theirs' does not exist, so queue 'retryd.errors' cannot be bound to it and gets nothing from "
           "there. Declare the exchange, or correct its name in the configuration");
-    CHECK(amqp::explain_foreign_refusal({"theirs"}, 404, text) ==
+    CHECK(amqp::explain_foreign_refusal({"theirs"}, 404, text).line() ==
           "exchange 'theirs' does not exist: what should be parked there goes to the catch-all. Declare the exchange, "
           "or correct `parked` in the configuration");
     CHECK(
-        amqp::explain_foreign_refusal({"theirs"}, 403, "ACCESS_REFUSED - access to exchange 'theirs' refused") ==
+        amqp::explain_foreign_refusal({"theirs"}, 403, "ACCESS_REFUSED - access to exchange 'theirs' refused").line() ==
         "the broker refused to say whether exchange 'theirs' exists: 403 ACCESS_REFUSED - access to exchange 'theirs' "
         "refused; give the user the permission (rabbitmqctl set_permissions)");
 }

@@ -60,8 +60,8 @@ TEST_CASE("attach: what it prints attaches when pasted into a shell, and its und
     s.start();
     const CommandResult printed = s.run("attach");
     INFO(printed.out);
-    CHECK(printed.code == 0);
-    CHECK(printed.says({"0 attached, 3 to attach"}));
+    CHECK(printed.code == 2);
+    CHECK(printed.says({"0 attached, 3 to attach", "retryd attach --apply does"}));
     paste(printed.out, "rabbitmqctl set_policy");
     CHECK(s.run("attach").says({"3 attached; nothing to set"}));
     for (const std::string& queue : {classic, quorum, globbed})
@@ -131,7 +131,7 @@ TEST_CASE("attach: a queue that no policy can attach is named with the way out, 
     const CommandResult applied = s.run("attach --apply");
     CHECK(applied.code == 2);
     const std::string way_out = "{exchange: \"" + legacy + "\"}";
-    CHECK(applied.says({fixed + ": its dead-letter exchange", "Name that exchange in errors.bind, " + way_out}));
+    CHECK(applied.says({fixed + ": its dead-letter exchange", "name that exchange in errors.bind, " + way_out}));
     s.config.error_bindings = "[" + way_out + "]";
     s.start();
     CHECK(s.run("attach --apply").says({"1 attached; nothing to set"}));
@@ -162,7 +162,7 @@ TEST_CASE("attach --apply: a user who may not set policies is told which right i
     s.config.management_url = "";
     const std::string management =
         "management: {url: \"" + management_url() + "\", username: \"" + user + "\", password: reads}\n";
-    CHECK(s.run("attach", management).code == 0);
+    CHECK(s.run("attach", management).code == 2);
     const CommandResult refused = s.run("attach --apply", management);
     CHECK(refused.code == 1);
     CHECK(refused.says({"the management API refused to set policy '" + s.general() + "': 401 "}));

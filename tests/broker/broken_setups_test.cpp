@@ -68,7 +68,7 @@ TEST_CASE("broken: the work queue has no dead-letter exchange") {
     s.start();
     s.retry(s.plain_queue("bare"), {"1h"});
     s.check({{"doctor", 2, {"has no dead-letter exchange in effect", "remedy"}},
-             {"attach", 0, {"rabbitmqctl set_policy", "bare"}},
+             {"attach", 2, {"rabbitmqctl set_policy", "bare"}},
              {"status", 0, {"bare"}},
              {"parked list", 0}});
     s.stop();
@@ -79,7 +79,7 @@ TEST_CASE("broken: the dead-letter exchange is somebody else's, by an argument")
     s.start();
     s.retry(s.plain_queue("fixed", {{"x-dead-letter-exchange", longstr("their.dlx")}}), {"1h"});
     s.check({{"doctor", 2, {"\"their.dlx\" is fixed by argument", "errors.bind"}},
-             {"attach", 0, {"errors.bind"}},
+             {"attach", 2, {"errors.bind"}},
              {"status", 0},
              {"parked list", 0}});
     s.stop();

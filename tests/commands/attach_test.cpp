@@ -61,7 +61,8 @@ TEST_CASE("attach: looks and sets nothing") {
     CHECK(report.plan.changes.size() == 1);
     CHECK_FALSE(report.applied);
     CHECK(f.api.set_policies.empty());
-    CHECK(attach_exit_code(report) == 0);
+    CHECK(attach_exit_code(report) == 2);
+    CHECK(text_of(report).ends_with("; 1 policy to set: retryd attach --apply does\n"));
 }
 
 TEST_CASE("attach: with --apply sets what is to be set, and the second time nothing") {
@@ -70,6 +71,7 @@ TEST_CASE("attach: with --apply sets what is to be set, and the second time noth
     CHECK(f.api.set_policies == Lines{"retryd.errors"});
     CHECK(first.left.empty());
     CHECK(attach_exit_code(first) == 0);
+    CHECK(text_of(first).ends_with("\nbefore: 0 attached, 2 to attach; 1 of 1 policy set; all are attached now\n"));
     const AttachReport second = f.look(true);
     CHECK(f.api.set_policies.size() == 1);
     CHECK(second.plan.changes.empty());
@@ -108,11 +110,11 @@ TEST_CASE("attach: a refused policy is told with its reason, the others are set"
     CHECK(json["not_attached"][0]["queue"] == "sms");
 }
 
-TEST_CASE("attach: what no policy can attach is left, and the exit code says so only after --apply") {
+TEST_CASE("attach: what no policy can attach is left, and the exit code says so") {
     ReadyApi api;
     api.policies.add("email", "classic", {{"x-dead-letter-exchange", "theirs"}});
     const core::Policy policy = policy_for({"email"});
-    CHECK(attach_exit_code(attach_work_queues(api, policy, false)) == 0);
+    CHECK(attach_exit_code(attach_work_queues(api, policy, false)) == 2);
     const AttachReport applied = attach_work_queues(api, policy, true);
     CHECK(attach_exit_code(applied) == 2);
     CHECK(api.set_policies.empty());
@@ -168,7 +170,7 @@ TEST_CASE("attach: prints commands with their undo, and what comes and goes") {
           "    rabbitmqctl set_policy --vhost 'sh'\\''op' --priority=0 --apply-to queues 'team' '^sms$' "
           "'{\"dead-letter-exchange\": \"old\", \"max-length\": 9}'\n"
           "\n"
-          "0 attached, 2 to attach; 2 policies to set\n");
+          "0 attached, 2 to attach; 2 policies to set: retryd attach --apply does\n");
 }
 
 TEST_CASE("attach: a name cannot move a terminal's cursor") {
@@ -186,7 +188,7 @@ TEST_CASE("attach: its JSON has the policies with what is in effect now, and the
     report.vhost = "/";
     report.management = true;
     const auto json = json_of(report);
-    CHECK(json["ok"] == true);
+    CHECK(json["ok"] == false);
     CHECK(json["version"] == "4.0.5");
     CHECK(json["summary"]["to_attach"] == 2);
     CHECK(json["queues"][0]["state"] == "to_attach");

@@ -22,6 +22,7 @@ class FakeManagementApi : public ManagementApi {
     std::map<std::string, std::vector<core::BindingSpec>> bindings;
     std::optional<admin::Permissions> given_permissions{{".*", ".*", ".*"}};
     std::optional<std::vector<std::string>> disabled_flags{std::vector<std::string>{}};
+    std::optional<std::vector<http::NodeAlarm>> node_alarms{std::vector<http::NodeAlarm>{}};
     std::string fault;                                    // of every question
     std::map<std::string, std::string> faults;            // of one question
     std::vector<std::string>* asked_of_broker = nullptr;  // gets each question
@@ -34,6 +35,7 @@ class FakeManagementApi : public ManagementApi {
     void set_policy(const admin::BrokerPolicy& policy) override;
     std::optional<admin::Permissions> permissions() override { return given_permissions; }
     std::optional<std::vector<std::string>> disabled_feature_flags() override { return disabled_flags; }
+    std::optional<std::vector<http::NodeAlarm>> alarms() override { return node_alarms; }
 
   private:
     template <typename T>
@@ -59,6 +61,7 @@ class FakeBroker : public Broker {
     std::map<std::string, Outcome> answers;
     std::vector<std::string> asked;
     bool has_management = true;
+    core::BrokerVersion version{3, 13, 7};
     FakeManagementApi api;
 
     void miss(const std::string& step) { answers[step] = {Result::missing, 404, "is not there", {}}; }
@@ -67,7 +70,7 @@ class FakeBroker : public Broker {
     }
     void count(const std::string& step, amqp::QueueCounts counts) { answers[step] = {Result::done, 0, "", counts}; }
 
-    BrokerIdentity identity() const override { return {"rabbit", 5672, false, "shop", {3, 13, 7}}; }
+    BrokerIdentity identity() const override { return {"rabbit", 5672, false, "shop", version}; }
     Outcome carry_out(amqp::Declarer::Step step) override;
     void wait(core::Milliseconds time) override { asked.push_back("wait " + std::to_string(time.count()) + " ms"); }
     ManagementApi* management() override { return has_management ? &api : nullptr; }

@@ -113,6 +113,40 @@ TEST_CASE("status: detours are named while something waits there, and what is no
     CHECK(text_of(status).find("\nOldest message that is not settled: 2m5s\n") != std::string::npos);
 }
 
+TEST_CASE("status: a daemon that should answer and does not is the first line") {
+    StatusReport status = quiet_status();
+    status.no_daemon = "the daemon does not answer at http://127.0.0.1:1";
+    CHECK(text_of(status).find("Not answering: the daemon does not answer at http://127.0.0.1:1\nRabbitMQ 4.3.6") == 0);
+    FakeBroker broker;
+    CHECK(collect_status(broker, {}, std::string{"it is down"}, true).no_daemon == "it is down");
+    CHECK(collect_status(broker, {}, std::string{"not configured"}, false).no_daemon.empty());
+}
+
+TEST_CASE("status: what the broker holds is named, and whether its work queue is gone") {
+    StatusReport status = quiet_status();
+    status.held = {{"sms.retry.5s", "sms", 60, true}, {"email.retry.5s", "email", 2, false}};
+    CHECK(text_of(status).find(
+              "\nHeld by the broker: 60 on sms.retry.5s: work queue sms is gone; next try within 180 s\n") !=
+          std::string::npos);
+    CHECK(text_of(status).find("\nHeld by the broker: 2 on email.retry.5s: not taken yet; ") != std::string::npos);
+}
+
+TEST_CASE("status: what the daemon's own checks have found stands above, with its time") {
+    StatusReport status = quiet_status();
+    status.daemon = daemon_status();
+    status.daemon->checks = telemetry::ChecksStatus{core::WallTime{1s},
+                                                    {{"no-dead-letter-exchange",
+                                                      "problem",
+                                                      core::WallTime{60s},
+                                                      "email lost it",
+                                                      "so",
+                                                      "do",
+                                                      "run",
+                                                      {"email", "sms"}}}};
+    CHECK(text_of(status).find("\nProblem: email lost it (and 1 more), since 1970-01-01T00:01:00Z\n") !=
+          std::string::npos);
+}
+
 TEST_CASE("status: a thousand quiet queues are one line, twenty are not") {
     StatusReport status = busy_status();
     telemetry::QueueStatus quiet = status.queues[0];
@@ -138,6 +172,7 @@ TEST_CASE("status: as JSON, on several lines or on one") {
     status.queues.erase(status.queues.begin());
     status.detours = {{"retryd.detour.2s", 2s, 0}};
     status.daemon = daemon_status();
+    status.held = {{"sms.retry.5s", "sms", 60, true}};
     std::ostringstream out;
     print_status_json(status, false, out);
     CHECK(nlohmann::json::parse(out.str()) == nlohmann::json::parse(R"({
@@ -154,8 +189,10 @@ TEST_CASE("status: as JSON, on several lines or on one") {
         "ladders": [{"name": "all", "rungs": [{"queue": "retryd.all.15m", "messages": 33, "delay": "15m",
                                                "delay_ms": 900000}]}],
         "daemon": {"ready": true, "reason": "", "in_flight": 37, "oldest_unsettled_ms": 0, "faults": ["the exchange 'graves' is missing"],
+                   "checks": null,
                    "per_second": {"retried": 13.02, "parked": 0.1, "dropped": 0.0}},
-        "not_seen": []})"));
+        "held": [{"queue": "sms.retry.5s", "serves": "sms", "messages": 60, "gone": true}],
+        "no_daemon": null, "not_seen": []})"));
     std::ostringstream one_line;
     print_status_json(status, true, one_line);
     CHECK(nlohmann::json::parse(one_line.str()) == nlohmann::json::parse(out.str()));

@@ -61,7 +61,8 @@ class Service {
     relay::PoisonDetector poison_;
     Watchdog watchdog_{log_, std::nullopt};
     DaemonState state_;
-    HttpService http_{configuration_, watchdog_, state_, log_};
+    PeriodicChecks checks_{nullptr};
+    HttpService http_{configuration_, watchdog_, state_, checks_, log_};
     SessionContext context_{configuration_, log_, requests_, dice_, poison_, watchdog_, http_};
     std::thread thread_;
 

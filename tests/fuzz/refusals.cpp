@@ -20,13 +20,13 @@ void check(const std::string& line, std::string_view name) {
 void explain(std::string_view name, int code, std::string_view text) {
     const core::QueueSpec queue{
         std::string{name}, {{"x-message-ttl", std::int64_t{5000}}, {"x-overflow", "a"}}, {"x-delivery-limit"}};
-    check(amqp::explain_queue_refusal(queue, code, text), name);
-    check(amqp::explain_exchange_refusal({std::string{name}, "fanout", {}}, code, text), name);
-    check(amqp::explain_binding_refusal({std::string{name}, "exchange", "", {}}, code, text), name);
-    check(amqp::explain_foreign_refusal({std::string{name}}, code, text), name);
+    check(amqp::explain_queue_refusal(queue, code, text).line(), name);
+    check(amqp::explain_exchange_refusal({std::string{name}, "fanout", {}}, code, text).line(), name);
+    check(amqp::explain_binding_refusal({std::string{name}, "exchange", "", {}}, code, text).line(), name);
+    check(amqp::explain_foreign_refusal({std::string{name}}, code, text).line(), name);
     check(amqp::explain_check_refusal("queue", name, code, text), name);
     check(amqp::explain_delete_refusal("queue", name, code, text), name);
-    check(amqp::explain_lack(queue, "x-delivery-limit", text), name);
+    check(amqp::explain_lack(queue, "x-delivery-limit", text).line(), name);
 }
 
 /// As RabbitMQ words it, 3.8 to 4.3, around a name that may hold the very same words.

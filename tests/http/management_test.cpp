@@ -31,19 +31,23 @@ std::string fault_of(const std::string& status, const std::string& body) {
 
 TEST_CASE("management: lists queues with what they were declared with") {
     test::Server server(test::answer("200 OK", R"([
-        {"name": "a.retry.5s", "type": "quorum", "messages": 12,
+        {"name": "a.retry.5s", "type": "quorum", "messages": 12, "messages_ready": 7, "messages_unacknowledged": 1,
          "arguments": {"x-message-ttl": 5000, "x-dead-letter-exchange": "", "odd": true, "table": {"a": 1}}},
         {"name": "new", "type": "classic", "arguments": {}}])"));
     const auto queues = client_of(server.url(), "a/b").queues();
-    CHECK(server.requests() == Lines{"GET /api/queues/a%2Fb?columns=name,type,messages,arguments HTTP/1.1"});
+    CHECK(server.requests() ==
+          Lines{"GET /api/queues/a%2Fb?columns=name,type,messages,messages_ready,messages_unacknowledged,"
+                "arguments HTTP/1.1"});
     REQUIRE(queues.size() == 2);
     CHECK(queues[0].name == "a.retry.5s");
     CHECK(queues[0].type == "quorum");
     CHECK(queues[0].messages == 12);
+    CHECK(queues[0].held == 4);
     CHECK(queues[0].arguments ==
           core::Arguments{{"x-dead-letter-exchange", ""}, {"x-message-ttl", std::int64_t{5000}}});
     CHECK(queues[1].type == "classic");
     CHECK_FALSE(queues[1].messages);
+    CHECK_FALSE(queues[1].held);
     CHECK(queues[1].arguments.empty());
 }
 
@@ -179,6 +183,21 @@ TEST_CASE("policies: all of a vhost, and which of them is in effect where") {
     CHECK(found.queues[1].policy.empty());
     CHECK(found.queues[1].operator_policy.empty());
     CHECK(found.queues[1].exclusive);
+}
+
+TEST_CASE("management: the alarms of all nodes, where they can be seen") {
+    const test::Server none(test::answer("200 OK", R"({"status": "ok"})"));
+    CHECK(client_of(none.url()).alarms() == std::vector<NodeAlarm>{});
+    CHECK(none.requests() == Lines{"GET /api/health/checks/alarms HTTP/1.1"});
+    const test::Server some(test::answer("503 Service Unavailable", R"({"status": "failed", "reason": "in effect",
+        "alarms": [{"node": "rabbit@a", "resource": "memory"}, 7, {"node": "rabbit@b", "resource": "disk"}]})"));
+    CHECK(client_of(some.url()).alarms() == std::vector<NodeAlarm>{{"rabbit@a", "memory"}, {"rabbit@b", "disk"}});
+    const test::Server unknown(test::answer("404 Not Found", "{}"));
+    CHECK_FALSE(client_of(unknown.url()).alarms());
+    const test::Server denied(test::answer("401 Unauthorized", "{}"));
+    CHECK_FALSE(client_of(denied.url()).alarms());
+    const test::Server odd(test::answer("200 OK", "<html>"));
+    CHECK_THROWS_AS(client_of(odd.url()).alarms(), Error);
 }
 
 TEST_CASE("policies: without operator policies nobody is asked about old statistics") {

@@ -20,8 +20,11 @@ METRICS = {
     "retryd_reconnects_total": {},
     "retryd_requeued_total": {"cause": ("nacked", "returned", "unanswered", "detour_refused", "channel_closed", "stuck")},
     "retryd_queue_messages": {"queue": None, "role": ("rung", "detour", "parked", "errors"), "delay": None},
+    "retryd_queue_held_messages": {"queue": None, "role": ("rung", "detour"), "delay": None},
     "retryd_build_info": {"version": None},
     "retryd_config_reloads_total": {"result": ("success", "failure")},
+    "retryd_findings": {"code": None, "severity": ("problem", "warning")},
+    "retryd_last_check_timestamp_seconds": {},
     "up": {},
 }
 

@@ -242,6 +242,17 @@ TEST_CASE("what a parking queue throws out does not push out another at once: it
     CHECK(f.broker.acked.size() == 1);
 }
 
+namespace {
+
+/// Of those that are asked for at the moment.
+std::size_t bindings_declared(const Fixture& f) {
+    return static_cast<std::size_t>(std::count_if(
+        f.broker.declares.begin(), f.broker.declares.end(),
+        [](const auto& declared) { return std::holds_alternative<core::BindingSpec>(declared.topology.front()); }));
+}
+
+}  // namespace
+
 TEST_CASE("other dead-letter exchanges are bound at start; a refused one is reported and tried again every minute") {
     core::Policy policy = Fixture::policy();
     policy.error_bindings = {{"legacy.dlx", "#"}, {"other.dlx", "a.#"}};
@@ -253,7 +264,7 @@ TEST_CASE("other dead-letter exchanges are bound at start; a refused one is repo
     CHECK(f.reporter.lines == Lines{"refused legacy.dlx 406 in the broker's words"});
     CHECK(f.relay.next_tick() == f.now.steady + core::Milliseconds{60'000});
     f.pass(core::Milliseconds{60'000});
-    REQUIRE(f.broker.declares.size() == 2);
+    CHECK(bindings_declared(f) == 2);
     f.broker.refused.clear();
     f.answer_declares();
     CHECK(f.reporter.lines.back() == "healed legacy.dlx");
@@ -265,15 +276,15 @@ TEST_CASE("other dead-letter exchanges are bound again every minute: somebody ma
     Fixture f(policy);
     f.answer_declares();
     for (int minute = 0; minute < 3; ++minute) {
-        f.broker.declares.clear();
         CHECK(f.relay.next_tick() == f.now.steady + core::Milliseconds{60'000});
         f.pass(core::Milliseconds{59'999});
         CHECK(f.broker.declares.empty());
         f.pass(core::Milliseconds{1});
-        REQUIRE(f.broker.declares.size() == 1);
-        CHECK(f.broker.declares[0].topology ==
-              core::Topology{core::BindingSpec{"retryd.errors", "legacy.dlx", "#", {}}});
-        f.answer_declares();
+        CHECK(bindings_declared(f) == 1);
+        while (!f.broker.declares.empty()) {
+            f.answer_declares();
+            f.pass({});
+        }
     }
     CHECK(f.reporter.lines.empty());
 }

@@ -1,6 +1,9 @@
 // The way of a message, and what happens when a step of it fails.
 #include "relay/relay.h"
 
+#include <algorithm>
+#include <utility>
+
 #include "relay/relay_fixture.h"
 #include "support/catch.h"
 
@@ -247,7 +250,8 @@ TEST_CASE("a refused rung parks its messages as unpublishable, says so once, and
     CHECK(f.broker.declares.empty());
     f.pass(core::Milliseconds{1});
     f.deliver();
-    CHECK(f.broker.declares.size() == 1);
+    CHECK(std::count_if(f.broker.declares.begin(), f.broker.declares.end(),
+                        [](const auto& declared) { return declared.key.ends_with("email.retry.5s"); }) == 1);
     f.answer_declares();
     CHECK(std::count(f.reporter.lines.begin(), f.reporter.lines.end(), f.reporter.lines.front()) == 1);
 
@@ -257,6 +261,67 @@ TEST_CASE("a refused rung parks its messages as unpublishable, says so once, and
     f.answer_declares();
     CHECK(f.reporter.lines.back() == "healed email.retry.5s");
     CHECK(f.lying_in("email.retry.5s") == 1);
+}
+
+TEST_CASE("queues are looked at again every minute, a few at a time, and no message waits for it") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver();
+    f.confirm_all();
+    f.pass(core::Milliseconds{59'999});
+    CHECK(f.broker.declares.empty());
+    f.pass(core::Milliseconds{1});
+    CHECK(f.broker.declares.size() == 4);
+    f.deliver();
+    f.confirm_all();
+    CHECK(f.lying_in("email.retry.5s") == 2);
+    f.answer_declares();
+    f.pass({});
+    CHECK(f.broker.declares.size() == 2);  // two rungs, a parking queue and three detours in all
+    f.answer_declares();
+    f.pass(core::Milliseconds{59'999});
+    CHECK(f.broker.declares.empty());
+    CHECK(f.relay.next_tick() == f.now.steady + core::Milliseconds{1});
+}
+
+TEST_CASE("a rung that somebody has made anew without its arguments gets no more messages, which take a detour") {
+    Fixture f;
+    f.answer_declares();
+    f.warm_up();
+    const std::size_t before = f.lying_in("email.retry.5s");
+    f.broker.refused.insert("email.retry.5s");
+    f.pass(core::Milliseconds{60'000});
+    f.answer_declares();
+    f.pass({});
+    f.answer_declares();
+    CHECK(f.reporter.lines.back() == "refused email.retry.5s 406 in the broker's words");
+    f.deliver();
+    f.confirm_all();
+    CHECK(f.lying_in("email.retry.5s") == before);
+    CHECK(f.reporter.lines.back().find("detoured email retryd.detour.") == 0);
+    f.broker.refused.clear();
+    f.pass(core::Milliseconds{60'000});  // though no message comes
+    f.answer_declares();
+    f.pass({});
+    f.answer_declares();
+    CHECK(std::count(f.reporter.lines.begin(), f.reporter.lines.end(), "healed email.retry.5s") == 1);
+    f.deliver();
+    f.confirm_all();
+    CHECK(f.lying_in("email.retry.5s") == before + 1);
+}
+
+TEST_CASE("a look at a queue that is not answered changes nothing") {
+    Fixture f;
+    f.answer_declares();
+    f.deliver();
+    f.confirm_all();
+    f.pass(core::Milliseconds{60'000});
+    REQUIRE(f.broker.declares.size() == 4);
+    for (const auto& declared : std::exchange(f.broker.declares, {}))
+        f.relay.on_declared(declared.key, DeclareOutcome::unanswered, "", f.now);
+    f.deliver();
+    f.confirm_all();
+    CHECK(f.lying_in("email.retry.5s") == 2);
 }
 
 TEST_CASE("where the parking queue is refused too, the catch-all takes the message") {

@@ -84,9 +84,13 @@ void set_permissions(const std::string& user, const std::string& configure, cons
            {{"configure", configure}, {"write", write}, {"read", read}});
 }
 
-void set_policy(const std::string& name, const std::string& pattern, const std::string& definition, PolicyKind kind) {
+void set_policy(const std::string& name, const std::string& pattern, const std::string& definition, PolicyKind kind,
+                int priority) {
     manage("PUT", path_of(name, kind),
-           {{"pattern", pattern}, {"definition", json::parse(definition)}, {"apply-to", "queues"}, {"priority", 0}});
+           {{"pattern", pattern},
+            {"definition", json::parse(definition)},
+            {"apply-to", "queues"},
+            {"priority", priority}});
 }
 
 void clear_policy(const std::string& name, PolicyKind kind) {

@@ -20,7 +20,7 @@ enum class PolicyKind { policies, operator_policies };
 
 /// For queues of this test's vhost whose name matches the pattern; `definition` is JSON.
 void set_policy(const std::string& name, const std::string& pattern, const std::string& definition,
-                PolicyKind kind = PolicyKind::policies);
+                PolicyKind kind = PolicyKind::policies, int priority = 0);
 /// A policy that does not exist is no error.
 void clear_policy(const std::string& name, PolicyKind kind = PolicyKind::policies);
 /// All of this test's vhost, as JSON.

@@ -52,13 +52,60 @@ TEST_CASE("single messages are said at debug only, each outcome in its own words
         reporter.settled({Outcome::dropped, "email", "", "expired", {}, {}});
         reporter.settled({Outcome::returned_to_queue, "email", "retryd.return", "undelivered", {}, {}});
     };
-    CHECK(said(all).empty());
+    CHECK(said(all, config::LogLevel::error).empty());
+    const std::string kept = ". They are kept there until somebody sends them back: retryd parked list\n";
+    const std::string email = "<4>messages from 'email' begin to be parked in 'email.parked': too-old" + kept;
+    const std::string unknown = "<4>messages of no known queue begin to be parked in 'retryd.parked': no-death" + kept;
+    CHECK(said(all) == email + unknown);
     CHECK(said(all, config::LogLevel::debug) ==
-          "<7>retrying a message from 'email' in 'email.retry.5s': rejected\n"
-          "<7>parked a message from 'email' in 'email.parked': too-old\n"
-          "<7>parked a message of no known queue in 'retryd.parked': no-death\n"
-          "<7>dropped a message from 'email', as configured: expired\n"
-          "<7>returned a message to 'email': its shared rung had not found the queue, which is bound again\n");
+          "<7>retrying a message from 'email' in 'email.retry.5s': rejected\n" + email +
+              "<7>parked a message from 'email' in 'email.parked': too-old\n" + unknown +
+              "<7>parked a message of no known queue in 'retryd.parked': no-death\n"
+              "<7>dropped a message from 'email', as configured: expired\n"
+              "<7>returned a message to 'email': its shared rung had not found the queue, which is bound again\n");
+}
+
+TEST_CASE("that parking begins is a line, that it goes on one every five minutes") {
+    core::SteadyTime now{Milliseconds{1'000}};
+    const auto park = [](LogReporter& reporter, int messages) {
+        for (int n = 0; n < messages; ++n)
+            reporter.settled({Outcome::parked, "email", "email.parked", "too-old", {}, {}, Role::parking});
+    };
+    const std::string text = said(
+        [&](LogReporter& reporter) {
+            park(reporter, 3);
+            now += Milliseconds{300'000};
+            reporter.tick(now);
+            park(reporter, 1);
+            now += Milliseconds{300'000};
+            reporter.tick(now);
+            now += Milliseconds{300'000};
+            reporter.tick(now);
+            park(reporter, 1);
+        },
+        config::LogLevel::info, [&] { return now; });
+    const std::string begins =
+        "<4>messages from 'email' begin to be parked in 'email.parked': too-old. They are kept there until somebody "
+        "sends them back: retryd parked list\n";
+    CHECK(text == begins +
+                      "<4>2 more messages from 'email' parked in 'email.parked' within 5 minutes: too-old\n"
+                      "<4>1 more message from 'email' parked in 'email.parked' within 5 minutes: too-old\n" +
+                      begins);
+}
+
+TEST_CASE("a queue whose messages begin to fail is told before any is parked") {
+    core::SteadyTime now{Milliseconds{1'000}};
+    const std::string text = said([&](LogReporter& reporter) {
+        reporter.tick(now);
+        for (int n = 0; n < 30; ++n)
+            reporter.settled({Outcome::retried, "email", "email.retry.5s", "rejected", {}, {}});
+        for (int minute = 0; minute < 3; ++minute)
+            reporter.tick(now += Milliseconds{60'000});
+    });
+    CHECK(text ==
+          "<4>messages from 'email' have begun to fail: 30 within a minute, usually 0. They are retried on their "
+          "ladder; see what its consumers say\n"
+          "<6>messages from 'email' fail no more than usual: 0 within a minute, usually 0\n");
 }
 
 TEST_CASE("a refusal says what it means for messages, by what was refused") {
@@ -66,7 +113,11 @@ TEST_CASE("a refusal says what it means for messages, by what was refused") {
         return said([&](LogReporter& reporter) { reporter.refused(role, "x", "because"); });
     };
     const std::string again = ". It is tried again every minute\n";
-    CHECK(line(Role::rung) == "<3>because. While that lasts, messages for 'x' are parked as unpublishable" + again);
+    CHECK(
+        line(Role::rung) ==
+        "<3>because. While that lasts, messages for 'x' are parked as unpublishable; if it was used before, they wait "
+        "in the queues retryd.detour.*" +
+            again);
     const std::string parking =
         "<3>because. While that lasts, messages that should be parked in 'x' are parked in the catch-all queue" + again;
     CHECK(line(Role::parking) == parking);

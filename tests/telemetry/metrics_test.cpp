@@ -36,13 +36,19 @@ std::string after_some_messages() {
     Measured measured = nothing();
     measured.counts = stats.counts();
     measured.depths = {{"retryd.errors", Depth::Role::errors, {}, 3},
-                       {"email.retry.5s", Depth::Role::rung, Milliseconds{5'000}, 2},
+                       {"email.retry.5s", Depth::Role::rung, Milliseconds{5'000}, 2, 60},
                        {"retryd.detour.30s", Depth::Role::detour, Milliseconds{30'000}, 9},
                        {"email.parked", Depth::Role::parked, {}, 1}};
     measured.connected = true;
     measured.reconnects = 4;
     measured.reloads = 5;
     measured.refused_reloads = 6;
+    const auto finding = [](const std::string& code, const std::string& severity) {
+        return FindingStatus{code, severity, {}, "cause", "consequence", "remedy", "", {"a", "b"}};
+    };
+    measured.checks = ChecksStatus{core::WallTime{Milliseconds{1'500}},
+                                   {finding("harmful-policy", "problem"), finding("harmful-policy", "problem"),
+                                    finding("at-most-once", "warning")}};
     return metrics_text(measured);
 }
 
@@ -85,6 +91,16 @@ Names names_in_reference() {
 
 TEST_CASE("metrics: docs/reference.md names every one, and no other") {
     CHECK(names_in_reference() == names_in(after_some_messages(), "# TYPE ([a-z_]+) "));
+}
+
+TEST_CASE("metrics: findings by code, and what the broker holds") {
+    const std::string text = after_some_messages();
+    CHECK(has_line(text, R"(retryd_findings{code="harmful-policy",severity="problem"} 2)"));
+    CHECK(has_line(text, R"(retryd_findings{code="at-most-once",severity="warning"} 1)"));
+    CHECK(has_line(text, "retryd_last_check_timestamp_seconds 1.5"));
+    CHECK(has_line(text, R"(retryd_queue_held_messages{queue="email.retry.5s",role="rung",delay="5s"} 60)"));
+    CHECK(text.find("retryd_queue_held_messages{queue=\"retryd.errors\"") == std::string::npos);
+    CHECK(metrics_text(nothing()).find("retryd_findings") == std::string::npos);
 }
 
 TEST_CASE("metrics: the tests of alerts and dashboard know every one of retryd's own, and no other") {

@@ -33,7 +33,9 @@ TEST_CASE("status: unknown is null, times are milliseconds, and the shape is tha
     status.ladders = {{"shared", {}}};
     status.parked_by_reason = {{"too-old", 2}};
     status.rates = {core::Milliseconds{5'000}, {1, 2}, {0, 0}, {0, 0}};
-    status.faults = {{at(1'700), "it\nis \xff broken"}};
+    status.faults = {{at(1'700), "it\nis \xff broken", "refused"}};
+    status.checks = ChecksStatus{
+        at(1'900), {{"at-most-once", "warning", at(1'800), "cause", "consequence", "remedy", "", {"a", "b"}}}};
     CHECK(
         to_json(status) ==
         R"({"version":"0.1.0","now":2000,"started":1000,"ready":true,"reason":"","config_file":"/etc/retryd/retryd.yaml",)"
@@ -49,9 +51,10 @@ TEST_CASE("status: unknown is null, times are milliseconds, and the shape is tha
         R"("ladders":[{"name":"shared","rungs":[]}],"parked_by_reason":[{"reason":"too-old","messages":2}],)"
         R"("requeued":0,"confirm_ms":{"p50":0.0,"p99":0.0},)"
         R"("rates":{"interval_ms":5000,"retried":[1,2],"parked":[0,0],"dropped":[0,0]},)"
-        R"("faults":[{"since":1700,"text":"it\nis )"
+        R"("faults":[{"since":1700,"code":"refused","text":"it\nis )"
         "\xef\xbf\xbd"
-        R"( broken"}]})");
+        R"( broken"}],"checks":{"checked":1900,"findings":[{"code":"at-most-once","severity":"warning","since":1800,)"
+        R"("cause":"cause","consequence":"consequence","remedy":"remedy","command":"","names":["a","b"]}]}})");
 }
 
 TEST_CASE("status: queues that are not in it are told by their number, and only then") {
@@ -70,7 +73,8 @@ TEST_CASE("status: what was written is read again, as far as the command shows i
     status.rates = {core::Milliseconds{20'000}, {900, 30}, {6}, {}};
     status.queues.emplace_back().work_queue = "email";
     status.queues.back().totals = QueueTotals{5, 1, 2};
-    status.faults = {{at(1), "broken"}};
+    status.faults = {{at(1), "broken", "reload"}};
+    status.checks = ChecksStatus{at(2), {{"code", "problem", at(3), "cause", "so", "do", "run", {"a"}}}};
     const auto read = read_status(to_json(status));
     REQUIRE(read.has_value());
     CHECK_FALSE(read->ready);
@@ -85,6 +89,11 @@ TEST_CASE("status: what was written is read again, as far as the command shows i
     CHECK(read->queues[0].totals == QueueTotals{5, 1, 2});
     REQUIRE(read->faults.size() == 1);
     CHECK(read->faults[0].text == "broken");
+    CHECK(read->faults[0].code == "reload");
+    REQUIRE(read->checks);
+    REQUIRE(read->checks->findings.size() == 1);
+    CHECK(read->checks->findings[0].since == at(3));
+    CHECK(read->checks->findings[0].names == std::vector<std::string>{"a"});
 }
 
 TEST_CASE("status: an odd answer is none, or one without what is odd") {

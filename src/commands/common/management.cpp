@@ -21,6 +21,7 @@ class HttpManagementApi : public ManagementApi {
     std::optional<std::vector<std::string>> disabled_feature_flags() override {
         return client_.disabled_feature_flags();
     }
+    std::optional<std::vector<http::NodeAlarm>> alarms() override { return client_.alarms(); }
 
   private:
     http::ManagementClient client_;

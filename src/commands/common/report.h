@@ -26,7 +26,11 @@ struct ReportOptions {
     std::string config_path;
     bool json = false;
     bool colour = false;
+    bool all = false;  // no names are folded away
 };
+
+/// Where the configuration is if nothing else is said.
+inline constexpr const char* usual_configuration = "/etc/retryd/retryd.yaml";
 
 /// Keeps references to its arguments.
 class Report {

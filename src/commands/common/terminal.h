@@ -21,6 +21,20 @@ class Bold {
     std::string off_;
 };
 
+/// Text in the colours of a traffic light where there is colour, as it is elsewhere.
+class Colours {
+  public:
+    explicit Colours(bool on) : on_(on) {}
+    std::string problem(const std::string& text) const { return in("\x1b[1;31m", text); }
+    std::string warning(const std::string& text) const { return in("\x1b[33m", text); }
+    std::string fine(const std::string& text) const { return in("\x1b[32m", text); }
+
+  private:
+    std::string in(const char* colour, const std::string& text) const { return on_ ? colour + text + "\x1b[0m" : text; }
+
+    bool on_;
+};
+
 /// How far a long command is: a bar on a terminal, a line every ten seconds elsewhere.
 class ProgressBar {
   public:

@@ -84,6 +84,7 @@ using Result = Declarer::Result;
 struct ItemResult {
     State state = State::unknown;
     std::string note;
+    amqp::Explanation told = {};
 };
 
 core::Arguments sorted(core::Arguments arguments) {
@@ -105,7 +106,7 @@ class TopologyComparison {
 
     void compare(const core::DesiredItem& wanted) {
         ItemResult result = std::visit([this](const auto& item) { return find(item); }, wanted.item);
-        plan_.items.push_back({wanted, result.state, std::move(result.note)});
+        plan_.items.push_back({wanted, result.state, std::move(result.note), std::move(result.told)});
     }
 
     void find_left_over(const core::Policy& policy) {
@@ -126,7 +127,8 @@ class TopologyComparison {
     ItemResult find(const core::ForeignExchange& exchange) {
         const Outcome outcome = broker_.carry_out(exchange);
         if (outcome.result == Result::done) return {State::in_place, {}};
-        return {outcome.code == core::reply_code::not_found ? State::missing : State::refused, outcome.text};
+        return {outcome.code == core::reply_code::not_found ? State::missing : State::refused, outcome.text,
+                outcome.told};
     }
 
     ItemResult find(const core::BindingSpec& binding) {
@@ -136,7 +138,9 @@ class TopologyComparison {
         }
         if (const std::string lacking = what_lacks(binding); !lacking.empty()) {
             // What is ours has a line of its own.
-            return {State::missing, ours_.count(lacking) == 0 ? text_of(binding, lacking) : ""};
+            if (ours_.count(lacking) > 0) return {State::missing, ""};
+            const amqp::Explanation told = why_missing(binding, lacking);
+            return {State::missing, told.cause + ": " + told.remedy, told};
         }
         ItemResult result;
         ask_management([&] {
@@ -151,11 +155,12 @@ class TopologyComparison {
         return check(Declarer::CheckQueue{binding.queue}).result != Result::done ? binding.queue : "";
     }
 
-    static std::string text_of(const core::BindingSpec& binding, const std::string& lacking) {
+    static amqp::Explanation why_missing(const core::BindingSpec& binding, const std::string& lacking) {
         const bool exchange = lacking == binding.exchange;
-        return (exchange ? "exchange '" : "queue '") + lacking + "' does not exist, so that " +
-               (exchange ? "nothing comes from there: declare it, or correct its name in the configuration"
-                         : "nothing can return to it: it is bound when it exists and its first message comes");
+        return {(exchange ? "exchange '" : "queue '") + lacking + "' does not exist, so that " +
+                    (exchange ? "nothing comes from there" : "nothing can return to it"),
+                exchange ? "declare it, or correct its name in the configuration"
+                         : "it is bound when it exists and its first message comes"};
     }
 
     /// What exists is compared by declaring it: nothing happens where it is the same, and a refusal where it is not.
@@ -164,8 +169,9 @@ class TopologyComparison {
         if (there.result == Result::missing) return {State::missing, {}};
         if (there.result == Result::refused) return {State::refused, there.text};
         const Outcome compared = broker_.carry_out(spec);
-        if (compared.result == Result::done) return {State::in_place, compared.text};
-        if (compared.code == core::reply_code::precondition_failed) return {State::different, compared.text};
+        if (compared.result == Result::done) return {State::in_place, compared.text, compared.told};
+        if (compared.code == core::reply_code::precondition_failed)
+            return {State::different, compared.text, compared.told};
         if (plan_.why_not_compared.empty()) plan_.why_not_compared = compared.text;
         return {State::not_compared, {}};
     }

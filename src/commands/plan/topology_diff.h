@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "amqp/refusal.h"
 #include "commands/common/broker.h"
 #include "core/names.h"
 #include "core/policy.h"
@@ -28,7 +29,8 @@ std::string_view to_string(State state);
 struct PlanItem {
     core::DesiredItem wanted;
     State state = State::unknown;
-    std::string note;  // for the operator; may be empty
+    std::string note;             // for the operator; may be empty
+    amqp::Explanation told = {};  // the note in parts, where it has them
 };
 
 /// A rung that nothing is published to any more.

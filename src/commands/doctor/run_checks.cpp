@@ -1,0 +1,413 @@
+#include "commands/doctor/run_checks.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "admin/checks.h"
+#include "admin/permissions.h"
+#include "admin/rabbitmqctl.h"
+#include "admin/work_queues.h"
+#include "commands/common/text.h"
+#include "commands/plan/topology_diff.h"
+#include "core/duration.h"
+#include "core/names.h"
+#include "core/topology.h"
+#include "system/clock.h"
+
+namespace retryd::commands {
+
+namespace {
+
+using admin::Finding;
+using admin::FindingCode;
+using admin::FindingDetails;
+using Declarer = amqp::Declarer;
+using Result = Declarer::Result;
+
+constexpr const char* without_detour =
+    "while a rung or parking queue takes no messages, they are held in the error queue, where they hold up others";
+
+/// The management API's numbers are up to 5 s old.
+constexpr core::Milliseconds statistics_renewed{6'000};
+constexpr core::Milliseconds largest_clock_difference{60'000};
+
+/// Of an exchange or queue that is there with other arguments.
+std::string consequence_of_difference(core::DesiredItem::Role role) {
+    using Role = core::DesiredItem::Role;
+    if (role == Role::detour) return without_detour;
+    const bool needed_by_all = role == Role::error_exchange || role == Role::error_queue || role == Role::catch_all;
+    return needed_by_all ? "retryd consumes nothing while that lasts" : "";
+}
+
+std::string consequence_of_lack(const core::DesiredItem& wanted) {
+    if (wanted.role == core::DesiredItem::Role::detour) return without_detour;
+    const bool needed_by_all = wanted.work_queue.empty() && wanted.ladder.empty();
+    return needed_by_all ? "rejected messages cannot be retried, and what dead-letters now is lost" : "";
+}
+
+/// A permission that was given, and lets retryd do all it needs as well.
+std::string widened(const std::string& given, const std::string& needed) {
+    return given.empty() || given == "^$" ? needed : given + '|' + needed;
+}
+
+class Checks {
+  public:
+    Checks(Broker& broker, const config::Settings& settings, const DaemonAnswer* daemon)
+        : broker_(broker), management_(broker.management()), settings_(settings), answer_(daemon) {
+        if (answer_ != nullptr) daemon_ = std::get_if<telemetry::Status>(answer_);
+        checked_.broker = broker_.identity();
+        checked_.management = management_ != nullptr;
+    }
+
+    void check_all_but_policies() {
+        const Plan plan = diff_topology(broker_, settings_.policy);
+        if (checked_.fault.empty()) checked_.fault = plan.management_fault;
+        for (const PlanItem& item : plan.items)
+            check_item(item);
+        check_rest_of(plan);
+        ask_management([this] {
+            check_permissions();
+            check_feature_flags();
+            check_alarms();
+        });
+        check_daemon();
+    }
+
+    void check_policies() {
+        ask_management([this] {
+            const admin::VhostPolicies vhost_policies = management_->vhost_policies();
+            append(admin::check_work_queues(settings_.policy, vhost_policies));
+            append(admin::check_own_queues(settings_.policy, vhost_policies, checked_.broker.vhost));
+            check_held();
+        });
+    }
+
+    Checked result() {
+        if (management_ == nullptr || !checked_.fault.empty()) {
+            check_work_queues_by_amqp();
+            cannot_tell_without_management();
+        }
+        checked_.diagnosis.findings = admin::grouped(found_);
+        return std::move(checked_);
+    }
+
+  private:
+    void check_item(const PlanItem& item) {
+        const std::string name = core::name_of(item.wanted.item);
+        const std::string what = std::string{core::to_string(item.wanted.role)} + " '" + name + "'";
+        const bool in_parts = !item.told.empty();
+        const std::string cause = in_parts ? item.told.cause : item.note;
+        switch (item.state) {
+            case State::missing:
+                return add_missing(item, what, name);
+            case State::different:
+                return add(FindingCode::different_arguments, cause,
+                           {.consequence = consequence_of_difference(item.wanted.role),
+                            .remedy = item.told.remedy,
+                            .name = name,
+                            .group = name});
+            case State::refused:
+                return cannot_tell("whether " + what + " exists and is as it must be: " + item.note);
+            case State::in_place:
+                if (item.note.empty()) return;
+                return add(FindingCode::lacks_argument, cause,
+                           {.remedy = item.told.remedy, .name = name, .group = name});
+            case State::not_compared:
+            case State::unknown:
+                return;
+        }
+    }
+
+    void add_missing(const PlanItem& item, const std::string& what, const std::string& name) {
+        const std::string group{core::to_string(item.wanted.role)};
+        if (!item.note.empty()) {
+            return add(FindingCode::not_declared,
+                       what + " is missing: " + (item.told.empty() ? item.note : item.told.cause),
+                       {.consequence = consequence_of_lack(item.wanted),
+                        .remedy = item.told.empty() ? "mend what is named" : item.told.remedy,
+                        .name = name,
+                        .group = group + ' ' + name});
+        }
+        FindingDetails details{.consequence = consequence_of_lack(item.wanted), .name = name, .group = group};
+        if (!settings_.declare) {
+            details.remedy = "declare it; retryd apply does";
+            details.command = "retryd apply";
+        }
+        add(FindingCode::not_declared, what + " is missing", std::move(details));
+    }
+
+    void check_rest_of(const Plan& plan) {
+        for (const LeftOver& rung : plan.left_over)
+            add(FindingCode::left_over_rungs, "rung '" + rung.queue + "' is left over", {.name = rung.queue});
+        if (!plan.why_not_compared.empty())
+            cannot_tell("whether what is there has the right arguments: " + plan.why_not_compared);
+        for (const core::Remark& remark : core::remarks(plan.broker.version)) {
+            if (remark.warning) add(FindingCode::old_broker, std::string{remark.text}, {});
+        }
+    }
+
+    // ── What the management API tells ──
+
+    /// Not again after it failed once: that may take its time.
+    template <typename Question>
+    void ask_management(const Question& question) {
+        if (management_ == nullptr || !checked_.fault.empty()) return;
+        try {
+            question();
+        } catch (const http::Error& error) {
+            checked_.fault = error.what();
+        }
+    }
+
+    void check_permissions() {
+        const std::string& user = settings_.broker.endpoints.front().username;
+        const auto given = user.empty() ? std::nullopt : management_->permissions();
+        if (!given) return cannot_tell_permissions(user.empty());
+        const auto wanted = core::desired_topology(settings_.policy, core::features_of(checked_.broker.version));
+        const auto missing =
+            admin::missing_permissions(admin::needed_permissions(settings_.policy, wanted, settings_.declare), *given);
+        const admin::Permissions needed = admin::daemon_permissions(settings_.policy, settings_.declare);
+        admin::Permissions all = *given;
+        for (const admin::NeededPermission& each : missing) {
+            if (each.operation == "configure") all.configure = widened(given->configure, needed.configure);
+            if (each.operation == "write") all.write = widened(given->write, needed.write);
+            if (each.operation == "read") all.read = widened(given->read, needed.read);
+        }
+        for (const admin::NeededPermission& each : missing) {
+            add(FindingCode::missing_permission,
+                "retryd's user lacks the permission to " + std::string{each.operation} + " '" + each.name + "'",
+                {.remedy = "give it: what it has stays",
+                 .command = admin::set_permissions_command(user, all, checked_.broker.vhost),
+                 .name = std::string{each.operation} + ' ' + each.name});
+        }
+    }
+
+    /// A daemon that is ready and was refused nothing has those that it has needed so far.
+    void cannot_tell_permissions(bool by_certificate) {
+        if (daemon_ != nullptr && daemon_->ready && !daemon_has_fault("refused")) return;
+        cannot_tell(by_certificate
+                        ? "whether retryd's user has the permissions that it needs: it logs in with a certificate, "
+                          "and doctor does not know as whom. Set broker.username, or http.listen, so that the daemon "
+                          "tells"
+                        : "whether retryd's user has the permissions that it needs: only an administrator may see "
+                          "them (rabbitmqctl list_user_permissions). Set http.listen, so that the daemon tells");
+    }
+
+    bool daemon_has_fault(const std::string& code) const {
+        return std::any_of(daemon_->faults.begin(), daemon_->faults.end(),
+                           [&](const telemetry::LastingFault& fault) { return fault.code == code; });
+    }
+
+    void check_feature_flags() {
+        const bool matters = core::features_of(checked_.broker.version).needs_stream_queue;
+        const auto disabled = management_->disabled_feature_flags();
+        if (!disabled) {
+            if (matters) {
+                cannot_tell(
+                    "whether the feature flag stream_queue is enabled: this user may not see it (rabbitmqctl "
+                    "list_feature_flags)");
+            }
+            return;
+        }
+        if (std::find(disabled->begin(), disabled->end(), "stream_queue") == disabled->end()) return;
+        add(FindingCode::disabled_feature_flag, "the feature flag stream_queue is disabled", {});
+    }
+
+    void check_alarms() {
+        const auto alarms = management_->alarms();
+        if (!alarms) {
+            return cannot_tell(
+                "whether a node has run short of memory or disk: this user may not see it (rabbitmqctl "
+                "status), or the version of RabbitMQ does not tell");
+        }
+        for (const http::NodeAlarm& alarm : *alarms) {
+            add(FindingCode::broker_alarm, "node '" + alarm.node + "' has a " + alarm.resource + " alarm",
+                {.name = alarm.node, .group = alarm.resource});
+        }
+    }
+
+    /// Dead letters that the work queue has not taken. Where it is there they may be on their way at this moment: a
+    /// second look, with newer numbers, tells.
+    void check_held() {
+        const std::vector<http::ListedQueue> queues = management_->queues();
+        std::set<std::string> names;
+        for (const http::ListedQueue& queue : queues)
+            names.insert(queue.name);
+        std::vector<http::ListedQueue> slow;
+        for (const http::ListedQueue& queue : queues) {
+            const auto rung = core::parse_rung(queue.name, queue.arguments);
+            if (!rung || queue.held.value_or(0) == 0) continue;
+            if (rung->return_path == core::ReturnPath::headers || names.count(rung->serves) > 0) {
+                slow.push_back(queue);
+            } else {
+                add(FindingCode::held_by_broker, held_on(queue) + ": work queue '" + rung->serves + "' does not exist",
+                    {.name = queue.name, .group = rung->serves});
+            }
+        }
+        if (!slow.empty()) check_slow(slow);
+    }
+
+    void check_slow(const std::vector<http::ListedQueue>& before) {
+        broker_.wait(statistics_renewed);
+        std::map<std::string, std::int64_t> now;
+        for (const http::ListedQueue& queue : management_->queues())
+            now[queue.name] = queue.held.value_or(0);
+        for (const http::ListedQueue& queue : before) {
+            if (now[queue.name] > 0) add(FindingCode::slow_return, held_on(queue), {.name = queue.name});
+        }
+    }
+
+    static std::string held_on(const http::ListedQueue& rung) {
+        return counted(static_cast<std::size_t>(*rung.held), "message", "messages") + " held by the broker on rung '" +
+               rung.name + "'";
+    }
+
+    // ── What AMQP tells by itself ──
+
+    /// At least which queues are there.
+    void check_work_queues_by_amqp() {
+        for (const std::string& queue : admin::configured_work_queues(settings_.policy)) {
+            const auto checked = broker_.carry_out(Declarer::CheckQueue{queue});
+            if (checked.result == Result::done) continue;
+            if (checked.result == Result::refused) {
+                cannot_tell("whether work queue '" + queue + "' exists: " + checked.text);
+            } else {
+                add(FindingCode::no_work_queue, "work queue '" + queue + "' does not exist", {.name = queue});
+            }
+        }
+    }
+
+    void cannot_tell_without_management() {
+        cannot_tell(
+            "whether what work queues reject comes to retryd, and whether policies throw away what waits on rungs or "
+            "is parked: AMQP tells no policies, bindings, permissions, alarms and left-over rungs. " +
+            (checked_.fault.empty() ? "Set management.url to have them looked at" : checked_.fault));
+    }
+
+    // ── The daemon ──
+
+    void check_daemon() {
+        if (daemon_ != nullptr) {
+            add_daemon_faults();
+        } else if (answer_ != nullptr) {
+            cannot_tell("whether the daemon is well: " + std::get<std::string>(*answer_));
+        }
+        if (daemon_ == nullptr || daemon_->ready) check_consumers();
+    }
+
+    /// Against this machine's.
+    void check_clock() {
+        if (daemon_->now == core::WallTime{}) return;
+        const core::Milliseconds ahead = daemon_->now - system::wall_now();
+        if (std::chrono::abs(ahead) <= largest_clock_difference) return;
+        const auto seconds = std::chrono::floor<std::chrono::seconds>(std::chrono::abs(ahead));
+        add(FindingCode::daemon_clock,
+            "the daemon's clock is " + core::format_duration(seconds) +
+                (ahead > core::Milliseconds::zero() ? " ahead of" : " behind") + " this machine's",
+            {});
+    }
+
+    void add_daemon_faults() {
+        check_clock();
+        if (!daemon_->ready) {
+            add(FindingCode::daemon_not_ready, "the daemon is not ready: " + daemon_->reason, {});
+        }
+        for (const telemetry::LastingFault& fault : daemon_->faults) {
+            if (fault.code == "disconnected" && !daemon_->ready) continue;
+            if (fault.code == "blocked" && found(FindingCode::broker_alarm)) continue;
+            if (fault.code == "reload") {
+                add(FindingCode::reload_refused, fault.text, {});
+            } else {
+                add(FindingCode::daemon_fault, "the daemon tells: " + fault.text, {.group = fault.text});
+            }
+        }
+    }
+
+    bool found(FindingCode code) const {
+        return std::any_of(found_.begin(), found_.end(), [&](const Finding& each) { return each.code == code; });
+    }
+
+    void check_consumers() {
+        const std::string& queue = settings_.policy.error_queue;
+        const auto checked = broker_.carry_out(Declarer::CheckQueue{queue});
+        if (checked.result != Result::done || checked.counts.consumers > 0) return;
+        const std::string waiting = counted(checked.counts.messages, "message waits", "messages wait");
+        add(FindingCode::no_consumer, "nobody consumes the error queue '" + queue + "'; " + waiting + " there",
+            {.name = queue});
+    }
+
+    void append(std::vector<Finding> more) { std::move(more.begin(), more.end(), std::back_inserter(found_)); }
+    void add(FindingCode code, std::string cause, FindingDetails details) {
+        found_.emplace_back(code, std::move(cause), std::move(details));
+    }
+    void cannot_tell(std::string what) { checked_.diagnosis.cannot_tell.push_back(std::move(what)); }
+
+    Broker& broker_;
+    ManagementApi* management_;  // null: none is configured
+    const config::Settings& settings_;
+    const DaemonAnswer* answer_;                 // null: it was not asked
+    const telemetry::Status* daemon_ = nullptr;  // null: it did not answer
+    std::vector<Finding> found_;
+    Checked checked_;
+};
+
+}  // namespace
+
+Checked run_checks(Broker& broker, const config::Settings& settings, const DaemonAnswer* daemon) {
+    Checks checks(broker, settings, daemon);
+    checks.check_all_but_policies();
+    checks.check_policies();
+    return checks.result();
+}
+
+namespace {
+
+/// The management API alone: enough for policies.
+class ManagementOnly : public Broker {
+  public:
+    ManagementOnly(const config::Settings& settings, const config::Endpoint& endpoint)
+        : endpoint_(endpoint), management_(management_api(settings, endpoint.vhost)) {}
+
+    BrokerIdentity identity() const override {
+        return {endpoint_.host, endpoint_.port, endpoint_.tls, endpoint_.vhost, {}};
+    }
+    amqp::Declarer::Outcome carry_out(amqp::Declarer::Step) override { return {}; }
+    void wait(core::Milliseconds time) override { std::this_thread::sleep_for(time); }
+    ManagementApi* management() override { return management_.get(); }
+
+  private:
+    const config::Endpoint& endpoint_;
+    std::unique_ptr<ManagementApi> management_;
+};
+
+}  // namespace
+
+admin::Diagnosis check_for_daemon(const config::Settings& settings, const config::Endpoint& endpoint,
+                                  admin::CheckScope scope) {
+    if (scope == admin::CheckScope::policies) {
+        ManagementOnly broker(settings, endpoint);
+        Checks checks(broker, settings, nullptr);
+        checks.check_policies();
+        return checks.result().diagnosis;
+    }
+    config::Settings here = settings;
+    here.broker.endpoints = {endpoint};
+    const auto broker = connect(here, "retryd checks");
+    telemetry::Status self;  // it tells of itself in other ways
+    self.ready = true;
+    const DaemonAnswer answer = self;
+    Checks checks(*broker, here, &answer);
+    checks.check_all_but_policies();
+    return checks.result().diagnosis;
+}
+
+}  // namespace retryd::commands
