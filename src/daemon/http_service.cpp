@@ -170,7 +170,7 @@ void HttpService::report(const PeriodicChecks::News& news) {
         const std::vector<std::string> others(finding.names.begin() + 1, finding.names.end());
         text += "; the same with " + admin::folded(others, most_names);
     }
-    text += ". So that " + finding.consequence + ". Remedy: " + finding.remedy;
+    text += ". Consequence: " + finding.consequence + ". Remedy: " + finding.remedy;
     if (!finding.command.empty()) text += ": " + finding.command;
     log_.write(finding.severity == admin::Severity::problem ? LogLevel::error : LogLevel::warning, "finding", text,
                {{"code", code},

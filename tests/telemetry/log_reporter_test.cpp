@@ -164,7 +164,11 @@ TEST_CASE("what one work queue parks through an exchange may be refused, and wha
           "<4>the broker refused (nacked) a message for exchange 'dlx' (work queue 'email'); is a queue full "
           "(max-length with reject-publish), or without a leader? Meanwhile they are parked in the catch-all queue, or "
           "wait in the queues retryd.detour.*\n"
-          "<6>'dlx' (work queue 'email') takes messages again\n");
+          "<4>messages from 'sms' begin to be parked in 'dlx': too-old. They are kept "
+          "there until somebody sends them back: retryd parked list\n"
+          "<6>'dlx' (work queue 'email') takes messages again\n"
+          "<4>messages from 'email' begin to be parked in 'dlx': too-old. They are kept "
+          "there until somebody sends them back: retryd parked list\n");
 }
 
 TEST_CASE("a returned message says of a queue that it will be declared, of an exchange that it leads nowhere") {
