@@ -173,27 +173,28 @@ std::string_view producer_routing_key(const ComposeContext& context) {
     return usable_routing_key(key) ? key : "";
 }
 
-namespace {
-
-Message compose_parked_as(const Message& message, const ComposeContext& context, const Park& park, bool keep_death,
-                          WallTime now, ComposeScratch& scratch) {
-    OwnFields own = add_common(message, context, park.attempt, keep_death, scratch);
+Message compose_parked(const Message& message, const ComposeContext& context, const Park& park, WallTime now,
+                       ComposeScratch& scratch) {
+    OwnFields own = add_common(message, context, park.attempt, true, scratch);
     const std::string_view death_reason = context.death ? context.death->reason : "";
     add_why_and_when(reason_text(park.reason, death_reason, scratch.text), now, own);
     own.prove();
     return with_fields(message, context, scratch.fields);
 }
 
-}  // namespace
+namespace {
 
-Message compose_parked(const Message& message, const ComposeContext& context, const Park& park, WallTime now,
-                       ComposeScratch& scratch) {
-    return compose_parked_as(message, context, park, true, now, scratch);
+void leave_out_death(std::vector<Field>& fields) {
+    std::erase_if(fields, [](const Field& field) { return field.name == x_death; });
 }
 
-Message compose_parked_detour(const Message& message, const ComposeContext& context, const Park& park, WallTime now,
+}  // namespace
+
+Message compose_parked_detour(const Message& message, const ComposeContext& context, WallTime now,
                               ComposeScratch& scratch) {
-    return compose_parked_as(message, context, park, false, now, scratch);
+    const Message parked = compose_parked(message, context, {ParkReason::no_death}, now, scratch);
+    leave_out_death(scratch.fields);
+    return with_fields(parked, context, scratch.fields);
 }
 
 Message compose_parked_again(const Message& message, const ComposeContext& context, bool keep_death, WallTime now,
@@ -202,9 +203,9 @@ Message compose_parked_again(const Message& message, const ComposeContext& conte
     const bool proven = context.keys != nullptr && OwnHeaders(headers).proven(*context.keys);
     scratch.fields.clear();
     for (const Field& field : headers) {
-        if (belongs_to_broker(field.name) || (field.name == x_death && !keep_death)) continue;
-        scratch.fields.push_back(field);
+        if (!belongs_to_broker(field.name)) scratch.fields.push_back(field);
     }
+    if (!keep_death) leave_out_death(scratch.fields);
     OwnFields own(context, scratch);
     add_set_aside(message, context, own);
     if (find(headers, header::parked_reason) == nullptr)

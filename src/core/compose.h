@@ -57,8 +57,8 @@ std::string_view producer_routing_key(const ComposeContext& context);
 Message compose_parked(const Message& message, const ComposeContext& context, const Park& park, WallTime now,
                        ComposeScratch& scratch);
 
-/// The same for a detour that leads to the catch-all: without x-death, as on a rung.
-Message compose_parked_detour(const Message& message, const ComposeContext& context, const Park& park, WallTime now,
+/// Of what nothing is known of, for a detour that leads to the catch-all: parked, but without x-death, as on a rung.
+Message compose_parked_detour(const Message& message, const ComposeContext& context, WallTime now,
                               ComposeScratch& scratch);
 
 /// For the catch-all, or for a detour that leads there, of what has been parked before: its story is in its headers

@@ -156,8 +156,10 @@ std::optional<Death> read_death(const Table& headers, std::string_view error_que
 }
 
 bool is_parked_detour(const Table& headers, std::string_view error_queue) {
+    const auto is_mark = [](const Field& field) { return field.name == header::parked_reason; };
+    if (std::none_of(headers.begin(), headers.end(), is_mark)) return false;
     const auto entries = array_of(find(headers, x_death));
-    if (!entries || find(headers, header::parked_reason) == nullptr) return false;
+    if (!entries) return false;
     for (const Value& value : *entries) {
         const auto entry = table_of(&value);
         const auto place = entry ? read_place(*entry) : std::nullopt;

@@ -361,10 +361,27 @@ std::optional<std::vector<std::string>> ManagementClient::disabled_feature_flags
     return disabled;
 }
 
+namespace {
+
+/// Before 3.8.10, which has no health checks.
+std::optional<std::vector<NodeAlarm>> alarms_of_nodes(const Api& api) {
+    const auto nodes = api.if_permitted("nodes");
+    if (!nodes || !nodes->is_array()) return std::nullopt;
+    std::vector<NodeAlarm> alarms;
+    for (const Json& node : *nodes) {
+        if (!node.is_object()) continue;
+        if (node.value("mem_alarm", Json()) == Json(true)) alarms.push_back({text_in(node, "name"), "memory"});
+        if (node.value("disk_free_alarm", Json()) == Json(true)) alarms.push_back({text_in(node, "name"), "disk"});
+    }
+    return alarms;
+}
+
+}  // namespace
+
 std::optional<std::vector<NodeAlarm>> ManagementClient::alarms() const {
     const Api api(settings_, tls_, vhost_);
     const auto answer = api.health("health/checks/alarms");
-    if (!answer) return std::nullopt;
+    if (!answer) return alarms_of_nodes(api);
     std::vector<NodeAlarm> alarms;
     const auto told = answer->find("alarms");
     if (told == answer->end() || !told->is_array()) return alarms;

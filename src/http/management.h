@@ -62,7 +62,7 @@ class ManagementClient {
     std::optional<std::vector<admin::UserPermissions>> user_permissions() const;
     /// Nothing where our user may not read them.
     std::optional<std::vector<std::string>> disabled_feature_flags() const;
-    /// Of all nodes; nothing where our user may not read them, or the version (before 3.8.10) does not tell.
+    /// Of all nodes; nothing where our user may not read them.
     std::optional<std::vector<NodeAlarm>> alarms() const;
 
   private:

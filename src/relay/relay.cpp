@@ -234,7 +234,7 @@ Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeCon
     const std::string_view work_queue = context.death ? context.death->queue : undelivered.value_or("");
     const auto compose = [&](Milliseconds delay) {
         if (known) return core::compose_retry(delivery.message, context, {attempt, delay}, scratch_);
-        return core::compose_parked_detour(delivery.message, context, {core::ParkReason::no_death}, now.wall, scratch_);
+        return core::compose_parked_detour(delivery.message, context, now.wall, scratch_);
     };
     return detour_as(delivery, context, work_queue, instead_of, compose, now);
 }

@@ -43,7 +43,11 @@ struct Stall : Scenario {
         const Clock::time_point rejected = Clock::now();
         worker.reject(message);
         const Received back = worker.receive();
-        CHECK(since(rejected) < milliseconds(300) + late + machine.slack());
+        const milliseconds slack = machine.slack();
+        // A broker that is so slow has not declared the rung in the time that a message waits for it: then it takes the
+        // shortest detour.
+        const milliseconds detour = slack > milliseconds(300) ? milliseconds(2'000) : milliseconds(0);
+        CHECK(since(rejected) < milliseconds(300) + late + slack + detour);
         worker.ack(back);
     }
 

@@ -83,12 +83,12 @@ TEST_CASE("a return exchange that is deleted under way: made again, what waits o
     if (!s.has_quorum_ttl()) return;  // classic rungs: the broker loses what leaves them before that
     s.config.ladders.clear();
     s.config.entries.clear();
-    const std::string ladder = s.share({s.work, s.queue_name("oth*")}, {"1s"});
+    const std::string ladder = s.share({s.work, s.queue_name("oth*")}, {"4s"});
     s.start();
     s.reject_many(20);
-    REQUIRE(s.await_depth(s.shared_rung(ladder, "1s"), 20));
+    REQUIRE(s.await_depth(s.shared_rung(ladder, "4s"), 20));
     s.client.delete_exchange("retryd.return");
-    REQUIRE(s.await_depth(s.shared_rung(ladder, "1s"), 0));
+    REQUIRE(s.await_depth(s.shared_rung(ladder, "4s"), 0));
     CHECK(s.depth(s.work) == 0);
     // Within a minute it is made by itself; a queue that is new to the daemon needs it at once.
     s.reject("new", s.other);

@@ -198,6 +198,11 @@ TEST_CASE("management: the alarms of all nodes, where they can be seen") {
     CHECK_FALSE(client_of(denied.url()).alarms());
     const test::Server odd(test::answer("200 OK", "<html>"));
     CHECK_THROWS_AS(client_of(odd.url()).alarms(), Error);
+    const test::Server old(std::map<std::string, std::string>{
+        {"GET /api/health/checks/alarms", test::answer("404 Not Found", "{}")},
+        {"GET /api/nodes", test::answer("200 OK", R"([{"name": "rabbit@a", "mem_alarm": false, "disk_free_alarm": true},
+            7, {"name": "rabbit@b", "mem_alarm": true}, {"name": "rabbit@c"}])")}});
+    CHECK(client_of(old.url()).alarms() == std::vector<NodeAlarm>{{"rabbit@a", "disk"}, {"rabbit@b", "memory"}});
 }
 
 TEST_CASE("policies: without operator policies nobody is asked about old statistics") {

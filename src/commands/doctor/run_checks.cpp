@@ -265,8 +265,7 @@ class Checks {
         const auto alarms = management_->alarms();
         if (!alarms) {
             return cannot_tell(
-                "whether a node has run short of memory or disk: this user may not see it (rabbitmqctl "
-                "status), or the version of RabbitMQ does not tell");
+                "whether a node has run short of memory or disk: this user may not see it (rabbitmqctl status)");
         }
         for (const http::NodeAlarm& alarm : *alarms) {
             add(FindingCode::broker_alarm,
