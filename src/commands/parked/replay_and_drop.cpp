@@ -355,6 +355,7 @@ class ReplayOrDrop {
         order.through_return = destinations_.through_return;
         order.missing = destinations_.missing;
         order.per_second = run_.per_second;
+        order.ramp = run_.ramp;
         order.stop_above = run_.stop_above;
         // Failures count over all queues.
         if (order.stop_above) *order.stop_above -= std::min(*order.stop_above, report_.failed());
