@@ -21,14 +21,14 @@ bool belongs_to_broker(std::string_view name) {
 
 bool is_ours(std::string_view name) {
     using namespace header;
-    constexpr std::array all{queue,   attempt, reason, first_death, exchange,      routing_key,
-                             user_id, cc,      bcc,    expiration,  parked_reason, parked_at};
+    constexpr std::array all{queue, attempt, reason,     first_death,   exchange,  routing_key, user_id,
+                             cc,    bcc,     expiration, parked_reason, parked_at, held_since};
     return name.starts_with("retryd-") && std::find(std::begin(all), std::end(all), name) != std::end(all);
 }
 
 /// Ours are written anew, unless nothing is known about this death: then the old ones are all that is known.
 bool is_rewritten(std::string_view name, bool death_known) {
-    if (name == header::parked_reason || name == header::parked_at) return true;
+    if (name == header::parked_reason || name == header::parked_at || name == header::held_since) return true;
     return death_known && is_ours(name);
 }
 
@@ -100,10 +100,14 @@ Message with_fields(const Message& message, const ComposeContext& context, const
     return composed;
 }
 
+Value stamp_of(WallTime now) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+    return Value::of_timestamp(static_cast<std::uint64_t>(seconds));
+}
+
 void add_why_and_when(std::string_view reason, WallTime now, std::vector<Field>& fields) {
     fields.push_back({header::parked_reason, Value::of_longstr(reason)});
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
-    fields.push_back({header::parked_at, Value::of_timestamp(static_cast<std::uint64_t>(seconds))});
+    fields.push_back({header::parked_at, stamp_of(now)});
 }
 
 void add_common(const Message& message, const ComposeContext& context, std::int64_t attempt, bool keep_death,
@@ -120,6 +124,24 @@ Message compose_retry(const Message& message, const ComposeContext& context, con
                       ComposeScratch& scratch) {
     add_common(message, context, retry.attempt, false, scratch.fields);
     return with_fields(message, context, scratch.fields);
+}
+
+Message compose_held(const Message& message, const ComposeContext& context, const Hold& hold, WallTime now,
+                     ComposeScratch& scratch) {
+    add_common(message, context, hold.attempt, false, scratch.fields);
+    scratch.fields.push_back({header::held_since, stamp_of(now)});
+    return with_fields(message, context, scratch.fields);
+}
+
+Message compose_released(const Message& message, ComposeScratch& scratch) {
+    scratch.fields.clear();
+    for (const Field& field : message.properties.header_table()) {
+        if (!belongs_to_broker(field.name) && field.name != x_death) scratch.fields.push_back(field);
+    }
+    Message composed = message;
+    composed.properties.headers = Table{scratch.fields.data(), scratch.fields.size()};
+    composed.properties.delivery_mode = persistent;
+    return composed;
 }
 
 Message compose_return(const Message& message, const ComposeContext& context, ComposeScratch& scratch) {

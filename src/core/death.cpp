@@ -121,6 +121,7 @@ RetryHistory read_retry_history(const Table& headers, std::string_view work_queu
     history.routing_key = text_of(find(headers, header::routing_key));
     history.user_id = text_of(find(headers, header::user_id));
     history.expiration = text_of(find(headers, header::expiration));
+    history.was_held = find(headers, header::held_since) != nullptr;
     history.cc = find(headers, header::cc);
     history.bcc = find(headers, header::bcc);
     return history;

@@ -51,6 +51,7 @@ struct RetryHistory {
     std::optional<std::string_view> routing_key;
     std::optional<std::string_view> user_id;
     std::optional<std::string_view> expiration;
+    bool was_held = false;  // before this death it came from the queue of held messages
     const Value* cc = nullptr;
     const Value* bcc = nullptr;
 };

@@ -8,6 +8,7 @@
 
 #include "core/time.h"
 #include "daemon/configuration.h"
+#include "daemon/held_queues.h"
 #include "daemon/history.h"
 #include "daemon/queue_depths.h"
 #include "daemon/state.h"
@@ -21,7 +22,8 @@ namespace retryd::daemon {
 class HttpService {
   public:
     /// All of them must outlive it. Nothing is served yet.
-    HttpService(const Configuration& configuration, const Watchdog& watchdog, DaemonState& state, telemetry::Log& log);
+    HttpService(const Configuration& configuration, const Watchdog& watchdog, DaemonState& state, telemetry::Log& log,
+                const HeldQueues& held);
     ~HttpService();
     HttpService(const HttpService&) = delete;
     HttpService& operator=(const HttpService&) = delete;
@@ -66,6 +68,7 @@ class HttpService {
     const Watchdog& watchdog_;
     DaemonState& state_;
     telemetry::Log& log_;
+    const HeldQueues& held_;
     const core::WallTime started_;
     std::mutex mutex_;  // of the pointer `serving_`, which tick() reads in another thread
     std::unique_ptr<Serving> serving_;

@@ -99,6 +99,9 @@ void Declarations::declare_all(Route& route) {
     declare_rungs(route);
     const auto parked = routes_.parked(route);
     if (parked->state == Target::State::unknown) declare(*parked);
+    if (!core::may_hold(*route.entry)) return;
+    const auto held = routes_.held(route);
+    if (held->state == Target::State::unknown) declare(*held);
 }
 
 std::shared_ptr<Target> Declarations::on_declared(std::string_view key, DeclareOutcome outcome, std::string_view why,

@@ -43,6 +43,8 @@ std::string_view event_of(relay::Outcome outcome) {
             return "parked";
         case relay::Outcome::dropped:
             return "dropped";
+        case relay::Outcome::held:
+            return "held";
         case relay::Outcome::detoured:
             return "detoured";
         case relay::Outcome::returned_to_queue:
@@ -61,6 +63,8 @@ std::string describe(const relay::Settled& message) {
             return "parked " + whose + " in " + in_quotes(message.target) + ": " + std::string{message.reason};
         case relay::Outcome::dropped:
             return "dropped " + whose + ", as configured: " + std::string{message.reason};
+        case relay::Outcome::held:
+            return "holding " + whose + " in " + in_quotes(message.target) + ", its attempt unspent";
         case relay::Outcome::detoured:
             return whose + " waits on the detour " + in_quotes(message.target) + ", its attempt unspent";
         case relay::Outcome::returned_to_queue:
@@ -133,6 +137,9 @@ std::string consequence_of(relay::Role role, std::string_view name) {
     switch (role) {
         case relay::Role::rung:
             return "While that lasts, messages for " + in_quotes(name) + " are parked as unpublishable";
+        case relay::Role::held:
+            return "While that lasts, messages that should be held in " + in_quotes(name) +
+                   " wait in the queues retryd.detour.*, their attempt unspent";
         case relay::Role::catch_all:
             return "While that lasts, messages that belong to no queue are held in the error queue";
         case relay::Role::detour:

@@ -61,8 +61,9 @@ class Service {
     relay::PoisonDetector poison_;
     Watchdog watchdog_{log_, std::nullopt};
     DaemonState state_;
-    HttpService http_{configuration_, watchdog_, state_, log_};
-    SessionContext context_{configuration_, log_, requests_, dice_, poison_, watchdog_, http_};
+    HeldQueues held_{log_};
+    HttpService http_{configuration_, watchdog_, state_, log_, held_};
+    SessionContext context_{configuration_, log_, requests_, dice_, poison_, watchdog_, http_, held_};
     std::thread thread_;
 
     static config::Settings settings() {
