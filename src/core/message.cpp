@@ -78,7 +78,6 @@ OwnedDelivery::OwnedDelivery(const Delivery& source)
         copier.own(*text);
     }
     copier.own(properties.headers);
-    copier.own(delivery_.routing_key);
     delivery_.message.body = copier.copy(source.message.body);
     bytes_ = copier.taken();
 }

@@ -1,9 +1,7 @@
 #include "telemetry/status.h"
 
 #include <nlohmann/json.hpp>
-#include <utility>
 
-#include "telemetry/safe_json.h"
 #include "telemetry/status_json.h"
 
 namespace retryd::telemetry {
@@ -79,7 +77,7 @@ std::string to_json(const Status& status) {
     json["rates"] = json_of_rates(status.rates);
     json["faults"] = json_of_faults(status.faults);
     json["checks"] = json_of(status.checks);
-    return to_safe_json(std::move(json));
+    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 namespace {

@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/names.h"
-#include "core/proof.h"
 #include "relay/relay.h"
 
 namespace retryd::relay::random {
@@ -132,7 +131,6 @@ class Headers {
             fields_.push_back({"retryd-reason", core::Value::of_longstr(letter.reason)});
         }
         if (letter.parked_before) fields_.push_back({"retryd-parked-reason", core::Value::of_longstr("too-old")});
-        fields_.push_back(core::test::proof_of(table(), proof_));
     }
     core::Table table() const { return {fields_.data(), fields_.size()}; }
 
@@ -140,7 +138,6 @@ class Headers {
     std::vector<core::Field> death_;
     core::Value deaths_;
     std::vector<core::Field> fields_;
-    core::ProofText proof_{};
 };
 
 /// A command that waits for its answer.

@@ -2,8 +2,6 @@
 
 #include <ostream>
 
-#include "telemetry/safe_json.h"
-
 namespace retryd::commands {
 
 Json text_or_null(const std::string& text) {
@@ -27,7 +25,7 @@ Json json_of(const BrokerIdentity& broker) {
 }
 
 void print_json(const Json& json, std::ostream& out, bool one_line) {
-    out << telemetry::to_safe_json(json, one_line ? -1 : 2) << '\n';
+    out << json.dump(one_line ? -1 : 2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
 }  // namespace retryd::commands
