@@ -73,6 +73,8 @@ class Scenario {
     Daemon daemon;
 
   private:
+    void delete_earlier_detours();
+
     std::string prefix_;
 };
 
