@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "support/environment.h"
+#include "support/proof.h"
 
 namespace retryd::bench {
 
@@ -28,6 +29,7 @@ Message message_of(const Stage& stage, const Load& load, int work_queue, int ste
         message.headers.push_back({"retryd-queue", longstr(stage.work_queue(work_queue))});
         message.headers.push_back({"retryd-attempt", int64(steps_done)});
     }
+    if (steps_done > 0) message.headers = proven(std::move(message.headers), uri_of(broker_address()), error_queue);
     return message;
 }
 

@@ -93,10 +93,12 @@ void fill_error_queue(Client& client, const Way& way, int messages) {
         const Table death{{"count", int64(1)},       {"reason", longstr("rejected")},
                           {"queue", longstr(work)},  {"time", timestamp(1'700'000'000)},
                           {"exchange", longstr("")}, {"routing-keys", array({longstr(work)})}};
+        // By which retryd knows that the attempts are its own.
+        const Table rung{{"queue", longstr("retryd.shared.1s")}, {"reason", longstr("expired")}};
         const int attempts = i / way.work_queues % static_cast<int>(delays.size());
         client.send("", error_queue,
                     {.body = std::string(1024, 'x'),
-                     .headers = {{"x-death", array({table(death)})},
+                     .headers = {{"x-death", array({table(death), table(rung)})},
                                  {"retryd-queue", longstr(work)},
                                  {"retryd-attempt", int64(attempts)}}});
         if (i % 1000 == 999) client.await_confirms(long_enough);

@@ -102,7 +102,10 @@ CONF
     echo '[rabbitmq_auth_mechanism_ssl].' >"$1/enabled_plugins"
     if (($4)); then
         printf 'management.tcp.ip = 127.0.0.1\nmanagement.tcp.port = %s\n' "$3" >>"$1/rabbitmq.conf"
-        echo '[rabbitmq_auth_mechanism_ssl, rabbitmq_management].' >"$1/enabled_plugins"
+        # Tests publish by other protocols too; AMQP 1.0 comes in on the port of AMQP.
+        printf '%s.listeners.tcp.1 = %s\n' mqtt "127.0.0.2:$2" stomp "127.0.0.3:$2" >>"$1/rabbitmq.conf"
+        echo '[rabbitmq_auth_mechanism_ssl, rabbitmq_management, rabbitmq_mqtt, rabbitmq_stomp, rabbitmq_amqp1_0].' \
+            >"$1/enabled_plugins"
     fi
 }
 

@@ -8,6 +8,7 @@
 
 #include "admin/patterns.h"
 #include "core/names.h"
+#include "core/safe_text.h"
 
 namespace retryd::admin {
 
@@ -163,10 +164,6 @@ Requirement requirement_of(const QueuePolicies& queue, const core::Policy& polic
 
 // What is said beside a policy: what setting it brings and takes.
 
-std::string in_quotes(const std::string& text) {
-    return '\'' + text + '\'';
-}
-
 /// Of the general policy, about queues to come; `below`: the priority that would be below all other policies.
 std::string for_later_note(std::int64_t priority, std::int64_t below) {
     const std::string attach_again =
@@ -181,7 +178,7 @@ std::string for_later_note(std::int64_t priority, std::int64_t below) {
 
 /// Of the general policy, about a queue that it applies to until now.
 std::string no_longer_applies_note(const std::string& queue) {
-    return "no longer applies to queue " + in_quotes(queue) + ", which no entry matches";
+    return "no longer applies to queue " + core::quoted(queue) + ", which no entry matches";
 }
 
 /// The exchange, as JSON text, is the one that dead letters go to until now.
@@ -200,7 +197,7 @@ std::string changed_note(bool lost_to_streams) {
 
 /// Of a copy, and why the policy itself is not changed: one of those below.
 std::string copied_note(const std::string& from, const std::string& why) {
-    return "a copy of policy " + in_quotes(from) + ", " + why +
+    return "a copy of policy " + core::quoted(from) + ", " + why +
            ": a later change of that one does not reach these queues, unless it is made here as well";
 }
 
@@ -209,7 +206,7 @@ std::string applies_to_others(std::size_t others) {
 }
 
 std::string priority_no_higher_than(const std::string& than) {
-    return "whose priority is no higher than that of " + in_quotes(than);
+    return "whose priority is no higher than that of " + core::quoted(than);
 }
 
 std::string would_narrow_to_quorum() {

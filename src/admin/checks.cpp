@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <charconv>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "admin/attach_plan.h"
@@ -10,6 +12,7 @@
 #include "admin/patterns.h"
 #include "admin/rabbitmqctl.h"
 #include "core/names.h"
+#include "core/safe_text.h"
 
 namespace retryd::admin {
 
@@ -52,14 +55,26 @@ constexpr std::array harms{
          "the return to the error queue is at-most-once", "its own dead-lettering is at-most-once"},
 };
 
+std::optional<std::int64_t> number_of(const std::string& json) {
+    std::int64_t number = 0;
+    const char* const end = json.data() + json.size();
+    const auto [rest, error] = std::from_chars(json.data(), end, number);
+    return error == std::errc{} && rest == end ? std::optional{number} : std::nullopt;
+}
+
 OwnQueue kind_of_queue(const std::string& name) {
     if (core::looks_like_detour(name)) return OwnQueue::detour;
     return core::looks_like_rung(name) || core::looks_like_shared_rung(name) ? OwnQueue::rung : OwnQueue::other;
 }
 
 /// A policy may say what does no harm.
-bool is_harmless(const std::string& key, const std::string& value, const QueuePolicies& queue) {
-    if (key == "delivery-limit") return is_high_limit(value) || value.starts_with('-') || queue.type != "quorum";
+bool is_harmless(const std::string& key, const std::string& value, const QueuePolicies& queue, bool error_queue) {
+    if (key == "delivery-limit") {
+        // A limit that is too high for the error queue is the matter of check_error_queue().
+        const bool high =
+            error_queue ? number_of(value).value_or(0) >= core::error_delivery_limit : is_high_limit(value);
+        return high || value.starts_with('-') || queue.type != "quorum";
+    }
     // Of a classic queue the argument wins, and the default drops nothing where nothing is limited.
     if (key == "overflow") return value == "\"reject-publish\"" || queue.type != "quorum";
     return false;
@@ -67,8 +82,11 @@ bool is_harmless(const std::string& key, const std::string& value, const QueuePo
 
 class OwnQueueChecker {
   public:
-    OwnQueueChecker(const VhostPolicies& vhost_policies, std::string_view vhost)
-        : vhost_policies_(vhost_policies), effective_(vhost_policies), vhost_(vhost) {}
+    OwnQueueChecker(const core::Policy& policy, const VhostPolicies& vhost_policies, std::string_view vhost)
+        : error_queue_(policy.error_queue),
+          vhost_policies_(vhost_policies),
+          effective_(vhost_policies),
+          vhost_(vhost) {}
 
     void check(const QueuePolicies& queue) {
         check(queue, effective_.policy(queue.policy), false);
@@ -100,7 +118,7 @@ class OwnQueueChecker {
             const char* does = harm.to(kind_of_queue(queue.name));
             const auto set = policy->definition.find(harm.key);
             if (does == nullptr || set == policy->definition.end()) continue;
-            if (is_harmless(harm.key, set->second, queue)) continue;
+            if (is_harmless(harm.key, set->second, queue, queue.name == error_queue_)) continue;
             harmed.settings.append(harmed.settings.empty() ? "" : ", ").append(set->first + ' ' + set->second);
             harmed.consequence.append(harmed.consequence.empty() ? "" : "; ").append(does);
             harmed.rest.erase(harm.key);
@@ -113,14 +131,14 @@ class OwnQueueChecker {
     }
 
     static std::string title(const Harmed& harmed) {
-        return std::string{harmed.by_operator ? "operator policy '" : "policy '"} + harmed.policy->name + '\'';
+        return (harmed.by_operator ? "operator policy " : "policy ") + core::quoted(harmed.policy->name);
     }
 
     Finding finding(const std::string& group, const Harmed& harmed) const {
         const bool another = !harmed.by_operator && !harmed.rest.empty();
         Finding found(
             FindingCode::harmful_policy,
-            title(harmed) + " sets " + harmed.settings + " on queue '" + harmed.names.front() + '\'',
+            title(harmed) + " sets " + harmed.settings + " on queue " + core::quoted(harmed.names.front()),
             {.consequence = harmed.consequence,
              .remedy = "give the " + std::string{harmed.by_operator ? "operator " : ""} +
                        "policy a pattern that leaves this queue out" + (another ? ", or put another one above it" : ""),
@@ -141,6 +159,7 @@ class OwnQueueChecker {
         return {{"overflow", "\"reject-publish\""}};
     }
 
+    const std::string& error_queue_;
     const VhostPolicies& vhost_policies_;
     EffectivePolicy effective_;
     std::string_view vhost_;
@@ -151,7 +170,7 @@ class OwnQueueChecker {
 
 std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& vhost_policies,
                                       std::string_view vhost) {
-    OwnQueueChecker checker(vhost_policies, vhost);
+    OwnQueueChecker checker(policy, vhost_policies, vhost);
     for (const QueuePolicies& queue : vhost_policies.queues) {
         if (is_own_queue(policy, queue.name)) checker.check(queue);
     }
@@ -162,9 +181,7 @@ namespace {
 
 using State = AttachState::State;
 
-std::string quoted(const std::string& name) {
-    return '\'' + name + '\'';
-}
+using core::quoted;
 
 std::string with_priority(const BrokerPolicy& policy) {
     return "policy " + quoted(policy.name) + " (priority " + std::to_string(policy.priority) + ')';
@@ -252,6 +269,34 @@ class WorkQueueChecker {
     std::map<std::string_view, const QueuePolicies*> queues_;
 };
 
+const QueuePolicies* find(const VhostPolicies& vhost_policies, const std::string& name) {
+    const auto found = std::find_if(vhost_policies.queues.begin(), vhost_policies.queues.end(),
+                                    [&](const QueuePolicies& queue) { return queue.name == name; });
+    return found == vhost_policies.queues.end() ? nullptr : &*found;
+}
+
+/// Of a quorum queue; nothing: none. The lower one of argument and policy counts, and a negative one is none.
+std::optional<std::int64_t> delivery_limit_of(const QueuePolicies& queue, const VhostPolicies& vhost_policies) {
+    constexpr const char* key = "delivery-limit";
+    constexpr std::int64_t default_from_4_0 = 20;
+    const EffectivePolicy effective(vhost_policies);
+    std::optional<std::int64_t> limit;
+    bool any = false;
+    const auto add = [&](const std::optional<std::int64_t>& number) {
+        any = any || number;
+        if (number && *number >= 0) limit = std::min(limit.value_or(*number), *number);
+    };
+    if (const auto by_argument = argument(queue, key)) add(number_of(*by_argument));
+    for (const BrokerPolicy* policy :
+         {effective.policy(queue.policy), effective.operator_policy(queue.operator_policy)}) {
+        if (policy == nullptr) continue;
+        const auto set = policy->definition.find(key);
+        if (set != policy->definition.end()) add(number_of(set->second));
+    }
+    if (!any && features_of(vhost_policies.version).default_delivery_limit) return default_from_4_0;
+    return limit;
+}
+
 }  // namespace
 
 std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPolicies& vhost_policies) {
@@ -259,6 +304,34 @@ std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPo
     for (const AttachState& state : plan_attach(policy, vhost_policies).queues)
         checker.check(state);
     return std::move(checker.found);
+}
+
+std::vector<Finding> check_error_queue(const core::Policy& policy, const VhostPolicies& vhost_policies,
+                                       std::string_view vhost) {
+    constexpr std::int64_t too_high = 10 * core::error_delivery_limit;
+    const QueuePolicies* const queue = find(vhost_policies, policy.error_queue);
+    if (queue == nullptr) return {};
+    const std::string subject = "the error queue " + quoted(queue->name);
+    if (queue->type != "quorum") {
+        return {Finding(FindingCode::error_queue_limit,
+                        subject + " has no delivery limit: it is a " + queue->type + " queue",
+                        {.consequence = std::string{kind_of(FindingCode::error_queue_unlimited).consequence},
+                         .remedy = "have errors.queue_type: quorum, and an error queue of another name",
+                         .name = queue->name})};
+    }
+    const auto limit = delivery_limit_of(*queue, vhost_policies);
+    if (limit && *limit >= core::worn_after && *limit <= too_high) return {};
+    const bool none = !limit || *limit > too_high;
+    const BrokerPolicy* const now = EffectivePolicy(vhost_policies).policy(queue->policy);
+    BrokerPolicy above{"delivery-limit-" + queue->name, names_pattern({queue->name}), "queues",
+                       now == nullptr ? core::Definition{} : now->definition, now == nullptr ? 0 : now->priority + 1};
+    above.definition["delivery-limit"] = std::to_string(core::error_delivery_limit);
+    return {Finding(none ? FindingCode::error_queue_unlimited : FindingCode::error_queue_limit,
+                    subject + (none ? " has no delivery limit that a message reaches"
+                                    : " has a delivery limit of " + std::to_string(*limit)),
+                    {.remedy = "set a policy that gives it another; it keeps what else is set there now",
+                     .command = set_policy_command(above, vhost),
+                     .name = queue->name})};
 }
 
 }  // namespace retryd::admin

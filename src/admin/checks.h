@@ -13,6 +13,11 @@ namespace retryd::admin {
 /// Of the queues that the entries match: does what they reject come to the error queue, and safely?
 std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPolicies& vhost_policies);
 
+/// Of the error queue: whether its delivery limit is such that a message which RabbitMQ cannot hand over reaches it,
+/// and no other does.
+std::vector<Finding> check_error_queue(const core::Policy& policy, const VhostPolicies& vhost_policies,
+                                       std::string_view vhost);
+
 /// Of error queue, catch-all, rungs and parking queues: does a policy shorten or throw away what waits there?
 std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& vhost_policies,
                                       std::string_view vhost);

@@ -5,6 +5,8 @@
 #include <map>
 #include <utility>
 
+#include "core/safe_text.h"
+
 namespace retryd::admin {
 
 std::string_view to_string(Severity severity) {
@@ -29,6 +31,12 @@ struct AllKinds {
          "retryd deletes those that are empty", "retryd apply --prune"},
         {harmful_policy, "harmful-policy", problem, "what waits there is thrown away, or comes back too early",
          "give the policy a pattern that leaves this queue out", ""},
+        {error_queue_unlimited, "error-queue-unlimited", problem,
+         "a message that RabbitMQ cannot hand over (from AMQP 1.0, MQTT or STOMP) stays in it, and stops all retries",
+         "set a policy that gives it another; retryd doctor prints it", "retryd doctor"},
+        {error_queue_limit, "error-queue-limit", warning,
+         "messages that were in flight when so many connections were lost are parked by the broker",
+         "set a policy that gives it another; retryd doctor prints it", "retryd doctor"},
         {held_by_broker, "held-by-broker", problem,
          "the broker keeps them and tries again every 3 minutes; none is lost while the rung is there",
          "declare the work queue again, and they return within 180 s", ""},
@@ -72,6 +80,12 @@ struct AllKinds {
         {missing_permission, "missing-permission", problem,
          "the broker refuses what the daemon does with it, and messages are held or parked",
          "retryd doctor --permissions prints the command that gives it", ""},
+        {needless_writer, "needless-writer", warning,
+         "with a forged x-death it can have a message sent into any work queue of the configuration, whatever else it "
+         "may write to",
+         "rabbitmqctl set_permissions, with a pattern for write that does not match this name; what retryd attach "
+         "connects by a policy takes no permission",
+         ""},
         {no_consumer, "no-consumer", problem, "rejected messages wait there and are not retried",
          "start retryd run, or see its log for why it does not consume", ""},
         {daemon_not_ready, "daemon-not-ready", problem, "messages wait in the error queue and are not retried",
@@ -142,7 +156,7 @@ std::string folded(const std::vector<std::string>& names, std::size_t most) {
     std::string text;
     const std::size_t shown = names.size() <= most ? names.size() : most;
     for (std::size_t i = 0; i < shown; ++i)
-        text.append(text.empty() ? "" : ", ").append(names[i]);
+        text.append(text.empty() ? "" : ", ").append(core::safe_name(names[i]));
     if (shown < names.size()) text.append(" and ").append(std::to_string(names.size() - shown)).append(" more");
     return text;
 }

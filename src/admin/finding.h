@@ -24,6 +24,8 @@ enum class FindingCode {
     lacks_argument,
     left_over_rungs,
     harmful_policy,
+    error_queue_unlimited,
+    error_queue_limit,
     held_by_broker,
     slow_return,
     // The work queues.
@@ -40,6 +42,7 @@ enum class FindingCode {
     broker_alarm,
     disabled_feature_flag,
     missing_permission,
+    needless_writer,
     // The daemon.
     no_consumer,
     daemon_not_ready,
@@ -93,7 +96,7 @@ class Finding {
 /// Those of one kind and one group made one; the problems first.
 std::vector<Finding> grouped(const std::vector<Finding>& findings);
 
-/// At most so many names, in one line: `a, b, c and 297 more`.
+/// At most so many names, made safe to be shown, in one line: `a, b, c and 297 more`.
 std::string folded(const std::vector<std::string>& names, std::size_t most);
 
 /// The checks of policies are made more often than all others.

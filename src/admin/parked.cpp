@@ -25,7 +25,13 @@ std::string_view usable(std::optional<std::string_view> name) {
     return name && core::usable_queue_name(*name) ? *name : "";
 }
 
-void read_dead_lettered_by_broker(const core::Table& headers, Parked& parked) {
+/// Its last death was in the error queue: what headers of ours say of its parking is from before that, or forged.
+bool dead_lettered_by_broker(const core::Table& headers, std::string_view error_queue) {
+    const auto newest = newest_death(headers);
+    return newest && text_of(find(*newest, "queue")) == error_queue;
+}
+
+void read_newest_death(const core::Table& headers, Parked& parked) {
     const auto newest = newest_death(headers);
     if (!newest) return;
     parked.reason = text_of(find(*newest, "reason")).value_or("");
@@ -51,26 +57,37 @@ bool matches_time(const Selection& selection, const std::optional<std::uint64_t>
 
 }  // namespace
 
-Parked read_parked(const core::Table& headers, std::string_view error_queue) {
+Parked read_parked(const core::Table& headers, std::string_view error_queue, const core::ProofKeys& keys) {
+    using core::OwnHeader;
+    const core::OwnHeaders own(headers);
+    const bool proven = own.proven(keys);
+    const auto reason = text_of(own[OwnHeader::parked_reason]);
     Parked parked;
-    const auto reason = text_of(find(headers, core::header::parked_reason));
-    const std::string_view claimed = usable(text_of(find(headers, core::header::queue)));
-    parked.by_retryd = reason.has_value();
+    parked.by_retryd = proven && reason;
     parked.death = read_death(headers, error_queue);
-    const bool by_header = parked.by_retryd && !claimed.empty();
-    parked.queue = !by_header && parked.death ? parked.death->queue : claimed;
+    if (parked.by_retryd || (proven && !parked.death)) {
+        parked.queue = usable(text_of(own[OwnHeader::queue]));
+    } else if (parked.death) {
+        parked.queue = parked.death->queue;
+    }
     if (parked.death && parked.death->queue != parked.queue) parked.death.reset();
-    parked.carried = read_retry_history(headers, parked.queue);
-    if (parked.by_retryd) {
+    parked.carried = read_retry_history(headers, parked.queue, keys);
+    if (reason && (proven || !dead_lettered_by_broker(headers, error_queue))) {
         parked.reason = *reason;
         parked.at = seconds_in(headers, core::header::parked_at);
-        parked.attempts = parked.carried.attempt;
-        parked.death_reason = text_of(find(headers, core::header::reason)).value_or("");
+        parked.attempts = read_claimed_history(headers, parked.queue).attempt;
+        parked.death_reason = text_of(own[OwnHeader::reason]).value_or("");
     } else {
-        read_dead_lettered_by_broker(headers, parked);
+        read_newest_death(headers, parked);
     }
     if (parked.death_reason.empty() && parked.death) parked.death_reason = parked.death->reason;
     return parked;
+}
+
+bool selects_undeliverable(const Selection& selection) {
+    const bool by_reason = selection.reason.empty() || core::glob_matches(selection.reason, undeliverable_reason);
+    return by_reason && selection.queue.empty() && !selection.parked_before && !selection.parked_after &&
+           selection.headers.empty();
 }
 
 bool selects(const Selection& selection, const Parked& parked, const core::Table& headers) {

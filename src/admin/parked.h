@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/death.h"
+#include "core/own_headers.h"
 #include "core/time.h"
 #include "core/value.h"
 
@@ -15,21 +16,23 @@ namespace retryd::admin {
 
 /// Views into the header table it was read from.
 struct Parked {
-    /// The work queue. Of what retryd parked: the header retryd-queue. Of what the broker dead-lettered without retryd
-    /// (into the catch-all): x-death's, else that header. Empty where nobody knows.
+    /// The work queue. Of what retryd parked, as its proof says (core/own_headers.h): the header retryd-queue. Of all
+    /// else (which the broker dead-lettered into the catch-all, an earlier retryd parked, or a stranger put there):
+    /// x-death's. Empty where nobody knows: a message is sent nowhere because of what it claims of itself.
     std::string_view queue;
-    /// retryd-parked-reason; of what the broker dead-lettered the reason of its newest death; empty where nobody knows.
+    /// retryd-parked-reason, whoever has written it; of what the broker dead-lettered the reason of its newest death;
+    /// empty where nobody knows.
     std::string_view reason;
     /// Since when it is parked, in seconds; of what the broker dead-lettered the time of that newest death.
     std::optional<std::uint64_t> at;
     std::string_view death_reason;     // why it died in the work queue; may be empty
     std::int64_t attempts = 0;         // 0 where it is not known
-    bool by_retryd = false;            // else by the broker, or by a stranger
+    bool by_retryd = false;            // as its proof says; else by the broker, an earlier retryd, or a stranger
     std::optional<core::Death> death;  // in `queue`, where x-death tells of it
-    core::RetryHistory carried;        // of `queue`
+    core::RetryHistory carried;        // of `queue`, as far as it is to be believed
 };
 
-Parked read_parked(const core::Table& headers, std::string_view error_queue);
+Parked read_parked(const core::Table& headers, std::string_view error_queue, const core::ProofKeys& keys);
 
 struct HeaderMatch {
     std::string name;
@@ -51,5 +54,9 @@ struct Selection {
 
 /// A message of which nobody knows when it was parked is neither older nor newer than anything.
 bool selects(const Selection& selection, const Parked& parked, const core::Table& headers);
+
+/// The reason of what RabbitMQ cannot hand over by AMQP 0-9-1, of which no header can be read.
+inline constexpr std::string_view undeliverable_reason = "undeliverable";
+bool selects_undeliverable(const Selection& selection);
 
 }  // namespace retryd::admin

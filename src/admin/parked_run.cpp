@@ -49,7 +49,7 @@ void ParkedRun::on_unreadable_delivery(core::DeliveryTag tag) {
 
 void ParkedRun::select(const core::Delivery& delivery) {
     const core::Table headers = delivery.message.properties.header_table();
-    const Parked parked = read_parked(headers, order_.error_queue);
+    const Parked parked = read_parked(headers, order_.error_queue, order_.proof_keys);
     if (!selects(order_.selection, parked, headers)) {
         ++counts_.not_selected;
     } else if (!order_.id.empty() && newest_replay_id(headers) == order_.id) {
@@ -63,7 +63,7 @@ void ParkedRun::select(const core::Delivery& delivery) {
 
 bool ParkedRun::has_destination(const Parked& parked) const {
     if (!order_.to.empty()) return true;
-    return !parked.queue.empty() && order_.missing.count(parked.queue) == 0;
+    return order_.reachable.count(parked.queue) > 0;
 }
 
 void ParkedRun::take(const core::Delivery& delivery) {
@@ -100,15 +100,15 @@ void ParkedRun::send_waiting(const core::Now& now) {
 
 relay::PublishResult ParkedRun::send(const core::Delivery& delivery, const core::Now& now) {
     const core::Table headers = delivery.message.properties.header_table();
-    const Parked parked = read_parked(headers, order_.error_queue);
+    const Parked parked = read_parked(headers, order_.error_queue, order_.proof_keys);
     const std::string_view to = order_.to.empty() ? parked.queue : std::string_view{order_.to};
     const bool through_return = order_.through_return.count(to) > 0;
-    const core::ComposeContext context = compose_context_of(parked, order_.connection_user);
+    const core::ComposeContext context = compose_context_of(parked, order_.connection_user, order_.proof_keys);
     const std::string_view exchange = through_return ? core::return_exchange_name : "";
     const std::string_view key = through_return ? core::producer_routing_key(context) : to;
     const ReplayStamp stamp{seconds_of(now.wall), order_.id, order_.from};
-    const relay::PublishResult result = port_.publish(
-        {exchange, key, compose_replay(delivery.message, parked, to, stamp, order_.connection_user, scratch_)});
+    const relay::PublishResult result =
+        port_.publish({exchange, key, compose_replay(delivery.message, parked, to, stamp, context, scratch_)});
     if (result != relay::PublishResult::sent) return result;
     relay::Pending pending;
     pending.tag = delivery.tag;

@@ -59,6 +59,7 @@ struct ParkedRunOrder {
     std::optional<std::size_t> first;  // of the selected only so many
     std::size_t most_held = 0;         // as many unacked deliveries as the consumer may have; to be set
     std::string error_queue;
+    core::ProofKeys proof_keys;
 
     // For sending.
     std::string from;                                   // the parking queue
@@ -66,9 +67,10 @@ struct ParkedRunOrder {
     std::string id;                                     // of this run
     std::string connection_user;                        // a foreign user-id is set aside
     std::set<std::string, std::less<>> through_return;  // these work queues are sent to through the return exchange
-    std::set<std::string, std::less<>> missing;         // these queues cannot be sent to: their messages stay
-    int per_second = 0;                                 // 0: as fast as it goes
-    std::optional<std::size_t> stop_above;              // failures; absent: whatever fails
+    /// What may be sent to: these work queues. The messages of all others stay. Means nothing with `to`.
+    std::set<std::string, std::less<>> reachable;
+    int per_second = 0;                     // 0: as fast as it goes
+    std::optional<std::size_t> stop_above;  // failures; absent: whatever fails
 };
 
 /// looked_at = not_selected + came_back + without_destination + selected.

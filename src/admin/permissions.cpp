@@ -9,6 +9,7 @@
 
 #include "admin/patterns.h"
 #include "core/names.h"
+#include "core/text.h"
 
 namespace retryd::admin {
 
@@ -77,6 +78,7 @@ class PermissionPattern {
         }
     }
 
+    bool readable() const { return only_the_empty_name_ || regex_; }
     bool permits(const std::string& name) const {
         if (only_the_empty_name_) return name.empty();
         try {
@@ -114,6 +116,44 @@ std::vector<NeededPermission> missing_permissions(const std::vector<NeededPermis
                                                                          : read;
         return !pattern.permits(each.name);
     });
+    return found;
+}
+
+namespace {
+
+/// Of the queues that name the exchange by an argument: who declares them needs to write to it.
+bool may_declare_one_that_needs(const PermissionPattern& configure, const VhostPolicies& vhost_policies,
+                                const std::string& exchange) {
+    const std::string wanted = core::json_string(exchange);
+    return std::any_of(vhost_policies.queues.begin(), vhost_policies.queues.end(), [&](const QueuePolicies& queue) {
+        return argument(queue, "dead-letter-exchange") == wanted && configure.permits(queue.name);
+    });
+}
+
+std::vector<std::string> exchanges_to_guard(const core::Policy& policy) {
+    std::vector<std::string> exchanges{policy.error_exchange};
+    for (const core::ErrorBinding& binding : policy.error_bindings) {
+        if (std::find(exchanges.begin(), exchanges.end(), binding.exchange) == exchanges.end())
+            exchanges.push_back(binding.exchange);
+    }
+    if (core::has_shared_ladder(policy)) exchanges.emplace_back(core::return_exchange_name);
+    return exchanges;
+}
+
+}  // namespace
+
+std::vector<NeedlessWriter> needless_writers(const core::Policy& policy, const VhostPolicies& vhost_policies,
+                                             const std::vector<UserPermissions>& users, std::string_view own_user) {
+    std::vector<NeedlessWriter> found;
+    for (const UserPermissions& each : users) {
+        const PermissionPattern write(each.permissions.write);
+        if (each.user == own_user || !write.readable() || write.permits(default_exchange)) continue;
+        const PermissionPattern configure(each.permissions.configure);
+        for (const std::string& exchange : exchanges_to_guard(policy)) {
+            if (write.permits(exchange) && !may_declare_one_that_needs(configure, vhost_policies, exchange))
+                found.push_back({each.user, exchange});
+        }
+    }
     return found;
 }
 

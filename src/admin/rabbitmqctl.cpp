@@ -1,31 +1,10 @@
 #include "admin/rabbitmqctl.h"
 
-#include <algorithm>
+#include "core/safe_text.h"
 
 namespace retryd::admin {
 
 namespace {
-
-bool is_control(char c) {
-    return static_cast<unsigned char>(c) < 0x20U || c == 0x7f;
-}
-
-/// The quoting of bash, zsh and ksh, and of POSIX since 2024.
-std::string escaped_word(std::string_view text) {
-    constexpr std::string_view digits = "01234567";
-    std::string word = "$'";
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (is_control(c)) {
-            word.append(1, '\\').append(1, digits[byte >> 6U]);
-            word.append(1, digits[(byte >> 3U) & 7U]).append(1, digits[byte & 7U]);
-        } else {
-            if (c == '\'' || c == '\\') word += '\\';
-            word += c;
-        }
-    }
-    return word + '\'';
-}
 
 /// What begins with a dash is no option.
 std::string end_of_options(std::string_view name, std::string_view pattern = "") {
@@ -35,7 +14,8 @@ std::string end_of_options(std::string_view name, std::string_view pattern = "")
 }  // namespace
 
 std::string shell_word(std::string_view text) {
-    if (std::any_of(text.begin(), text.end(), is_control)) return escaped_word(text);
+    // The quoting of bash, zsh and ksh, and of POSIX since 2024.
+    if (!core::is_safe(text)) return '$' + core::quoted(text);
     std::string word = "'";
     for (const char c : text) {
         if (c == '\'') {

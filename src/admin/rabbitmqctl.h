@@ -9,7 +9,7 @@
 
 namespace retryd::admin {
 
-/// As one word of a shell command: in '…', or in $'…' where control characters have to be seen.
+/// As one word of a shell command: in '…', or in $'…' where something in it is unsafe (core/safe_text.h).
 std::string shell_word(std::string_view text);
 
 /// ` --vhost 'shop'`; empty for the vhost /, which rabbitmqctl takes by itself.

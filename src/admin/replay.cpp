@@ -68,7 +68,7 @@ namespace {
 /// What the count and the age of a replayed message would begin with; both begin anew.
 bool is_reset(const core::Field& field) {
     constexpr std::array reset{core::header::attempt, core::header::reason, core::header::first_death,
-                               core::header::replays, core::header::queue};
+                               core::header::replays, core::header::queue,  core::header::proof};
     return std::find(reset.begin(), reset.end(), field.name) != reset.end();
 }
 
@@ -82,17 +82,18 @@ std::vector<Replay> with_this_one(const core::Table& headers, const Parked& park
 
 }  // namespace
 
-core::ComposeContext compose_context_of(const Parked& parked, std::string_view connection_user) {
-    return {parked.death, parked.carried, connection_user};
+core::ComposeContext compose_context_of(const Parked& parked, std::string_view connection_user,
+                                        const core::ProofKeys& keys) {
+    return {parked.death, parked.carried, connection_user, &keys};
 }
 
 core::Message compose_replay(const core::Message& message, const Parked& parked, std::string_view to,
-                             const ReplayStamp& stamp, std::string_view connection_user, ReplayScratch& scratch) {
-    const core::ComposeContext context = compose_context_of(parked, connection_user);
+                             const ReplayStamp& stamp, const core::ComposeContext& context, ReplayScratch& scratch) {
     core::Message composed = compose_return(message, context, scratch.compose);
     std::vector<core::Field>& fields = scratch.compose.fields;
     std::erase_if(fields, is_reset);
     fields.push_back({core::header::queue, core::Value::of_longstr(to)});
+    if (context.death || context.history.proven) add_proof(context, scratch.compose);
     const auto replays = with_this_one(message.properties.header_table(), parked, to, stamp);
     fields.push_back({core::header::replays, write_replays(replays, scratch.replays)});
     composed.properties.headers = core::Table{fields.data(), fields.size()};

@@ -60,12 +60,13 @@ struct ReplayScratch {
 
 /// As compose_retry, but with a fresh count and a fresh age: retryd-attempt, retryd-reason, retryd-first-death and
 /// retryd-parked-* are taken off. What the producer did stays (retryd-exchange, retryd-routing-key, what was set
-/// aside), and retryd-queue names `to`, so that a later failure there still knows it. The result holds views into all
-/// arguments.
+/// aside), and retryd-queue names `to`, so that a later failure there still knows it, with a proof where that is known
+/// and not only claimed. `context` is compose_context_of(parked). The result holds views into all arguments.
 core::Message compose_replay(const core::Message& message, const Parked& parked, std::string_view to,
-                             const ReplayStamp& stamp, std::string_view connection_user, ReplayScratch& scratch);
+                             const ReplayStamp& stamp, const core::ComposeContext& context, ReplayScratch& scratch);
 
-/// What the composition needs to know of a parked message.
-core::ComposeContext compose_context_of(const Parked& parked, std::string_view connection_user);
+/// What the composition needs to know of a parked message. `keys` must outlive it.
+core::ComposeContext compose_context_of(const Parked& parked, std::string_view connection_user,
+                                        const core::ProofKeys& keys);
 
 }  // namespace retryd::admin

@@ -14,6 +14,7 @@
 #include "core/duration.h"
 #include "core/fingerprint.h"
 #include "core/reply_code.h"
+#include "core/safe_text.h"
 
 namespace retryd::amqp {
 namespace {
@@ -79,9 +80,11 @@ class BrokerSession::ConsumerEvents : public Events {
 
     void on_delivery(const core::Delivery& delivery) override {
         session_.delivered_at_ = session_.now_.steady;
+        session_.trial_.passed(session_.now_.steady);
         session_.relay_->on_delivery(delivery, session_.now_);
     }
     void on_unreadable_delivery(core::DeliveryTag tag) override {
+        session_.trial_.passed(session_.now_.steady);
         session_.relay_->on_unreadable_delivery(tag, session_.now_);
     }
     void on_consume_ok() override {
@@ -90,12 +93,14 @@ class BrokerSession::ConsumerEvents : public Events {
         session_.base_due_ = session_.now_.steady + base_again_after;
         session_.look_due_ = session_.now_.steady + look_again_after;
         session_.consume_answered_ = true;
+        session_.trial_.consuming(session_.now_.steady);
         session_.renew_consumer();
     }
     void on_consumer_cancelled() override {
         throw Error(Error::Kind::cancelled,
-                    "the broker cancelled the consumer of the error queue '" + session_.settings_->policy.error_queue +
-                        "': the queue was deleted, its node went away, or a message was held for longer than "
+                    "the broker cancelled the consumer of the error queue " +
+                        core::quoted(session_.settings_->policy.error_queue) +
+                        ": the queue was deleted, its node went away, or a message was held for longer than "
                         "consumer_timeout allows (RabbitMQ 4.3)");
     }
     void on_channel_closed(const ChannelClosed& closed) override {
@@ -153,9 +158,10 @@ class BrokerSession::PublisherEvents : public Events {
 };
 
 BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint,
-                             BrokerSessionObserver& observer)
+                             BrokerSessionObserver& observer, relay::HeadTrial& trial)
     : settings_(std::move(settings)),
       observer_(observer),
+      trial_(trial),
       consuming_(Connection::open(endpoint, settings_->broker, "retryd consume")),
       publishing_(Connection::open(endpoint, settings_->broker, "retryd publish")),
       declarer_(*publishing_, first_declare_channel, static_cast<Channel>(first_publishing_channel() - 1)) {
@@ -203,7 +209,7 @@ Channel BrokerSession::first_publishing_channel() const {
 /// A prefetch counts for the consumers that come after it.
 void BrokerSession::consume() {
     consumer_tag_ = core::consumer_tag(settings_->policy);
-    consumer_prefetch_ = settings_->prefetch.messages;
+    consumer_prefetch_ = trial_.prefetch(settings_->prefetch.messages);
     consume_answered_ = false;
     consuming_->qos(consume_channel, consumer_prefetch_);
     add_consumer();
@@ -245,11 +251,30 @@ void BrokerSession::adopt(std::shared_ptr<const config::Settings> settings) {
 /// again: RabbitMQ 3.10 closes the connection (541) if basic.cancel overtakes basic.consume within the broker.
 void BrokerSession::renew_consumer() {
     if (!consume_answered_ || leaving_ || !core::features_of(version()).clean_cancel) return;
-    const bool same_prefetch = consumer_prefetch_ == settings_->prefetch.messages;
+    const bool same_prefetch = consumer_prefetch_ == trial_.prefetch(settings_->prefetch.messages);
     if (same_prefetch && consumer_tag_ == core::consumer_tag(settings_->policy)) return;
     // Deliveries of the former consumer stay valid: their tags are the channel's.
     cancel_consumers();
     consume();
+}
+
+/// What was suspect has been handed over: from now on as many at once as configured.
+void BrokerSession::end_trial() {
+    observer_.trial_over();
+    if (!consume_answered_ || leaving_) return;
+    if (core::features_of(version()).clean_cancel) return renew_consumer();
+    consumer_prefetch_ = settings_->prefetch.messages;
+    consuming_->qos(consume_channel, consumer_prefetch_);
+    add_consumer();
+}
+
+bool BrokerSession::has_undeliverable() const {
+    return !consumer_tag_.empty() && consuming_->closed_with() == core::reply_code::internal_error;
+}
+
+std::size_t BrokerSession::window() const {
+    constexpr std::size_t unlimited = 2'000;  // what a quorum queue hands out at most without a prefetch
+    return (consumer_prefetch_ == 0 ? unlimited : consumer_prefetch_) * std::max<std::size_t>(consumers_.size(), 1);
 }
 
 void BrokerSession::stop_consuming() {
@@ -272,15 +297,17 @@ bool BrokerSession::turn(const core::Now& now) {
     look_at_error_queue();
     declarer_.on_tick(now_.steady);
     consume_more();
+    if (trial_.on_tick(now_.steady, !relay_->unsettled_since())) end_trial();
     return more;
 }
 
-/// A connection may end because of a message. What the broker refuses for another reason, a missing
-/// permission most of all, says nothing about any message.
+/// A connection may end because of a message that was published. What the broker refuses for another reason, a missing
+/// permission most of all, says nothing about any of them; nor does a message that it cannot hand over.
 bool BrokerSession::drain() {
     try {
         return drain_both();
     } catch (const Error& error) {
+        if (has_undeliverable()) throw;
         if (error.provoked() || error.kind() == Error::Kind::lost || error.kind() == Error::Kind::cancelled)
             relay_->on_connection_lost({error.provoked(), was_blocked(), publishing_->stalled(), error.words()});
         throw;
@@ -382,6 +409,9 @@ void BrokerSession::declare_base_from(const std::shared_ptr<const core::Topology
     if (index < base->size()) {
         return declare_or_use((*base)[index], [this, base, index](const Declarer::Outcome& outcome) {
             require_base((*base)[index], outcome);
+            const auto* const queue = std::get_if<core::QueueSpec>(&(*base)[index]);
+            if (queue != nullptr && queue->name == settings_->policy.error_queue)
+                trial_.queue_is_limited(core::is_limited(*queue) && outcome.text.empty());
             declare_base_from(base, index + 1);
         });
     }

@@ -25,6 +25,7 @@
 #include "core/broker_features.h"
 #include "core/time.h"
 #include "relay/broker.h"
+#include "relay/head_trial.h"
 #include "relay/relay.h"
 
 namespace retryd::amqp {
@@ -48,13 +49,15 @@ class BrokerSessionObserver {
     /// The broker has stopped taking messages (memory or disk alarm), in its own words.
     virtual void blocked(std::string_view reason) = 0;
     virtual void unblocked() = 0;
+    /// What RabbitMQ could not hand over is out of the way (relay::HeadTrial).
+    virtual void trial_over() = 0;
 };
 
 class BrokerSession : public relay::Broker {
   public:
-    /// Opens both connections; throws Error. `observer` must outlive it.
+    /// Opens both connections; throws Error. `observer` and `trial` must outlive it.
     BrokerSession(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint,
-                  BrokerSessionObserver& observer);
+                  BrokerSessionObserver& observer, relay::HeadTrial& trial);
     ~BrokerSession() override;
     BrokerSession(const BrokerSession&) = delete;
     BrokerSession& operator=(const BrokerSession&) = delete;
@@ -85,6 +88,12 @@ class BrokerSession : public relay::Broker {
 
     /// Of both connections.
     std::array<int, 2> sockets() const;
+
+    /// After an Error: the broker ended the connection that consumes with an error of its own (541). It cannot hand
+    /// over one of the messages, as a rule; what was published meanwhile has nothing to do with it.
+    bool has_undeliverable() const;
+    /// How many deliveries may have been unsettled at that moment.
+    std::size_t window() const;
 
     /// When the last ack was sent.
     core::SteadyTime last_ack() const { return last_ack_; }
@@ -134,6 +143,7 @@ class BrokerSession : public relay::Broker {
     bool drain();
     bool drain_both();
     Readable take_readable();
+    void end_trial();
     bool drain_deliveries(Events& events);
     bool saturated() const;
     bool wants_room() const;
@@ -156,6 +166,7 @@ class BrokerSession : public relay::Broker {
 
     std::shared_ptr<const config::Settings> settings_;
     BrokerSessionObserver& observer_;
+    relay::HeadTrial& trial_;
     std::unique_ptr<Connection> consuming_;
     std::unique_ptr<Connection> publishing_;
     Declarer declarer_;

@@ -20,6 +20,7 @@
 #include "amqp/rabbitmq.h"
 #include "amqp/tls/socket.h"
 #include "config/addresses.h"
+#include "core/safe_text.h"
 
 namespace retryd::amqp {
 namespace {
@@ -146,10 +147,10 @@ std::string remedy_for_certificate(const OwnNames& own) {
         remedy = external ? remedy_for_certificate(own_names(amqp_get_socket(state)))
                           : "; check user name and password (rabbitmqctl authenticate_user)";
     }
-    const std::string who = external ? "the user of retryd's certificate" : "user '" + endpoint.username + "'";
-    throw Error(Error::Kind::refused_login, "the broker at " + peer_of(endpoint) + " refused " + who + " on vhost '" +
-                                                endpoint.vhost + "': " + std::to_string(close.reply_code) + ' ' +
-                                                std::string{view_of(close.reply_text)} + remedy);
+    const std::string who = external ? "the user of retryd's certificate" : "user " + core::quoted(endpoint.username);
+    throw Error(Error::Kind::refused_login, "the broker at " + peer_of(endpoint) + " refused " + who + " on vhost " +
+                                                core::quoted(endpoint.vhost) + ": " + std::to_string(close.reply_code) +
+                                                ' ' + std::string{view_of(close.reply_text)} + remedy);
 }
 
 std::string not_offered(bool external) {
@@ -216,12 +217,9 @@ void log_in(amqp_connection_state_t state, const config::Endpoint& endpoint, con
     refuse(state, endpoint, settings, *static_cast<const amqp_connection_close_t*>(reply.reply.decoded));
 }
 
-}  // namespace
-
-RawConnection connect(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name) {
+RawConnection open_until(Clock::time_point deadline, const config::Endpoint& endpoint, const config::Broker& settings) {
     RawConnection connection(amqp_new_connection());
     if (!connection) throw std::bad_alloc();
-    const auto deadline = Clock::now() + settings.connect_timeout;
     amqp_socket_t* const socket = endpoint.tls ? new_tls_socket(connection.get(), endpoint.host, settings.tls)
                                                : amqp_tcp_socket_new(connection.get());
     if (socket == nullptr) throw std::bad_alloc();
@@ -229,6 +227,18 @@ RawConnection connect(const config::Endpoint& endpoint, const config::Broker& se
     const timeval patience = until(deadline);
     const int status = amqp_socket_open_noblock(socket, endpoint.host.c_str(), endpoint.port, &patience);
     if (status != AMQP_STATUS_OK) fail_to_connect(status, socket, endpoint, settings);
+    return connection;
+}
+
+}  // namespace
+
+RawConnection open_socket(const config::Endpoint& endpoint, const config::Broker& settings) {
+    return open_until(Clock::now() + settings.connect_timeout, endpoint, settings);
+}
+
+RawConnection connect(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name) {
+    const auto deadline = Clock::now() + settings.connect_timeout;
+    RawConnection connection = open_until(deadline, endpoint, settings);
     const timeval rest = until(deadline);
     amqp_set_handshake_timeout(connection.get(), &rest);
     log_in(connection.get(), endpoint, settings, name);

@@ -103,6 +103,9 @@ class Connection : public TopologyCommands {
     void delete_exchange(Channel channel, const std::string& exchange) override;
     void delete_queue(Channel channel, const std::string& queue, bool only_if_idle) override;
 
+    /// The code with which the broker closed it; 0 where it did not, or not yet.
+    int closed_with() const { return socket_.closed_with(); }
+
     /// connection.close, then at most so long for the answer. Never throws.
     void close(core::Milliseconds patience) noexcept;
 

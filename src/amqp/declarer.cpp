@@ -7,6 +7,7 @@
 #include "amqp/refusal.h"
 #include "amqp/timeouts.h"
 #include "core/reply_code.h"
+#include "core/safe_text.h"
 
 namespace retryd::amqp {
 namespace {
@@ -61,7 +62,8 @@ struct Explain {
         return refused(explain_check_refusal("queue", check.queue, code, text));
     }
     Outcome operator()(const Declarer::CheckExchange& check) const {
-        if (code == core::reply_code::not_found) return missing("exchange '" + check.exchange + "' does not exist");
+        if (code == core::reply_code::not_found)
+            return missing("exchange " + core::quoted(check.exchange) + " does not exist");
         return refused(explain_check_refusal("exchange", check.exchange, code, text));
     }
     Outcome operator()(const Declarer::DeleteQueue& step) const {
@@ -83,7 +85,9 @@ struct Explain {
         return outcome;
     }
     Outcome missing(std::string line) const { return {Result::missing, code, std::move(line), {}}; }
-    Outcome no_queue(const std::string& queue) const { return missing("queue '" + queue + "' does not exist"); }
+    Outcome no_queue(const std::string& queue) const {
+        return missing("queue " + core::quoted(queue) + " does not exist");
+    }
 };
 
 /// What it means that the broker has not answered a step.
@@ -93,7 +97,8 @@ struct ExplainSilence {
     }
     std::string operator()(const core::QueueSpec& queue) const { return of_queue("declare queue", queue.name); }
     std::string operator()(const core::BindingSpec& binding) const {
-        return explain_no_answer("bind queue '" + binding.queue + "' to exchange '" + binding.exchange + '\'', "");
+        return explain_no_answer(
+            "bind queue " + core::quoted(binding.queue) + " to exchange " + core::quoted(binding.exchange), "");
     }
     std::string operator()(const core::ForeignExchange& exchange) const {
         return about("look for exchange", exchange.name);
@@ -109,10 +114,10 @@ struct ExplainSilence {
 
   private:
     static std::string about(const std::string& verb, const std::string& name) {
-        return explain_no_answer(verb + " '" + name + '\'', "");
+        return explain_no_answer(verb + ' ' + core::quoted(name), "");
     }
     static std::string of_queue(const std::string& verb, const std::string& name) {
-        return explain_no_answer(verb + " '" + name + '\'', name);
+        return explain_no_answer(verb + ' ' + core::quoted(name), name);
     }
 };
 

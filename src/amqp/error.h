@@ -15,6 +15,8 @@ class Error : public std::runtime_error {
         insecure,       // TLS does not come about: a certificate is refused, or a file of broker.tls is of no use
         refused_login,  // wrong credentials, no such vhost, no access to it
         lost,           // an established connection ended
+        undeliverable,  // the broker ended the connection that consumes: it cannot hand over a message
+        passed_over,    // a message ended it, and was set aside without being read
         cancelled,      // the broker took the consumer of the error queue away
         refused,        // the broker closed a channel or the connection with a reason (404, 403, 406 …)
         protocol,       // what came makes no sense
@@ -24,6 +26,7 @@ class Error : public std::runtime_error {
     Error(Kind kind, const std::string& text, int code = 0, std::string words = {})
         : std::runtime_error(text), kind_(kind), code_(code), words_(std::move(words)) {}
     Kind kind() const { return kind_; }
+    int code() const { return code_; }
     const std::string& words() const { return words_; }
 
     /// The broker closed the connection because of something that was sent: AMQP's hard errors, 501 to 541.

@@ -24,7 +24,9 @@ namespace {
 constexpr std::chrono::milliseconds farewell{1000};
 /// So much memory is kept for what is sent next.
 constexpr std::size_t kept_room = std::size_t{1} << 20;
-constexpr int large_frame = 16 * 1024 * 1024;  // no memory is taken before such a frame comes
+/// A message of 16 MiB, the largest that RabbitMQ 4 takes by default, may be all headers, and they grow where AMQP 1.0
+/// is put in terms of 0-9-1. No memory is taken before such a frame comes.
+constexpr int large_frame = 64 * 1024 * 1024;
 
 template <std::size_t Bytes>
 void write_number(char* to, std::uint64_t number) {
@@ -295,6 +297,7 @@ void FrameSocket::throw_last_words() {
 }
 
 void FrameSocket::accept_close(const amqp_connection_close_t& close) {
+    closed_with_ = close.reply_code;
     const std::string reason = std::to_string(close.reply_code) + ' ' + std::string{view_of(close.reply_text)};
     const auto kind =
         close.reply_code == core::reply_code::connection_forced ? Error::Kind::lost : Error::Kind::refused;

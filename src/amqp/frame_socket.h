@@ -161,6 +161,8 @@ class FrameSocket {
 
     /// Answers a connection.close and throws its reason.
     [[noreturn]] void accept_close(const amqp_connection_close_t& close);
+    /// The code of that reason; 0 where there was none.
+    int closed_with() const { return closed_with_; }
 
   private:
     static constexpr std::size_t part_count = 3;
@@ -191,6 +193,7 @@ class FrameSocket {
     Clock::time_point next_check_;
     Clock::time_point heard_at_;  // at the latest; what the kernel knows may be newer
     bool heard_ = true;           // since heard_at_ was set
+    int closed_with_ = 0;
 };
 
 }  // namespace retryd::amqp

@@ -4,11 +4,13 @@
 
 #include <algorithm>
 #include <chrono>
+#include <string>
 
 #include "amqp/connection.h"
 #include "amqp/error.h"
 #include "amqp/timeouts.h"
 #include "core/duration.h"
+#include "core/reply_code.h"
 #include "system/clock.h"
 
 namespace retryd::amqp {
@@ -29,7 +31,7 @@ QueueReader::QueueReader(const config::Endpoint& endpoint, const config::Broker&
 }
 
 QueueReader::~QueueReader() {
-    connection_->close(close_timeout);
+    if (!lost_) connection_->close(close_timeout);
 }
 
 void QueueReader::begin(const std::string& queue, std::size_t ready) {
@@ -43,9 +45,24 @@ void QueueReader::begin(const std::string& queue, std::size_t ready) {
 
 bool QueueReader::turn(DeliverySink& sink, std::size_t limit) {
     sink_ = &sink;
-    const bool more = connection_->drain(*this, limit);
+    const bool more = drain(limit);
     sink_ = nullptr;
     return more;
+}
+
+bool QueueReader::drain(std::size_t limit) {
+    try {
+        return connection_->drain(*this, limit);
+    } catch (const Error&) {
+        if (connection_->closed_with() != core::reply_code::internal_error) throw;
+        lost_ = true;
+        ended_ =
+            "next, after " + std::to_string(delivered_) +
+            ", comes a message that RabbitMQ cannot hand over: it ended the connection (541 INTERNAL_ERROR). That "
+            "message and what lies behind it cannot be reached until it is taken out: see \"A message that RabbitMQ "
+            "cannot hand over\" in docs/operations.md";
+        return false;
+    }
 }
 
 void QueueReader::ack(core::DeliveryTag tag, bool multiple) {
@@ -88,7 +105,7 @@ void QueueReader::await(Condition condition) {
     auto deadline = Clock::now() + answer_timeout;
     while (!condition() && ended_.empty()) {
         const std::size_t before = delivered_;
-        connection_->drain(*this, frames_a_turn);
+        drain(frames_a_turn);
         if (delivered_ != before) deadline = Clock::now() + answer_timeout;
         if (condition() || !ended_.empty()) return;
         if (Clock::now() >= deadline) {

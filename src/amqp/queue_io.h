@@ -60,8 +60,11 @@ class QueueReader : private Events {
     void ack(core::DeliveryTag tag, bool multiple);
 
     /// The broker took the consumer away and gave what it held back to the queue: because it held a message for too
-    /// long (consumer_timeout), or because the queue or its node is gone. The reason; empty as long as it reads.
+    /// long (consumer_timeout), or because the queue or its node is gone. Or it ended the connection, because it cannot
+    /// hand over what comes next (relay/head_trial.h). The reason; empty as long as it reads.
     const std::string& ended() const { return ended_; }
+    /// Whether it was that message (amqp/undeliverable.h).
+    bool met_undeliverable() const { return lost_; }
 
     /// Whether all has come that is to come before it may leave: what was there, and what the acks have made room for.
     bool all_here() const;
@@ -72,6 +75,7 @@ class QueueReader : private Events {
     int fd() const;
 
   private:
+    bool drain(std::size_t limit);
     void count_delivery();
     template <typename Condition>
     void await(Condition condition);
@@ -97,6 +101,7 @@ class QueueReader : private Events {
     bool consuming_ = false;
     bool cancelled_ = false;
     bool left_ = false;
+    bool lost_ = false;  // the connection
 };
 
 class ConfirmSink {

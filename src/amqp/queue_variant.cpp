@@ -6,26 +6,40 @@
 
 namespace retryd::amqp {
 
+/// What the queue has instead is in the refusal; where that was cut, one value after the other is tried.
 bool QueueVariant::adapt(int code, std::string_view refusal) {
     const auto difference = parse_inequivalent(refusal);
     if (code != core::reply_code::precondition_failed || !difference) return false;
     const std::string& argument = difference->argument;
     const auto& optional = wanted_.optional_arguments;
-    if (std::find(optional.begin(), optional.end(), argument) == optional.end() || given_up(argument)) return false;
-    given_up_.push_back({argument, std::string{refusal}});
-    Explanation told;
-    if (is_older(refusal)) {
+    if (std::find(optional.begin(), optional.end(), argument) == optional.end()) return false;
+    auto given = std::find_if(given_up_.begin(), given_up_.end(),
+                              [&](const GivenUp& each) { return each.argument == argument; });
+    const bool again = given != given_up_.end();
+    const bool cut = difference->name.empty();
+    if (again && (given->left_out || !cut)) return false;
+    if (!again) given = given_up_.insert(given, {argument, std::string{refusal}});
+    if (const auto* const older = next_older(*given, refusal)) {
         for (auto& [name, value] : spec_.arguments) {
-            if (name == argument) value = wanted_.older->value;
+            if (name == argument) value = older->value;
         }
-        told = explain_older(wanted_, refusal);
+        given->note = older->harmful ? explain_older(wanted_, *older, refusal) : Explanation{};
     } else {
         std::erase_if(spec_.arguments, [&](const auto& present) { return present.first == argument; });
+        given->left_out = true;
         lacking_.push_back(argument);
-        told = explain_lack(wanted_, argument, refusal);
+        given->note = explain_lack(wanted_, argument, refusal);
     }
-    if (!told.empty()) note_ = note_.empty() ? told : Explanation{note_.line() + "; " + told.cause, told.remedy};
     return true;
+}
+
+Explanation QueueVariant::note() const {
+    Explanation all;
+    for (const GivenUp& given : given_up_) {
+        if (given.note.empty()) continue;
+        all = all.empty() ? given.note : Explanation{all.line() + "; " + given.note.cause, given.note.remedy};
+    }
+    return all;
 }
 
 std::string QueueVariant::decisive(std::string_view last) const {
@@ -34,11 +48,17 @@ std::string QueueVariant::decisive(std::string_view last) const {
     return before != nullptr ? before->refusal : std::string{last};
 }
 
-/// Whether the queue that is there has the argument as an earlier retryd declared it.
-bool QueueVariant::is_older(std::string_view refusal) const {
+/// The value that an earlier retryd declared: the one that the queue has, or, where nobody knows which that is, the
+/// next one. Null where there is none.
+const core::QueueSpec::Older* QueueVariant::next_older(GivenUp& given, std::string_view refusal) const {
     const auto difference = parse_inequivalent(refusal);
-    return wanted_.older && difference && difference->argument == wanted_.older->argument &&
-           difference->current == std::to_string(wanted_.older->value);
+    const bool known = !difference->name.empty();
+    while (given.tried < wanted_.older.size()) {
+        const core::QueueSpec::Older& older = wanted_.older[given.tried++];
+        if (older.argument != given.argument) continue;
+        if (!known || difference->current == std::to_string(older.value)) return &older;
+    }
+    return nullptr;
 }
 
 const QueueVariant::GivenUp* QueueVariant::given_up(std::string_view argument) const {

@@ -1,6 +1,7 @@
 // A queue as it is declared where one of that name may be there already, with other arguments.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -25,7 +26,7 @@ class QueueVariant {
     const std::vector<std::string>& lacking() const { return lacking_; }
     /// For the operator: what the queue that is there lacks, what follows and what mends it. Empty where nothing
     /// follows.
-    const Explanation& note() const { return note_; }
+    Explanation note() const;
     /// The refusal that counts, after adapt() gave up: the last one, unless it is about an argument that was given up
     /// before.
     std::string decisive(std::string_view last) const;
@@ -33,17 +34,19 @@ class QueueVariant {
   private:
     struct GivenUp {
         std::string argument;
-        std::string refusal;
+        std::string refusal;    // the first one
+        std::size_t tried = 0;  // so many of the older values
+        bool left_out = false;  // declared without it
+        Explanation note = {};
     };
 
-    bool is_older(std::string_view refusal) const;
+    const core::QueueSpec::Older* next_older(GivenUp& given, std::string_view refusal) const;
     const GivenUp* given_up(std::string_view argument) const;
 
     core::QueueSpec wanted_;
     core::QueueSpec spec_;
     std::vector<GivenUp> given_up_;
     std::vector<std::string> lacking_;
-    Explanation note_;
 };
 
 }  // namespace retryd::amqp

@@ -51,11 +51,12 @@ MessageAssembler::~MessageAssembler() {
     empty_amqp_pool(&pool_);
 }
 
-void MessageAssembler::begin_delivery(core::DeliveryTag tag, bool redelivered) {
+void MessageAssembler::begin_delivery(core::DeliveryTag tag, bool redelivered, std::string_view routing_key) {
     if (kind_ != Kind::none) unexpected("a delivery before the end of the previous message");
     kind_ = Kind::delivery;
     tag_ = tag;
     redelivered_ = redelivered;
+    routing_key_ = routing_key;
 }
 
 void MessageAssembler::begin_returned() {
@@ -178,7 +179,8 @@ void Dispatcher::deliver(MessageAssembler& message, Events& events) {
     const auto* const decoded = message.properties();
     const auto properties = decoded == nullptr ? std::nullopt : read_properties(*decoded, arena_);
     if (properties) {
-        events.on_delivery({message.tag(), message.redelivered(), {*properties, message.body()}});
+        events.on_delivery(
+            {message.tag(), message.redelivered(), {*properties, message.body()}, message.routing_key()});
     } else {
         events.on_unreadable_delivery(message.tag());
     }
@@ -189,17 +191,19 @@ void Dispatcher::deliver(MessageAssembler& message, Events& events) {
 // nothing, but it still sends, so the message can be settled before the connection is given up. Else the broker would
 // give the same message again on every connection to come.
 void Dispatcher::give_up_unreadable(Events& events) {
-    std::string consequence;
+    bool passed_over = false;
     for (const auto& [channel, message] : messages_) {
         if (message.kind() != MessageAssembler::Kind::delivery || !message.awaits_header()) continue;
         events.on_unreadable_delivery(message.tag());
-        consequence = "; the message was passed over without reading it";
+        passed_over = true;
     }
     socket_.hang_up();
-    throw Error(Error::Kind::protocol, "the broker at " + socket_.peer() +
-                                           " sent a frame that cannot be decoded: a header nested too deeply or larger "
-                                           "than a frame may be" +
-                                           consequence + "; the connection cannot go on and is opened anew");
+    throw Error(
+        passed_over ? Error::Kind::passed_over : Error::Kind::protocol,
+        "the broker at " + socket_.peer() +
+            " sent a frame that cannot be decoded: headers nested too deeply, or larger than 64 MiB" +
+            (passed_over ? ". Their message was handed to the broker's own dead-lettering without reading it" : "") +
+            "; the connection cannot go on and is opened anew");
 }
 
 void Dispatcher::on_method(const amqp_frame_t& frame, Events& events) {
@@ -260,7 +264,8 @@ void Dispatcher::on_consumer_method(Channel channel, const amqp_method_t& method
     switch (method.id) {
         case AMQP_BASIC_DELIVER_METHOD: {
             const auto& delivery = as<amqp_basic_deliver_t>(method);
-            return messages_[channel].begin_delivery(delivery.delivery_tag, delivery.redelivered != 0);
+            return messages_[channel].begin_delivery(delivery.delivery_tag, delivery.redelivered != 0,
+                                                     view_of(delivery.routing_key));
         }
         case AMQP_BASIC_CONSUME_OK_METHOD:
             return events.on_consume_ok();

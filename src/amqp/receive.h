@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -28,7 +29,7 @@ class MessageAssembler {
     MessageAssembler(const MessageAssembler&) = delete;
     MessageAssembler& operator=(const MessageAssembler&) = delete;
 
-    void begin_delivery(core::DeliveryTag tag, bool redelivered);
+    void begin_delivery(core::DeliveryTag tag, bool redelivered, std::string_view routing_key);
     /// Only to be counted until it is over.
     void begin_returned();
 
@@ -43,6 +44,7 @@ class MessageAssembler {
 
     core::DeliveryTag tag() const { return tag_; }
     bool redelivered() const { return redelivered_; }
+    std::string_view routing_key() const { return routing_key_; }
     /// Of a delivery that is whole; valid until finish(). Null should rabbitmq-c fail to decode what it decoded before.
     const amqp_basic_properties_t* properties();
     std::string_view body() const;
@@ -56,6 +58,7 @@ class MessageAssembler {
     Kind kind_ = Kind::none;
     core::DeliveryTag tag_ = 0;
     bool redelivered_ = false;
+    std::string routing_key_;  // a copy: the method's frame is released before the others come
 
     bool has_header_ = false;
     std::uint64_t body_size_ = 0;

@@ -8,16 +8,13 @@
 #include "core/duration.h"
 #include "core/names.h"
 #include "core/reply_code.h"
+#include "core/safe_text.h"
 
 namespace retryd::amqp {
 namespace {
 
 using admin::shell_word;
 using admin::vhost_option;
-
-std::string in_quotes(std::string_view text) {
-    return '\'' + std::string{text} + '\'';
-}
 
 /// `none`, `'5000'`, `the value '5000' of type 'long'`.
 std::string value_in(std::string_view text) {
@@ -39,7 +36,7 @@ std::string argument_text(const core::Arguments& arguments, std::string_view nam
 
 /// A value as it is told.
 std::string shown(const std::string& value) {
-    return value.empty() ? "''" : value;
+    return value.empty() ? "''" : core::safe_name(value);
 }
 
 /// `a instead of b`, as far as an answer that may be cut tells; else what was expected.
@@ -49,9 +46,25 @@ std::string both_values(const Inequivalent& difference, const std::string& expec
            shown(cut ? expected : difference.received);
 }
 
+/// It alone is declared with a limit that a message can reach.
+bool is_error_queue(const core::QueueSpec& queue) {
+    return core::is_limited(queue);
+}
+
+std::string limit_command(std::string_view queue, std::string_view vhost, std::int64_t limit) {
+    const std::string name{queue};
+    return "rabbitmqctl set_policy" + vhost_option(vhost) + ' ' + shell_word("delivery-limit-" + name) + ' ' +
+           shell_word('^' + admin::pattern_of_name(name) + '$') + " '{\"delivery-limit\": " + std::to_string(limit) +
+           "}' --apply-to queues";
+}
+
+std::string policy_mends_it(const std::string& command) {
+    return "A policy mends it (only one applies to a queue): " + command;
+}
+
 std::string plain(std::string_view what, int code, std::string_view text) {
     std::string line = "the broker refused to " + std::string{what} + ": " + std::to_string(code) + ' ';
-    line += text;
+    line += core::safe_name(text);
     if (code == core::reply_code::access_refused && text.find("access to") != std::string_view::npos) {
         line += "; give the user the permission (rabbitmqctl set_permissions)";
     }
@@ -76,6 +89,11 @@ std::string remedy(Error::Kind kind) {
         case Error::Kind::refused:
             return "look in the broker's words for what it refused: a permission of the user, or a queue or exchange "
                    "that is there with other arguments";
+        case Error::Kind::undeliverable:
+            return "the broker's log of this moment names what it could not express; see \"A message that RabbitMQ "
+                   "cannot hand over\" in docs/operations.md";
+        case Error::Kind::passed_over:
+            return "look at the message in the catch-all queue (retryd parked list)";
         case Error::Kind::lost:
         case Error::Kind::cancelled:
         case Error::Kind::protocol:
@@ -124,10 +142,10 @@ std::optional<Inequivalent> parse_inequivalent(std::string_view text) {
 
 Explanation explain_queue_refusal(const core::QueueSpec& queue, int code, std::string_view text) {
     const auto difference = parse_inequivalent(text);
-    if (!difference) return {plain("declare queue " + in_quotes(queue.name), code, text), ""};
+    if (!difference) return {plain("declare queue " + core::quoted(queue.name), code, text), ""};
     const std::string& argument = difference->argument;
     const std::string vhost = vhost_option(difference->vhost);
-    return {"queue " + in_quotes(queue.name) + " is there already with another " + argument + ": " +
+    return {"queue " + core::quoted(queue.name) + " is there already with another " + core::safe_name(argument) + ": " +
                 both_values(*difference, argument_text(queue.arguments, argument)),
             "Once rabbitmqctl list_queues" + vhost +
                 " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
@@ -137,31 +155,32 @@ Explanation explain_queue_refusal(const core::QueueSpec& queue, int code, std::s
 
 Explanation explain_exchange_refusal(const core::ExchangeSpec& exchange, int code, std::string_view text) {
     const auto difference = parse_inequivalent(text);
-    if (!difference) return {plain("declare exchange " + in_quotes(exchange.name), code, text), ""};
+    if (!difference) return {plain("declare exchange " + core::quoted(exchange.name), code, text), ""};
     const std::string& argument = difference->argument;
     const std::string expected = argument == "type" ? exchange.type : argument_text(exchange.arguments, argument);
     const std::string way_out = exchange.name == core::return_exchange_name
                                     ? "All retryd daemons of a vhost share it: give them the same errors.exchange, or "
                                       "a vhost each; or delete the exchange if nobody uses it"
                                     : "Configure a name that is not taken, or delete the exchange if nobody uses it";
-    return {"exchange " + in_quotes(exchange.name) + " is there already with another " + argument + ": " +
-                both_values(*difference, expected),
+    return {"exchange " + core::quoted(exchange.name) + " is there already with another " + core::safe_name(argument) +
+                ": " + both_values(*difference, expected),
             way_out};
 }
 
 Explanation explain_binding_refusal(const core::BindingSpec& binding, int code, std::string_view text) {
     if (code == core::reply_code::not_found && text.find("no exchange '") != std::string_view::npos) {
-        return {"exchange " + in_quotes(binding.exchange) + " does not exist, so queue " + in_quotes(binding.queue) +
-                    " cannot be bound to it and gets nothing from there",
+        return {"exchange " + core::quoted(binding.exchange) + " does not exist, so queue " +
+                    core::quoted(binding.queue) + " cannot be bound to it and gets nothing from there",
                 "Declare the exchange, or correct its name in the configuration"};
     }
-    return {plain("bind queue " + in_quotes(binding.queue) + " to exchange " + in_quotes(binding.exchange), code, text),
+    return {plain("bind queue " + core::quoted(binding.queue) + " to exchange " + core::quoted(binding.exchange), code,
+                  text),
             ""};
 }
 
 Explanation explain_foreign_refusal(const core::ForeignExchange& exchange, int code, std::string_view text) {
     if (code == core::reply_code::not_found) {
-        return {"exchange " + in_quotes(exchange.name) +
+        return {"exchange " + core::quoted(exchange.name) +
                     " does not exist: what should be parked there goes to the catch-all",
                 "Declare the exchange, or correct `parked` in the configuration"};
     }
@@ -169,11 +188,11 @@ Explanation explain_foreign_refusal(const core::ForeignExchange& exchange, int c
 }
 
 std::string explain_check_refusal(std::string_view kind, std::string_view name, int code, std::string_view text) {
-    return plain("say whether " + std::string{kind} + ' ' + in_quotes(name) + " exists", code, text);
+    return plain("say whether " + std::string{kind} + ' ' + core::quoted(name) + " exists", code, text);
 }
 
 std::string explain_delete_refusal(std::string_view kind, std::string_view name, int code, std::string_view text) {
-    return plain("delete " + std::string{kind} + ' ' + in_quotes(name), code, text);
+    return plain("delete " + std::string{kind} + ' ' + core::quoted(name), code, text);
 }
 
 std::string explain_no_answer(const std::string& what, const std::string& queue) {
@@ -191,7 +210,7 @@ std::string explain_no_answer(const std::string& what, const std::string& queue)
 
 std::string explain_silent_error_queue(const std::string& queue) {
     return "the broker has not answered for " + core::format_duration(declare_timeout) +
-           " what it was asked about the error queue " + in_quotes(queue) +
+           " what it was asked about the error queue " + core::quoted(queue) +
            ": its process hangs, or too few nodes of its cluster are there to agree. While that lasts, nothing comes "
            "from "
            "it: what is rejected is neither retried nor parked. Start the nodes that are missing (rabbitmqctl "
@@ -201,7 +220,7 @@ std::string explain_silent_error_queue(const std::string& queue) {
 }
 
 std::string explain_no_consumer(const std::string& queue) {
-    return "the broker says that the error queue " + in_quotes(queue) +
+    return "the broker says that the error queue " + core::quoted(queue) +
            " has no consumer any more: either its leader does not answer (rabbitmq-queues quorum_status " +
            shell_word(queue) +
            " shows whether it has one; start the nodes that are missing, or restart the one where it hangs), or the "
@@ -213,25 +232,41 @@ std::string explain_no_consumer(const std::string& queue) {
 
 Explanation explain_lack(const core::QueueSpec& queue, std::string_view argument, std::string_view text) {
     if (argument == "x-overflow") return {};  // it says what happens at a limit, and only a policy sets one
-    const std::string vhost = vhost_option(parse_inequivalent(text).value_or(Inequivalent{}).vhost);
-    const std::string lack = "queue " + in_quotes(queue.name) + " was made without " + std::string{argument};
+    const std::string vhost = parse_inequivalent(text).value_or(Inequivalent{}).vhost;
+    const std::string lack = "queue " + core::quoted(queue.name) + " was made without " + std::string{argument};
     if (argument != "x-delivery-limit") return {lack, ""};
+    if (is_error_queue(queue)) {
+        return {lack +
+                    ": on RabbitMQ 3 a message that the broker cannot hand over (see docs/operations.md) stops all "
+                    "retries, "
+                    "on RabbitMQ 4 one that was in flight when 21 connections were lost is parked",
+                policy_mends_it(limit_error_queue_command(queue.name, vhost))};
+    }
     return {lack + ": RabbitMQ 4 takes a message out of it that was given to a consumer 21 times",
-            "A policy mends it (only one applies to a queue): rabbitmqctl set_policy" + vhost + ' ' +
-                shell_word("delivery-limit-" + queue.name) + ' ' +
-                shell_word('^' + admin::pattern_of_name(queue.name) + '$') +
-                " '{\"delivery-limit\": 1000000}' --apply-to queues"};
+            policy_mends_it(limit_command(queue.name, vhost, core::high_delivery_limit))};
 }
 
-Explanation explain_older(const core::QueueSpec& queue, std::string_view text) {
-    if (!queue.older || !queue.older->harmful) return {};
-    const std::string vhost = vhost_option(parse_inequivalent(text).value_or(Inequivalent{}).vhost);
-    return {"queue " + in_quotes(queue.name) +
-                " has x-delivery-limit -1: up to 4.1.4 RabbitMQ writes to the log of such a queue every 5 s for ever, "
-                "even while it is idle, so its disk fills slowly",
-            "Upgrade RabbitMQ to 4.1.5 or 4.2; or, while nothing is rejected, once rabbitmqctl list_queues" + vhost +
+Explanation explain_older(const core::QueueSpec& queue, const core::QueueSpec::Older& older, std::string_view text) {
+    const std::string vhost = parse_inequivalent(text).value_or(Inequivalent{}).vhost;
+    const std::string older_limit =
+        "queue " + core::quoted(queue.name) + " has x-delivery-limit " + std::to_string(older.value);
+    if (is_error_queue(queue)) {
+        return {older_limit +
+                    ", as an earlier retryd made it: a message that the broker cannot hand over (see "
+                    "docs/operations.md) would stop all retries",
+                policy_mends_it(limit_error_queue_command(queue.name, vhost))};
+    }
+    return {older_limit +
+                ": up to 4.1.4 RabbitMQ writes to the log of such a queue every 5 s for ever, even while it is idle, "
+                "so its disk fills slowly",
+            "Upgrade RabbitMQ to 4.1.5 or 4.2; or, while nothing is rejected, once rabbitmqctl list_queues" +
+                vhost_option(vhost) +
                 " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
-                vhost + ' ' + shell_word(queue.name) + ')'};
+                vhost_option(vhost) + ' ' + shell_word(queue.name) + ')'};
+}
+
+std::string limit_error_queue_command(std::string_view queue, std::string_view vhost) {
+    return limit_command(queue, vhost, core::error_delivery_limit);
 }
 
 }  // namespace retryd::amqp

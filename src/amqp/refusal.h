@@ -60,7 +60,11 @@ std::string explain_no_consumer(const std::string& queue);
 /// For a queue that does without an optional argument; `text` is the refusal of the attempt with it. Empty where
 /// nothing follows from it.
 Explanation explain_lack(const core::QueueSpec& queue, std::string_view argument, std::string_view text);
-/// For a queue that an earlier retryd made; empty where this does no harm on this broker.
-Explanation explain_older(const core::QueueSpec& queue, std::string_view text);
+/// For a queue that an earlier retryd made with that value, which does harm on this broker; `text` is the refusal of
+/// the attempt with the one that is wanted.
+Explanation explain_older(const core::QueueSpec& queue, const core::QueueSpec::Older& older, std::string_view text);
+
+/// The command that gives the error queue the limit at which what RabbitMQ cannot hand over is moved to the catch-all.
+std::string limit_error_queue_command(std::string_view queue, std::string_view vhost);
 
 }  // namespace retryd::amqp

@@ -9,6 +9,7 @@
 #include "commands/common/table.h"
 #include "commands/common/terminal.h"
 #include "commands/common/text.h"
+#include "core/safe_text.h"
 
 namespace retryd::commands {
 
@@ -103,8 +104,9 @@ std::string why_not_ready(ManagementApi& management, const core::Policy& policy)
     for (const core::BindingSpec& binding : management.bindings_from(policy.error_exchange)) {
         if (binding.queue == policy.error_queue) return "";
     }
-    return "the error queue '" + policy.error_queue + "' is not bound to the error exchange '" + policy.error_exchange +
-           "', or one of them is not there: whatever a queue attached now rejects would be lost. Run retryd apply "
+    return "the error queue " + core::quoted(policy.error_queue) + " is not bound to the error exchange " +
+           core::quoted(policy.error_exchange) +
+           ", or one of them is not there: whatever a queue attached now rejects would be lost. Run retryd apply "
            "first, or start the daemon";
 }
 
@@ -148,21 +150,22 @@ void print_queues(const std::vector<admin::AttachState>& queues, std::ostream& o
     Rows rows;
     for (const admin::AttachState& queue : queues) {
         const bool there = queue.state != admin::AttachState::State::not_there;
-        const std::string policy = queue.policy.empty() ? "no policy" : "policy " + queue.policy;
-        rows.push_back(
-            {queue.queue, there ? queue.type : "-", std::string{to_string(queue.state)}, there ? policy : "-"});
+        const std::string policy = queue.policy.empty() ? "no policy" : "policy " + core::safe_name(queue.policy);
+        rows.push_back({core::safe_name(queue.queue), there ? queue.type : "-", std::string{to_string(queue.state)},
+                        there ? policy : "-"});
     }
     print_table(rows, "  ", out);
     for (const admin::AttachState& queue : queues) {
         if (queue.note.empty()) continue;
-        print_line(queue.queue + ": " + queue.note + (queue.remedy.empty() ? "" : "; " + queue.remedy), "    ", out);
+        print_line(core::safe_name(queue.queue) + ": " + queue.note + (queue.remedy.empty() ? "" : "; " + queue.remedy),
+                   "    ", out);
     }
 }
 
 std::string joined(const std::vector<std::string>& names) {
     std::string text;
     for (const std::string& name : names)
-        text.append(text.empty() ? "" : ", ").append(name);
+        text.append(text.empty() ? "" : ", ").append(core::safe_name(name));
     return text;
 }
 
@@ -210,7 +213,8 @@ void print_change(const admin::PolicyChange& change, const AttachReport& report,
                   const Bold& bold, std::ostream& out) {
     out << '\n';
     const std::string done = !report.applied ? "" : refusal.empty() ? ", set" : ", not set";
-    print_line("Policy " + change.after.name + (change.before ? ": changed" : ": new") + done, bold(""), out);
+    print_line("Policy " + core::safe_name(change.after.name) + (change.before ? ": changed" : ": new") + done,
+               bold(""), out);
     if (!refusal.empty()) print_line(refusal, "  ", out);
     if (!change.queues.empty()) print_line("attaches " + joined(change.queues), "  ", out);
     print_pattern(change, out);
@@ -223,7 +227,8 @@ void print_change(const admin::PolicyChange& change, const AttachReport& report,
 void print_what_is_not_known(const AttachReport& report, std::ostream& out) {
     if (report.version) return;
     out << "\nNot known: "
-        << (report.management ? report.fault : std::string{"the broker was not asked: set management.url for that"})
+        << (report.management ? core::safe_line(report.fault)
+                              : std::string{"the broker was not asked: set management.url for that"})
         << "\nOnly one policy applies to a queue: where there is one, add the key to that one instead. For quorum "
            "work\n"
            "queues a policy of their own with also \"dead-letter-strategy\": \"at-least-once\" and \"overflow\":\n"
@@ -260,7 +265,7 @@ std::string sums(const AttachReport& report) {
 void print_attach(const AttachReport& report, bool colour, std::ostream& out) {
     const Bold bold{colour};
     if (report.version) out << bold("RabbitMQ " + core::to_string(*report.version)) << ", ";
-    print_line("vhost " + report.vhost, "", out);
+    print_line("vhost " + core::safe_name(report.vhost), "", out);
     if (!report.plan.queues.empty()) {
         out << '\n' << bold("Work queues") << (something_was_set(report) ? ", before" : "") << '\n';
         print_queues(report.plan.queues, out);

@@ -19,6 +19,7 @@
 #include "commands/status.h"
 #include "config/problem.h"
 #include "core/duration.h"
+#include "core/safe_text.h"
 
 namespace retryd::commands {
 
@@ -181,7 +182,7 @@ std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
 int explain(const CLI::App& app, const CLI::ParseError& error, std::ostream& out, std::ostream& err) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error, out, err);
     const auto commands = app.get_subcommands();
-    err << "retryd: " << what_is_wrong(app, error) << '\n'
+    err << "retryd: " << core::safe_lines(what_is_wrong(app, error)) << '\n'
         << "`retryd " << (commands.empty() ? "" : commands.front()->get_name() + " ")
         << "--help` shows what there is.\n";
     return exit_code::wrong_usage;
@@ -224,25 +225,25 @@ std::optional<std::size_t> number_of(const std::string& text) {
 }
 
 std::string check_duration(const std::string& text) {
-    return core::parse_duration(text) ? "" : "'" + text + "' is no duration: 30s, 10m, 2h, 1d, 1h30m";
+    return core::parse_duration(text) ? "" : core::quoted(text) + " is no duration: 30s, 10m, 2h, 1d, 1h30m";
 }
 
 std::string check_header(const std::string& text) {
-    return text.find('=') != std::string::npos && text.front() != '=' ? "" : "'" + text + "' is not NAME=VALUE";
+    return text.find('=') != std::string::npos && text.front() != '=' ? "" : core::quoted(text) + " is not NAME=VALUE";
 }
 
 std::string check_positive(const std::string& text) {
-    return number_of(text).value_or(0) > 0 ? "" : "'" + text + "' is no number above 0";
+    return number_of(text).value_or(0) > 0 ? "" : core::quoted(text) + " is no number above 0";
 }
 
 std::string check_rate(const std::string& text) {
     return text == "unlimited" || number_of(text).value_or(0) > 0
                ? ""
-               : "'" + text + "' is no number above 0, nor unlimited";
+               : core::quoted(text) + " is no number above 0, nor unlimited";
 }
 
 std::string check_stop(const std::string& text) {
-    return text == "never" || number_of(text) ? "" : "'" + text + "' is no number, nor never";
+    return text == "never" || number_of(text) ? "" : core::quoted(text) + " is no number, nor never";
 }
 
 std::string check_name(const std::string& text) {

@@ -24,6 +24,7 @@
 #include "commands/common/text.h"
 #include "core/duration.h"
 #include "core/names.h"
+#include "core/safe_text.h"
 #include "core/topology.h"
 #include "system/signals.h"
 #include "telemetry/status_json.h"
@@ -253,7 +254,7 @@ class Watch {
     void print_loss(const amqp::Error& error, std::ostream& out) const {
         const std::string what = std::string{error.what()} + "; " + amqp::remedy(error.kind());
         if (output_.json()) return print_failure_json(what, true, out);
-        out << utc_now() << "\nretryd: " << what << ". It is tried again every 2 s.\n";
+        out << utc_now() << "\nretryd: " << core::safe_line(what) << ". It is tried again every 2 s.\n";
     }
 
     const config::Settings& settings_;
@@ -365,7 +366,7 @@ std::vector<std::string> head_of(const std::vector<telemetry::RungStatus>& rungs
 }
 
 std::vector<std::string> row_of(const telemetry::QueueStatus& queue, std::size_t delays, bool with_totals) {
-    std::vector<std::string> row{queue.work_queue};
+    std::vector<std::string> row{core::safe_name(queue.work_queue)};
     if (queue.shared) {
         row.resize(1 + delays + 1);
     } else {
@@ -381,7 +382,8 @@ std::vector<std::string> row_of(const telemetry::QueueStatus& queue, std::size_t
 
 void print_ladder(const std::string& name, const LadderGroup& group, bool with_totals, const Bold& bold,
                   std::ostream& out) {
-    print_line(name + (group.shared != nullptr ? ", shared by its work queues" : ""), '\n' + bold("Ladder "), out);
+    print_line(core::safe_name(name) + (group.shared != nullptr ? ", shared by its work queues" : ""),
+               '\n' + bold("Ladder "), out);
     if (group.shared == nullptr && group.queues.empty()) return;
     const auto& rungs = group.shared != nullptr ? group.shared->rungs : group.queues.front()->rungs;
     Rows rows{head_of(rungs, with_totals)};
@@ -432,15 +434,15 @@ void print_daemon(const telemetry::Status& daemon, const Colours& colours, std::
 
 void print_held(const std::vector<HeldMessages>& held, std::ostream& out) {
     for (const HeldMessages& each : held) {
-        print_line(std::to_string(each.messages) + " on " + each.rung + ": " +
-                       (each.gone ? "work queue " + each.serves + " is gone; next try within 180 s"
+        print_line(std::to_string(each.messages) + " on " + core::safe_name(each.rung) + ": " +
+                       (each.gone ? "work queue " + core::safe_name(each.serves) + " is gone; next try within 180 s"
                                   : "not taken yet; retryd doctor tells more if that lasts"),
                    "\nHeld by the broker: ", out);
     }
 }
 
 std::string depth_line(const telemetry::QueueDepth& depth) {
-    return depth.queue + ": " +
+    return core::safe_name(depth.queue) + ": " +
            (depth.messages ? counted(static_cast<std::size_t>(*depth.messages), "message", "messages") : "not there");
 }
 

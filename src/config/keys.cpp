@@ -109,6 +109,12 @@ void describe_errors(Section& s, RawConfig& raw) {
     s.key("prefetch_bytes", size(raw.settings.prefetch.body_bytes),
           "How many bytes of messages, headers included, are held in memory at once while they cannot be published. "
           "Whichever of the two limits is reached first applies.");
+    s.key(
+        "key_file", with_example(text(raw.key_file, "the path of a file"), "/run/credentials/retryd.service/key"),
+        "A file with a secret of at least 32 characters, such as `openssl rand -hex 32` prints: by it retryd knows the "
+        "headers that it wrote itself (docs/security.md). All daemons of one error queue and `retryd parked` need the "
+        "same one. More lines are former ones, which are believed as well. Without it the password of the broker's "
+        "user takes its place.");
     s.sections("bind", Presence::optional,
                "Other exchanges that lead to the error queue too: dead-letter exchanges that work queues name by an "
                "argument, which no policy can override. retryd binds the error queue to them.",

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/safe_text.h"
 #include "core/text.h"
 
 namespace retryd::config {
@@ -10,18 +11,6 @@ namespace retryd::config {
 namespace {
 
 constexpr std::size_t longest_shown = 60;
-
-void append_escaped(std::string& to, char c) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    const auto byte = static_cast<unsigned char>(c);
-    if (byte >= 0x20 && byte != 0x7f) {
-        to.push_back(c);
-    } else if (c == '\n') {
-        to.append("\\n");
-    } else {
-        to.append("\\x").append({digits[byte >> 4U], digits[byte & 0xfU]});
-    }
-}
 
 /// In lower case, with `_` for `-`.
 std::string normalized(std::string_view word) {
@@ -71,7 +60,7 @@ std::string format(const Problem& problem, std::string_view file) {
     }
     text.append(": ");
     if (!problem.key.empty()) text.append(problem.key).append(": ");
-    return text.append(problem.message);
+    return core::safe_line(text.append(problem.message));
 }
 
 std::string format(const Problems& problems, std::string_view file) {
@@ -79,16 +68,12 @@ std::string format(const Problems& problems, std::string_view file) {
     for (const Problem& problem : problems)
         text.append(format(problem, file)).append("\n");
     text.append(std::to_string(problems.size())).append(problems.size() == 1 ? " problem in " : " problems in ");
-    return text.append(file).append("\n");
+    return text.append(core::safe_line(file)).append("\n");
 }
 
 std::string escaped(std::string_view text) {
-    std::string line;
     const std::string_view start = core::utf8_prefix(text, longest_shown);
-    for (const char c : start)
-        append_escaped(line, c);
-    if (start.size() < text.size()) line.append("…");
-    return line;
+    return core::safe_name(start) + (start.size() < text.size() ? "…" : "");
 }
 
 std::string in_quotes(std::string_view text) {

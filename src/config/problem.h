@@ -52,7 +52,7 @@ std::string format(const Problem& problem, std::string_view file);
 /// All of them, a line each, and a last line that counts them.
 std::string format(const Problems& problems, std::string_view file);
 
-/// A piece of the file made fit to stand in a message: control characters escaped, cut to 60 bytes.
+/// A piece of the file made fit to stand in a message: core::safe_name, cut to 60 bytes.
 std::string escaped(std::string_view text);
 /// The same in double quotes.
 std::string in_quotes(std::string_view text);

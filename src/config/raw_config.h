@@ -85,6 +85,7 @@ struct RawConfig {
     Given<std::string> queue{core::Policy{}.error_queue, {}, false};
     Given<std::string> catch_all{core::Policy{}.catch_all, {}, false};
     Given<std::string> parking_queue{std::string{core::queue_placeholder} + ".parked", {}, false};
+    Given<std::string> key_file;
     std::vector<RawBinding> bindings;
     std::vector<RawLadder> ladders;
     std::vector<RawEntry> entries;

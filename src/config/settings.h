@@ -89,6 +89,9 @@ struct Settings {
     Broker broker;
     Prefetch prefetch;
     core::Policy policy;
+    /// Of errors.key_file: the first one proves that headers are retryd's, and all of them are believed. Without any,
+    /// see amqp/proof_keys.h.
+    std::vector<std::string> proof_secrets;
     Log log;
     std::optional<Management> management;
     std::optional<Http> http;

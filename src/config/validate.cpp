@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -56,6 +57,30 @@ std::optional<std::string> read_password(const Given<std::string>& password, con
         add(problems, file.place, "the file " + in_quotes(file) + " is empty; expected the password in it");
     }
     return contents;
+}
+
+/// The lines of errors.key_file, empty ones left out.
+std::vector<std::string> read_secrets(const Given<std::string>& file, const FileEnvironment& env, Problems& problems) {
+    constexpr std::size_t shortest = 32;
+    std::vector<std::string> secrets;
+    const auto contents = file.given ? read_named_file(file, env, problems) : std::nullopt;
+    if (!contents) return secrets;
+    std::size_t number = 0;
+    for (std::istringstream lines{*contents}; std::getline(lines, secrets.emplace_back());) {
+        std::string& line = secrets.back();
+        ++number;
+        if (line.ends_with('\r')) line.pop_back();
+        if (!line.empty() && line.size() < shortest) {
+            add(problems, file.place,
+                "line " + std::to_string(number) + " of the file " + in_quotes(file) +
+                    " is too short for a secret; expected at least 32 characters, as `openssl rand -hex 32` prints "
+                    "them");
+        }
+    }
+    std::erase(secrets, "");
+    if (secrets.empty())
+        add(problems, file.place, "the file " + in_quotes(file) + " is empty; expected a secret in it");
+    return secrets;
 }
 
 /// What the keys say of who logs in; they override a URI.
@@ -465,6 +490,7 @@ Settings validate(RawConfig raw, const FileEnvironment& env, Problems& problems)
     validate_broker(raw.broker, env, settings.broker, problems);
     settings.management = validate_management(raw.management, env, settings.broker, problems);
     validate_policy(raw, settings.policy, problems);
+    settings.proof_secrets = read_secrets(raw.key_file, env, problems);
     return settings;
 }
 

@@ -29,8 +29,11 @@ constexpr BrokerVersion open_end{1'000'000, 0, 0};
 constexpr BrokerVersion quorum_ttl{3, 10, 0};             // release notes of 3.10.0
 constexpr BrokerVersion stream_queue_required{3, 12, 0};  // release notes of 3.12.0
 constexpr BrokerVersion default_delivery_limit{4, 0, 0};  // release notes of 4.0.1; tried on 4.0.5
+constexpr BrokerVersion native_amqp_1_0{4, 0, 0};         // release notes of 4.0.1
 constexpr BrokerVersion unlimited_queue_rests{4, 1, 5};   // release notes of 4.1.5
 constexpr BrokerVersion priority_expiry_mended{4, 3, 0};  // tried on 4.0.5 and 4.3.6
+constexpr BrokerVersion no_client_deaths{3, 13, 0};       // release notes of 3.13.0
+constexpr BrokerVersion client_deaths_again{3, 13, 3};    // release notes of 3.13.3
 constexpr BrokerVersion native_delayed_retry{4, 3, 0};    // release notes of 4.3.0
 
 constexpr std::array gates{
@@ -48,8 +51,8 @@ constexpr std::array gates{
     Gate{default_delivery_limit,
          open_end,
          {false,
-          "from 4.0 on a quorum queue deletes what was looked at 21 times: error queue, parking queues and catch-all "
-          "are declared with x-delivery-limit 1000000"}},
+          "from 4.0 on a quorum queue deletes what was looked at 21 times: parking queues and catch-all are declared "
+          "with x-delivery-limit 1000000"}},
     Gate{default_delivery_limit,
          priority_expiry_mended,
          {false,
@@ -82,6 +85,9 @@ BrokerFeatures features_of(const BrokerVersion& version) {
     features.needs_stream_queue = version >= quorum_ttl && version < stream_queue_required;
     features.longest_quorum_name = version >= quorum_ttl ? 255 : 200;
     features.clean_cancel = version >= quorum_ttl;
+    features.counts_client_deaths =
+        version < no_client_deaths || (version >= client_deaths_again && version < default_delivery_limit);
+    features.speaks_amqp_1_0 = version >= native_amqp_1_0;
     features.default_delivery_limit = version >= default_delivery_limit;
     features.unlimited_queue_never_rests = version >= default_delivery_limit && version < unlimited_queue_rests;
     features.priority_blocks_expiry = version >= default_delivery_limit && version < priority_expiry_mended;

@@ -39,6 +39,11 @@ struct BrokerFeatures {
     /// Before 3.10 a quorum queue's name and its vhost's together have to fit an Erlang atom; a longer one ends the
     /// connection (541, tried on 3.8.9: 251 bytes in the vhost /). This leaves room for a vhost of 54 bytes.
     std::size_t longest_quorum_name = 255;
+    /// 4.0 and later speak AMQP 1.0 without a plugin, and know other addresses of queues (release notes of 4.0.1).
+    bool speaks_amqp_1_0 = true;
+    /// 3.x takes what a client has published as x-death for its own, and counts it on; 3.13.0 to 3.13.2 and 4.0 and
+    /// later do not (release notes of 3.13.3 and 4.0.1).
+    bool counts_client_deaths = false;
     /// Before 3.10 what is on its way to a consumer of a quorum queue that is cancelled arrives twice (tried on 3.8.9).
     bool clean_cancel = true;
 };

@@ -1,8 +1,6 @@
 #include "core/compose.h"
 
 #include <algorithm>
-#include <array>
-#include <iterator>
 
 #include "core/death.h"
 #include "core/names.h"
@@ -19,17 +17,11 @@ bool belongs_to_broker(std::string_view name) {
            name == "x-acquired-count" || name == "CC" || name == "BCC";
 }
 
-bool is_ours(std::string_view name) {
-    using namespace header;
-    constexpr std::array all{queue,   attempt, reason, first_death, exchange,      routing_key,
-                             user_id, cc,      bcc,    expiration,  parked_reason, parked_at};
-    return name.starts_with("retryd-") && std::find(std::begin(all), std::end(all), name) != std::end(all);
-}
-
 /// Ours are written anew, unless nothing is known about this death: then the old ones are all that is known.
 bool is_rewritten(std::string_view name, bool death_known) {
-    if (name == header::parked_reason || name == header::parked_at) return true;
-    return death_known && is_ours(name);
+    const OwnHeader own = own_header_of(name);
+    if (own == OwnHeader::parked_reason || own == OwnHeader::parked_at) return true;
+    return death_known && own != OwnHeader::none;
 }
 
 void keep_headers(const Table& headers, bool keep_death, bool death_known, std::vector<Field>& fields) {
@@ -50,12 +42,49 @@ void put(std::vector<Field>& fields, std::string_view name, const Value& value) 
     }
 }
 
-void put_text(std::vector<Field>& fields, std::string_view name, const std::optional<std::string_view>& text) {
-    if (text) put(fields, name, Value::of_longstr(*text));
-}
+/// Writes headers of ours, in the order of OwnHeader, and the proof for them. Where the death is known, all of them are
+/// written anew, and nothing else is proven. Else older ones stand where they were.
+class OwnFields {
+  public:
+    OwnFields(const ComposeContext& context, ComposeScratch& scratch)
+        : context_(context),
+          scratch_(scratch),
+          has_key_(context.keys != nullptr && !context.keys->empty()),
+          hash_(has_key_ ? context.keys->front() : SipKey{}) {}
 
-void put_value(std::vector<Field>& fields, std::string_view name, const Value* now, const Value* earlier) {
-    if (const Value* value = now != nullptr ? now : earlier) put(fields, name, *value);
+    void add(OwnHeader name, const Value& value) {
+        const std::string_view text = own_header_names[static_cast<std::size_t>(name)];
+        if (!context_.death) return put(scratch_.fields, text, value);
+        scratch_.fields.push_back({text, value});
+        hash_.add(name, value);
+    }
+    void add_text(OwnHeader name, const std::optional<std::string_view>& text) {
+        if (text) add(name, Value::of_longstr(*text));
+    }
+
+    /// What a message claims of itself is not signed.
+    void prove() {
+        if (!context_.death) {
+            if (context_.history.proven) add_proof(context_, scratch_);
+        } else if (has_key_) {
+            scratch_.proof = proof_text(hash_.finish());
+            scratch_.fields.push_back(
+                {header::proof, Value::of_longstr({scratch_.proof.data(), scratch_.proof.size()})});
+        }
+    }
+
+  private:
+    const ComposeContext& context_;
+    ComposeScratch& scratch_;
+    bool has_key_;
+    ProofHash hash_;
+};
+
+/// An address that only the requester's own channel may publish with, which the broker then replaces by one that works
+/// (direct reply-to): from anybody else's it is refused (406; rabbit_channel:maybe_set_fast_reply_to). AMQP 1.0 lets it
+/// through.
+bool is_refused_reply_to(const std::optional<std::string_view>& reply_to) {
+    return reply_to == "amq.rabbitmq.reply-to";
 }
 
 bool is_foreign(const std::optional<std::string_view>& user_id, std::string_view connection_user) {
@@ -63,31 +92,33 @@ bool is_foreign(const std::optional<std::string_view>& user_id, std::string_view
 }
 
 /// What is set aside now wins over what an earlier round set aside.
-void put_set_aside(const Message& message, const ComposeContext& context, std::vector<Field>& fields) {
+void add_set_aside(const Message& message, const ComposeContext& context, OwnFields& own) {
     const Properties& was = message.properties;
     const RetryHistory& before = context.history;
+    const auto add_value = [&](OwnHeader name, const Value* now, const Value* earlier) {
+        if (const Value* value = now != nullptr ? now : earlier) own.add(name, *value);
+    };
     const bool foreign = is_foreign(was.user_id, context.connection_user);
-    put_text(fields, header::user_id, foreign ? was.user_id : before.user_id);
-    put_value(fields, header::cc, find(was.header_table(), "CC"), before.cc);
-    put_value(fields, header::bcc, find(was.header_table(), "BCC"), before.bcc);
+    own.add_text(OwnHeader::user_id, foreign ? was.user_id : before.user_id);
+    add_value(OwnHeader::cc, find(was.header_table(), "CC"), before.cc);
+    add_value(OwnHeader::bcc, find(was.header_table(), "BCC"), before.bcc);
     auto expiration = was.expiration;
     if (!expiration && context.death) expiration = context.death->original_expiration;
-    put_text(fields, header::expiration, expiration ? expiration : before.expiration);
+    own.add_text(OwnHeader::expiration, expiration ? expiration : before.expiration);
+    own.add_text(OwnHeader::reply_to, is_refused_reply_to(was.reply_to) ? was.reply_to : before.reply_to);
 }
 
 /// Where it died and since when. The broker's own stamps start anew with every republish, so the first round's stay.
-void add_origin(const ComposeContext& context, std::int64_t attempt, std::vector<Field>& fields) {
+void add_origin(const ComposeContext& context, std::int64_t attempt, OwnFields& own) {
     if (!context.death) return;
     const Death& death = *context.death;
     const RetryHistory& before = context.history;
-    fields.push_back({header::queue, Value::of_longstr(death.queue)});
-    fields.push_back({header::attempt, Value::of_long(attempt)});
-    fields.push_back({header::reason, Value::of_longstr(death.reason)});
-    if (const auto first = before.first_death ? before.first_death : death.time) {
-        fields.push_back({header::first_death, Value::of_timestamp(*first)});
-    }
-    fields.push_back({header::exchange, Value::of_longstr(before.exchange.value_or(death.exchange))});
-    fields.push_back({header::routing_key, Value::of_longstr(before.routing_key.value_or(death.routing_key))});
+    own.add(OwnHeader::queue, Value::of_longstr(death.queue));
+    own.add(OwnHeader::attempt, Value::of_long(attempt));
+    own.add(OwnHeader::reason, Value::of_longstr(death.reason));
+    if (const auto first = first_death_of(death, before)) own.add(OwnHeader::first_death, Value::of_timestamp(*first));
+    own.add(OwnHeader::exchange, Value::of_longstr(before.exchange.value_or(death.exchange)));
+    own.add(OwnHeader::routing_key, Value::of_longstr(before.routing_key.value_or(death.routing_key)));
 }
 
 Message with_fields(const Message& message, const ComposeContext& context, const std::vector<Field>& fields) {
@@ -97,33 +128,43 @@ Message with_fields(const Message& message, const ComposeContext& context, const
     properties.delivery_mode = persistent;
     properties.expiration.reset();  // it would cut the delay short
     if (is_foreign(properties.user_id, context.connection_user)) properties.user_id.reset();
+    if (is_refused_reply_to(properties.reply_to)) properties.reply_to.reset();
     return composed;
 }
 
-void add_why_and_when(std::string_view reason, WallTime now, std::vector<Field>& fields) {
-    fields.push_back({header::parked_reason, Value::of_longstr(reason)});
+void add_why_and_when(std::string_view reason, WallTime now, OwnFields& own) {
+    own.add(OwnHeader::parked_reason, Value::of_longstr(reason));
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
-    fields.push_back({header::parked_at, Value::of_timestamp(static_cast<std::uint64_t>(seconds))});
+    own.add(OwnHeader::parked_at, Value::of_timestamp(static_cast<std::uint64_t>(seconds)));
 }
 
-void add_common(const Message& message, const ComposeContext& context, std::int64_t attempt, bool keep_death,
-                std::vector<Field>& fields) {
-    fields.clear();
-    keep_headers(message.properties.header_table(), keep_death, context.death.has_value(), fields);
-    add_origin(context, attempt, fields);
-    put_set_aside(message, context, fields);
+OwnFields add_common(const Message& message, const ComposeContext& context, std::int64_t attempt, bool keep_death,
+                     ComposeScratch& scratch) {
+    scratch.fields.clear();
+    keep_headers(message.properties.header_table(), keep_death, context.death.has_value(), scratch.fields);
+    OwnFields own(context, scratch);
+    add_origin(context, attempt, own);
+    add_set_aside(message, context, own);
+    return own;
 }
 
 }  // namespace
 
+void add_proof(const ComposeContext& context, ComposeScratch& scratch) {
+    if (context.keys == nullptr || context.keys->empty()) return;
+    const OwnHeaders own(Table{scratch.fields.data(), scratch.fields.size()});
+    scratch.proof = proof_text(own.digest(context.keys->front()));
+    put(scratch.fields, header::proof, Value::of_longstr({scratch.proof.data(), scratch.proof.size()}));
+}
+
 Message compose_retry(const Message& message, const ComposeContext& context, const Retry& retry,
                       ComposeScratch& scratch) {
-    add_common(message, context, retry.attempt, false, scratch.fields);
+    add_common(message, context, retry.attempt, false, scratch).prove();
     return with_fields(message, context, scratch.fields);
 }
 
 Message compose_return(const Message& message, const ComposeContext& context, ComposeScratch& scratch) {
-    add_common(message, context, context.history.attempt, false, scratch.fields);
+    add_common(message, context, context.history.attempt, false, scratch).prove();
     return with_fields(message, context, scratch.fields);
 }
 
@@ -134,9 +175,10 @@ std::string_view producer_routing_key(const ComposeContext& context) {
 
 Message compose_parked(const Message& message, const ComposeContext& context, const Park& park, WallTime now,
                        ComposeScratch& scratch) {
-    add_common(message, context, park.attempt, true, scratch.fields);
+    OwnFields own = add_common(message, context, park.attempt, true, scratch);
     const std::string_view death_reason = context.death ? context.death->reason : "";
-    add_why_and_when(reason_text(park.reason, death_reason, scratch.text), now, scratch.fields);
+    add_why_and_when(reason_text(park.reason, death_reason, scratch.text), now, own);
+    own.prove();
     return with_fields(message, context, scratch.fields);
 }
 
@@ -158,14 +200,22 @@ Message compose_parked_detour(const Message& message, const ComposeContext& cont
 Message compose_parked_again(const Message& message, const ComposeContext& context, bool keep_death, WallTime now,
                              ComposeScratch& scratch) {
     const Table headers = message.properties.header_table();
+    const bool proven = context.keys != nullptr && OwnHeaders(headers).proven(*context.keys);
     scratch.fields.clear();
     for (const Field& field : headers) {
         if (!belongs_to_broker(field.name)) scratch.fields.push_back(field);
     }
     if (!keep_death) leave_out_death(scratch.fields);
-    put_set_aside(message, context, scratch.fields);
+    OwnFields own(context, scratch);
+    add_set_aside(message, context, own);
     if (find(headers, header::parked_reason) == nullptr)
-        add_why_and_when(reason_text(ParkReason::no_entry, "", scratch.text), now, scratch.fields);
+        add_why_and_when(reason_text(ParkReason::no_entry, "", scratch.text), now, own);
+    if (proven) add_proof(context, scratch);
+    return with_fields(message, context, scratch.fields);
+}
+
+Message compose_renewed(const Message& message, const ComposeContext& context, ComposeScratch& scratch) {
+    add_common(message, context, context.history.attempt, true, scratch).prove();
     return with_fields(message, context, scratch.fields);
 }
 

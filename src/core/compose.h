@@ -23,6 +23,7 @@ struct Publication {
 struct ComposeScratch {
     std::vector<Field> fields;
     std::string text;
+    ProofText proof{};
 };
 
 /// What composing needs to know of a message besides the message itself.
@@ -30,11 +31,18 @@ struct ComposeContext {
     std::optional<Death> death;        // absent: no x-death that can be read
     RetryHistory history;              // of the rounds before this death
     std::string_view connection_user;  // a user-id other than this one would be refused (406), so it is set aside
+    const ProofKeys* keys = nullptr;   // null or empty: no proof is written
 };
 
+/// Writes the proof (core/own_headers.h) for the headers of ours among `scratch.fields`, in the place of an older one.
+/// Only for what retryd itself knows to be so: what is signed is believed from then on.
+void add_proof(const ComposeContext& context, ComposeScratch& scratch);
+
 /// For a rung. Takes off: x-death, x-first-death-*, x-last-death-* (a kept x-death makes 3.10 drop the message on
-/// its way back as a cycle), x-delivery-count, x-acquired-count. Sets aside: CC, BCC, a foreign user-id, expiration.
-/// delivery-mode is 2. The result holds views into `message`, `context` and `scratch`.
+/// its way back as a cycle), x-delivery-count, x-acquired-count. Sets aside: CC, BCC, a foreign user-id, expiration, a
+/// reply-to that the broker would refuse. delivery-mode is 2. Headers of ours that the message brings are replaced
+/// where `context.death` is known, and else stay, with no new proof unless their own one holds. The result holds views
+/// into `message`, `context` and `scratch`.
 Message compose_retry(const Message& message, const ComposeContext& context, const Retry& retry,
                       ComposeScratch& scratch);
 
@@ -57,5 +65,10 @@ Message compose_parked_detour(const Message& message, const ComposeContext& cont
 /// already, so they stay, why and when it was parked included. `context.death` is absent. `keep_death`: x-death stays.
 Message compose_parked_again(const Message& message, const ComposeContext& context, bool keep_death, WallTime now,
                              ComposeScratch& scratch);
+
+/// For the error queue itself, of a message that has come back to it so often that its delivery limit is near: the same
+/// once more, and read as before, x-death and what earlier rounds have written included. A copy's deliveries count from
+/// 0.
+Message compose_renewed(const Message& message, const ComposeContext& context, ComposeScratch& scratch);
 
 }  // namespace retryd::core

@@ -20,14 +20,19 @@ std::optional<Place> read_place(const Table& entry) {
     return Place{*queue, *reason};
 }
 
+/// A look-alike may be somebody's own queue.
 bool is_detour(const Place& place) {
-    return looks_like_detour(place.queue);
+    return core::is_detour(place.queue);
 }
 
-/// A rung's expiry and a death in the error queue are hops of ours on the message's way.
-bool is_own_hop(const Place& place, std::string_view error_queue) {
-    if (place.queue == error_queue) return true;
+bool is_rung(const Place& place) {
     return place.reason == "expired" && (looks_like_rung(place.queue) || looks_like_shared_rung(place.queue));
+}
+
+bool is_rung_of(const Place& place, std::string_view queue) {
+    if (!is_rung(place)) return false;
+    if (looks_like_shared_rung(place.queue)) return true;
+    return place.queue.starts_with(queue) && place.queue.substr(queue.size()).starts_with(".retry.");
 }
 
 std::optional<Place> newest_place(const Array& entries) {
@@ -84,18 +89,68 @@ std::optional<Death> death_before_detour(const Table& headers, const Place& deto
     return death;
 }
 
+std::optional<Place> place_of(const Value& entry) {
+    const auto table = table_of(&entry);
+    return table ? read_place(*table) : std::nullopt;
+}
+
+/// Whether all of them are about that queue: deaths in it or in the error queue, and the expiry of its rungs.
+bool all_about(const Array& entries, std::string_view queue, std::string_view error_queue) {
+    return std::all_of(entries.begin(), entries.end(), [&](const Value& entry) {
+        const auto place = place_of(entry);
+        return place && (place->queue == queue || place->queue == error_queue || is_rung_of(*place, queue));
+    });
+}
+
+/// The broker's own record says that the message comes from a queue of ours, or came from one before this death.
+bool came_from_us(const Table& headers) {
+    const auto entries = array_of(find(headers, x_death));
+    if (!entries || entries->empty()) return false;
+    const auto newest = place_of(*entries->begin());
+    if (!newest) return false;
+    if (is_detour(*newest) || is_rung(*newest)) return true;
+    const auto before = entries->size() > 1 ? place_of(*(entries->begin() + 1)) : std::nullopt;
+    return before && is_rung(*before);
+}
+
+RetryHistory claimed_history(const OwnHeaders& own, std::string_view work_queue) {
+    RetryHistory history;
+    if (text_of(own[OwnHeader::queue]) != work_queue) return history;
+    history.attempt = std::max<std::int64_t>(0, integer_of(own[OwnHeader::attempt]).value_or(0));
+    if (const auto time = integer_of(own[OwnHeader::first_death]); time && *time >= 0) {
+        history.first_death = static_cast<std::uint64_t>(*time);
+    }
+    history.exchange = text_of(own[OwnHeader::exchange]);
+    history.routing_key = text_of(own[OwnHeader::routing_key]);
+    history.user_id = text_of(own[OwnHeader::user_id]);
+    history.expiration = text_of(own[OwnHeader::expiration]);
+    history.reply_to = text_of(own[OwnHeader::reply_to]);
+    history.cc = own[OwnHeader::cc];
+    history.bcc = own[OwnHeader::bcc];
+    return history;
+}
+
 }  // namespace
 
 std::optional<Death> read_death(const Table& headers, std::string_view error_queue) {
     const auto entries = array_of(find(headers, x_death));
     if (!entries) return std::nullopt;
+    bool behind_error_queue = false;
     for (const Value& value : *entries) {
         const auto entry = table_of(&value);
-        if (!entry) return std::nullopt;
-        const auto place = read_place(*entry);
+        const auto place = entry ? read_place(*entry) : std::nullopt;
         if (!place) return std::nullopt;
-        if (is_detour(*place)) return death_before_detour(headers, *place, error_queue);
-        if (!is_own_hop(*place, error_queue)) return make_death(*entries, *entry, *place);
+        if (place->queue == error_queue) {
+            behind_error_queue = true;
+            continue;
+        }
+        const bool detour = is_detour(*place);
+        if (is_rung(*place) && !detour) {
+            if (behind_error_queue) continue;
+            return std::nullopt;
+        }
+        if (behind_error_queue && !all_about(*entries, place->queue, error_queue)) return std::nullopt;
+        return detour ? death_before_detour(headers, *place, error_queue) : make_death(*entries, *entry, *place);
     }
     return std::nullopt;
 }
@@ -110,9 +165,21 @@ bool is_parked_detour(const Table& headers, std::string_view error_queue) {
         const auto place = entry ? read_place(*entry) : std::nullopt;
         if (!place) return false;
         if (is_detour(*place)) return true;
-        if (!is_own_hop(*place, error_queue)) return false;
+        if (place->queue != error_queue) return false;
     }
     return false;
+}
+
+std::optional<std::uint64_t> first_death_of(const Death& death, const RetryHistory& history) {
+    if (history.proven && history.first_death) return history.first_death;
+    if (!history.first_death || !death.time) return history.first_death ? history.first_death : death.time;
+    return std::min(*history.first_death, *death.time);
+}
+
+void distrust(Death& death, bool forgeable, std::optional<std::string_view> delivered_key, WallTime now) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+    if (death.time) death.time = std::min(*death.time, static_cast<std::uint64_t>(std::max<std::int64_t>(0, seconds)));
+    if (forgeable && delivered_key) death.routing_key = *delivered_key;
 }
 
 std::optional<std::string_view> read_undelivered(const Table& headers) {
@@ -125,20 +192,28 @@ std::optional<std::string_view> read_undelivered(const Table& headers) {
     return queue && usable_queue_name(*queue) ? queue : std::nullopt;
 }
 
-RetryHistory read_retry_history(const Table& headers, std::string_view work_queue) {
-    RetryHistory history;
-    if (text_of(find(headers, header::queue)) != work_queue) return history;
-    history.attempt = std::max<std::int64_t>(0, integer_of(find(headers, header::attempt)).value_or(0));
-    if (const auto time = integer_of(find(headers, header::first_death)); time && *time >= 0) {
-        history.first_death = static_cast<std::uint64_t>(*time);
+std::int64_t deliveries_in_vain(const Table& headers) {
+    return std::max<std::int64_t>(0, integer_of(find(headers, "x-delivery-count")).value_or(0));
+}
+
+RetryHistory read_retry_history(const Table& headers, std::string_view work_queue, const ProofKeys& keys) {
+    const OwnHeaders own(headers);
+    RetryHistory claimed = claimed_history(own, work_queue);
+    if (text_of(own[OwnHeader::queue]) != work_queue) return claimed;
+    if (own.proven(keys)) {
+        claimed.proven = true;
+        return claimed;
     }
-    history.exchange = text_of(find(headers, header::exchange));
-    history.routing_key = text_of(find(headers, header::routing_key));
-    history.user_id = text_of(find(headers, header::user_id));
-    history.expiration = text_of(find(headers, header::expiration));
-    history.cc = find(headers, header::cc);
-    history.bcc = find(headers, header::bcc);
+    RetryHistory history;
+    if (came_from_us(headers)) {
+        history.attempt = claimed.attempt;
+        history.first_death = claimed.first_death;
+    }
     return history;
+}
+
+RetryHistory read_claimed_history(const Table& headers, std::string_view work_queue) {
+    return claimed_history(OwnHeaders(headers), work_queue);
 }
 
 }  // namespace retryd::core

@@ -9,6 +9,8 @@
 #include <optional>
 #include <string_view>
 
+#include "core/own_headers.h"
+#include "core/time.h"
 #include "core/value.h"
 
 namespace retryd::core {
@@ -30,12 +32,14 @@ struct Death {
     std::optional<std::string_view> original_expiration;  // removed from the message by the broker on its death
 };
 
-/// Reads element 0 of `x-death`, the most recent on every version (the order of the rest varies: 3.8–3.12 reverse
-/// it at every death), leaving out entries of rungs and of the error queue itself, which are hops of ours.
+/// Reads element 0 of `x-death`: the broker writes it at each death, on every version, whatever the message had there
+/// before. The rest is not to be relied on: 3.x takes what a client published as x-death for its own, and 3.8–3.12
+/// reverse the older entries at every death. So behind a death in the error queue, which is a hop of ours, a death
+/// counts only where all the others are of the same queue or of its rungs.
 /// What comes from a detour died where its headers of ours say, and for that reason; if it was thrown out there before
-/// its time, for the reason of that.
-/// Nothing when there is no x-death, when it is not an array of tables, or when its newest entry names no usable
-/// queue or no reason: such a message is parked, never guessed at.
+/// its time, for the reason of that. No proof is asked for: the broker itself says that it comes from there.
+/// Nothing when there is no x-death, when it is not an array of tables, when its newest entry is a rung's, or names no
+/// usable queue or no reason: such a message is parked, never guessed at.
 std::optional<Death> read_death(const Table& headers, std::string_view error_queue);
 
 /// Whether a message comes from a detour that it took on its way to the catch-all (compose_parked_detour): that is the
@@ -43,12 +47,20 @@ std::optional<Death> read_death(const Table& headers, std::string_view error_que
 /// all others lose that.
 bool is_parked_detour(const Table& headers, std::string_view error_queue);
 
+/// Takes from a death what the producer may have written: no death is later than now; and where the broker counts on
+/// an x-death that a client has published (`forgeable`), the routing key is the one that the message was delivered
+/// with, unless that is not known. (It is the dead-letter-routing-key then, where the work queue has one.)
+void distrust(Death& death, bool forgeable, std::optional<std::string_view> delivered_key, WallTime now);
+
 /// The work queue of a message that left a shared rung and found no way back: the queue was not bound, or is gone. It
 /// came through the alternate exchange, with the rung as its newest death and the queue's name in a header of ours.
 std::optional<std::string_view> read_undelivered(const Table& headers);
 
+/// How often it came back to the queue that it is delivered from; 0 where that queue does not count.
+std::int64_t deliveries_in_vain(const Table& headers);
+
 /// What a message carries from its earlier rounds. Views into the header table. Everything that is missing or has the
-/// wrong type is as if it were not there: these headers can be forged by anyone who may publish.
+/// wrong type is as if it were not there.
 struct RetryHistory {
     std::int64_t attempt = 0;  // never negative
     std::optional<std::uint64_t> first_death;
@@ -56,12 +68,23 @@ struct RetryHistory {
     std::optional<std::string_view> routing_key;
     std::optional<std::string_view> user_id;
     std::optional<std::string_view> expiration;
+    std::optional<std::string_view> reply_to;
     const Value* cc = nullptr;
     const Value* bcc = nullptr;
+    bool proven = false;  // else at most attempt and first_death are there
 };
 
-/// Reads them if `retryd-queue` names `work_queue`. A consumer that copies headers into a new message to another
-/// queue must not hand on its attempts: then the result is empty.
-RetryHistory read_retry_history(const Table& headers, std::string_view work_queue);
+/// What can be believed of it. If `retryd-queue` names another queue than `work_queue`, nothing: a consumer that copies
+/// headers into a new message to another queue must not hand on its attempts.
+/// With a proof of retryd's: all of it. Without one, if x-death says that the message came from a rung or a detour (as
+/// it does of one that retryd 0.1 put there, or one with a key that is not known any more): the attempts and the age,
+/// since with these a producer can only make his own message be parked earlier or later. Else nothing: it is new.
+RetryHistory read_retry_history(const Table& headers, std::string_view work_queue, const ProofKeys& keys);
+
+/// What a proven history says; else the older one of what x-death says and what the history says.
+std::optional<std::uint64_t> first_death_of(const Death& death, const RetryHistory& history);
+
+/// What it claims, whoever has written it. For reports, and for what comes of it alone.
+RetryHistory read_claimed_history(const Table& headers, std::string_view work_queue);
 
 }  // namespace retryd::core

@@ -10,7 +10,7 @@ namespace retryd::core {
 namespace {
 
 bool is_too_old(const Death& death, const RetryHistory& history, const Entry& entry, WallTime now) {
-    const auto first = history.first_death ? history.first_death : death.time;
+    const auto first = first_death_of(death, history);
     if (!entry.max_age || !first) return false;
     // In seconds, unsigned: a forged stamp can be anything.
     const auto today = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();

@@ -78,6 +78,7 @@ OwnedDelivery::OwnedDelivery(const Delivery& source)
         copier.own(*text);
     }
     copier.own(properties.headers);
+    copier.own(delivery_.routing_key);
     delivery_.message.body = copier.copy(source.message.body);
     bytes_ = copier.taken();
 }

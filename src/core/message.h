@@ -47,6 +47,7 @@ struct Delivery {
     DeliveryTag tag = 0;
     bool redelivered = false;
     Message message;
+    std::optional<std::string_view> routing_key = {};  // that it came to the error queue with
 };
 
 /// A delivery that owns all it refers to, for what has to wait before it can be published: a deep copy in one arena.

@@ -71,6 +71,12 @@ std::string detour_name(Milliseconds delay) {
     return shared_rung_name(detour_word, delay, false);
 }
 
+bool is_detour(std::string_view name) {
+    if (!looks_like_detour(name)) return false;
+    return std::any_of(detour_delays.begin(), detour_delays.end(),
+                       [&](Milliseconds delay) { return name == detour_name(delay); });
+}
+
 bool looks_like_detour(std::string_view name) {
     return looks_like_shared_rung(name) && ladder_in(name) == detour_word;
 }

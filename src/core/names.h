@@ -33,8 +33,10 @@ inline constexpr std::string_view user_id = "retryd-user-id";
 inline constexpr std::string_view cc = "retryd-cc";
 inline constexpr std::string_view bcc = "retryd-bcc";
 inline constexpr std::string_view expiration = "retryd-expiration";
+inline constexpr std::string_view reply_to = "retryd-reply-to";
 inline constexpr std::string_view parked_reason = "retryd-parked-reason";
 inline constexpr std::string_view parked_at = "retryd-parked-at";
+inline constexpr std::string_view proof = "retryd-proof";
 inline constexpr std::string_view replays = "retryd-replays";
 }  // namespace header
 
@@ -56,7 +58,9 @@ inline constexpr std::array<Milliseconds, 3> detour_delays{Milliseconds{2'000}, 
 /// The part of those names where a shared rung has its ladder's name: no ladder may be called so.
 inline constexpr std::string_view detour_word = "detour";
 std::string detour_name(Milliseconds delay);
-/// Whether a name has that shape.
+/// Whether it is the name of one of them.
+bool is_detour(std::string_view name);
+/// Whether a name has that shape: of another version, perhaps.
 bool looks_like_detour(std::string_view name);
 
 /// The template with `{queue}` replaced, shortened as above where it gets too long.

@@ -61,7 +61,10 @@ std::vector<Milliseconds> distinct_delays(const Ladder& ladder) {
 }
 
 const Entry* match(const Policy& policy, std::string_view work_queue) {
-    if (is_own_queue(policy, work_queue)) return nullptr;
+    // Not a queue, though the broker says that it is there; and it ends the connection (541) that asks for one with
+    // more behind it that is not real, such as the name of its rung (tried on 3.10.8, 4.0.5 and 4.3.6).
+    constexpr std::string_view direct_reply_to = "amq.rabbitmq.reply-to";
+    if (is_own_queue(policy, work_queue) || work_queue.starts_with(direct_reply_to)) return nullptr;
     const auto entry = std::find_if(policy.entries.begin(), policy.entries.end(),
                                     [&](const Entry& e) { return glob_matches(e.match, work_queue); });
     return entry == policy.entries.end() ? nullptr : &*entry;

@@ -10,5 +10,6 @@ inline constexpr int access_refused = 403;
 inline constexpr int not_found = 404;
 inline constexpr int resource_locked = 405;  // of a queue: it is another connection's alone
 inline constexpr int precondition_failed = 406;
+inline constexpr int internal_error = 541;  // something of the broker's own has crashed
 
 }  // namespace retryd::core::reply_code

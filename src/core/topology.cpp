@@ -1,5 +1,6 @@
 #include "core/topology.h"
 
+#include <algorithm>
 #include <set>
 
 #include "core/names.h"
@@ -37,7 +38,16 @@ void add_high_delivery_limit(QueueSpec& spec, QueueType type, const BrokerFeatur
     if (type != QueueType::quorum || !features.default_delivery_limit) return;
     spec.arguments.emplace_back(delivery_limit, high_delivery_limit);
     spec.optional_arguments.emplace_back(delivery_limit);
-    spec.older = QueueSpec::Older{delivery_limit, -1, features.unlimited_queue_never_rests};
+    spec.older.push_back({delivery_limit, -1, features.unlimited_queue_never_rests});
+}
+
+/// One that a message which cannot be delivered reaches, on every version: else it would stay at the head for ever.
+void add_reachable_delivery_limit(QueueSpec& spec, QueueType type) {
+    if (type != QueueType::quorum) return;
+    spec.arguments.emplace_back(delivery_limit, error_delivery_limit);
+    spec.optional_arguments.emplace_back(delivery_limit);
+    spec.older.push_back({delivery_limit, high_delivery_limit, true});
+    spec.older.push_back({delivery_limit, -1, true});
 }
 
 /// A limit by somebody's policy refuses what comes then, and throws nothing out. RabbitMQ 3.8.9 does not know that of
@@ -147,11 +157,16 @@ class DesiredTopology {
 
 }  // namespace
 
+bool is_limited(const QueueSpec& queue) {
+    const std::pair<std::string, Argument> limit{delivery_limit, error_delivery_limit};
+    return std::find(queue.arguments.begin(), queue.arguments.end(), limit) != queue.arguments.end();
+}
+
 QueueSpec error_queue_spec(const Policy& policy, const BrokerFeatures& features) {
     QueueSpec spec{policy.error_queue, {}, {}};
     add_type(spec.arguments, policy.error_queue_type);
     add_dead_letters(spec.arguments, {"", policy.catch_all}, policy.error_queue_type, features);
-    add_high_delivery_limit(spec, policy.error_queue_type, features);
+    add_reachable_delivery_limit(spec, policy.error_queue_type);
     return spec;
 }
 

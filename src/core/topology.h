@@ -21,6 +21,15 @@ using Arguments = std::vector<std::pair<std::string, Argument>>;
 /// Of queues in which a message may be looked at as often as somebody likes: nobody looks that often.
 inline constexpr std::int64_t high_delivery_limit = 1'000'000;
 
+/// Of the error queue: so often a message may come back to it before the broker moves it to the catch-all. Only one
+/// that ends the connection of whoever it is delivered to gets there (relay/head_trial.h). Far from what restarts and
+/// lost connections come to, also where a message arrives with the count of its work queue, 21 as a rule
+/// (RabbitMQ 4.3).
+inline constexpr std::int64_t error_delivery_limit = 100;
+/// One that has come back that often, and would have to go back once more, gets a fresh copy, which counts from 0: up
+/// to 4.2 every requeue counts.
+inline constexpr std::int64_t worn_after = error_delivery_limit / 2;
+
 /// A durable exchange, not auto-deleted.
 struct ExchangeSpec {
     std::string name;
@@ -43,7 +52,7 @@ struct QueueSpec {
         bool harmful = false;  // on this version of RabbitMQ: worth a warning
         bool operator==(const Older&) const = default;
     };
-    std::optional<Older> older = std::nullopt;
+    std::vector<Older> older = {};
     bool operator==(const QueueSpec&) const = default;
 };
 
@@ -64,6 +73,9 @@ struct ForeignExchange {
 using TopologyItem = std::variant<ExchangeSpec, QueueSpec, BindingSpec, ForeignExchange>;
 /// In the order of declaring.
 using Topology = std::vector<TopologyItem>;
+
+/// Whether it is declared with the limit of the error queue.
+bool is_limited(const QueueSpec& queue);
 
 QueueSpec error_queue_spec(const Policy& policy, const BrokerFeatures& features);
 /// A parking queue, the catch-all included: quorum, no TTL, and on RabbitMQ 4 a delivery limit that nobody

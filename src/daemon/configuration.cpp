@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "config/load.h"
+#include "core/safe_text.h"
 
 namespace retryd::daemon {
 
@@ -44,6 +45,7 @@ std::vector<std::string_view> need_new_connection(const config::Settings& from, 
     if (from.policy.error_exchange != to.policy.error_exchange) keys.emplace_back("errors.exchange");
     if (from.policy.error_queue != to.policy.error_queue) keys.emplace_back("errors.queue");
     if (from.policy.error_queue_type != to.policy.error_queue_type) keys.emplace_back("errors.queue_type");
+    if (from.proof_secrets != to.proof_secrets) keys.emplace_back("errors.key_file");
     if (from.policy.catch_all != to.policy.catch_all) keys.emplace_back("parking.catch_all");
     if (from.declare != to.declare) keys.emplace_back("declare");
     return keys;
@@ -53,16 +55,17 @@ std::vector<std::string> left_behind(const core::Policy& from, const core::Polic
     std::vector<std::string> notes;
     if (from.error_queue != to.error_queue) {
         notes.push_back(
-            "errors.queue was '" + from.error_queue + "': unbind it from exchange '" + from.error_exchange +
-            "' now, else what comes from now on is in both queues, and is retried twice if the old one is "
+            "errors.queue was " + core::quoted(from.error_queue) + ": unbind it from exchange " +
+            core::quoted(from.error_exchange) +
+            " now, else what comes from now on is in both queues, and is retried twice if the old one is "
             "ever consumed again. What was in it before is not taken any more: move it (shovel), or set the "
             "key back once it is unbound, until it is empty");
     }
     for (const core::ErrorBinding& binding : from.error_bindings) {
         if (std::find(to.error_bindings.begin(), to.error_bindings.end(), binding) != to.error_bindings.end()) continue;
-        notes.push_back("errors.bind no longer has exchange '" + binding.exchange + "': its binding to queue '" +
-                        from.error_queue +
-                        "' stays, and messages go on coming through it, until it is removed on the broker");
+        notes.push_back("errors.bind no longer has exchange " + core::quoted(binding.exchange) +
+                        ": its binding to queue " + core::quoted(from.error_queue) +
+                        " stays, and messages go on coming through it, until it is removed on the broker");
     }
     return notes;
 }

@@ -22,6 +22,10 @@ void FlowEvents::parked_before(std::string_view exchange) {
     if (stats_ != nullptr) stats_->parked_before(exchange);
 }
 
+void FlowEvents::unroutable(std::string_view exchange, std::string_view routing_key) {
+    log_.unroutable(exchange, routing_key);
+}
+
 void FlowEvents::silent(const relay::TargetName& target) {
     log_.silent(target);
 }

@@ -26,6 +26,8 @@ class FlowEvents : public relay::Reporter {
     FlowEvents(const FlowEvents&) = delete;
     FlowEvents& operator=(const FlowEvents&) = delete;
 
+    /// What the log has held back and is not going to tell with another line. Cheap where there is nothing.
+    void tell_held_back(core::SteadyTime now) { log_.tell_held_back(now); }
     /// Counts there from now on; null: nowhere.
     void count_with(telemetry::MessageStats* stats) { stats_ = stats; }
     void tick(core::SteadyTime now) { log_.tick(now); }
@@ -40,6 +42,7 @@ class FlowEvents : public relay::Reporter {
     void dead_lettered(std::string_view work_queue, std::string_view why) override;
     void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) override;
     void parked_before(std::string_view exchange) override;
+    void unroutable(std::string_view exchange, std::string_view routing_key) override;
     void silent(const relay::TargetName& target) override;
     void requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) override;
     void refused(relay::Role role, std::string_view name, std::string_view why) override;

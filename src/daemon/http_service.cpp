@@ -10,6 +10,7 @@
 
 #include "config/addresses.h"
 #include "core/names.h"
+#include "core/safe_text.h"
 #include "daemon/status.h"
 #include "http/client.h"
 #include "http/page.h"
@@ -22,9 +23,13 @@ namespace {
 
 using config::LogLevel;
 
-constexpr const char* plain = "text/plain; charset=utf-8";
 constexpr const char* listen_fault = "http";
 constexpr const char* count_fault = "depths";
+
+/// One line, in which the broker may have had a hand.
+http::Reply plain_reply(int status, const std::string& line) {
+    return {status, "text/plain; charset=utf-8", core::safe_line(line) + "\n"};
+}
 
 std::string cannot_listen(const config::Http& listen, const std::string& why) {
     return "http.listen: cannot listen on " + config::to_string(listen) + " (" + why + ")";
@@ -226,16 +231,16 @@ http::Reply HttpService::status(const Serving& serving) const {
 
 http::Reply HttpService::health() const {
     const std::string why = watchdog_.why_stuck(system::steady_now(), *configuration_.current());
-    if (why.empty()) return {200, plain, "ok\n"};
-    return {503, plain, why + "\n"};
+    if (why.empty()) return plain_reply(200, "ok");
+    return plain_reply(503, why);
 }
 
 http::Reply HttpService::readiness() const {
     const DaemonState::Snapshot state = state_.snapshot();
     const std::string why = why_not_ready(state);
-    if (!why.empty()) return {503, plain, "not ready: " + why + "\n"};
-    if (state.blocked) return {200, plain, "ready, but " + why_blocked(state) + "\n"};
-    return {200, plain, "ready: connected to " + state.broker + "\n"};
+    if (!why.empty()) return plain_reply(503, "not ready: " + why);
+    if (state.blocked) return plain_reply(200, "ready, but " + why_blocked(state));
+    return plain_reply(200, "ready: connected to " + state.broker);
 }
 
 }  // namespace retryd::daemon

@@ -73,6 +73,7 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
     log.write(LogLevel::info, "started", "retryd " RETRYD_VERSION " started with " + path,
               {{"version", RETRYD_VERSION}, {"file", path}});
     relay::PoisonDetector poison;
+    relay::HeadTrial trial;
     Watchdog watchdog(log, watchdog_interval());
     DaemonState state;
     PeriodicChecks checks(check);
@@ -81,7 +82,7 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
     watchdog.allow(*configuration.current());
     notify_starting(longest_turn(*configuration.current()));
     if (!http.start()) return failed;
-    const SessionContext daemon{configuration, log, requests, dice, poison, watchdog, http};
+    const SessionContext daemon{configuration, log, requests, dice, poison, trial, watchdog, http};
     std::thread watcher([&] { watch_over(signals, daemon, ended); });
     supervise(daemon);
     http.stop();

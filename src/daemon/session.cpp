@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "amqp/timeouts.h"
+#include "core/safe_text.h"
 #include "daemon/configuration.h"
 #include "daemon/systemd.h"
 #include "system/clock.h"
@@ -23,21 +24,43 @@ std::shared_ptr<const core::Policy> policy_of(const std::shared_ptr<const config
 
 }  // namespace
 
-Session::Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name)
+Session::Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name,
+                 core::ProofKeys proof_keys)
     : context_(context),
       settings_(context.configuration.current()),
       endpoint_(endpoint),
       name_(std::move(name)),
       log_(context.log),
       events_(log_, context.http.state().faults(), context.http.stats()),
-      broker_(settings_, endpoint, *this),
+      broker_(settings_, endpoint, *this, context.trial),
       guard_(context.watchdog, broker_.sockets(), 2 * settings_->broker.heartbeat, system::steady_now()),
       features_(core::features_of(broker_.version())),
       relay_(policy_of(settings_),
-             {features_, endpoint.username, context.dice, settings_->declare, broker_.publishing_channels()}, broker_,
-             events_, context.poison) {}
+             {features_, endpoint.username, context.dice, settings_->declare, broker_.publishing_channels(),
+              std::move(proof_keys)},
+             broker_, events_, context.poison) {}
 
+/// What ended the connection that consumes is told from what ended the other one here, whoever met the end first: to
+/// send an ack is enough.
 void Session::run() {
+    try {
+        serve();
+    } catch (const amqp::Error& error) {
+        const bool undeliverable = broker_.has_undeliverable();
+        if (undeliverable || error.kind() == amqp::Error::Kind::passed_over)
+            context_.trial.begin(broker_.window(), system::steady_now());
+        if (undeliverable) {
+            throw amqp::Error(amqp::Error::Kind::undeliverable,
+                              "RabbitMQ ended the connection that consumes (" + core::safe_name(error.words()) +
+                                  "), as it does when it cannot hand over a message: one from AMQP 1.0, MQTT or STOMP "
+                                  "that does not fit AMQP 0-9-1",
+                              error.code(), error.words());
+        }
+        throw;
+    }
+}
+
+void Session::serve() {
     warn_of_old_broker();
     broker_.start(relay_);
     relay_.start();
@@ -49,6 +72,7 @@ void Session::run() {
         relay_.on_tick(now);
         relay_.flush(now);
         report_load(now);
+        events_.tell_held_back(now.steady);
         handle_requests(now);
         report_slow_declare(began, now.steady);
         if (shutdown_deadline_ && shutdown_is_over(now)) break;
@@ -161,8 +185,8 @@ void Session::warn_of_old_broker() {
 void Session::consuming() {
     log_.write(
         LogLevel::info, "connected",
-        "connected to " + name_ + " (RabbitMQ " + core::to_string(broker_.version()) + "), consuming '" +
-            settings_->policy.error_queue + "'",
+        "connected to " + name_ + " (RabbitMQ " + core::to_string(broker_.version()) + "), consuming " +
+            core::quoted(settings_->policy.error_queue),
         {{"broker", name_}, {"version", core::to_string(broker_.version())}, {"queue", settings_->policy.error_queue}});
     context_.http.state().consuming(name_, endpoint_, broker_.version());
     reported_ready_ = true;
@@ -186,7 +210,7 @@ void Session::error_queue_silent(std::string_view note) {
 void Session::error_queue_answers() {
     context_.http.state().error_queue_answers();
     log_.write(LogLevel::info, "error_queue_answers",
-               "the error queue '" + settings_->policy.error_queue + "' answers again",
+               "the error queue " + core::quoted(settings_->policy.error_queue) + " answers again",
                {{"queue", settings_->policy.error_queue}});
     notify_status(status_line(context_.http.state().snapshot()));
 }
@@ -204,6 +228,27 @@ void Session::unblocked() {
     context_.http.state().unblocked();
     log_.write(LogLevel::info, "unblocked", "the broker takes messages again");
     notify_status(status_line(context_.http.state().snapshot()));
+}
+
+/// A few ends may have been the broker's own trouble, or another daemon has met the rest of them.
+void Session::trial_over() {
+    constexpr int few = 3;
+    const int ended = context_.trial.ended();
+    const std::string& queue = settings_->policy.error_queue;
+    const bool by_limit = ended > few;
+    const std::string what =
+        by_limit
+            ? ": what RabbitMQ could not hand over in queue " + core::quoted(queue) + " has ended " +
+                  std::to_string(ended) +
+                  " connections and is out of the way now: by the delivery limit of the queue the broker moves it "
+                  "to " +
+                  core::quoted(settings_->policy.catch_all) +
+                  ", where it cannot be read either, and what it was is in the broker's log of that time. See \"A "
+                  "message that RabbitMQ cannot hand over\" in docs/operations.md"
+            : ": RabbitMQ hands over the messages of queue " + core::quoted(queue) + " again, after it had ended " +
+                  std::to_string(ended) + (ended == 1 ? " connection" : " connections") + " of ours";
+    log_.write(by_limit ? LogLevel::warning : LogLevel::info, "undeliverable", name_ + what,
+               {{"queue", queue}, {"catch_all", settings_->policy.catch_all}, {"connections", ended}});
 }
 
 bool reload(const SessionContext& context) {

@@ -17,6 +17,7 @@
 #include "daemon/http_service.h"
 #include "daemon/requests.h"
 #include "daemon/watchdog.h"
+#include "relay/head_trial.h"
 #include "relay/poison.h"
 #include "relay/relay.h"
 #include "telemetry/log.h"
@@ -30,6 +31,7 @@ struct SessionContext {
     Requests& requests;
     const core::Dice& dice;
     relay::PoisonDetector& poison;
+    relay::HeadTrial& trial;
     Watchdog& watchdog;
     HttpService& http;
 };
@@ -38,7 +40,8 @@ class Session : private amqp::BrokerSessionObserver {
   public:
     /// Connects; throws amqp::Error. `name` is what the log calls the broker. All that `context` refers to must outlive
     /// it.
-    Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name);
+    Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name,
+            core::ProofKeys proof_keys);
 
     /// Returns when a stop was requested, or when the configuration was reloaded and takes a new connection: then all
     /// that was in flight is settled, or the shutdown timeout is over. Throws amqp::Error where the broker or the
@@ -46,6 +49,7 @@ class Session : private amqp::BrokerSessionObserver {
     void run();
 
   private:
+    void serve();
     void report_load(const core::Now& now);
     void handle_requests(const core::Now& now);
     void handle_reload(const core::Now& now);
@@ -63,6 +67,7 @@ class Session : private amqp::BrokerSessionObserver {
     void error_queue_answers() override;
     void blocked(std::string_view reason) override;
     void unblocked() override;
+    void trial_over() override;
 
     SessionContext context_;
     std::shared_ptr<const config::Settings> settings_;

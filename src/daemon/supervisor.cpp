@@ -6,9 +6,12 @@
 #include <string>
 
 #include "amqp/error.h"
+#include "amqp/poison_head.h"
+#include "amqp/proof_keys.h"
 #include "amqp/refusal.h"
 #include "config/addresses.h"
 #include "core/duration.h"
+#include "core/safe_text.h"
 #include "daemon/session.h"
 #include "daemon/systemd.h"
 #include "system/clock.h"
@@ -35,9 +38,11 @@ namespace {
 using config::LogLevel;
 
 void log_fault(telemetry::Log& log, LogLevel level, const std::string& broker, const amqp::Error& error,
-               core::Milliseconds wait) {
-    const bool next_at_once = wait == core::Milliseconds::zero();
-    const std::string next = next_at_once ? "trying the next broker" : "trying again in " + core::format_duration(wait);
+               core::Milliseconds wait, bool another_broker) {
+    const bool at_once = wait == core::Milliseconds::zero();
+    const std::string next = another_broker ? "trying the next broker"
+                             : at_once      ? "connecting again at once, for one message after the other"
+                                            : "trying again in " + core::format_duration(wait);
     log.write(level, "disconnected",
               broker + ": " + error.what() + ". " + amqp::consequence(error.kind()) + "; " + next + "; " +
                   amqp::remedy(error.kind()),
@@ -45,14 +50,17 @@ void log_fault(telemetry::Log& log, LogLevel level, const std::string& broker, c
 }
 
 std::string name_of(const config::Endpoint& endpoint) {
-    return config::host_and_port(endpoint.host, endpoint.port) + ", vhost '" + endpoint.vhost + "'";
+    return config::host_and_port(endpoint.host, endpoint.port) + ", vhost " + core::quoted(endpoint.vhost);
 }
 
 /// The brokers of one configuration, in turn, until it is replaced or a stop is requested.
 class ReconnectLoop {
   public:
     explicit ReconnectLoop(const SessionContext& context)
-        : context_(context), settings_(context.configuration.current()), backoff_(settings_->broker.reconnect) {}
+        : context_(context),
+          settings_(context.configuration.current()),
+          proof_keys_(amqp::proof_keys(*settings_)),
+          backoff_(settings_->broker.reconnect) {}
 
     void run();
 
@@ -60,12 +68,17 @@ class ReconnectLoop {
     bool over() const { return context_.requests.stopping() || context_.configuration.current() != settings_; }
     void try_one(const config::Endpoint& endpoint, bool last_of_list);
     void after_fault(const config::Endpoint& endpoint, const amqp::Error& error, bool lasted, bool last_of_list);
+    bool goes_on_at_once(const amqp::Error& error) const;
+    void remove_poison_head(const config::Endpoint& endpoint, bool last_of_list);
+    void report_staying(const config::Endpoint& endpoint);
     void wait(core::Milliseconds time) const;
 
     const SessionContext& context_;
     const std::shared_ptr<const config::Settings> settings_;
+    const core::ProofKeys proof_keys_;  // made once: from a password that takes a while
     Backoff backoff_;
     ReportedFaults faults_;
+    bool head_stays_ = false;  // no delivery limit takes away what is at the head of the error queue
 };
 
 void ReconnectLoop::run() {
@@ -78,8 +91,10 @@ void ReconnectLoop::try_one(const config::Endpoint& endpoint, bool last_of_list)
     const core::SteadyTime begin = system::steady_now();
     context_.watchdog.turned(begin);
     try {
-        Session(context_, endpoint, name_of(endpoint)).run();
+        Session(context_, endpoint, name_of(endpoint), proof_keys_).run();
     } catch (const amqp::Error& error) {
+        const bool at_the_head = error.kind() == amqp::Error::Kind::undeliverable && context_.trial.alone();
+        if (at_the_head) return remove_poison_head(endpoint, last_of_list);
         const bool lasted = system::steady_now() - begin > settings_->broker.reconnect.max;
         after_fault(endpoint, error, lasted, last_of_list);
     }
@@ -93,13 +108,60 @@ void ReconnectLoop::after_fault(const config::Endpoint& endpoint, const amqp::Er
         faults_.healed();
     }
     // Another broker of the list is tried at once; only when all of them have failed there is a wait.
-    const core::Milliseconds time = last_of_list ? backoff_.next(context_.dice()) : core::Milliseconds::zero();
+    const bool at_once = goes_on_at_once(error);
+    const core::Milliseconds time =
+        last_of_list && !at_once ? backoff_.next(context_.dice()) : core::Milliseconds::zero();
     const std::string broker = name_of(endpoint);
     log_fault(context_.log, faults_.is_news(broker, error.what()) ? LogLevel::error : LogLevel::debug, broker, error,
-              time);
+              time, !last_of_list && !at_once);
     context_.http.state().disconnected(broker, error.what(), amqp::consequence(error.kind()));
     notify_ready(status_line(context_.http.state().snapshot()));
     wait(time);
+}
+
+/// The broker is well, and each such end gets one message out of the way, or makes the next end be about one alone. Not
+/// where nothing may be declared: there a message that was passed over comes again.
+bool ReconnectLoop::goes_on_at_once(const amqp::Error& error) const {
+    if (error.kind() == amqp::Error::Kind::passed_over) return settings_->declare;
+    return error.kind() == amqp::Error::Kind::undeliverable;
+}
+
+/// Without a limit it would take for ever: then the head is only tried again now and then, for somebody may set one.
+void ReconnectLoop::remove_poison_head(const config::Endpoint& endpoint, bool last_of_list) {
+    constexpr int a_few = 3;
+    const bool limited = context_.trial.limited();
+    const int most = limited ? amqp::most_poison_head_attempts : amqp::poison_head_attempts;
+    amqp::PoisonHead head;
+    try {
+        head = amqp::wear_out_head(endpoint, settings_->broker, settings_->policy.error_queue,
+                                   head_stays_ ? a_few : most, [&] {
+                                       context_.watchdog.turned(system::steady_now());
+                                       return !context_.requests.stopping();
+                                   });
+    } catch (const amqp::Error& error) {
+        return after_fault(endpoint, error, false, last_of_list);
+    }
+    context_.trial.looked(head.connections_ended, head.state == amqp::PoisonHead::State::another);
+    const bool stays = !limited && head.state == amqp::PoisonHead::State::stays;
+    if (stays) report_staying(endpoint);
+    head_stays_ = stays;
+    stays ? wait(backoff_.next(context_.dice())) : backoff_.reset();
+}
+
+void ReconnectLoop::report_staying(const config::Endpoint& endpoint) {
+    const std::string& queue = settings_->policy.error_queue;
+    const std::string command = amqp::limit_error_queue_command(queue, endpoint.vhost);
+    const std::string what = "a message at the head of queue " + core::quoted(queue) +
+                             " that RabbitMQ cannot hand over has ended " + std::to_string(context_.trial.ended()) +
+                             " connections, and no delivery limit takes it away";
+    context_.http.state().disconnected(name_of(endpoint), what, "No message is retried until it is gone");
+    notify_ready(status_line(context_.http.state().snapshot()));
+    context_.log.write(head_stays_ ? LogLevel::debug : LogLevel::error, "undeliverable_stays",
+                       name_of(endpoint) + ": " + what +
+                           ". No message is retried until it is gone. A policy takes it away, to the catch-all (only "
+                           "one applies to a queue): " +
+                           command,
+                       {{"queue", queue}, {"connections", context_.trial.ended()}});
 }
 
 /// A reload ends the wait: the changed configuration may be what the connection needs.

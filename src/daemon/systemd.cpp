@@ -2,10 +2,10 @@
 
 #include <systemd/sd-daemon.h>
 
-#include <algorithm>
 #include <chrono>
 #include <cstdint>
 
+#include "core/safe_text.h"
 #include "core/text.h"
 
 namespace retryd::daemon {
@@ -21,21 +21,11 @@ std::string microseconds(core::Milliseconds time) {
     return std::to_string(std::chrono::microseconds(time).count());
 }
 
-/// The text may contain the broker's own words. systemd refuses what is not UTF-8, a line end would begin another
-/// assignment, and a text that is too long would not arrive at all.
+/// A line end would begin another assignment, systemd refuses what is not UTF-8, and a text that is too long would not
+/// arrive at all.
 std::string status_line(std::string_view text) {
     constexpr std::size_t longest = 1'000;
-    std::string line;
-    while (!text.empty() && line.size() < longest) {
-        const std::size_t valid = core::valid_utf8_length(text);
-        line.append(text.substr(0, valid));
-        if (valid < text.size()) line.push_back('?');
-        text.remove_prefix(std::min(valid + 1, text.size()));
-    }
-    for (char& c : line) {
-        if (static_cast<unsigned char>(c) < 0x20U || c == 0x7f) c = ' ';
-    }
-    return "STATUS=" + std::string{core::utf8_prefix(line, longest)};
+    return "STATUS=" + std::string{core::utf8_prefix(core::safe_line(text), longest)};
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "core/safe_text.h"
 #include "core/text.h"
 #include "http/client.h"
 
@@ -156,7 +157,7 @@ Response Api::put(const std::string& path, const std::string& json) const {
 }
 
 std::string Api::no_vhost() const {
-    return "the management API at " + settings_.url + " knows no vhost '" + vhost_ + "'" + consequence +
+    return "the management API at " + settings_.url + " knows no vhost " + core::quoted(vhost_) + consequence +
            "management.url must name the same cluster as broker.uri, and nothing behind host and port where the "
            "broker has no path_prefix";
 }
@@ -167,8 +168,8 @@ std::string Api::unreachable(const std::string& cause) const {
 }
 
 std::string Api::not_let_in(const Response& response) const {
-    return "the management API at " + settings_.url + " does not let user '" + settings_.username +
-           "' in: " + reason_in(response) + consequence +
+    return "the management API at " + settings_.url + " does not let user " + core::quoted(settings_.username) +
+           " in: " + reason_in(response) + consequence +
            "Check management.username and its password; the user needs the tag management and access to the vhost "
            "(rabbitmqctl set_user_tags, set_permissions)";
 }
@@ -316,10 +317,11 @@ void ManagementClient::set_policy(const admin::BrokerPolicy& policy) const {
     const Response response =
         api.put("policies/" + percent_encoded(vhost_) + '/' + percent_encoded(policy.name), body_of(policy));
     if (response.status == http_status::created || response.status == http_status::no_content) return;
-    std::string text = "the management API refused to set policy '" + policy.name + "': " + reason_in(response);
+    std::string text =
+        "the management API refused to set policy " + core::quoted(policy.name) + ": " + reason_in(response);
     if (response.status == http_status::unauthorised || response.status == http_status::forbidden) {
-        text += "; it was not set. User '" + settings_.username +
-                "' needs the tag policymaker (rabbitmqctl set_user_tags) and access to the vhost; or let somebody who "
+        text += "; it was not set. User " + core::quoted(settings_.username) +
+                " needs the tag policymaker (rabbitmqctl set_user_tags) and access to the vhost; or let somebody who "
                 "may run the rabbitmqctl command";
     } else if (response.status == http_status::bad_request) {
         text += "; it was not set. A policy validator or a limit of the broker stands against it";
@@ -333,6 +335,19 @@ std::optional<admin::Permissions> ManagementClient::permissions(const std::strin
     if (!answer) return std::nullopt;
     if (!answer->is_object()) return admin::Permissions{};
     return admin::Permissions{text_in(*answer, "configure"), text_in(*answer, "write"), text_in(*answer, "read")};
+}
+
+std::optional<std::vector<admin::UserPermissions>> ManagementClient::user_permissions() const {
+    const Api api(settings_, tls_, vhost_);
+    const auto answer = api.if_permitted("vhosts/" + percent_encoded(vhost_) + "/permissions");
+    if (!answer || !answer->is_array()) return std::nullopt;
+    std::vector<admin::UserPermissions> users;
+    for (const Json& item : *answer) {
+        if (!item.is_object()) continue;
+        users.push_back(
+            {text_in(item, "user"), {text_in(item, "configure"), text_in(item, "write"), text_in(item, "read")}});
+    }
+    return users;
 }
 
 std::optional<std::vector<std::string>> ManagementClient::disabled_feature_flags() const {

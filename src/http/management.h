@@ -58,6 +58,8 @@ class ManagementClient {
 
     /// Of that user on the vhost; empty ones where it has none. Nothing where our user may not read them.
     std::optional<admin::Permissions> permissions(const std::string& user) const;
+    /// Of all users on the vhost. Nothing where our user may not read them.
+    std::optional<std::vector<admin::UserPermissions>> user_permissions() const;
     /// Nothing where our user may not read them.
     std::optional<std::vector<std::string>> disabled_feature_flags() const;
     /// Of all nodes; nothing where our user may not read them.

@@ -10,6 +10,7 @@
 #include "core/fingerprint.h"
 #include "core/names.h"
 #include "core/reply_code.h"
+#include "core/topology.h"
 
 namespace retryd::relay {
 namespace {
@@ -108,13 +109,15 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
     const core::Table headers = delivery.message.properties.header_table();
     if (const auto queue = core::read_undelivered(headers)) return return_undelivered(delivery, *queue, now);
 
-    core::ComposeContext context{core::read_death(headers, policy_->error_queue), {}, session_.connection_user};
+    core::ComposeContext context{
+        core::read_death(headers, policy_->error_queue), {}, session_.connection_user, &session_.proof_keys};
     const bool from_detour = !context.death || context.death->count == 0;
     if (from_detour && core::is_parked_detour(headers, policy_->error_queue))
         return park_again(delivery, ParkedAgain::detoured, now);
     std::shared_ptr<Route> route;
     if (context.death) {
-        context.history = core::read_retry_history(headers, context.death->queue);
+        core::distrust(*context.death, session_.features.counts_client_deaths, delivery.routing_key, now.wall);
+        context.history = core::read_retry_history(headers, context.death->queue, session_.proof_keys);
         route = routes_.route_for(context.death->queue);
         if (!route && core::is_parking_queue(*policy_, context.death->queue)) {
             const bool rejected = context.death->reason == "rejected";
@@ -172,7 +175,7 @@ Relay::Step Relay::park(const core::Delivery& delivery, const core::ComposeConte
 /// longest detour first: the catch-all may be just as full, and each message that it takes would throw out another.
 Relay::Step Relay::park_again(const core::Delivery& delivery, ParkedAgain why, const core::Now& now) {
     const std::shared_ptr<Target>& catch_all = routes_.catch_all();
-    const core::ComposeContext context{{}, {}, session_.connection_user};
+    const core::ComposeContext context{{}, {}, session_.connection_user, &session_.proof_keys};
     const bool thrown_out = why == ParkedAgain::thrown_out;
     if (!thrown_out) {
         declarations_.ensure(*catch_all, now);
@@ -287,10 +290,15 @@ Relay::Step Relay::drop(const core::Delivery& delivery, const core::ComposeConte
 Relay::Step Relay::return_undelivered(const core::Delivery& delivery, std::string_view work_queue,
                                       const core::Now& now) {
     const core::ComposeContext context{
-        {}, core::read_retry_history(delivery.message.properties.header_table(), work_queue), session_.connection_user};
+        {},
+        core::read_retry_history(delivery.message.properties.header_table(), work_queue, session_.proof_keys),
+        session_.connection_user,
+        &session_.proof_keys};
     const auto park_as = [&](core::ParkReason reason) {
         return park(delivery, context, nullptr, {reason, context.history.attempt}, now);
     };
+    // Its owner may have given any queue the name of a shared rung.
+    if (!context.history.proven) return park_as(core::ParkReason::no_death);
     if (core::match(*policy_, work_queue) == nullptr) return park_as(core::ParkReason::no_entry);
     if (!session_.declare) return park_as(core::ParkReason::unpublishable);
     const std::shared_ptr<Declarations::Rebinding>& answer = declarations_.rebinding(work_queue);
@@ -499,6 +507,7 @@ void Relay::stop_awaiting_what_nobody_waits_for() {
 
 /// It can go nowhere at the moment: back to the error queue, after a pause.
 Relay::Step Relay::hold_back(const core::Delivery& delivery, const Target& target, const core::Now& now) {
+    if (renew(delivery, now)) return Step::done;
     const Milliseconds age = target.reported ? now.steady - target.refused_since : Milliseconds::zero();
     const Milliseconds pause = std::max(target.flow.pause(now.steady), std::min(age / 2, longest_pause));
     requeues_.add(now.steady + pause, delivery.tag);
@@ -516,6 +525,27 @@ void Relay::note_held_back(const core::Delivery& delivery, core::SteadyTime unti
         return;
     }
     held_back_until_ = std::max(held_back_until_, until);
+}
+
+/// Each return counts towards the delivery limit of the error queue, which is for messages that nobody can read.
+/// However long a target takes none, what waits for it must not get there.
+bool Relay::renew(const core::Delivery& delivery, const core::Now& now) {
+    const core::Table headers = delivery.message.properties.header_table();
+    if (core::deliveries_in_vain(headers) < core::worn_after || !takes(routes_.error_queue(), now)) return false;
+    core::ComposeContext context{
+        core::read_death(headers, policy_->error_queue), {}, session_.connection_user, &session_.proof_keys};
+    if (context.death)
+        core::distrust(*context.death, session_.features.counts_client_deaths, delivery.routing_key, now.wall);
+    const std::string_view queue =
+        context.death ? context.death->queue : core::read_undelivered(headers).value_or(std::string_view{});
+    if (!queue.empty()) context.history = core::read_retry_history(headers, queue, session_.proof_keys);
+    const auto name = std::make_shared<const std::string>(context.death ? context.death->queue : "");
+    const bool parked = core::is_parked_detour(headers, policy_->error_queue);
+    const core::Message composed = parked
+                                       ? core::compose_parked_again(delivery.message, context, true, now.wall, scratch_)
+                                       : core::compose_renewed(delivery.message, context, scratch_);
+    return publish(delivery, composed, context,
+                   {delivery.tag, routes_.error_queue(), name, Outcome::detoured, "renewed", now.steady}) == Step::done;
 }
 
 void Relay::on_tick(const core::Now& now) {
@@ -623,8 +653,7 @@ void Relay::on_returned(ChannelIndex index, std::string_view exchange, std::stri
             // Declared again when needed.
             if (target->state == Target::State::ready) target->state = Target::State::unknown;
         } else if (unroutable_.add(address, now.steady)) {
-            const std::string why = "exchange '" + target->name + "' leads to no queue with routing key '";
-            reporter_.refused(target->role, target->name, why + std::string{routing_key} + "'");
+            reporter_.unroutable(target->name, routing_key);
         }
     }
 }

@@ -37,6 +37,7 @@ struct SessionInfo {
     core::Dice dice;
     bool declare = true;                    // false: everything has to be there, the bindings of work queues included
     std::size_t publishing_channels = 128;  // it may open so many
+    core::ProofKeys proof_keys = {};        // of the headers of ours
 };
 
 class Relay {
@@ -182,6 +183,7 @@ class Relay {
     void stop_awaiting_what_nobody_waits_for();
     Step hold_back(const core::Delivery& delivery, const Target& target, const core::Now& now);
     void note_held_back(const core::Delivery& delivery, core::SteadyTime until, core::SteadyTime now);
+    bool renew(const core::Delivery& delivery, const core::Now& now);
     void give_up(PublishingChannel& channel);
     void close(PublishingChannel& channel);
     void note_time(const core::Now& now);

@@ -75,6 +75,10 @@ class Reporter {
     /// A message that says that it was parked before should be parked in that exchange: it goes to the catch-all.
     virtual void parked_before(std::string_view exchange) = 0;
 
+    /// That exchange of somebody else's leads to no queue with this key of a producer's, who may choose any: for each
+    /// key that is news. healed(Role::parking_exchange): it does.
+    virtual void unroutable(std::string_view exchange, std::string_view routing_key) = 0;
+
     /// The target has not answered a publication for a while: it gets few more, the others take the detour. Told once;
     /// it is over with the next message that is settled there.
     virtual void silent(const TargetName& target) = 0;

@@ -74,6 +74,9 @@ void Routes::make_fixed_targets() {
         queue_target(Role::catch_all, policy_->catch_all, {core::parking_queue_spec(policy_->catch_all, features_)}));
     // The session has declared it before it consumes.
     if (catch_all_->state == Target::State::unknown) catch_all_->state = Target::State::ready;
+    error_queue_ =
+        intern(queue_target(Role::detour, policy_->error_queue, {core::error_queue_spec(*policy_, features_)}));
+    if (error_queue_->state == Target::State::unknown) error_queue_->state = Target::State::ready;
     const core::ExchangeSpec spec = core::return_exchange_spec(*policy_);
     return_exchange_ = intern(exchange_target(Role::return_exchange, spec.name, std::nullopt, {spec}));
     detours_.clear();

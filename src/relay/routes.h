@@ -123,6 +123,8 @@ class Routes {
     const std::shared_ptr<Target>& catch_all() const { return catch_all_; }
     /// One for each of core::detour_delays.
     const std::vector<std::shared_ptr<Target>>& detours() const { return detours_; }
+    /// Where a fresh copy goes of what has come back from there too often.
+    const std::shared_ptr<Target>& error_queue() const { return error_queue_; }
     const std::shared_ptr<Target>& return_exchange() const { return return_exchange_; }
     const std::vector<std::shared_ptr<Target>>& error_bindings() const { return error_bindings_; }
 
@@ -153,6 +155,7 @@ class Routes {
     ByName<Target> targets_;
     std::shared_ptr<Target> catch_all_;
     std::vector<std::shared_ptr<Target>> detours_;
+    std::shared_ptr<Target> error_queue_;
     std::shared_ptr<Target> return_exchange_;
     std::vector<std::shared_ptr<Target>> error_bindings_;
 };

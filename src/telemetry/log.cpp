@@ -10,6 +10,10 @@
 #include <atomic>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
+#include <utility>
+
+#include "core/safe_text.h"
+#include "telemetry/safe_json.h"
 
 namespace retryd::telemetry {
 namespace {
@@ -69,21 +73,6 @@ std::unique_ptr<spdlog::formatter> formatter(config::LogFormat format, Log::Sink
     return formatter;
 }
 
-std::string escaped(std::string_view text) {
-    constexpr std::string_view digits = "0123456789abcdef";
-    std::string out;
-    for (const char c : text) {
-        const auto byte = static_cast<unsigned char>(c);
-        if (byte >= 0x20U && byte != 0x7fU) {
-            out.push_back(c);
-        } else {
-            out.append("\\x").push_back(digits[byte >> 4U]);
-            out.push_back(digits[byte & 0xfU]);
-        }
-    }
-    return out;
-}
-
 /// A pipe that has room takes 4 KiB (PIPE_BUF), which is more than a line.
 bool takes_more() {
     pollfd standard_error{STDERR_FILENO, POLLOUT, 0};
@@ -92,18 +81,17 @@ bool takes_more() {
 
 std::string json_line(config::LogLevel level, std::string_view event, std::string_view message,
                       std::initializer_list<LogField> fields) {
-    nlohmann::ordered_json line{{"level", name_of(level)}, {"event", event}, {"message", message}};
+    nlohmann::ordered_json line{{"level", name_of(level)}, {"event", event}, {"message", core::safe_line(message)}};
     for (const LogField& field : fields)
         std::visit([&](const auto& value) { line[std::string{field.name}] = value; }, field.value);
-    // Names on a broker need not be UTF-8; a line must be all the same.
-    return line.dump(-1, ' ', false, nlohmann::ordered_json::error_handler_t::replace);
+    return to_safe_json(std::move(line));
 }
 
 }  // namespace
 
 std::string format_line(config::LogFormat format, config::LogLevel level, std::string_view event,
                         std::string_view message, std::initializer_list<LogField> fields) {
-    return format == config::LogFormat::json ? json_line(level, event, message, fields) : escaped(message);
+    return format == config::LogFormat::json ? json_line(level, event, message, fields) : core::safe_line(message);
 }
 
 struct Log::Writer {

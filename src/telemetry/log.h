@@ -33,8 +33,9 @@ class Log {
     Log(const Log&) = delete;
     Log& operator=(const Log&) = delete;
 
-    /// `event` is a stable name for machines (`connected`), `message` a sentence for people. Control characters in
-    /// either are escaped: names on a broker may contain anything. Does not wait for whoever reads standard error: a
+    /// `event` is a stable name for machines (`connected`), `message` a sentence for people. It passes
+    /// core::safe_line on its way out; whoever composes it puts core::quoted names into it. Fields are given as they
+    /// are; in JSON unsafe characters become escapes. Does not wait for whoever reads standard error: a
     /// line that does not fit into a full pipe is lost, and the next one that is written is preceded by how many were.
     void write(config::LogLevel level, std::string_view event, std::string_view message,
                std::initializer_list<LogField> fields = {});

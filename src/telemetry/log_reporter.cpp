@@ -1,8 +1,10 @@
 #include "telemetry/log_reporter.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "core/duration.h"
+#include "core/safe_text.h"
 
 namespace retryd::telemetry {
 
@@ -10,13 +12,8 @@ namespace {
 
 using config::LogLevel;
 
-std::string in_quotes(std::string_view name) {
-    std::string text{"'"};
-    return text.append(name).append("'");
-}
-
 std::string from(std::string_view work_queue) {
-    return work_queue.empty() ? std::string{"of no known queue"} : "from " + in_quotes(work_queue);
+    return work_queue.empty() ? std::string{"of no known queue"} : "from " + core::quoted(work_queue);
 }
 
 bool is_exchange(relay::Role role) {
@@ -24,8 +21,8 @@ bool is_exchange(relay::Role role) {
 }
 
 std::string in_quotes(const relay::TargetName& target) {
-    const std::string name = in_quotes(target.name);
-    return target.only_from.empty() ? name : name + " (work queue " + in_quotes(target.only_from) + ")";
+    const std::string name = core::quoted(target.name);
+    return target.only_from.empty() ? name : name + " (work queue " + core::quoted(target.only_from) + ")";
 }
 
 std::string named(const relay::TargetName& target) {
@@ -67,17 +64,17 @@ std::string describe(const relay::Settled& message) {
     const std::string whose = "a message " + from(message.work_queue);
     switch (message.outcome) {
         case relay::Outcome::retried:
-            return "retrying " + whose + " in " + in_quotes(message.target) + ": " + std::string{message.reason};
+            return "retrying " + whose + " in " + core::quoted(message.target) + ": " + std::string{message.reason};
         case relay::Outcome::parked:
-            return "parked " + whose + " in " + in_quotes(message.target) + ": " + std::string{message.reason};
+            return "parked " + whose + " in " + core::quoted(message.target) + ": " + std::string{message.reason};
         case relay::Outcome::dropped:
             return "dropped " + whose + ", as configured: " + std::string{message.reason};
         case relay::Outcome::detoured:
-            return whose + " waits on the detour " + in_quotes(message.target) + ", its attempt unspent";
+            return whose + " waits on the detour " + core::quoted(message.target) + ", its attempt unspent";
         case relay::Outcome::returned_to_queue:
             break;
     }
-    return "returned a message to " + in_quotes(message.work_queue) +
+    return "returned a message to " + core::quoted(message.work_queue) +
            ": its shared rung had not found the queue, which is bound again";
 }
 
@@ -142,7 +139,7 @@ std::string_view meanwhile(relay::Role role) {
 std::string consequence_of(relay::Role role, std::string_view name) {
     switch (role) {
         case relay::Role::rung:
-            return "While that lasts, messages for " + in_quotes(name) +
+            return "While that lasts, messages for " + core::quoted(name) +
                    " are parked as unpublishable; if it was used before, they wait in the queues retryd.detour.*";
         case relay::Role::catch_all:
             return "While that lasts, messages that belong to no queue wait in the queues retryd.detour.*";
@@ -151,7 +148,7 @@ std::string consequence_of(relay::Role role, std::string_view name) {
                    "where they hold up others";
         case relay::Role::parking:
         case relay::Role::parking_exchange:
-            return "While that lasts, messages that should be parked in " + in_quotes(name) +
+            return "While that lasts, messages that should be parked in " + core::quoted(name) +
                    " are parked in the catch-all queue";
         case relay::Role::return_exchange:
             return "While that lasts, messages that a shared rung could not deliver are held in the error queue";
@@ -161,26 +158,80 @@ std::string consequence_of(relay::Role role, std::string_view name) {
         case relay::Role::error_binding:
             break;
     }
-    return "While that lasts, messages that work queues dead-letter to " + in_quotes(name) + " do not reach retryd";
+    return "While that lasts, messages that work queues dead-letter to " + core::quoted(name) + " do not reach retryd";
 }
 
 }  // namespace
 
-std::optional<std::int64_t> LogRateLimiter::allow(const std::string& kind, core::SteadyTime now) {
-    constexpr core::Milliseconds interval{60'000};
-    // The names of queues and the broker's own words are part of a kind: so many different ones are made on purpose.
-    constexpr std::size_t most_kinds = 1'000;
-    if (kinds_.size() >= most_kinds) kinds_.clear();
-    const auto [found, is_new] = kinds_.try_emplace(kind, Kind{now, 0});
-    if (is_new) return 0;
-    Kind& known = found->second;
-    if (now - known.written < interval) {
-        ++known.held_back;
+// ── At most so many lines ───────────────────────────────────────────────────────────────────────────────────────
+
+std::optional<std::int64_t> LogRateLimiter::allow(const std::string& event, const std::string& kind,
+                                                  core::SteadyTime now) {
+    Event& of_event = events_[event];
+    if (of_event.lines == 0 || now - of_event.began >= interval) begin_interval(of_event, now);
+    const auto known = of_event.kinds.find(kind);
+    const bool too_soon = known != of_event.kinds.end() && now - known->second.written < interval;
+    if (too_soon || of_event.lines >= most_lines) {
+        ++(known != of_event.kinds.end() ? known->second.held_back : of_event.held_back);
+        next_ = std::min(next_.value_or(now + interval), now + interval);
         return std::nullopt;
     }
-    known.written = now;
-    return std::exchange(known.held_back, 0);
+    ++of_event.lines;
+    Kind& written = of_event.kinds[kind];
+    written.written = now;
+    return std::exchange(written.held_back, 0) + std::exchange(of_event.held_back, 0);
 }
+
+/// What was held back of kinds that are forgotten is told with whatever line comes next.
+void LogRateLimiter::begin_interval(Event& event, core::SteadyTime now) {
+    event.began = now;
+    event.lines = 0;
+    std::erase_if(event.kinds, [&](const auto& each) {
+        const Kind& kind = each.second;
+        if (now - kind.written < 2 * interval) return false;
+        event.held_back += kind.held_back;
+        return true;
+    });
+}
+
+std::vector<LogRateLimiter::HeldBack> LogRateLimiter::take_untold(core::SteadyTime now) {
+    std::vector<HeldBack> untold;
+    if (!next_ || now < *next_) return untold;
+    next_.reset();
+    for (auto& [name, event] : events_) {
+        std::int64_t lines = std::exchange(event.held_back, 0);
+        for (auto& [_, kind] : event.kinds)
+            lines += std::exchange(kind.held_back, 0);
+        if (lines > 0) untold.push_back({name, lines});
+    }
+    return untold;
+}
+
+namespace {
+
+std::string kind_of(std::string_view work_queue, std::string_view why) {
+    return std::string{work_queue}.append(1, '\n').append(why);
+}
+
+/// `held_back` is nothing where the line itself is.
+std::string with_more(std::string message, const std::optional<std::int64_t>& held_back) {
+    if (!held_back || *held_back == 0) return message;
+    return message.append(". ").append(std::to_string(*held_back)).append(" more since the last line like this");
+}
+
+}  // namespace
+
+void LogReporter::tell_held_back(core::SteadyTime now) {
+    for (const auto& [event, lines] : limiter_.take_untold(now)) {
+        log_.write(LogLevel::warning, "held_back",
+                   std::to_string(lines) + " more lines '" + event +
+                       "' of this log were held back within a minute: what they tell was told by others like them. "
+                       "With log.level: debug all are written",
+                   {{"of", event}, {"more", lines}});
+    }
+}
+
+// ── What the flow reports ───────────────────────────────────────────────────────────────────────────────────────
 
 LogReporter::~LogReporter() {
     for (const std::string& key : failing_targets_)
@@ -210,25 +261,29 @@ void LogReporter::count(const relay::Settled& message) {
     if ((message.outcome == Outcome::retried || parked) && !message.work_queue.empty())
         failing_queues_.died(message.work_queue);
     if (!parked || !parking_.parked(message.work_queue, message.reason, message.target, clock_())) return;
-    log_.write(LogLevel::warning, "parking",
-               "messages " + from(message.work_queue) + " begin to be parked in " + in_quotes(message.target) + ": " +
-                   std::string{message.reason} +
-                   ". They are kept there until somebody sends them back: retryd parked list",
+    const auto held_back = limiter_.allow("parking", kind_of(message.work_queue, message.reason), clock_());
+    const std::string what = "messages " + from(message.work_queue) + " begin to be parked in " +
+                             core::quoted(message.target) + ": " + std::string{message.reason} +
+                             ". They are kept there until somebody sends them back: retryd parked list";
+    log_.write(held_back ? LogLevel::warning : LogLevel::debug, "parking", with_more(what, held_back),
                {{"work_queue", std::string{message.work_queue}},
                 {"target", std::string{message.target}},
-                {"reason", std::string{message.reason}}});
+                {"reason", std::string{message.reason}},
+                {"more", held_back.value_or(0)}});
 }
 
 void LogReporter::tick(core::SteadyTime now) {
     for (const ParkingLog::Line& line : parking_.due(now)) {
-        log_.write(LogLevel::warning, "parking_goes_on",
-                   std::to_string(line.messages) + " more " + (line.messages == 1 ? "message " : "messages ") +
-                       from(line.work_queue) + " parked in " + in_quotes(line.target) +
-                       " within 5 minutes: " + line.reason,
+        const auto held_back = limiter_.allow("parking_goes_on", kind_of(line.work_queue, line.reason), now);
+        const std::string what = std::to_string(line.messages) + " more " +
+                                 (line.messages == 1 ? "message " : "messages ") + from(line.work_queue) +
+                                 " parked in " + core::quoted(line.target) + " within 5 minutes: " + line.reason;
+        log_.write(held_back ? LogLevel::warning : LogLevel::debug, "parking_goes_on", with_more(what, held_back),
                    {{"work_queue", line.work_queue},
                     {"target", line.target},
                     {"reason", line.reason},
-                    {"messages", static_cast<std::int64_t>(line.messages)}});
+                    {"messages", static_cast<std::int64_t>(line.messages)},
+                    {"more", held_back.value_or(0)}});
     }
     for (const FailingQueues::Change& change : failing_queues_.due(now)) {
         const std::string counts = std::to_string(change.messages) + " within a minute, usually " +
@@ -264,25 +319,32 @@ void LogReporter::stuck(std::string_view work_queue, std::string_view why, core:
 }
 
 void LogReporter::parked_before(std::string_view exchange) {
-    const auto held_back = limiter_.allow("parked_before\n" + std::string{exchange}, clock_());
-    const bool more = held_back && *held_back > 0;
+    const auto held_back = limiter_.allow("parked_before", std::string{exchange}, clock_());
     const std::string what = "a message that has been parked before is to be parked again in exchange " +
-                             in_quotes(exchange) +
+                             core::quoted(exchange) +
                              ": it goes to the catch-all queue instead. Either the exchange leads what is parked there "
                              "back to the error queue (look at its bindings), or somebody has put the message back";
-    log_.write(held_back ? LogLevel::warning : LogLevel::debug, "parked_before",
-               more ? what + ". " + std::to_string(*held_back) + " more since the last line like this" : what,
+    log_.write(held_back ? LogLevel::warning : LogLevel::debug, "parked_before", with_more(what, held_back),
                {{"name", std::string{exchange}}, {"more", held_back.value_or(0)}});
+}
+
+/// A line for the exchange: its keys are chosen by producers.
+void LogReporter::unroutable(std::string_view exchange, std::string_view routing_key) {
+    constexpr relay::Role role = relay::Role::parking_exchange;
+    const std::string why =
+        "exchange " + core::quoted(exchange) + " leads to no queue with routing key " + core::quoted(routing_key);
+    raise_refusal(role, exchange, why);
+    const auto held_back = limiter_.allow("refused", std::string{exchange}, clock_());
+    log_.write(held_back ? LogLevel::error : LogLevel::debug, "refused",
+               with_more(why + ". " + consequence_of(role, exchange) + ". It is tried again every minute", held_back),
+               {{"name", std::string{exchange}}, {"cause", why}, {"more", held_back.value_or(0)}});
 }
 
 /// At debug, but at `level` where the limiter lets it through.
 void LogReporter::write_limited(LogLevel level, std::string_view event, const std::string& message,
                                 std::string_view work_queue, std::string_view why) {
-    const std::string kind = std::string{event}.append(1, '\n').append(work_queue).append(1, '\n').append(why);
-    const auto held_back = limiter_.allow(kind, clock_());
-    const bool more = held_back && *held_back > 0;
-    log_.write(held_back ? level : LogLevel::debug, event,
-               more ? message + ". " + std::to_string(*held_back) + " more since the last line like this" : message,
+    const auto held_back = limiter_.allow(std::string{event}, kind_of(work_queue, why), clock_());
+    log_.write(held_back ? level : LogLevel::debug, event, with_more(message, held_back),
                {{"work_queue", std::string{work_queue}}, {"cause", std::string{why}}, {"more", held_back.value_or(0)}});
 }
 
@@ -317,7 +379,9 @@ void LogReporter::requeued(const relay::TargetName& target, relay::RequeueCause 
     const bool detour = cause != relay::RequeueCause::detour_refused;
     const std::string what =
         why_requeued(target, cause) + ' ' + std::string{detour ? meanwhile(target.role) : held_in_error_queue};
-    const bool begins = begins_to_fail(target, what);
+    // A key that led nowhere is told by unroutable(): the exchange takes others.
+    const bool one_key = target.role == relay::Role::parking_exchange && cause == relay::RequeueCause::returned;
+    const bool begins = !one_key && begins_to_fail(target, what);
     log_.write(begins ? LogLevel::warning : LogLevel::debug, "requeued", what,
                {{"target", std::string{target.name}},
                 {"work_queue", std::string{target.only_from}},
@@ -325,13 +389,21 @@ void LogReporter::requeued(const relay::TargetName& target, relay::RequeueCause 
                 {"delay_ms", delay.count()}});
 }
 
-void LogReporter::refused(relay::Role role, std::string_view name, std::string_view why) {
+void LogReporter::raise_refusal(relay::Role role, std::string_view name, std::string_view why) {
     const std::string fault = fault_of_refusal(role, name);
     refused_.insert(fault);
     faults_.raise(fault, std::string{why});
-    log_.write(LogLevel::error, "refused",
-               std::string{why} + ". " + consequence_of(role, name) + ". It is tried again every minute",
-               {{"name", std::string{name}}, {"cause", std::string{why}}});
+}
+
+void LogReporter::refused(relay::Role role, std::string_view name, std::string_view why) {
+    raise_refusal(role, name, why);
+    // The names of work queues that only a glob matches may be made up.
+    const bool limited = role == relay::Role::return_binding;
+    const auto held_back = limited ? limiter_.allow("refused", '\n' + std::string{name}, clock_()) : 0;
+    log_.write(
+        held_back ? LogLevel::error : LogLevel::debug, "refused",
+        with_more(std::string{why} + ". " + consequence_of(role, name) + ". It is tried again every minute", held_back),
+        {{"name", std::string{name}}, {"cause", std::string{why}}, {"more", held_back.value_or(0)}});
 }
 
 void LogReporter::healed(relay::Role role, std::string_view name) {
@@ -339,7 +411,7 @@ void LogReporter::healed(relay::Role role, std::string_view name) {
     refused_.erase(fault);
     faults_.clear(fault);
     const bool binding = role == relay::Role::return_binding || role == relay::Role::error_binding;
-    const std::string what = binding ? "the binding of " + in_quotes(name) : named({role, name});
+    const std::string what = binding ? "the binding of " + core::quoted(name) : named({role, name});
     log_.write(LogLevel::info, "healed", what + " is as it must be again", {{"name", std::string{name}}});
 }
 

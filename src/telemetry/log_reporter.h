@@ -3,7 +3,8 @@
 // A single message is a line at debug; that messages begin to fail or to be parked is a line of its own. A fault that
 // lasts is one line when it begins and one when it is over, and stands in the list of faults in between: this is the
 // one place that knows which targets fail at the moment. What happens to single messages and yet has to be told
-// (`dead_lettered`, `stuck`) is a line a minute at most.
+// (`dead_lettered`, `stuck`) is a line a minute at most, and no event has many lines in a minute: whoever may publish
+// must not be able to write the log.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,7 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "core/time.h"
 #include "relay/reporter.h"
@@ -25,18 +27,38 @@
 
 namespace retryd::telemetry {
 
-/// Lets one line of a kind through a minute, and counts what it held back meanwhile.
+/// Of an event, lets one line of each kind through a minute, and few lines in all however many kinds there are: names
+/// and causes are part of a kind, and strangers make up as many as they like. Counts what it held back.
 class LogRateLimiter {
   public:
+    static constexpr core::Milliseconds interval{60'000};
+    static constexpr std::size_t most_lines = 10;  // of an event in an interval
+
     /// Nothing: the line is held back. Otherwise it may be written, and so many were held back since the last one.
-    std::optional<std::int64_t> allow(const std::string& kind, core::SteadyTime now);
+    std::optional<std::int64_t> allow(const std::string& event, const std::string& kind, core::SteadyTime now);
+
+    struct HeldBack {
+        std::string event;
+        std::int64_t lines = 0;
+    };
+    /// What was held back and no further line has told for an interval, taken out. Cheap where that is nothing.
+    std::vector<HeldBack> take_untold(core::SteadyTime now);
 
   private:
     struct Kind {
         core::SteadyTime written{};
         std::int64_t held_back = 0;
     };
-    std::map<std::string, Kind> kinds_;
+    struct Event {
+        std::map<std::string, Kind> kinds;  // those that were written within the interval
+        std::int64_t held_back = 0;         // of other kinds
+        core::SteadyTime began{};           // the interval
+        std::size_t lines = 0;              // in it
+    };
+    static void begin_interval(Event& event, core::SteadyTime now);
+
+    std::map<std::string, Event> events_;
+    std::optional<core::SteadyTime> next_;  // when the first of what is held back is to be told
 };
 
 /// Belongs to one session with the broker: the faults that it has raised are cleared when it is destroyed. Used by one
@@ -59,15 +81,20 @@ class LogReporter : public relay::Reporter {
     void dead_lettered(std::string_view work_queue, std::string_view why) override;
     void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) override;
     void parked_before(std::string_view exchange) override;
+    void unroutable(std::string_view exchange, std::string_view routing_key) override;
     void silent(const relay::TargetName& target) override;
     void requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) override;
     void refused(relay::Role role, std::string_view name, std::string_view why) override;
     void healed(relay::Role role, std::string_view name) override;
 
+    /// What was held back a minute ago and no line has told since.
+    void tell_held_back(core::SteadyTime now);
+
   private:
     void count(const relay::Settled& message);
     bool begins_to_fail(const relay::TargetName& target, std::string fault);
     void recovered(const relay::TargetName& target);
+    void raise_refusal(relay::Role role, std::string_view name, std::string_view why);
     void write_limited(config::LogLevel level, std::string_view event, const std::string& message,
                        std::string_view work_queue, std::string_view why);
 

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "core/duration.h"
+#include "core/safe_text.h"
 
 namespace retryd::telemetry {
 
@@ -54,7 +55,10 @@ std::string_view name_of(relay::Outcome outcome) {
     return "retried";
 }
 
+/// Names on a broker may hold anything. Escaped, two names never become one.
 ClientMetric labelled(Labels labels) {
+    for (ClientMetric::Label& label : labels)
+        label.value = core::safe_name(label.value);
     ClientMetric metric;
     metric.label = std::move(labels);
     return metric;

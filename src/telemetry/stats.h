@@ -97,6 +97,7 @@ class MessageStats : public relay::Reporter {
     void dead_lettered(std::string_view work_queue, std::string_view why) override;
     void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) override;
     void parked_before(std::string_view) override {}
+    void unroutable(std::string_view, std::string_view) override {}
     void silent(const relay::TargetName&) override {}
     void requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) override;
     void refused(relay::Role, std::string_view, std::string_view) override {}

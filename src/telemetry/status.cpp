@@ -1,7 +1,9 @@
 #include "telemetry/status.h"
 
 #include <nlohmann/json.hpp>
+#include <utility>
 
+#include "telemetry/safe_json.h"
 #include "telemetry/status_json.h"
 
 namespace retryd::telemetry {
@@ -77,7 +79,7 @@ std::string to_json(const Status& status) {
     json["rates"] = json_of_rates(status.rates);
     json["faults"] = json_of_faults(status.faults);
     json["checks"] = json_of(status.checks);
-    return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+    return to_safe_json(std::move(json));
 }
 
 namespace {

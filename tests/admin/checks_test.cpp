@@ -17,6 +17,7 @@ struct World : retryd::test::FakePolicies {
         policy.entries.push_back({.match = match, .parked = {.queue = "{queue}.parked"}});
     }
     Found work() const { return check_work_queues(policy, vhost_policies()); }
+    Found error_queue() const { return check_error_queue(policy, vhost_policies(), "shop"); }
     Found own() const { return check_own_queues(policy, vhost_policies(), "shop"); }
 };
 
@@ -215,6 +216,50 @@ TEST_CASE("diagnosis: policies on other queues are nobody's business") {
     w.add("other", "quorum");
     w.set({"all", ".*", "queues", {{"expires", "1"}, {"max-length", "3"}}, 0});
     CHECK(w.own().empty());
+}
+
+TEST_CASE("diagnosis: an error queue has a delivery limit that only what cannot be handed over reaches") {
+    const std::string mends =
+        "rabbitmqctl set_policy --vhost 'shop' --priority=0 --apply-to queues 'delivery-limit-retryd.errors' "
+        "'^(retryd\\.errors)$' '{\"delivery-limit\": 100}'";
+    const auto with_argument = [](std::int64_t limit) {
+        World w("email");
+        w.add("retryd.errors", "quorum", {{"x-delivery-limit", limit}});
+        return w;
+    };
+    CHECK(World("email").error_queue().empty());
+    CHECK(with_argument(100).error_queue().empty());
+    for (const std::int64_t too_high : {std::int64_t{1'000'000}, std::int64_t{-1}}) {
+        CAPTURE(too_high);
+        World w = with_argument(too_high);
+        const Found found = w.error_queue();
+        REQUIRE(found.size() == 1);
+        CHECK(found[0].severity == Severity::problem);
+        CHECK(found[0].cause == "the error queue 'retryd.errors' has no delivery limit that a message reaches");
+        CHECK(found[0].code == FindingCode::error_queue_unlimited);
+        CHECK(found[0].command == mends);
+        w.set({"limit", "^retryd", "queues", {{"delivery-limit", "100"}}, 0});
+        CHECK(w.error_queue().empty());
+        CHECK(w.own().empty());
+        w.set({"limit", "^retryd", "queues", {{"max-length", "9"}}, 3});
+        CHECK(w.error_queue()[0].command.ends_with("'{\"delivery-limit\": 100, \"max-length\": 9}'"));
+    }
+    World w("email");
+    w.add("retryd.errors", "quorum");
+    w.version = {4, 0, 5};
+    REQUIRE(w.error_queue().size() == 1);
+    CHECK(w.error_queue()[0].code == FindingCode::error_queue_limit);
+    CHECK(w.error_queue()[0].severity == Severity::warning);
+    CHECK(w.error_queue()[0].cause == "the error queue 'retryd.errors' has a delivery limit of 20");
+    w.version = {3, 13, 7};
+    CHECK(w.error_queue()[0].severity == Severity::problem);
+}
+
+TEST_CASE("diagnosis: a classic error queue has no delivery limit") {
+    World w("email");
+    w.add("retryd.errors", "classic");
+    REQUIRE(w.error_queue().size() == 1);
+    CHECK(w.error_queue()[0].cause == "the error queue 'retryd.errors' has no delivery limit: it is a classic queue");
 }
 
 }  // namespace retryd::admin::checks_test

@@ -17,7 +17,7 @@ struct Scene {
     Headers headers;
 
     core::Table parked_by_retryd() {
-        return headers.fields({{"x-death", headers.array({headers.death({})})},
+        return headers.proven({{"x-death", headers.array({headers.death({})})},
                                {"retryd-queue", text("email")},
                                {"retryd-attempt", number(6)},
                                {"retryd-reason", text("rejected")},
@@ -29,7 +29,7 @@ struct Scene {
     }
     bool selected(const Selection& selection) {
         const core::Table table = parked_by_retryd();
-        return selects(selection, read_parked(table, error_queue), table);
+        return selects(selection, read_parked(table, error_queue, proof_keys), table);
     }
 };
 
@@ -42,7 +42,7 @@ core::WallTime at(std::int64_t seconds_since_1970) {
 TEST_CASE("of what retryd parked, its headers tell queue, reason, time and attempts") {
     Scene scene;
     const core::Table table = scene.parked_by_retryd();
-    const Parked parked = read_parked(table, error_queue);
+    const Parked parked = read_parked(table, error_queue, proof_keys);
     CHECK(parked.by_retryd);
     CHECK(parked.queue == "email");
     CHECK(parked.reason == "attempts-exhausted");
@@ -57,7 +57,7 @@ TEST_CASE("of what the broker dead-lettered, x-death tells the work queue, and i
         headers.death({.queue = "retryd.errors", .reason = "delivery_limit", .time = 1'800'000'100});
     const core::Table table = headers.fields(
         {{"x-death", headers.array({newest, headers.death({.queue = "email"})})}, {"retryd-queue", text("older")}});
-    const Parked parked = read_parked(table, error_queue);
+    const Parked parked = read_parked(table, error_queue, proof_keys);
     CHECK_FALSE(parked.by_retryd);
     CHECK(parked.queue == "email");
     CHECK(parked.reason == "delivery_limit");
@@ -65,8 +65,35 @@ TEST_CASE("of what the broker dead-lettered, x-death tells the work queue, and i
     CHECK(parked.attempts == 0);
 }
 
+TEST_CASE("what a message says of its own work queue sends it nowhere") {
+    Headers headers;
+    const std::vector<core::Field> forged{{"retryd-queue", text("victim")},
+                                          {"retryd-parked-reason", text("attempts-exhausted")},
+                                          {"retryd-attempt", number(9)},
+                                          {"retryd-proof", text("0123456789abcdef")}};
+    Parked parked = read_parked(headers.fields(forged), error_queue, proof_keys);
+    CHECK_FALSE(parked.by_retryd);
+    CHECK(parked.queue.empty());
+    CHECK(parked.reason == "attempts-exhausted");  // it may have been parked by an earlier version
+    auto moved_by_broker = forged;
+    moved_by_broker.push_back(
+        {"x-death", headers.array({headers.death({.queue = "retryd.errors", .reason = "rejected"}),
+                                   headers.death({.queue = "own"})})});
+    parked = read_parked(headers.fields(moved_by_broker), error_queue, proof_keys);
+    CHECK(parked.queue == "own");
+    CHECK(parked.reason == "rejected");
+    CHECK(parked.attempts == 0);
+    auto by_earlier_version = forged;
+    by_earlier_version.push_back({"x-death", headers.array({headers.death({.queue = "victim"})})});
+    parked = read_parked(headers.fields(by_earlier_version), error_queue, proof_keys);
+    CHECK(parked.queue == "victim");
+    CHECK(parked.reason == "attempts-exhausted");
+    CHECK(parked.attempts == 9);
+    CHECK_FALSE(parked.carried.proven);
+}
+
 TEST_CASE("a message without a story has no queue, no reason and no time") {
-    const Parked parked = read_parked({}, error_queue);
+    const Parked parked = read_parked({}, error_queue, proof_keys);
     CHECK(parked.queue.empty());
     CHECK(parked.reason.empty());
     CHECK_FALSE(parked.at);
@@ -78,7 +105,7 @@ TEST_CASE("forged headers of other types are as if they were not there") {
                                               {"retryd-queue", number(7)},
                                               {"retryd-parked-at", number(-5)},
                                               {"x-death", text("none")}});
-    const Parked parked = read_parked(table, error_queue);
+    const Parked parked = read_parked(table, error_queue, proof_keys);
     CHECK(parked.queue.empty());
     CHECK(parked.reason == "too-old");
     CHECK_FALSE(parked.at);
@@ -115,7 +142,7 @@ TEST_CASE("what nobody knows the time of, or claims an impossible one, is select
     for (const core::Table& table :
          {core::Table{}, headers.fields({{"retryd-parked-reason", text("too-old")},
                                          {"retryd-parked-at", seconds(300'000'000'000U)}})}) {
-        const Parked parked = read_parked(table, error_queue);
+        const Parked parked = read_parked(table, error_queue, proof_keys);
         CHECK_FALSE(selects({.parked_before = at(4'000'000'000)}, parked, table));
         CHECK_FALSE(selects({.parked_after = at(0)}, parked, table));
         CHECK(selects({}, parked, table));

@@ -172,4 +172,33 @@ TEST_CASE("permission patterns: who works on parked messages may take from parki
                       R"(^(email\.parked|retryd\.errors|retryd\.parked|retryd\.replay\..*|sms\..*\.parked)$)"});
 }
 
+TEST_CASE("permissions: who may write to the error exchange and needs it for nothing") {
+    const core::Policy policy = policy_with(core::ReturnPath::queue);
+    VhostPolicies vhost;
+    vhost.queues.push_back({.name = "email", .arguments = {{"x-dead-letter-exchange", "retryd.errors"}}});
+    const auto found = [&](const Permissions& given, const std::string& own = "retryd") {
+        return needless_writers(policy, vhost, {{"user", given}}, own);
+    };
+    const std::vector<NeedlessWriter> needless{{"user", "retryd.errors"}};
+    CHECK(found({"^$", "^retryd", ".*"}) == needless);
+    CHECK(found({"^sms", "errors", ""}) == needless);
+    CHECK(found({"^email", "^retryd", ""}).empty());      // to declare its queue
+    CHECK(found({"^$", "^mine", ""}).empty());            // may not write there
+    CHECK(found({"^$", "", ""}).empty());                 // an empty pattern is no name at all
+    CHECK(found({"^$", ".*", ""}).empty());               // can write to every queue anyway
+    CHECK(found({"^$", "^retryd", ""}, "user").empty());  // is retryd itself
+    CHECK(found({"^$", "(", ""}).empty());                // cannot be read here
+}
+
+TEST_CASE(
+    "permissions: the exchanges of others that lead to retryd, and the one that leads back, are guarded as well") {
+    core::Policy policy = policy_with(core::ReturnPath::headers);
+    policy.error_bindings = {{"legacy.dlx", "#"}, {"legacy.dlx", "other"}};
+    VhostPolicies vhost;
+    vhost.queues.push_back({.name = "email", .arguments = {{"x-dead-letter-exchange", "legacy.dlx"}}});
+    const std::vector<UserPermissions> users{{"a", {"^$", "^legacy", ""}}, {"b", {"email", "dlx|return", ""}}};
+    CHECK(needless_writers(policy, vhost, users, "retryd") ==
+          std::vector<NeedlessWriter>{{"a", "legacy.dlx"}, {"b", "retryd.return"}});
+}
+
 }  // namespace retryd::admin::permissions_test

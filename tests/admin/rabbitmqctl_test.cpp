@@ -13,7 +13,8 @@ TEST_CASE("rabbitmqctl: a word of the shell is one word, whatever is in it") {
     CHECK(shell_word("email") == "'email'");
     CHECK(shell_word("") == "''");
     CHECK(shell_word("it's $HOME; `x` \"y\" \\") == "'it'\\''s $HOME; `x` \"y\" \\'");
-    CHECK(shell_word("a\x1b[2Jb'c\\d\x7f") == "$'a\\033[2Jb\\'c\\\\d\\177'");
+    CHECK(shell_word("a\x1b[2Jb'c\\d\x7f") == "$'a\\x1b[2Jb\\'c\\\\d\\x7f'");
+    CHECK(shell_word("a\u202eb") == "$'a\\u202eb'");
 }
 
 TEST_CASE("rabbitmqctl: sets a policy with all that belongs to it") {

@@ -21,14 +21,15 @@ const ReplayStamp stamp{1'800'000'000, "run1", "email.parked"};
 /// A parked message and what a replay makes of it.
 struct Replaying : ComposeScene {
     core::Message replayed(std::string_view to = "email") {
-        const Parked parked = read_parked(message.properties.header_table(), error_queue);
-        return compose_replay(message, parked, to, stamp, connection_user, scratch);
+        const Parked parked = read_parked(message.properties.header_table(), error_queue, proof_keys);
+        return compose_replay(message, parked, to, stamp, compose_context_of(parked, connection_user, keys), scratch);
     }
     void park() {
         died({}, {{"own", text("stays")}});
         message = parked({core::ParkReason::attempts_exhausted, 6});
     }
     using ComposeScene::parked;
+    core::ProofKeys keys;  // none: no proof is written
     ReplayScratch scratch;
 };
 
@@ -82,7 +83,7 @@ TEST_CASE("sent elsewhere, a message belongs to the queue that it was sent to") 
     scene.park();
     const core::Message returned = scene.replayed("other");
     CHECK(header_of(returned, "retryd-queue") == "S:other");
-    CHECK(read_retry_history(returned.properties.header_table(), "other").routing_key == "order.paid");
+    CHECK(read_claimed_history(returned.properties.header_table(), "other").routing_key == "order.paid");
 }
 
 TEST_CASE("the newest replay stands first, and the seventeenth is forgotten") {

@@ -73,7 +73,7 @@ struct UnreadableFixture {
             dispatcher.drain(events, 1000);
             FAIL("no error");
         } catch (const amqp::Error& error) {
-            CHECK(error.kind() == amqp::Error::Kind::protocol);
+            CHECK(error.kind() == amqp::Error::Kind::passed_over);
         }
         CHECK(events.lines == Lines{"delivery 1 of 1", "unreadable 2"});
         const auto settled = peer.received();

@@ -78,7 +78,7 @@ core::QueueSpec with_limit(const std::string& name) {
     return {name,
             {{"x-queue-type", "quorum"}, {"x-delivery-limit", std::int64_t{1'000'000}}},
             {"x-delivery-limit"},
-            core::QueueSpec::Older{"x-delivery-limit", -1, true}};
+            {{"x-delivery-limit", -1, true}}};
 }
 
 const std::string no_limit_there =
@@ -314,7 +314,7 @@ TEST_CASE("declarer: a queue as an earlier retryd made it is used as it is") {
     CAPTURE(harmful);
     Fixture f;
     core::QueueSpec queue = with_limit("q");
-    queue.older->harmful = harmful;
+    queue.older.front().harmful = harmful;
     f.submit(queue);
     f.open();
     f.sent();
@@ -328,6 +328,44 @@ TEST_CASE("declarer: a queue as an earlier retryd made it is used as it is") {
     CHECK(f.outcomes[0].result == Result::done);
     CHECK(f.outcomes[0].text.starts_with("queue 'q' has x-delivery-limit -1: ") == harmful);
     CHECK(f.outcomes[0].text.empty() != harmful);
+}
+
+TEST_CASE("declarer: where a long name cuts the refusal short, one value after the other is tried") {
+    const std::string cut =
+        "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue '" + std::string(190, 'q') + "...";
+    Fixture f;
+    core::QueueSpec queue = with_limit("q");
+    queue.older.push_back({"x-delivery-limit", 7, false});
+    f.submit(queue);
+    f.open();
+    std::vector<core::Argument> tried;
+    for (int i = 0; i < 2; ++i) {
+        f.refuse(406, cut);
+        f.open();
+        tried.push_back(f.commands.last_declared.arguments.back().second);
+    }
+    CHECK(tried == std::vector<core::Argument>{std::int64_t{-1}, std::int64_t{7}});
+    SECTION("the last of which it has") {
+        f.answer();
+        REQUIRE(f.outcomes.size() == 1);
+        CHECK(f.outcomes[0].result == Result::done);
+        CHECK(f.outcomes[0].text.empty());
+    }
+    SECTION("then it is declared without any") {
+        f.refuse(406, cut);
+        f.open();
+        CHECK(f.commands.last_declared.arguments.size() == 1);
+        f.answer();
+        REQUIRE(f.outcomes.size() == 1);
+        CHECK(f.outcomes[0].lacking == Lines{"x-delivery-limit"});
+    }
+    SECTION("and refused, if that is not it either") {
+        f.refuse(406, cut);
+        f.open();
+        f.refuse(406, cut);
+        REQUIRE(f.outcomes.size() == 1);
+        CHECK(f.outcomes[0].result == Result::refused);
+    }
 }
 
 TEST_CASE("declarer: a queue that differs in several arguments that it may differ in is used as it is") {

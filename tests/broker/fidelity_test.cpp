@@ -39,7 +39,7 @@ Table theirs(const Message& message) {
 }
 
 constexpr const char* always =
-    "retryd-attempt retryd-exchange retryd-first-death retryd-queue retryd-reason retryd-routing-key ";
+    "retryd-attempt retryd-exchange retryd-first-death retryd-proof retryd-queue retryd-reason retryd-routing-key ";
 
 /// A second user of the broker, deleted by the destructor.
 struct Producer {

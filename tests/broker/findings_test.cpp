@@ -68,7 +68,8 @@ TEST_CASE("findings: a policy that takes the dead-letter exchange away is known 
     const std::string cause = "policy '" + s.queue_name("ttl") + "' (priority 10) replaced policy '" + email +
                               "' (priority 1) on work queue '" + email + "': it has no dead-letter exchange in effect";
     CHECK(s.daemon.await_log(cause));
-    CHECK(s.daemon.lines_with({cause, "what its consumers reject is dropped", "retryd attach --apply"}) == 1);
+    CHECK(s.daemon.lines_with({cause, ". Consequence: what its consumers reject is dropped",
+                               ". Remedy: ", "retryd attach --apply"}) == 1);
     const json found = s.findings();
     const auto mine = std::find_if(found.begin(), found.end(),
                                    [](const json& each) { return each["code"] == "no-dead-letter-exchange"; });

@@ -4,6 +4,7 @@
 #include "support/catch.h"
 #include "support/forged.h"
 #include "support/management.h"
+#include "support/proof.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -68,7 +69,8 @@ TEST_CASE("a parked message that somebody rejects keeps its story, and can be se
     s.start();
     s.client.send(
         s.config.error_exchange, "",
-        {.body = "story", .headers = died_in(work, {{"retryd-queue", longstr(work)}, {"retryd-attempt", int64(1)}})});
+        {.body = "story",
+         .headers = proven(died_in(work, {{"retryd-queue", longstr(work)}, {"retryd-attempt", int64(1)}}), s.config)});
     s.client.await_confirms();
     REQUIRE(s.await_depth(Scenario::parking_of(work), 1));
     set_policy("ours-too", "^" + Scenario::parking_of(work) + "$",

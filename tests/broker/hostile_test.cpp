@@ -8,6 +8,7 @@
 #include "support/catch.h"
 #include "support/forged.h"
 #include "support/management.h"
+#include "support/proof.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -136,9 +137,13 @@ TEST_CASE("headers that claim to be retryd's, with wrong types or numbers, neith
     }
     const std::int64_t huge = std::numeric_limits<std::int64_t>::max();
     for (const std::int64_t attempt : {huge, huge - 1, std::int64_t{2}}) {
-        s.client.publish(
-            "", s.work,
-            {.body = "x", .headers = {{"retryd-queue", longstr(s.work)}, {"retryd-attempt", int64(attempt)}}});
+        const Table claims{{"retryd-queue", longstr(s.work)}, {"retryd-attempt", int64(attempt)}};
+        s.client.publish("", s.work, {.body = "x", .headers = claims});
+        worker.reject(worker.receive());
+        const Received back = worker.receive();
+        CHECK(long_header(back, "retryd-attempt") == 1);
+        worker.ack(back);
+        s.client.publish("", s.work, {.body = "x", .headers = proven(claims, s.config)});
         worker.reject(worker.receive());
         const Received parked = s.take_parked(s.parking_of(s.work));
         CHECK(text_header(parked, "retryd-parked-reason") == "attempts-exhausted");
@@ -308,5 +313,23 @@ TEST_CASE("one hostile message after another does not fill the log with its cont
     REQUIRE(s.await_depth(s.config.catch_all, 50));
     CHECK(s.daemon.log().find("SECRET-BODY") == std::string::npos);
     CHECK(s.daemon.log().find("SECRET-HEADER") == std::string::npos);
+    s.stop();
+}
+
+TEST_CASE("a death in one of the broker's addresses for direct replies goes to the catch-all, and makes no queue") {
+    Scenario s;
+    s.retry("*", {"50ms"});
+    s.start();
+    CHECK(s.exists("amq.rabbitmq.reply-to"));  // so the broker says
+    for (const std::string& name :
+         {std::string("amq.rabbitmq.reply-to"), std::string("amq.rabbitmq.reply-to.g1h2AA5yZXBseUAxMjM")}) {
+        CAPTURE(name);
+        s.client.publish(s.config.error_exchange, "", {.body = "x", .headers = died_in(name)});
+        CHECK(text_header(s.take(s.config.catch_all), "retryd-parked-reason") == "no-entry");
+    }
+    // The broker ends a connection that asks it for one that is not real (541): retryd must not ask.
+    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    for (const std::string& queue : queue_names())
+        CHECK_FALSE(queue.starts_with("amq.rabbitmq"));
     s.stop();
 }

@@ -4,6 +4,7 @@
 
 #include "support/catch.h"
 #include "support/machine.h"
+#include "support/proof.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -23,7 +24,7 @@ TEST_CASE("messages that wait on a long first rung never delay one on a shorter 
     REQUIRE(s.await_depth(s.rung(work, "30s"), 200));
 
     const Table second_attempt{{"retryd-queue", longstr(work)}, {"retryd-attempt", int64(1)}};
-    s.client.publish("", work, {.body = "short", .headers = second_attempt});
+    s.client.publish("", work, {.body = "short", .headers = proven(second_attempt, s.config)});
     const Received message = worker.receive();
     const Machine machine;
     const Clock::time_point rejected = Clock::now();

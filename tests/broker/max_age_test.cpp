@@ -2,6 +2,7 @@
 #include <ctime>
 
 #include "support/catch.h"
+#include "support/proof.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -24,7 +25,7 @@ struct Aged : Scenario {
     }
 
     void reject_one(Worker& worker, const std::string& queue, const Table& headers) {
-        client.publish("", queue, {.body = "x", .headers = headers});
+        client.publish("", queue, {.body = "x", .headers = proven(headers, config)});
         worker.reject(worker.receive());
     }
 

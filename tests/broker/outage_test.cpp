@@ -4,6 +4,7 @@
 
 #include "support/catch.h"
 #include "support/machine.h"
+#include "support/proof.h"
 #include "support/scenario.h"
 #include "support/tcp_relay.h"
 #include "support/worker.h"
@@ -188,7 +189,7 @@ TEST_CASE("a restart of the broker: what waits on a rung comes back, and the dae
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms", "3s"});
     s.start();
-    const Table second_attempt{{"retryd-queue", longstr(work)}, {"retryd-attempt", int64(1)}};
+    const Table second_attempt = proven({{"retryd-queue", longstr(work)}, {"retryd-attempt", int64(1)}}, s.config);
     {
         Worker worker(work);
         s.client.publish("", work, {.body = "waiting", .headers = second_attempt, .properties = {.delivery_mode = 2}});

@@ -3,6 +3,7 @@
 #include "support/forged.h"
 #include "support/management.h"
 #include "support/scenario.h"
+#include "support/unsafe_text.h"
 #include "support/worker.h"
 
 using namespace retryd::test;
@@ -201,5 +202,36 @@ TEST_CASE("a forged mark of a parked message keeps no other out of a parking exc
     CHECK(s.take(s.config.catch_all).body == "forged");
     s.use_up(work);
     check_parked(s.take(theirs), work);
+    s.stop();
+}
+
+TEST_CASE(
+    "keys that a producer makes up and that lead nowhere: a line of the log, and the exchange stays open to others") {
+    Scenario s;
+    const std::string work = s.work_queue("work");
+    const std::string dlx = s.exchange_name("team.dlx");
+    s.client.declare_exchange(dlx, "direct");
+    const std::string graveyard = s.plain_queue("graveyard");
+    s.client.bind(graveyard, dlx, "honest");
+    s.retry(work, {"50ms"});
+    s.entry().parked_to = "{exchange: \"" + dlx + "\"}";
+    s.start();
+    constexpr int forged = 60;
+    const auto exhausted = [&](const std::string& key) {
+        Value entry = death_entry(work, "rejected", 9);
+        for (Field& field : std::get<Table>(entry.data))
+            if (field.name == "routing-keys") field.value = array({longstr(key)});
+        return Message{.body = key, .headers = {{"x-death", array({entry})}}};
+    };
+    for (int i = 0; i < forged; ++i) {
+        s.client.publish(s.config.error_exchange, "", exhausted("made up " + std::to_string(i) + "\x1b[2J\u202e"));
+        if (i % 3 == 0) s.client.publish(s.config.error_exchange, "", exhausted("honest"));
+    }
+    CHECK(s.await_depth(s.config.catch_all, forged));
+    CHECK(s.await_depth(graveyard, forged / 3));
+    CHECK(s.daemon.lines_with({"error", "leads to no queue"}) == 1);
+    CHECK(s.daemon.lines_with({"warning"}) == 0);
+    CHECK(s.daemon.lines_with({"debug", "leads to no queue"}) == forged - 1);
+    CHECK_FALSE(unsafe_part(s.daemon.log()).has_value());
     s.stop();
 }

@@ -4,6 +4,7 @@
 
 #include "support/catch.h"
 #include "support/command_line.h"
+#include "support/proof.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -19,7 +20,7 @@ struct LadderChange : Scenario {
         shared_ladder = share({sharing}, {"110ms"});
         start();
         Worker worker(work);
-        const Table second_attempt{{"retryd-queue", longstr(work)}, {"retryd-attempt", int64(1)}};
+        const Table second_attempt = proven({{"retryd-queue", longstr(work)}, {"retryd-attempt", int64(1)}}, config);
         client.publish("", work, {.body = "waits an hour", .headers = second_attempt});
         worker.reject(worker.receive());
         REQUIRE(await_depth(hour_rung(), 1));

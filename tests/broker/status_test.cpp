@@ -134,7 +134,7 @@ TEST_CASE("a queue's name cannot steer the terminal that status prints to") {
     s.daemon.write(yaml);
     const CommandResult result = run_retryd("status -c " + s.daemon.config_file());
     CHECK(result.code == 0);
-    CHECK(result.says({"?[31mred?"}));
+    CHECK(result.says({"\\x1b[31mred\\x07"}));
     CHECK(result.out.find('\x1b') == std::string::npos);
 }
 

@@ -1,6 +1,7 @@
 // What retryd declares: when, with which arguments, and what it does if something else exists already.
 #include "support/catch.h"
 #include "support/command_line.h"
+#include "support/proof.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -104,7 +105,8 @@ TEST_CASE("the error exchange is a fanout; the error queue dead-letters to the c
     Table arguments = returned_by_the_default_exchange(s.config.catch_all);
     arguments.push_back({"x-queue-type", longstr(type)});
     if (type == "quorum") {
-        arguments = with_many_looks(kept_until_confirmed(arguments, s), s);
+        arguments = kept_until_confirmed(arguments, s);
+        arguments.push_back({"x-delivery-limit", int32(100)});
     }
     check_declared(s, s.config.error_queue, arguments);
     s.client.publish(s.config.error_exchange, "any key", {.body = "x"});
@@ -133,7 +135,7 @@ TEST_CASE("declaring again at every start changes nothing and disturbs nothing")
     s.retry(work, {"100ms", "30s"});
     s.start();
     Worker worker(work);
-    const Table second_attempt{{"retryd-queue", longstr(work)}, {"retryd-attempt", int64(1)}};
+    const Table second_attempt = proven({{"retryd-queue", longstr(work)}, {"retryd-attempt", int64(1)}}, s.config);
     s.client.publish("", work, {.body = "waiting", .headers = second_attempt});
     worker.reject(worker.receive());
     REQUIRE(s.await_depth(s.rung(work, "30s"), 1));

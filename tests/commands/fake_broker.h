@@ -21,6 +21,7 @@ class FakeManagementApi : public ManagementApi {
     std::vector<std::vector<http::ListedConsumer>> consumer_lists{{}};
     std::map<std::string, std::vector<core::BindingSpec>> bindings;
     std::optional<admin::Permissions> given_permissions{{".*", ".*", ".*"}};
+    std::optional<std::vector<admin::UserPermissions>> all_permissions{std::vector<admin::UserPermissions>{}};
     std::optional<std::vector<std::string>> disabled_flags{std::vector<std::string>{}};
     std::optional<std::vector<http::NodeAlarm>> node_alarms{std::vector<http::NodeAlarm>{}};
     std::string fault;                                    // of every question
@@ -34,6 +35,7 @@ class FakeManagementApi : public ManagementApi {
     admin::VhostPolicies vhost_policies() override;
     void set_policy(const admin::BrokerPolicy& policy) override;
     std::optional<admin::Permissions> permissions() override { return given_permissions; }
+    std::optional<std::vector<admin::UserPermissions>> user_permissions() override { return all_permissions; }
     std::optional<std::vector<std::string>> disabled_feature_flags() override { return disabled_flags; }
     std::optional<std::vector<http::NodeAlarm>> alarms() override { return node_alarms; }
 

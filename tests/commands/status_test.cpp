@@ -69,9 +69,9 @@ Ladder all, shared by its work queues
   sharing                            5
 
 Ladder own
-  work queue   5s  1m  waiting     parked
-  web.a       140  96      236         17
-  bell?[31m     2   -        2  elsewhere
+  work queue     5s  1m  waiting     parked
+  web.a         140  96      236         17
+  bell\x1b[31m    2   -        2  elsewhere
 
 Not seen: in flight: no daemon
 )");

@@ -166,6 +166,27 @@ TEST_CASE("a password comes from a file without the line break at its end") {
           "f:1:40: broker.password_file: the file \"p\" is empty; expected the password in it\n");
 }
 
+TEST_CASE("the key of the proof comes from a file: the first line is used, all are believed, and none is short") {
+    const std::string key = "0123456789abcdef0123456789abcdef";
+    const std::string former(40, 'x');
+    const std::string with_file = "errors: {key_file: k}\n" + smallest;
+    const auto secrets = [&](const std::string& contents) {
+        return settings_of(with_file, {{}, {{"k", contents}}}).proof_secrets;
+    };
+    CHECK(secrets(key) == std::vector<std::string>{key});
+    CHECK(secrets(key + "\r\n\n" + former + "\n") == std::vector<std::string>{key, former});
+    CHECK(
+        problems_of(with_file) ==
+        "f:1:20: errors.key_file: the file \"k\" cannot be read (No such file or directory); expected one that retryd "
+        "may read\n");
+    CHECK(problems_of(with_file, {{}, {{"k", "\n\n"}}}) ==
+          "f:1:20: errors.key_file: the file \"k\" is empty; expected a secret in it\n");
+    CHECK(
+        problems_of(with_file, {{}, {{"k", key + "\nshort\n"}}}) ==
+        "f:1:20: errors.key_file: line 2 of the file \"k\" is too short for a secret; expected at least 32 characters, "
+        "as `openssl rand -hex 32` prints them\n");
+}
+
 TEST_CASE("TLS files are read, come in pairs, and are reported where no connection would use them") {
     const World world{{}, {{"ca", "x"}, {"cert", "x"}, {"key", "x"}}};
     const std::string tls = "broker: {uri: \"amqps://h/\", tls: ";

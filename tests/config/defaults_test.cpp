@@ -58,6 +58,7 @@ void check_defaults(const Settings& settings) {
           core::OnDeath{core::Action::retry, core::Action::retry, core::Action::park, core::Action::park});
     CHECK_FALSE(settings.policy.entries[0].max_age.has_value());
     CHECK(settings.policy.error_bindings.empty());
+    CHECK(settings.proof_secrets.empty());
     CHECK_FALSE(settings.management.has_value());
     CHECK_FALSE(settings.http.has_value());
     CHECK(settings.declare);
@@ -159,6 +160,7 @@ std::vector<Change> flow_changes() {
     return {change("errors", "exchange", "x"),
             change("errors", "queue", "q"),
             change("errors", "queue_type", "classic"),
+            change("errors", "key_file", "/k"),
             change("errors", "prefetch", "1"),
             change("errors", "prefetch_bytes", "1MiB"),
             {"errors.bind[].exchange", bound},
@@ -282,7 +284,7 @@ TEST_CASE("every key changes something") {
     std::set<std::string> tried;
     for (const Change& change : changes()) {
         CAPTURE(change.path, change.without, change.with);
-        const World world{{}, {{"/p", "p"}, {"/q", "q"}}};
+        const World world{{}, {{"/p", "p"}, {"/q", "q"}, {"/k", "0123456789abcdef0123456789abcdef"}}};
         CHECK_FALSE(settings_of(change.with, world) == settings_of(change.without, world));
         tried.insert(change.path);
     }

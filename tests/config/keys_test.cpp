@@ -120,8 +120,9 @@ TEST_CASE("columns count characters, not bytes") {
 }
 
 TEST_CASE("control characters and endless values are made fit for a terminal") {
-    CHECK(problems_of("log: {level: \"\\e[31mred\\n\"}\n" + smallest) ==
-          "f:1:14: log.level: \"\\x1b[31mred\\n\" is not one of the choices; expected debug, info, warning or error\n");
+    CHECK(
+        problems_of("log: {level: \"\\e[31mred\\n\"}\n" + smallest) ==
+        "f:1:14: log.level: \"\\x1b[31mred\\x0a\" is not one of the choices; expected debug, info, warning or error\n");
     CHECK(problems_of("log: {level: " + std::string(500, 'x') + "}\n" + smallest) ==
           "f:1:14: log.level: \"" + std::string(60, 'x') +
               "…\" is not one of the choices; expected debug, info, warning or error\n");

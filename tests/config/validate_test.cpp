@@ -382,7 +382,7 @@ TEST_CASE("names that RabbitMQ or retryd could not work with are reported") {
                               "  - {match: retryd.s.5s, ladder: s}\n")) ==
           "f:3:13: queues[0].match: \"" + longest.substr(0, 60) + "…\" is 256 bytes long" + name +
               "f:4:13: queues[1].match: \"\" is empty" + name +
-              "f:5:13: queues[2].match: \"a\\nb\" has a line break in it" + name +
+              "f:5:13: queues[2].match: \"a\\x0ab\" has a line break in it" + name +
               "f:6:13: queues[3].match: \"amq.gen-1\" begins with amq., which RabbitMQ keeps for itself" + name +
               "f:7:13: queues[4].match: \"a.retry.5s\" has the form of a rung's name, {queue}.retry.{delay}" + name +
               "f:8:13: queues[5].match: \"retryd.s.5s\" has the form of a shared rung's name, retryd.{ladder}.{delay}" +

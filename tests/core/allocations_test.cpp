@@ -14,8 +14,8 @@ std::size_t allocations_of_one_way(const Message& message, const Entry* entry, C
     const std::size_t before = retryd::test::allocations();
     const Table table = message.properties.header_table();
     const auto death = read_death(table, "retryd.errors");
-    const ComposeContext context{death, death ? read_retry_history(table, death->queue) : RetryHistory{},
-                                 connection_user};
+    const ComposeContext context{death, death ? read_retry_history(table, death->queue, proof_keys) : RetryHistory{},
+                                 connection_user, &proof_keys};
     const Decision decision = decide(context.death, context.history, entry, WallTime{}, 0.5);
     if (const auto* retry = std::get_if<Retry>(&decision)) {
         compose_retry(message, context, *retry, scratch);

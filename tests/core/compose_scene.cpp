@@ -14,7 +14,7 @@ void ComposeScene::died(const DeathEntry& entry, std::vector<Field> fields) {
 ComposeContext ComposeScene::context() const {
     const Table table = message.properties.header_table();
     const auto death = read_death(table, "retryd.errors");
-    return {death, death ? read_retry_history(table, death->queue) : RetryHistory{}, connection_user};
+    return {death, death ? read_claimed_history(table, death->queue) : RetryHistory{}, connection_user};
 }
 
 Message ComposeScene::retried(std::int64_t attempt) {

@@ -95,9 +95,10 @@ TEST_CASE("what the broker writes at each death is taken off") {
 TEST_CASE("stale headers of ours are replaced, each once") {
     ComposeScene scene;
     std::vector<Field> stale;
-    for (const std::string_view name : {"retryd-queue", "retryd-attempt", "retryd-reason", "retryd-first-death",
-                                        "retryd-exchange", "retryd-routing-key", "retryd-user-id", "retryd-cc",
-                                        "retryd-bcc", "retryd-expiration", "retryd-parked-reason", "retryd-parked-at"})
+    for (const std::string_view name :
+         {"retryd-queue", "retryd-attempt", "retryd-reason", "retryd-first-death", "retryd-exchange",
+          "retryd-routing-key", "retryd-user-id", "retryd-cc", "retryd-bcc", "retryd-expiration", "retryd-reply-to",
+          "retryd-parked-reason", "retryd-parked-at"})
         stale.push_back({name, text("stale")});
     scene.died({}, stale);
     CHECK(headers_of(scene.retried()) == '{' + ours_of_first_round + '}');
@@ -358,6 +359,30 @@ TEST_CASE("an expiration is set aside, since it would cut the delay short") {
     for (const Message& composed : {scene.retried(), scene.parked()}) {
         CHECK_FALSE(composed.properties.expiration.has_value());
         CHECK(header_of(composed, "retryd-expiration") == "S:60000");
+    }
+}
+
+TEST_CASE("a reply-to that only its requester may publish with is set aside, since it would be refused") {
+    ComposeScene scene;
+    scene.message.properties.reply_to = "amq.rabbitmq.reply-to";
+    scene.died({});
+    for (const Message& composed : {scene.retried(), scene.parked()}) {
+        CHECK_FALSE(composed.properties.reply_to.has_value());
+        CHECK(header_of(composed, "retryd-reply-to") == "S:amq.rabbitmq.reply-to");
+    }
+    scene.retried(1);
+    scene.message.properties.reply_to.reset();
+    scene.dies_again({});
+    CHECK(header_of(scene.retried(2), "retryd-reply-to") == "S:amq.rabbitmq.reply-to");
+}
+
+TEST_CASE("every other reply-to stays: also the one that the broker has made of it") {
+    for (const char* reply_to : {"amq.rabbitmq.reply-to.g1h2AA5yZXBseUAxMjM", "answers", ""}) {
+        ComposeScene scene;
+        scene.message.properties.reply_to = reply_to;
+        scene.died({});
+        CHECK(scene.retried().properties.reply_to == reply_to);
+        CHECK(header_of(scene.retried(), "retryd-reply-to") == "(absent)");
     }
 }
 

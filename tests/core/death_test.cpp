@@ -53,7 +53,7 @@ RetryHistory history_with(Headers& headers, std::string_view name, const Value& 
     for (Field& field : fields) {
         if (field.name == name) field.value = value;
     }
-    return read_retry_history(headers.fields(std::move(fields)), "email");
+    return read_claimed_history(headers.fields(std::move(fields)), "email");
 }
 
 bool carries_nothing(const RetryHistory& carried) {
@@ -107,12 +107,9 @@ TEST_CASE("any reason is handed on, one that only a later broker knows included"
         CHECK(read_death(headers.deaths({{"email", reason}}), error_queue)->reason == reason);
 }
 
-TEST_CASE("the expiry of a rung is a hop of ours, not a death") {
+TEST_CASE("the expiry of a rung is no death, and what stands behind it may be anybody's word") {
     Headers headers;
-    const Table table = headers.deaths(
-        {{"email.retry.5s", "expired", 4}, {"email.retry.2m.high", "expired"}, {"email", "rejected", 2}});
-    CHECK(read_death(table, error_queue)->queue == "email");
-    CHECK(read_death(table, error_queue)->count == 2);
+    CHECK_FALSE(read_death(headers.deaths({{"email.retry.5s", "expired", 4}, {"email", "rejected", 2}}), error_queue));
     CHECK_FALSE(read_death(headers.deaths({{"email.retry.5s", "expired"}}), error_queue).has_value());
 }
 
@@ -125,11 +122,28 @@ TEST_CASE("a work queue with the name of a rung dies for any other reason like e
 TEST_CASE("a death in the error queue is a hop of ours, whatever the reason") {
     Headers headers;
     for (const std::string_view reason : {"rejected", "expired", "maxlen", "delivery_limit"}) {
-        const Table table = headers.deaths({{error_queue, reason}, {"email", "rejected"}});
-        CHECK(read_death(table, error_queue)->queue == "email");
+        for (const auto& rest : {std::vector<DeathEntry>{{"email", "rejected"}},
+                                 {{"email", "rejected"}, {"email.retry.5s", "expired"}, {"email", "expired"}},
+                                 {{"retryd.shared.5s", "expired"}, {"email", "rejected"}}}) {
+            std::vector<DeathEntry> entries{{error_queue, reason}};
+            entries.insert(entries.end(), rest.begin(), rest.end());
+            const auto death = read_death(headers.deaths(entries), error_queue);
+            REQUIRE(death);
+            CHECK(death->queue == "email");
+        }
         CHECK_FALSE(read_death(headers.deaths({{error_queue, reason}}), error_queue).has_value());
     }
     CHECK(read_death(headers.deaths({{"retryd.errors"}}), "another.errors")->queue == "retryd.errors");
+}
+
+TEST_CASE("behind a death in the error queue deaths of two queues leave open which is the newer one: 3.x turns them") {
+    Headers headers;
+    const DeathEntry last{error_queue, "rejected"};
+    CHECK_FALSE(read_death(headers.deaths({last, {"victim"}, {"own"}}), error_queue));
+    CHECK_FALSE(read_death(headers.deaths({last, {"victim"}, {"own.retry.5s", "expired"}}), error_queue));
+    CHECK_FALSE(read_death(headers.deaths({last, {"own.retry.5s", "expired"}, {"victim"}}), error_queue));
+    CHECK_FALSE(read_death(headers.deaths({last, {"victim"}, {"victims.retry.5s", "expired"}}), error_queue));
+    CHECK(read_death(headers.deaths({{"own"}, {"victim"}}), error_queue)->queue == "own");
 }
 
 TEST_CASE("deaths in one queue are counted over all reasons, those in other queues are not") {
@@ -204,7 +218,7 @@ TEST_CASE("what comes from a detour died where our headers say, and its death is
     CHECK(death->reason == "delivery_limit");
     CHECK(death->count == 0);
     CHECK_FALSE(death->time.has_value());
-    CHECK(attempt_of(*death, read_retry_history(table, "email")) == 4);
+    CHECK(attempt_of(*death, read_claimed_history(table, "email")) == 4);
     CHECK_FALSE(read_undelivered(table).has_value());
 }
 
@@ -240,12 +254,14 @@ TEST_CASE("what is thrown out of a detour died in its work queue, of that") {
     CHECK(death->count == 0);
 }
 
-TEST_CASE("a detour is found behind the error queue, where the broker has set the message aside, and hides the rest") {
+TEST_CASE("a detour is found behind the error queue, where the broker has set the message aside, if alone there") {
     Headers headers;
-    const Value deaths = headers.array(
-        {headers.death({error_queue}), headers.death({"retryd.detour.2s", "expired"}), headers.death({"sms"})});
-    const Table table = headers.fields({{"x-death", deaths}, {"retryd-queue", text("email")}});
+    const DeathEntry detour{"retryd.detour.2s", "expired"};
+    const Value alone = headers.array({headers.death({error_queue}), headers.death(detour)});
+    const Table table = headers.fields({{"x-death", alone}, {"retryd-queue", text("email")}});
     CHECK(read_death(table, error_queue)->queue == "email");
+    const Value forged = headers.array({headers.death({error_queue}), headers.death(detour), headers.death({"own"})});
+    CHECK_FALSE(read_death(headers.fields({{"x-death", forged}, {"retryd-queue", text("victim")}}), error_queue));
     CHECK(read_death(headers.deaths({{"sms"}, {"retryd.detour.2s", "expired"}}), error_queue)->queue == "sms");
 }
 
@@ -384,7 +400,7 @@ TEST_CASE("it returns as it left its rung: with our headers, without what the br
                                                  {"retryd-attempt", number(3)},
                                                  {"retryd-cc", text("audit")}});
     const ComposeContext context{
-        {}, read_retry_history(scene.message.properties.header_table(), "email"), connection_user};
+        {}, read_claimed_history(scene.message.properties.header_table(), "email"), connection_user};
     ComposeScratch scratch;
     const Message returned = compose_return(scene.message, context, scratch);
     CHECK(headers_of(returned) == "{mine=l:7, retryd-queue=S:email, retryd-attempt=l:3, retryd-cc=S:audit}");
@@ -413,7 +429,7 @@ TEST_CASE("the producer's routing key is the carried one, else that of the death
 TEST_CASE("a message carries its story back from the rung") {
     Headers headers;
     const Table table = headers.fields(all_of_ours(headers));
-    const RetryHistory carried = read_retry_history(table, "email");
+    const RetryHistory carried = read_claimed_history(table, "email");
     CHECK(carried.attempt == 4);
     CHECK(carried.first_death == 1'700'000'000);
     CHECK(carried.exchange.value_or("(none)") == "shop");
@@ -426,10 +442,10 @@ TEST_CASE("a message carries its story back from the rung") {
 
 TEST_CASE("a message that is new to us carries nothing") {
     Headers headers;
-    CHECK(carries_nothing(read_retry_history(Table{}, "email")));
-    CHECK(carries_nothing(read_retry_history(headers.fields({{"retryd-queue", text("email")}}), "email")));
+    CHECK(carries_nothing(read_claimed_history(Table{}, "email")));
+    CHECK(carries_nothing(read_claimed_history(headers.fields({{"retryd-queue", text("email")}}), "email")));
     CHECK(carries_nothing(
-        read_retry_history(headers.fields({{"attempt", number(4)}, {"queue", text("email")}}), "email")));
+        read_claimed_history(headers.fields({{"attempt", number(4)}, {"queue", text("email")}}), "email")));
 }
 
 TEST_CASE("headers copied into a message for another queue hand on nothing") {
@@ -437,7 +453,7 @@ TEST_CASE("headers copied into a message for another queue hand on nothing") {
     const Table table = headers.fields(all_of_ours(headers));
     for (const std::string_view other : {"sms", "emai", "emails", "Email", ""}) {
         CAPTURE(other);
-        CHECK(carries_nothing(read_retry_history(table, other)));
+        CHECK(carries_nothing(read_claimed_history(table, other)));
     }
 }
 
@@ -445,8 +461,8 @@ TEST_CASE("headers that name no queue, or not as text, hand on nothing") {
     Headers headers;
     auto fields = all_of_ours(headers);
     fields.erase(fields.begin());
-    CHECK(carries_nothing(read_retry_history(headers.fields(fields), "email")));
-    CHECK(carries_nothing(read_retry_history(headers.fields(fields), "")));
+    CHECK(carries_nothing(read_claimed_history(headers.fields(fields), "email")));
+    CHECK(carries_nothing(read_claimed_history(headers.fields(fields), "")));
     CHECK(carries_nothing(history_with(headers, "retryd-queue", number(1))));
     CHECK(carries_nothing(history_with(headers, "retryd-queue", headers.array({text("email")}))));
 }
@@ -523,6 +539,88 @@ TEST_CASE("what is parked already comes from a detour that leads to the catch-al
     CHECK_FALSE(parked_detour({{"sms"}, detour}, text("no-death")));
     CHECK_FALSE(parked_detour({{error_queue}}, text("no-death")));
     CHECK_FALSE(parked_detour({}, text("no-death")));
+}
+
+// ── What of it is believed ─────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("a history with retryd's proof is believed, wherever the message comes from") {
+    Headers headers;
+    const RetryHistory history = read_retry_history(headers.proven(all_of_ours(headers)), "email", proof_keys);
+    CHECK(history.proven);
+    CHECK(history.attempt == 4);
+    CHECK(history.routing_key == "order.paid");
+    CHECK(history.user_id == "alice");
+    CHECK(carries_nothing(read_retry_history(headers.proven(all_of_ours(headers)), "sms", proof_keys)));
+}
+
+TEST_CASE("a history that anybody may have written is none: the message is new") {
+    Headers headers;
+    auto fields = all_of_ours(headers);
+    fields.push_back({"retryd-proof", text("0123456789abcdef")});
+    fields.push_back({"x-death", headers.array({headers.death({})})});
+    const RetryHistory history = read_retry_history(headers.fields(fields), "email", proof_keys);
+    CHECK(carries_nothing(history));
+    CHECK_FALSE(history.proven);
+    CHECK(carries_nothing(read_retry_history(headers.proven(all_of_ours(headers)), "email", {})));
+}
+
+TEST_CASE("without a proof, of what came from a rung or a detour, attempts and age are believed and nothing else") {
+    Headers headers;
+    const DeathEntry died{};
+    for (const auto& deaths : {std::vector<DeathEntry>{died, {"email.retry.5s", "expired"}},
+                               {died, {"retryd.shared.5s", "expired"}},
+                               {{"retryd.shared.5s", "expired"}},
+                               {{"retryd.detour.2s", "maxlen"}}}) {
+        auto fields = all_of_ours(headers);
+        const Table x_death = headers.deaths(deaths);
+        fields.push_back(*x_death.begin());
+        RetryHistory history = read_retry_history(headers.fields(fields), "email", proof_keys);
+        CHECK_FALSE(history.proven);
+        CHECK(history.attempt == 4);
+        CHECK(history.first_death == 1'700'000'000);
+        history.attempt = 0;
+        history.first_death.reset();
+        CHECK(carries_nothing(history));
+    }
+    for (const auto& deaths : {std::vector<DeathEntry>{died, {"email.retry.5s", "rejected"}},
+                               {died, {"other", "expired"}, {"email.retry.5s", "expired"}}}) {
+        auto fields = all_of_ours(headers);
+        const Table x_death = headers.deaths(deaths);
+        fields.push_back(*x_death.begin());
+        CHECK(carries_nothing(read_retry_history(headers.fields(fields), "email", proof_keys)));
+    }
+}
+
+TEST_CASE("the first death is what a proven history says, else the older one of what it and x-death say") {
+    Death death;
+    RetryHistory history;
+    CHECK_FALSE(first_death_of(death, history));
+    death.time = 100;
+    CHECK(first_death_of(death, history) == 100);
+    history.first_death = 4'000'000'000;
+    CHECK(first_death_of(death, history) == 100);
+    history.proven = true;
+    CHECK(first_death_of(death, history) == 4'000'000'000);
+    history.first_death = 50;
+    CHECK(first_death_of(death, history) == 50);
+    death.time.reset();
+    CHECK(first_death_of(death, history) == 50);
+}
+
+TEST_CASE("no death is later than now, and where x-death can be forged the key is the one of the delivery") {
+    const WallTime now{std::chrono::seconds{1'000}};
+    Death death;
+    death.routing_key = "theirs";
+    death.time = 5'000;
+    distrust(death, false, "mine", now);
+    CHECK(death.time == 1'000);
+    CHECK(death.routing_key == "theirs");
+    death.time = 500;
+    distrust(death, true, std::nullopt, now);
+    CHECK(death.time == 500);
+    CHECK(death.routing_key == "theirs");
+    distrust(death, true, "mine", now);
+    CHECK(death.routing_key == "mine");
 }
 
 }  // namespace retryd::core::death_test

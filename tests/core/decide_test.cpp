@@ -160,6 +160,7 @@ TEST_CASE("a message whose first death is longer ago than max_age is parked as t
     const auto outcome = [&](std::uint64_t carried_age, std::optional<std::uint64_t> broker_age) {
         RetryHistory carried;
         carried.first_death = today - carried_age;
+        carried.proven = true;
         Death death = death_of("rejected");
         if (broker_age) death.time = today - *broker_age;
         return describe(decide(death, carried, &entry, now, 0.0));

@@ -49,6 +49,12 @@ std::string describe_data(const Value::Data& data) {
 
 }  // namespace
 
+Table Headers::proven(std::vector<Field> given) {
+    const Table headers{given.data(), given.size()};
+    given.push_back(proof_of(headers, proofs_.emplace_back()));
+    return fields(std::move(given));
+}
+
 Table Headers::fields(std::vector<Field> fields) {
     const auto& kept = tables_.emplace_back(std::move(fields));
     return {kept.data(), kept.size()};

@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/proof.h"
 #include "core/value.h"
 
 namespace retryd::core::test {
@@ -37,6 +38,8 @@ struct DeathEntry {
 class Headers {
   public:
     Table fields(std::vector<Field> fields);
+    /// The same, with the proof that those of ours are retryd's.
+    Table proven(std::vector<Field> fields);
     Value table(std::vector<Field> fields);
     Value array(std::vector<Value> elements);
 
@@ -52,6 +55,7 @@ class Headers {
   private:
     std::deque<std::vector<Field>> tables_;
     std::deque<std::vector<Value>> arrays_;
+    std::deque<ProofText> proofs_;
 };
 
 /// `{a=l:1, b=S:x, c=A:[t:true]}`: kinds and contents, in order, so that one comparison holds all of it.

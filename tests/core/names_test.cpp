@@ -281,9 +281,11 @@ TEST_CASE("a detour has the name of a shared rung whose ladder nobody can have")
     CHECK(detour_name(5min) == "retryd.detour.5m");
     for (const Milliseconds delay : detour_delays) {
         CHECK(looks_like_detour(detour_name(delay)));
+        CHECK(is_detour(detour_name(delay)));
         CHECK(looks_like_shared_rung(detour_name(delay)));
     }
     CHECK(looks_like_detour("retryd.detour.1h"));  // of another version, perhaps
+    CHECK_FALSE(is_detour("retryd.detour.1h"));
     for (const char* name :
          {"retryd.detour", "retryd.detour.", "retryd.detour.soon", "retryd.detours.2s", "retryd.my-detour.2s",
           "my.detour.2s", "detour.2s", "retryd.shared.2s", "email.retry.2s"}) {

@@ -33,6 +33,13 @@ TEST_CASE("a queue that no entry matches has none") {
     CHECK(match(Policy{}, "email") == nullptr);
 }
 
+TEST_CASE("the broker's addresses for direct replies are no work queues, whatever the entry") {
+    const Policy policy = policy_of({"*"});
+    CHECK(match(policy, "amq.rabbitmq.reply-to") == nullptr);
+    CHECK(match(policy, "amq.rabbitmq.reply-to.g1h2AA5yZXBseUAxMjM") == nullptr);
+    CHECK(match(policy, "amq.rabbitmq") != nullptr);
+}
+
 TEST_CASE("queue types are written as RabbitMQ writes them") {
     CHECK(to_string(QueueType::quorum) == "quorum");
     CHECK(to_string(QueueType::classic) == "classic");

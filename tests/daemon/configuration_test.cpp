@@ -39,6 +39,7 @@ TEST_CASE("what a connection is made of takes a new one, and is named as in the 
     CHECK(keys_of([](auto& s) { s.policy.error_exchange = "x"; }) == Keys{"errors.exchange"});
     CHECK(keys_of([](auto& s) { s.policy.error_queue = "x"; }) == Keys{"errors.queue"});
     CHECK(keys_of([](auto& s) { s.policy.error_queue_type = core::QueueType::classic; }) == Keys{"errors.queue_type"});
+    CHECK(keys_of([](auto& s) { s.proof_secrets = {"x"}; }) == Keys{"errors.key_file"});
     CHECK(keys_of([](auto& s) { s.policy.catch_all = "x"; }) == Keys{"parking.catch_all"});
     CHECK(keys_of([](auto& s) { s.declare = false; }) == Keys{"declare"});
     CHECK(keys_of([](auto& s) {

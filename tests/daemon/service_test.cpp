@@ -59,11 +59,12 @@ class Service {
     Requests requests_;
     const core::Dice dice_ = [] { return 0.5; };
     relay::PoisonDetector poison_;
+    relay::HeadTrial trial_;
     Watchdog watchdog_{log_, std::nullopt};
     DaemonState state_;
     PeriodicChecks checks_{nullptr};
     HttpService http_{configuration_, watchdog_, state_, checks_, log_};
-    SessionContext context_{configuration_, log_, requests_, dice_, poison_, watchdog_, http_};
+    SessionContext context_{configuration_, log_, requests_, dice_, poison_, trial_, watchdog_, http_};
     std::thread thread_;
 
     static config::Settings settings() {

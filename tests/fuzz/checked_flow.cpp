@@ -10,6 +10,7 @@
 #include "core/duration.h"
 #include "core/message.h"
 #include "core/names.h"
+#include "core/proof.h"
 #include "core/topology.h"
 #include "fuzz/composed.h"
 #include "fuzz/require.h"
@@ -19,6 +20,7 @@ namespace {
 
 using core::Milliseconds;
 
+const core::ProofKeys& keys = core::test::proof_keys;
 const core::WallTime now{Milliseconds{1'800'000'000'000}};
 
 void check_death(const core::Death& death) {
@@ -112,11 +114,11 @@ std::optional<Retried> CheckedFlow::handle(const core::Message& message, double 
         return_undelivered(message, *queue);
         return std::nullopt;
     }
-    core::ComposeContext context{core::read_death(headers, error_queue), {}, connection_user};
+    core::ComposeContext context{core::read_death(headers, error_queue), {}, connection_user, &keys};
     const core::Entry* entry = nullptr;
     if (context.death) {
         check_death(*context.death);
-        context.history = core::read_retry_history(headers, context.death->queue);
+        context.history = core::read_retry_history(headers, context.death->queue, keys);
         check_attempt(*context.death, context.history);
         entry = core::match(policy_, context.death->queue);
     }
@@ -129,7 +131,8 @@ std::optional<Retried> CheckedFlow::handle(const core::Message& message, double 
     if (retry == nullptr) return std::nullopt;
     check_retry(*retry, entry->ladder);
     if (!arrived) return std::nullopt;
-    const auto carried = core::read_retry_history(arrived->header_table(), context.death->queue);
+    const auto carried = core::read_retry_history(arrived->header_table(), context.death->queue, keys);
+    require(carried.proven, "what retryd writes is proven");
     require(carried.attempt == retry->attempt, "the attempt is carried to the next round");
     return Retried{std::string{context.death->queue}, retry->attempt, *arrived};
 }
@@ -144,9 +147,9 @@ void CheckedFlow::check_detour(const core::Message& message, const core::Compose
     if (!arrived) return;
     const BackFromDetour back{*arrived};
     require(!core::read_undelivered(back.headers()), "what a detour returns is not undelivered");
-    core::ComposeContext again{core::read_death(back.headers(), error_queue), {}, connection_user};
+    core::ComposeContext again{core::read_death(back.headers(), error_queue), {}, connection_user, &keys};
     require(again.death && again.death->queue == context.death->queue, "a detour keeps the work queue");
-    again.history = core::read_retry_history(back.headers(), again.death->queue);
+    again.history = core::read_retry_history(back.headers(), again.death->queue, keys);
     require(core::producer_routing_key(again) == core::producer_routing_key(context), "a detour keeps the routing key");
     const core::Decision then = core::decide(again.death, again.history, entry, now, roll);
     require(text_of(then, again) == text_of(decision, context), "after a detour the same is decided");
@@ -168,7 +171,7 @@ core::Message CheckedFlow::compose(const core::Message& message, const core::Com
 void CheckedFlow::return_undelivered(const core::Message& message, std::string_view work_queue) {
     require(core::usable_queue_name(work_queue), "it returns to a queue that can be");
     const core::ComposeContext context{
-        {}, core::read_retry_history(message.properties.header_table(), work_queue), connection_user};
+        {}, core::read_retry_history(message.properties.header_table(), work_queue, keys), connection_user, &keys};
     const core::Message returned = core::compose_return(message, context, scratch_);
     check_composed(message, context, returned, Composed::returned);
     publish(returned);

@@ -16,9 +16,12 @@ using core::Kind;
 using core::Table;
 namespace header = core::header;
 
-constexpr std::array ours{header::queue,    header::attempt,     header::reason,        header::first_death,
-                          header::exchange, header::routing_key, header::user_id,       header::cc,
-                          header::bcc,      header::expiration,  header::parked_reason, header::parked_at};
+constexpr std::array ours{header::queue,     header::attempt,     header::reason,   header::first_death,
+                          header::exchange,  header::routing_key, header::user_id,  header::cc,
+                          header::bcc,       header::expiration,  header::reply_to, header::parked_reason,
+                          header::parked_at, header::proof};
+
+constexpr std::string_view refused_reply_to = "amq.rabbitmq.reply-to";
 
 bool is_ours(std::string_view name) {
     return std::find(ours.begin(), ours.end(), name) != ours.end();
@@ -65,12 +68,14 @@ void check_origin(const Table& headers, const core::ComposeContext& story) {
 void check_properties(const core::Properties& was, const core::Properties& is) {
     require(is.delivery_mode == 2, "delivery-mode is 2");
     require(!is.expiration, "an expiration would cut the delay short");
+    require(is.reply_to != refused_reply_to, "such a reply-to would be refused");
     require(!is.user_id || (is.user_id == "retryd" && was.user_id == is.user_id), "a foreign user-id would be refused");
     const auto rest = [](core::Properties properties) {
         properties.headers.reset();
         properties.delivery_mode.reset();
         properties.expiration.reset();
         properties.user_id.reset();
+        if (properties.reply_to == refused_reply_to) properties.reply_to.reset();
         return encoded(properties);
     };
     require(rest(was) == rest(is), "all other properties are as they were");
@@ -81,6 +86,8 @@ void check_set_aside(const core::Properties& was, const Table& headers) {
     const auto text = [&](std::string_view name) { return core::text_of(core::find(headers, name)); };
     if (was.expiration) require(text(header::expiration) == was.expiration, "the expiration is kept");
     if (was.user_id && was.user_id != "retryd") require(text(header::user_id) == was.user_id, "the user-id is kept");
+    if (was.reply_to == refused_reply_to)
+        require(text(header::reply_to) == refused_reply_to, "a reply-to that would be refused is kept");
     for (const auto& [theirs, kept] : {std::pair{"CC", header::cc}, std::pair{"BCC", header::bcc}}) {
         const core::Value* value = core::find(was.header_table(), theirs);
         if (value == nullptr) continue;

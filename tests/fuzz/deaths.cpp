@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "admin/replay.h"
+#include "core/proof.h"
 #include "fuzz/repeated_deaths.h"
 #include "fuzz/require.h"
 #include "fuzz/targets.h"
@@ -51,8 +52,10 @@ constexpr std::array header_names{"x-death"sv,
                                   "retryd-cc"sv,
                                   "retryd-bcc"sv,
                                   "retryd-expiration"sv,
+                                  "retryd-reply-to"sv,
                                   "retryd-parked-reason"sv,
                                   "retryd-parked-at"sv,
+                                  "retryd-proof"sv,
                                   "retryd-replays"sv,
                                   "CC"sv,
                                   "BCC"sv,
@@ -178,12 +181,15 @@ void replay(const core::Message& parked, std::string_view to) {
     const admin::ReplayStamp stamp{1'800'000'000, "0123456789abcdef", "email.parked"};
     admin::ReplayScratch scratch;
     const Table told = parked.properties.header_table();
-    const core::Message returned =
-        admin::compose_replay(parked, admin::read_parked(told, "retryd.errors"), to, stamp, "retryd", scratch);
+    const admin::Parked read = admin::read_parked(told, "retryd.errors", core::test::proof_keys);
+    const core::ComposeContext context = admin::compose_context_of(read, "retryd", core::test::proof_keys);
+    const core::Message returned = admin::compose_replay(parked, read, to, stamp, context, scratch);
     const Table headers = returned.properties.header_table();
     require(admin::newest_replay_id(headers) == stamp.id, "a replay is written down");
     require(admin::read_replays(headers).size() <= admin::most_replays, "of replays only the newest stay");
-    require(core::read_retry_history(headers, to).attempt == 0, "a replayed message begins anew");
+    const bool known = read.death || read.carried.proven;
+    require(core::OwnHeaders(headers).proven(core::test::proof_keys) == known, "what a message claims is not signed");
+    require(core::read_claimed_history(headers, to).attempt == 0, "a replayed message begins anew");
     for (const std::string_view gone : {"x-death"sv, "x-delivery-count"sv, "CC"sv, "BCC"sv, "retryd-parked-reason"sv})
         require(core::find(headers, gone) == nullptr, "a replayed message leaves its past behind");
 }
@@ -201,6 +207,7 @@ void deaths(std::string_view input) {
     if ((options & 4U) != 0) message.properties.user_id = forger.text().substr(0, 255);
     if ((options & 8U) != 0) message.properties.priority = bytes.byte();
     if ((options & 16U) != 0) message.properties.delivery_mode = bytes.byte();
+    if ((options & 32U) != 0) message.properties.reply_to = "amq.rabbitmq.reply-to";
     replay(message, forger.text().substr(0, 255));
     const Array forged = forger.death_entries();
     CheckedFlow flow{policy_of((options & 1U) == 0)};

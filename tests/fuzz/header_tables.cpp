@@ -63,7 +63,7 @@ void header_tables(std::string_view input) {
     if (!delivered.decode()) return;
 
     amqp::MessageAssembler content;
-    content.begin_delivery(1, false);
+    content.begin_delivery(1, false, "");
     content.add_header(delivered.frame());
     const std::size_t first = (options & 2U) != 0 ? 5 : body.size();
     content.add_body(amqp::bytes_of(body.substr(0, first)));

@@ -1,5 +1,6 @@
 // What a broker says when it refuses something: a short string that contains names chosen by others.
 #include "amqp/refusal.h"
+#include "core/safe_text.h"
 #include "fuzz/bytes.h"
 #include "fuzz/require.h"
 #include "fuzz/targets.h"
@@ -12,7 +13,8 @@ constexpr std::size_t short_string = 255;
 constexpr std::array<int, 5> codes{406, 404, 403, 405, 530};
 
 void check(const std::string& line, std::string_view name) {
-    require(line.find(name) != std::string::npos, "what is refused is named");
+    require(line.find(core::quoted(name)) != std::string::npos, "what is refused is named");
+    require(core::is_safe(line), "the broker's words are shown safely");
     require(line.size() < 4096, "a line is no page");
 }
 

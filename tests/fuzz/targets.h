@@ -17,10 +17,14 @@ void header_tables(std::string_view input);
 void deaths(std::string_view input);
 /// Names, globs, durations, sizes, versions.
 void names(std::string_view input);
+/// Any bytes, as they are shown.
+void safe_text(std::string_view input);
 /// URIs of brokers and of the management API.
 void uris(std::string_view input);
 /// What a broker says when it refuses something.
 void refusals(std::string_view input);
+/// A message by AMQP 1.0, which a stranger has written and the broker may have altered.
+void foreign_messages(std::string_view input);
 /// What the management API answers.
 void management(std::string_view input);
 
@@ -35,8 +39,10 @@ inline constexpr std::array targets{
     Target{"header_tables", header_tables},
     Target{"deaths", deaths},
     Target{"names", names},
+    Target{"safe_text", safe_text},
     Target{"uris", uris},
     Target{"refusals", refusals},
+    Target{"foreign_messages", foreign_messages},
     Target{"management", management},
 };
 

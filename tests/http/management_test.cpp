@@ -237,10 +237,11 @@ TEST_CASE("policies: one is set as it is, whatever is in its name") {
 TEST_CASE("policies: a refusal says why, and who may set it") {
     const std::string unauthorised =
         refusal("401 Unauthorized", R"({"error":"not_authorised","reason":"User not authorised to access object"})");
-    CHECK(unauthorised ==
-          "the management API refused to set policy 'it's/\"mine\"': 401 User not authorised to access object; it was "
-          "not set. User 'ops' needs the tag policymaker (rabbitmqctl set_user_tags) and access to the vhost; or let "
-          "somebody who may run the rabbitmqctl command");
+    CHECK(
+        unauthorised ==
+        "the management API refused to set policy 'it\\'s/\"mine\"': 401 User not authorised to access object; it was "
+        "not set. User 'ops' needs the tag policymaker (rabbitmqctl set_user_tags) and access to the vhost; or let "
+        "somebody who may run the rabbitmqctl command");
     CHECK(refusal("403 Forbidden", "").find("policymaker") != std::string::npos);
     CHECK(refusal("400 Bad Request", R"({"error":"bad_request","reason":"Validation failed"})")
               .find("400 Validation failed; it was not set. ") != std::string::npos);
@@ -269,6 +270,16 @@ TEST_CASE("rights: the permissions of a user, or that there are none, or that no
     for (const char* status : {"401 Unauthorized", "403 Forbidden"})
         CHECK_FALSE(client_of(test::Server(test::answer(status, "{}"))).permissions("x"));
     CHECK_THROWS_AS(client_of(test::Server(test::answer("500 Oops", ""))).permissions("x"), Error);
+}
+
+TEST_CASE("rights: the permissions of all users, or that nobody says") {
+    const test::Server server(test::answer("200 OK", R"([
+        {"user": "x", "vhost": "a/b", "configure": "^c", "write": "^w", "read": ""}, 7, {"user": 1}])"));
+    CHECK(client_of(server).user_permissions() ==
+          std::vector<admin::UserPermissions>{{"x", {"^c", "^w", ""}}, {"", {"", "", ""}}});
+    CHECK(server.requests() == std::vector<std::string>{"GET /api/vhosts/a%2Fb/permissions HTTP/1.1"});
+    for (const char* status : {"401 Unauthorized", "403 Forbidden", "404 Not Found"})
+        CHECK_FALSE(client_of(test::Server(test::answer(status, "{}"))).user_permissions());
 }
 
 TEST_CASE("rights: the feature flags that are disabled, or that nobody says") {

@@ -24,10 +24,11 @@ class Pure {
     void run() {
         const core::Message& message = scene_.dead.message;
         const core::Table headers = message.properties.header_table();
-        core::ComposeContext context{core::read_death(headers, scene_.policy.error_queue), {}, connection_user};
+        core::ComposeContext context{
+            core::read_death(headers, scene_.policy.error_queue), {}, connection_user, &core::test::proof_keys};
         const core::Entry* entry = nullptr;
         if (context.death) {
-            context.history = core::read_retry_history(headers, context.death->queue);
+            context.history = core::read_retry_history(headers, context.death->queue, core::test::proof_keys);
             entry = core::match(scene_.policy, context.death->queue);
         }
         const core::Decision decision = core::decide(context.death, context.history, entry, now.wall, 0.5);
@@ -51,7 +52,8 @@ class Relayed {
         set_up(scene_);
         relay_ = std::make_unique<relay::Relay>(
             std::make_shared<const core::Policy>(scene_.policy),
-            relay::SessionInfo{{}, std::string{connection_user}, [] { return 0.5; }}, broker_, *reporter_, poison_);
+            relay::SessionInfo{{}, std::string{connection_user}, [] { return 0.5; }, true, 128, core::test::proof_keys},
+            broker_, *reporter_, poison_);
         relay_->start();
         broker_.answer_declares(*relay_, now);
     }

@@ -54,6 +54,7 @@ class QuietReporter : public relay::Reporter {
     void dead_lettered(std::string_view, std::string_view) override {}
     void stuck(std::string_view, std::string_view, core::Milliseconds) override {}
     void parked_before(std::string_view) override {}
+    void unroutable(std::string_view, std::string_view) override {}
     void silent(const relay::TargetName&) override {}
     void requeued(const relay::TargetName&, relay::RequeueCause, core::Milliseconds) override {}
     void refused(relay::Role, std::string_view, std::string_view) override {}

@@ -38,7 +38,7 @@ void died_after_a_rung(Scene& scene, std::vector<Field> headers) {
     core::test::Headers& values = scene.dead.headers;
     headers.insert(headers.begin(),
                    {"x-death", values.array({values.death({}), values.death({"email.retry.30s", "expired"})})});
-    scene.dead.arrives_with(std::move(headers));
+    scene.dead.message.properties.headers = values.proven(std::move(headers));
 }
 
 void add_usual_properties(core::Message& message) {

@@ -21,8 +21,8 @@ from fixture import PREFIX, Broker, Daemon  # noqa: E402
 EMAIL = PREFIX + "email"          # retried twice; waits for long on its second rung
 INVOICE = PREFIX + "invoice"      # its only rung is short: its messages are parked soon
 SMS = PREFIX + "sms"              # none of its messages has been rejected yet
-HOSTILE = PREFIX + "<img src=x onerror=alert(1)>'\u202e\x07"
-HOSTILE_SHOWN = PREFIX + "<img src=x onerror=alert(1)>'\\u202e\\u0007"
+HOSTILE = PREFIX + "<img src=x onerror=alert(1)>'\u202e\x07\x9b\\\u200b👩\u200d💻"
+HOSTILE_SHOWN = PREFIX + "<img src=x onerror=alert(1)>'\\u202e\\x07\\u009b\\\\\\u200b👩\u200d💻"
 QUEUES = [(EMAIL, ["1s", "1h"]), (INVOICE, ["1s"]), (SMS, ["3h"]), (HOSTILE, ["2h"])]
 
 pictures = os.environ.get("RETRYD_PICTURES") and pathlib.Path(os.environ["RETRYD_PICTURES"])

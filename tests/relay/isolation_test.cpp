@@ -515,6 +515,25 @@ TEST_CASE("one that closes its channel is looked for on the channel of its targe
     CHECK(f.lying_in("retryd.detour.2s") == 1);
 }
 
+TEST_CASE(
+    "what can go nowhere and has come back often is copied in the error queue, before its delivery limit is near") {
+    Fixture f;
+    f.broker.refused.insert({"retryd.detour.2s", "retryd.detour.30s", "retryd.detour.5m"});
+    f.answer_declares();
+    f.deliver_without_death();
+    f.confirm_all(false);  // the catch-all refuses
+    f.deliver_without_death(core::worn_after - 1);
+    CHECK(f.relay.in_flight() == 0);
+    const auto worn = f.deliver_without_death(core::worn_after);
+    CHECK(f.relay.in_flight() == 1);
+    f.confirm_all();
+    REQUIRE(f.lying_in("retryd.errors") == 1);
+    CHECK(f.header("retryd.errors", "x-delivery-count") == "(none)");
+    f.pass(Milliseconds{100});
+    f.relay.flush_all();
+    CHECK(f.broker.acked == Tags{worn});
+}
+
 TEST_CASE("detours spend no attempt, however many rounds; what is exhausted, too old or dropped is treated so") {
     core::Policy policy = Fixture::policy();
     policy.entries[0].on.maxlen = core::Action::drop;

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "core/names.h"
+#include "core/proof.h"
 #include "relay/relay.h"
 
 namespace retryd::relay::random {
@@ -131,6 +132,7 @@ class Headers {
             fields_.push_back({"retryd-reason", core::Value::of_longstr(letter.reason)});
         }
         if (letter.parked_before) fields_.push_back({"retryd-parked-reason", core::Value::of_longstr("too-old")});
+        fields_.push_back(core::test::proof_of(table(), proof_));
     }
     core::Table table() const { return {fields_.data(), fields_.size()}; }
 
@@ -138,6 +140,7 @@ class Headers {
     std::vector<core::Field> death_;
     core::Value deaths_;
     std::vector<core::Field> fields_;
+    core::ProofText proof_{};
 };
 
 /// A command that waits for its answer.

@@ -22,6 +22,7 @@ class Silent : public Reporter {
     void dead_lettered(std::string_view, std::string_view) override {}
     void stuck(std::string_view, std::string_view, Milliseconds) override {}
     void parked_before(std::string_view) override {}
+    void unroutable(std::string_view, std::string_view) override {}
     void silent(const TargetName&) override {}
     void requeued(const TargetName&, RequeueCause, Milliseconds) override {}
     void refused(Role, std::string_view, std::string_view) override {}
@@ -121,9 +122,9 @@ void World::begin_session() {
     broker_ = std::make_unique<RandomBroker>(vhost_, dice_, now_, poison_, ++sessions_);
     const auto roll = [this] { return static_cast<double>(dice_.below(1000)) / 1000.0; };
     constexpr std::size_t publishing_channels = 16;
-    relay_ =
-        std::make_unique<Relay>(policy_, SessionInfo{features_, "retryd", roll, vhost_.declare, publishing_channels},
-                                *broker_, reporter_, poison_);
+    relay_ = std::make_unique<Relay>(
+        policy_, SessionInfo{features_, "retryd", roll, vhost_.declare, publishing_channels, core::test::proof_keys},
+        *broker_, reporter_, poison_);
     vhost_.queues.insert("retryd.parked");  // declared before anything is consumed
     broker_->session_relay = relay_.get();
     relay_->start();

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/proof.h"
 #include "relay/fake_broker.h"
 
 namespace retryd::relay {
@@ -25,6 +26,7 @@ class LineReporter : public Reporter {
         add({"stuck", work_queue, why});
     }
     void parked_before(std::string_view exchange) override { add({"parked-before", exchange}); }
+    void unroutable(std::string_view exchange, std::string_view key) override { add({"unroutable", exchange, key}); }
     void silent(const TargetName& target) override { add({"silent", target.name}); }
     void requeued(const TargetName& target, RequeueCause cause, core::Milliseconds delay) override {
         constexpr std::string_view words[] = {"nacked", "returned", "unanswered", "detour-refused", "channel-closed"};
@@ -54,6 +56,7 @@ struct DeadMessage {
     std::uint64_t first_death = 0;
     bool redelivered = false;
     bool parked_before = false;
+    bool forged = false;  // no proof of retryd's
 };
 
 class Fixture {
@@ -64,7 +67,7 @@ class Fixture {
     explicit Fixture(core::Policy policy, core::BrokerFeatures features = {}, bool declare = true,
                      PoisonDetector* known = nullptr)
         : relay(std::make_shared<const core::Policy>(std::move(policy)),
-                {features, "retryd", [this] { return roll; }, declare}, broker, reporter,
+                {features, "retryd", [this] { return roll; }, declare, 128, core::test::proof_keys}, broker, reporter,
                 known != nullptr ? *known : poison) {
         broker.queues["retryd.parked"];
         broker.queues["retryd.errors"];
@@ -99,6 +102,8 @@ class Fixture {
         std::vector<core::Field> fields(headers, headers + (dead.carried_queue.empty() ? 1 : 3));
         if (dead.first_death != 0) fields.push_back(headers[3]);
         if (dead.parked_before) fields.push_back({"retryd-parked-reason", core::Value::of_longstr("too-old")});
+        core::ProofText proof;
+        if (!dead.forged) fields.push_back(core::test::proof_of({fields.data(), fields.size()}, proof));
         core::Message message;
         message.properties.headers = core::Table{fields.data(), fields.size()};
         if (dead.priority != 0) message.properties.priority = dead.priority;
@@ -107,7 +112,7 @@ class Fixture {
     }
 
     /// What left a shared rung and could not be returned.
-    core::DeliveryTag deliver_undelivered(const std::string& work_queue) {
+    core::DeliveryTag deliver_undelivered(const std::string& work_queue, std::string_view forged_proof = {}) {
         const core::Field entry[] = {{"queue", core::Value::of_longstr("retryd.shared.1s")},
                                      {"reason", core::Value::of_longstr("expired")}};
         const core::Value entries[] = {{core::Kind::table, core::Table{entry, 2}}};
@@ -115,8 +120,12 @@ class Fixture {
                                        {"retryd-queue", core::Value::of_longstr(work_queue)},
                                        {"retryd-attempt", core::Value::of_long(2)},
                                        {"retryd-routing-key", core::Value::of_longstr("order.paid")}};
+        core::ProofText proof;
+        std::vector<core::Field> fields(headers, headers + 4);
+        fields.push_back(core::test::proof_of({fields.data(), fields.size()}, proof));
+        if (!forged_proof.empty()) fields.back().value = core::Value::of_longstr(forged_proof);
         core::Message message;
-        message.properties.headers = core::Table{headers, 4};
+        message.properties.headers = core::Table{fields.data(), fields.size()};
         message.body = "undelivered";
         return broker.deliver(relay, message, now);
     }
@@ -126,8 +135,11 @@ class Fixture {
         relay.on_publishing_closed(broker.close_channel(), code, why, now);
     }
 
-    core::DeliveryTag deliver_without_death() {
+    /// `returns`: so often it has come back to the error queue.
+    core::DeliveryTag deliver_without_death(std::int64_t returns = 0) {
+        const core::Field count{"x-delivery-count", core::Value::of_long(returns)};
         core::Message message;
+        message.properties.headers = core::Table{&count, returns > 0 ? std::size_t{1} : std::size_t{0}};
         message.body = "straight";
         return broker.deliver(relay, message, now);
     }

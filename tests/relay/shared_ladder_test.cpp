@@ -154,6 +154,15 @@ TEST_CASE("an undelivered message of a queue that no entry names, or of our own,
     CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-entry");
 }
 
+TEST_CASE("an undelivered message without a proof goes nowhere: anybody's queue may have a shared rung's name") {
+    SharedFixture f;
+    f.deliver_undelivered("email", "0123456789abcdef");
+    f.confirm_all();
+    CHECK(f.broker.binds.empty());
+    CHECK(f.lying_in("retryd.parked") == 1);
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-death");
+}
+
 TEST_CASE("an answer holds for those that waited for it: a queue that comes and goes makes no message run round") {
     SharedFixture f;
     f.deliver_undelivered("email");

@@ -61,6 +61,7 @@ class Counts : public Reporter {
     void dead_lettered(std::string_view, std::string_view) override {}
     void stuck(std::string_view, std::string_view, Milliseconds) override {}
     void parked_before(std::string_view) override {}
+    void unroutable(std::string_view, std::string_view) override {}
     void silent(const TargetName&) override {}
     void requeued(const TargetName&, RequeueCause cause, Milliseconds) override {
         ++requeues;

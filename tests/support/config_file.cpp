@@ -52,6 +52,7 @@ std::string ConfigFile::yaml() const {
     text += "errors:\n  exchange: " + in_quotes(error_exchange) + "\n  queue: " + in_quotes(error_queue) +
             "\n  queue_type: " + error_queue_type + "\n  prefetch: " + std::to_string(prefetch) +
             "\n  prefetch_bytes: " + prefetch_bytes + "\n";
+    if (!key_file.empty()) text += "  key_file: " + in_quotes(key_file) + "\n";
     if (!error_bindings.empty()) text += "  bind: " + error_bindings + "\n";
     text += "ladders:\n";
     for (const LadderSpec& ladder : ladders)

@@ -42,6 +42,7 @@ struct ConfigFile {
     std::string prefetch_bytes = "64MiB";
     std::string tls = "{}";  // YAML
     std::string auth_mechanism = "plain";
+    std::string key_file;        // empty: none
     std::string error_bindings;  // YAML: [{exchange: a, routing_key: b}]; empty: none
     bool declare = true;
     std::string management_url;  // empty: not configured

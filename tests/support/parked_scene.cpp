@@ -7,6 +7,8 @@
 
 #include "support/catch.h"
 #include "support/failure_log.h"
+#include "support/forged.h"
+#include "support/proof.h"
 
 namespace retryd::test {
 
@@ -32,7 +34,8 @@ void ParkedScene::park(int messages) {
 void ParkedScene::park_one(const std::string& body, const Table& headers, const std::string& reason) {
     const auto an_hour_ago = static_cast<std::uint64_t>(std::time(nullptr)) - 3'600;
     Message message{.body = body, .headers = headers, .properties = {.delivery_mode = 2}};
-    for (const Field& field : Table{{"retryd-queue", longstr(work)},
+    for (const Field& field : Table{{"x-death", array({death_entry(work)})},
+                                    {"retryd-queue", longstr(work)},
                                     {"retryd-attempt", int64(2)},
                                     {"retryd-reason", longstr("rejected")},
                                     {"retryd-first-death", timestamp(an_hour_ago - 600)},
@@ -42,6 +45,7 @@ void ParkedScene::park_one(const std::string& body, const Table& headers, const 
                                     {"retryd-parked-at", timestamp(an_hour_ago)}}) {
         message.headers.push_back(field);
     }
+    message.headers = proven(std::move(message.headers), config);
     client.send("", parking, message);
     client.await_confirms();
 }

@@ -11,7 +11,7 @@ std::string Served::url() const {
     const auto at = log.rfind("status page on http://");
     if (at == std::string::npos) return "";
     const auto start = log.find("http://", at);
-    return log.substr(start, log.find_first_of("\n ", start) - start);
+    return log.substr(start, log.find_first_of("\n \"", start) - start);
 }
 
 Answer Served::get_from(const std::string& url, const std::string& path) {

@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <functional>
 #include <string>
@@ -93,6 +94,25 @@ TEST_CASE("that parking begins is a line, that it goes on one every five minutes
                       begins);
 }
 
+TEST_CASE("that parking begins is few lines, however many names of work queues somebody makes up") {
+    core::SteadyTime now{Milliseconds{1'000}};
+    const std::string text = said(
+        [&](LogReporter& reporter) {
+            for (int n = 0; n < 100; ++n) {
+                const std::string queue = "made-up." + std::to_string(n);
+                for (int message = 0; message < 2; ++message)
+                    reporter.settled({Outcome::parked, queue, "parked", "too-old", {}, {}, Role::parking});
+            }
+            now += Milliseconds{300'000};
+            reporter.tick(now);
+            reporter.tell_held_back(now);
+        },
+        config::LogLevel::info, [&] { return now; });
+    CHECK(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) == 2 * LogRateLimiter::most_lines + 2);
+    CHECK(text.find("90 more lines 'parking' of this log were held back") != std::string::npos);
+    CHECK(text.find("90 more lines 'parking_goes_on' of this log were held back") != std::string::npos);
+}
+
 TEST_CASE("a queue whose messages begin to fail is told before any is parked") {
     core::SteadyTime now{Milliseconds{1'000}};
     const std::string text = said([&](LogReporter& reporter) {
@@ -160,24 +180,27 @@ TEST_CASE("what one work queue parks through an exchange may be refused, and wha
         reporter.requeued({Role::parking_exchange, "dlx", "email"}, RequeueCause::nacked, Milliseconds{0});
         reporter.settled({Outcome::parked, "email", "dlx", "too-old", {}, {}, Role::parking_exchange});
     });
+    const std::string parked =
+        " begin to be parked in 'dlx': too-old. They are kept there until somebody sends them back: retryd parked "
+        "list\n";
     CHECK(lines ==
           "<4>the broker refused (nacked) a message for exchange 'dlx' (work queue 'email'); is a queue full "
           "(max-length with reject-publish), or without a leader? Meanwhile they are parked in the catch-all queue, or "
           "wait in the queues retryd.detour.*\n"
-          "<4>messages from 'sms' begin to be parked in 'dlx': too-old. They are kept "
-          "there until somebody sends them back: retryd parked list\n"
-          "<6>'dlx' (work queue 'email') takes messages again\n"
-          "<4>messages from 'email' begin to be parked in 'dlx': too-old. They are kept "
-          "there until somebody sends them back: retryd parked list\n");
+          "<4>messages from 'sms'" +
+              parked +
+              "<6>'dlx' (work queue 'email') takes messages again\n"
+              "<4>messages from 'email'" +
+              parked);
 }
 
-TEST_CASE("a returned message says of a queue that it will be declared, of an exchange that it leads nowhere") {
+TEST_CASE("a returned message says of a queue that it will be declared, of an exchange nothing more") {
     const auto line = [](Role role) {
         return said([&](LogReporter& r) { r.requeued({role, "x"}, RequeueCause::returned, Milliseconds{1000}); });
     };
     CHECK(line(Role::rung)
               .starts_with("<4>nothing leads to queue 'x' any more; it is declared again. Meanwhile they wait"));
-    CHECK(line(Role::parking_exchange).starts_with("<4>exchange 'x' led to no queue. Meanwhile they are parked"));
+    CHECK(line(Role::parking_exchange).empty());  // unroutable() has told it
 }
 
 TEST_CASE("a queue that does not confirm is said once, in the words of its role, until a message arrives there") {
@@ -238,10 +261,79 @@ TEST_CASE("what cannot be published again is said at once, then once a minute wi
               "queue as it is; look at it there\n");
 }
 
-TEST_CASE("names that change with every message do not fill the memory, only the log") {
+TEST_CASE("names that change with every message fill neither the log nor the memory, and are counted") {
     LogRateLimiter limiter;
+    const core::SteadyTime begin{};
+    int lines = 0;
     for (int i = 0; i < 5'000; ++i)
-        CHECK(limiter.allow(std::to_string(i), core::SteadyTime{}) == 0);
+        lines += limiter.allow("e", std::to_string(i), begin) ? 1 : 0;
+    CHECK(lines == LogRateLimiter::most_lines);
+    CHECK(limiter.allow("another event", "x", begin) == 0);
+    const core::SteadyTime later = begin + LogRateLimiter::interval;
+    CHECK(limiter.allow("e", "new", later) == 4'990);
+    CHECK(limiter.allow("e", "newer", later) == 0);
+}
+
+TEST_CASE("what is held back of a kind that does not come again is told with the next line of its event") {
+    LogRateLimiter limiter;
+    const core::SteadyTime begin{};
+    limiter.allow("e", "a", begin);
+    limiter.allow("e", "a", begin);
+    CHECK(limiter.allow("e", "b", begin + 3 * LogRateLimiter::interval) == 1);
+}
+
+TEST_CASE("what is held back and followed by no other line is told after a minute, once") {
+    core::SteadyTime now{};
+    const std::string lines = said(
+        [&](LogReporter& reporter) {
+            reporter.tell_held_back(now);
+            for (int i = 0; i < 100; ++i)
+                reporter.unroutable("x", std::to_string(i));
+            now += Milliseconds{59'999};
+            reporter.tell_held_back(now);
+            now += Milliseconds{1};
+            reporter.tell_held_back(now);
+            reporter.tell_held_back(now + Milliseconds{60'000});
+        },
+        config::LogLevel::info, [&] { return now; });
+    CHECK(lines ==
+          "<3>exchange 'x' leads to no queue with routing key '0'. While that lasts, messages that should be parked in "
+          "'x' are parked in the catch-all queue. It is tried again every minute\n"
+          "<4>99 more lines 'refused' of this log were held back within a minute: what they tell was told by others "
+          "like them. With log.level: debug all are written\n");
+}
+
+TEST_CASE("keys that lead nowhere are a line for each exchange, whatever the keys; other refusals of it are told") {
+    const std::string lines = said([](LogReporter& reporter) {
+        for (const char* key : {"a", "b\x1b[2J\u202e", "c"}) {
+            reporter.unroutable("x", key);
+            reporter.requeued({Role::parking_exchange, "x"}, RequeueCause::returned, {});
+            reporter.settled({Outcome::parked, "email", "x", "too-old", {}, {}, Role::parking_exchange});
+        }
+        reporter.unroutable("y", "it's \xff");
+        reporter.refused(Role::parking_exchange, "x", "it is gone");
+    });
+    const std::string lasts = "'. While that lasts, messages that should be parked in ";
+    const std::string parked = " are parked in the catch-all queue. It is tried again every minute\n";
+    CHECK(lines == "<3>exchange 'x' leads to no queue with routing key 'a" + lasts + "'x'" + parked +
+                       "<4>messages from 'email' begin to be parked in 'x': too-old. They are kept there until "
+                       "somebody sends them back: retryd parked list\n"
+                       "<3>exchange 'y' leads to no queue with routing key 'it\\'s \\xff" +
+                       lasts + "'y'" + parked +
+                       "<3>it is gone. While that lasts, messages that should be parked in 'x'" + parked);
+}
+
+TEST_CASE("work queues whose binding is refused are few lines a minute: their names may be made up") {
+    const std::string lines = said([](LogReporter& reporter) {
+        for (int i = 0; i < 100; ++i)
+            reporter.refused(Role::return_binding, "q" + std::to_string(i), "because");
+    });
+    CHECK(std::count(lines.begin(), lines.end(), '\n') == static_cast<std::ptrdiff_t>(LogRateLimiter::most_lines));
+}
+
+TEST_CASE("a name is told so that it can be told from any other") {
+    const std::string lines = said([](LogReporter& reporter) { reporter.healed(Role::rung, "a\\x1b'\x1b\u202e"); });
+    CHECK(lines == "<6>queue 'a\\\\x1b\\'\\x1b\\u202e' is as it must be again\n");
 }
 
 TEST_CASE("what has healed is named for what it is") {

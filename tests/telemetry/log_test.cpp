@@ -28,9 +28,18 @@ TEST_CASE("a number in a JSON line is a number") {
           R"({"level":"info","event":"stopping","message":"stopping","in_flight":3})");
 }
 
-TEST_CASE("a name that is not UTF-8 does not spoil a JSON line") {
-    CHECK(format_line(LogFormat::json, LogLevel::error, "e", "\xff", {}) ==
-          "{\"level\":\"error\",\"event\":\"e\",\"message\":\"\xef\xbf\xbd\"}");
+TEST_CASE("nothing that turns or hides a part of a line gets through, in either format") {
+    const std::string hidden = "\u202egpj\u009b31m\u200b\xff";
+    const std::string shown = "\\u202egpj\\u009b31m\\u200b\\xff";
+    CHECK(format_line(LogFormat::text, LogLevel::info, "e", hidden, {}) == shown);
+    // The message as in text; a field as it is, by JSON's own escapes.
+    CHECK(format_line(LogFormat::json, LogLevel::error, "e", hidden, {{"name", "\u202egpj\x7f"}}) ==
+          R"({"level":"error","event":"e","message":"\\u202egpj\\u009b31m\\u200b\\xff","name":"\u202egpj\u007f"})");
+}
+
+TEST_CASE("a field that is not UTF-8 does not spoil a JSON line, and is shown byte by byte") {
+    CHECK(format_line(LogFormat::json, LogLevel::error, "e", "m", {{"name", "a\xff"}}) ==
+          R"({"level":"error","event":"e","message":"m","name":"a\\xff"})");
 }
 
 TEST_CASE("a level hides what lies below it") {

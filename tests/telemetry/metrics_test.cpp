@@ -115,7 +115,7 @@ TEST_CASE("metrics: every name of the contract, with its labels") {
                              R"(retryd_messages_total{queue="email",outcome="retried",reason="expired"} 2)",
                              R"(retryd_messages_total{queue="email",outcome="parked",reason="too-old"} 1)",
                              R"(retryd_messages_total{queue="fax",outcome="retried",reason="undelivered"} 1)",
-                             R"(retryd_messages_total{queue="a\"b\\c",outcome="dropped",reason="maxlen"} 1)",
+                             R"(retryd_messages_total{queue="a\"b\\\\c",outcome="dropped",reason="maxlen"} 1)",
                              R"(retryd_retries_total{queue="email",delay="5s"} 2)",
                              R"(retryd_retries_total{queue="email",delay="1m"} 1)",
                              R"(retryd_detoured_total{queue="email"} 3)",
@@ -144,6 +144,24 @@ TEST_CASE("metrics: every name of the contract, with its labels") {
     CHECK(text.find("retryd_retries_total{queue=\"fax\"") == std::string::npos);
     CHECK(text.find("retryd_detoured_total{queue=\"fax\"") == std::string::npos);
     CHECK(text.find("outcome=\"detoured\"") == std::string::npos);  // it comes again
+}
+
+TEST_CASE("metrics: a name from a broker steers no terminal, and two names never become one") {
+    MessageStats stats;
+    for (const char* name : {"evil\x1b[31m\u202e\u009b", "evil\\x1b[31m\\u202e\\u009b", "\xff", "über 😀"})
+        stats.settled({Outcome::dropped, name, "", "maxlen", {}, {}, {}});
+    Measured measured = nothing();
+    measured.counts = stats.counts();
+    measured.depths = {{"evil\x07", Depth::Role::parked, {}, 1}};
+    const std::string text = metrics_text(measured);
+    const auto dropped = [](const std::string& name) {
+        return "retryd_messages_total{queue=\"" + name + "\",outcome=\"dropped\",reason=\"maxlen\"} 1";
+    };
+    CHECK(has_line(text, dropped(R"(evil\\x1b[31m\\u202e\\u009b)")));
+    CHECK(has_line(text, dropped(R"(evil\\\\x1b[31m\\\\u202e\\\\u009b)")));
+    CHECK(has_line(text, dropped(R"(\\xff)")));
+    CHECK(has_line(text, dropped("über 😀")));
+    CHECK(has_line(text, R"(retryd_queue_messages{queue="evil\\x07",role="parked"} 1)"));
 }
 
 TEST_CASE("metrics: what has not been counted is absent, not 0") {

@@ -51,9 +51,8 @@ TEST_CASE("status: unknown is null, times are milliseconds, and the shape is tha
         R"("ladders":[{"name":"shared","rungs":[]}],"parked_by_reason":[{"reason":"too-old","messages":2}],)"
         R"("requeued":0,"confirm_ms":{"p50":0.0,"p99":0.0},)"
         R"("rates":{"interval_ms":5000,"retried":[1,2],"parked":[0,0],"dropped":[0,0]},)"
-        R"("faults":[{"since":1700,"code":"refused","text":"it\nis )"
-        "\xef\xbf\xbd"
-        R"( broken"}],"checks":{"checked":1900,"findings":[{"code":"at-most-once","severity":"warning","since":1800,)"
+        R"("faults":[{"since":1700,"code":"refused","text":"it\\x0ais \\xff broken"}],)"
+        R"("checks":{"checked":1900,"findings":[{"code":"at-most-once","severity":"warning","since":1800,)"
         R"("cause":"cause","consequence":"consequence","remedy":"remedy","command":"","names":["a","b"]}]}})");
 }
 

@@ -9,7 +9,11 @@
 #include <functional>
 #include <memory>
 #include <new>
+#include <string_view>
 #include <vector>
+
+#include "core/safe_text.h"
+#include "core/text.h"
 
 namespace retryd::amqp {
 namespace {
@@ -17,7 +21,10 @@ namespace {
 constexpr std::size_t longest_name = 200;
 constexpr std::size_t longest_host = 64;
 constexpr std::size_t most_hosts = 5;
-constexpr unsigned long escaped = ASN1_STRFLGS_ESC_2253 | ASN1_STRFLGS_ESC_CTRL | ASN1_STRFLGS_ESC_MSB;
+/// What RFC 2253 escapes, and UTF-8 where it can be; what cannot be shown is escaped as everywhere in retryd.
+constexpr unsigned long name_flags = ASN1_STRFLGS_ESC_2253 | ASN1_STRFLGS_UTF8_CONVERT;
+constexpr unsigned long dn_flags =
+    XN_FLAG_RFC2253 & ~static_cast<unsigned long>(ASN1_STRFLGS_ESC_CTRL | ASN1_STRFLGS_ESC_MSB);
 
 struct FreeBio {
     void operator()(BIO* bio) const noexcept { BIO_free(bio); }
@@ -34,16 +41,17 @@ std::string printed(std::size_t longest, const std::function<void(BIO*)>& print)
     char* data = nullptr;
     const long length = BIO_get_mem_data(bio.get(), &data);
     if (length <= 0) return {};
-    const auto size = static_cast<std::size_t>(length);
-    return size <= longest ? std::string(data, size) : std::string(data, longest) + "...";
+    const std::string_view text{data, static_cast<std::size_t>(length)};
+    const std::string_view shown = core::utf8_prefix(text, longest);
+    return core::safe_line(shown) + (shown.size() < text.size() ? "..." : "");
 }
 
 std::string text_of(const ASN1_STRING* string) {
-    return printed(longest_host, [&](BIO* bio) { ASN1_STRING_print_ex(bio, string, escaped); });
+    return printed(longest_host, [&](BIO* bio) { ASN1_STRING_print_ex(bio, string, name_flags); });
 }
 
 std::string text_of(const X509_NAME* name) {
-    return printed(longest_name, [&](BIO* bio) { X509_NAME_print_ex(bio, name, 0, XN_FLAG_RFC2253); });
+    return printed(longest_name, [&](BIO* bio) { X509_NAME_print_ex(bio, name, 0, dn_flags); });
 }
 
 std::string name_of(const ASN1_STRING* string) {

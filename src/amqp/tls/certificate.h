@@ -1,4 +1,4 @@
-// What a certificate says, as text. Anybody may have made it, so all of it comes out as printable ASCII, and cut.
+// What a certificate says, as text. Anybody may have made it, so all of it comes out safe (core/safe_text.h), and cut.
 #pragma once
 
 #include <openssl/x509.h>

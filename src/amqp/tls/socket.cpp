@@ -132,14 +132,14 @@ ssl_st* tls_stream(amqp_socket_t* socket) {
     return stream;
 }
 
-ssize_t send_through(ssl_st* stream, std::string_view bytes) {
-    ERR_clear_error();
-    std::size_t sent = 0;
-    if (SSL_write_ex(stream, bytes.data(), bytes.size(), &sent) == 1) return static_cast<ssize_t>(sent);
+namespace {
+
+/// After a call that has failed: -1, and why in errno.
+ssize_t failed(SSL* stream) {
     const int cause = errno;
     switch (SSL_get_error(stream, 0)) {
         case SSL_ERROR_WANT_WRITE:
-        case SSL_ERROR_WANT_READ:  // in the middle of a handshake that the broker began anew: over in a moment
+        case SSL_ERROR_WANT_READ:  // when sending: in a handshake that the broker began anew, over in a moment
             errno = EAGAIN;
             return -1;
         case SSL_ERROR_SYSCALL:
@@ -149,6 +149,22 @@ ssize_t send_through(ssl_st* stream, std::string_view bytes) {
             errno = EPIPE;
             return -1;
     }
+}
+
+}  // namespace
+
+ssize_t send_through(ssl_st* stream, std::string_view bytes) {
+    ERR_clear_error();
+    std::size_t sent = 0;
+    if (SSL_write_ex(stream, bytes.data(), bytes.size(), &sent) == 1) return static_cast<ssize_t>(sent);
+    return failed(stream);
+}
+
+ssize_t receive_through(ssl_st* stream, char* to, std::size_t size) {
+    ERR_clear_error();
+    std::size_t got = 0;
+    if (SSL_read_ex(stream, to, size, &got) == 1) return static_cast<ssize_t>(got);
+    return SSL_get_error(stream, 0) == SSL_ERROR_ZERO_RETURN ? 0 : failed(stream);
 }
 
 OwnNames own_names(amqp_socket_t* socket) {

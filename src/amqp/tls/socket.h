@@ -6,6 +6,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -40,5 +41,9 @@ ssl_st* tls_stream(amqp_socket_t* socket);
 /// As send(2) without waiting: how many bytes were taken, or -1 and errno, EAGAIN where there is no room. What was
 /// refused for lack of room has to be offered again before anything else, from wherever it lies by then.
 ssize_t send_through(ssl_st* stream, std::string_view bytes);
+
+/// As recv(2) without waiting: how many bytes came, 0 at the end, or -1 and errno, EAGAIN where nothing is there. For a
+/// connection that rabbitmq-c does not read from.
+ssize_t receive_through(ssl_st* stream, char* to, std::size_t size);
 
 }  // namespace retryd::amqp

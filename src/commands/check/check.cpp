@@ -19,6 +19,7 @@
 #include "config/scalars.h"
 #include "core/duration.h"
 #include "core/names.h"
+#include "core/safe_text.h"
 
 namespace retryd::commands {
 
@@ -159,11 +160,11 @@ void print_entry(const core::Entry& entry, const std::string& bold, std::ostream
     const core::Ladder& ladder = entry.ladder;
     const std::size_t retries = ladder.steps.size();
     const bool shared = ladder.return_path == core::ReturnPath::headers;
-    out << "\n  " << bold << "  ladder " << ladder.name << ": " << counted(retries, "retry", "retries") << " on "
-        << (shared ? "shared " : "") << core::to_string(ladder.queue_type) << " queues, "
+    out << "\n  " << bold << "  ladder " << core::safe_name(ladder.name) << ": " << counted(retries, "retry", "retries")
+        << " on " << (shared ? "shared " : "") << core::to_string(ladder.queue_type) << " queues, "
         << range(least_wait(ladder), total_wait(ladder)) << " of waiting in all\n";
     for (const std::string& line : remarks(entry))
-        out << "    " << line << '\n';
+        out << "    " << core::safe_line(line) << '\n';
     Rows rows{{"failure", "waits", "in"}};
     for (const ScheduleStep& step : retry_schedule(entry))
         add_step(rows, step);
@@ -180,7 +181,7 @@ void print_entries(const std::vector<core::Entry>& entries, const Bold& bold, st
            "queue,\n"
         << "  is parked at once" << (differs ? ", unless the entry says otherwise" : "") << ".\n";
     for (const core::Entry& entry : entries)
-        print_entry(entry, bold(entry.match), out);
+        print_entry(entry, bold(core::safe_name(entry.match)), out);
 }
 
 void print_everything_else(const core::Policy& policy, const Bold& bold, std::ostream& out) {
@@ -210,7 +211,8 @@ void print_queue_count(const config::Settings& settings, const Bold& bold, std::
 void print_check(const config::Settings& settings, const std::string& file, bool colour, std::ostream& out) {
     const Bold bold{colour};
     const core::Policy& policy = settings.policy;
-    out << file << " is fine: " << counted(policy.entries.size(), "queue entry", "queue entries") << ".\n\n";
+    out << core::safe_line(file) << " is fine: " << counted(policy.entries.size(), "queue entry", "queue entries")
+        << ".\n\n";
     print_brokers(settings.broker, bold, out);
     if (settings.management) print_management(*settings.management, bold, out);
     if (settings.http) print_http(*settings.http, bold, out);

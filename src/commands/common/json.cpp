@@ -2,6 +2,8 @@
 
 #include <ostream>
 
+#include "telemetry/safe_json.h"
+
 namespace retryd::commands {
 
 Json text_or_null(const std::string& text) {
@@ -25,7 +27,7 @@ Json json_of(const BrokerIdentity& broker) {
 }
 
 void print_json(const Json& json, std::ostream& out, bool one_line) {
-    out << json.dump(one_line ? -1 : 2, ' ', false, Json::error_handler_t::replace) << '\n';
+    out << telemetry::to_safe_json(json, one_line ? -1 : 2) << '\n';
 }
 
 }  // namespace retryd::commands

@@ -20,7 +20,8 @@ std::string json_key(std::string_view text);
 
 Json json_of(const BrokerIdentity& broker);
 
-/// Set out over several lines, or all of it on one. What is no UTF-8 is replaced: names on a broker may hold anything.
+/// Set out over several lines, or all of it on one. What is unsafe is escaped, for this is read on terminals too: names
+/// on a broker may hold anything.
 void print_json(const Json& json, std::ostream& out, bool one_line = false);
 
 }  // namespace retryd::commands

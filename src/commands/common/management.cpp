@@ -18,6 +18,9 @@ class HttpManagementApi : public ManagementApi {
     admin::VhostPolicies vhost_policies() override { return client_.vhost_policies(); }
     void set_policy(const admin::BrokerPolicy& policy) override { client_.set_policy(policy); }
     std::optional<admin::Permissions> permissions() override { return client_.permissions(user_); }
+    std::optional<std::vector<admin::UserPermissions>> user_permissions() override {
+        return client_.user_permissions();
+    }
     std::optional<std::vector<std::string>> disabled_feature_flags() override {
         return client_.disabled_feature_flags();
     }

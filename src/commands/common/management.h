@@ -30,6 +30,8 @@ class ManagementApi {
 
     /// Of retryd's user; nothing where the user of the management API may not know.
     virtual std::optional<admin::Permissions> permissions() = 0;
+    /// Of all users; nothing where the user of the management API may not know.
+    virtual std::optional<std::vector<admin::UserPermissions>> user_permissions() = 0;
     virtual std::optional<std::vector<std::string>> disabled_feature_flags() = 0;
     /// Nothing where they cannot be seen.
     virtual std::optional<std::vector<http::NodeAlarm>> alarms() = 0;

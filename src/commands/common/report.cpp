@@ -11,6 +11,7 @@
 #include "commands/common/text.h"
 #include "config/addresses.h"
 #include "config/load.h"
+#include "core/safe_text.h"
 
 namespace retryd::commands {
 
@@ -30,13 +31,14 @@ int Report::run(const std::function<int(const config::Settings&)>& rest) const {
 
 int Report::fail(const std::string& text, int code) const {
     if (options_.json) print_failure_json(text, false, out_);
-    err_ << "retryd: " << safe_lines(text) << '\n';
+    err_ << "retryd: " << core::safe_lines(text) << '\n';
     return code;
 }
 
 void print_broker_line(const BrokerIdentity& broker, bool colour, std::ostream& out) {
     out << Bold{colour}("RabbitMQ " + core::to_string(broker.version));
-    print_line("at " + config::host_and_port(broker.host, broker.port) + ", vhost " + broker.vhost, " ", out);
+    print_line("at " + config::host_and_port(broker.host, broker.port) + ", vhost " + core::safe_name(broker.vhost),
+               " ", out);
 }
 
 void print_failure_json(const std::string& error, bool one_line, std::ostream& out) {

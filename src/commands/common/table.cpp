@@ -2,9 +2,8 @@
 
 #include <algorithm>
 #include <ostream>
-#include <utility>
 
-#include "commands/common/text.h"
+#include "core/safe_text.h"
 
 namespace retryd::commands {
 
@@ -16,17 +15,10 @@ std::size_t width(const std::string& text) {
         text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));
 }
 
-/// Names on a broker may hold anything: nothing of it shall move a terminal's cursor.
-std::string plain(std::string text) {
-    std::replace_if(
-        text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20U || c == 0x7f; }, '?');
-    return safe_lines(text);
-}
-
-Rows plain(Rows rows) {
+Rows safe(Rows rows) {
     for (auto& row : rows) {
         for (std::string& cell : row)
-            cell = plain(std::move(cell));
+            cell = core::safe_line(cell);
     }
     return rows;
 }
@@ -44,7 +36,7 @@ std::vector<std::size_t> widths(const Rows& rows) {
 }  // namespace
 
 void print_table(const Rows& any_rows, const std::string& indent, std::ostream& out) {
-    const Rows rows = plain(any_rows);
+    const Rows rows = safe(any_rows);
     const auto widest = widths(rows);
     for (const auto& row : rows) {
         out << indent;

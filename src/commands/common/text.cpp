@@ -4,6 +4,7 @@
 #include <array>
 #include <cstdio>
 
+#include "core/safe_text.h"
 #include "core/text.h"
 
 namespace retryd::commands {
@@ -17,62 +18,10 @@ std::string formatted(const char* format, Values... values) {
     return {buffer.data(), static_cast<std::size_t>(length)};
 }
 
-/// The character that begins the text, which is UTF-8 without NUL, and its length.
-struct Character {
-    std::uint32_t code = 0;
-    std::size_t length = 1;
-};
-
-Character first_of(std::string_view text) {
-    const auto lead = static_cast<unsigned char>(text.front());
-    if (lead < 0x80) return {lead, 1};
-    const std::size_t length = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
-    std::uint32_t code = lead & (0x7fU >> length);
-    for (std::size_t i = 1; i < length; ++i)
-        code = code << 6U | (static_cast<unsigned char>(text[i]) & 0x3fU);
-    return {code, length};
-}
-
-/// What a terminal obeys instead of showing it, or what turns the text around it.
-bool is_unsafe(std::uint32_t code) {
-    return code < 0x20 || (code >= 0x7f && code < 0xa0) || (code >= 0x200b && code <= 0x200f) ||
-           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2060 && code <= 0x206f) || code == 0x61c || code == 0xfeff;
-}
-
-std::string escaped(std::string_view text, std::string_view kept, bool escape_backslash) {
-    std::string safe;
-    while (!text.empty()) {
-        if (core::valid_utf8_length(text.substr(0, 4)) == 0) {
-            safe += formatted("\\x%02x", static_cast<unsigned>(static_cast<unsigned char>(text.front())));
-            text.remove_prefix(1);
-            continue;
-        }
-        const Character character = first_of(text);
-        if (kept.find(text.front()) != std::string_view::npos || !is_unsafe(character.code)) {
-            safe.append(text.substr(0, character.length));
-            if (escape_backslash && text.front() == '\\') safe += '\\';
-        } else if (character.code < 0x80) {
-            safe += formatted("\\x%02x", static_cast<unsigned>(character.code));
-        } else {
-            safe += formatted("\\u{%x}", static_cast<unsigned>(character.code));
-        }
-        text.remove_prefix(character.length);
-    }
-    return safe;
-}
-
 }  // namespace
 
-std::string safe_line(std::string_view text) {
-    return escaped(text, "", true);
-}
-
-std::string or_unknown(std::string_view text) {
-    return text.empty() ? "(unknown)" : safe_line(text);
-}
-
-std::string safe_lines(std::string_view text) {
-    return escaped(text, "\n\t", false);
+std::string or_unknown(std::string_view name) {
+    return name.empty() ? "(unknown)" : core::safe_name(name);
 }
 
 std::string shortened(std::string_view text, std::size_t longest) {

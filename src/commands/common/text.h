@@ -1,4 +1,4 @@
-// Texts for people: counts, times and ages, and what strangers wrote, made safe for a terminal.
+// Texts for people: counts, times and ages, names, bytes.
 #pragma once
 
 #include <cstddef>
@@ -15,17 +15,8 @@ inline std::string counted(std::size_t number, const std::string& singular, cons
     return std::to_string(number) + " " + (number == 1 ? singular : plural);
 }
 
-// Texts of strangers on a terminal: nothing in them may move its cursor, change its colours or hide a part.
-
-/// On one line: control characters, what is no UTF-8 and what turns the direction of writing come out as \xNN or
-/// \u{NNNN}, a backslash as two.
-std::string safe_line(std::string_view text);
-
-/// The same, `(unknown)` where it is empty.
-std::string or_unknown(std::string_view text);
-
-/// As safe_line over several lines: line ends and tabs stay, and so do backslashes.
-std::string safe_lines(std::string_view text);
+/// A name, made safe for a terminal; `(unknown)` where it is empty.
+std::string or_unknown(std::string_view name);
 
 /// At most so many bytes of the text, with … behind them where it is longer.
 std::string shortened(std::string_view text, std::size_t longest);

@@ -6,6 +6,7 @@
 #include <iterator>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <thread>
@@ -20,6 +21,7 @@
 #include "commands/plan/topology_diff.h"
 #include "core/duration.h"
 #include "core/names.h"
+#include "core/safe_text.h"
 #include "core/topology.h"
 #include "system/clock.h"
 
@@ -61,8 +63,14 @@ std::string widened(const std::string& given, const std::string& needed) {
 
 class Checks {
   public:
-    Checks(Broker& broker, const config::Settings& settings, const DaemonAnswer* daemon)
-        : broker_(broker), management_(broker.management()), settings_(settings), answer_(daemon) {
+    enum class For { person, daemon };
+
+    Checks(Broker& broker, const config::Settings& settings, const DaemonAnswer* daemon, For whom)
+        : broker_(broker),
+          management_(broker.management()),
+          settings_(settings),
+          answer_(daemon),
+          for_daemon_(whom == For::daemon) {
         if (answer_ != nullptr) daemon_ = std::get_if<telemetry::Status>(answer_);
         checked_.broker = broker_.identity();
         checked_.management = management_ != nullptr;
@@ -78,15 +86,16 @@ class Checks {
             check_permissions();
             check_feature_flags();
             check_alarms();
+            check_writers();
         });
         check_daemon();
     }
 
     void check_policies() {
         ask_management([this] {
-            const admin::VhostPolicies vhost_policies = management_->vhost_policies();
-            append(admin::check_work_queues(settings_.policy, vhost_policies));
-            append(admin::check_own_queues(settings_.policy, vhost_policies, checked_.broker.vhost));
+            append(admin::check_work_queues(settings_.policy, vhost_policies()));
+            append(admin::check_error_queue(settings_.policy, vhost_policies(), checked_.broker.vhost));
+            append(admin::check_own_queues(settings_.policy, vhost_policies(), checked_.broker.vhost));
             check_held();
         });
     }
@@ -103,7 +112,7 @@ class Checks {
   private:
     void check_item(const PlanItem& item) {
         const std::string name = core::name_of(item.wanted.item);
-        const std::string what = std::string{core::to_string(item.wanted.role)} + " '" + name + "'";
+        const std::string what = std::string{core::to_string(item.wanted.role)} + " " + core::quoted(name);
         const bool in_parts = !item.told.empty();
         const std::string cause = in_parts ? item.told.cause : item.note;
         switch (item.state) {
@@ -147,7 +156,8 @@ class Checks {
 
     void check_rest_of(const Plan& plan) {
         for (const LeftOver& rung : plan.left_over)
-            add(FindingCode::left_over_rungs, "rung '" + rung.queue + "' is left over", {.name = rung.queue});
+            add(FindingCode::left_over_rungs, "rung " + core::quoted(rung.queue) + " is left over",
+                {.name = rung.queue});
         if (!plan.why_not_compared.empty())
             cannot_tell("whether what is there has the right arguments: " + plan.why_not_compared);
         for (const core::Remark& remark : core::remarks(plan.broker.version)) {
@@ -168,6 +178,11 @@ class Checks {
         }
     }
 
+    const admin::VhostPolicies& vhost_policies() {
+        if (!vhost_policies_) vhost_policies_ = management_->vhost_policies();
+        return *vhost_policies_;
+    }
+
     void check_permissions() {
         const std::string& user = settings_.broker.endpoints.front().username;
         const auto given = user.empty() ? std::nullopt : management_->permissions();
@@ -184,7 +199,7 @@ class Checks {
         }
         for (const admin::NeededPermission& each : missing) {
             add(FindingCode::missing_permission,
-                "retryd's user lacks the permission to " + std::string{each.operation} + " '" + each.name + "'",
+                "retryd's user lacks the permission to " + std::string{each.operation} + " " + core::quoted(each.name),
                 {.remedy = "give it: what it has stays",
                  .command = admin::set_permissions_command(user, all, checked_.broker.vhost),
                  .name = std::string{each.operation} + ' ' + each.name});
@@ -200,6 +215,30 @@ class Checks {
                           "tells"
                         : "whether retryd's user has the permissions that it needs: only an administrator may see "
                           "them (rabbitmqctl list_user_permissions). Set http.listen, so that the daemon tells");
+    }
+
+    void check_writers() {
+        const auto users = management_->user_permissions();
+        if (!users) {
+            // Of the daemon's own checks it would be a finding for ever: its user is no administrator.
+            if (for_daemon_) return;
+            return cannot_tell(
+                "whether somebody may write to the error exchange without need: only an administrator may see that "
+                "(rabbitmqctl list_permissions)");
+        }
+        const std::string& own_user = settings_.broker.endpoints.front().username;
+        for (const admin::NeedlessWriter& writer :
+             admin::needless_writers(settings_.policy, vhost_policies(), *users, own_user)) {
+            const bool returns = writer.exchange == core::return_exchange_name;
+            add(FindingCode::needless_writer,
+                "user " + core::quoted(writer.user) + " may write to exchange " + core::quoted(writer.exchange) +
+                    " and needs that for no queue that it may declare",
+                {.consequence = returns ? "what it publishes there goes into any work queue of a shared ladder, "
+                                          "whatever else it may write to"
+                                        : "",
+                 .name = writer.user,
+                 .group = writer.exchange});
+        }
     }
 
     bool daemon_has_fault(const std::string& code) const {
@@ -229,7 +268,8 @@ class Checks {
                 "whether a node has run short of memory or disk: this user may not see it (rabbitmqctl status)");
         }
         for (const http::NodeAlarm& alarm : *alarms) {
-            add(FindingCode::broker_alarm, "node '" + alarm.node + "' has a " + alarm.resource + " alarm",
+            add(FindingCode::broker_alarm,
+                "node " + core::quoted(alarm.node) + " has a " + core::safe_name(alarm.resource) + " alarm",
                 {.name = alarm.node, .group = alarm.resource});
         }
     }
@@ -248,7 +288,8 @@ class Checks {
             if (rung->return_path == core::ReturnPath::headers || names.count(rung->serves) > 0) {
                 slow.push_back(queue);
             } else {
-                add(FindingCode::held_by_broker, held_on(queue) + ": work queue '" + rung->serves + "' does not exist",
+                add(FindingCode::held_by_broker,
+                    held_on(queue) + ": work queue " + core::quoted(rung->serves) + " does not exist",
                     {.name = queue.name, .group = rung->serves});
             }
         }
@@ -266,8 +307,8 @@ class Checks {
     }
 
     static std::string held_on(const http::ListedQueue& rung) {
-        return counted(static_cast<std::size_t>(*rung.held), "message", "messages") + " held by the broker on rung '" +
-               rung.name + "'";
+        return counted(static_cast<std::size_t>(*rung.held), "message", "messages") + " held by the broker on rung " +
+               core::quoted(rung.name);
     }
 
     // ── What AMQP tells by itself ──
@@ -278,9 +319,10 @@ class Checks {
             const auto checked = broker_.carry_out(Declarer::CheckQueue{queue});
             if (checked.result == Result::done) continue;
             if (checked.result == Result::refused) {
-                cannot_tell("whether work queue '" + queue + "' exists: " + checked.text);
+                cannot_tell("whether work queue " + core::quoted(queue) + " exists: " + checked.text);
             } else {
-                add(FindingCode::no_work_queue, "work queue '" + queue + "' does not exist", {.name = queue});
+                add(FindingCode::no_work_queue, "work queue " + core::quoted(queue) + " does not exist",
+                    {.name = queue});
             }
         }
     }
@@ -340,8 +382,8 @@ class Checks {
         const auto checked = broker_.carry_out(Declarer::CheckQueue{queue});
         if (checked.result != Result::done || checked.counts.consumers > 0) return;
         const std::string waiting = counted(checked.counts.messages, "message waits", "messages wait");
-        add(FindingCode::no_consumer, "nobody consumes the error queue '" + queue + "'; " + waiting + " there",
-            {.name = queue});
+        add(FindingCode::no_consumer,
+            "nobody consumes the error queue " + core::quoted(queue) + "; " + waiting + " there", {.name = queue});
     }
 
     void append(std::vector<Finding> more) { std::move(more.begin(), more.end(), std::back_inserter(found_)); }
@@ -355,6 +397,8 @@ class Checks {
     const config::Settings& settings_;
     const DaemonAnswer* answer_;                 // null: it was not asked
     const telemetry::Status* daemon_ = nullptr;  // null: it did not answer
+    bool for_daemon_;
+    std::optional<admin::VhostPolicies> vhost_policies_;  // once they were asked for
     std::vector<Finding> found_;
     Checked checked_;
 };
@@ -362,7 +406,7 @@ class Checks {
 }  // namespace
 
 Checked run_checks(Broker& broker, const config::Settings& settings, const DaemonAnswer* daemon) {
-    Checks checks(broker, settings, daemon);
+    Checks checks(broker, settings, daemon, Checks::For::person);
     checks.check_all_but_policies();
     checks.check_policies();
     return checks.result();
@@ -394,7 +438,7 @@ admin::Diagnosis check_for_daemon(const config::Settings& settings, const config
                                   admin::CheckScope scope) {
     if (scope == admin::CheckScope::policies) {
         ManagementOnly broker(settings, endpoint);
-        Checks checks(broker, settings, nullptr);
+        Checks checks(broker, settings, nullptr, Checks::For::daemon);
         checks.check_policies();
         return checks.result().diagnosis;
     }
@@ -404,7 +448,7 @@ admin::Diagnosis check_for_daemon(const config::Settings& settings, const config
     telemetry::Status self;  // it tells of itself in other ways
     self.ready = true;
     const DaemonAnswer answer = self;
-    Checks checks(*broker, here, &answer);
+    Checks checks(*broker, here, &answer, Checks::For::daemon);
     checks.check_all_but_policies();
     return checks.result().diagnosis;
 }

@@ -45,13 +45,14 @@ namespace {
 class QueueBrowser : private amqp::DeliverySink {
   public:
     QueueBrowser(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
-                 const system::Signals& signals, const Visitor& visit)
+                 const system::Signals& signals, const Visitor& visit, amqp::Undeliverable* held)
         : reader_(endpoint_of(settings, broker.identity()), settings.broker, "retryd parked look"),
           stall_(broker, queue),
           broker_(broker),
           count_(count),
           signals_(signals),
-          visit_(visit) {}
+          visit_(visit),
+          held_(held) {}
 
     /// `ready`: how many messages lie there.
     BrowseResult browse(const std::string& queue, std::size_t ready) {
@@ -64,6 +65,9 @@ class QueueBrowser : private amqp::DeliverySink {
             if (!take_deliveries()) wait_for(pollfd{reader_.fd(), POLLIN, 0}, Milliseconds{50});
         }
         reader_.leave();
+        // What is met behind the last one that was wanted is in the way of whoever comes next.
+        result_.met_undeliverable = reader_.met_undeliverable();
+        if (result_.met_undeliverable) result_.ended = reader_.ended();
         return result_;
     }
 
@@ -97,6 +101,7 @@ class QueueBrowser : private amqp::DeliverySink {
         if (now < broker_due_) return;
         broker_due_ = now + every;
         broker_.wait(Milliseconds{1});
+        if (held_ != nullptr) held_->serve();
     }
 
     static void wait_for(pollfd one, Milliseconds longest, pollfd other = {-1, POLLIN, 0}) {
@@ -118,6 +123,7 @@ class QueueBrowser : private amqp::DeliverySink {
     std::size_t count_;
     const system::Signals& signals_;
     const Visitor& visit_;
+    amqp::Undeliverable* held_;
     Clock::time_point broker_due_{};
     BrowseResult result_;
     bool enough_ = false;
@@ -127,10 +133,10 @@ class QueueBrowser : private amqp::DeliverySink {
 }  // namespace
 
 BrowseResult browse_queue(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
-                          const system::Signals& signals, const Visitor& visit) {
+                          const system::Signals& signals, const Visitor& visit, amqp::Undeliverable* held) {
     const std::size_t most = std::min(count, amqp::QueueReader::most_held);
     if (most == 0) return {};
-    return QueueBrowser(settings, broker, queue, most, signals, visit).browse(queue, count);
+    return QueueBrowser(settings, broker, queue, most, signals, visit, held).browse(queue, count);
 }
 
 }  // namespace retryd::commands

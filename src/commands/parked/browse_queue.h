@@ -6,6 +6,7 @@
 #include <functional>
 #include <string>
 
+#include "amqp/undeliverable.h"
 #include "commands/common/broker.h"
 #include "config/settings.h"
 #include "core/message.h"
@@ -39,14 +40,16 @@ class StallDetector {
 struct BrowseResult {
     std::size_t messages = 0;
     bool interrupted = false;
-    std::string ended;  // by the broker, before all were seen: its words
+    std::string ended;               // by the broker, before all were seen: its words
+    bool met_undeliverable = false;  // that was why
 };
 
 /// With a message whose headers cannot be read it is null. False: it has seen enough.
 using Visitor = std::function<bool(const core::Delivery* delivery)>;
 
-/// At most `count` messages from the head of the queue. Ends early when a signal is pending. Throws amqp::Error.
+/// At most `count` messages from the head of the queue. Ends early when a signal is pending. `held` is kept alive
+/// meanwhile; it may be null. Throws amqp::Error.
 BrowseResult browse_queue(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
-                          const system::Signals& signals, const Visitor& visit);
+                          const system::Signals& signals, const Visitor& visit, amqp::Undeliverable* held);
 
 }  // namespace retryd::commands

@@ -6,6 +6,7 @@
 
 #include "admin/replay.h"
 #include "amqp/error.h"
+#include "amqp/proof_keys.h"
 #include "amqp/queue_io.h"
 #include "commands/common/json.h"
 #include "commands/common/table.h"
@@ -14,6 +15,7 @@
 #include "commands/parked/browse_queue.h"
 #include "commands/parked/parked_queues.h"
 #include "commands/parked/value_view.h"
+#include "core/safe_text.h"
 
 namespace retryd::commands {
 
@@ -43,6 +45,13 @@ std::size_t ParkedOverview::selected() const {
     return sum;
 }
 
+std::size_t ParkedOverview::undeliverable_selected() const {
+    std::size_t sum = 0;
+    for (const ParkingQueueOverview& queue : queues)
+        sum += queue.held_selected ? queue.undeliverable() : 0;
+    return sum;
+}
+
 bool ParkedOverview::complete() const {
     return fault.empty() && !interrupted &&
            std::all_of(queues.begin(), queues.end(), [](const auto& queue) { return queue.fault.empty(); });
@@ -52,11 +61,12 @@ namespace {
 
 /// What was asked for by name has to be there.
 std::string not_there(const std::string& queue) {
-    return "queue '" + queue + "' does not exist; retryd parked list shows what is parked, and where";
+    return "queue " + core::quoted(queue) + " does not exist; retryd parked list shows what is parked, and where";
 }
 
 std::string held_by_others(const std::string& queue, std::size_t consumers) {
-    return "'" + queue + "': no message is ready there, but " + counted(consumers, "consumer takes", "consumers take") +
+    return core::quoted(queue) + ": no message is ready there, but " +
+           counted(consumers, "consumer takes", "consumers take") +
            " from it. A replay or a look that is under way holds all that is parked; look again when it has ended";
 }
 
@@ -84,6 +94,7 @@ ParkedBrowser::ParkedBrowser(const config::Settings& settings, const ParkedOptio
     : settings_(settings),
       options_(options),
       broker_(connect(settings, "retryd parked")),
+      proof_keys_(amqp::proof_keys(settings)),
       selection_(selection_of(options, now)),
       now_(now) {}
 
@@ -114,34 +125,75 @@ void ParkedBrowser::browse_parking_queue(const std::string& name, ParkedOverview
     ParkingQueueOverview& queue =
         overview.queues.emplace_back(ParkingQueueOverview{name, permission.messages, 0, {}, permission.why_not});
     if (!permission.allowed) return;
+    const std::size_t before = overview.selected();
     std::size_t unreadable = 0;
+    const auto anew = [&] {
+        queue.selected = {};
+        unreadable = 0;
+        enough = false;
+    };
     const auto visit_delivery = [&](const core::Delivery* delivery) {
         if (delivery == nullptr) {
             ++unreadable;
             return true;
         }
         const core::Table headers = delivery->message.properties.header_table();
-        const admin::Parked parked = admin::read_parked(headers, settings_.policy.error_queue);
+        const admin::Parked parked = admin::read_parked(headers, settings_.policy.error_queue, proof_keys_);
         if (!admin::selects(selection_, parked, headers)) return true;
         queue.selected.add(parked, delivery->message);
-        enough = !visit(name, *delivery, parked);
+        enough = !visit(name, *delivery, before + queue.selected.messages());
         return !enough;
     };
     BrowseResult result;
     try {
-        result = browse_queue(settings_, *broker_, name, permission.messages, signals_, visit_delivery);
+        result = browse_around_undeliverable(queue, visit_delivery, anew);
     } catch (const amqp::Error& error) {
         result.ended = error.what();  // the other queues may do; where the broker is gone, the next question tells
     }
     queue.looked_at = result.messages;
     overview.interrupted = overview.interrupted || result.interrupted;
     if (!result.ended.empty()) {
-        queue.fault = "not all of '" + name + "' was looked at: " + result.ended;
-    } else if (!enough && !result.interrupted && queue.messages > queue.looked_at) {
+        queue.fault = "not all of " + core::quoted(name) + " was looked at: " + result.ended;
+    } else if (!enough && !result.interrupted && queue.messages > queue.looked_at + queue.undeliverable()) {
         queue.fault = queue.looked_at == amqp::QueueReader::most_held ? too_many(queue) : taken_by_others(queue);
     } else if (unreadable > 0) {
         queue.fault = unreadable_ones(unreadable);
     }
+}
+
+/// What RabbitMQ cannot hand over ends the connection: then it is held by another one, and the look begins anew.
+BrowseResult ParkedBrowser::browse_around_undeliverable(ParkingQueueOverview& queue, const Visitor& visit,
+                                                        const std::function<void()>& anew) {
+    for (;;) {
+        const std::size_t held = queue.undeliverable();
+        const std::size_t ready = queue.messages - std::min(queue.messages, held);
+        BrowseResult result = browse_queue(settings_, *broker_, queue.name, ready, signals_, visit,
+                                           queue.held ? queue.held.get() : nullptr);
+        if (!result.met_undeliverable || result.interrupted) return result;
+        const std::string why_not = hold_undeliverable(queue);
+        if (!why_not.empty() || queue.undeliverable() == held) {
+            result.ended += why_not.empty() ? "" : ". It cannot be held meanwhile: " + why_not;
+            return result;
+        }
+        anew();
+    }
+}
+
+/// Why that is not possible; empty where it is.
+std::string ParkedBrowser::hold_undeliverable(ParkingQueueOverview& queue) {
+    const auto count = [&] { return broker_->carry_out(amqp::Declarer::CheckQueue{queue.name}).counts; };
+    try {
+        if (!queue.held) {
+            queue.held = std::make_shared<amqp::Undeliverable>(
+                endpoint_of(settings_, broker_->identity()), settings_.broker, broker_->identity().version, queue.name);
+            queue.held_selected = admin::selects_undeliverable(selection_);
+        }
+        queue.held->hold(count, [&] { return !signals_.pending(); });
+    } catch (const amqp::Error& error) {
+        queue.held.reset();
+        return error.what();
+    }
+    return "";
 }
 
 /// Asked for once. Null without a management API that answers.
@@ -159,6 +211,8 @@ const admin::VhostPolicies* ParkedBrowser::vhost_policies() {
 
 namespace {
 
+constexpr std::size_t longest_shown = 60;
+
 std::string age_or_unknown(const std::optional<std::uint64_t>& seconds, core::WallTime now) {
     return seconds ? age(*seconds, now) : "(unknown)";
 }
@@ -174,9 +228,9 @@ Rows rows_of(const ParkedGroups& groups, core::WallTime now) {
 }
 
 std::string count_line(const ParkingQueueOverview& queue) {
-    const std::size_t selected = queue.selected.messages();
+    const std::size_t selected = queue.selected.messages() + (queue.held_selected ? queue.undeliverable() : 0);
     std::string line = counted(queue.messages, "message", "messages");
-    if (selected != queue.looked_at) line += ", " + std::to_string(selected) + " selected";
+    if (selected != queue.looked_at + queue.undeliverable()) line += ", " + std::to_string(selected) + " selected";
     return line;
 }
 
@@ -202,20 +256,60 @@ Json json_of(const ParkedGroups& groups) {
 
 }  // namespace
 
+namespace {
+
+Rows rows_of(const std::vector<amqp::amqp10::Held>& undeliverable) {
+    constexpr std::size_t most = 10;
+    Rows rows{{"published to", "died first in", "user", "message id", "content type"}};
+    for (const auto& [id, message] : undeliverable) {
+        if (rows.size() > most) break;
+        rows.push_back({or_unknown(message.exchange), or_unknown(message.queue), or_unknown(message.user_id),
+                        or_unknown(shortened(message.message_id, longest_shown)),
+                        or_unknown(shortened(message.content_type, longest_shown))});
+    }
+    return rows;
+}
+
+void print_undeliverable(const ParkingQueueOverview& queue, std::ostream& out) {
+    if (queue.undeliverable() == 0) return;
+    out << "  " << counted(queue.undeliverable(), "message", "messages")
+        << " that RabbitMQ cannot hand over by AMQP 0-9-1: retryd parked drop --reason undeliverable deletes "
+        << (queue.undeliverable() == 1 ? "it" : "them") << '\n';
+    print_table(rows_of(queue.held->held()), "  ", out);
+}
+
+Json json_of_undeliverable(const ParkingQueueOverview& queue) {
+    Json list = Json::array();
+    if (!queue.held) return list;
+    for (const auto& [id, message] : queue.held->held()) {
+        Json object;
+        put_text(object, "exchange", message.exchange);
+        put_text(object, "first_death_queue", message.queue);
+        put_text(object, "user_id", message.user_id);
+        put_text(object, "message_id", message.message_id);
+        put_text(object, "content_type", message.content_type);
+        list.push_back(std::move(object));
+    }
+    return list;
+}
+
+}  // namespace
+
 void print_overview(const ParkedOverview& overview, core::WallTime now, bool colour, std::ostream& out) {
     const Bold bold{colour};
     bool any = false;
     for (const ParkingQueueOverview& queue : overview.queues) {
         if (queue.messages == 0 && queue.fault.empty()) continue;
-        out << (any ? "\n" : "") << bold(safe_line(queue.name)) << ": " << count_line(queue) << '\n';
+        out << (any ? "\n" : "") << bold(core::safe_name(queue.name)) << ": " << count_line(queue) << '\n';
         any = true;
         if (queue.selected.messages() > 0) print_table(rows_of(queue.selected, now), "  ", out);
-        if (!queue.fault.empty()) out << "  " << safe_line(queue.fault) << '\n';
+        print_undeliverable(queue, out);
+        if (!queue.fault.empty()) out << "  " << core::safe_line(queue.fault) << '\n';
     }
     if (!any) out << "Nothing is parked" << (overview.notes.empty() ? "" : " where it could be seen") << ".\n";
     if (overview.interrupted) out << "\nInterrupted: not everything was looked at.\n";
     for (const std::string& note : overview.notes)
-        out << "\nNot seen: " << safe_line(note) << ".\n";
+        out << "\nNot seen: " << core::safe_line(note) << ".\n";
 }
 
 Json json_of(const ParkedOverview& overview) {
@@ -226,6 +320,7 @@ Json json_of(const ParkedOverview& overview) {
                         {"looked_at", queue.looked_at},
                         {"selected", queue.selected.messages()},
                         {"groups", json_of(queue.selected)},
+                        {"undeliverable", json_of_undeliverable(queue)},
                         {"fault", queue.fault.empty() ? Json() : Json(queue.fault)}});
     }
     return list;

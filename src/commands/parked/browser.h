@@ -18,6 +18,7 @@
 #include "admin/parked.h"
 #include "commands/common/broker.h"
 #include "commands/common/report.h"
+#include "commands/parked/browse_queue.h"
 #include "config/settings.h"
 #include "core/message.h"
 #include "core/time.h"
@@ -67,6 +68,11 @@ struct ParkingQueueOverview {
     std::size_t looked_at = 0;  // fewer where more lie there than can be held at once, or somebody was faster
     ParkedGroups selected;
     std::string fault;  // why it was not looked at, or not to its end; cause, consequence, remedy
+    /// Those that RabbitMQ cannot hand over by AMQP 0-9-1, and that are held meanwhile; null: there are none.
+    std::shared_ptr<amqp::Undeliverable> held = nullptr;
+    bool held_selected = false;
+
+    std::size_t undeliverable() const { return held ? held->held().size() : 0; }
 };
 
 struct ParkedOverview {
@@ -76,6 +82,8 @@ struct ParkedOverview {
     bool interrupted = false;
 
     std::size_t selected() const;
+    /// Besides, of those that cannot be handed over.
+    std::size_t undeliverable_selected() const;
     bool complete() const;
 };
 
@@ -86,24 +94,31 @@ class ParkedBrowser {
     /// Throws amqp::Error.
     ParkedBrowser(const config::Settings& settings, const ParkedOptions& options, core::WallTime now);
 
-    /// With each selected message; false: it has seen enough.
-    using Visit = std::function<bool(const std::string& from, const core::Delivery&, const admin::Parked&)>;
+    /// With each selected message and its number, from 1 on; false: it has seen enough. Where something came in
+    /// between, it is called anew from a lower number on.
+    using Visit = std::function<bool(const std::string& from, const core::Delivery&, std::size_t number)>;
     /// Throws amqp::Error.
     ParkedOverview browse(const Visit& visit);
 
     Broker& broker() { return *broker_; }
     const system::Signals& signals() const { return signals_; }
     const admin::Selection& selection() const { return selection_; }
+    /// By which it knows what retryd has parked.
+    const core::ProofKeys& proof_keys() const { return proof_keys_; }
     core::WallTime now() const { return now_; }
 
   private:
     void browse_parking_queue(const std::string& name, ParkedOverview& overview, const Visit& visit, bool& enough);
+    BrowseResult browse_around_undeliverable(ParkingQueueOverview& queue, const Visitor& visit,
+                                             const std::function<void()>& anew);
+    std::string hold_undeliverable(ParkingQueueOverview& queue);
     const admin::VhostPolicies* vhost_policies();
 
     const config::Settings& settings_;
     const ParkedOptions& options_;
     const system::Signals signals_{SIGINT, SIGTERM};
     std::unique_ptr<Broker> broker_;
+    core::ProofKeys proof_keys_;
     std::optional<admin::VhostPolicies> vhost_policies_;
     bool asked_for_policies_ = false;
     admin::Selection selection_;

@@ -12,6 +12,7 @@
 #include "commands/common/text.h"
 #include "commands/parked/value_view.h"
 #include "core/message.h"
+#include "core/safe_text.h"
 #include "core/text.h"
 #include "system/clock.h"
 
@@ -22,7 +23,7 @@ int parked_list(const ParkedOptions& options, std::ostream& out, std::ostream& e
     return output.run([&](const config::Settings& settings) {
         ParkedBrowser browser(settings, options, system::wall_now());
         const ParkedOverview overview =
-            browser.browse([](const std::string&, const core::Delivery&, const admin::Parked&) { return true; });
+            browser.browse([](const std::string&, const core::Delivery&, std::size_t) { return true; });
         if (!overview.fault.empty()) return output.fail(overview.fault, exit_code::failed);
         const bool complete = overview.complete();
         if (output.json()) {
@@ -51,18 +52,24 @@ Rows history_rows(const std::string& from, const core::Message& message, const a
                   core::WallTime now) {
     const core::ComposeContext context{parked.death, parked.carried, {}};
     const auto exchange = parked.carried.exchange.value_or(parked.death ? parked.death->exchange : "");
-    Rows rows{{"parking queue", safe_line(from)},
+    Rows rows{{"parking queue", core::safe_name(from)},
               {"work queue", or_unknown(parked.queue)},
               {"parked because", or_unknown(parked.reason)},
               {"parked at", moment(parked.at, now)},
               {"last death", or_unknown(parked.death_reason)},
               {"attempts", parked.attempts > 0 ? std::to_string(parked.attempts) : "(unknown)"},
               {"first death", moment(parked.carried.first_death, now)},
-              {"published to", "exchange \"" + safe_line(exchange) + "\", routing key \"" +
-                                   safe_line(core::producer_routing_key(context)) + "\""}};
+              {"published to", "exchange \"" + core::safe_name(exchange) + "\", routing key \"" +
+                                   core::safe_name(core::producer_routing_key(context)) + "\""}};
+    if (!parked.by_retryd) {
+        rows.push_back({"proof",
+                        "(none: its retryd-… headers may be anybody's; its work queue is known from x-death "
+                        "alone)"});
+    }
     for (const admin::Replay& replay : admin::read_replays(message.properties.header_table()))
-        rows.push_back({"replayed", utc(replay.time) + " to " + safe_line(replay.to) + ", after " +
-                                        std::to_string(replay.attempts) + " attempts, run " + safe_line(replay.id)});
+        rows.push_back({"replayed", utc(replay.time) + " to " + core::safe_name(replay.to) + ", after " +
+                                        std::to_string(replay.attempts) + " attempts, run " +
+                                        core::safe_name(replay.id)});
     return rows;
 }
 
@@ -83,7 +90,7 @@ void each_property(const core::Properties& properties, const Put& put) {
 Rows property_rows(const core::Properties& properties) {
     Rows rows;
     each_property(properties, [&](const char* name, const std::optional<std::string_view>& text) {
-        if (text) rows.push_back({name, safe_line(*text)});
+        if (text) rows.push_back({name, core::safe_name(*text)});
     });
     if (properties.delivery_mode) rows.push_back({"delivery-mode", std::to_string(*properties.delivery_mode)});
     if (properties.priority) rows.push_back({"priority", std::to_string(*properties.priority)});
@@ -94,7 +101,7 @@ Rows property_rows(const core::Properties& properties) {
 Rows header_rows(const core::Table& headers) {
     Rows rows;
     for (const core::Field& field : headers)
-        rows.push_back({safe_line(field.name), shortened(text_of_value(field.value), longest_value)});
+        rows.push_back({core::safe_name(field.name), shortened(text_of_value(field.value), longest_value)});
     return rows;
 }
 
@@ -133,6 +140,7 @@ Json json_of_message(const std::string& from, const core::Message& message, cons
     put_text(object, "reason", parked.reason);
     object["parked_at"] = parked.at ? Json(utc(*parked.at)) : Json();
     object["attempts"] = parked.attempts;
+    object["proven"] = parked.by_retryd;
     object["properties"] = property_json(message.properties);
     object["headers"] = json_of_table(message.properties.header_table());
     put_text(object, "body", message.body);
@@ -147,7 +155,8 @@ struct FoundMessage {
 void print(const FoundMessage& found, const config::Settings& settings, const ParkedBrowser& browser, bool raw,
            const Report& output) {
     const core::Message& message = found.delivery.get().message;
-    const admin::Parked parked = admin::read_parked(message.properties.header_table(), settings.policy.error_queue);
+    const admin::Parked parked =
+        admin::read_parked(message.properties.header_table(), settings.policy.error_queue, browser.proof_keys());
     if (raw) {
         output.out() << message.body;
     } else if (output.json()) {
@@ -176,10 +185,9 @@ int parked_show(const ParkedOptions& options, const ShowOptions& show, std::ostr
     return output.run([&](const config::Settings& settings) {
         ParkedBrowser browser(settings, options, system::wall_now());
         std::optional<FoundMessage> found;
-        std::size_t seen = 0;
         const ParkedOverview overview =
-            browser.browse([&](const std::string& from, const core::Delivery& delivery, const admin::Parked&) {
-                if (++seen == show.number) found.emplace(FoundMessage{from, core::OwnedDelivery(delivery)});
+            browser.browse([&](const std::string& from, const core::Delivery& delivery, std::size_t number) {
+                if (number == show.number) found.emplace(FoundMessage{from, core::OwnedDelivery(delivery)});
                 return !found;
             });
         if (!overview.fault.empty()) return output.fail(overview.fault, exit_code::failed);

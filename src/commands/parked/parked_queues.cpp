@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/names.h"
+#include "core/safe_text.h"
 #include "core/topology.h"
 
 namespace retryd::commands {
@@ -33,8 +34,9 @@ class ParkingQueueFinder {
     void add(const core::Entry& entry) {
         const core::BrokerFeatures features = core::features_of(broker_.identity().version);
         if (!entry.parked.exchange.empty()) {
-            found.notes.push_back("what '" + entry.match + "' parks goes to the exchange '" + entry.parked.exchange +
-                                  "', which is not retryd's: --from QUEUE names the queue that it leads to");
+            found.notes.push_back("what " + core::quoted(entry.match) + " parks goes to the exchange " +
+                                  core::quoted(entry.parked.exchange) +
+                                  ", which is not retryd's: --from QUEUE names the queue that it leads to");
         } else if (!core::is_glob(entry.match)) {
             add_once(found.names, core::parking_queue_of(entry.parked, entry.match, features));
         } else if (entry.parked.queue.find("{queue}") == std::string::npos) {
@@ -60,7 +62,8 @@ class ParkingQueueFinder {
             if (core::glob_matches(form, name)) add_once(found.names, name);
         }
         if (!listed_->fault.empty())
-            found.notes.push_back("the parking queues '" + form + "' were not looked for: " + listed_->fault);
+            found.notes.push_back("the parking queues " + core::quoted(form) +
+                                  " were not looked for: " + listed_->fault);
     }
 
     Broker& broker_;
@@ -147,7 +150,7 @@ BrowsePermission may_browse(Broker& broker, const admin::VhostPolicies* vhost_po
     if (!danger) danger = danger_by_arguments(broker, queue, features);
     permission.allowed = danger->empty();
     if (!permission.allowed) {
-        permission.why_not = "queue '" + queue + "' was not looked at: " + *danger +
+        permission.why_not = "queue " + core::quoted(queue) + " was not looked at: " + *danger +
                              ", and a message that was looked at too often is deleted by the broker" + way_out;
     }
     return permission;
@@ -158,15 +161,22 @@ namespace {
 /// Why nothing can go to that work queue; empty where it can.
 std::string why_unreachable(Broker& broker, const std::set<std::string>& parked_in, const std::string& work_queue) {
     if (parked_in.contains(work_queue)) {
-        return "'" + work_queue +
-               "' is the parking queue itself: messages cannot be replayed into the queue that they are in. --to QUEUE "
+        return core::quoted(work_queue) +
+               " is the parking queue itself: messages cannot be replayed into the queue that they are in. --to QUEUE "
                "sends them elsewhere";
     }
     const auto there = broker.carry_out(Declarer::CheckQueue{work_queue});
     if (there.result == Result::done) return "";
     if (there.result == Result::refused) return there.text;
-    return "the work queue '" + work_queue +
-           "' does not exist, so its messages have nowhere to go. Declare it, or send them elsewhere with --to QUEUE";
+    return "the work queue " + core::quoted(work_queue) +
+           " does not exist, so its messages have nowhere to go. Declare it, or send them elsewhere with --to QUEUE";
+}
+
+std::string no_entry(const std::string& work_queue) {
+    return "no item of `queues:` matches the work queue " + core::quoted(work_queue) +
+           ", so its messages stay: what a message says of its queue is no reason to send it there. Add an item for "
+           "it, "
+           "or send them with --to QUEUE";
 }
 
 /// Why the return exchange cannot be used; empty where it can.
@@ -183,28 +193,29 @@ std::string bind_to_return_exchange(Broker& broker, const config::Settings& sett
 }  // namespace
 
 Destinations find_destinations(Broker& broker, const config::Settings& settings,
-                               const std::set<std::string>& work_queues, const std::set<std::string>& parked_in) {
+                               const std::set<std::string>& work_queues, const std::set<std::string>& parked_in,
+                               bool named) {
     Destinations found;
     for (const std::string& work_queue : work_queues) {
+        const core::Entry* entry = core::match(settings.policy, work_queue);
         const std::string unreachable = why_unreachable(broker, parked_in, work_queue);
-        if (!unreachable.empty()) {
-            found.missing.insert(work_queue);
-            found.notes.push_back(unreachable);
+        if (!unreachable.empty() || (entry == nullptr && !named)) {
+            found.notes.push_back(unreachable.empty() ? no_entry(work_queue) : unreachable);
             continue;
         }
-        const core::Entry* entry = core::match(settings.policy, work_queue);
+        found.reachable.insert(work_queue);
         if (entry == nullptr || entry->ladder.return_path != core::ReturnPath::headers) continue;
         const std::string not_bound = bind_to_return_exchange(broker, settings, work_queue);
         if (not_bound.empty()) {
             found.through_return.insert(work_queue);
         } else {
-            found.notes.push_back("to '" + work_queue +
-                                  "' messages go through the default exchange, so its consumer sees the queue's name "
+            found.notes.push_back("to " + core::quoted(work_queue) +
+                                  " messages go through the default exchange, so its consumer sees the queue's name "
                                   "as the routing key: " +
                                   not_bound);
         }
     }
-    if (!work_queues.empty() && found.missing.size() == work_queues.size()) found.fault = found.notes.front();
+    if (!work_queues.empty() && found.reachable.empty()) found.fault = found.notes.front();
     return found;
 }
 

@@ -43,13 +43,16 @@ BrowsePermission may_browse(Broker& broker, const admin::VhostPolicies* vhost_po
 struct Destinations {
     std::string fault;  // why nothing is sent at all; empty where one of them at least is there
     std::vector<std::string> notes;
-    std::set<std::string, std::less<>> missing;  // messages cannot go there, so they stay
+    std::set<std::string, std::less<>> reachable;  // the messages of all others stay
     /// Their ladder is shared: through the return exchange their consumers see the producer's routing key.
     std::set<std::string, std::less<>> through_return;
 };
 
-/// Binds those to the return exchange that need it. `parked_in`: the queues that the messages lie in.
+/// Binds those to the return exchange that need it. `parked_in`: the queues that the messages lie in. `named`: the
+/// operator has named the queue; else it is only a message's word that it is its work queue, and a queue that no item
+/// of `queues:` matches gets none.
 Destinations find_destinations(Broker& broker, const config::Settings& settings,
-                               const std::set<std::string>& work_queues, const std::set<std::string>& parked_in);
+                               const std::set<std::string>& work_queues, const std::set<std::string>& parked_in,
+                               bool named);
 
 }  // namespace retryd::commands

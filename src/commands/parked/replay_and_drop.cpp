@@ -24,6 +24,7 @@
 #include "commands/common/text.h"
 #include "commands/parked/parked_queues.h"
 #include "commands/parked/runner.h"
+#include "core/safe_text.h"
 #include "system/clock.h"
 
 namespace retryd::commands {
@@ -45,6 +46,7 @@ struct ParkedRunReport {
     bool dry_run = false;
     std::optional<std::size_t> stop_above;
     ParkedOverview overview;         // the first look
+    std::size_t undeliverable = 0;   // those to be dropped that cannot be handed over
     std::vector<std::string> notes;  // what goes another way than expected, and why
     std::vector<ParkedQueueResult> queues;
 
@@ -54,6 +56,7 @@ struct ParkedRunReport {
             sum += queue.run.counts.done;
         return sum;
     }
+    std::size_t meant() const { return overview.selected() + undeliverable; }
     std::size_t failed() const {
         std::size_t sum = 0;
         for (const ParkedQueueResult& queue : queues)
@@ -64,7 +67,7 @@ struct ParkedRunReport {
     bool ok() const {
         if (!overview.complete()) return false;
         if (stop_above && failed() > *stop_above) return false;
-        return dry_run || done() == overview.selected();
+        return dry_run || done() == meant();
     }
 };
 
@@ -120,30 +123,30 @@ Rows rows_of(const ParkedQueueResult& queue, bool drop) {
 
 void print_dry_run(const ParkedRunReport& report, core::WallTime now, bool colour, std::ostream& out) {
     print_overview(report.overview, now, colour, out);
-    if (report.overview.selected() == 0) {
+    if (report.meant() == 0) {
         out << "\nNothing is selected, so nothing was changed.\n";
         return;
     }
-    out << "\nNothing was changed. Without --dry-run " << counted(report.overview.selected(), "message", "messages")
-        << " would be " << (report.drop ? "dropped" : "replayed") << ".\n";
+    out << "\nNothing was changed. Without --dry-run " << counted(report.meant(), "message", "messages") << " would be "
+        << (report.drop ? "dropped" : "replayed") << ".\n";
 }
 
 void print_run_report(const ParkedRunReport& report, core::WallTime now, bool colour, std::ostream& out) {
     for (const std::string& note : report.notes)
-        out << "Note: " << safe_line(note) << ".\n";
-    if (report.dry_run || report.overview.selected() == 0) return print_dry_run(report, now, colour, out);
+        out << "Note: " << core::safe_line(note) << ".\n";
+    if (report.dry_run || report.meant() == 0) return print_dry_run(report, now, colour, out);
     const Bold bold{colour};
     for (const ParkedQueueResult& queue : report.queues) {
-        out << bold(safe_line(queue.name)) << '\n';
+        out << bold(core::safe_name(queue.name)) << '\n';
         print_table(rows_of(queue, report.drop), "  ", out);
         const std::string end = why_ended(queue, report);
-        if (!end.empty()) out << "  " << safe_line(end) << '\n';
+        if (!end.empty()) out << "  " << core::safe_line(end) << '\n';
     }
     for (const ParkingQueueOverview& queue : report.overview.queues) {
-        if (!queue.fault.empty()) out << safe_line(queue.fault) << '\n';
+        if (!queue.fault.empty()) out << core::safe_line(queue.fault) << '\n';
     }
     for (const std::string& note : report.overview.notes)
-        out << "Not seen: " << safe_line(note) << ".\n";
+        out << "Not seen: " << core::safe_line(note) << ".\n";
     if (!report.drop) out << "Run " << report.id << ": this id is in the header retryd-replays of each of them.\n";
 }
 
@@ -190,7 +193,7 @@ void print_run_report_json(const ParkedRunReport& report, std::ostream& out) {
     const Json object{{"ok", report.ok()},
                       {"run", text_or_null(report.id)},
                       {"dry_run", report.dry_run},
-                      {"selected", report.overview.selected()},
+                      {"selected", report.meant()},
                       {"done", report.done()},
                       {"queues", queues},
                       {"looked_at", json_of(report.overview)},
@@ -234,7 +237,7 @@ class ReplayOrDrop {
         look();
         if (!report_.overview.fault.empty()) return output_.fail(report_.overview.fault, exit_code::failed);
         if (report_.overview.interrupted) return output_.fail("interrupted: nothing was changed", exit_code::failed);
-        if (report_.overview.selected() > 0) {
+        if (report_.meant() > 0) {
             const std::string fault = report_.drop ? "" : prepare_replay();
             if (!fault.empty()) return output_.fail("nothing was changed: " + fault, exit_code::failed);
             if (!run_.dry_run && !agreed()) return output_.fail("nothing was dropped", exit_code::failed);
@@ -250,16 +253,24 @@ class ReplayOrDrop {
 
   private:
     void look() {
-        std::size_t seen = 0;
-        report_.overview = browser_.browse([&](const std::string&, const core::Delivery&, const admin::Parked&) {
-            return !run_.first || ++seen < *run_.first;
+        report_.overview = browser_.browse([&](const std::string&, const core::Delivery&, std::size_t number) {
+            return !run_.first || number < *run_.first;
         });
+        // Where only the first few are meant, these are not among them: they come last.
+        if (report_.drop && !run_.first) report_.undeliverable = report_.overview.undeliverable_selected();
+        for (const ParkingQueueOverview& queue : report_.overview.queues) {
+            if (report_.drop || queue.undeliverable() == 0) continue;
+            report_.notes.push_back(counted(queue.undeliverable(), "message", "messages") + " in " +
+                                    core::quoted(queue.name) +
+                                    " that RabbitMQ cannot hand over by AMQP 0-9-1 cannot be replayed: retryd parked "
+                                    "list shows what is known of them");
+        }
     }
 
     /// Why nothing can be sent; empty where all is ready.
     std::string prepare_replay() {
-        destinations_ = find_destinations(browser_.broker(), settings_, work_queues(), parked_in());
-        report_.notes = destinations_.notes;
+        destinations_ = find_destinations(browser_.broker(), settings_, work_queues(), parked_in(), !run_.to.empty());
+        report_.notes.insert(report_.notes.end(), destinations_.notes.begin(), destinations_.notes.end());
         if (!destinations_.fault.empty() || run_.dry_run || !run_.stop_above) return destinations_.fault;
         tap_.emplace(endpoint_of(settings_, browser_.broker().identity()), settings_.broker,
                      "retryd.replay." + report_.id, error_exchanges(settings_.policy));
@@ -291,7 +302,7 @@ class ReplayOrDrop {
 
     bool agreed() const {
         if (!report_.drop || run_.yes) return true;
-        const std::size_t number = report_.overview.selected();
+        const std::size_t number = report_.meant();
         if (isatty(STDIN_FILENO) != 1) {
             output_.err() << "retryd: " << counted(number, "message", "messages")
                           << " would be deleted for good; --yes does it without a question\n";
@@ -308,11 +319,31 @@ class ReplayOrDrop {
 
     void empty_queues() {
         for (const ParkingQueueOverview& queue : report_.overview.queues) {
-            if (queue.selected.messages() == 0) continue;
-            await_return(queue);
-            const ParkedRunResult result = run_on(queue);
-            report_.queues.push_back({queue.name, queue.selected.messages(), result});
-            if (result.end != RunEnd::all || !result.fault.empty()) return;
+            const bool drops_held = report_.drop && !run_.first && queue.held_selected && queue.undeliverable() > 0;
+            if (queue.selected.messages() == 0 && !drops_held) continue;
+            ParkedQueueResult& result = report_.queues.emplace_back();
+            result.name = queue.name;
+            if (queue.selected.messages() > 0) {
+                await_return(queue);
+                result.run = run_on(queue);
+            } else {
+                result.run.end = RunEnd::all;
+            }
+            result.selected = queue.selected.messages();
+            if (result.run.end != RunEnd::all || !result.run.fault.empty()) return;
+            if (drops_held) drop_held(queue, result);
+        }
+    }
+
+    /// Last, for the others were selected beside it.
+    static void drop_held(const ParkingQueueOverview& queue, ParkedQueueResult& result) {
+        const std::size_t number = queue.undeliverable();
+        result.selected += number;
+        try {
+            queue.held->drop();
+            result.run.counts.done += number;
+        } catch (const amqp::Error& error) {
+            result.run.fault = error.what();
         }
     }
 
@@ -322,7 +353,7 @@ class ReplayOrDrop {
         constexpr core::Milliseconds pause{40};
         for (int i = 0; i < tries; ++i) {
             const auto there = browser_.broker().carry_out(amqp::Declarer::CheckQueue{queue.name});
-            if (there.counts.messages >= queue.messages || browser_.signals().pending()) return;
+            if (there.counts.messages + queue.undeliverable() >= queue.messages || browser_.signals().pending()) return;
             browser_.broker().wait(pause);
         }
     }
@@ -333,11 +364,12 @@ class ReplayOrDrop {
         const auto show = [&](const admin::ParkedRunCounts& counts, const std::string& blocked) {
             const std::size_t failures = counts.failures();
             std::string note = failures > 0 ? std::to_string(failures) + " failed" : "";
-            if (!blocked.empty()) note = "waiting: the broker takes no messages (" + safe_line(blocked) + ")";
+            if (!blocked.empty()) note = "waiting: the broker takes no messages (" + core::safe_name(blocked) + ")";
             bar.show(counts.done, note);
         };
-        const ParkedRunner runner(settings_, browser_.broker(), browser_.signals(), tap_ ? &*tap_ : nullptr);
-        return runner.run(queue.name, queue.messages, order_for(queue), show);
+        const ParkedRunner runner(settings_, browser_.broker(), browser_.signals(), tap_ ? &*tap_ : nullptr,
+                                  queue.held.get());
+        return runner.run(queue.name, queue.messages - queue.undeliverable(), order_for(queue), show);
     }
 
     admin::ParkedRunOrder order_for(const ParkingQueueOverview& queue) const {
@@ -353,7 +385,8 @@ class ReplayOrDrop {
         order.id = report_.id;
         order.connection_user = username_;
         order.through_return = destinations_.through_return;
-        order.missing = destinations_.missing;
+        order.reachable = destinations_.reachable;
+        order.proof_keys = browser_.proof_keys();
         order.per_second = run_.per_second;
         order.stop_above = run_.stop_above;
         // Failures count over all queues.

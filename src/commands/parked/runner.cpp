@@ -146,6 +146,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
     void serve_broker_connection() {
         if (now_.steady < broker_due_) return;
         runner_.broker_.wait(Milliseconds{1});
+        if (runner_.held_ != nullptr) runner_.held_->serve();
         broker_due_ = now_.steady + serve_broker_every;
     }
 

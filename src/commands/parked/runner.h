@@ -8,6 +8,7 @@
 
 #include "admin/parked_run.h"
 #include "amqp/dead_letter_tap.h"
+#include "amqp/undeliverable.h"
 #include "commands/common/broker.h"
 #include "config/settings.h"
 #include "system/signals.h"
@@ -28,9 +29,10 @@ class ParkedRunner {
     using Progress = std::function<void(const admin::ParkedRunCounts&, const std::string& blocked)>;
 
     /// `tap` may be null: then nobody sees what fails again.
+    /// `held` may be null: what it holds stays out of the way as long as it is kept alive, which happens here.
     ParkedRunner(const config::Settings& settings, Broker& broker, const system::Signals& signals,
-                 amqp::DeadLetterTap* tap)
-        : settings_(settings), broker_(broker), signals_(signals), tap_(tap) {}
+                 amqp::DeadLetterTap* tap, amqp::Undeliverable* held)
+        : settings_(settings), broker_(broker), signals_(signals), tap_(tap), held_(held) {}
 
     /// Returns when all is settled. `ready`: how many messages lie in the queue. A lost connection is part of the
     /// result.
@@ -44,6 +46,7 @@ class ParkedRunner {
     Broker& broker_;
     const system::Signals& signals_;
     amqp::DeadLetterTap* tap_;
+    amqp::Undeliverable* held_;
 };
 
 }  // namespace retryd::commands

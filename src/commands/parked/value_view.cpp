@@ -7,6 +7,7 @@
 
 #include "commands/common/json.h"
 #include "commands/common/text.h"
+#include "core/safe_text.h"
 #include "core/text.h"
 
 namespace retryd::commands {
@@ -21,7 +22,7 @@ constexpr std::size_t deepest_json = 64;
 /// What the text is cut to when it is longer, and how the title says so.
 BodyView cut_text(const std::string& kind, std::string_view text, std::size_t size) {
     const std::string_view shown = core::utf8_prefix(text, most_text);
-    BodyView view{kind + ", " + counted(size, "byte", "bytes"), safe_lines(shown)};
+    BodyView view{kind + ", " + counted(size, "byte", "bytes"), core::safe_lines(shown)};
     if (shown.size() < text.size()) {
         view.title += "; cut after " + std::to_string(shown.size()) + ", --raw has all of it";
     }
@@ -112,7 +113,7 @@ BodyView view_of_body(std::string_view body, const std::optional<std::string_vie
     if (body.empty()) return {"empty", ""};
     const std::string encoding{content_encoding.value_or("")};
     const bool encoded = !encoding.empty() && encoding != "identity" && encoding != "utf-8" && encoding != "UTF-8";
-    if (encoded) return hex(body, ": its content-encoding is " + safe_line(shortened(encoding, 40)));
+    if (encoded) return hex(body, ": its content-encoding is " + core::safe_name(shortened(encoding, 40)));
     if (core::valid_utf8_length(body) != body.size()) return hex(body, "");
     if (looks_like_json(body)) {
         if (const auto json = indent_json(body)) return cut_text("JSON", *json, body.size());
@@ -183,7 +184,7 @@ std::string text_of_list(const core::Array& array) {
 std::string text_of_fields(const core::Table& table) {
     std::string text = "{";
     for (const core::Field& field : table)
-        text += (text.size() > 1 ? ", " : "") + safe_line(field.name) + ": " + text_of_value(field.value);
+        text += (text.size() > 1 ? ", " : "") + core::safe_name(field.name) + ": " + text_of_value(field.value);
     return text + "}";
 }
 
@@ -210,7 +211,7 @@ std::string text_of_value(const Value& value) {
             else if constexpr (std::is_same_v<T, bool>)
                 return data ? "true" : "false";
             else if constexpr (std::is_same_v<T, std::string_view>)
-                return '"' + safe_line(data) + '"';
+                return '"' + core::safe_name(data) + '"';
             else if constexpr (std::is_same_v<T, core::Decimal>)
                 return text_of_decimal(data);
             else if constexpr (std::is_same_v<T, core::Array>)

@@ -11,6 +11,7 @@
 #include "commands/common/text.h"
 #include "config/addresses.h"
 #include "core/names.h"
+#include "core/safe_text.h"
 #include "core/topology.h"
 
 namespace retryd::commands {
@@ -50,7 +51,7 @@ int apply(const ReportOptions& options, bool with_prune, std::ostream& out, std:
         std::optional<PruneResult> pruned;
         if (with_prune) {
             pruned = prune(*broker, settings.policy,
-                           [&](const std::string& text) { err << "retryd: " << text << std::endl; });
+                           [&](const std::string& text) { err << "retryd: " << core::safe_line(text) << std::endl; });
         }
         Plan found = diff_topology(*broker, settings.policy);
         add_outcomes(found, outcomes);
@@ -106,8 +107,8 @@ std::string address(const BrokerIdentity& broker) {
 }
 
 std::string title_of(const core::DesiredItem& wanted) {
-    if (!wanted.ladder.empty()) return "Ladder " + wanted.ladder;
-    return wanted.work_queue.empty() ? "For all work queues" : "Work queue " + wanted.work_queue;
+    if (!wanted.ladder.empty()) return "Ladder " + core::safe_name(wanted.ladder);
+    return wanted.work_queue.empty() ? "For all work queues" : "Work queue " + core::safe_name(wanted.work_queue);
 }
 
 /// In the order of their first item. Bindings of which nothing is known are not among them.
@@ -120,8 +121,8 @@ std::vector<PlanGroup> groups_of(const Plan& plan) {
         while (group != groups.end() && group->title != title)
             ++group;
         if (group == groups.end()) group = groups.insert(group, PlanGroup{title, {}, {}});
-        group->rows.push_back({std::string{core::to_string(item.wanted.role)}, core::name_of(item.wanted.item),
-                               std::string{to_string(item.state)}});
+        group->rows.push_back({std::string{core::to_string(item.wanted.role)},
+                               core::safe_name(core::name_of(item.wanted.item)), std::string{to_string(item.state)}});
         if (!item.note.empty()) group->notes.push_back(item.note);
     }
     return groups;
@@ -129,17 +130,17 @@ std::vector<PlanGroup> groups_of(const Plan& plan) {
 
 void print_broker(const Plan& plan, const Bold& bold, std::ostream& out) {
     out << bold("RabbitMQ " + core::to_string(plan.broker.version)) << " at " << address(plan.broker) << ", vhost "
-        << plan.broker.vhost << '\n';
+        << core::safe_name(plan.broker.vhost) << '\n';
     for (const core::Remark& remark : core::remarks(plan.broker.version))
         out << "  " << (remark.warning ? "Warning: " : "") << remark.text << '\n';
 }
 
 void print_items(const Plan& plan, const Bold& bold, std::ostream& out) {
     for (const PlanGroup& group : groups_of(plan)) {
-        out << '\n' << bold(group.title) << '\n';
+        out << '\n' << bold(core::safe_line(group.title)) << '\n';
         print_table(group.rows, "  ", out);
         for (const std::string& note : group.notes)
-            out << "    " << note << '\n';
+            out << "    " << core::safe_line(note) << '\n';
     }
 }
 
@@ -148,8 +149,8 @@ void print_on_demand(const Plan& plan, const Bold& bold, std::ostream& out) {
     out << '\n' << bold("When the first message of a queue comes") << '\n';
     Rows rows;
     for (const OnDemand& entry : plan.on_demand)
-        rows.push_back({entry.match, "its own rungs, or return binding, for ladder " + entry.ladder +
-                                         "; its own parking queue, if any"});
+        rows.push_back({core::safe_name(entry.match), "its own rungs, or return binding, for ladder " + entry.ladder +
+                                                          "; its own parking queue, if any"});
     print_table(rows, "  ", out);
 }
 
@@ -160,14 +161,15 @@ void print_left_over(const Plan& plan, const Bold& bold, std::ostream& out) {
     for (const LeftOver& rung : plan.left_over) {
         const bool known = rung.messages.has_value();
         const auto count = static_cast<std::size_t>(rung.messages.value_or(0));
-        rows.push_back({rung.queue, rung.type, known ? counted(count, "message", "messages") : "not counted yet"});
+        rows.push_back({core::safe_name(rung.queue), rung.type,
+                        known ? counted(count, "message", "messages") : "not counted yet"});
     }
     print_table(rows, "  ", out);
 }
 
 void print_what_is_not_known(const Plan& plan, const Summary& summary, std::ostream& out) {
     if (!plan.management_fault.empty()) {
-        out << "\nNot known: " << plan.management_fault << '\n';
+        out << "\nNot known: " << core::safe_line(plan.management_fault) << '\n';
     } else if (!plan.management) {
         out << "\nNot known: "
             << (summary.unknown > 0
@@ -176,7 +178,7 @@ void print_what_is_not_known(const Plan& plan, const Summary& summary, std::ostr
             << "which queues are left over: AMQP cannot tell. Set management.url to have it here.\n";
     }
     if (!plan.why_not_compared.empty()) {
-        out << "\nNot compared, only seen to be there: " << plan.why_not_compared << '\n';
+        out << "\nNot compared, only seen to be there: " << core::safe_line(plan.why_not_compared) << '\n';
     }
 }
 
@@ -224,11 +226,11 @@ void print_pruned(const PruneResult& pruned, bool colour, std::ostream& out) {
     out << Bold{colour}("Pruned") << '\n';
     Rows rows;
     for (const std::string& queue : pruned.deleted)
-        rows.push_back({queue, "deleted"});
+        rows.push_back({core::safe_name(queue), "deleted"});
     for (const KeptRung& kept : pruned.kept)
-        rows.push_back({kept.queue, "kept: " + kept.why});
+        rows.push_back({core::safe_name(kept.queue), "kept: " + kept.why});
     print_table(rows, "  ", out);
-    if (!pruned.refused.empty()) out << "  " << pruned.refused << '\n';
+    if (!pruned.refused.empty()) out << "  " << core::safe_line(pruned.refused) << '\n';
     if (rows.empty() && pruned.refused.empty()) out << "  nothing was left over\n";
     out << '\n';
 }

@@ -5,6 +5,7 @@
 
 #include "commands/common/text.h"
 #include "core/fingerprint.h"
+#include "core/safe_text.h"
 
 namespace retryd::commands {
 
@@ -149,20 +150,22 @@ std::optional<std::string> why_not_prune(const core::Policy& policy, const std::
         // A daemon adds further consumers, whose tags go on with a number, while much of its prefetch is held up.
         if (on_error_queue && (consumer.tag == own || consumer.tag.starts_with(own + '-'))) continue;
         if (on_error_queue) {
-            return "nothing is pruned: consumer '" + consumer.tag + "' of the error queue '" + consumer.queue +
-                   "' does not run with this configuration, and may still publish to what is left over; a message that "
+            return "nothing is pruned: consumer " + core::quoted(consumer.tag) + " of the error queue " +
+                   core::quoted(consumer.queue) +
+                   " does not run with this configuration, and may still publish to what is left over; a message that "
                    "it publishes while the queue is deleted is lost. Reload that daemon (SIGHUP, systemctl reload "
                    "retryd; before RabbitMQ 3.10 restart it) or stop it, then prune again";
         }
         if (consumer.tag == "retryd" || consumer.tag.starts_with("retryd-")) {
-            return "nothing is pruned: another retryd (consumer '" + consumer.tag + "' of queue '" + consumer.queue +
-                   "') works in this vhost, and what is left over here may be its. Give each a vhost of its own, or "
+            return "nothing is pruned: another retryd (consumer " + core::quoted(consumer.tag) + " of queue " +
+                   core::quoted(consumer.queue) +
+                   ") works in this vhost, and what is left over here may be its. Give each a vhost of its own, or "
                    "delete by hand what is surely not its and empty (rabbitmqctl delete_queue NAME)";
         }
     }
     const std::size_t listed = count_on(policy.error_queue, consumers);
     if (listed == amqp_count) return std::nullopt;
-    return "nothing is pruned: the error queue '" + policy.error_queue + "' has " +
+    return "nothing is pruned: the error queue " + core::quoted(policy.error_queue) + " has " +
            counted(amqp_count, "consumer", "consumers") + ", but the management API lists " + std::to_string(listed) +
            ", so it cannot be seen with which configuration they run. Prune again in a minute; if it stays so, "
            "management.url names another cluster";

@@ -7,6 +7,7 @@
 
 #include "commands/common/report.h"
 #include "core/reply_code.h"
+#include "core/safe_text.h"
 
 namespace retryd::commands {
 
@@ -157,7 +158,7 @@ class TopologyComparison {
 
     static amqp::Explanation why_missing(const core::BindingSpec& binding, const std::string& lacking) {
         const bool exchange = lacking == binding.exchange;
-        return {(exchange ? "exchange '" : "queue '") + lacking + "' does not exist, so that " +
+        return {(exchange ? "exchange " : "queue ") + core::quoted(lacking) + " does not exist, so that " +
                     (exchange ? "nothing comes from there" : "nothing can return to it"),
                 exchange ? "declare it, or correct its name in the configuration"
                          : "it is bound when it exists and its first message comes"};

@@ -6,24 +6,13 @@
 #include "commands/common/table.h"
 #include "support/catch.h"
 
-// Texts of strangers on a terminal.
+// Texts for people.
 
-namespace retryd::commands::safe_text_test {
+namespace retryd::commands::text_test {
 
-TEST_CASE("on one line nothing is left that a terminal obeys") {
-    CHECK(safe_line("plain \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80") == "plain \xc3\xa4\xe2\x82\xac\xf0\x9f\x98\x80");
-    CHECK(safe_line("\x1b[31mred\x07\r\n\t\x7f") == "\\x1b[31mred\\x07\\x0d\\x0a\\x09\\x7f");
-    CHECK(safe_line(std::string_view("a\0b", 3)) == "a\\x00b");
-    CHECK(safe_line("\xc2\x9b"
-                    "31m") == "\\u{9b}31m");  // a control sequence in one character
-    CHECK(safe_line("\xe2\x80\xae"
-                    "gpj") == "\\u{202e}gpj");                         // writes from right to left
-    CHECK(safe_line("\xff\xc3(\xe2\x82") == "\\xff\\xc3(\\xe2\\x82");  // no UTF-8
-    CHECK(safe_line("a\\x1b") == "a\\\\x1b");
-}
-
-TEST_CASE("over several lines line ends and tabs stay, all else as on one") {
-    CHECK(safe_lines("a\tb\nc\\d\x1b") == "a\tb\nc\\d\\x1b");
+TEST_CASE("a name is shown safely, and one that is not known is said to be that") {
+    CHECK(or_unknown("a\\b\x1b") == "a\\\\b\\x1b");
+    CHECK(or_unknown("") == "(unknown)");
 }
 
 TEST_CASE("a text is cut between two characters, and shows it") {
@@ -65,11 +54,11 @@ TEST_CASE("an age has its two largest units") {
 TEST_CASE("a table and a complaint let nothing through that moves a cursor or turns the direction of writing") {
     std::ostringstream out;
     print_table({{"a\x1b[2J\nb", "g.c1\u009b31m", "g.bidi\u202e", "^a\\.b$"}}, "", out);
-    CHECK(out.str() == "a?[2J?b  g.c1\\u{9b}31m  g.bidi\\u{202e}  ^a\\.b$\n");
+    CHECK(out.str() == "a\\x1b[2J\\x0ab  g.c1\\u009b31m  g.bidi\\u202e  ^a\\.b$\n");
     std::ostringstream nothing;
     std::ostringstream err;
     Report({"", false, false}, nothing, err).fail("queue 'evil\x1b]0;PWNED\x07'", 1);
     CHECK(err.str() == "retryd: queue 'evil\\x1b]0;PWNED\\x07'\n");
 }
 
-}  // namespace retryd::commands::safe_text_test
+}  // namespace retryd::commands::text_test

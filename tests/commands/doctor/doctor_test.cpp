@@ -131,6 +131,31 @@ TEST_CASE("doctor: nobody consumes the error queue") {
     CHECK(f.only().cause == "nobody consumes the error queue 'retryd.errors'; 7 messages wait there");
 }
 
+TEST_CASE("doctor: who may write to the error exchange without need, or that this cannot be seen") {
+    Fixture f;
+    f.broker.api.all_permissions = {
+        {{"retryd", {"", "^retryd", ""}}, {"eve", {"", "^retryd", ""}}, {"mal\nlory", {"", "^retryd", ""}}}};
+    f.settings.broker.endpoints.front().username = "retryd";
+    const admin::Finding found = f.only();
+    CHECK(found.code == admin::FindingCode::needless_writer);
+    CHECK(found.severity == Severity::warning);
+    CHECK(found.cause ==
+          "user 'eve' may write to exchange 'retryd.errors' and needs that for no queue that it may declare");
+    CHECK(found.names == std::vector<std::string>{"eve", "mal\nlory"});
+    CHECK(text_of(f.run_checks()).find("\n  also     mal\\x0alory\n") != std::string::npos);
+    f.broker.api.all_permissions.reset();
+    CHECK(f.unseen().find("whether somebody may write to the error exchange without need: ") == 0);
+}
+
+TEST_CASE("doctor: an error queue with a limit that no message reaches, and the policy that mends it") {
+    Fixture f;
+    f.broker.api.policies.add("retryd.errors", "quorum", {{"x-delivery-limit", std::int64_t{1'000'000}}});
+    const admin::Finding found = f.only();
+    CHECK(found.code == admin::FindingCode::error_queue_unlimited);
+    CHECK(found.severity == Severity::problem);
+    CHECK(found.command.find("'delivery-limit-retryd.errors'") != std::string::npos);
+}
+
 TEST_CASE("doctor: rungs that are left over") {
     Fixture f;
     f.broker.api.queue_lists = {{{"email.retry.9s",

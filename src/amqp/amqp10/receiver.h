@@ -1,0 +1,93 @@
+// A receiver of AMQP 1.0: takes messages from the head of one queue, one when asked, and holds them until they are
+// settled. For messages that RabbitMQ cannot express in AMQP 0-9-1 (amqp/undeliverable.h); all else is rabbitmq-c's.
+//
+// RabbitMQ 4 speaks AMQP 1.0 on the port of AMQP 0-9-1; 3.x does so with the plugin rabbitmq_amqp1_0.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "amqp/amqp10/encoding.h"
+#include "config/settings.h"
+#include "core/broker_features.h"
+#include "core/time.h"
+
+namespace retryd::amqp::amqp10 {
+
+class ByteStream;
+
+/// What of a message tells a person which one it is. Empty where it does not say.
+struct Description {
+    std::string exchange;  // that it was published to, before its first death
+    std::string queue;     // where it died first
+    std::string user_id;
+    std::string message_id;
+    std::string content_type;
+};
+
+Description describe(std::string_view message);
+
+struct Held {
+    std::uint32_t id = 0;
+    Description description;
+};
+
+/// Every call throws Error when the connection is lost, or the broker refuses.
+class Receiver {
+  public:
+    /// Connects, logs in and attaches itself to the queue; nothing is taken yet. Throws Error of the kind protocol
+    /// where the broker does not speak AMQP 1.0.
+    Receiver(const config::Endpoint& endpoint, const config::Broker& settings, const core::BrokerVersion& version,
+             const std::string& queue);
+    /// What is held goes back to the queue.
+    ~Receiver();
+    Receiver(const Receiver&) = delete;
+    Receiver& operator=(const Receiver&) = delete;
+
+    /// The message at the head of the queue. Nothing where none came within that time; it may come later, so that no
+    /// further one can be asked for.
+    std::optional<Held> take(core::Milliseconds within);
+    /// For good.
+    void drop(const Held& held);
+    /// Back to the queue.
+    void release(const Held& held);
+
+    /// Keeps the connection alive: to be called every few seconds.
+    void serve();
+    /// Ends the connection, once the broker has heard all that was said. Nothing else may be called then.
+    void finish();
+
+  private:
+    struct Frame {
+        Code code{};
+        std::vector<Item> fields;
+        std::string_view rest;  // the payload of a transfer
+        std::string bytes;      // all of it, which the views are of
+    };
+
+    void log_in(const config::Endpoint& endpoint, const config::Broker& settings);
+    void attach(const config::Endpoint& endpoint, const core::BrokerVersion& version, const std::string& queue);
+    void greet(std::uint8_t protocol);
+    void write(std::uint8_t type, const std::string& performative);
+    void write_flow(std::uint32_t credit);
+    void settle(std::uint32_t id, Code state);
+    std::unique_ptr<Frame> read_frame();
+    std::unique_ptr<Frame> await(Code code);
+    bool take_in(const Frame& frame);
+
+    std::unique_ptr<ByteStream> stream_;
+    std::chrono::steady_clock::time_point written_{};
+    std::uint32_t next_incoming_ = 0;   // transfers, of the session
+    std::uint32_t delivery_count_ = 0;  // of the link
+    std::optional<std::uint32_t> id_;   // of the message that comes in
+    std::string message_;
+    bool closing_ = false;
+};
+
+}  // namespace retryd::amqp::amqp10

@@ -1,0 +1,40 @@
+// Gets rid of a message at the head of a queue that the broker cannot hand over (relay/head_trial.h).
+//
+// Only while no other message is in front of it: what a quorum queue takes back goes behind what it took back before,
+// so that two of them would take turns, and both would come to the limit.
+//
+// Nothing but a delivery limit takes it away: each connection that it ends counts as a delivery in vain, and beyond the
+// limit of the queue the broker dead-letters it, for which it need not be expressed in AMQP 0-9-1. So one connection
+// after the other takes nothing but the head of the queue. Each costs a few round trips, and about 10 ms of a broker
+// that has nothing else to do; it also writes why to its log, each time.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "config/settings.h"
+
+namespace retryd::amqp {
+
+struct PoisonHead {
+    enum class State {
+        none,     // nothing is handed over to us: the queue is empty, or another daemon has its head
+        another,  // one that can be handed over; it went back, behind what came back before
+        stays,    // after most_attempts: no limit is in effect
+        stopped,  // go_on() said so
+    };
+    State state = State::none;
+    int connections_ended = 0;
+};
+
+/// Enough for one message and the limit that retryd declares, and some more.
+inline constexpr int poison_head_attempts = 130;
+/// Where it is known that there is that limit: several messages may take turns.
+inline constexpr int most_poison_head_attempts = 5'000;
+
+/// Ends at most so many connections over the head of that queue; while go_on(), which is asked before each. What can be
+/// handed over goes back at once. Throws Error where there is no connection.
+PoisonHead wear_out_head(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue,
+                         int most_attempts, const std::function<bool()>& go_on);
+
+}  // namespace retryd::amqp

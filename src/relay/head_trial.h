@@ -1,0 +1,64 @@
+// Messages that the broker cannot hand over: it ends the connection that consumes instead (541 INTERNAL_ERROR), for it
+// cannot express them in AMQP 0-9-1. An AMQP 1.0 message with a uuid among its application-properties, an MQTT message
+// with a topic of more than 255 bytes, and others (docs/operations.md). No client ever sees such a message, and it
+// comes again on the next connection. So do all that were delivered beside it, which have done nothing.
+//
+// So from such an end on the deliveries come one at a time: the good ones go their way, and the one that cannot be
+// handed over is alone when it ends the next connection. Then only it counts towards the delivery limit of the error
+// queue, and amqp/poison_head.h opens one connection after the other until the broker has moved it to the catch-all.
+//
+// The same goes for a message that is handed over, but in a frame that ends our connection.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "core/time.h"
+
+namespace retryd::relay {
+
+/// Lives longer than a session: what ends a connection has to be met with care on the next one.
+class HeadTrial {
+  public:
+    /// A connection has ended over a message that was among so many deliveries, at most.
+    void begin(std::size_t suspects, core::SteadyTime now);
+    bool going_on() const { return until_.has_value(); }
+    /// So many connections in a row have ended before anything was handed over that no other message is in front of the
+    /// one that ends them. One would not tell: what comes back to a quorum queue goes behind what came back before.
+    bool alone() const { return in_vain_ >= needed_; }
+    /// So many connections were spent on what is at the head. `found_other`: until one could be handed over. It is
+    /// behind the others now, and has to go its way before the head is alone; there may be several that cannot.
+    void looked(int ended, bool found_other);
+    /// Whether the queue was declared with its delivery limit; else nobody knows whether a policy gives it one.
+    void queue_is_limited(bool limited) { limited_ = limited; }
+    bool limited() const { return limited_; }
+    /// How many connections have ended since the trial began.
+    int ended() const { return ended_; }
+
+    /// How many deliveries may be unsettled, where so many are configured; 0: any number.
+    std::uint16_t prefetch(std::uint16_t configured) const { return going_on() ? 1 : configured; }
+
+    /// Messages are consumed now.
+    void consuming(core::SteadyTime now) { last_ = now; }
+    /// One was handed over.
+    void passed(core::SteadyTime now);
+    /// True when the trial has just ended: as many were handed over as had been suspect, or none has come for a while
+    /// (another daemon may have them). Not for some seconds after it began: the other daemon may be about to hand back
+    /// what it has met. `idle`: nothing waits to be settled.
+    bool on_tick(core::SteadyTime now, bool idle);
+
+  private:
+    static constexpr int least_in_vain = 2;
+
+    std::size_t suspects_ = 0;
+    std::optional<core::SteadyTime> until_;  // not over before
+    core::SteadyTime last_{};                // when one was handed over
+    std::size_t passed_ = 0;                 // on this connection
+    int in_vain_ = 0;                        // connections in a row
+    int needed_ = least_in_vain;
+    int ended_ = 0;
+    bool limited_ = false;
+};
+
+}  // namespace retryd::relay

@@ -1,0 +1,279 @@
+// Messages that RabbitMQ cannot hand over: it ends the consuming connection with 541, for it cannot express them in
+// AMQP 0-9-1. Sent as an attacker sends them, who may publish to a queue of his own and nowhere else.
+#include <map>
+#include <set>
+#include <string>
+
+#include "support/catch.h"
+#include "support/command_line.h"
+#include "support/forged.h"
+#include "support/management.h"
+#include "support/other_protocols.h"
+#include "support/scenario.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+namespace {
+
+const std::string too_long(300, 'x');
+
+/// Nobody consumes it, and what comes in dies at once.
+struct Attack : Scenario {
+    Attack()
+        : work(work_queue("work")),
+          attackers(work_queue("attackers", {{"x-message-ttl", int32(1)}})),
+          version(version_of(client)) {
+        retry(work, {"500ms"});
+        client.bind(attackers, "amq.topic", "#");
+    }
+
+    /// Before 3.13 the broker counts on with a fraction of a producer's, which it cannot write as a number.
+    void counted_in_fractions() {
+        Table death = std::get<Table>(death_entry(work).data);
+        std::erase_if(death, [](const Field& field) { return field.name == "count"; });
+        death.push_back({"count", Value{'d', 1.5}});
+        client.publish("", attackers, {.headers = {{"x-death", array({table(death)})}}});
+    }
+
+    void undeliverable() {
+        if (version < Version{4, 0}) return amqp10::publish(attackers, {.message_id = amqp10::ulong(1)});
+        amqp10::publish(attackers, {.application_properties = {{"a", amqp10::uuid()}}});
+    }
+
+    /// All ways that are known for this version. Returns how many messages that were.
+    int undeliverable_in_every_way() {
+        publish_mqtt(too_long, "mqtt");
+        amqp10::publish(attackers, {.content_type = too_long});
+        if (version < Version{4, 0}) {
+            undeliverable();
+            publish_stomp(attackers, too_long, "stomp");
+            counted_in_fractions();
+            return 5;
+        }
+        undeliverable();
+        amqp10::publish(attackers, {.application_properties = {{"a", amqp10::character(U'ü')}}});
+        amqp10::publish(attackers, {.annotations = {{"x-opt-a", amqp10::uuid()}}});
+        return 5;
+    }
+
+    /// Good ones, which fail once.
+    void reject(int count) {
+        Worker worker(work);
+        std::set<std::string> fresh;
+        for (int i = 0; i < count; ++i) {
+            fresh.insert(std::to_string(++good));
+            client.send("", work, {.body = std::to_string(good)});
+        }
+        client.await_confirms();
+        while (!fresh.empty()) {
+            const Received message = worker.receive();
+            if (fresh.erase(message.body) > 0) {
+                worker.reject(message);
+            } else {
+                settle(worker, message);
+            }
+        }
+    }
+
+    void settle(Worker& worker, const Received& message) {
+        ++home[message.body];
+        worker.ack(message);
+    }
+
+    /// Waits until every good one is home again, and a little longer.
+    void come_home(milliseconds within) {
+        Worker worker(work);
+        const auto deadline = Clock::now() + within;
+        const auto take = [&](milliseconds wait) {
+            const auto message = worker.client.next(wait);
+            if (message) settle(worker, *message);
+            return message.has_value();
+        };
+        while (static_cast<int>(home.size()) < good && Clock::now() < deadline)
+            take(milliseconds(200));
+        while (take(milliseconds(1500))) {
+        }
+    }
+
+    void check_home(int at_most) {
+        CHECK(static_cast<int>(home.size()) == good);
+        for (const auto& [body, count] : home) {
+            INFO("message " << body);
+            CHECK(count <= at_most);
+        }
+        CHECK(depth(parking_of(work)) == 0);
+    }
+
+    void check_none_accused() const {
+        CHECK(daemon.lines_with({"cannot be published again"}) == 0);
+        CHECK(daemon.lines_with({"ended the connection: "}) == 0);
+    }
+
+    std::string work;
+    std::string attackers;
+    Version version;
+    int good = 0;
+    std::map<std::string, int> home;  // how often each has come
+};
+
+}  // namespace
+
+TEST_CASE(
+    "a message that RabbitMQ cannot hand over is in the catch-all after 30 s, and accuses none of those around it") {
+    Attack s;
+    s.start();
+    s.stop();
+    s.reject(60);
+    s.undeliverable();
+    s.reject(60);
+    REQUIRE(s.await_depth(s.config.error_queue, 121));
+    const auto begin = Clock::now();
+    s.start();
+    CHECK(s.await_depth(s.config.catch_all, 1, seconds(30)));
+    s.come_home(seconds(30) - since(begin));
+    s.check_home(2);
+    s.check_none_accused();
+    CHECK(s.depth(s.config.catch_all) == 1);
+    CHECK(s.daemon.await_log("is out of the way now"));
+    CHECK(s.daemon.lines_with({"could not hand over", "is out of the way now", s.config.catch_all}) == 1);
+    s.reject(1);
+    s.come_home(seconds(10));
+    s.check_home(2);
+    s.stop();
+}
+
+TEST_CASE(
+    "messages that RabbitMQ cannot hand over for any reason leave one after the other, while good ones come home") {
+    Attack s;
+    s.start();
+    // What each of them costs is shown above.
+    set_policy("undeliverable-test", "^" + s.config.error_queue + "$", R"({"delivery-limit": 20})");
+    s.stop();
+    s.reject(30);
+    const int bad = s.undeliverable_in_every_way();
+    s.reject(30);
+    s.start();
+    CHECK(s.await_depth(s.config.catch_all, static_cast<std::uint32_t>(bad)));
+    s.come_home(patience);
+    s.check_home(2);
+    s.check_none_accused();
+    s.stop();
+}
+
+TEST_CASE("where the error queue of an earlier retryd has no limit that is reached, the policy that mends it is told") {
+    Attack s;
+    Table arguments = {{"x-queue-type", longstr("quorum")},
+                       {"x-dead-letter-exchange", longstr("")},
+                       {"x-dead-letter-routing-key", longstr(s.config.catch_all)},
+                       {"x-dead-letter-strategy", longstr("at-least-once")},
+                       {"x-overflow", longstr("reject-publish")}};
+    if (s.version >= Version{4, 0}) arguments.push_back({"x-delivery-limit", int32(1'000'000)});
+    s.client.declare_queue(s.config.error_queue, arguments);
+    s.start();
+    const std::string command = "'{\"delivery-limit\": 100}' --apply-to queues";
+    CHECK(s.daemon.lines_with({s.config.error_queue, "cannot hand over", command}) == 1);
+    s.undeliverable();
+    REQUIRE(s.daemon.await_log("no delivery limit takes it away"));
+    CHECK(s.daemon.lines_with({"no delivery limit takes it away", command}) == 1);
+    s.reject(20);
+    set_policy("undeliverable-test", "^" + s.config.error_queue + "$", R"({"delivery-limit": 100})");
+    CHECK(s.await_depth(s.config.catch_all, 1));
+    s.come_home(patience);
+    s.check_home(2);
+    s.stop();
+}
+
+TEST_CASE("two daemons on one error queue both meet what RabbitMQ cannot hand over, and the good ones come home") {
+    Attack s;
+    s.start();
+    set_policy("undeliverable-test", "^" + s.config.error_queue + "$", R"({"delivery-limit": 20})");
+    s.stop();
+    s.reject(40);
+    s.undeliverable();
+    s.reject(40);
+    s.start();
+    Daemon second;
+    second.start(s.config.yaml());
+    CHECK(s.await_depth(s.config.catch_all, 1, seconds(30)));
+    s.come_home(seconds(30));
+    s.check_home(3);
+    s.check_none_accused();
+    CHECK(second.terminate() == 0);
+    s.stop();
+}
+
+TEST_CASE("messages that are headers for the most part cost no connection, and hold up none") {
+    Attack s;
+    if (s.version < Version{4, 0}) return;
+    s.start();
+    s.reject(20);
+    for (int i = 0; i < 4; ++i) {
+        const std::string large(std::size_t{15} * 1024 * 1024, '.');
+        amqp10::publish(s.attackers, {.application_properties = {{"large", amqp10::text(large)}}});
+    }
+    s.reject(20);
+    CHECK(s.await_depth(s.config.catch_all, 4, seconds(30)));
+    s.come_home(seconds(30));
+    s.check_home(1);
+    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    CHECK(s.daemon.lines_with({"warning", "do not fit an AMQP frame"}) == 1);
+    s.stop();
+}
+
+TEST_CASE("parked commands step over what RabbitMQ cannot hand over, count it, and drop it") {
+    Attack s;
+    s.start();
+    s.stop();
+    const std::string queue = s.config.catch_all;
+    const auto park = [&](int count) {
+        for (int i = 0; i < count; ++i)
+            s.client.publish("", queue, {.body = "good", .headers = died_in(s.work)});
+    };
+    const auto parked = [&](const std::string& words) {
+        return run_retryd("parked " + words + " -c " + s.daemon.config_file() + " --from " + queue);
+    };
+    s.attackers = queue;
+    park(100);
+    s.undeliverable();
+    park(30);
+    amqp10::publish(queue, {.content_type = too_long});
+    s.undeliverable();
+    park(70);
+
+    const CommandResult list = parked("list");
+    CAPTURE(list.out, list.err);
+    CHECK(list.code == 0);
+    CHECK(list.says({queue + ": 203 messages"}));
+    CHECK(list.says({s.work, " 200 "}));
+    CHECK(list.says({"3 messages that RabbitMQ cannot hand over"}));
+    CHECK(list.says({"xxxxx"}));
+    CHECK(s.await_depth(queue, 203));
+    const CommandResult json = parked("list --json");
+    CHECK(json.code == 0);
+    CHECK(json.says({"\"content_type\": \"xxxxx"}));
+    CHECK(json.says({"\"looked_at\": 200"}));
+    CHECK(s.await_depth(queue, 203));
+    const CommandResult some = parked("drop --queue " + s.work + " --first 150 --yes");
+    CAPTURE(some.out, some.err);
+    CHECK(some.code == 0);
+    CHECK(s.await_depth(queue, 53));
+    const CommandResult replay = parked("replay --all");
+    CAPTURE(replay.out, replay.err);
+    CHECK(replay.code == 0);
+    CHECK(replay.says({"50 of 50"}));
+    CHECK(replay.says({"3 messages in", "cannot be replayed"}));
+    CHECK(s.await_depth(s.work, 50));
+    CHECK(s.await_depth(queue, 3));
+    s.client.publish("", queue, {.body = "good", .headers = died_in(s.work)});
+    const CommandResult dropped = parked("drop --reason undeliverable --yes");
+    CAPTURE(dropped.out, dropped.err);
+    CHECK(dropped.code == 0);
+    CHECK(dropped.says({"3 of 3"}));
+    CHECK(s.await_depth(queue, 1));
+    s.undeliverable();
+    const CommandResult all = parked("drop --all --yes");
+    CHECK(all.code == 0);
+    CHECK(all.says({"2 of 2"}));
+    CHECK(s.await_depth(queue, 0));
+}

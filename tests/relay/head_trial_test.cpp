@@ -1,0 +1,93 @@
+// One message at a time, from the end of a connection over one of them until all that were beside it have passed.
+#include "relay/head_trial.h"
+
+#include "support/catch.h"
+
+namespace retryd::relay::head_trial_test {
+namespace {
+
+constexpr core::SteadyTime start{core::Milliseconds{1'000}};
+
+core::SteadyTime after(int ms) {
+    return start + core::Milliseconds{ms};
+}
+
+}  // namespace
+
+TEST_CASE("deliveries come one at a time from the end of a connection until as many have passed as were suspect") {
+    HeadTrial trial;
+    CHECK(trial.prefetch(500) == 500);
+    trial.begin(3, start);
+    CHECK(trial.prefetch(500) == 1);
+    CHECK(trial.prefetch(0) == 1);
+    trial.consuming(after(10));
+    trial.passed(after(6'000));
+    trial.passed(after(6'000));
+    CHECK_FALSE(trial.on_tick(after(6'001), false));
+    trial.passed(after(6'001));
+    CHECK(trial.on_tick(after(6'001), false));
+    CHECK(trial.prefetch(500) == 500);
+    CHECK_FALSE(trial.on_tick(after(6'002), false));
+}
+
+TEST_CASE("a trial lasts some seconds, for another daemon may hand back what it has met") {
+    HeadTrial trial;
+    trial.begin(1, start);
+    trial.passed(after(1));
+    CHECK_FALSE(trial.on_tick(after(4'999), true));
+    CHECK(trial.on_tick(after(5'000), true));
+}
+
+TEST_CASE("a trial ends when nothing comes any more, unless something waits to be settled") {
+    HeadTrial trial;
+    trial.begin(100, start);
+    trial.consuming(after(10'000));
+    CHECK_FALSE(trial.on_tick(after(11'999), true));
+    CHECK_FALSE(trial.on_tick(after(12'000), false));
+    CHECK(trial.on_tick(after(12'000), true));
+}
+
+TEST_CASE("those that were suspect stay so when another connection ends") {
+    HeadTrial trial;
+    trial.begin(100, start);
+    for (int i = 0; i < 60; ++i)
+        trial.passed(after(1'000));
+    trial.begin(1, after(1'000));
+    for (int i = 0; i < 39; ++i)
+        trial.passed(after(7'000));
+    CHECK_FALSE(trial.on_tick(after(7'000), false));
+    trial.passed(after(7'000));
+    CHECK(trial.on_tick(after(7'000), false));
+}
+
+TEST_CASE("what has ended two connections before anything was handed over is at the head alone") {
+    HeadTrial trial;
+    trial.begin(100, start);  // the session's, with any number of deliveries
+    trial.begin(1, after(1));
+    CHECK_FALSE(trial.alone());
+    trial.passed(after(2));
+    trial.begin(1, after(3));
+    trial.begin(1, after(4));
+    CHECK_FALSE(trial.alone());
+    trial.begin(1, after(5));
+    CHECK(trial.alone());
+    CHECK(trial.ended() == 5);
+    SECTION("and twice as many are needed once another message was found there") {
+        trial.looked(3, true);
+        CHECK(trial.ended() == 8);
+        for (int i = 0; i < 3; ++i)
+            trial.begin(1, after(6));
+        CHECK_FALSE(trial.alone());
+        trial.begin(1, after(6));
+        CHECK(trial.alone());
+    }
+    SECTION("and as many as before where none was") {
+        trial.looked(3, false);
+        CHECK_FALSE(trial.alone());
+        trial.begin(1, after(6));
+        trial.begin(1, after(6));
+        CHECK(trial.alone());
+    }
+}
+
+}  // namespace retryd::relay::head_trial_test

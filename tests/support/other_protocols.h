@@ -1,0 +1,47 @@
+// Publishes as AMQP 1.0, MQTT and STOMP clients do, in as few frames as that takes: what RabbitMQ takes from them it
+// cannot always express in AMQP 0-9-1. Each call makes a connection of its own to the broker under test, and returns
+// once the broker has accepted the message; else it throws.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace retryd::test {
+
+/// Encoded as AMQP 1.0 does.
+namespace amqp10 {
+
+std::string uuid();
+std::string character(char32_t c);
+std::string symbol(const std::string& text);
+std::string text(const std::string& text);
+std::string binary(const std::string& bytes);
+std::string ulong(std::uint64_t number);
+
+struct Message {
+    std::vector<std::pair<std::string, std::string>> application_properties = {};  // name, encoded value
+    std::vector<std::pair<std::string, std::string>> annotations = {};
+    std::string message_id = {};    // encoded; empty: none
+    std::string content_type = {};  // not encoded; empty: none
+    std::string body = "amqp 1.0";
+};
+
+std::string encoded(const Message& message);
+
+/// To that queue. RabbitMQ 4, or 3 with its plugin.
+void publish(const std::string& queue, const Message& message);
+/// The same of a message that is encoded already, or is none.
+void publish_encoded(const std::string& queue, const std::string& message);
+
+}  // namespace amqp10
+
+/// To that topic: levels are separated by slashes, which become dots in the routing key. It goes to the exchange
+/// amq.topic.
+void publish_mqtt(const std::string& topic, const std::string& body);
+
+/// To that queue, which is there.
+void publish_stomp(const std::string& queue, const std::string& content_type, const std::string& body);
+
+}  // namespace retryd::test
