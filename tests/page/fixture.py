@@ -88,7 +88,7 @@ class Daemon:
         self.config = os.path.join(self.folder.name, "retryd.yaml")
         self.log = open(os.path.join(self.folder.name, "log"), "w+", encoding="utf-8")
         self.process = None
-        # JSON is YAML, and no name needs quoting by hand.
+        # JSON is YAML, and no name needs quoting by hand; but YAML knows no surrogate pairs.
         with open(self.config, "w", encoding="utf-8") as file:
             json.dump({
                 "broker": {"uri": broker.uri, "reconnect": {"first": "100ms", "max": "500ms"}},
@@ -97,7 +97,7 @@ class Daemon:
                 "queues": [{"match": name, "ladder": f"ladder{i}"} for i, (name, _) in enumerate(queues)],
                 "parking": {"catch_all": PREFIX + "parked"},
                 "http": {"listen": self.url.removeprefix("http://")},
-            }, file)
+            }, file, ensure_ascii=False)
 
     exchange = PREFIX + "dlx"
 
