@@ -187,7 +187,7 @@ TEST_CASE("doctor: finds a permission that the daemon's user lacks") {
     s.stop();
 }
 
-TEST_CASE("doctor: finds rungs that a former configuration left over") {
+TEST_CASE("doctor: finds rungs that a former configuration left over", "[slow]") {
     Patient s;
     s.start();
     const std::string old = s.rung(s.classic, "1h");

@@ -87,7 +87,7 @@ TEST_CASE(
 }
 
 TEST_CASE("return: headers, work queue deleted: its messages are parked as queue-gone at once, the neighbour's go on",
-          "[3.8]") {
+          "[3.8][slow]") {
     const std::string rungs = GENERATE(as<std::string>{}, "quorum", "classic");
     const bool by_glob = GENERATE(false, true);
     CAPTURE(rungs, by_glob);
@@ -108,7 +108,8 @@ TEST_CASE("return: headers, work queue deleted: its messages are parked as queue
     CHECK(s.depth(s.config.error_queue) == 0);
 }
 
-TEST_CASE("return: headers, work queue deleted and made again: it is bound again and its messages are delivered") {
+TEST_CASE("return: headers, work queue deleted and made again: it is bound again and its messages are delivered",
+          "[slow]") {
     const std::string rungs = GENERATE(as<std::string>{}, "quorum", "classic");
     CAPTURE(rungs);
     Gone s;

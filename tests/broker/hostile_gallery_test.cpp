@@ -180,7 +180,7 @@ TEST_CASE("what is parked of hostile messages is listed and shown safely", "[slo
     s.stop();
 }
 
-TEST_CASE("queues with hostile names: their messages come home, and no exit shows the name as it is") {
+TEST_CASE("queues with hostile names: their messages come home, and no exit shows the name as it is", "[slow]") {
     for (const char* format : {"text", "json"}) {
         CAPTURE(format);
         GalleryScene s(format);
@@ -207,7 +207,7 @@ TEST_CASE("queues with hostile names: their messages come home, and no exit show
     }
 }
 
-TEST_CASE("a name that was shown can be pasted back, in $'…' of the shell") {
+TEST_CASE("a name that was shown can be pasted back, in $'…' of the shell", "[slow]") {
     GalleryScene s("text");
     std::set<std::string> queues;
     for (const std::string& name : hostile_names()) {

@@ -206,7 +206,8 @@ TEST_CASE(
 }
 
 TEST_CASE(
-    "a catch-all that refuses holds up nobody, and 1,200 messages that nothing is known of come when it takes them") {
+    "a catch-all that refuses holds up nobody, and 1,200 messages that nothing is known of come when it takes them",
+    "[slow]") {
     Neighbours s;
     if (s.has_quorum_ttl()) s.check_full_catch_all(1'200);
 }

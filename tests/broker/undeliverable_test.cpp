@@ -120,7 +120,8 @@ struct Attack : Scenario {
 }  // namespace
 
 TEST_CASE(
-    "a message that RabbitMQ cannot hand over is in the catch-all after 30 s, and accuses none of those around it") {
+    "a message that RabbitMQ cannot hand over is in the catch-all after 30 s, and accuses none of those around it",
+    "[slow]") {
     Attack s;
     s.start();
     s.stop();
@@ -143,8 +144,8 @@ TEST_CASE(
     s.stop();
 }
 
-TEST_CASE(
-    "messages that RabbitMQ cannot hand over for any reason leave one after the other, while good ones come home") {
+TEST_CASE("messages that RabbitMQ cannot hand over for any reason leave one after the other, while good ones come home",
+          "[slow]") {
     Attack s;
     s.start();
     // What each of them costs is shown above.
@@ -161,7 +162,8 @@ TEST_CASE(
     s.stop();
 }
 
-TEST_CASE("where the error queue of an earlier retryd has no limit that is reached, the policy that mends it is told") {
+TEST_CASE("where the error queue of an earlier retryd has no limit that is reached, the policy that mends it is told",
+          "[slow]") {
     Attack s;
     Table arguments = {{"x-queue-type", longstr("quorum")},
                        {"x-dead-letter-exchange", longstr("")},
@@ -221,7 +223,7 @@ TEST_CASE("messages that are headers for the most part cost no connection, and h
     s.stop();
 }
 
-TEST_CASE("parked commands step over what RabbitMQ cannot hand over, count it, and drop it") {
+TEST_CASE("parked commands step over what RabbitMQ cannot hand over, count it, and drop it", "[slow]") {
     Attack s;
     s.start();
     s.stop();

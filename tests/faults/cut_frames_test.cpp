@@ -34,7 +34,7 @@ TEST_CASE("a connection that is cut in the middle of a frame loses nothing, and 
     }
 }
 
-TEST_CASE("half a frame and then silence is noticed by the heartbeat, and nothing is lost") {
+TEST_CASE("half a frame and then silence is noticed by the heartbeat, and nothing is lost", "[slow]") {
     ThroughFaults s;
     s.config.heartbeat = "1s";
     SECTION("of a delivery") {
@@ -48,7 +48,7 @@ TEST_CASE("half a frame and then silence is noticed by the heartbeat, and nothin
     }
 }
 
-TEST_CASE("a garbled frame from the broker costs a connection, and no message") {
+TEST_CASE("a garbled frame from the broker costs a connection, and no message", "[slow]") {
     ThroughFaults s;
     SECTION("a delivery's end") {
         check_survives(s, delivery(70), fault::wrong_end());

@@ -1,8 +1,9 @@
 #include "support/proof.h"
 
+#include <fstream>
 #include <map>
 #include <string>
-#include <utility>
+#include <tuple>
 #include <variant>
 #include <vector>
 
@@ -14,15 +15,19 @@ namespace retryd::test {
 
 namespace {
 
-const core::ProofKeys& keys_of(const std::string& broker, const std::string& error_queue) {
-    static std::map<std::pair<std::string, std::string>, core::ProofKeys> known;  // to make one takes a while
-    const auto uri = std::get<config::Uri>(config::parse_uri(broker));
-    const auto [found, is_new] = known.try_emplace({uri.vhost, error_queue});
+const core::ProofKeys& keys_of(const ConfigFile& config) {
+    using Secrets = std::tuple<std::string, std::string, std::string>;
+    static std::map<Secrets, core::ProofKeys> known;  // to make one from a password takes a while
+    const auto uri = std::get<config::Uri>(config::parse_uri(config.uris.front()));
+    const auto [found, is_new] = known.try_emplace({uri.vhost, config.error_queue, config.key_file});
     if (is_new) {
         config::Settings settings;
         settings.broker.endpoints.front().vhost = uri.vhost;
         settings.broker.endpoints.front().password = uri.password.value_or("guest");
-        settings.policy.error_queue = error_queue;
+        settings.policy.error_queue = config.error_queue;
+        std::ifstream file(config.key_file);
+        for (std::string line; std::getline(file, line);)
+            settings.proof_secrets.push_back(line);
         found->second = amqp::proof_keys(settings);
     }
     return found->second;
@@ -37,12 +42,12 @@ core::Value core_value(const Value& value) {
 
 }  // namespace
 
-Table proven(Table headers, const std::string& uri, const std::string& error_queue) {
+Table proven(Table headers, const ConfigFile& config) {
     std::vector<core::Field> fields;
     for (const Field& field : headers)
         fields.push_back({field.name, core_value(field.value)});
     const core::OwnHeaders own({fields.data(), fields.size()});
-    const core::ProofText text = core::proof_text(own.digest(keys_of(uri, error_queue).front()));
+    const core::ProofText text = core::proof_text(own.digest(keys_of(config).front()));
     headers.push_back({"retryd-proof", longstr(std::string{text.data(), text.size()})});
     return headers;
 }

@@ -27,6 +27,8 @@ Scenario::Scenario() : client(broker_address()), prefix_(unique_prefix()) {
     config.error_exchange = exchange_name("errors");
     config.error_queue = queue_name("errors");
     config.catch_all = queue_name("catch-all");
+    // From the password it takes 200,000 rounds, in each process that a test starts.
+    config.key_file = RETRYD_PROOF_KEY;
     if (scenarios_made++ > 0 && scenarios_alive == 0) delete_earlier_detours();
     ++scenarios_alive;
 }
