@@ -1,6 +1,7 @@
 #include "core/compose.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "core/death.h"
 #include "core/names.h"
@@ -46,17 +47,15 @@ void put(std::vector<Field>& fields, std::string_view name, const Value& value) 
 /// written anew, and nothing else is proven. Else older ones stand where they were.
 class OwnFields {
   public:
-    OwnFields(const ComposeContext& context, ComposeScratch& scratch)
-        : context_(context),
-          scratch_(scratch),
-          has_key_(context.keys != nullptr && !context.keys->empty()),
-          hash_(has_key_ ? context.keys->front() : SipKey{}) {}
+    OwnFields(const ComposeContext& context, ComposeScratch& scratch) : context_(context), scratch_(scratch) {
+        if (context.death && context.keys != nullptr && !context.keys->empty()) hash_.emplace(context.keys->front());
+    }
 
     void add(OwnHeader name, const Value& value) {
         const std::string_view text = own_header_names[static_cast<std::size_t>(name)];
         if (!context_.death) return put(scratch_.fields, text, value);
         scratch_.fields.push_back({text, value});
-        hash_.add(name, value);
+        if (hash_) hash_->add(name, value);
     }
     void add_text(OwnHeader name, const std::optional<std::string_view>& text) {
         if (text) add(name, Value::of_longstr(*text));
@@ -66,8 +65,8 @@ class OwnFields {
     void prove() {
         if (!context_.death) {
             if (context_.history.proven) add_proof(context_, scratch_);
-        } else if (has_key_) {
-            scratch_.proof = proof_text(hash_.finish());
+        } else if (hash_) {
+            scratch_.proof = proof_text(hash_->finish());
             scratch_.fields.push_back(
                 {header::proof, Value::of_longstr({scratch_.proof.data(), scratch_.proof.size()})});
         }
@@ -76,8 +75,7 @@ class OwnFields {
   private:
     const ComposeContext& context_;
     ComposeScratch& scratch_;
-    bool has_key_;
-    ProofHash hash_;
+    std::optional<ProofHash> hash_;  // none where nothing is proven
 };
 
 /// An address that only the requester's own channel may publish with, which the broker then replaces by one that works

@@ -73,7 +73,10 @@ void Declarations::on_tick(const core::Now& now) {
     while (!gone_.empty() && now.steady >= gone_.front().forgotten_at) {
         const std::shared_ptr<Route> route = std::move(gone_.front().route);
         gone_.pop_front();
-        if (routes_.find(route->work_queue) == route) routes_.forget(*route);
+        if (now.steady < route->gone_until) continue;  // others have taken a detour since
+        route->gone_for_detoured.reset();
+        const bool unknown = route->work_queue_state == WorkQueueState::unchecked;
+        if (unknown && routes_.find(route->work_queue) == route) routes_.forget(*route);
     }
 }
 
@@ -225,18 +228,22 @@ void Declarations::on_work_queue_answer(Route& route, CheckOutcome outcome, cons
     if (!bound && answer == WorkQueueState::refused) answer = WorkQueueState::exists;
     route.work_queue_state = answer;
     route.refused_until = now.steady + refused_for;
-    if (answer == WorkQueueState::exists) declare_all(route);
+    if (answer != WorkQueueState::exists) return;
+    route.gone_for_detoured.reset();
+    declare_all(route);
 }
 
 void Declarations::forget_if_gone(const std::shared_ptr<Route>& route, const core::Now& now) {
     constexpr Milliseconds back_after = 2 * core::detour_delays.front();
     constexpr std::size_t most = 10'000;
     if (route->may_have_rungs()) return;
-    if (route->detoured_unchecked && gone_.size() < most) {
-        gone_.push_back({now.steady + back_after, route});
-    } else {
-        routes_.forget(*route);
+    if (std::exchange(route->detoured_unchecked, false) && gone_.size() < most) {
+        route->gone_until = now.steady + back_after;
+        gone_.push_back({route->gone_until, route});
+    } else if (!route->gone_for_detoured) {
+        return routes_.forget(*route);
     }
+    route->gone_for_detoured = std::exchange(route->work_queue_state, WorkQueueState::unchecked);
 }
 
 const std::shared_ptr<Declarations::Rebinding>& Declarations::rebinding(std::string_view work_queue) {

@@ -51,8 +51,8 @@ class Declarations {
     bool work_queue_checked(Route& route, const core::Now& now);
     void on_work_queue_answer(Route& route, CheckOutcome outcome, const core::Now& now);
     /// A work queue that is not there is not remembered: forged names must not fill the memory, and it may come yet.
-    /// But where messages did not wait for the answer, it holds until they are back from their detour: they would not
-    /// wait for it the next time either, and ask for ever.
+    /// But where messages did not wait for the answer, it holds for them alone until they are back from their detour:
+    /// they would not wait for it the next time either, and ask for ever.
     void forget_if_gone(const std::shared_ptr<Route>& route, const core::Now& now);
 
     /// A work queue that a shared rung did not find, being bound again: the answer holds for the messages that wait for

@@ -128,16 +128,20 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
         core::decide(context.death, context.history, route ? route->entry : nullptr, now.wall, session_.dice());
     if (std::holds_alternative<core::Drop>(decision)) return drop(delivery, context, *route);
     const std::int64_t attempt = context.death ? core::attempt_of(*context.death, context.history) : 0;
-    if (route && !declarations_.work_queue_checked(*route, now)) {
+    const bool known_gone = route && from_detour && route->gone_for_detoured;
+    if (route && !known_gone && !declarations_.work_queue_checked(*route, now)) {
         if (may_wait({route, &route->awaited}, now)) return Step::wait;
         const Milliseconds age = now.steady - route->checked_at;
         route->detoured_unchecked = true;
         return detour(delivery, context, attempt, {route->detour_rounds, age}, now);
     }
-    if (route && route->work_queue_state == WorkQueueState::missing) {
+    const auto queue_state = known_gone ? route->gone_for_detoured
+                             : route    ? std::optional{route->work_queue_state}
+                                        : std::nullopt;
+    if (queue_state == WorkQueueState::missing) {
         return park(delivery, context, route, {core::ParkReason::queue_gone, attempt}, now);
     }
-    if (route && route->work_queue_state == WorkQueueState::exclusive) {
+    if (queue_state == WorkQueueState::exclusive) {
         return park(delivery, context, route, {core::ParkReason::no_entry, attempt}, now);
     }
     if (const auto* again = std::get_if<core::Retry>(&decision)) return retry(delivery, context, route, *again, now);

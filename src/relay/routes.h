@@ -95,6 +95,9 @@ struct Route {
     Awaited awaited;                   // the check
     DetourRounds detour_rounds;        // while it is not answered
     bool detoured_unchecked = false;   // messages come back that did not wait for the answer
+    /// The answer for those, when they are back, if the queue was gone. All others ask again: it may have come since.
+    std::optional<WorkQueueState> gone_for_detoured;
+    core::SteadyTime gone_until{};  // by then they are back
 
     /// False where x-death alone names it: nothing is declared for such a queue.
     bool work_queue_exists() const;

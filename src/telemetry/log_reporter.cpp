@@ -100,7 +100,6 @@ std::string why_requeued(const relay::TargetName& target, relay::RequeueCause ca
             return "the broker refused (nacked) a message for " + named(target) +
                    "; is a queue full (max-length with reject-publish), or without a leader?";
         case relay::RequeueCause::returned:
-            if (target.role == relay::Role::parking_exchange) return named(target) + " led to no queue.";
             return "nothing leads to " + named(target) + " any more; it is declared again.";
         case relay::RequeueCause::unanswered:
             return "the broker has not answered for 20 minutes what was published to " + named(target) +
@@ -376,12 +375,12 @@ void LogReporter::silent(const relay::TargetName& target) {
 }
 
 void LogReporter::requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) {
+    // A key that led nowhere is told by unroutable(): the exchange takes others.
+    if (target.role == relay::Role::parking_exchange && cause == relay::RequeueCause::returned) return;
     const bool detour = cause != relay::RequeueCause::detour_refused;
     const std::string what =
         why_requeued(target, cause) + ' ' + std::string{detour ? meanwhile(target.role) : held_in_error_queue};
-    // A key that led nowhere is told by unroutable(): the exchange takes others.
-    const bool one_key = target.role == relay::Role::parking_exchange && cause == relay::RequeueCause::returned;
-    const bool begins = !one_key && begins_to_fail(target, what);
+    const bool begins = begins_to_fail(target, what);
     log_.write(begins ? LogLevel::warning : LogLevel::debug, "requeued", what,
                {{"target", std::string{target.name}},
                 {"work_queue", std::string{target.only_from}},

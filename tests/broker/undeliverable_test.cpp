@@ -262,11 +262,14 @@ TEST_CASE("parked commands step over what RabbitMQ cannot hand over, count it, a
     CHECK(s.await_depth(queue, 53));
     const CommandResult replay = parked("replay --all");
     CAPTURE(replay.out, replay.err);
-    CHECK(replay.code == 0);
+    CHECK(replay.code == 1);
     CHECK(replay.says({"50 of 50"}));
-    CHECK(replay.says({"3 messages in", "cannot be replayed"}));
+    CHECK(replay.says({"3 messages in", "cannot be replayed and stay"}));
     CHECK(s.await_depth(s.work, 50));
     CHECK(s.await_depth(queue, 3));
+    const CommandResult nothing = parked("replay --all");
+    CHECK(nothing.code == 1);
+    CHECK(nothing.says({"Nothing that is selected can be replayed"}));
     s.client.publish("", queue, {.body = "good", .headers = died_in(s.work)});
     const CommandResult dropped = parked("drop --reason undeliverable --yes");
     CAPTURE(dropped.out, dropped.err);

@@ -37,13 +37,13 @@ long count(const Lines& lines, const std::string& beginning) {
 
 /// A message that has taken a detour: what the broker makes of compose_retry's.
 core::DeliveryTag deliver_detoured(Fixture& f, std::int64_t attempt, const std::string& reason = "rejected",
-                                   std::uint64_t first_death = 0) {
+                                   std::uint64_t first_death = 0, const std::string& work_queue = "email") {
     const core::Field entry[] = {{"queue", core::Value::of_longstr("retryd.detour.2s")},
                                  {"reason", core::Value::of_longstr("expired")},
                                  {"count", core::Value::of_long(1)}};
     const core::Value entries[] = {{core::Kind::table, core::Table{entry, 3}}};
     const core::Field headers[] = {{"x-death", {core::Kind::array, core::Array{entries, 1}}},
-                                   {"retryd-queue", core::Value::of_longstr("email")},
+                                   {"retryd-queue", core::Value::of_longstr(work_queue)},
                                    {"retryd-attempt", core::Value::of_long(attempt)},
                                    {"retryd-reason", core::Value::of_longstr(reason)},
                                    {"retryd-first-death", core::Value::of_timestamp(first_death)}};
@@ -241,12 +241,43 @@ TEST_CASE("a work queue that is gone is known to be when messages come back that
     CHECK(f.lying_in("retryd.detour.2s") == 1);
     f.broker.answer_checks(f.relay, f.now);
     live(f, Milliseconds{2'000});
-    f.deliver({"web.gone"});
+    deliver_detoured(f, 1, "rejected", 0, "web.gone");
     CHECK(f.lying_in("retryd.parked") == 1);
     CHECK(f.broker.checks.empty());
     live(f, Milliseconds{3'000});  // by now it may be there again
-    f.deliver({"web.gone"});
+    deliver_detoured(f, 1, "rejected", 0, "web.gone");
     CHECK(f.broker.checks == Lines{"web.gone"});
+}
+
+TEST_CASE("that a work queue is gone holds for those that did not wait for the answer: others ask, it may have come") {
+    Fixture f;
+    f.broker.missing = {"web.late"};
+    f.answer_declares();
+    f.deliver({"web.late"});
+    live(f, Milliseconds{400});
+    f.broker.answer_checks(f.relay, f.now);
+    f.broker.missing.clear();
+    f.deliver({"web.late"});
+    CHECK(f.broker.checks == Lines{"web.late"});
+    CHECK(f.lying_in("retryd.parked") == 0);
+
+    SECTION("known to be there, it is there for all") {
+        f.broker.answer_checks(f.relay, f.now);
+        f.answer_declares();
+        deliver_detoured(f, 1, "rejected", 0, "web.late");
+        CHECK(f.lying_in("web.late.retry.1s") == 1);
+    }
+    SECTION("while nobody answers, those that come back are parked as before") {
+        deliver_detoured(f, 1, "rejected", 0, "web.late");
+        CHECK(f.lying_in("retryd.parked") == 1);
+    }
+    SECTION("an answer after all of that is forgotten finds its messages") {
+        live(f, Milliseconds{5'000});
+        f.broker.answer_checks(f.relay, f.now);
+        f.answer_declares();
+        f.deliver({"web.late"});
+        CHECK(f.lying_in("web.late.retry.1s") == 1);
+    }
 }
 
 TEST_CASE("while messages are tried alone a silent rung stops neither them nor the others") {

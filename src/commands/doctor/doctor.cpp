@@ -91,6 +91,8 @@ void print_doctor(const Checked& checked, bool all, bool colour, std::ostream& o
         print_finding(finding, all, colours, out);
     for (const std::string& what : checked.diagnosis.cannot_tell)
         print_line(what, '\n' + colours.warning("cannot tell "), out);
+    for (const std::string& note : checked.notes)
+        print_line(note, "\nNote: ", out);
     out << '\n' << sums(checked, colours) << '\n';
 }
 
@@ -118,6 +120,7 @@ void print_doctor_json(const Checked& checked, std::ostream& out) {
                 {"broker", json_of(checked.broker)},
                 {"findings", findings(checked)},
                 {"not_seen", checked.diagnosis.cannot_tell},
+                {"notes", checked.notes},
                 {"management", {{"configured", checked.management}, {"error", text_or_null(checked.fault)}}},
                 {"summary", {{"problems", problems}, {"warnings", checked.diagnosis.findings.size() - problems}}}};
     print_json(object, out);
@@ -161,7 +164,8 @@ void print_permissions(const PermissionCommands& commands, std::ostream& out) {
         << "# needs both, joined by | :\n"
         << commands.replay_command() << "\n\n"
         << "# For the management section, if there is one: the tag `monitoring` lets doctor, plan and status see all\n"
-        << "# they can; attach --apply takes `policymaker`.\n";
+        << "# they can, but for who may write to the error exchange without need: RabbitMQ shows that to the tag\n"
+        << "# `administrator` alone, which retryd itself never needs. attach --apply takes `policymaker`.\n";
 }
 
 void print_permissions_json(const PermissionCommands& commands, std::ostream& out) {

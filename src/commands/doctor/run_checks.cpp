@@ -63,14 +63,8 @@ std::string widened(const std::string& given, const std::string& needed) {
 
 class Checks {
   public:
-    enum class For { person, daemon };
-
-    Checks(Broker& broker, const config::Settings& settings, const DaemonAnswer* daemon, For whom)
-        : broker_(broker),
-          management_(broker.management()),
-          settings_(settings),
-          answer_(daemon),
-          for_daemon_(whom == For::daemon) {
+    Checks(Broker& broker, const config::Settings& settings, const DaemonAnswer* daemon)
+        : broker_(broker), management_(broker.management()), settings_(settings), answer_(daemon) {
         if (answer_ != nullptr) daemon_ = std::get_if<telemetry::Status>(answer_);
         checked_.broker = broker_.identity();
         checked_.management = management_ != nullptr;
@@ -128,6 +122,8 @@ class Checks {
                 return cannot_tell("whether " + what + " exists and is as it must be: " + item.note);
             case State::in_place:
                 if (item.note.empty()) return;
+                // That it has no delivery limit, or a high one: the management API says which one is in effect.
+                if (item.wanted.role == core::DesiredItem::Role::error_queue && knows_policies()) return;
                 return add(FindingCode::lacks_argument, cause,
                            {.remedy = item.told.remedy, .name = name, .group = name});
             case State::not_compared:
@@ -178,6 +174,11 @@ class Checks {
         }
     }
 
+    bool knows_policies() {
+        ask_management([this] { vhost_policies(); });
+        return vhost_policies_.has_value();
+    }
+
     const admin::VhostPolicies& vhost_policies() {
         if (!vhost_policies_) vhost_policies_ = management_->vhost_policies();
         return *vhost_policies_;
@@ -220,11 +221,10 @@ class Checks {
     void check_writers() {
         const auto users = management_->user_permissions();
         if (!users) {
-            // Of the daemon's own checks it would be a finding for ever: its user is no administrator.
-            if (for_daemon_) return;
-            return cannot_tell(
-                "whether somebody may write to the error exchange without need: only an administrator may see that "
-                "(rabbitmqctl list_permissions)");
+            checked_.notes.emplace_back(
+                "who may write to the error exchange without need was not looked at: RabbitMQ shows that to users with "
+                "the tag `administrator` alone. retryd needs no such user; rabbitmqctl list_permissions shows it, too");
+            return;
         }
         const std::string& own_user = settings_.broker.endpoints.front().username;
         for (const admin::NeedlessWriter& writer :
@@ -395,9 +395,8 @@ class Checks {
     Broker& broker_;
     ManagementApi* management_;  // null: none is configured
     const config::Settings& settings_;
-    const DaemonAnswer* answer_;                 // null: it was not asked
-    const telemetry::Status* daemon_ = nullptr;  // null: it did not answer
-    bool for_daemon_;
+    const DaemonAnswer* answer_;                          // null: it was not asked
+    const telemetry::Status* daemon_ = nullptr;           // null: it did not answer
     std::optional<admin::VhostPolicies> vhost_policies_;  // once they were asked for
     std::vector<Finding> found_;
     Checked checked_;
@@ -406,7 +405,7 @@ class Checks {
 }  // namespace
 
 Checked run_checks(Broker& broker, const config::Settings& settings, const DaemonAnswer* daemon) {
-    Checks checks(broker, settings, daemon, Checks::For::person);
+    Checks checks(broker, settings, daemon);
     checks.check_all_but_policies();
     checks.check_policies();
     return checks.result();
@@ -438,7 +437,7 @@ admin::Diagnosis check_for_daemon(const config::Settings& settings, const config
                                   admin::CheckScope scope) {
     if (scope == admin::CheckScope::policies) {
         ManagementOnly broker(settings, endpoint);
-        Checks checks(broker, settings, nullptr, Checks::For::daemon);
+        Checks checks(broker, settings, nullptr);
         checks.check_policies();
         return checks.result().diagnosis;
     }
@@ -448,7 +447,7 @@ admin::Diagnosis check_for_daemon(const config::Settings& settings, const config
     telemetry::Status self;  // it tells of itself in other ways
     self.ready = true;
     const DaemonAnswer answer = self;
-    Checks checks(*broker, here, &answer, Checks::For::daemon);
+    Checks checks(*broker, here, &answer);
     checks.check_all_but_policies();
     return checks.result().diagnosis;
 }

@@ -17,6 +17,8 @@ struct Checked {
     BrokerIdentity broker;
     bool management = false;  // is configured
     std::string fault;        // why the management API did not answer
+    /// What was not looked at and need not be: it changes nothing about what was found. Each with what it takes.
+    std::vector<std::string> notes = {};
     admin::Diagnosis diagnosis;
 };
 Checked run_checks(Broker& broker, const config::Settings& settings, const DaemonAnswer* daemon);

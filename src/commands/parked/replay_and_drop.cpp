@@ -47,6 +47,7 @@ struct ParkedRunReport {
     std::optional<std::size_t> stop_above;
     ParkedOverview overview;         // the first look
     std::size_t undeliverable = 0;   // those to be dropped that cannot be handed over
+    std::size_t left = 0;            // those to be replayed that cannot be handed over, and stay
     std::vector<std::string> notes;  // what goes another way than expected, and why
     std::vector<ParkedQueueResult> queues;
 
@@ -67,7 +68,7 @@ struct ParkedRunReport {
     bool ok() const {
         if (!overview.complete()) return false;
         if (stop_above && failed() > *stop_above) return false;
-        return dry_run || done() == meant();
+        return dry_run || (done() == meant() && left == 0);
     }
 };
 
@@ -124,7 +125,8 @@ Rows rows_of(const ParkedQueueResult& queue, bool drop) {
 void print_dry_run(const ParkedRunReport& report, core::WallTime now, bool colour, std::ostream& out) {
     print_overview(report.overview, now, colour, out);
     if (report.meant() == 0) {
-        out << "\nNothing is selected, so nothing was changed.\n";
+        out << (report.left > 0 ? "\nNothing that is selected can be replayed, so nothing was changed.\n"
+                                : "\nNothing is selected, so nothing was changed.\n");
         return;
     }
     out << "\nNothing was changed. Without --dry-run " << counted(report.meant(), "message", "messages") << " would be "
@@ -190,15 +192,11 @@ void print_run_report_json(const ParkedRunReport& report, std::ostream& out) {
     Json queues = Json::array();
     for (const ParkedQueueResult& queue : report.queues)
         queues.push_back(json_of(queue));
-    const Json object{{"ok", report.ok()},
-                      {"run", text_or_null(report.id)},
-                      {"dry_run", report.dry_run},
-                      {"selected", report.meant()},
-                      {"done", report.done()},
-                      {"queues", queues},
-                      {"looked_at", json_of(report.overview)},
-                      {"notes", report.notes},
-                      {"not_seen", report.overview.notes}};
+    const Json object{{"ok", report.ok()},         {"run", text_or_null(report.id)},
+                      {"dry_run", report.dry_run}, {"selected", report.meant()},
+                      {"done", report.done()},     {"undeliverable_left", report.left},
+                      {"queues", queues},          {"looked_at", json_of(report.overview)},
+                      {"notes", report.notes},     {"not_seen", report.overview.notes}};
     print_json(object, out);
 }
 
@@ -257,13 +255,16 @@ class ReplayOrDrop {
             return !run_.first || number < *run_.first;
         });
         // Where only the first few are meant, these are not among them: they come last.
-        if (report_.drop && !run_.first) report_.undeliverable = report_.overview.undeliverable_selected();
+        const std::size_t held = run_.first ? 0 : report_.overview.undeliverable_selected();
+        (report_.drop ? report_.undeliverable : report_.left) = held;
         for (const ParkingQueueOverview& queue : report_.overview.queues) {
             if (report_.drop || queue.undeliverable() == 0) continue;
+            const bool one = queue.undeliverable() == 1;
             report_.notes.push_back(counted(queue.undeliverable(), "message", "messages") + " in " +
-                                    core::quoted(queue.name) +
-                                    " that RabbitMQ cannot hand over by AMQP 0-9-1 cannot be replayed: retryd parked "
-                                    "list shows what is known of them");
+                                    core::quoted(queue.name) + " that RabbitMQ cannot hand over by AMQP 0-9-1 cannot " +
+                                    "be replayed and " + (one ? "stays" : "stay") +
+                                    ": retryd parked list shows what is known of " + (one ? "it" : "them") +
+                                    ", retryd parked drop --reason undeliverable deletes " + (one ? "it" : "them"));
         }
     }
 

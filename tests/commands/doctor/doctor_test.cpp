@@ -144,7 +144,30 @@ TEST_CASE("doctor: who may write to the error exchange without need, or that thi
     CHECK(found.names == std::vector<std::string>{"eve", "mal\nlory"});
     CHECK(text_of(f.run_checks()).find("\n  also     mal\\x0alory\n") != std::string::npos);
     f.broker.api.all_permissions.reset();
-    CHECK(f.unseen().find("whether somebody may write to the error exchange without need: ") == 0);
+    const Checked unseen = f.run_checks();
+    CHECK(unseen.diagnosis.findings.empty());
+    CHECK(unseen.diagnosis.cannot_tell.empty());
+    CHECK(doctor_exit_code(unseen) == 0);
+    CHECK(text_of(unseen).find("\nNote: who may write to the error exchange without need was not looked at: ") !=
+          std::string::npos);
+}
+
+TEST_CASE("doctor: an error queue with an old limit is told once: by its policies where they are seen, else by AMQP") {
+    Fixture f;
+    f.broker.answers["declare queue retryd.errors"] = {FakeBroker::Result::done, 0, "has x-delivery-limit 1000000", {}};
+    SECTION("no policy mends it") {
+        f.broker.api.policies.add("retryd.errors", "quorum", {{"x-delivery-limit", std::int64_t{1'000'000}}});
+        CHECK(f.only().code == admin::FindingCode::error_queue_unlimited);
+    }
+    SECTION("a policy mends it, and it is in order") {
+        f.broker.api.policies.add("retryd.errors", "quorum", {{"x-delivery-limit", std::int64_t{100}}});
+        CHECK(f.run_checks().diagnosis.findings.empty());
+    }
+    SECTION("nobody knows the policies") {
+        const Checked checked = f.run_checks(false);
+        REQUIRE(checked.diagnosis.findings.size() == 1);
+        CHECK(checked.diagnosis.findings.front().code == admin::FindingCode::lacks_argument);
+    }
 }
 
 TEST_CASE("doctor: an error queue with a limit that no message reaches, and the policy that mends it") {
