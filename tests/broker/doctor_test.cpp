@@ -1,6 +1,7 @@
 // `retryd doctor` against a real broker: a correct set-up, and several broken ones.
 #include <sstream>
 
+#include "core/names.h"
 #include "support/catch.h"
 #include "support/command_line.h"
 #include "support/management.h"
@@ -21,6 +22,8 @@ struct Patient : Scenario {
     void start() {
         Scenario::start();
         REQUIRE(await([&] { return exists(parking_of(quorum)); }));
+        for (const auto delay : retryd::core::detour_delays)
+            REQUIRE(await([&] { return exists(retryd::core::detour_name(delay)); }));
     }
 
     CommandResult doctor(const std::string& options = "") {

@@ -258,12 +258,21 @@ TEST_CASE("security: what retryd 0.1 put on a rung comes home, and its attempts 
     s.retry(work, {"100ms", "50ms"});
     s.start();
     REQUIRE(await([&] { return s.exists(s.rung(work, "100ms")); }));
-    s.client.publish("", s.rung(work, "100ms"),
-                     {.body = "old",
+    const Message old{.body = "old",
                       .headers = {{"retryd-queue", longstr(work)},
                                   {"retryd-attempt", int64(1)},
                                   {"retryd-routing-key", longstr("order.paid")}},
-                      .properties = {.delivery_mode = 2}});
+                      .properties = {.delivery_mode = 2}};
+    // A quorum queue that was declared just now refuses (nack) until it has a leader.
+    const auto taken = [&] {
+        try {
+            s.client.publish("", s.rung(work, "100ms"), old);
+            return true;
+        } catch (const std::exception&) {
+            return false;
+        }
+    };
+    REQUIRE(await(taken));
     Worker worker(work);
     worker.reject(worker.receive());
     const Received back = worker.receive();
