@@ -40,14 +40,7 @@ void name_configuration(admin::Diagnosis& diagnosis, const std::string& path) {
     }
 }
 
-int doctor_exit_code(const Checked& checked) {
-    if (!checked.diagnosis.cannot_tell.empty()) return exit_code::failed;
-    return checked.diagnosis.findings.empty() ? exit_code::fine : exit_code::something_to_do;
-}
-
 namespace {
-
-constexpr std::size_t most_names = 10;
 
 std::size_t count_problems(const Checked& checked) {
     const auto& findings = checked.diagnosis.findings;
@@ -55,6 +48,19 @@ std::size_t count_problems(const Checked& checked) {
         return finding.severity == admin::Severity::problem;
     }));
 }
+
+}  // namespace
+
+int doctor_exit_code(const Checked& checked) {
+    // A problem that was seen is not hidden by what was not.
+    if (count_problems(checked) > 0) return exit_code::something_to_do;
+    if (!checked.diagnosis.cannot_tell.empty()) return exit_code::failed;
+    return checked.diagnosis.findings.empty() ? exit_code::fine : exit_code::something_to_do;
+}
+
+namespace {
+
+constexpr std::size_t most_names = 10;
 
 void print_finding(const admin::Finding& finding, bool all, const Colours& colours, std::ostream& out) {
     const bool problem = finding.severity == admin::Severity::problem;

@@ -337,6 +337,15 @@ TEST_CASE("doctor: without a management API it says what it cannot see, and look
     CHECK(text_of(found).ends_with("\n0 problems, 1 warning; not all could be looked at\n"));
 }
 
+TEST_CASE("doctor: a problem decides the exit code, and what could not be looked at is told all the same") {
+    Fixture f;
+    f.broker.miss("check queue retryd.errors");
+    const Checked found = f.run_checks(false);
+    CHECK(doctor_exit_code(found) == 2);
+    CHECK(text_of(found).find("cannot tell whether") != std::string::npos);
+    CHECK(text_of(found).ends_with("; not all could be looked at\n"));
+}
+
 TEST_CASE("doctor: a management API that fails is told once, and ends with 1") {
     Fixture f;
     f.broker.api.fault = "nobody there";
