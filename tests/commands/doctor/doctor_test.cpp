@@ -394,7 +394,21 @@ TEST_CASE("doctor --permissions prints commands that a shell takes, and no passw
               R"(rabbitmqctl set_permissions --vhost 'shop' 'ret'\''ryd' '^(email\.parked|email\.retry\.)") !=
           std::string::npos);
     CHECK(outcome.out.find("'PERSON' '^(retryd\\.replay\\..*)$'") != std::string::npos);
+    CHECK(outcome.out.find("\nrabbitmqctl set_user_tags 'PERSON' policymaker\n") != std::string::npos);
+    CHECK(outcome.out.find(" monitoring") == std::string::npos);
     CHECK(outcome.out.find("secret") == std::string::npos);
+}
+
+TEST_CASE("doctor --permissions: with a management section also the tag of the user who asks there") {
+    const auto printed = [](const std::string& management) {
+        const TemporaryFile file(one_queue + management);
+        return run({"doctor", "--permissions", "-c", file.path().c_str()}).out;
+    };
+    CHECK(printed("management: {url: \"http://rabbit:15672\"}\n")
+              .find("rabbitmqctl set_user_tags 'ret'\\''ryd' monitoring\n") != std::string::npos);
+    CHECK(printed("management: {url: \"http://rabbit:15672\", username: eyes, password: open}\n")
+              .find("rabbitmqctl set_permissions --vhost 'shop' 'eyes' '^$' '^$' '^$'\n"
+                    "rabbitmqctl set_user_tags 'eyes' monitoring\n") != std::string::npos);
 }
 
 TEST_CASE("doctor --permissions --json has the three patterns of each") {
