@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "admin/guard.h"
 #include "commands/command_line.h"
 #include "commands/fake_broker.h"
 #include "system/clock.h"
@@ -150,6 +151,7 @@ TEST_CASE("doctor: who may write to the error exchange without need, or that thi
 TEST_CASE("doctor: an error queue with a limit that no message reaches, and the policy that mends it") {
     Fixture f;
     f.broker.api.policies.add("retryd.errors", "quorum", {{"x-delivery-limit", std::int64_t{1'000'000}}});
+    f.broker.api.policies.set(admin::general_guard(f.settings.policy));
     const admin::Finding found = f.only();
     CHECK(found.code == admin::FindingCode::error_queue_unlimited);
     CHECK(found.severity == Severity::problem);
