@@ -313,6 +313,37 @@ TEST_CASE("doctor: with AMQP alone it says what it could not see") {
     s.stop();
 }
 
+TEST_CASE("doctor: a management API that does not let the user in leaves nothing that could be called fine") {
+    Patient s;
+    s.start();
+    s.config.management_url = "";
+    s.management = "management: {url: \"" + management_url() + "\", username: guest, password: Geheim-7391}\n";
+    const CommandResult result = s.doctor();
+    INFO(result.out);
+    CHECK(result.code == 1);
+    CHECK(result.says({"cannot tell whether what work queues reject comes to retryd", "guest"}));
+    CHECK_FALSE(result.says({"nothing found"}));
+    CHECK((result.out + result.err).find("Geheim-7391") == std::string::npos);
+    s.stop();
+}
+
+TEST_CASE("doctor: finds a stream in the place of a work queue, and a parking queue of an earlier RabbitMQ") {
+    Patient s;
+    const std::string stream = s.plain_queue("stream", {{"x-queue-type", longstr("stream")}});
+    s.retry(stream, {"1h"});
+    s.client.declare_queue(s.parking_of(s.classic),
+                           {{"x-queue-type", longstr("quorum")}, {"x-overflow", longstr("reject-publish")}});
+    s.start();
+    const CommandResult result = s.doctor();
+    INFO(result.out);
+    CHECK(result.code == 2);
+    CHECK(result.says({"Problem: work queue '" + stream + "': a stream queue cannot dead-letter", "[stream-queue]"}));
+    if (version_of(s.client) >= Version{4, 0}) {
+        CHECK(result.says({s.parking_of(s.classic), "[lacks-argument]"}));
+    }
+    s.stop();
+}
+
 TEST_CASE("doctor: a daemon that does not answer, or is not ready, is seen") {
     Patient s;
     s.config.http = "127.0.0.1:1";
