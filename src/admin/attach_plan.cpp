@@ -40,11 +40,6 @@ constexpr const char* dead_letter_exchange = "dead-letter-exchange";
 constexpr const char* at_least_once = "\"at-least-once\"";
 constexpr const char* reject_publish = "\"reject-publish\"";
 
-/// Told apart by the error exchange: a vhost may have several retryd.
-std::string general_name(const core::Policy& policy) {
-    return (policy.error_exchange.starts_with("retryd") ? "" : "retryd-") + policy.error_exchange;
-}
-
 core::Definition merged(core::Definition definition, const core::Definition& keys) {
     for (const auto& [key, value] : keys)
         definition[key] = value;
@@ -53,11 +48,16 @@ core::Definition merged(core::Definition definition, const core::Definition& key
 
 }  // namespace
 
+/// Told apart by the error exchange: a vhost may have several retryd.
+std::string general_policy_name(const core::Policy& policy) {
+    return (policy.error_exchange.starts_with("retryd") ? "" : "retryd-") + policy.error_exchange;
+}
+
 BrokerPolicy general_policy(const core::Policy& policy) {
     std::vector<std::string> matches;
     for (const core::Entry& entry : policy.entries)
         matches.push_back(entry.match);
-    return {general_name(policy),
+    return {general_policy_name(policy),
             matches_pattern(policy, matches),
             "queues",
             {{dead_letter_exchange, core::json_string(policy.error_exchange)}},
@@ -227,7 +227,7 @@ class AttachPlanner {
         : policy_(policy),
           vhost_policies_(vhost_policies),
           effective_(vhost_policies),
-          general_(general_name(policy)) {}
+          general_(general_policy_name(policy)) {}
 
     AttachPlan plan() {
         for (const QueuePolicies& queue : vhost_policies_.queues) {

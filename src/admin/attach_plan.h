@@ -55,6 +55,9 @@ AttachPlan plan_attach(const core::Policy& policy, const VhostPolicies& vhost_po
 
 std::string_view to_string(AttachState::State state);
 
+/// The name of the policy for all that is configured; others of ours have it as the beginning of theirs.
+std::string general_policy_name(const core::Policy& policy);
+
 /// The policy for all that is configured, made without looking at a broker.
 BrokerPolicy general_policy(const core::Policy& policy);
 

@@ -1,14 +1,14 @@
 #include "admin/checks.h"
 
 #include <algorithm>
-#include <array>
-#include <charconv>
 #include <map>
 #include <optional>
 #include <utility>
 
 #include "admin/attach_plan.h"
 #include "admin/effective_policy.h"
+#include "admin/guard.h"
+#include "admin/harm.h"
 #include "admin/patterns.h"
 #include "admin/rabbitmqctl.h"
 #include "core/names.h"
@@ -18,75 +18,10 @@ namespace retryd::admin {
 
 namespace {
 
-enum class OwnQueue { rung, detour, other };
-
-/// A key that does harm when a policy sets it on a queue of ours, and what it does.
-struct Harm {
-    const char* key;
-    const char* to_rung;    // null: none
-    const char* to_detour;  // the same
-    const char* to_other;   // error queue, catch-all and parking queues
-
-    const char* to(OwnQueue kind) const {
-        return kind == OwnQueue::rung ? to_rung : kind == OwnQueue::detour ? to_detour : to_other;
-    }
-};
-
-constexpr const char* dropped_when_full =
-    "when it is full, messages are thrown away, returned too early, or refused and held in the error queue";
-constexpr const char* deleted_with_all =
-    "the broker deletes the queue, with all that is in it, when it was not used for that long";
-constexpr const char* thrown_away_when_full = "when it is full, messages are thrown away or refused";
-
-constexpr std::array harms{
-    Harm{"expires", "the broker deletes the rung, with all that waits on it, when it was not used for that long",
-         deleted_with_all, deleted_with_all},
-    Harm{"message-ttl",
-         "what waits there returns to its work queue before its delay is over, where that time is the shorter one",
-         "what waits there is tried again more often than it need be, where that time is the shorter one",
-         "what stays there longer is thrown away, or parked by the broker as expired"},
-    Harm{"max-length", dropped_when_full, dropped_when_full, thrown_away_when_full},
-    Harm{"max-length-bytes", dropped_when_full, dropped_when_full, thrown_away_when_full},
-    Harm{"delivery-limit", nullptr, nullptr,
-         "a message that was looked at that often is thrown away, or parked by the broker"},
-    Harm{"overflow",
-         "the return to the work queue is at-most-once, and what the broker keeps for a queue that is full or gone is "
-         "lost",
-         "the return to the error queue is at-most-once", "its own dead-lettering is at-most-once"},
-};
-
-std::optional<std::int64_t> number_of(const std::string& json) {
-    std::int64_t number = 0;
-    const char* const end = json.data() + json.size();
-    const auto [rest, error] = std::from_chars(json.data(), end, number);
-    return error == std::errc{} && rest == end ? std::optional{number} : std::nullopt;
-}
-
-OwnQueue kind_of_queue(const std::string& name) {
-    if (core::looks_like_detour(name)) return OwnQueue::detour;
-    return core::looks_like_rung(name) || core::looks_like_shared_rung(name) ? OwnQueue::rung : OwnQueue::other;
-}
-
-/// A policy may say what does no harm.
-bool is_harmless(const std::string& key, const std::string& value, const QueuePolicies& queue, bool error_queue) {
-    if (key == "delivery-limit") {
-        // A limit that is too high for the error queue is the matter of check_error_queue().
-        const bool high =
-            error_queue ? number_of(value).value_or(0) >= core::error_delivery_limit : is_high_limit(value);
-        return high || value.starts_with('-') || queue.type != "quorum";
-    }
-    // Of a classic queue the argument wins, and the default drops nothing where nothing is limited.
-    if (key == "overflow") return value == "\"reject-publish\"" || queue.type != "quorum";
-    return false;
-}
-
 class OwnQueueChecker {
   public:
-    OwnQueueChecker(const core::Policy& policy, const VhostPolicies& vhost_policies, std::string_view vhost)
-        : error_queue_(policy.error_queue),
-          vhost_policies_(vhost_policies),
-          effective_(vhost_policies),
-          vhost_(vhost) {}
+    OwnQueueChecker(const core::Policy& policy, const VhostPolicies& vhost_policies)
+        : error_queue_(policy.error_queue), vhost_policies_(vhost_policies), effective_(vhost_policies) {}
 
     void check(const QueuePolicies& queue) {
         check(queue, effective_.policy(queue.policy), false);
@@ -105,28 +40,15 @@ class OwnQueueChecker {
     struct Harmed {
         const BrokerPolicy* policy;
         bool by_operator;
-        std::string settings;
-        std::string consequence;
-        core::Definition rest;  // what of it does no harm there, or what a policy may say instead
+        Harm harm;
         std::vector<std::string> names;
     };
 
     void check(const QueuePolicies& queue, const BrokerPolicy* policy, bool by_operator) {
         if (policy == nullptr) return;
-        Harmed harmed{policy, by_operator, "", "", policy->definition, {}};
-        for (const Harm& harm : harms) {
-            const char* does = harm.to(kind_of_queue(queue.name));
-            const auto set = policy->definition.find(harm.key);
-            if (does == nullptr || set == policy->definition.end()) continue;
-            if (is_harmless(harm.key, set->second, queue, queue.name == error_queue_)) continue;
-            harmed.settings.append(harmed.settings.empty() ? "" : ", ").append(set->first + ' ' + set->second);
-            harmed.consequence.append(harmed.consequence.empty() ? "" : "; ").append(does);
-            harmed.rest.erase(harm.key);
-        }
-        if (harmed.settings.empty()) return;
-        if (harmed.rest.empty()) harmed.rest = harmless(queue);  // a policy has to set something
-        const std::string group =
-            title(harmed) + ' ' + harmed.settings + ' ' + harmed.consequence + ' ' + core::json_object(harmed.rest);
+        Harmed harmed{policy, by_operator, harm_of(policy->definition, queue, error_queue_), {}};
+        if (harmed.harm.settings.empty()) return;
+        const std::string group = title(harmed) + ' ' + harmed.harm.settings + ' ' + harmed.harm.consequence;
         harmed_.try_emplace(group, harmed).first->second.names.push_back(queue.name);
     }
 
@@ -135,46 +57,42 @@ class OwnQueueChecker {
     }
 
     Finding finding(const std::string& group, const Harmed& harmed) const {
-        const bool another = !harmed.by_operator && !harmed.rest.empty();
+        const bool can_guard = !harmed.by_operator && features_of(vhost_policies_.version).quorum_ttl;
         Finding found(
             FindingCode::harmful_policy,
-            title(harmed) + " sets " + harmed.settings + " on queue " + core::quoted(harmed.names.front()),
-            {.consequence = harmed.consequence,
-             .remedy = "give the " + std::string{harmed.by_operator ? "operator " : ""} +
-                       "policy a pattern that leaves this queue out" + (another ? ", or put another one above it" : ""),
-             .command = another ? command(harmed) : "",
+            title(harmed) + " sets " + harmed.harm.settings + " on queue " + core::quoted(harmed.names.front()),
+            {.consequence = harmed.harm.consequence,
+             .remedy = can_guard
+                           ? "retryd attach prints a policy that stands above it, with its undo; or give that one "
+                             "a pattern that leaves this queue out"
+                           : "give the " + std::string{harmed.by_operator ? "operator " : ""} +
+                                 "policy a pattern that leaves this queue out",
+             .command = can_guard ? "retryd attach --apply" : "",
              .group = group});
         found.names = harmed.names;
         return found;
     }
 
-    std::string command(const Harmed& harmed) const {
-        return set_policy_command({"retryd-keeps-" + harmed.names.front(), names_pattern(harmed.names), "queues",
-                                   harmed.rest, harmed.policy->priority + 1},
-                                  vhost_);
-    }
-
-    core::Definition harmless(const QueuePolicies& queue) const {
-        if (queue.type != "quorum" || !features_of(vhost_policies_.version).quorum_ttl) return {};
-        return {{"overflow", "\"reject-publish\""}};
-    }
-
     const std::string& error_queue_;
     const VhostPolicies& vhost_policies_;
     EffectivePolicy effective_;
-    std::string_view vhost_;
     std::map<std::string, Harmed> harmed_;
 };
 
 }  // namespace
 
-std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& vhost_policies,
-                                      std::string_view vhost) {
-    OwnQueueChecker checker(policy, vhost_policies, vhost);
+std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& vhost_policies) {
+    OwnQueueChecker checker(policy, vhost_policies);
     for (const QueuePolicies& queue : vhost_policies.queues) {
         if (is_own_queue(policy, queue.name)) checker.check(queue);
     }
     return checker.findings();
+}
+
+std::vector<Finding> check_guard(const core::Policy& policy, const VhostPolicies& vhost_policies) {
+    if (plan_guard(policy, vhost_policies).empty()) return {};
+    return {Finding(FindingCode::unguarded,
+                    "no policy of high priority guards retryd's own queues from policies that are meant for others")};
 }
 
 namespace {

@@ -19,7 +19,9 @@ std::vector<Finding> check_error_queue(const core::Policy& policy, const VhostPo
                                        std::string_view vhost);
 
 /// Of error queue, catch-all, rungs and parking queues: does a policy shorten or throw away what waits there?
-std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& vhost_policies,
-                                      std::string_view vhost);
+std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& vhost_policies);
+
+/// Of the same: would a policy that somebody makes for all queues?
+std::vector<Finding> check_guard(const core::Policy& policy, const VhostPolicies& vhost_policies);
 
 }  // namespace retryd::admin

@@ -66,11 +66,15 @@ Setting EffectivePolicy::in_policies(const QueuePolicies& queue, const std::stri
     return {};
 }
 
-bool is_high_limit(const std::string& limit) {
+std::optional<std::int64_t> number_of(const std::string& json) {
     std::int64_t number = 0;
-    const char* const end = limit.data() + limit.size();
-    const auto [rest, error] = std::from_chars(limit.data(), end, number);
-    return error == std::errc{} && rest == end && number >= core::high_delivery_limit;
+    const char* const end = json.data() + json.size();
+    const auto [rest, error] = std::from_chars(json.data(), end, number);
+    return error == std::errc{} && rest == end ? std::optional{number} : std::nullopt;
+}
+
+bool is_high_limit(const std::string& limit) {
+    return number_of(limit).value_or(0) >= core::high_delivery_limit;
 }
 
 }  // namespace retryd::admin

@@ -78,6 +78,12 @@ class EffectivePolicy {
 /// `x-{key}` as JSON text; nothing where it is not among them.
 std::optional<std::string> argument(const QueuePolicies& queue, const std::string& key);
 
+/// Of a policy that is to be in effect on a queue of retryd's own whether or not there is a guard (admin/guard.h).
+inline constexpr std::int64_t above_guard = 2000;
+
+/// What is a whole number, as JSON text.
+std::optional<std::int64_t> number_of(const std::string& json);
+
 /// Of a delivery limit, as JSON text: whether it is at least the one that retryd declares its queues with.
 bool is_high_limit(const std::string& limit);
 

@@ -31,6 +31,10 @@ struct AllKinds {
          "retryd deletes those that are empty", "retryd apply --prune"},
         {harmful_policy, "harmful-policy", problem, "what waits there is thrown away, or comes back too early",
          "give the policy a pattern that leaves this queue out", ""},
+        {unguarded, "unguarded", warning,
+         "one with a pattern such as .* that sets a length, a TTL or a delivery limit deletes at once what is parked "
+         "and what waits on rungs",
+         "retryd attach prints the policy that guards them, with its undo", "retryd attach --apply"},
         {error_queue_unlimited, "error-queue-unlimited", problem,
          "a message that RabbitMQ cannot hand over (from AMQP 1.0, MQTT or STOMP) stays in it, and stops all retries",
          "set a policy that gives it another; retryd doctor prints it", "retryd doctor"},

@@ -24,6 +24,7 @@ enum class FindingCode {
     lacks_argument,
     left_over_rungs,
     harmful_policy,
+    unguarded,
     error_queue_unlimited,
     error_queue_limit,
     held_by_broker,

@@ -38,6 +38,7 @@ constexpr std::string_view opening = "^(";
 constexpr std::string_view closing = ")$";
 /// What format_duration makes.
 constexpr const char* well_formed_delay = "(?=[0-9])(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(?:[0-9]+s)?(?:[0-9]+ms)?";
+constexpr const char* brokers_own = "amq\\..*";
 constexpr const char* maybe_high = "(?:\\.high)?";
 
 template <typename Strings, typename Convert>
@@ -65,7 +66,7 @@ class NotWorkQueues {
             add_parking(entry);
         patterns.insert(std::string{".+\\.retry\\."} + well_formed_delay + maybe_high);
         if (any_begins("retryd.")) patterns.insert(std::string{"retryd\\.[^.]+\\."} + well_formed_delay + maybe_high);
-        if (any_begins("amq.")) patterns.insert("amq\\..*");
+        if (any_begins("amq.")) patterns.insert(brokers_own);
     }
 
     void add_name(const std::string& name) {
@@ -138,6 +139,13 @@ std::string matches_pattern(const core::Policy& policy, const std::vector<std::s
     const auto as_is = [](const std::string& text) { return text; };
     return "^(?!(?:" + alternatives(not_matched.patterns, as_is) + ")$)(" + alternatives(matches, pattern_of_glob) +
            std::string{closing};
+}
+
+std::string own_queues_pattern(const core::Policy& policy) {
+    NotWorkQueues own(policy, {"*"});
+    own.patterns.erase(brokers_own);
+    const auto as_is = [](const std::string& text) { return text; };
+    return std::string{opening} + alternatives(own.patterns, as_is) + std::string{closing};
 }
 
 }  // namespace retryd::admin

@@ -31,4 +31,7 @@ bool policy_pattern_matches(const std::string& pattern, const std::string& name)
 std::string matches_pattern(const core::Policy& policy, const std::vector<std::string>& matches,
                             const std::vector<std::string>& excluded = {});
 
+/// For all queues that are retryd's own under that policy, and for every name that has the form of a rung's.
+std::string own_queues_pattern(const core::Policy& policy);
+
 }  // namespace retryd::admin

@@ -252,6 +252,9 @@ Permissions replay_permissions(const core::Policy& policy) {
     patterns.read.add(policy.catch_all);
     const core::Policy named = without_globs(policy);
     for (const core::Entry& entry : named.entries) {
+        // From 4.2.6 on RabbitMQ tells whether a queue exists only to who has some right on it. This one gives the
+        // least: who may publish through the default exchange reaches the queue anyway.
+        patterns.write.add(entry.match);
         if (entry.parked.exchange.empty()) patterns.read.add(core::expand_queue(entry.parked.queue, entry.match));
     }
     for (const core::ErrorBinding& binding : policy.error_bindings)

@@ -43,6 +43,10 @@ std::string set_permissions_command(std::string_view user, const Permissions& pe
            shell_word(permissions.configure) + ' ' + shell_word(permissions.write) + ' ' + shell_word(permissions.read);
 }
 
+std::string set_user_tags_command(std::string_view user, std::string_view tag) {
+    return "rabbitmqctl set_user_tags" + end_of_options(user) + ' ' + shell_word(user) + ' ' + std::string{tag};
+}
+
 std::string clear_policy_command(std::string_view name, std::string_view vhost) {
     return "rabbitmqctl clear_policy" + vhost_option(vhost) + end_of_options(name) + ' ' + shell_word(name);
 }

@@ -17,6 +17,8 @@ std::string vhost_option(std::string_view vhost);
 
 std::string set_policy_command(const BrokerPolicy& policy, std::string_view vhost);
 std::string set_permissions_command(std::string_view user, const Permissions& permissions, std::string_view vhost);
+/// It takes any other tags away.
+std::string set_user_tags_command(std::string_view user, std::string_view tag);
 std::string clear_policy_command(std::string_view name, std::string_view vhost);
 
 }  // namespace retryd::admin

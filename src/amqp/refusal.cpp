@@ -55,7 +55,7 @@ std::string limit_command(std::string_view queue, std::string_view vhost, std::i
     const std::string name{queue};
     return "rabbitmqctl set_policy" + vhost_option(vhost) + ' ' + shell_word("delivery-limit-" + name) + ' ' +
            shell_word('^' + admin::pattern_of_name(name) + '$') + " '{\"delivery-limit\": " + std::to_string(limit) +
-           "}' --apply-to queues";
+           "}' --apply-to queues --priority " + std::to_string(admin::above_guard);
 }
 
 std::string policy_mends_it(const std::string& command) {

@@ -1,9 +1,11 @@
 #include "commands/attach.h"
 
 #include <algorithm>
+#include <iterator>
 #include <ostream>
 #include <utility>
 
+#include "admin/guard.h"
 #include "admin/rabbitmqctl.h"
 #include "commands/common/json.h"
 #include "commands/common/table.h"
@@ -19,6 +21,13 @@ namespace {
 AttachReport general_report(const config::Settings& settings) {
     AttachReport report;
     report.plan.changes.push_back({admin::general_policy(settings.policy), {}, "", {}, {}, {}});
+    report.plan.changes.push_back({admin::general_guard(settings.policy),
+                                   {},
+                                   "",
+                                   {},
+                                   {},
+                                   {"guards retryd's own queues from policies with a pattern such as .*; for RabbitMQ "
+                                    "3.10 and later, where none of these queues has a policy of its own"}});
     return report;
 }
 
@@ -128,6 +137,8 @@ AttachReport attach_work_queues(ManagementApi& management, const core::Policy& p
         const admin::VhostPolicies before = management.vhost_policies();
         report.version = before.version;
         report.plan = admin::plan_attach(policy, before);
+        std::vector<admin::PolicyChange> guard = admin::plan_guard(policy, before);
+        std::move(guard.begin(), guard.end(), std::back_inserter(report.plan.changes));
         if (!report.plan.changes.empty()) report.not_ready = why_not_ready(management, policy);
         if (!apply || !report.not_ready.empty()) return report;
         report.applied = true;

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <charconv>
 #include <cstdlib>
 #include <iostream>
@@ -80,7 +81,29 @@ struct Options {
     bool all = false;
     bool definitions = false;
     bool watch = false;
+    std::string watch_interval = "2s";
+    StatusView status;
 };
+
+StatusView::Order order_of(const std::string& word) {
+    using Order = StatusView::Order;
+    return word == "waiting"  ? Order::waiting
+           : word == "parked" ? Order::parked
+           : word == "name"   ? Order::name
+                              : Order::messages;
+}
+
+std::string check_order(const std::string& text) {
+    const std::vector<std::string> words{"messages", "waiting", "parked", "name"};
+    if (std::find(words.begin(), words.end(), text) != words.end()) return "";
+    return core::quoted(text) + " is no order; " + config::expected_one_of(text, words);
+}
+
+std::string check_interval(const std::string& text) {
+    constexpr core::Milliseconds shortest{500};
+    const auto interval = core::parse_duration(text);
+    return interval && *interval >= shortest ? "" : core::quoted(text) + " is no duration of 500ms or more: 5s, 1m";
+}
 
 /// Before the command or behind it: both are natural.
 void add_config(CLI::App& app, Options& options) {
@@ -130,10 +153,27 @@ void add_commands(CLI::App& app, Options& options, Commands& commands) {
     commands.doctor->add_flag("--permissions", options.permissions,
                               "Print the permissions that retryd's user needs instead; talks to no broker");
     commands.doctor->add_flag("--all", options.all, "Name all that a finding is about");
+    for (CLI::App* command : {commands.plan, commands.apply, commands.check})
+        command->add_flag("--all", options.all, "Show what is in order or alike as well, however much it is");
     commands.parked.add_to(app);
     commands.status =
         add_report(app, options, "status", "Print how many messages wait on each rung and how many are parked");
-    commands.status->add_flag("--watch", options.watch, "Repeat every 2 seconds until interrupted");
+    commands.status->add_flag("--watch", options.watch, "Repeat until interrupted");
+    commands.status->add_option("--interval", options.watch_interval, "How long to wait between two looks of --watch")
+        ->type_name("DURATION")
+        ->check(CLI::Validator(check_interval, "", ""))
+        ->capture_default_str();
+    commands.status
+        ->add_option("--queue", options.status.match, "These work queues alone; a name or a glob (webhook.*)")
+        ->type_name("NAME")
+        ->capture_default_str();
+    commands.status
+        ->add_option_function<std::string>(
+            "--sort", [&options](const std::string& word) { options.status.order = order_of(word); },
+            "By what waits and is parked together (messages), by either, or by name")
+        ->type_name("ORDER")
+        ->check(CLI::Validator(check_order, "", ""))
+        ->default_str("messages");
 }
 
 void set_up(CLI::App& app, const std::string& version, Options& options, Commands& commands) {
@@ -154,7 +194,11 @@ int run_command(const Commands& commands, const Options& options, const Actions&
     if (commands.attach->parsed()) return attach(report, options.apply, out, err);
     if (commands.doctor->parsed())
         return options.permissions ? print_needed_permissions(report, out, err) : doctor(report, out, err);
-    if (commands.status->parsed()) return options.watch ? watch_status(report, out, err) : status(report, out, err);
+    if (commands.status->parsed()) {
+        StatusView view = options.status;
+        view.interval = *core::parse_duration(options.watch_interval);
+        return options.watch ? watch_status(report, view, out, err) : status(report, view, out, err);
+    }
     if (commands.check->parsed()) {
         if (!options.schema) return check(report, out, err);
         print_schema(out);

@@ -194,15 +194,15 @@ StatusReport collect_status(Broker& broker, const core::Policy& policy, const Da
     return StatusCollector(broker, policy, daemon, expected).collect();
 }
 
-// ── One look, or one every two seconds ──────────────────────────────────────────────────────────────────────────
+// ── One look, or one after the other ──────────────────────────────────────────────────────────────────────────
 
 namespace {
 
 constexpr const char* connection_name = "retryd status";
-constexpr core::Milliseconds between_looks{2'000};
-
-StatusReport look(Broker& broker, const config::Settings& settings) {
-    return collect_status(broker, settings.policy, ask_daemon(settings), settings.http.has_value());
+StatusReport look(Broker& broker, const config::Settings& settings, const StatusView& view) {
+    StatusReport status = collect_status(broker, settings.policy, ask_daemon(settings), settings.http.has_value());
+    arrange(status, view);
+    return status;
 }
 
 void print(const StatusReport& status, bool one_line, const Report& output, std::ostream& out) {
@@ -223,15 +223,19 @@ std::string utc_now() {
 class Watch {
   public:
     /// `in_place`: each look is drawn over the last one. Throws amqp::Error.
-    Watch(const config::Settings& settings, const Report& output, bool in_place)
-        : settings_(settings), output_(output), in_place_(in_place), broker_(connect(settings, connection_name)) {}
+    Watch(const config::Settings& settings, const StatusView& view, const Report& output, bool in_place)
+        : settings_(settings),
+          view_(view),
+          output_(output),
+          in_place_(in_place),
+          broker_(connect(settings, connection_name)) {}
 
     /// What is to be shown. Never throws amqp::Error.
     std::string look_again(const system::Signals& signals) {
         std::ostringstream text;
         try {
             if (!broker_) reconnect(signals);
-            const StatusReport status = look(*broker_, settings_);
+            const StatusReport status = look(*broker_, settings_, view_);
             if (!output_.json()) text << utc_now() << '\n';
             print(status, true, output_, text);
             last_ = text.str();
@@ -254,42 +258,58 @@ class Watch {
     void print_loss(const amqp::Error& error, std::ostream& out) const {
         const std::string what = std::string{error.what()} + "; " + amqp::remedy(error.kind());
         if (output_.json()) return print_failure_json(what, true, out);
-        out << utc_now() << "\nretryd: " << core::safe_line(what) << ". It is tried again every 2 s.\n";
+        out << utc_now() << "\nretryd: " << core::safe_line(what) << ". It is tried again every "
+            << core::format_duration(view_.interval) << ".\n";
     }
 
     const config::Settings& settings_;
+    const StatusView& view_;
     const Report& output_;
     bool in_place_;
     std::unique_ptr<Broker> broker_;
     std::string last_;
 };
 
-int watch(const config::Settings& settings, const Report& output) {
+int watch(const config::Settings& settings, const StatusView& view, const Report& output) {
     // What is not written to the real standard output is not read by somebody at a terminal.
     const bool in_place = &output.out() == &std::cout && isatty(STDOUT_FILENO) == 1 && !output.json();
-    Watch watch(settings, output, in_place);
+    Watch watch(settings, view, output, in_place);
     Screen screen(in_place, output.out());
     const system::Signals signals{SIGINT, SIGTERM};
     do {
         screen.show(watch.look_again(signals));
-    } while (output.out().good() && signals.wait(between_looks) == 0);
+    } while (output.out().good() && signals.wait(view.interval) == 0);
     return exit_code::fine;
 }
 
 }  // namespace
 
-int status(const ReportOptions& options, std::ostream& out, std::ostream& err) {
+int status(const ReportOptions& options, const StatusView& view, std::ostream& out, std::ostream& err) {
     const Report output(options, out, err);
     return output.run([&](const config::Settings& settings) {
         const auto broker = connect(settings, connection_name);
-        print(look(*broker, settings), false, output, out);
+        print(look(*broker, settings, view), false, output, out);
         return exit_code::fine;
     });
 }
 
-int watch_status(const ReportOptions& options, std::ostream& out, std::ostream& err) {
+int watch_status(const ReportOptions& options, const StatusView& view, std::ostream& out, std::ostream& err) {
     const Report output(options, out, err);
-    return output.run([&](const config::Settings& settings) { return watch(settings, output); });
+    return output.run([&](const config::Settings& settings) { return watch(settings, view, output); });
+}
+
+void arrange(StatusReport& status, const StatusView& view) {
+    using Queue = telemetry::QueueStatus;
+    std::erase_if(status.queues, [&](const Queue& queue) { return !core::glob_matches(view.match, queue.work_queue); });
+    const auto number = [&](const Queue& queue) {
+        if (view.order == StatusView::Order::waiting) return waiting_on(queue.rungs);
+        if (view.order == StatusView::Order::parked) return queue.parked ? queue.parked->messages.value_or(0) : 0;
+        return waiting_or_parked(queue);
+    };
+    const bool by_name = view.order == StatusView::Order::name;
+    std::stable_sort(status.queues.begin(), status.queues.end(), [&](const Queue& left, const Queue& right) {
+        return by_name ? left.work_queue < right.work_queue : number(left) > number(right);
+    });
 }
 
 // ── As text ─────────────────────────────────────────────────────────────────────────────────────────────────────

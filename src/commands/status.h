@@ -38,6 +38,15 @@ struct StatusReport {
     std::vector<std::string> not_seen;  // each with what it takes
 };
 
+/// What of it is to be seen.
+struct StatusView {
+    enum class Order { messages, waiting, parked, name };
+
+    std::string match = "*";  // a glob for work queues
+    Order order = Order::messages;
+    core::Milliseconds interval{2'000};  // between two looks
+};
+
 std::uint64_t waiting_on(const std::vector<telemetry::RungStatus>& rungs);
 std::uint64_t waiting_or_parked(const telemetry::QueueStatus& queue);
 
@@ -50,12 +59,15 @@ StatusReport collect_status(Broker& broker, const core::Policy& policy, const Da
 
 /// Changes nothing. Returns 0, 1 where the broker cannot be reached, 78 on a wrong configuration. With `json`, `out`
 /// has one object in every case.
-int status(const ReportOptions& options, std::ostream& out, std::ostream& err);
+int status(const ReportOptions& options, const StatusView& view, std::ostream& out, std::ostream& err);
 
-/// Again every two seconds until SIGINT or SIGTERM, and then 0; on a terminal in place. Goes on through losses of the
+/// Again and again until SIGINT or SIGTERM, and then 0; on a terminal in place. Goes on through losses of the
 /// connection, and tells of them; only where it cannot be made at the start it returns 1. With `json` each object has
 /// a line of its own.
-int watch_status(const ReportOptions& options, std::ostream& out, std::ostream& err);
+int watch_status(const ReportOptions& options, const StatusView& view, std::ostream& out, std::ostream& err);
+
+/// Those of its work queues that are to be seen, in that order.
+void arrange(StatusReport& status, const StatusView& view);
 
 /// Messages a second over the last minute, or over the whole series where that is shorter. `series`: messages in each
 /// interval, the oldest first.

@@ -265,6 +265,11 @@ std::variant<Http, std::string> parse_listen_address(std::string_view text) {
     const std::size_t colon = port_colon(text);
     std::string_view host = text.substr(0, colon);
     if (ipv6 && host.ends_with(']')) host = host.substr(1, host.size() - 2);
+    const bool port_alone = colon == std::string_view::npos ? parse_port(text).has_value()
+                                                            : colon == 0 && parse_port(text.substr(1)).has_value();
+    if (port_alone) {
+        return "has no host (did you mean 127.0.0.1:" + std::string{text.substr(colon == 0 ? 1 : 0)} + "?)";
+    }
     if (host.empty()) return "has no host";
     if (colon == std::string_view::npos) return "has no port";
     if (!ipv6 && text.find(':', colon + 1) != std::string_view::npos) return "has more than one : outside of []";

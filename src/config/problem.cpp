@@ -99,6 +99,16 @@ std::optional<std::string> nearest(std::string_view word, const std::vector<std:
     return best;
 }
 
+std::optional<std::string> nearest_value(std::string_view word, const std::vector<std::string>& choices) {
+    constexpr std::size_t shortest_beginning = 3;
+    if (word.size() >= shortest_beginning) {
+        for (const std::string& choice : choices) {
+            if (choice.starts_with(word)) return choice;
+        }
+    }
+    return nearest(word, choices);
+}
+
 std::string expected_one_of(std::string_view word, const std::vector<std::string>& candidates) {
     if (const auto near = nearest(word, candidates)) return "did you mean " + escaped(*near) + "?";
     if (candidates.size() == 1) return "expected " + escaped(candidates.front());

@@ -64,6 +64,9 @@ std::string in_quotes(const Given<std::string>& given);
 /// with a neighbour. Nothing where none is that near. Upper and lower case, `-` and `_` count as the same.
 std::optional<std::string> nearest(std::string_view word, const std::vector<std::string>& candidates);
 
+/// The same of a value: also the one that begins with it (warn: warning).
+std::optional<std::string> nearest_value(std::string_view word, const std::vector<std::string>& choices);
+
 /// What to say of an unknown word: "did you mean" the nearest candidate, or "expected one of" all of them.
 std::string expected_one_of(std::string_view word, const std::vector<std::string>& candidates);
 

@@ -141,7 +141,11 @@ void Reader::read_scalar(const Node& node, const Scalar& scalar, const Place& pl
     // The text of the file, not the value: a secret from the environment may have been put into the wrong place.
     std::string message = scalar.secret ? "the value" : in_quotes(node.text);
     if (value.used_environment) message.append(", taken from the environment,");
-    add(problems_, place, message + " " + *complaint + "; expected " + scalar.expected);
+    message.append(" ").append(*complaint).append("; expected ").append(scalar.expected);
+    if (scalar.type == Type::choice && !scalar.secret && !value.used_environment) {
+        if (const auto near = nearest_value(node.text, scalar.choices)) message.append("; did you mean " + *near + "?");
+    }
+    add(problems_, place, std::move(message));
 }
 
 void Reader::key(std::string_view name, const Scalar& value, std::string_view /*description*/) {

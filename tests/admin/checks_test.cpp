@@ -18,7 +18,7 @@ struct World : retryd::test::FakePolicies {
     }
     Found work() const { return check_work_queues(policy, vhost_policies()); }
     Found error_queue() const { return check_error_queue(policy, vhost_policies(), "shop"); }
-    Found own() const { return check_own_queues(policy, vhost_policies(), "shop"); }
+    Found own() const { return check_own_queues(policy, vhost_policies()); }
 };
 
 const core::Definition attached{{"dead-letter-exchange", ours}};
@@ -119,7 +119,7 @@ TEST_CASE("diagnosis: RabbitMQ's own delayed retry on a work queue") {
     CHECK(found[1].cause == "work queue 'by-policy' has RabbitMQ's own delayed retry in effect, of type \"all\"");
 }
 
-TEST_CASE("diagnosis: each key that harms a rung is named, with a policy that keeps the rest") {
+TEST_CASE("diagnosis: each key that harms a rung is named") {
     for (const char* rung : {"email.retry.5s", "retryd.shared.5s"}) {
         World w("email");
         w.add(rung, "quorum");
@@ -140,9 +140,7 @@ TEST_CASE("diagnosis: each key that harms a rung is named, with a policy that ke
               "policy 'all' sets expires 1, message-ttl 2, max-length 3, max-length-bytes 4, overflow "
               "\"drop-head\" on queue '" +
                   std::string{rung} + "'");
-        CHECK(found[0].command.find("set_policy --vhost 'shop' --priority=8 --apply-to queues 'retryd-keeps-") !=
-              std::string::npos);
-        CHECK(found[0].command.ends_with("'{\"delivery-limit\": 5, \"max-in-memory-length\": 6}'"));
+        CHECK(found[0].command == "retryd attach --apply");
     }
 }
 
@@ -167,7 +165,6 @@ TEST_CASE("diagnosis: a delivery limit throws away what is looked at in a parkin
         const Found found = w.own();
         REQUIRE(found.size() == 1);
         CHECK(found[0].cause == "policy 'all' sets delivery-limit 5 on queue '" + std::string{queue} + "'");
-        CHECK(found[0].command.ends_with("'{\"overflow\": \"reject-publish\"}'"));
         const std::string harmless = GENERATE("-1", "1000000");
         w.set({"all", ".*", "queues", {{"delivery-limit", harmless}}, 0});
         CHECK(w.own().empty());
@@ -196,7 +193,7 @@ TEST_CASE("diagnosis: an operator policy harms, too, and no other policy mends t
     CHECK(found[0].command.empty());
 }
 
-TEST_CASE("diagnosis: what one policy does to many queues of a kind is one finding, mended by one command") {
+TEST_CASE("diagnosis: what one policy does to many queues of a kind is one finding") {
     World w("email");
     for (const char* queue : {"email.retry.5s", "email.retry.1m", "email.parked"})
         w.add(queue, "quorum");
@@ -204,10 +201,6 @@ TEST_CASE("diagnosis: what one policy does to many queues of a kind is one findi
     const Found found = w.own();
     REQUIRE(found.size() == 2);
     CHECK(found[0].names.size() + found[1].names.size() == 3);
-    for (const Finding& each : found) {
-        for (const std::string& name : each.names)
-            CHECK(each.command.find(name.substr(name.rfind('.'))) != std::string::npos);
-    }
 }
 
 TEST_CASE("diagnosis: policies on other queues are nobody's business") {

@@ -153,7 +153,8 @@ TEST_CASE("refusal: a queue without its limit is explained with the policy that 
               .line() ==
           "queue 'a.parked' was made without x-delivery-limit: RabbitMQ 4 takes a message out of it that was given "
           "to a consumer 21 times. A policy mends it (only one applies to a queue): rabbitmqctl set_policy --vhost "
-          "'shop' 'delivery-limit-a.parked' '^a\\.parked$' '{\"delivery-limit\": 1000000}' --apply-to queues");
+          "'shop' 'delivery-limit-a.parked' '^a\\.parked$' '{\"delivery-limit\": 1000000}' --apply-to queues "
+          "--priority 2000");
 }
 
 TEST_CASE("refusal: an error queue with a limit that no message reaches, or none, is explained with the policy") {
@@ -162,7 +163,8 @@ TEST_CASE("refusal: an error queue with a limit that no message reaches, or none
         "retryd.errors", {{"x-delivery-limit", std::int64_t{100}}}, {"x-delivery-limit"}, {older}};
     const std::string policy =
         "A policy mends it (only one applies to a queue): rabbitmqctl set_policy --vhost 'shop' "
-        "'delivery-limit-retryd.errors' '^retryd\\.errors$' '{\"delivery-limit\": 100}' --apply-to queues";
+        "'delivery-limit-retryd.errors' '^retryd\\.errors$' '{\"delivery-limit\": 100}' --apply-to queues --priority "
+        "2000";
     const std::string refusal =
         "PRECONDITION_FAILED - inequivalent arg 'x-delivery-limit' for queue 'retryd.errors' in vhost 'shop': received "
         "the value '100' of type 'long' but current is ";

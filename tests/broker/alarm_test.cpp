@@ -5,8 +5,11 @@
 #include <set>
 #include <string>
 
+#include "support/await.h"
 #include "support/catch.h"
+#include "support/command_line.h"
 #include "support/machine.h"
+#include "support/management.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -83,4 +86,24 @@ TEST_CASE("a broker that takes no messages: said, no more bodies held than prefe
     CHECK(s.daemon.await_log("the broker takes messages again"));
     s.check_all_come_back(64);
     s.stop();
+}
+
+TEST_CASE("doctor names the node that has run short, and what follows, while the alarm lasts", "[own-broker]") {
+    Scenario s;
+    s.config.management_url = management_url();
+    s.retry(s.work_queue("work"), {"1h"});
+    s.daemon.write(s.config.yaml());
+    REQUIRE(run_retryd("apply -c " + s.daemon.config_file()).code == 0);
+    Alarm alarm(Alarm::Cause::memory);
+    CommandResult result;
+    // The management API's numbers are some seconds old.
+    const auto finds = [&] {
+        result = run_retryd("doctor -c " + s.daemon.config_file());
+        return result.says({"Problem: node ", " has a memory alarm", "[broker-alarm]"});
+    };
+    CHECK(await(finds, patience, milliseconds(500)));
+    INFO(result.out);
+    CHECK(result.code == 2);
+    alarm.end();
+    CHECK(await([&] { return !finds(); }, patience, milliseconds(500)));
 }

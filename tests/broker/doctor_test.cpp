@@ -18,8 +18,12 @@ struct Patient : Scenario {
         retry(classic, {"1h"});
         retry(quorum, {"1h"});
     }
-    /// Waits until everything is declared, which is later than that the daemon consumes.
+    /// Waits until everything is declared, which is later than that the daemon consumes, and sets the guard.
     void start() {
+        start_unguarded();
+        REQUIRE(run_retryd("attach --apply -c " + daemon.config_file()).code != 1);
+    }
+    void start_unguarded() {
         Scenario::start();
         REQUIRE(await([&] { return exists(parking_of(quorum)); }));
         for (const auto delay : retryd::core::detour_delays)
@@ -31,14 +35,32 @@ struct Patient : Scenario {
         return run_retryd("doctor " + options + " -c " + daemon.config_file());
     }
 
-    /// Sets the policies that the remedies name, as they are printed.
-    void follow_remedies(const std::string& output) {
+    /// Finds something with that code, runs the command that is printed with it, and then no longer finds it.
+    void mend(const std::string& code) {
+        CAPTURE(code);
+        const CommandResult before = doctor();
+        INFO(before.out);
+        const std::string command = command_of(code, before.out);
+        REQUIRE_FALSE(command.empty());
+        INFO(command);
+        output_of("{ retryd() { " + retryd_binary() + " \"$@\"; }; rabbitmqctl() { " + variable("RETRYD_TEST_CTL") +
+                  " \"$@\"; }; " + command + "; }");
+        const CommandResult after = doctor();
+        INFO(after.out);
+        CHECK_FALSE(after.says({"[" + code + "]"}));
+    }
+
+    /// As it is printed below the finding; empty where there is none.
+    static std::string command_of(const std::string& code, const std::string& output) {
+        constexpr const char* label = "  command  ";
         std::istringstream lines(output);
+        bool mine = false;
         for (std::string line; std::getline(lines, line);) {
-            const auto command = line.find("command  rabbitmqctl set_policy ");
-            if (command == std::string::npos || line.find("'retryd-keeps-") == std::string::npos) continue;
-            output_of(variable("RETRYD_TEST_CTL") + line.substr(command + std::string("command  rabbitmqctl").size()));
+            if (line.empty()) mine = false;
+            if (line.find(" [" + code + "]") != std::string::npos) mine = true;
+            if (mine && line.find(label) == 0) return line.substr(std::string(label).size());
         }
+        return "";
     }
 
     std::string sound_quorum_queue() {
@@ -46,6 +68,8 @@ struct Patient : Scenario {
         return quorum_work_queue("quorum", {{"x-dead-letter-strategy", longstr("at-least-once")},
                                             {"x-overflow", longstr("reject-publish")}});
     }
+
+    std::string guard() const { return "retryd-" + config.error_exchange + "-guard"; }
 
     /// Before 3.10 there is always one warning: the broker has no safe rungs.
     int healthy_code() const { return has_quorum_ttl() ? 0 : 2; }
@@ -56,8 +80,9 @@ struct Patient : Scenario {
 };
 
 /// For that queue alone.
-void policy(const std::string& queue, const std::string& definition, PolicyKind kind = PolicyKind::policies) {
-    set_policy(queue, "^" + queue + "$", definition, kind);
+void policy(const std::string& queue, const std::string& definition, PolicyKind kind = PolicyKind::policies,
+            int priority = 0) {
+    set_policy(queue, "^" + queue + "$", definition, kind, priority);
 }
 
 }  // namespace
@@ -85,7 +110,7 @@ TEST_CASE("doctor: finds work queues whose rejected messages do not come to retr
     for (const std::string& queue : {none, elsewhere, fixed, absent, unsafe})
         s.retry(queue, {"1h"});
     policy(elsewhere, R"({"dead-letter-exchange": "team.dlx"})");
-    s.start();
+    s.start_unguarded();
     const CommandResult result = s.doctor();
     INFO(result.out);
     CHECK(result.code == 2);
@@ -115,7 +140,7 @@ TEST_CASE("doctor: finds that nothing is declared, and that nobody consumes", "[
     INFO(declared.out);
     CHECK(declared.code == 2);
     CHECK(declared.says({"Problem: nobody consumes the error queue '" + s.config.error_queue + "'; 0 messages wait"}));
-    CHECK(declared.says({"1 problem, " + std::string(s.has_quorum_ttl() ? "0 warnings" : "1 warning")}));
+    CHECK(declared.says({"1 problem, 1 warning"}));  // that there is no guard; before 3.10, of the broker's version
 }
 
 TEST_CASE("doctor: finds an error queue with other arguments, and one that its exchange does not lead to") {
@@ -135,14 +160,14 @@ TEST_CASE("doctor: finds an error queue with other arguments, and one that its e
     s.stop();
 }
 
-TEST_CASE("doctor: finds policies that would throw away or shorten what waits, and its remedy mends that",
-          "[3.8][slow]") {
+TEST_CASE("doctor: finds policies that would throw away or shorten what waits", "[3.8][slow]") {
     Patient s;
     s.start();
     const std::string rung = s.rung(s.classic, "1h");
     const std::string drops = s.has_quorum_ttl() ? R"(, "overflow": "drop-head")" : "";
-    policy(rung, R"({"expires": 86400000, "message-ttl": 1000, "max-length": 5)" + drops + "}");
-    policy(s.parking_of(s.classic), R"({"max-length": 9, "delivery-limit": 3})");
+    policy(rung, R"({"expires": 86400000, "message-ttl": 1000, "max-length": 5)" + drops + "}", PolicyKind::policies,
+           2000);
+    policy(s.parking_of(s.classic), R"({"max-length": 9, "delivery-limit": 3})", PolicyKind::policies, 2000);
     policy(s.config.catch_all, R"({"max-length": 7})", PolicyKind::operator_policies);
     CommandResult result;
     // Before 4.3 the management API knows operator policies by its statistics only.
@@ -158,12 +183,63 @@ TEST_CASE("doctor: finds policies that would throw away or shorten what waits, a
                        "on queue '" + rung + "'"}));
     CHECK(result.says({"Problem: policy", "sets max-length 9, delivery-limit 3", "'" + s.parking_of(s.classic) + "'"}));
     CHECK(result.says({"so that", "returns to its work queue before its delay is over"}));
-    if (s.has_quorum_ttl()) {
-        s.follow_remedies(result.out);
-        const CommandResult mended = s.doctor();
-        CHECK_FALSE(mended.says({"Problem: policy"}));
-        CHECK(mended.says({"Problem: operator policy"}));
-    }
+    s.stop();
+}
+
+TEST_CASE("doctor: each command that it prints mends what it is printed for") {
+    Patient s;
+    const std::string none = s.plain_queue("none");
+    const std::string elsewhere = s.plain_queue("elsewhere");
+    for (const std::string& queue : {none, elsewhere, s.queue_name("later")})
+        s.retry(queue, {"1h"});
+    s.mend("not-declared");
+    policy(elsewhere, R"({"dead-letter-exchange": "team.dlx"})");
+    s.mend("no-dead-letter-exchange");
+    policy(elsewhere, R"({"dead-letter-exchange": "team.dlx"})");
+    s.mend("other-dead-letter-exchange");
+    if (!s.has_quorum_ttl()) return;
+    s.plain_queue("later", {{"x-queue-type", longstr("quorum")}});
+    s.mend("at-most-once");
+    clear_policy(s.guard());
+    s.mend("unguarded");
+    set_policy("all", ".*", R"({"max-length": 5, "overflow": "drop-head"})", PolicyKind::policies, 3000);
+    s.mend("harmful-policy");
+    set_policy("limit", "^" + s.config.error_queue + "$", R"({"delivery-limit": 5})", PolicyKind::policies, 4000);
+    s.mend("error-queue-limit");
+    CHECK_FALSE(s.doctor().says({"Problem", "policy"}));
+}
+
+TEST_CASE(
+    "doctor: with the guard that it asks for, a policy that is made for all queues deletes nothing that is parked") {
+    Patient s;
+    if (!s.has_quorum_ttl()) return;
+    s.start_unguarded();
+    CHECK(s.doctor().says({"Warning: no policy of high priority guards", "[unguarded]"}));
+    s.mend("unguarded");
+    for (const char* body : {"1", "2", "3"})
+        s.client.publish("", s.parking_of(s.classic), {.body = body});
+    REQUIRE(s.await_depth(s.parking_of(s.classic), 3));
+    set_policy("all", ".*", R"({"max-length": 1, "overflow": "drop-head"})", PolicyKind::policies, 10);
+    for (const char* body : {"1", "2", "3"})
+        s.client.publish("", s.classic, {.body = body});
+    CHECK(s.await_depth(s.classic, 1));  // it is in effect
+    CHECK(s.depth(s.parking_of(s.classic)) == 3);
+    const CommandResult result = s.doctor();
+    INFO(result.out);
+    CHECK_FALSE(result.says({"harmful-policy"}));
+    s.stop();
+}
+
+TEST_CASE("doctor: a queue that is made later under a glob is told of until it is attached at-least-once") {
+    Patient s;
+    if (!s.has_quorum_ttl()) return;
+    s.retry(s.queue_name("late.*"), {"1h"});
+    s.start();
+    CHECK(s.doctor().code == 0);
+    const std::string late = s.plain_queue("late.one", {{"x-queue-type", longstr("quorum")}});
+    CHECK(s.doctor().says({"Warning: quorum work queue '" + late + "' does not dead-letter at-least-once"}));
+    s.mend("at-most-once");
+    CHECK(s.doctor().code == 0);
     s.stop();
 }
 
@@ -184,6 +260,7 @@ TEST_CASE("doctor: finds a permission that the daemon's user lacks") {
     CHECK(result.code == 2);
     CHECK(result.says({"Problem: retryd's user lacks the permission to write 'amq.default'"}));
     CHECK_FALSE(result.says({"lacks the permission to read"}));
+    s.mend("missing-permission");
     set_permissions(user, "^$", ".*", ".*");
     CHECK(s.doctor().says({"lacks the permission to configure '" + s.config.error_queue + "'"}));
     delete_user(user);
@@ -239,20 +316,51 @@ TEST_CASE("doctor: with AMQP alone it says what it could not see") {
     s.stop();
 }
 
+TEST_CASE("doctor: a management API that does not let the user in leaves nothing that could be called fine") {
+    Patient s;
+    s.start();
+    s.config.management_url = "";
+    s.management = "management: {url: \"" + management_url() + "\", username: guest, password: Geheim-7391}\n";
+    const CommandResult result = s.doctor();
+    INFO(result.out);
+    CHECK(result.code == 1);
+    CHECK(result.says({"cannot tell whether what work queues reject comes to retryd", "guest"}));
+    CHECK_FALSE(result.says({"nothing found"}));
+    CHECK((result.out + result.err).find("Geheim-7391") == std::string::npos);
+    s.stop();
+}
+
+TEST_CASE("doctor: finds a stream in the place of a work queue, and a parking queue of an earlier RabbitMQ") {
+    Patient s;
+    const std::string stream = s.plain_queue("stream", {{"x-queue-type", longstr("stream")}});
+    s.retry(stream, {"1h"});
+    s.client.declare_queue(s.parking_of(s.classic),
+                           {{"x-queue-type", longstr("quorum")}, {"x-overflow", longstr("reject-publish")}});
+    s.start();
+    const CommandResult result = s.doctor();
+    INFO(result.out);
+    CHECK(result.code == 2);
+    CHECK(result.says({"Problem: work queue '" + stream + "': a stream queue cannot dead-letter", "[stream-queue]"}));
+    if (version_of(s.client) >= Version{4, 0}) {
+        CHECK(result.says({s.parking_of(s.classic), "[lacks-argument]"}));
+    }
+    s.stop();
+}
+
 TEST_CASE("doctor: a daemon that does not answer, or is not ready, is seen") {
     Patient s;
     s.config.http = "127.0.0.1:1";
     const CommandResult silent = s.doctor();
     INFO(silent.out);
-    CHECK(silent.code == 1);
+    CHECK(silent.code == 2);  // nothing is declared either
     CHECK(silent.says({"cannot tell whether the daemon is well: the daemon does not answer at http://127.0.0.1:1"}));
 }
 
-TEST_CASE("doctor: ends with 1 where the broker or its management API cannot be reached") {
+TEST_CASE("doctor: where the broker or its management API cannot be reached it ends with 1, with a problem with 2") {
     Patient s;
     s.config.management_url = "http://127.0.0.1:1";
     const CommandResult blind = s.doctor();
-    CHECK(blind.code == 1);
+    CHECK(blind.code == 2);
     CHECK(blind.says({"cannot tell whether ", "cannot ask the management API at http://127.0.0.1:1"}));
     CHECK(blind.says({"Problem: error exchange"}));
     s.config.uris = {"amqp://guest:Geheim-7391@127.0.0.1:1/"};

@@ -1,5 +1,6 @@
 // What the daemon finds by its own checks: in the log, the metrics and the status, and how soon.
 #include <algorithm>
+#include <csignal>
 #include <nlohmann/json.hpp>
 
 #include "support/catch.h"
@@ -107,6 +108,27 @@ TEST_CASE("findings: checks that cannot be made are a finding, and messages go o
     Worker worker(work);
     worker.reject(worker.receive());
     CHECK(worker.receive().body == "m");
+    s.stop();
+}
+
+TEST_CASE("findings: a reload that was refused, and then a daemon that hangs, are told by doctor and status") {
+    Checked s;
+    s.attached_queue("email");
+    s.start();
+    const std::string url = s.served.url();
+    s.daemon.reload("nonsense: 1\n");
+    REQUIRE(s.daemon.await_log("was not reloaded"));
+    const CommandResult refused = s.run("doctor");
+    INFO(refused.out);
+    CHECK(refused.code == 2);
+    CHECK(refused.says({"Problem: ", "[reload-refused]"}));
+    s.daemon.signal(SIGSTOP);
+    const CommandResult hung = s.run("doctor");
+    INFO(hung.out);
+    CHECK(hung.says({"cannot tell whether the daemon is well: the daemon does not answer at " + url}));
+    CHECK(hung.code != 0);
+    CHECK(s.run("status").out.find("Not answering: the daemon does not answer at " + url) == 0);
+    s.daemon.signal(SIGCONT);
     s.stop();
 }
 

@@ -75,6 +75,39 @@ TEST_CASE("with the permissions that doctor names, and no others, everything wor
     s.stop();
 }
 
+TEST_CASE("with what doctor names for the operator, attach and parked work, and nothing else does") {
+    Locked s;
+    const std::string bare = s.plain_queue("bare");
+    s.retry(bare, {"100ms"});
+    s.config.uris = {uri_of(broker_address())};
+    s.start();
+    s.climb_and_park(s.named);
+    const auto needed = s.needed().at("parked");
+    add_user(s.user, "secret", "policymaker");
+    REQUIRE(needed.at("commands").at(1).get<std::string>().ends_with(" policymaker"));
+    set_permissions(s.user, needed.at("configure"), needed.at("write"), needed.at("read"));
+    Address address = broker_address();
+    address.user = s.user;
+    address.password = "secret";
+    s.config.uris = {uri_of(address)};
+    const auto run = [&](const std::string& command) {
+        s.daemon.write(s.config.yaml() + "management: {url: \"" + management_url() + "\", username: \"" + s.user +
+                       "\", password: secret}\n");
+        return run_retryd(command + " -c " + s.daemon.config_file());
+    };
+    const CommandResult attached = run("attach --apply");
+    INFO(attached.out << attached.err);
+    CHECK(attached.code == 0);
+    CHECK(attached.says({"all are attached now"}));
+    CHECK(run("parked list").says({s.named}));
+    const CommandResult replayed = run("parked replay --all");
+    INFO(replayed.out << replayed.err);
+    CHECK(replayed.code == 0);
+    CHECK(s.await_depth(s.named, 1));
+    s.config.uris = {uri_of(broker_address())};
+    s.stop();
+}
+
 TEST_CASE("where the definitions were imported, a user that may configure nothing has all it needs") {
     Scenario s;
     const std::string user = s.queue_name("user");

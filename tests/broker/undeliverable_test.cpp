@@ -173,7 +173,7 @@ TEST_CASE("where the error queue of an earlier retryd has no limit that is reach
     if (s.version >= Version{4, 0}) arguments.push_back({"x-delivery-limit", int32(1'000'000)});
     s.client.declare_queue(s.config.error_queue, arguments);
     s.start();
-    const std::string command = "'{\"delivery-limit\": 100}' --apply-to queues";
+    const std::string command = "'{\"delivery-limit\": 100}' --apply-to queues --priority 2000";
     CHECK(s.daemon.lines_with({s.config.error_queue, "cannot hand over", command}) == 1);
     s.undeliverable();
     REQUIRE(s.daemon.await_log("no delivery limit takes it away"));

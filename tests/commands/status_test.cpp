@@ -371,4 +371,21 @@ TEST_CASE("status: what answers and is no retryd is told") {
     CHECK(std::holds_alternative<telemetry::Status>(read_daemon_answer(R"({"version": "0.1.0", "queues": []})")));
 }
 
+TEST_CASE("status: work queues in an order, and those alone that a glob matches") {
+    const auto arranged = [](const StatusView& view) {
+        StatusReport status = busy_status();
+        arrange(status, view);
+        Lines names;
+        for (const telemetry::QueueStatus& queue : status.queues)
+            names.push_back(queue.work_queue);
+        return names;
+    };
+    using Order = StatusView::Order;
+    CHECK(arranged({}) == Lines{"web.a", "sharing", "bell\x1b[31m"});
+    CHECK(arranged({.order = Order::waiting}) == Lines{"web.a", "bell\x1b[31m", "sharing"});
+    CHECK(arranged({.order = Order::parked}) == Lines{"web.a", "sharing", "bell\x1b[31m"});
+    CHECK(arranged({.order = Order::name}) == Lines{"bell\x1b[31m", "sharing", "web.a"});
+    CHECK(arranged({.match = "*a*"}) == Lines{"web.a", "sharing"});
+}
+
 }  // namespace retryd::commands::status_test

@@ -240,7 +240,8 @@ TEST_CASE("to log in with a certificate takes TLS and a certificate, and no pass
     CHECK(problems_of(external + "  uri: amqps://h/\n" + tls + "  password_file: p\n" + smallest, world) ==
           "f:5:18: broker.password_file: " + no_password);
     CHECK(problems_of("broker: {auth_mechanism: EXTERNAL}\n" + smallest) ==
-          "f:1:26: broker.auth_mechanism: \"EXTERNAL\" is not one of the choices; expected plain or external\n");
+          "f:1:26: broker.auth_mechanism: \"EXTERNAL\" is not one of the choices; expected plain or external; did you "
+          "mean external?\n");
 }
 
 TEST_CASE("the longest wait before reconnecting is not shorter than the first") {

@@ -103,7 +103,8 @@ TEST_CASE("the bounds themselves are taken") {
 TEST_CASE("a choice lists what can be chosen") {
     CHECK(problems_of("errors: {queue_type: stream}\nlog: {level: warn, format: logfmt}\n" + smallest) ==
           "f:1:22: errors.queue_type: \"stream\" is not one of the choices; expected quorum or classic\n"
-          "f:2:14: log.level: \"warn\" is not one of the choices; expected debug, info, warning or error\n"
+          "f:2:14: log.level: \"warn\" is not one of the choices; expected debug, info, warning or error; did you mean "
+          "warning?\n"
           "f:2:28: log.format: \"logfmt\" is not one of the choices; expected text or json\n");
 }
 
@@ -111,6 +112,12 @@ TEST_CASE("a part of a value that a comma has cut off is not shown: it may be ha
     const std::string text = problems_of("broker: {username: bob, password: half,secret}\n" + smallest);
     CHECK(text ==
           "f:1:40: broker: an unknown key without a value; expected quotes around a value that holds a comma\n");
+}
+
+TEST_CASE("a value that is nearly one of the choices is told, but not where it comes from the environment") {
+    CHECK(problems_of("log: {level: Error}\n" + smallest).ends_with("; did you mean error?\n"));
+    CHECK(problems_of("log: {level: loud}\n" + smallest).ends_with("; expected debug, info, warning or error\n"));
+    CHECK(problems_of("log: {format: jsn}\n" + smallest).ends_with("; did you mean json?\n"));
 }
 
 TEST_CASE("columns count characters, not bytes") {

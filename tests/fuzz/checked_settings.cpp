@@ -100,7 +100,7 @@ void check_problems(const config::Problems& problems) {
 
 std::string check_settings(const config::Settings& settings) {
     std::ostringstream text;
-    commands::print_check(settings, "f", true, text);
+    commands::print_check(settings, "f", true, true, text);
     std::ostringstream json;
     commands::print_check_json(settings, "f", json);
     require(nlohmann::json::accept(json.str()), "what is said to be JSON is JSON");

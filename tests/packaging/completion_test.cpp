@@ -28,7 +28,7 @@ TEST_CASE("completion: options of the command that was typed") {
     CHECK(offered("parked replay --dr") == "--dry-run\n");
     CHECK(offered("parked replay --first 3 --a") == "--all\n");
     CHECK(offered("parked list --a") == "\n");
-    CHECK(offered("apply \"\"") == "--help --config --json --prune\n");
+    CHECK(offered("apply \"\"") == "--help --config --json --prune --all\n");
 }
 
 TEST_CASE("completion: files where one is expected, nothing where only the user knows") {

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "admin/finding.h"
 #include "commands/check/check_json.h"
 #include "commands/check/retry_schedule.h"
 #include "commands/common/json.h"
@@ -29,7 +30,7 @@ int check(const ReportOptions& options, std::ostream& out, std::ostream& err) {
         if (report.json()) {
             print_check_json(settings, options.config_path, out);
         } else {
-            print_check(settings, options.config_path, report.colour(), out);
+            print_check(settings, options.config_path, report.all(), report.colour(), out);
         }
         return exit_code::fine;
     });
@@ -172,7 +173,27 @@ void print_entry(const core::Entry& entry, const std::string& bold, std::ostream
     print_table(rows, "    ", out);
 }
 
-void print_entries(const std::vector<core::Entry>& entries, const Bold& bold, std::ostream& out) {
+constexpr std::size_t most_alike =
+    5;  // entries that differ in nothing but the queue; more of them are told in one line
+constexpr std::size_t most_queues = 10;  // that are named there
+
+bool are_alike(core::Entry left, const core::Entry& right) {
+    left.match = right.match;
+    return left == right;
+}
+
+/// The first of many that are alike stands for all of them.
+void print_alike(const std::vector<core::Entry>& entries, std::size_t first, std::size_t end, const Bold& bold,
+                 std::ostream& out) {
+    print_entry(entries[first], bold(core::safe_name(entries[first].match)), out);
+    std::vector<std::string> others;
+    for (std::size_t i = first + 1; i < end; ++i)
+        others.push_back(entries[i].match);
+    out << "\n  In the same way: " << admin::folded(others, most_queues)
+        << (others.size() > most_queues ? " (--all shows each)" : "") << '\n';
+}
+
+void print_entries(const std::vector<core::Entry>& entries, bool all, const Bold& bold, std::ostream& out) {
     const bool differs = std::any_of(entries.begin(), entries.end(),
                                      [](const core::Entry& entry) { return entry.on != core::OnDeath{}; });
     out << '\n'
@@ -180,8 +201,18 @@ void print_entries(const std::vector<core::Entry>& entries, const Bold& bold, st
         << "  What was rejected, or reached its delivery limit, is retried; what expired, or was too much for its "
            "queue,\n"
         << "  is parked at once" << (differs ? ", unless the entry says otherwise" : "") << ".\n";
-    for (const core::Entry& entry : entries)
-        print_entry(entry, bold(core::safe_name(entry.match)), out);
+    for (std::size_t i = 0; i < entries.size();) {
+        std::size_t end = i + 1;
+        while (end < entries.size() && are_alike(entries[i], entries[end]))
+            ++end;
+        if (!all && end - i > most_alike) {
+            print_alike(entries, i, end, bold, out);
+            i = end;
+        } else {
+            print_entry(entries[i], bold(core::safe_name(entries[i].match)), out);
+            ++i;
+        }
+    }
 }
 
 void print_everything_else(const core::Policy& policy, const Bold& bold, std::ostream& out) {
@@ -208,7 +239,7 @@ void print_queue_count(const config::Settings& settings, const Bold& bold, std::
 
 }  // namespace
 
-void print_check(const config::Settings& settings, const std::string& file, bool colour, std::ostream& out) {
+void print_check(const config::Settings& settings, const std::string& file, bool all, bool colour, std::ostream& out) {
     const Bold bold{colour};
     const core::Policy& policy = settings.policy;
     out << core::safe_line(file) << " is fine: " << counted(policy.entries.size(), "queue entry", "queue entries")
@@ -217,7 +248,7 @@ void print_check(const config::Settings& settings, const std::string& file, bool
     if (settings.management) print_management(*settings.management, bold, out);
     if (settings.http) print_http(*settings.http, bold, out);
     print_errors(settings, bold, out);
-    print_entries(policy.entries, bold, out);
+    print_entries(policy.entries, all, bold, out);
     print_everything_else(policy, bold, out);
     print_queue_count(settings, bold, out);
 }

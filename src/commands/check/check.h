@@ -17,7 +17,7 @@ int check(const ReportOptions& options, std::ostream& out, std::ostream& err);
 
 /// Aligned text without credentials: the brokers, where failures arrive, each entry with its schedule, and how many
 /// queues that makes. `colour` sets the headings off.
-void print_check(const config::Settings& settings, const std::string& file, bool colour, std::ostream& out);
+void print_check(const config::Settings& settings, const std::string& file, bool all, bool colour, std::ostream& out);
 
 /// `retryd check --schema`, for editors: a schema of draft 7, made of the description of the keys (config/keys.h). The
 /// reader knows more than it can express: what depends on two keys at once, and the bounds of durations and sizes.

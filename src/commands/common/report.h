@@ -47,6 +47,7 @@ class Report {
 
     bool json() const { return options_.json; }
     bool colour() const { return options_.colour; }
+    bool all() const { return options_.all; }
     std::ostream& out() const { return out_; }
     std::ostream& err() const { return err_; }
 

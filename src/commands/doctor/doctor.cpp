@@ -40,14 +40,7 @@ void name_configuration(admin::Diagnosis& diagnosis, const std::string& path) {
     }
 }
 
-int doctor_exit_code(const Checked& checked) {
-    if (!checked.diagnosis.cannot_tell.empty()) return exit_code::failed;
-    return checked.diagnosis.findings.empty() ? exit_code::fine : exit_code::something_to_do;
-}
-
 namespace {
-
-constexpr std::size_t most_names = 10;
 
 std::size_t count_problems(const Checked& checked) {
     const auto& findings = checked.diagnosis.findings;
@@ -55,6 +48,19 @@ std::size_t count_problems(const Checked& checked) {
         return finding.severity == admin::Severity::problem;
     }));
 }
+
+}  // namespace
+
+int doctor_exit_code(const Checked& checked) {
+    // A problem that was seen is not hidden by what was not.
+    if (count_problems(checked) > 0) return exit_code::something_to_do;
+    if (!checked.diagnosis.cannot_tell.empty()) return exit_code::failed;
+    return checked.diagnosis.findings.empty() ? exit_code::fine : exit_code::something_to_do;
+}
+
+namespace {
+
+constexpr std::size_t most_names = 10;
 
 void print_finding(const admin::Finding& finding, bool all, const Colours& colours, std::ostream& out) {
     const bool problem = finding.severity == admin::Severity::problem;
@@ -128,52 +134,71 @@ void print_doctor_json(const Checked& checked, std::ostream& out) {
 
 namespace {
 
-Json json_of(const admin::Permissions& permissions, const std::string& command) {
-    return {{"configure", permissions.configure},
-            {"write", permissions.write},
-            {"read", permissions.read},
-            {"command", command}};
-}
+/// What each of them may do over the management API, beyond its permissions.
+constexpr const char* tag_of_daemon = "monitoring";
+constexpr const char* tag_of_person = "policymaker";
+constexpr const char* person = "PERSON";
 
 /// The name that the broker takes from a certificate may not be known here.
 std::string user_of(const config::Endpoint& endpoint) {
     return endpoint.username.empty() ? "USER" : endpoint.username;
 }
 
-/// Of the first broker: all of them stand for one.
+/// Commands of rabbitmqctl, of the first broker: all of them stand for one.
 struct PermissionCommands {
     explicit PermissionCommands(const config::Settings& settings)
         : vhost(settings.broker.endpoints.front().vhost),
           user(user_of(settings.broker.endpoints.front())),
           daemon(admin::daemon_permissions(settings.policy, settings.declare)),
-          replay(admin::replay_permissions(settings.policy)) {}
-
-    std::string daemon_command() const { return admin::set_permissions_command(user, daemon, vhost); }
-    std::string replay_command() const { return admin::set_permissions_command("PERSON", replay, vhost); }
+          operators(admin::replay_permissions(settings.policy)) {
+        for_daemon.push_back(admin::set_permissions_command(user, daemon, vhost));
+        for_operators.push_back(admin::set_permissions_command(person, operators, vhost));
+        for_operators.push_back(admin::set_user_tags_command(person, tag_of_person));
+        if (!settings.management) return;
+        const std::string& other = settings.management->username;
+        const bool same = other.empty() || other == user;
+        if (!same) for_daemon.push_back(admin::set_permissions_command(other, {"^$", "^$", "^$"}, vhost));
+        for_daemon.push_back(admin::set_user_tags_command(same ? user : other, tag_of_daemon));
+    }
 
     std::string vhost;
     std::string user;
     admin::Permissions daemon;
-    admin::Permissions replay;
+    admin::Permissions operators;
+    std::vector<std::string> for_daemon;
+    std::vector<std::string> for_operators;
 };
 
+void print_commands(const std::vector<std::string>& commands, std::ostream& out) {
+    for (const std::string& command : commands)
+        out << command << '\n';
+}
+
 void print_permissions(const PermissionCommands& commands, std::ostream& out) {
-    out << "# For the daemon, and for check, plan, apply, attach, doctor and status:\n"
-        << commands.daemon_command() << "\n\n"
-        << "# For those who work on parked messages (retryd parked), in the place of PERSON; a user that does both\n"
-        << "# needs both, joined by | :\n"
-        << commands.replay_command() << "\n\n"
-        << "# For the management section, if there is one: the tag `monitoring` lets doctor, plan and status see all\n"
-        << "# they can, but for who may write to the error exchange without need: RabbitMQ shows that to the tag\n"
-        << "# `administrator` alone, which retryd itself never needs. attach --apply takes `policymaker`.\n";
+    out << "# For the daemon, and for check, plan, apply, doctor and status:\n";
+    print_commands(commands.for_daemon, out);
+    out << "\n# For the operator who works on parked messages and attaches work queues (retryd parked, retryd attach\n"
+           "# --apply), in the place of PERSON, with a configuration that has this user in broker and management. A\n"
+           "# user that does both needs both, the patterns joined by |, the tags by a blank:\n";
+    print_commands(commands.for_operators, out);
+    out << "\n# The tag `monitoring` lets doctor, plan and status see all they can, but for who may write to the error\n"
+           "# exchange without need: RabbitMQ shows that to the tag `administrator` alone, which retryd never needs.\n";
+}
+
+Json json_of(const admin::Permissions& permissions, const std::vector<std::string>& commands) {
+    return {{"configure", permissions.configure},
+            {"write", permissions.write},
+            {"read", permissions.read},
+            {"command", commands.front()},
+            {"commands", commands}};
 }
 
 void print_permissions_json(const PermissionCommands& commands, std::ostream& out) {
     const Json object{{"ok", true},
                       {"vhost", commands.vhost},
                       {"user", commands.user},
-                      {"daemon", json_of(commands.daemon, commands.daemon_command())},
-                      {"parked", json_of(commands.replay, commands.replay_command())}};
+                      {"daemon", json_of(commands.daemon, commands.for_daemon)},
+                      {"parked", json_of(commands.operators, commands.for_operators)}};
     print_json(object, out);
 }
 

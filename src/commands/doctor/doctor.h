@@ -10,8 +10,8 @@
 
 namespace retryd::commands {
 
-/// Changes nothing. Returns 0 nothing found and everything seen, 1 something could not be looked at, 2 something found,
-/// 78 wrong configuration. With `json`, `out` has one object in every case.
+/// Changes nothing. Returns doctor_exit_code(), 1 where the broker cannot be reached, 78 on a wrong configuration. With
+/// `json`, `out` has one object in every case.
 int doctor(const ReportOptions& options, std::ostream& out, std::ostream& err);
 
 /// `--permissions`: prints the rabbitmqctl commands that set them; talks to no broker. Returns 0, or 78 on a wrong
@@ -20,7 +20,7 @@ int print_needed_permissions(const ReportOptions& options, std::ostream& out, st
 
 // What `doctor` found, and how it prints it.
 
-/// 0 nothing found and everything seen, 2 something found, 1 something could not be looked at.
+/// 2 a problem was found; else 1 something could not be looked at; else 2 a warning, 0 nothing was found.
 int doctor_exit_code(const Checked& checked);
 
 /// The commands of the remedies that are retryd's own, with the configuration that this one has, where that is not the

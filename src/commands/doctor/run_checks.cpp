@@ -89,7 +89,9 @@ class Checks {
         ask_management([this] {
             append(admin::check_work_queues(settings_.policy, vhost_policies()));
             append(admin::check_error_queue(settings_.policy, vhost_policies(), checked_.broker.vhost));
-            append(admin::check_own_queues(settings_.policy, vhost_policies(), checked_.broker.vhost));
+            append(admin::check_own_queues(settings_.policy, vhost_policies()));
+            // What mends a harmful policy guards against the next one as well.
+            if (!found(FindingCode::harmful_policy)) append(admin::check_guard(settings_.policy, vhost_policies()));
             check_held();
         });
     }

@@ -17,7 +17,8 @@ using Result = Declarer::Result;
 
 constexpr const char* way_out =
     ". Lift the limit with a policy for that queue alone, rabbitmqctl set_policy NAME '^QUEUE$' '{\"delivery-limit\": "
-    "1000000}' --apply-to queues (RabbitMQ 4.0 and later), and set management.url so that retryd sees it; or accept "
+    "1000000}' --apply-to queues --priority 2000 (RabbitMQ 4.0 and later), and set management.url so that retryd sees "
+    "it; or accept "
     "with --despite-delivery-limit that this look counts for every message in it";
 
 void add_once(std::vector<std::string>& names, const std::string& name) {

@@ -13,6 +13,7 @@
 #include "core/names.h"
 #include "core/safe_text.h"
 #include "core/topology.h"
+#include "system/clock.h"
 
 namespace retryd::commands {
 
@@ -21,8 +22,26 @@ namespace {
 void print(const Plan& plan, const PruneResult* pruned, int code, const Report& report) {
     if (report.json()) return print_plan_json(plan, pruned, code == exit_code::fine, report.out());
     if (pruned != nullptr) print_pruned(*pruned, report.colour(), report.out());
-    print_plan(plan, report.colour(), report.out());
+    print_plan(plan, report.all(), report.colour(), report.out());
 }
+
+/// A line now and then where it takes long, for somebody who waits.
+class SlowProgress {
+  public:
+    explicit SlowProgress(std::ostream& err) : err_(err) {}
+
+    void operator()(std::size_t done, std::size_t of) {
+        const core::SteadyTime now = system::steady_now();
+        if (now - last_ < between_lines || done == of) return;
+        last_ = now;
+        err_ << "retryd: " << done << " of " << of << " declared or found" << std::endl;
+    }
+
+  private:
+    static constexpr core::Milliseconds between_lines{2'000};
+    std::ostream& err_;
+    core::SteadyTime last_ = system::steady_now();
+};
 
 }  // namespace
 
@@ -47,7 +66,9 @@ int apply(const ReportOptions& options, bool with_prune, std::ostream& out, std:
                 exit_code::wrong_configuration);
         }
         const auto broker = connect(settings, "retryd apply");
-        const auto outcomes = declare_topology(*broker, settings.policy);
+        const Plan before = diff_topology(*broker, settings.policy);
+        const auto outcomes = declare_topology(*broker, settings.policy, SlowProgress(err));
+        if (!report.json()) print_declared(declared_by(before, outcomes), report.all(), report.colour(), out);
         std::optional<PruneResult> pruned;
         if (with_prune) {
             pruned = prune(*broker, settings.policy,
@@ -76,11 +97,23 @@ void add_outcome(PlanItem& item, const Outcome& outcome) {
 
 }  // namespace
 
-std::vector<Outcome> declare_topology(Broker& broker, const core::Policy& policy) {
+std::vector<Outcome> declare_topology(Broker& broker, const core::Policy& policy, const Declared& progress) {
     std::vector<Outcome> outcomes;
-    for (const core::DesiredItem& wanted : core::desired_topology(policy, core::features_of(broker.identity().version)))
+    const auto all = core::desired_topology(policy, core::features_of(broker.identity().version));
+    for (const core::DesiredItem& wanted : all) {
         outcomes.push_back(broker.carry_out(amqp::step_of(wanted.item)));
+        if (progress) progress(outcomes.size(), all.size());
+    }
     return outcomes;
+}
+
+std::vector<core::DesiredItem> declared_by(const Plan& before, const std::vector<Outcome>& outcomes) {
+    std::vector<core::DesiredItem> declared;
+    for (std::size_t i = 0; i < std::min(before.items.size(), outcomes.size()); ++i) {
+        const bool was_missing = before.items[i].state == State::missing;
+        if (was_missing && outcomes[i].result == Result::done) declared.push_back(before.items[i].wanted);
+    }
+    return declared;
 }
 
 bool any_refused(const std::vector<Outcome>& outcomes) {
@@ -96,10 +129,14 @@ void add_outcomes(Plan& plan, const std::vector<Outcome>& outcomes) {
 
 namespace {
 
+constexpr std::size_t most_in_place = 10;  // groups that have all they need; more of them are told in one line
+constexpr std::size_t most_declared = 30;
+
 struct PlanGroup {
     std::string title;
     Rows rows;
     std::vector<std::string> notes;
+    bool in_place = true;  // all of it
 };
 
 std::string address(const BrokerIdentity& broker) {
@@ -120,10 +157,11 @@ std::vector<PlanGroup> groups_of(const Plan& plan) {
         auto group = groups.begin();
         while (group != groups.end() && group->title != title)
             ++group;
-        if (group == groups.end()) group = groups.insert(group, PlanGroup{title, {}, {}});
+        if (group == groups.end()) group = groups.insert(group, PlanGroup{title, {}, {}, true});
         group->rows.push_back({std::string{core::to_string(item.wanted.role)},
                                core::safe_name(core::name_of(item.wanted.item)), std::string{to_string(item.state)}});
         if (!item.note.empty()) group->notes.push_back(item.note);
+        group->in_place = group->in_place && item.state == State::in_place && item.note.empty();
     }
     return groups;
 }
@@ -135,12 +173,22 @@ void print_broker(const Plan& plan, const Bold& bold, std::ostream& out) {
         out << "  " << (remark.warning ? "Warning: " : "") << remark.text << '\n';
 }
 
-void print_items(const Plan& plan, const Bold& bold, std::ostream& out) {
-    for (const PlanGroup& group : groups_of(plan)) {
+void print_items(const Plan& plan, bool all, const Bold& bold, std::ostream& out) {
+    const std::vector<PlanGroup> groups = groups_of(plan);
+    const auto in_place = static_cast<std::size_t>(
+        std::count_if(groups.begin(), groups.end(), [](const PlanGroup& group) { return group.in_place; }));
+    const bool fold = !all && in_place > most_in_place;
+    for (const PlanGroup& group : groups) {
+        if (fold && group.in_place) continue;
         out << '\n' << bold(core::safe_line(group.title)) << '\n';
         print_table(group.rows, "  ", out);
         for (const std::string& note : group.notes)
             out << "    " << core::safe_line(note) << '\n';
+    }
+    if (fold) {
+        out << '\n'
+            << bold(counted(in_place, "ladder or work queue", "ladders and work queues"))
+            << ": all that they need is in place (--all names it)\n";
     }
 }
 
@@ -209,17 +257,30 @@ std::string sums(const Summary& summary) {
 
 }  // namespace
 
-void print_plan(const Plan& plan, bool colour, std::ostream& out) {
+void print_plan(const Plan& plan, bool all, bool colour, std::ostream& out) {
     const Bold bold{colour};
     const Summary summary = summary_of(plan);
     print_broker(plan, bold, out);
-    print_items(plan, bold, out);
+    print_items(plan, all, bold, out);
     print_on_demand(plan, bold, out);
     print_left_over(plan, bold, out);
     print_what_is_not_known(plan, summary, out);
     out << '\n';
     print_what_to_do(plan, summary, out);
     out << sums(summary) << '\n';
+}
+
+void print_declared(const std::vector<core::DesiredItem>& declared, bool all, bool colour, std::ostream& out) {
+    if (declared.empty()) return;
+    out << Bold{colour}("Declared") << '\n';
+    Rows rows;
+    const std::size_t shown = all || declared.size() <= most_declared ? declared.size() : most_declared;
+    for (std::size_t i = 0; i < shown; ++i)
+        rows.push_back(
+            {std::string{core::to_string(declared[i].role)}, core::safe_name(core::name_of(declared[i].item))});
+    print_table(rows, "  ", out);
+    if (shown < declared.size()) out << "  and " << declared.size() - shown << " more (--all names them)\n";
+    out << '\n';
 }
 
 void print_pruned(const PruneResult& pruned, bool colour, std::ostream& out) {

@@ -1,6 +1,8 @@
 // `retryd plan` and `retryd apply`: what is on the broker against what the configuration wants there.
 #pragma once
 
+#include <cstddef>
+#include <functional>
 #include <iosfwd>
 #include <vector>
 
@@ -22,7 +24,10 @@ int plan(const ReportOptions& options, std::ostream& out, std::ostream& err);
 int apply(const ReportOptions& options, bool with_prune, std::ostream& out, std::ostream& err);
 
 /// Goes on after a refusal. What became of each item, in the order of core::desired_topology. Throws amqp::Error.
-std::vector<amqp::Declarer::Outcome> declare_topology(Broker& broker, const core::Policy& policy);
+/// `progress`: how many of how many are done.
+using Declared = std::function<void(std::size_t done, std::size_t of)>;
+std::vector<amqp::Declarer::Outcome> declare_topology(Broker& broker, const core::Policy& policy,
+                                                      const Declared& progress = {});
 
 bool any_refused(const std::vector<amqp::Declarer::Outcome>& outcomes);
 
@@ -30,8 +35,15 @@ bool any_refused(const std::vector<amqp::Declarer::Outcome>& outcomes);
 /// something is still not there.
 void add_outcomes(Plan& plan, const std::vector<amqp::Declarer::Outcome>& outcomes);
 
-/// Aligned text, the sums in its last line; `colour` sets the headings off.
-void print_plan(const Plan& plan, bool colour, std::ostream& out);
+/// Aligned text, the sums in its last line; `colour` sets the headings off. Where many ladders and work queues have all
+/// that they need they are told in one line, unless `all`.
+void print_plan(const Plan& plan, bool all, bool colour, std::ostream& out);
+
+/// What was missing before and is there now.
+std::vector<core::DesiredItem> declared_by(const Plan& before, const std::vector<amqp::Declarer::Outcome>& outcomes);
+
+/// What `apply` declared, and an empty line.
+void print_declared(const std::vector<core::DesiredItem>& declared, bool all, bool colour, std::ostream& out);
 
 /// What `apply --prune` did, and an empty line.
 void print_pruned(const PruneResult& pruned, bool colour, std::ostream& out);

@@ -110,6 +110,21 @@ Queues on the broker
 )");
 }
 
+TEST_CASE("check: of many entries that differ in nothing but the queue one is shown, and --all shows each") {
+    std::string text = "ladders: {a: {delays: [5s]}, b: {delays: [9s]}}\nbroker: {uri: \"amqp://rabbit\"}\nqueues:\n";
+    for (int n = 0; n < 20; ++n)
+        text += "  - {match: q" + std::to_string(n) + ", ladder: a}\n";
+    const TemporaryFile file{text + "  - {match: other, ladder: b}\n"};
+    const Outcome folded = run({"check", "-c", file.path().c_str()});
+    CHECK(
+        folded.out.find("  In the same way: q1, q2, q3, q4, q5, q6, q7, q8, q9, q10 and 9 more (--all shows each)\n") !=
+        std::string::npos);
+    CHECK(folded.out.find("q0.retry.5s") != std::string::npos);
+    CHECK(folded.out.find("q1.retry.5s") == std::string::npos);
+    CHECK(folded.out.find("other.retry.9s") != std::string::npos);
+    CHECK(run({"check", "--all", "-c", file.path().c_str()}).out.find("q1.retry.5s") != std::string::npos);
+}
+
 TEST_CASE("check says that nothing else is left where an entry matches everything") {
     const Outcome outcome = run({"check", "-c", RETRYD_REFERENCE});
     CHECK(outcome.code == 0);

@@ -2,6 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
+#include "admin/guard.h"
 #include "commands/command_line.h"
 #include "commands/fake_broker.h"
 #include "system/clock.h"
@@ -173,6 +174,7 @@ TEST_CASE("doctor: an error queue with an old limit is told once: by its policie
 TEST_CASE("doctor: an error queue with a limit that no message reaches, and the policy that mends it") {
     Fixture f;
     f.broker.api.policies.add("retryd.errors", "quorum", {{"x-delivery-limit", std::int64_t{1'000'000}}});
+    f.broker.api.policies.set(admin::general_guard(f.settings.policy));
     const admin::Finding found = f.only();
     CHECK(found.code == admin::FindingCode::error_queue_unlimited);
     CHECK(found.severity == Severity::problem);
@@ -360,6 +362,15 @@ TEST_CASE("doctor: without a management API it says what it cannot see, and look
     CHECK(text_of(found).ends_with("\n0 problems, 1 warning; not all could be looked at\n"));
 }
 
+TEST_CASE("doctor: a problem decides the exit code, and what could not be looked at is told all the same") {
+    Fixture f;
+    f.broker.miss("check queue retryd.errors");
+    const Checked found = f.run_checks(false);
+    CHECK(doctor_exit_code(found) == 2);
+    CHECK(text_of(found).find("cannot tell whether") != std::string::npos);
+    CHECK(text_of(found).ends_with("; not all could be looked at\n"));
+}
+
 TEST_CASE("doctor: a management API that fails is told once, and ends with 1") {
     Fixture f;
     f.broker.api.fault = "nobody there";
@@ -408,7 +419,21 @@ TEST_CASE("doctor --permissions prints commands that a shell takes, and no passw
               R"(rabbitmqctl set_permissions --vhost 'shop' 'ret'\''ryd' '^(email\.parked|email\.retry\.)") !=
           std::string::npos);
     CHECK(outcome.out.find("'PERSON' '^(retryd\\.replay\\..*)$'") != std::string::npos);
+    CHECK(outcome.out.find("\nrabbitmqctl set_user_tags 'PERSON' policymaker\n") != std::string::npos);
+    CHECK(outcome.out.find(" monitoring") == std::string::npos);
     CHECK(outcome.out.find("secret") == std::string::npos);
+}
+
+TEST_CASE("doctor --permissions: with a management section also the tag of the user who asks there") {
+    const auto printed = [](const std::string& management) {
+        const TemporaryFile file(one_queue + management);
+        return run({"doctor", "--permissions", "-c", file.path().c_str()}).out;
+    };
+    CHECK(printed("management: {url: \"http://rabbit:15672\"}\n")
+              .find("rabbitmqctl set_user_tags 'ret'\\''ryd' monitoring\n") != std::string::npos);
+    CHECK(printed("management: {url: \"http://rabbit:15672\", username: eyes, password: open}\n")
+              .find("rabbitmqctl set_permissions --vhost 'shop' 'eyes' '^$' '^$' '^$'\n"
+                    "rabbitmqctl set_user_tags 'eyes' monitoring\n") != std::string::npos);
 }
 
 TEST_CASE("doctor --permissions --json has the three patterns of each") {

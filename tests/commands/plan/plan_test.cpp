@@ -90,9 +90,9 @@ Plan busy_plan() {
     return plan;
 }
 
-std::string text_of(const Plan& plan, bool colour = false) {
+std::string text_of(const Plan& plan, bool colour = false, bool all = false) {
     std::ostringstream out;
-    print_plan(plan, colour, out);
+    print_plan(plan, all, colour, out);
     return out.str();
 }
 
@@ -245,6 +245,39 @@ TEST_CASE("plan: as JSON without what is not known or was not asked for") {
     std::ostringstream failed;
     print_failure_json("cannot connect", false, failed);
     CHECK(nlohmann::json::parse(failed.str()) == nlohmann::json{{"ok", false}, {"error", "cannot connect"}});
+}
+
+TEST_CASE("plan: what many work queues have all of is one line, and --all names it; what is missing is named") {
+    Plan plan;
+    for (int n = 0; n < 300; ++n) {
+        const std::string queue = "q" + std::to_string(n);
+        plan.items.push_back(
+            {{Role::parking, queue, "", core::QueueSpec{queue + ".parked", {}, {}}}, State::in_place, ""});
+    }
+    plan.items[7].state = State::missing;
+    const std::string folded = text_of(plan);
+    CHECK(folded.find("299 ladders and work queues: all that they need is in place (--all names it)") !=
+          std::string::npos);
+    CHECK(folded.find("q7.parked") != std::string::npos);
+    CHECK(folded.find("q8.parked") == std::string::npos);
+    CHECK(text_of(plan, false, true).find("q8.parked") != std::string::npos);
+}
+
+TEST_CASE("apply: tells what was missing and is declared, and no more") {
+    Plan before;
+    for (const State state : {State::missing, State::in_place, State::missing, State::different})
+        before.items.push_back(
+            {{Role::parking, "q", "", core::QueueSpec{"q" + std::to_string(before.items.size()), {}, {}}}, state, ""});
+    using Result = amqp::Declarer::Result;
+    const std::vector<amqp::Declarer::Outcome> outcomes{{Result::done, 0, "", {}},
+                                                        {Result::done, 0, "", {}},
+                                                        {Result::refused, 403, "no", {}},
+                                                        {Result::done, 0, "", {}}};
+    const auto declared = declared_by(before, outcomes);
+    REQUIRE(declared.size() == 1);
+    std::ostringstream out;
+    print_declared(declared, false, false, out);
+    CHECK(out.str() == "Declared\n  parking queue  q0\n\n");
 }
 
 }  // namespace retryd::commands::plan_test

@@ -1,0 +1,19 @@
+// Policies that keep those of others from retryd's own queues. Of the policies that match a queue RabbitMQ applies the
+// one with the highest priority alone, so one that stands above all others and does no harm is a guard.
+#pragma once
+
+#include <vector>
+
+#include "admin/attach_plan.h"
+
+namespace retryd::admin {
+
+/// One for all of them, also for those to come; and for those that a policy says something to now which does no harm, a
+/// copy of that without the rest. Operator policies are merged with it: no policy guards from those. None before
+/// RabbitMQ 3.10, and none while no queue of retryd's is there.
+std::vector<PolicyChange> plan_guard(const core::Policy& policy, const VhostPolicies& vhost_policies);
+
+/// Made without looking at a broker.
+BrokerPolicy general_guard(const core::Policy& policy);
+
+}  // namespace retryd::admin

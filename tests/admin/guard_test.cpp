@@ -1,0 +1,116 @@
+#include "admin/guard.h"
+
+#include "admin/checks.h"
+#include "admin/fake_policies.h"
+#include "support/catch.h"
+
+namespace retryd::admin::guard_test {
+namespace {
+
+struct World : retryd::test::FakePolicies {
+    core::Policy policy;
+
+    World() {
+        policy.entries.push_back({.match = "email", .parked = {.queue = "{queue}.parked"}});
+        policy.entries.push_back({.match = "hook.*", .parked = {.queue = "{queue}.parked"}});
+        for (const char* queue : {"retryd.errors", "retryd.parked", "email.parked", "email.retry.5s", "hook.a.retry.1m",
+                                  "hook.a.parked", "retryd.detour.2s"})
+            add(queue, "quorum");
+        for (const char* queue : {"email", "hook.a", "other", "other.parked"})
+            add(queue, "classic");
+    }
+    std::vector<PolicyChange> plan() const { return plan_guard(policy, vhost_policies()); }
+    void apply() {
+        for (const PolicyChange& change : plan())
+            set(change.after);
+    }
+    std::vector<Finding> harm() const { return check_own_queues(policy, vhost_policies()); }
+};
+
+const core::Definition guarded{{"overflow", "\"reject-publish\""}};
+
+}  // namespace
+
+TEST_CASE(
+    "guard: one policy for all queues of retryd's own, and for no other; the second time there is nothing to do") {
+    World w;
+    REQUIRE(w.plan().size() == 1);
+    CHECK(w.plan()[0].after.name == "retryd.errors-guard");
+    CHECK(w.plan()[0].after.priority == 1000);
+    CHECK(check_guard(w.policy, w.vhost_policies()).size() == 1);
+    w.apply();
+    CHECK(w.plan().empty());
+    CHECK(check_guard(w.policy, w.vhost_policies()).empty());
+    for (const char* own : {"retryd.errors", "retryd.parked", "email.parked", "email.retry.5s", "hook.a.retry.1m",
+                            "hook.a.parked", "retryd.detour.2s"}) {
+        CAPTURE(own);
+        CHECK(w.on(own) == guarded);
+    }
+    for (const char* other : {"email", "hook.a", "other", "other.parked"}) {
+        CAPTURE(other);
+        CHECK(w.on(other).empty());
+    }
+}
+
+TEST_CASE("guard: a policy for all queues does no harm, before it or after it, and applies to all others") {
+    const bool before = GENERATE(true, false);
+    CAPTURE(before);
+    World w;
+    const BrokerPolicy all{"all", ".*", "queues", {{"max-length", "3"}, {"overflow", "\"drop-head\""}}, 7};
+    if (before) {
+        w.set(all);
+        CHECK_FALSE(w.harm().empty());
+    }
+    w.apply();
+    if (!before) w.set(all);
+    CHECK(w.harm().empty());
+    CHECK(w.plan().empty());
+    CHECK(w.on("other").size() == 2);
+}
+
+TEST_CASE("guard: it rises above every policy that could catch its queues, whatever the priority") {
+    World w;
+    w.apply();
+    w.set({"high", ".*", "queues", {{"message-ttl", "3"}}, 5000});
+    w.set({"for others", "^other$", "queues", {{"message-ttl", "3"}}, 9000});
+    CHECK_FALSE(w.harm().empty());
+    REQUIRE(w.plan().size() == 1);
+    CHECK(w.plan()[0].before);
+    CHECK(w.plan()[0].after.priority == 5001);
+    w.apply();
+    CHECK(w.harm().empty());
+    CHECK(w.plan().empty());
+}
+
+TEST_CASE("guard: what a policy says to these queues and does no harm stays in effect") {
+    World w;
+    w.set({"limit", "^retryd.errors$", "queues", {{"delivery-limit", "100"}}, 0});
+    w.set({"all", ".*", "queues", {{"max-length", "3"}, {"queue-leader-locator", "\"balanced\""}}, -1});
+    w.apply();
+    CHECK(w.harm().empty());
+    CHECK(w.plan().empty());
+    CHECK(w.on("retryd.errors") == core::Definition{{"delivery-limit", "100"}, {"overflow", "\"reject-publish\""}});
+    CHECK(w.on("email.parked") ==
+          core::Definition{{"queue-leader-locator", "\"balanced\""}, {"overflow", "\"reject-publish\""}});
+}
+
+TEST_CASE("guard: two daemons of one vhost do not outbid each other") {
+    World w;
+    w.set({"limit", "^retryd.detour.2s$", "queues", {{"delivery-limit", "1000000"}}, 0});
+    w.apply();
+    World other = w;
+    other.policy.error_exchange = "team.errors";
+    other.apply();
+    w.policies = other.policies;
+    CHECK(w.plan().empty());
+}
+
+TEST_CASE("guard: none where no queue of retryd's is there, and none before 3.10") {
+    World w;
+    w.version = {3, 9, 0};
+    CHECK(w.plan().empty());
+    retryd::test::FakePolicies empty;
+    CHECK(plan_guard(w.policy, empty.vhost_policies()).empty());
+}
+
+}  // namespace retryd::admin::guard_test
