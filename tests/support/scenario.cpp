@@ -44,7 +44,7 @@ void Scenario::delete_earlier_detours() {
         for (const core::Milliseconds delay : core::detour_delays) {
             const std::string detour = core::detour_name(delay);
             if (!exists(detour)) continue;
-            await([] { return since(last_end) >= old_enough; });
+            await([&] { return since(last_end) >= old_enough; });
             client.delete_queue(detour);
         }
     } catch (const std::exception&) {
