@@ -155,6 +155,7 @@ TEST_CASE("doctor: who may write to the error exchange without need, or that thi
 
 TEST_CASE("doctor: an error queue with an old limit is told once: by its policies where they are seen, else by AMQP") {
     Fixture f;
+    f.broker.api.policies.set(admin::general_guard(f.settings.policy));
     f.broker.answers["declare queue retryd.errors"] = {FakeBroker::Result::done, 0, "has x-delivery-limit 1000000", {}};
     SECTION("no policy mends it") {
         f.broker.api.policies.add("retryd.errors", "quorum", {{"x-delivery-limit", std::int64_t{1'000'000}}});
