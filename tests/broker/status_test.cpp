@@ -161,8 +161,8 @@ TEST_CASE("a watch goes on when the broker went away and comes back, and ends wi
         const int before = watcher.lines_with(s.work);
         REQUIRE(await([&] { return watcher.lines_with(s.work) >= before + 2; }));
         network.close();
-        const int told = watcher.lines_with("It is tried again every 2 s.");
-        REQUIRE(await([&] { return watcher.lines_with("It is tried again every 2 s.") > told; }));
+        const int told = watcher.lines_with("It is tried again every 2s.");
+        REQUIRE(await([&] { return watcher.lines_with("It is tried again every 2s.") > told; }));
         network.open();
         const int lost = watcher.lines_with(s.work);
         REQUIRE(await([&] { return watcher.lines_with(s.work) > lost; }));

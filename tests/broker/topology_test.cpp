@@ -1,4 +1,5 @@
 // What retryd declares: when, with which arguments, and what it does if something else exists already.
+#include "core/names.h"
 #include "support/catch.h"
 #include "support/command_line.h"
 #include "support/proof.h"
@@ -243,6 +244,8 @@ TEST_CASE(
     CHECK(s.take(s.parking_of(work)).body == "x");
     const int warnings = version_of(s.client) < Version{4, 1} ? 1 : 0;
     CHECK(s.daemon.lines_with({s.parking_of(work), "x-delivery-limit -1", "4.1.5"}) == warnings);
+    for (const core::Milliseconds delay : core::detour_delays)
+        REQUIRE(await([&] { return s.exists(core::detour_name(delay)); }));
     CHECK(run_retryd("plan -c " + s.daemon.config_file()).code == 0);
 }
 

@@ -44,7 +44,10 @@ class Browser:
                                                           {"name": "prefers-reduced-motion", "value": motion}])
 
     def open(self, url):
-        """Opens the page and waits until it has shown the first answer of the daemon."""
+        """Opens the page and waits until it has shown the first answer of the daemon. What the page before it wrote
+        to the console, whose daemon may be gone, is forgotten."""
+        self.driver.get("about:blank")
+        self.console_messages()
         self.driver.get(url + "/")
         self.await_text("#word", lambda text: text != "Asking retryd …", "a verdict")
 
