@@ -1,5 +1,7 @@
 #include "telemetry/status.h"
 
+#include <array>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -47,6 +49,20 @@ Json json_of_reasons(const std::vector<ParkedByReason>& reasons) {
     return list;
 }
 
+Json json_of_held(const std::vector<HeldStatus>& held) {
+    constexpr std::array states{"none", "holding", "releasing"};
+    Json list = Json::array();
+    for (const HeldStatus& each : held) {
+        list.push_back({{"work_queue", each.work_queue},
+                        {"queue", each.queue},
+                        {"state", states.at(static_cast<std::size_t>(each.outage))},
+                        {"messages", each.messages ? Json(*each.messages) : Json(nullptr)},
+                        {"since", json_of_moment(each.since)},
+                        {"text", each.text}});
+    }
+    return list;
+}
+
 Json json_of_faults(const std::vector<LastingFault>& faults) {
     Json list = Json::array();
     for (const LastingFault& fault : faults)
@@ -77,6 +93,7 @@ std::string to_json(const Status& status) {
     json["requeued"] = status.requeued;
     json["confirm_ms"] = {{"p50", status.confirm_p50_ms}, {"p99", status.confirm_p99_ms}};
     json["rates"] = json_of_rates(status.rates);
+    if (!status.held.empty()) json["held"] = json_of_held(status.held);
     json["faults"] = json_of_faults(status.faults);
     json["checks"] = json_of(status.checks);
     return to_safe_json(std::move(json));
