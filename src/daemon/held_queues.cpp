@@ -154,6 +154,17 @@ std::vector<HeldQueues::Shown> HeldQueues::shown(core::SteadyTime now) const {
 
 void HeldQueues::tell(Queue& queue) {
     const std::string whose = "'" + queue.work_queue + "'";
+    if (queue.fault != queue.told_fault) {
+        queue.told_fault = queue.fault;
+        if (!queue.fault.empty()) {
+            log_.write(
+                LogLevel::warning, "release_failed",
+                "what is held in '" + queue.held_queue + "' cannot be sent home: " + queue.fault +
+                    ". It stays there, and is tried again every 5 s. The user needs read on that queue, and write on "
+                    "amq.default: `retryd doctor --permissions` prints all",
+                {{"queue", queue.work_queue}, {"cause", queue.fault}});
+        }
+    }
     for (const Outage::Event event : queue.outage.take_events()) {
         const telemetry::LogField field{"queue", queue.work_queue};
         switch (event) {

@@ -42,6 +42,8 @@ class HeldQueues {
         core::Outage outage;
         std::optional<std::uint64_t> messages = {};  // that are held, and ready
         bool shared = false;                         // its ladder is
+        std::string fault = {};                      // why nothing can be sent home, in the broker's words
+        std::string told_fault = {};
     };
 
     /// There is a queue of held messages.

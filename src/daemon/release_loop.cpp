@@ -270,8 +270,9 @@ class ReleaseLoop::Worker {
     }
 
     /// Consumes with what the outage's state asks for. A lane is left only when nothing on it would come twice.
-    void follow_outage(const Target& target, const HeldQueues::Queue& queue, Way& way, const core::Now& now) {
+    void follow_outage(const Target& target, HeldQueues::Queue& queue, Way& way, const core::Now& now) {
         if (way.lane != nullptr && (!way.lane->ended().empty() || way.release->stuck(now.steady))) {
+            queue.fault = way.lane->ended().empty() ? "the broker does not answer" : way.lane->ended();
             close(way);
             way.not_before = now.steady + lane_again_after;
         }
@@ -328,6 +329,7 @@ class ReleaseLoop::Worker {
         const std::size_t sent = way.release->send(queue.outage.may_send(now.steady), now);
         for (std::size_t i = 0; i < sent; ++i)
             queue.outage.sent(now);
+        if (sent > 0) queue.fault.clear();
         way.release->on_tick(now);
         const bool idle = way.release->empty();
         if (!idle) way.busy_at = now.steady;
