@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/names.h"
+#include "core/safe_text.h"
 
 namespace retryd::daemon {
 
@@ -58,22 +59,24 @@ void HeldQueues::adopt(const std::shared_ptr<const config::Settings>& settings, 
         if (core::may_hold(entry) && !core::is_glob(entry.match)) add(entry.match, now);
     }
     for (auto& [work_queue, queue] : queues_) {
-        const core::Entry* const entry = core::match(settings->policy, work_queue);
-        queue.shared = entry != nullptr && entry->ladder.return_path == core::ReturnPath::headers;
-        queue.outage.adopt(entry != nullptr ? entry->outage : std::nullopt, now);
-        queue.outage.by_hand(entry != nullptr && entry->hold, now);
+        follow_entry(queue, now);
         tell(queue);
     }
+}
+
+void HeldQueues::follow_entry(Queue& queue, const core::Now& now) const {
+    const core::Entry* const entry = core::match(settings_->policy, queue.work_queue);
+    queue.shared = entry != nullptr && entry->ladder.return_path == core::ReturnPath::headers;
+    queue.configured = entry != nullptr && core::may_hold(*entry);
+    queue.outage.adopt(entry != nullptr ? entry->outage : std::nullopt, now);
+    queue.outage.by_hand(entry != nullptr && entry->hold, now);
 }
 
 HeldQueues::Queue* HeldQueues::add(std::string_view work_queue, const core::Now& now) {
     if (const auto known = queues_.find(work_queue); known != queues_.end()) return &known->second;
     if (!settings_ || queues_.size() >= most_queues) return nullptr;
-    const core::Entry* const entry = core::match(settings_->policy, work_queue);
-    Queue queue{std::string{work_queue}, core::held_name(work_queue),
-                core::Outage{entry != nullptr ? entry->outage : std::nullopt}};
-    queue.shared = entry != nullptr && entry->ladder.return_path == core::ReturnPath::headers;
-    queue.outage.by_hand(entry != nullptr && entry->hold, now);
+    Queue queue{std::string{work_queue}, core::held_name(work_queue), core::Outage{std::nullopt}};
+    follow_entry(queue, now);
     return &queues_.emplace(std::string{work_queue}, std::move(queue)).first->second;
 }
 
@@ -153,16 +156,15 @@ std::vector<HeldQueues::Shown> HeldQueues::shown(core::SteadyTime now) const {
 }
 
 void HeldQueues::tell(Queue& queue) {
-    const std::string whose = "'" + queue.work_queue + "'";
+    const std::string whose = core::quoted(queue.work_queue);
+    const std::string where = core::quoted(queue.held_queue);
     if (queue.fault != queue.told_fault) {
         queue.told_fault = queue.fault;
-        if (!queue.fault.empty()) {
-            log_.write(
-                LogLevel::warning, "release_failed",
-                "what is held in '" + queue.held_queue + "' cannot be sent home: " + queue.fault +
-                    ". It stays there, and is tried again every 5 s. The user needs read on that queue, and write on "
-                    "amq.default: `retryd doctor --permissions` prints all",
-                {{"queue", queue.work_queue}, {"cause", queue.fault}});
+        if (!queue.fault.cause.empty()) {
+            log_.write(LogLevel::warning, "release_failed",
+                       "what is held in " + where + " cannot be sent home: " + queue.fault.cause +
+                           ". It stays there, and is tried again. " + queue.fault.remedy,
+                       {{"queue", queue.work_queue}, {"cause", queue.fault.cause}});
         }
     }
     for (const Outage::Event event : queue.outage.take_events()) {
@@ -171,23 +173,22 @@ void HeldQueues::tell(Queue& queue) {
             case Outage::Event::begun:
                 log_.write(LogLevel::warning, "outage_began",
                            queue.outage.held_by_hand()
-                               ? "holding what fails in " + whose + ", as configured (hold: true): it waits in '" +
-                                     queue.held_queue + "', its attempt unspent, until that is taken away"
-                               : "an outage: what fails in " + whose + " is held in '" + queue.held_queue +
-                                     "', its attempt unspent. One message is sent home now and then; two that succeed "
+                               ? "holding what fails in " + whose + ", as configured (hold: true): it waits in " +
+                                     where + ", its attempt unspent, until that is taken away"
+                               : "an outage: what fails in " + whose + " is held in " + where +
+                                     ", its attempt unspent. One message is sent home now and then; two that succeed "
                                      "end it. Look after what the consumers of " +
                                      whose + " need",
                            {field});
                 break;
             case Outage::Event::relapsed:
                 log_.write(LogLevel::warning, "outage_relapsed",
-                           "what was sent home to " + whose + " failed again: it is held in '" + queue.held_queue +
-                               "' as before",
+                           "what was sent home to " + whose + " failed again: it is held in " + where + " as before",
                            {field});
                 break;
             case Outage::Event::releasing:
                 log_.write(LogLevel::info, "outage_releasing",
-                           "sending home what is held in '" + queue.held_queue + "' (" + messages_in(queue.messages) +
+                           "sending home what is held in " + where + " (" + messages_in(queue.messages) +
                                "), at first " + rate_text(queue.outage.rate()),
                            {field});
                 break;

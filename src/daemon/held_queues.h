@@ -36,14 +36,20 @@ class HeldQueues {
 
     // ── for the thread that releases ──
 
+    struct Fault {
+        std::string cause;
+        std::string remedy;
+        bool operator==(const Fault&) const = default;
+    };
     struct Queue {
         std::string work_queue;
         std::string held_queue;
         core::Outage outage;
         std::optional<std::uint64_t> messages = {};  // that are held, and ready
         bool shared = false;                         // its ladder is
-        std::string fault = {};                      // why nothing can be sent home, in the broker's words
-        std::string told_fault = {};
+        bool configured = false;                     // its entry holds; else it is one by its name and arguments alone
+        Fault fault = {};                            // why nothing can be sent home; empty where it can
+        Fault told_fault = {};
     };
 
     /// There is a queue of held messages.
@@ -80,6 +86,7 @@ class HeldQueues {
     std::vector<Shown> shown(core::SteadyTime now) const;
 
   private:
+    void follow_entry(Queue& queue, const core::Now& now) const;
     Queue* add(std::string_view work_queue, const core::Now& now);
     void tell(Queue& queue);
 

@@ -48,6 +48,8 @@ constexpr Milliseconds between_searches{1'000};
 constexpr Milliseconds between_looks_by_management{60'000};
 /// A lane that the broker has ended is opened again after this.
 constexpr Milliseconds lane_again_after{5'000};
+/// What is not ours is looked at seldom: it is consumed for that, and its consumer waits.
+constexpr Milliseconds foreign_again_after{600'000};
 
 }  // namespace
 
@@ -271,11 +273,7 @@ class ReleaseLoop::Worker {
 
     /// Consumes with what the outage's state asks for. A lane is left only when nothing on it would come twice.
     void follow_outage(const Target& target, HeldQueues::Queue& queue, Way& way, const core::Now& now) {
-        if (way.lane != nullptr && (!way.lane->ended().empty() || way.release->stuck(now.steady))) {
-            queue.fault = way.lane->ended().empty() ? "the broker does not answer" : way.lane->ended();
-            close(way);
-            way.not_before = now.steady + lane_again_after;
-        }
+        if (way.lane != nullptr) note_fault(queue, way, now);
         const std::uint16_t wanted = wanted_prefetch(queue);
         if (way.lane != nullptr && wanted != way.prefetch) {
             way.release->on_tick(now);
@@ -289,6 +287,25 @@ class ReleaseLoop::Worker {
         way.busy_at = now.steady;
     }
 
+    void note_fault(HeldQueues::Queue& queue, Way& way, const core::Now& now) {
+        const bool ended = !way.lane->ended().empty();
+        if (way.release->foreign()) {
+            queue.fault = {
+                "the message at its head has no proof that retryd has put it there, and the configuration "
+                "holds nothing in that queue",
+                "If the queue is somebody else's, see to it that it has another name; if it is not, have "
+                "`hold` or `outage` in an entry for that work queue, and what is there is sent home"};
+        } else if (ended || way.release->stuck(now.steady)) {
+            queue.fault = {ended ? way.lane->ended() : "the broker does not answer",
+                           "The user needs read on that queue, and write on amq.default: `retryd doctor --permissions` "
+                           "prints all"};
+        } else {
+            return;
+        }
+        way.not_before = now.steady + (way.release->foreign() ? foreign_again_after : lane_again_after);
+        close(way);
+    }
+
     void close(Way& way) {
         session_->close(*std::exchange(way.lane, nullptr));
         way.release.reset();
@@ -298,8 +315,12 @@ class ReleaseLoop::Worker {
     void open(const Target& target, const HeldQueues::Queue& queue, Way& way, std::uint16_t prefetch) {
         way.lane = session_->open();
         if (way.lane == nullptr) return;  // as many are open as may be: later
-        relay::Release::Ways ways{queue.held_queue, target.settings->policy.catch_all, queue.shared && way.may_return,
-                                  target.endpoint.username, *proof_keys_};
+        relay::Release::Ways ways{queue.held_queue,
+                                  target.settings->policy.catch_all,
+                                  queue.shared && way.may_return,
+                                  target.endpoint.username,
+                                  *proof_keys_,
+                                  !queue.configured};
         way.release = std::make_unique<relay::Release>(std::move(ways), *way.lane);
         way.prefetch = prefetch;
         session_->consume(*way.lane, queue.held_queue, prefetch, *way.release);
@@ -329,7 +350,7 @@ class ReleaseLoop::Worker {
         const std::size_t sent = way.release->send(queue.outage.may_send(now.steady), now);
         for (std::size_t i = 0; i < sent; ++i)
             queue.outage.sent(now);
-        if (sent > 0) queue.fault.clear();
+        if (sent > 0) queue.fault = {};
         way.release->on_tick(now);
         const bool idle = way.release->empty();
         if (!idle) way.busy_at = now.steady;
