@@ -106,6 +106,7 @@ void Relay::on_delivery(const core::Delivery& delivery, const core::Now& now) {
 }
 
 Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now) {
+    failed_attempt_ = 0;
     const core::Table headers = delivery.message.properties.header_table();
     if (const auto queue = core::read_undelivered(headers)) return return_undelivered(delivery, *queue, now);
 
@@ -129,6 +130,8 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
         core::decide(context.death, context.history, route ? route->entry : nullptr, now.wall, session_.dice(), outage);
     if (std::holds_alternative<core::Drop>(decision)) return drop(delivery, context, *route);
     const std::int64_t attempt = context.death ? core::attempt_of(*context.death, context.history) : 0;
+    if (route && core::may_hold(*route->entry) && context.death->count > 0 && core::is_failure(context.death->reason))
+        failed_attempt_ = attempt;
     if (route && !declarations_.work_queue_checked(*route, now)) {
         if (may_wait({route, &route->awaited}, now)) return Step::wait;
         const Milliseconds age = now.steady - route->checked_at;
@@ -361,10 +364,8 @@ Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& 
     }
     const Target& to = *pending.target;
     pending.redelivered = delivery.redelivered;
-    if (context.death && context.death->count > 0 && core::is_failure(context.death->reason)) {
-        pending.attempt = core::attempt_of(*context.death, context.history);
-        pending.was_held = context.history.was_held;
-    }
+    pending.attempt = failed_attempt_;
+    pending.was_held = failed_attempt_ > 0 && context.history.was_held;
     pending.published_as = address_of(to, context);
     const std::string_view key = to.routing_key ? *to.routing_key : core::producer_routing_key(context);
     in_publish_ = true;
@@ -565,6 +566,7 @@ void Relay::note_held_back(const core::Delivery& delivery, core::SteadyTime unti
 bool Relay::renew(const core::Delivery& delivery, const core::Now& now) {
     const core::Table headers = delivery.message.properties.header_table();
     if (core::deliveries_in_vain(headers) < core::worn_after || !takes(routes_.error_queue(), now)) return false;
+    failed_attempt_ = 0;  // it comes again as it is
     core::ComposeContext context{
         core::read_death(headers, policy_->error_queue), {}, session_.connection_user, &session_.proof_keys};
     if (context.death)

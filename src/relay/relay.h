@@ -240,6 +240,8 @@ class Relay {
     bool in_publish_ = false;
     bool paused_ = false;
     bool adopting_ = false;
+    /// Of the delivery that is on its way, where it may be held: its attempt, if it is a failure not reported before.
+    std::int64_t failed_attempt_ = 0;
     bool stopping_ = false;
 
     std::vector<Pending> confirmed_;  // scratch

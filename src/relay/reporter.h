@@ -58,7 +58,8 @@ struct Settled {
     core::Milliseconds delay{};
     core::Milliseconds confirm_time{};
     Role role = Role::rung;  // of the target
-    /// Of a failure of the consumer's that has not been reported before, which attempt it was; 0 where it is none.
+    /// Of a failure of the consumer's that has not been reported before, and whose entry may hold, which attempt it
+    /// was; else 0.
     std::int64_t attempt = 0;
     bool was_held = false;  // before that death it came from the queue of held messages
 };
