@@ -223,11 +223,7 @@ http::Reply HttpService::status(const Serving& serving) const {
     const StatusSources sources{state_.snapshot(), *settings, serving.stats->counts(), serving.depths.snapshot(),
                                 serving.history.lately(*serving.stats)};
     telemetry::Status status = status_of(sources);
-    status.held = status_of(held_.shown(system::steady_now()));
-    for (const telemetry::HeldStatus& held : status.held) {
-        if (held.outage != 0)
-            status.faults.push_back({held.since.value_or(system::wall_now()), held.work_queue + ": " + held.text});
-    }
+    status.outages = status_of(held_.shown(system::steady_now()));
     status.version = RETRYD_VERSION;
     status.now = system::wall_now();
     status.started = started_;

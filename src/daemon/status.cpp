@@ -201,7 +201,7 @@ std::vector<telemetry::HeldStatus> status_of(const std::vector<HeldQueues::Shown
     std::vector<telemetry::HeldStatus> status;
     for (const HeldQueues::Shown& each : held) {
         status.push_back({each.work_queue, each.held_queue, static_cast<int>(each.state), each.messages, each.since,
-                          describe(each)});
+                          describe(each), each.by_hand});
     }
     return status;
 }

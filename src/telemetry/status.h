@@ -94,6 +94,7 @@ struct HeldStatus {
     Messages messages = {};
     Moment since = {};
     std::string text = {};  // for a person; empty where there is nothing to say
+    bool by_hand = false;
 };
 
 // What the daemon knows of itself.
@@ -171,15 +172,15 @@ struct Status {
     Rates rates;
     std::vector<LastingFault> faults;
     std::optional<ChecksStatus> checks;
-    std::vector<HeldStatus> held;
+    std::vector<HeldStatus> outages;  // of the work queues whose messages may be held
 };
 
 /// What /status.json answers. Names that are not UTF-8 are made so.
 std::string to_json(const Status& status);
 
 /// Reads what /status.json answered, as far as `retryd status` and `doctor` use it: now, ready, reason, in_flight,
-/// oldest_unsettled, rates, faults, the findings, and of each queue its name and totals. What is missing, or of another
-/// type than expected, stays as it is in a new Status. Nothing where the text is no status of retryd.
+/// oldest_unsettled, rates, faults, the findings, the outages, and of each queue its name and totals. What is missing,
+/// or of another type than expected, stays as it is in a new Status. Nothing where the text is no status of retryd.
 std::optional<Status> read_status(const std::string& json);
 
 }  // namespace retryd::telemetry
