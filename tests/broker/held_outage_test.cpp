@@ -90,11 +90,16 @@ class DependentService {
 class SteadyTraffic {
   public:
     SteadyTraffic(const std::string& queue, int per_second)
-        : thread_([this, queue, per_second] { run(queue, per_second); }) {}
+        : per_second_(per_second), thread_([this, queue, per_second] { run(queue, per_second); }) {}
     ~SteadyTraffic() { stop(); }
     SteadyTraffic(const SteadyTraffic&) = delete;
     SteadyTraffic& operator=(const SteadyTraffic&) = delete;
     int sent() const { return sent_; }
+    /// As much more as is sent in that time.
+    bool await_more(milliseconds time) const {
+        const int until = sent_ + static_cast<int>(time.count() * per_second_ / 1'000);
+        return await([&] { return sent_ >= until; }, time + seconds(60));
+    }
     int stop() {
         stop_ = true;
         if (thread_.joinable()) thread_.join();
@@ -116,12 +121,14 @@ class SteadyTraffic {
 
     std::atomic<bool> stop_ = false;
     std::atomic<int> sent_ = 0;
+    const int per_second_;
     std::thread thread_;
 };
 
 struct OutageScene : Scenario {
-    explicit OutageScene(const std::string& rule = "{of: 20, within: 5s, probe: 1s, release: 50/s}")
-        : work(quorum_work_queue("work")) {
+    explicit OutageScene(const std::string& rule = "{of: 20, within: 5s, probe: 1s, release: 50/s}",
+                         milliseconds probe_every = seconds(1))
+        : work(quorum_work_queue("work")), probe(probe_every) {
         config.management_url = management_url();
         retry(work, {"1s", "2s", "3s"});
         entry().outage = rule;
@@ -130,8 +137,12 @@ struct OutageScene : Scenario {
     bool await_outage(milliseconds within = seconds(30)) { return daemon.await_log("an outage", within); }
     bool await_end(milliseconds within = seconds(90)) { return daemon.await_log("is held any more", within); }
     std::uint32_t held() { return depth(work + ".held"); }
+    bool await_held(std::uint32_t messages) {
+        return await([&] { return held() >= messages; }, seconds(60));
+    }
 
     std::string work;
+    milliseconds probe;
 };
 
 /// No second has seen more than the rate of that moment: 50 at first, twice as many every 3 s. A consumer that was held
@@ -154,17 +165,20 @@ void prove(OutageScene& s, int per_second, milliseconds before, milliseconds out
     const Machine machine;
     DependentService service(s.work);
     SteadyTraffic producer(s.work, per_second);
-    std::this_thread::sleep_for(before);
+    REQUIRE(producer.await_more(before));
     CHECK(s.daemon.lines_with({"an outage"}) == 0);
     const Clock::time_point died = Clock::now();
     service.down = true;
     REQUIRE(s.await_outage(seconds(45) + machine.slack()));
     service.probes = 0;
     const int deliveries_before = service.deliveries;
-    std::this_thread::sleep_for(std::max(milliseconds(0), outage - since(died)));
+    const Clock::time_point noticed = Clock::now();
+    REQUIRE(producer.await_more(std::max(milliseconds(seconds(4)), outage - since(died))));
     const int probes = service.probes;
     const int deliveries = service.deliveries - deliveries_before;
     INFO(probes << " probes among " << deliveries << " deliveries");
+    CHECK(probes > 0);
+    CHECK(probes <= since(noticed) / s.probe + 2);
     CHECK(s.held() > 0);
     service.down = false;
     CHECK(s.daemon.await_log("sending home what is held", seconds(30) + machine.slack()));
@@ -178,10 +192,14 @@ void prove(OutageScene& s, int per_second, milliseconds before, milliseconds out
         CAPTURE(body);
         CHECK(attempt == 0);
     }
-    CHECK(service.copies() == 0);
+    if (s.daemon.lines_with({"was lost"}) == 0) CHECK(service.copies() == 0);  // a connection that ends may make some
     check_rate(service.released(), 50, machine.slack());
-    CHECK(probes <= outage / seconds(1) + 2);
     s.stop();
+}
+
+/// After so much traffic it would be an outage, if it were one.
+bool await_judgement(const SteadyTraffic& producer) {
+    return producer.await_more(seconds(15));
 }
 
 }  // namespace
@@ -189,11 +207,11 @@ void prove(OutageScene& s, int per_second, milliseconds before, milliseconds out
 TEST_CASE("a dependency dies in the midst of traffic and comes back: nothing parked, no attempt spent, no flood",
           "[slow]") {
     OutageScene s;
-    prove(s, 50, seconds(5), seconds(25));
+    prove(s, 50, seconds(5), seconds(20));
 }
 
 TEST_CASE("20,000 messages and five minutes of outage: nothing parked, no attempt spent, no flood", "[night]") {
-    OutageScene s("{of: 20, within: 30s, probe: 10s, release: 50/s}");
+    OutageScene s("{of: 20, within: 30s, probe: 10s, release: 50/s}", seconds(10));
     prove(s, 60, seconds(15), seconds(300));
 }
 
@@ -203,7 +221,7 @@ TEST_CASE("one in a hundred is poison: nothing is held", "[slow]") {
     DependentService service(s.work);
     service.poison_of_hundred = 1;
     SteadyTraffic producer(s.work, 200);
-    std::this_thread::sleep_for(seconds(15));
+    REQUIRE(await_judgement(producer));
     const auto sent = static_cast<std::size_t>(producer.stop());
     CHECK(await([&] { return service.done() == sent; }, seconds(30)));
     CHECK(service.rejected > 10);
@@ -225,34 +243,47 @@ TEST_CASE("two messages that fail again and again: parked when their ladder is u
     s.stop();
 }
 
-TEST_CASE("a slow consumer is no outage, nor is a management API that does not answer", "[slow]") {
-    const bool slow = GENERATE(true, false);
-    CAPTURE(slow);
+TEST_CASE("a slow consumer is no outage", "[night]") {
     OutageScene s;
-    if (!slow) s.config.management_url = "http://127.0.0.1:1";
     s.start();
     DependentService service(s.work);
-    service.milliseconds_each = slow ? 100 : 0;
-    service.poison_of_hundred = slow ? 10 : 100;
+    service.milliseconds_each = 100;
+    service.poison_of_hundred = 10;
     SteadyTraffic producer(s.work, 20);
-    std::this_thread::sleep_for(seconds(15));
+    REQUIRE(await_judgement(producer));
+    CHECK(service.rejected > 5);
     CHECK(s.daemon.lines_with({"an outage"}) == 0);
     CHECK(s.held() == 0);
     s.stop();
 }
 
-TEST_CASE("kill -9 while it holds and while it releases: held messages are found, probed and sent home", "[slow]") {
+TEST_CASE("counters that cannot be asked for: all fails, and nothing is held", "[night]") {
+    OutageScene s;
+    s.config.management_url = "http://127.0.0.1:1";
+    s.start();
+    DependentService service(s.work);
+    service.poison_of_hundred = 100;
+    SteadyTraffic producer(s.work, 20);
+    REQUIRE(await_judgement(producer));
+    CHECK(service.rejected > 100);
+    CHECK(s.daemon.lines_with({"an outage"}) == 0);
+    CHECK(s.held() == 0);
+    s.stop();
+}
+
+TEST_CASE("kill -9 while it holds and while it releases: held messages are found, probed and sent home", "[night]") {
     OutageScene s;
     s.start();
     DependentService service(s.work);
     SteadyTraffic producer(s.work, 50);
-    std::this_thread::sleep_for(seconds(2));
+    REQUIRE(await([&] { return service.done() > 50; }, seconds(30)));
     service.down = true;
     REQUIRE(s.await_outage());
-    std::this_thread::sleep_for(seconds(3));
+    REQUIRE(s.await_held(100));
     s.daemon.kill();
     s.start();
-    std::this_thread::sleep_for(seconds(5));
+    REQUIRE(s.await_outage());
+    REQUIRE(await([&] { return service.probes > 2; }, seconds(30)));
     service.down = false;
     REQUIRE(s.daemon.await_log("sending home what is held", seconds(60)));
     s.daemon.kill();
@@ -264,7 +295,7 @@ TEST_CASE("kill -9 while it holds and while it releases: held messages are found
     s.stop();
 }
 
-TEST_CASE("two daemons: one of them releases, and nothing is lost", "[slow]") {
+TEST_CASE("two daemons, and an outage: one of them releases, and nothing is lost", "[night]") {
     OutageScene s;
     s.start();
     Daemon second;
@@ -272,34 +303,34 @@ TEST_CASE("two daemons: one of them releases, and nothing is lost", "[slow]") {
     REQUIRE(await([&] { return s.client.look_at(s.config.error_queue)->consumers == 2; }));
     DependentService service(s.work);
     SteadyTraffic producer(s.work, 50);
-    std::this_thread::sleep_for(seconds(5));
+    REQUIRE(await([&] { return service.done() > 200; }, seconds(30)));
     service.down = true;
     REQUIRE(s.await_outage(seconds(45)));
-    std::this_thread::sleep_for(seconds(10));
+    REQUIRE(second.await_log("an outage", seconds(45)));
+    REQUIRE(s.await_held(300));
     service.down = false;
     CHECK(await([&] { return s.held() == 0; }, seconds(90)));
     const auto sent = static_cast<std::size_t>(producer.stop());
     CHECK(await([&] { return service.done() == sent; }, seconds(60)));
-    CHECK(service.copies() == 0);
+    if (s.daemon.lines_with({"was lost"}) + second.lines_with({"was lost"}) == 0) CHECK(service.copies() == 0);
     CHECK(s.depth(s.parking_of(s.work)) == 0);
     CHECK(second.terminate() == 0);
     s.stop();
 }
 
-TEST_CASE("a relapse: what is sent home fails again, and is held again", "[slow]") {
+TEST_CASE("a relapse: what is sent home fails again, and is held again", "[night]") {
     OutageScene s;
     s.start();
     DependentService service(s.work);
     SteadyTraffic producer(s.work, 50);
-    std::this_thread::sleep_for(seconds(2));
+    REQUIRE(await([&] { return service.done() > 50; }, seconds(30)));
     service.down = true;
     REQUIRE(s.await_outage());
-    std::this_thread::sleep_for(seconds(5));
+    REQUIRE(s.await_held(300));
     service.down = false;
     REQUIRE(s.daemon.await_log("sending home what is held", seconds(30)));
     service.down = true;
     CHECK(s.daemon.await_log("failed again", seconds(30)));
-    std::this_thread::sleep_for(seconds(5));
     service.down = false;
     REQUIRE(s.await_end(seconds(120)));
     const auto sent = static_cast<std::size_t>(producer.stop());
