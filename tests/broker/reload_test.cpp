@@ -205,6 +205,8 @@ TEST_CASE("an earlier configuration comes back while messages are open: no conne
     const std::string work = s.work_queue("work");
     s.retry(work, {"10m"});
     s.start();
+    // It is declared after the rung: by then the broker has answered for that.
+    REQUIRE(await([&] { return s.exists(Scenario::parking_of(work)); }));
     HangingQueue hang(Scenario::rung(work, "10m"));
     s.client.publish("", work, {.body = "open"});
     Worker worker(work);
