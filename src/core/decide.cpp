@@ -20,8 +20,9 @@ bool is_too_old(const Death& death, const RetryHistory& history, const Entry& en
 
 /// Whether all its deaths are of the outage. The broker's stamps are seconds.
 bool failed_only_in(const std::optional<WallTime>& since, const Death& death, const RetryHistory& history) {
+    if (!since) return false;
     const auto first = history.first_death ? history.first_death : death.time;
-    if (!since || !first) return false;
+    if (!first) return false;
     const auto began = std::chrono::floor<std::chrono::seconds>(since->time_since_epoch()).count();
     return *first >= static_cast<std::uint64_t>(std::max<std::int64_t>(began - 1, 0));
 }
