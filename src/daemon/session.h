@@ -14,7 +14,6 @@
 #include "core/time.h"
 #include "daemon/configuration.h"
 #include "daemon/flow_events.h"
-#include "daemon/held_queues.h"
 #include "daemon/http_service.h"
 #include "daemon/requests.h"
 #include "daemon/watchdog.h"
@@ -35,7 +34,6 @@ struct SessionContext {
     relay::HeadTrial& trial;
     Watchdog& watchdog;
     HttpService& http;
-    HeldQueues& held;
 };
 
 class Session : private amqp::BrokerSessionObserver {
