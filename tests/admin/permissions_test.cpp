@@ -168,7 +168,8 @@ TEST_CASE("permission patterns: who works on parked messages may take from parki
     const Permissions given =
         replay_permissions(policy_of({entry("email"), entry("sms.*", core::ReturnPath::headers)}));
     CHECK(given ==
-          Permissions{R"(^(retryd\.replay\..*)$)", R"(^(amq\.default|email|retryd\.replay\..*|retryd\.return|sms\..*)$)",
+          Permissions{R"(^(retryd\.replay\..*)$)",
+                      R"(^(amq\.default|email|retryd\.replay\..*|retryd\.return|sms\..*)$)",
                       R"(^(email\.parked|retryd\.errors|retryd\.parked|retryd\.replay\..*|sms\..*\.parked)$)"});
 }
 

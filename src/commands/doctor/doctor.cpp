@@ -181,7 +181,8 @@ void print_permissions(const PermissionCommands& commands, std::ostream& out) {
            "# --apply), in the place of PERSON, with a configuration that has this user in broker and management. A\n"
            "# user that does both needs both, the patterns joined by |, the tags by a blank:\n";
     print_commands(commands.for_operators, out);
-    out << "\n# The tag `monitoring` lets doctor, plan and status see all they can, but for who may write to the error\n"
+    out << "\n# The tag `monitoring` lets doctor, plan and status see all they can, but for who may write to the "
+           "error\n"
            "# exchange without need: RabbitMQ shows that to the tag `administrator` alone, which retryd never needs.\n";
 }
 
