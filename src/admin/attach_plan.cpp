@@ -409,8 +409,9 @@ class AttachPlanner {
     void plan_own_policy(PolicyChange& change, const BrokerPolicy* now, const core::Definition& wanted) const {
         const bool none = now == nullptr || now->name == general_;
         const std::string name = general_ + '-' + (none ? "queues" : now->name);
-        const std::int64_t priority = std::max<std::int64_t>(now != nullptr ? now->priority + 1 : 0,
-                                                             general_priority_ ? *general_priority_ + 1 : 0);
+        const std::int64_t priority =
+            std::max<std::int64_t>(now != nullptr ? priority_above(now->priority) : 0,
+                                   general_priority_ ? priority_above(*general_priority_) : 0);
         change.after = {name, names_pattern(change.queues), "queues", wanted, priority};
         const BrokerPolicy* there = effective_.policy(name);
         if (there == nullptr && !names_.contains(name)) return;

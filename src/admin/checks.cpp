@@ -84,7 +84,7 @@ class OwnQueueChecker {
 std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& vhost_policies) {
     OwnQueueChecker checker(policy, vhost_policies);
     for (const QueuePolicies& queue : vhost_policies.queues) {
-        if (is_own_queue(policy, queue.name)) checker.check(queue);
+        if (is_retryds(policy, queue)) checker.check(queue);
     }
     return checker.findings();
 }
@@ -242,7 +242,8 @@ std::vector<Finding> check_error_queue(const core::Policy& policy, const VhostPo
     const bool none = !limit || *limit > too_high;
     const BrokerPolicy* const now = EffectivePolicy(vhost_policies).policy(queue->policy);
     BrokerPolicy above{"delivery-limit-" + queue->name, names_pattern({queue->name}), "queues",
-                       now == nullptr ? core::Definition{} : now->definition, now == nullptr ? 0 : now->priority + 1};
+                       now == nullptr ? core::Definition{} : now->definition,
+                       now == nullptr ? 0 : priority_above(now->priority)};
     above.definition["delivery-limit"] = std::to_string(core::error_delivery_limit);
     return {Finding(none ? FindingCode::error_queue_unlimited : FindingCode::error_queue_limit,
                     subject + (none ? " has no delivery limit that a message reaches"

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -39,6 +40,11 @@ struct VhostPolicies {
     std::vector<BrokerPolicy> policies;
     std::vector<BrokerPolicy> operator_policies;
 };
+
+/// RabbitMQ takes any whole number, up to the largest that is kept here.
+inline std::int64_t priority_above(std::int64_t priority) {
+    return priority == std::numeric_limits<std::int64_t>::max() ? priority : priority + 1;
+}
 
 /// Where a value comes from; an argument wins over a policy, except where said.
 enum class Source { none, argument, policy, operator_policy };

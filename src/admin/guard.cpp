@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <regex>
+#include <optional>
+#include <string_view>
 #include <utility>
 
 #include "admin/harm.h"
 #include "admin/patterns.h"
+#include "core/names.h"
 #include "core/safe_text.h"
 
 namespace retryd::admin {
@@ -20,24 +22,77 @@ constexpr std::int64_t guard_priority = 1000;
 /// value, and where it matters, in a quorum queue, the policy wins over the argument.
 const core::Definition nothing_new{{"overflow", "\"reject-publish\""}};
 
-/// Whether it may match: what cannot be read here may.
-bool may_match(const std::string& pattern, const std::string& name) {
-    try {
-        return std::regex_search(name, std::regex(pattern));
-    } catch (const std::regex_error&) {
-        return true;
+constexpr std::string_view special = R"(\.+*?()[]{}|^$)";
+
+/// The letters that a regular expression begins with, up to what is none; how far they go is in `end`.
+std::string letters_of(std::string_view pattern, std::size_t& end) {
+    std::string letters;
+    for (end = 0; end < pattern.size(); ++end) {
+        const bool escaped = pattern[end] == '\\' && end + 1 < pattern.size() &&
+                             special.find(pattern[end + 1]) != std::string_view::npos;
+        if (!escaped && special.find(pattern[end]) != std::string_view::npos) break;
+        end += escaped ? 1 : 0;
+        letters += pattern[end];
     }
+    return letters;
+}
+
+/// Of a pattern for names alone, as names_pattern makes it: whether it is for that one. Nothing of any other pattern.
+std::optional<bool> is_among(std::string_view pattern, const std::string& name) {
+    constexpr std::string_view opening = "^(";
+    constexpr std::string_view closing = ")$";
+    if (!pattern.starts_with(opening) || !pattern.ends_with(closing)) return std::nullopt;
+    pattern = pattern.substr(opening.size(), pattern.size() - opening.size() - closing.size());
+    bool among = false;
+    for (;;) {
+        std::size_t end = 0;
+        among = letters_of(pattern, end) == name || among;
+        if (end == pattern.size()) return among;
+        if (pattern[end] != '|') return std::nullopt;
+        pattern.remove_prefix(end + 1);
+    }
+}
+
+/// Whether it may match. Not by the regular expression itself: one that somebody else wrote may take for ever. Told
+/// apart are patterns for names, and those that begin with other letters.
+bool may_match(const std::string& pattern, const std::string& name) {
+    if (const auto among = is_among(pattern, name)) return *among;
+    if (!pattern.starts_with('^') || pattern.find('|') != std::string::npos) return true;
+    const std::string_view rest = std::string_view{pattern}.substr(1);
+    std::size_t end = 0;
+    std::string letters = letters_of(rest, end);
+    const bool last_may_be_none =
+        end < rest.size() && std::string_view{"*?{"}.find(rest[end]) != std::string_view::npos;
+    if (last_may_be_none && !letters.empty()) letters.pop_back();
+    return name.starts_with(letters);
+}
+
+/// Whether the pattern for retryd's own queues would match the name, which is not one of them.
+bool is_caught(const core::Policy& policy, std::string_view name) {
+    const std::size_t at = name.rfind(".retry.");
+    return std::any_of(policy.entries.begin(), policy.entries.end(), [&](const core::Entry& entry) {
+        if (at != std::string_view::npos) return core::glob_matches(entry.match, name.substr(0, at));
+        return entry.ladder.return_path == core::ReturnPath::headers &&
+               name.starts_with("retryd." + entry.ladder.name + '.');
+    });
 }
 
 class GuardPlanner {
   public:
     GuardPlanner(const core::Policy& policy, const VhostPolicies& vhost_policies)
         : policy_(policy), effective_(vhost_policies), general_(general_guard(policy)) {
+        std::vector<std::string> others;
         for (const QueuePolicies& queue : vhost_policies.queues) {
-            if (is_own_queue(policy, queue.name)) own_.push_back(&queue);
+            if (is_retryds(policy, queue)) {
+                own_.push_back(&queue);
+            } else if (is_own_queue(policy, queue.name) && is_caught(policy, queue.name)) {
+                others.push_back(queue.name);
+            }
         }
+        std::sort(others.begin(), others.end());
+        general_.pattern = own_queues_pattern(policy, others);
         for (const BrokerPolicy& other : vhost_policies.policies) {
-            if (concerns_us(other)) general_.priority = std::max(general_.priority, other.priority + 1);
+            if (concerns_us(other)) general_.priority = std::max(general_.priority, priority_above(other.priority));
         }
     }
 
@@ -96,13 +151,13 @@ class GuardPlanner {
 
     void plan_copy(const std::string& from, const core::Definition& definition,
                    const std::vector<std::string>& queues) {
-        PolicyChange change{
-            {free_name(general_.name + '-' + from), names_pattern(queues), "queues", definition, general_.priority + 1},
-            {},
-            from,
-            effective_.policy(from)->definition,
-            {},
-            {}};
+        PolicyChange change{{free_name(general_.name + '-' + from), names_pattern(queues), "queues", definition,
+                             priority_above(general_.priority)},
+                            {},
+                            from,
+                            effective_.policy(from)->definition,
+                            {},
+                            {}};
         change.notes.push_back("what policy " + core::quoted(from) +
                                " says to these queues of retryd's own, without what would harm them");
         names_.push_back(change.after.name);

@@ -1,5 +1,6 @@
 #include "admin/harm.h"
 
+#include <algorithm>
 #include <array>
 
 #include "core/names.h"
@@ -67,6 +68,16 @@ bool is_harmless(const std::string& key, const std::string& value, const QueuePo
 }
 
 }  // namespace
+
+bool is_retryds(const core::Policy& policy, const QueuePolicies& queue) {
+    const std::string& name = queue.name;
+    if (name == policy.error_queue || core::is_parking_queue(policy, name) || core::is_detour(name)) return true;
+    const auto rung = core::parse_rung(name, queue.arguments);
+    return rung && std::any_of(policy.entries.begin(), policy.entries.end(), [&](const core::Entry& entry) {
+               return rung->return_path == core::ReturnPath::queue ? core::glob_matches(entry.match, rung->serves)
+                                                                   : entry.ladder.name == rung->serves;
+           });
+}
 
 Harm harm_of(const core::Definition& definition, const QueuePolicies& queue, const std::string& error_queue) {
     Harm harm{"", "", definition};

@@ -5,8 +5,13 @@
 #include <string>
 
 #include "admin/effective_policy.h"
+#include "core/policy.h"
 
 namespace retryd::admin {
+
+/// Whether it is one of retryd's own under that policy: of a rung its name alone tells nothing, for others call their
+/// queues like that, too.
+bool is_retryds(const core::Policy& policy, const QueuePolicies& queue);
 
 struct Harm {
     std::string settings;     // `max-length 5, overflow "drop-head"`; empty: it does none

@@ -55,6 +55,17 @@ bool may_begin(const std::string& glob, std::string_view beginning) {
     return literal.starts_with(beginning) || beginning.starts_with(literal);
 }
 
+/// Of the parking queue of every work queue of that entry; empty where it parks in an exchange.
+std::string parking_pattern(const core::Entry& entry) {
+    const std::string& pattern = entry.parked.queue;
+    if (pattern.empty()) return "";
+    if (!core::is_glob(entry.match)) return pattern_of_name(core::expand_queue(pattern, entry.match));
+    const std::size_t at = pattern.find(core::queue_placeholder);
+    if (at == std::string::npos) return pattern_of_name(pattern);
+    return pattern_of_name(pattern.substr(0, at)) + pattern_of_glob(entry.match) +
+           pattern_of_name(pattern.substr(at + core::queue_placeholder.size()));
+}
+
 /// Alternatives for what the globs could catch and must not.
 class NotWorkQueues {
   public:
@@ -141,11 +152,23 @@ std::string matches_pattern(const core::Policy& policy, const std::vector<std::s
            std::string{closing};
 }
 
-std::string own_queues_pattern(const core::Policy& policy) {
-    NotWorkQueues own(policy, {"*"});
-    own.patterns.erase(brokers_own);
+std::string own_queues_pattern(const core::Policy& policy, const std::vector<std::string>& excluded) {
+    std::set<std::string> own{pattern_of_name(policy.error_queue), pattern_of_name(policy.catch_all)};
+    for (const core::Milliseconds delay : core::detour_delays)
+        own.insert(pattern_of_name(core::detour_name(delay)));
+    std::set<std::string> work_queues;
+    std::set<std::string> ladders;
+    for (const core::Entry& entry : policy.entries) {
+        if (const auto parking = parking_pattern(entry); !parking.empty()) own.insert(parking);
+        work_queues.insert(pattern_of_glob(entry.match));
+        if (entry.ladder.return_path == core::ReturnPath::headers) ladders.insert(pattern_of_name(entry.ladder.name));
+    }
     const auto as_is = [](const std::string& text) { return text; };
-    return std::string{opening} + alternatives(own.patterns, as_is) + std::string{closing};
+    const std::string delay = std::string{"\\."} + well_formed_delay + maybe_high;
+    if (!work_queues.empty()) own.insert("(?:" + alternatives(work_queues, as_is) + ")\\.retry" + delay);
+    if (!ladders.empty()) own.insert("retryd\\.(?:" + alternatives(ladders, as_is) + ')' + delay);
+    const std::string none = excluded.empty() ? "" : "(?!(?:" + alternatives(excluded, pattern_of_name) + ")$)";
+    return '^' + none + '(' + alternatives(own, as_is) + std::string{closing};
 }
 
 }  // namespace retryd::admin

@@ -31,7 +31,8 @@ bool policy_pattern_matches(const std::string& pattern, const std::string& name)
 std::string matches_pattern(const core::Policy& policy, const std::vector<std::string>& matches,
                             const std::vector<std::string>& excluded = {});
 
-/// For all queues that are retryd's own under that policy, and for every name that has the form of a rung's.
-std::string own_queues_pattern(const core::Policy& policy);
+/// For all queues that are retryd's own under that policy, also those to come, but for the excluded ones: somebody
+/// else's that are called as a rung of a glob would be.
+std::string own_queues_pattern(const core::Policy& policy, const std::vector<std::string>& excluded = {});
 
 }  // namespace retryd::admin

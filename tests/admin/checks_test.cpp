@@ -1,6 +1,7 @@
 #include "admin/checks.h"
 
 #include "admin/fake_policies.h"
+#include "admin/patterns.h"
 #include "support/catch.h"
 
 namespace retryd::admin::checks_test {
@@ -122,9 +123,13 @@ TEST_CASE("diagnosis: RabbitMQ's own delayed retry on a work queue") {
 TEST_CASE("diagnosis: each key that harms a rung is named") {
     for (const char* rung : {"email.retry.5s", "retryd.shared.5s"}) {
         World w("email");
-        w.add(rung, "quorum");
+        w.policy.entries.push_back({.match = "sms", .ladder = {.name = "shared"}});
+        w.policy.entries.back().ladder.return_path = core::ReturnPath::headers;
+        w.add_rung("email", "5s", 5'000);
+        w.add("retryd.shared.5s", "quorum",
+              {{"x-message-ttl", std::int64_t{5'000}}, {"x-dead-letter-exchange", "retryd.return"}});
         w.set({"all",
-               ".*",
+               names_pattern({rung}),
                "queues",
                {{"expires", "1"},
                 {"message-ttl", "2"},
@@ -173,8 +178,8 @@ TEST_CASE("diagnosis: a delivery limit throws away what is looked at in a parkin
 
 TEST_CASE("diagnosis: an overflow harms quorum queues alone, and reject-publish none") {
     World w("email");
-    w.add("email.retry.5s", "classic");
-    w.add("email.retry.9s", "quorum");
+    w.add_rung("email", "5s", 5'000, "classic");
+    w.add_rung("email", "9s", 9'000);
     w.set({"all", ".*", "queues", {{"overflow", "\"drop-head\""}}, 0});
     REQUIRE(w.own().size() == 1);
     CHECK(w.own()[0].cause.ends_with("on queue 'email.retry.9s'"));
@@ -184,7 +189,7 @@ TEST_CASE("diagnosis: an overflow harms quorum queues alone, and reject-publish 
 
 TEST_CASE("diagnosis: an operator policy harms, too, and no other policy mends that") {
     World w("email");
-    w.add("email.retry.5s", "quorum");
+    w.add_rung("email", "5s", 5'000);
     w.operator_policies = {{"cap", ".*", "queues", {{"max-length", "5"}}, 0}};
     const Found found = w.own();
     REQUIRE(found.size() == 1);
@@ -195,8 +200,9 @@ TEST_CASE("diagnosis: an operator policy harms, too, and no other policy mends t
 
 TEST_CASE("diagnosis: what one policy does to many queues of a kind is one finding") {
     World w("email");
-    for (const char* queue : {"email.retry.5s", "email.retry.1m", "email.parked"})
-        w.add(queue, "quorum");
+    w.add("email.parked", "quorum");
+    w.add_rung("email", "5s", 5'000);
+    w.add_rung("email", "1m", 60'000);
     w.set({"all", ".*", "queues", {{"max-length", "3"}}, 0});
     const Found found = w.own();
     REQUIRE(found.size() == 2);

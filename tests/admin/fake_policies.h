@@ -21,6 +21,13 @@ class FakePolicies {
     void add(const std::string& name, const std::string& type, core::Arguments arguments = {}) {
         queues_.push_back({name, type, std::move(arguments), "", "", false});
     }
+    void add_rung(const std::string& work_queue, const std::string& delay, std::int64_t milliseconds,
+                  const std::string& type = "quorum") {
+        add(work_queue + ".retry." + delay, type,
+            {{"x-message-ttl", milliseconds},
+             {"x-dead-letter-exchange", ""},
+             {"x-dead-letter-routing-key", work_queue}});
+    }
     void add_exclusive(const std::string& name) { queues_.push_back({name, "classic", {}, "", "", true}); }
 
     void set(const admin::BrokerPolicy& policy) {

@@ -1,5 +1,7 @@
 #include "admin/guard.h"
 
+#include <limits>
+
 #include "admin/checks.h"
 #include "admin/fake_policies.h"
 #include "support/catch.h"
@@ -13,10 +15,13 @@ struct World : retryd::test::FakePolicies {
     World() {
         policy.entries.push_back({.match = "email", .parked = {.queue = "{queue}.parked"}});
         policy.entries.push_back({.match = "hook.*", .parked = {.queue = "{queue}.parked"}});
-        for (const char* queue : {"retryd.errors", "retryd.parked", "email.parked", "email.retry.5s", "hook.a.retry.1m",
-                                  "hook.a.parked", "retryd.detour.2s"})
+        for (const char* queue :
+             {"retryd.errors", "retryd.parked", "email.parked", "hook.a.parked", "retryd.detour.2s"})
             add(queue, "quorum");
-        for (const char* queue : {"email", "hook.a", "other", "other.parked"})
+        add_rung("email", "5s", 5'000);
+        add_rung("hook.a", "1m", 60'000);
+        for (const char* queue :
+             {"email", "hook.a", "other", "other.parked", "orders.retry.30s", "hook.b.retry.1m", "retryd.invoices.1d"})
             add(queue, "classic");
     }
     std::vector<PolicyChange> plan() const { return plan_guard(policy, vhost_policies()); }
@@ -46,7 +51,8 @@ TEST_CASE(
         CAPTURE(own);
         CHECK(w.on(own) == guarded);
     }
-    for (const char* other : {"email", "hook.a", "other", "other.parked"}) {
+    for (const char* other :
+         {"email", "hook.a", "other", "other.parked", "orders.retry.30s", "hook.b.retry.1m", "retryd.invoices.1d"}) {
         CAPTURE(other);
         CHECK(w.on(other).empty());
     }
@@ -92,6 +98,25 @@ TEST_CASE("guard: what a policy says to these queues and does no harm stays in e
     CHECK(w.on("retryd.errors") == core::Definition{{"delivery-limit", "100"}, {"overflow", "\"reject-publish\""}});
     CHECK(w.on("email.parked") ==
           core::Definition{{"queue-leader-locator", "\"balanced\""}, {"overflow", "\"reject-publish\""}});
+}
+
+TEST_CASE("guard: what other teams say to queues that are called like rungs stays, and is no harm") {
+    World w;
+    const core::Definition theirs{{"message-ttl", "3000"}, {"max-length", "5"}};
+    w.set({"teams", R"(.*\.retry\..*)", "queues", theirs, 5});
+    w.apply();
+    CHECK(w.on("orders.retry.30s") == theirs);
+    CHECK(w.on("hook.b.retry.1m") == theirs);
+    CHECK(w.on("email.retry.5s") == guarded);
+    CHECK(w.harm().empty());
+}
+
+TEST_CASE("guard: the largest priority there is cannot be outbid, and a pattern that takes for ever is not tried") {
+    World w;
+    w.set({"largest", ".*", "queues", {{"max-length", "3"}}, std::numeric_limits<std::int64_t>::max()});
+    w.set({"slow", "^([a-z]+[.-]?)+_dlq$", "queues", {{"max-length", "3"}}, 2000});
+    CHECK_FALSE(w.plan().empty());
+    CHECK_FALSE(w.harm().empty());
 }
 
 TEST_CASE("guard: two daemons of one vhost do not outbid each other") {

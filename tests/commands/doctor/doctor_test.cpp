@@ -338,7 +338,7 @@ TEST_CASE("doctor: its commands name a configuration that is not the usual one")
 
 TEST_CASE("doctor: what the policies do, the problems first") {
     Fixture f;
-    f.broker.api.policies.add("email.retry.5s", "quorum");
+    f.broker.api.policies.add_rung("email", "5s", 5'000);
     f.broker.api.policies.set({"all", "retry", "queues", {{"max-length", "3"}}, 0});
     f.settings.policy.entries.push_back({.match = "absent", .parked = {.queue = "{queue}.parked"}});
     const Checked found = f.run_checks();
