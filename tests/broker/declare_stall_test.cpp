@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "core/names.h"
 #include "support/catch.h"
 #include "support/forged.h"
 #include "support/hanging_queue.h"
@@ -31,6 +32,14 @@ struct Stall : Scenario {
             worker.reject(worker.receive());
         }
         REQUIRE(await_depth(config.error_queue, static_cast<std::uint32_t>(messages)));
+    }
+
+    /// Until all is there that is declared at the start: a check would wait for that.
+    void start_up() {
+        start();
+        for (const core::Milliseconds delay : core::detour_delays)
+            REQUIRE(await([&] { return exists(core::detour_name(delay)); }));
+        REQUIRE(await_depth(config.error_queue, 0));
     }
 
     /// The first message of a queue: the queue is looked for, and its rung declared.
@@ -71,8 +80,7 @@ TEST_CASE("a work queue whose process hangs holds up no other, and its messages 
     constexpr int messages = 20;
     Stall s(messages);
     HangingQueue hang(s.hanging);
-    s.start();
-    REQUIRE(s.await_depth(s.config.error_queue, 0));
+    s.start_up();
     for (const std::string& other : s.others)
         s.check_comes_back_in_time(other);
     hang.end();
@@ -91,8 +99,7 @@ TEST_CASE("a dozen work queues whose processes hang hold up others for seconds, 
         s.client.send(s.config.error_exchange, "", {.body = "x", .headers = died_in(queue)});
     }
     s.client.await_confirms();
-    s.start();
-    REQUIRE(s.await_depth(s.config.error_queue, 0));
+    s.start_up();
     for (const std::string& other : s.others)
         s.check_comes_back_in_time(other, milliseconds(3'500));
     hang.clear();
