@@ -12,10 +12,20 @@ namespace {
 
 constexpr std::uint8_t persistent = 2;
 
-/// Headers that would travel on as stale claims, or send copies: never part of what is published again.
+/// Headers that would travel on as stale claims, or send copies: never part of what is published again. Asked of every
+/// header of every message: most of them differ in the first letter.
 bool belongs_to_broker(std::string_view name) {
-    return name.starts_with("x-first-death-") || name.starts_with("x-last-death-") || name == "x-delivery-count" ||
-           name == "x-acquired-count" || name == "CC" || name == "BCC";
+    switch (name.empty() ? '\0' : name.front()) {
+        case 'x':
+            return name.starts_with("x-first-death-") || name.starts_with("x-last-death-") ||
+                   name == "x-delivery-count" || name == "x-acquired-count";
+        case 'C':
+            return name == "CC";
+        case 'B':
+            return name == "BCC";
+        default:
+            return false;
+    }
 }
 
 /// Ours are written anew, unless nothing is known about this death: then the old ones are all that is known.
@@ -89,6 +99,21 @@ bool is_foreign(const std::optional<std::string_view>& user_id, std::string_view
     return user_id && *user_id != connection_user;
 }
 
+/// The headers that name further routing keys. Null where they are absent.
+struct Copies {
+    const Value* cc = nullptr;
+    const Value* bcc = nullptr;
+};
+
+Copies copies_of(const Table& headers) {
+    Copies copies;
+    for (const Field& field : headers) {
+        if (field.name.size() == 2 && copies.cc == nullptr && field.name == "CC") copies.cc = &field.value;
+        if (field.name.size() == 3 && copies.bcc == nullptr && field.name == "BCC") copies.bcc = &field.value;
+    }
+    return copies;
+}
+
 /// What is set aside now wins over what an earlier round set aside.
 void add_set_aside(const Message& message, const ComposeContext& context, OwnFields& own) {
     const Properties& was = message.properties;
@@ -98,8 +123,9 @@ void add_set_aside(const Message& message, const ComposeContext& context, OwnFie
     };
     const bool foreign = is_foreign(was.user_id, context.connection_user);
     own.add_text(OwnHeader::user_id, foreign ? was.user_id : before.user_id);
-    add_value(OwnHeader::cc, find(was.header_table(), "CC"), before.cc);
-    add_value(OwnHeader::bcc, find(was.header_table(), "BCC"), before.bcc);
+    const Copies copies = copies_of(was.header_table());
+    add_value(OwnHeader::cc, copies.cc, before.cc);
+    add_value(OwnHeader::bcc, copies.bcc, before.bcc);
     auto expiration = was.expiration;
     if (!expiration && context.death) expiration = context.death->original_expiration;
     own.add_text(OwnHeader::expiration, expiration ? expiration : before.expiration);

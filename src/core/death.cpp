@@ -13,11 +13,55 @@ struct Place {
     std::string_view reason;
 };
 
-std::optional<Place> read_place(const Table& entry) {
-    const auto queue = text_of(find(entry, "queue"));
-    const auto reason = text_of(find(entry, "reason"));
+/// What the broker says of deaths in one queue for one reason. Null where it is absent.
+struct XDeath {
+    const Value* queue = nullptr;
+    const Value* reason = nullptr;
+    const Value* count = nullptr;
+    const Value* time = nullptr;
+    const Value* exchange = nullptr;
+    const Value* routing_keys = nullptr;
+    const Value* original_expiration = nullptr;
+};
+
+const Value** field_of(XDeath& entry, std::string_view name) {
+    switch (name.size()) {
+        case 4:
+            return name == "time" ? &entry.time : nullptr;
+        case 5:
+            return name == "queue" ? &entry.queue : name == "count" ? &entry.count : nullptr;
+        case 6:
+            return name == "reason" ? &entry.reason : nullptr;
+        case 8:
+            return name == "exchange" ? &entry.exchange : nullptr;
+        case 12:
+            return name == "routing-keys" ? &entry.routing_keys : nullptr;
+        case 19:
+            return name == "original-expiration" ? &entry.original_expiration : nullptr;
+        default:
+            return nullptr;
+    }
+}
+
+/// All of it in one pass. Of fields with the same name the first one counts, as everywhere.
+XDeath read_entry(const Table& fields) {
+    XDeath entry;
+    for (const Field& field : fields) {
+        const Value** const place = field_of(entry, field.name);
+        if (place != nullptr && *place == nullptr) *place = &field.value;
+    }
+    return entry;
+}
+
+std::optional<Place> place_in(const XDeath& entry) {
+    const auto queue = text_of(entry.queue);
+    const auto reason = text_of(entry.reason);
     if (!queue || !reason || reason->empty() || !usable_queue_name(*queue)) return std::nullopt;
     return Place{*queue, *reason};
+}
+
+std::optional<Place> read_place(const Table& entry) {
+    return place_in(read_entry(entry));
 }
 
 /// A look-alike may be somebody's own queue.
@@ -41,18 +85,20 @@ std::optional<Place> newest_place(const Array& entries) {
 }
 
 /// At least 1: a death happened, whatever the number says.
-std::int64_t count_of(const Table& entry) {
-    return std::max<std::int64_t>(1, integer_of(find(entry, "count")).value_or(1));
+std::int64_t count_of(const XDeath& entry) {
+    return std::max<std::int64_t>(1, integer_of(entry.count).value_or(1));
 }
 
-/// Over all the reasons for which a message died in this queue; stops at the largest number.
-std::int64_t deaths_in(const Array& entries, std::string_view queue) {
+/// In the same queue, over this entry and all others with another reason; stops at the largest number.
+std::int64_t deaths_in(const Array& entries, const Value& newest, const XDeath& death, std::string_view queue) {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
-    std::int64_t sum = 0;
+    std::int64_t sum = count_of(death);
     for (const Value& value : entries) {
-        const auto entry = table_of(&value);
-        if (!entry || text_of(find(*entry, "queue")) != queue) continue;
-        const std::int64_t count = count_of(*entry);
+        const auto fields = &value == &newest ? std::nullopt : table_of(&value);
+        if (!fields) continue;
+        const XDeath entry = read_entry(*fields);
+        if (text_of(entry.queue) != queue) continue;
+        const std::int64_t count = count_of(entry);
         sum = count > most - sum ? most : sum + count;
     }
     return sum;
@@ -62,17 +108,17 @@ std::string_view first_text(const std::optional<Array>& texts) {
     return texts && !texts->empty() ? text_of(texts->begin()).value_or("") : "";
 }
 
-Death make_death(const Array& entries, const Table& entry, const Place& place) {
+Death make_death(const Array& entries, const Value& newest, const XDeath& entry, const Place& place) {
     Death death;
     death.queue = place.queue;
     death.reason = place.reason;
-    death.count = deaths_in(entries, place.queue);
-    if (const auto time = integer_of(find(entry, "time")); time && *time >= 0) {
+    death.count = deaths_in(entries, newest, entry, place.queue);
+    if (const auto time = integer_of(entry.time); time && *time >= 0) {
         death.time = static_cast<std::uint64_t>(*time);
     }
-    death.exchange = text_of(find(entry, "exchange")).value_or("");
-    death.routing_key = first_text(array_of(find(entry, "routing-keys")));
-    death.original_expiration = text_of(find(entry, "original-expiration"));
+    death.exchange = text_of(entry.exchange).value_or("");
+    death.routing_key = first_text(array_of(entry.routing_keys));
+    death.original_expiration = text_of(entry.original_expiration);
     return death;
 }
 
@@ -137,8 +183,10 @@ std::optional<Death> read_death(const Table& headers, std::string_view error_que
     if (!entries) return std::nullopt;
     bool behind_error_queue = false;
     for (const Value& value : *entries) {
-        const auto entry = table_of(&value);
-        const auto place = entry ? read_place(*entry) : std::nullopt;
+        const auto fields = table_of(&value);
+        if (!fields) return std::nullopt;
+        const XDeath entry = read_entry(*fields);
+        const auto place = place_in(entry);
         if (!place) return std::nullopt;
         if (place->queue == error_queue) {
             behind_error_queue = true;
@@ -150,7 +198,7 @@ std::optional<Death> read_death(const Table& headers, std::string_view error_que
             return std::nullopt;
         }
         if (behind_error_queue && !all_about(*entries, place->queue, error_queue)) return std::nullopt;
-        return detour ? death_before_detour(headers, *place, error_queue) : make_death(*entries, *entry, *place);
+        return detour ? death_before_detour(headers, *place, error_queue) : make_death(*entries, value, entry, *place);
     }
     return std::nullopt;
 }
@@ -161,8 +209,7 @@ bool is_parked_detour(const Table& headers, std::string_view error_queue) {
     const auto entries = array_of(find(headers, x_death));
     if (!entries) return false;
     for (const Value& value : *entries) {
-        const auto entry = table_of(&value);
-        const auto place = entry ? read_place(*entry) : std::nullopt;
+        const auto place = place_of(value);
         if (!place) return false;
         if (is_detour(*place)) return true;
         if (place->queue != error_queue) return false;

@@ -1,6 +1,8 @@
 #include "core/text.h"
 
 #include <algorithm>
+#include <cstdint>
+#include <cstring>
 
 namespace retryd::core {
 
@@ -53,10 +55,22 @@ void append_escaped(std::string& json, char c) {
     }
 }
 
+/// How much of the text is ASCII without NUL, eight bytes at once: nearly every name is nothing else.
+std::size_t ascii_length(std::string_view text) {
+    std::size_t at = 0;
+    for (std::uint64_t word = 0; at + sizeof word <= text.size(); at += sizeof word) {
+        std::memcpy(&word, text.data() + at, sizeof word);
+        if (((word | (word - 0x0101010101010101U)) & 0x8080808080808080U) != 0) break;  // a zero borrows
+    }
+    while (at < text.size() && text[at] != '\0' && static_cast<unsigned char>(text[at]) < 0x80U)
+        ++at;
+    return at;
+}
+
 }  // namespace
 
 std::size_t valid_utf8_length(std::string_view text) {
-    std::size_t at = 0;
+    std::size_t at = ascii_length(text);
     while (at < text.size()) {
         const std::size_t length = sequence_length(static_cast<unsigned char>(text[at]));
         if (length == 0 || at + length > text.size()) return at;
@@ -81,7 +95,8 @@ std::string_view utf8_prefix(std::string_view text, std::size_t longest) {
 }
 
 bool usable_queue_name(std::string_view name) {
-    return !name.empty() && usable_routing_key(name) && name.find_first_of("\r\n") == std::string_view::npos;
+    return !name.empty() && usable_routing_key(name) && name.find('\r') == std::string_view::npos &&
+           name.find('\n') == std::string_view::npos;
 }
 
 bool usable_routing_key(std::string_view key) {

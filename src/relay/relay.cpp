@@ -107,10 +107,11 @@ void Relay::on_delivery(const core::Delivery& delivery, const core::Now& now) {
 
 Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now) {
     const core::Table headers = delivery.message.properties.header_table();
-    if (const auto queue = core::read_undelivered(headers)) return return_undelivered(delivery, *queue, now);
-
     core::ComposeContext context{
         core::read_death(headers, policy_->error_queue), {}, session_.connection_user, &session_.proof_keys};
+    if (!context.death) {
+        if (const auto queue = core::read_undelivered(headers)) return return_undelivered(delivery, *queue, now);
+    }
     const bool from_detour = !context.death || context.death->count == 0;
     if (from_detour && core::is_parked_detour(headers, policy_->error_queue))
         return park_again(delivery, ParkedAgain::detoured, now);

@@ -64,5 +64,8 @@ TEST_CASE("a stream of failures with priority 9 never holds back those without p
     CHECK(returned == normals);
     const Version version = version_of(s.client);
     const bool needs_its_own = version >= Version{4, 0} && version < Version{4, 3};
-    CHECK(s.exists(s.rung(work, "300ms") + ".high") == needs_its_own);
+    const std::string high = s.rung(work, "300ms") + ".high";
+    // It is declared beside what goes on: the first urgent ones may take the detour until it is there.
+    if (needs_its_own) REQUIRE(await([&] { return s.exists(high); }));
+    CHECK(s.exists(high) == needs_its_own);
 }
