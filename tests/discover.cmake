@@ -7,6 +7,7 @@
 #   [3.8]         worth a run on 3.8 in every run: what differs there
 #   [threads]     threads meet in it: runs with ThreadSanitizer, too
 #   [slow]        begins early, so that nobody waits for it in the end
+#   [one-version] what it is about is retryd's alone: on the newest version in every run, on the others at night
 #   [night]       takes too long for every run
 
 cmake_minimum_required(VERSION 3.25)
@@ -42,11 +43,13 @@ cases_with("~[.]" cases)
 if(NOT cases)
   message(FATAL_ERROR "${PROGRAM} lists no test case")
 endif()
-foreach(tag own-broker tls 3.8 threads slow night)
+foreach(tag own-broker tls 3.8 threads slow one-version night)
   cases_with("[${tag}]" with_${tag})
 endforeach()
 
 set(text "")
+list(SORT VERSIONS COMPARE NATURAL)
+list(GET VERSIONS -1 newest)
 foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as much to do at any moment
   foreach(version IN LISTS VERSIONS NIGHTLY)
     string(REPLACE "<semicolon>" ";" title "${case}")
@@ -68,6 +71,7 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
     endif()
     set(labels "${SUITE};${SUITE}-${version}")
     if(version IN_LIST NIGHTLY OR case IN_LIST with_night
+       OR case IN_LIST with_one-version AND NOT version STREQUAL newest
        OR version STREQUAL "3.8" AND SUITE STREQUAL "broker" AND NOT case IN_LIST with_3.8)
       string(APPEND labels ";night")
     endif()

@@ -54,7 +54,8 @@ struct Checked : Scenario {
 
 }  // namespace
 
-TEST_CASE("findings: a policy that takes the dead-letter exchange away is known within a minute, and named", "[slow]") {
+TEST_CASE("findings: a policy that takes the dead-letter exchange away is known within a minute, and named",
+          "[slow][one-version]") {
     Checked s;
     const std::string email = s.attached_queue("email");
     const std::string sms = s.attached_queue("sms");

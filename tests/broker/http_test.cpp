@@ -96,7 +96,7 @@ TEST_CASE("what is parked, dropped, or belongs to no queue is counted with its r
     s.stop();
 }
 
-TEST_CASE("promtool finds nothing to say about the metrics", "[3.8]") {
+TEST_CASE("promtool finds nothing to say about the metrics", "[3.8][one-version]") {
     Watched s;
     s.start();
     s.fail(s.work, 1, 1);
@@ -110,7 +110,7 @@ TEST_CASE("promtool finds nothing to say about the metrics", "[3.8]") {
     s.stop();
 }
 
-TEST_CASE("readyz says why not while there is no broker, and is ready again with it") {
+TEST_CASE("readyz says why not while there is no broker, and is ready again with it", "[one-version]") {
     WatchedBehindRelay s;
     s.network.close();
     s.daemon.start(s.config.yaml());
@@ -149,7 +149,7 @@ TEST_CASE("a broker that takes no messages is told, and retryd is ready all the 
 }
 
 TEST_CASE("reload moves the HTTP server; to where it cannot listen it does not go, and that is a lasting fault",
-          "[threads]") {
+          "[threads][one-version]") {
     Watched s;
     s.start();
     const std::string first = s.served.url();
@@ -175,7 +175,7 @@ TEST_CASE("reload moves the HTTP server; to where it cannot listen it does not g
     s.stop();
 }
 
-TEST_CASE("reload brings the HTTP server and its two threads, and takes them away", "[threads]") {
+TEST_CASE("reload brings the HTTP server and its two threads, and takes them away", "[threads][one-version]") {
     Watched s;
     s.config.http = "";
     s.start();
@@ -196,7 +196,8 @@ TEST_CASE("reload brings the HTTP server and its two threads, and takes them awa
     s.stop();
 }
 
-TEST_CASE("a taken port at the start ends retryd with 1 before it touches the broker, and says the way out") {
+TEST_CASE("a taken port at the start ends retryd with 1 before it touches the broker, and says the way out",
+          "[one-version]") {
     Watched first;
     first.start();
     Watched second;
@@ -227,7 +228,8 @@ TEST_CASE("queues that were made for a glob are counted, also after a restart wh
     s.stop();
 }
 
-TEST_CASE("SIGTERM while the broker does not answer who counts its queues ends the daemon in time", "[threads]") {
+TEST_CASE("SIGTERM while the broker does not answer who counts its queues ends the daemon in time",
+          "[threads][one-version]") {
     WatchedBehindRelay s;
     s.config.shutdown_timeout = "2s";
     s.start();

@@ -10,7 +10,8 @@
 
 using namespace retryd::test;
 
-TEST_CASE("a ladder by formula: each wait is the one before times the factor, cut at max, then the message is parked") {
+TEST_CASE("a ladder by formula: each wait is the one before times the factor, cut at max, then the message is parked",
+          "[one-version]") {
     const std::vector<std::string> rungs{"80ms", "160ms", "250ms"};
     const std::vector<milliseconds> waits{milliseconds(80), milliseconds(160), milliseconds(250), milliseconds(250)};
     Scenario s;
@@ -99,7 +100,8 @@ TEST_CASE("with jitter, what failed at one moment comes back spread over the lan
     check_spread(s, [&](const std::string& lane) { return s.rung(s.work, lane); });
 }
 
-TEST_CASE("with jitter on a shared ladder, what failed at one moment comes back spread over the lanes of its rung") {
+TEST_CASE("with jitter on a shared ladder, what failed at one moment comes back spread over the lanes of its rung",
+          "[one-version]") {
     Spread s;
     const std::string ladder = s.share({s.work}, {"4s"});
     check_spread(s, [&](const std::string& lane) { return s.shared_rung(ladder, lane); });

@@ -57,21 +57,22 @@ TEST_CASE("a message whose first death is 23 hours ago is retried where max_age 
     CHECK(*find(back.headers, "retryd-first-death") == *find(headers, "retryd-first-death"));
 }
 
-TEST_CASE("a message whose first death is 25 hours ago is retried where there is no max_age") {
+TEST_CASE("a message whose first death is 25 hours ago is retried where there is no max_age", "[one-version]") {
     Aged s;
     Worker worker(s.unlimited);
     s.reject_one(worker, s.unlimited, first_died(25, s.unlimited));
     CHECK(long_header(worker.receive(), "retryd-attempt") == 1);
 }
 
-TEST_CASE("a first death in another queue is none here") {
+TEST_CASE("a first death in another queue is none here", "[one-version]") {
     Aged s;
     Worker worker(s.limited);
     s.reject_one(worker, s.limited, first_died(25, s.unlimited));
     CHECK(long_header(worker.receive(), "retryd-attempt") == 1);
 }
 
-TEST_CASE("a message that grows too old while it climbs is parked instead of waiting on the next rung") {
+TEST_CASE("a message that grows too old while it climbs is parked instead of waiting on the next rung",
+          "[one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"2s200ms", "30s"});  // stamps are whole seconds: within 2.2 s at least two of them pass

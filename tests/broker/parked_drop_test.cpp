@@ -24,7 +24,7 @@ TEST_CASE("parked drop --first deletes the oldest of the selected and keeps the 
     CHECK(s.drain(s.parking, 28) == wanted);
 }
 
-TEST_CASE("parked drop without a terminal and without --yes drops nothing") {
+TEST_CASE("parked drop without a terminal and without --yes drops nothing", "[one-version]") {
     ParkedScene s;
     s.park(3);
     const CommandResult result = s.parked("drop --all");
@@ -33,7 +33,7 @@ TEST_CASE("parked drop without a terminal and without --yes drops nothing") {
     CHECK(s.await_depth(s.parking, 3));
 }
 
-TEST_CASE("parked drop --dry-run says what would go; without a selection it is wrong usage") {
+TEST_CASE("parked drop --dry-run says what would go; without a selection it is wrong usage", "[one-version]") {
     ParkedScene s;
     s.park(3);
     CHECK(s.parked("drop --all --dry-run").says({"would be dropped"}));

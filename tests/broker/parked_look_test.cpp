@@ -13,7 +13,7 @@ bool has_default_delivery_limit(Scenario& s) {
 
 }  // namespace
 
-TEST_CASE("parked list: by work queue, reason and age") {
+TEST_CASE("parked list: by work queue, reason and age", "[one-version]") {
     ParkedScene s;
     s.park(9);
     s.park_one("late", {}, "too-old");
@@ -28,21 +28,21 @@ TEST_CASE("parked list: by work queue, reason and age") {
     CHECK_FALSE(json.says({"\"reason\": \"attempts-exhausted\""}));
 }
 
-TEST_CASE("parked list with nothing parked says so and is content") {
+TEST_CASE("parked list with nothing parked says so and is content", "[one-version]") {
     ParkedScene s;
     const CommandResult result = s.parked("list");
     CHECK(result.code == 0);
     CHECK(result.says({"Nothing is parked"}));
 }
 
-TEST_CASE("parked list of a queue that is not there fails and says so") {
+TEST_CASE("parked list of a queue that is not there fails and says so", "[one-version]") {
     ParkedScene s;
     const CommandResult result = s.parked("list --from " + s.queue_name("none"));
     CHECK(result.code == 1);
     CHECK(result.err.find("does not exist") != std::string::npos);
 }
 
-TEST_CASE("parked list names the parking queues of a glob only where it can see them") {
+TEST_CASE("parked list names the parking queues of a glob only where it can see them", "[one-version]") {
     ParkedScene s;
     s.retry("webhook.*", {"100ms"});
     const CommandResult blind = s.parked("list");

@@ -28,7 +28,7 @@ TEST_CASE("parked replay: the selected return in order, the rest stays in order,
     CHECK(s.drain(s.parking, 40) == bodies(60, false));
 }
 
-TEST_CASE("parked replay --dry-run says what would go and changes nothing") {
+TEST_CASE("parked replay --dry-run says what would go and changes nothing", "[one-version]") {
     ParkedScene s;
     s.park(9);
     const CommandResult result = s.parked("replay --header third=yes --dry-run");
@@ -38,7 +38,7 @@ TEST_CASE("parked replay --dry-run says what would go and changes nothing") {
     CHECK(s.await_depth(s.parking, 9));
 }
 
-TEST_CASE("parked replay --first, --older-than, --newer-than and --reason select") {
+TEST_CASE("parked replay --first, --older-than, --newer-than and --reason select", "[one-version]") {
     ParkedScene s;
     s.park(6);
     s.park_one("odd", {}, "too-old");
@@ -51,7 +51,7 @@ TEST_CASE("parked replay --first, --older-than, --newer-than and --reason select
     CHECK(s.drain(s.parking, 4) == std::vector<std::string>{"2", "3", "4", "5"});
 }
 
-TEST_CASE("parked replay without a selection is wrong usage, and so is a wrong one") {
+TEST_CASE("parked replay without a selection is wrong usage, and so is a wrong one", "[one-version]") {
     ParkedScene s;
     s.park(1);
     CHECK(s.parked("replay").code == 64);
@@ -83,7 +83,7 @@ TEST_CASE("parked replay to a queue that is gone changes nothing and says so") {
     CHECK(s.await_depth(s.parking, 3));
 }
 
-TEST_CASE("parked replay into the parking queue itself is refused") {
+TEST_CASE("parked replay into the parking queue itself is refused", "[one-version]") {
     ParkedScene s;
     s.park(3);
     CHECK(s.parked("replay --all --to " + s.parking).code == 1);

@@ -94,7 +94,7 @@ void collect(Scenario& s, const std::string& place, const std::map<std::string, 
 }  // namespace
 
 TEST_CASE("reload among 10,000 messages: none lost, none twice, each decided by one policy wholly, connection kept",
-          "[threads][slow]") {
+          "[threads][slow][one-version]") {
     Change s;
     s.start();
     for (int n = 0; n < reloaded_among; ++n)
@@ -121,7 +121,7 @@ TEST_CASE("reload among 10,000 messages: none lost, none twice, each decided by 
     s.stop();
 }
 
-TEST_CASE("reload of a wrong file changes nothing, and the log tells every problem in it", "[threads]") {
+TEST_CASE("reload of a wrong file changes nothing, and the log tells every problem in it", "[threads][one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms"});
@@ -200,7 +200,7 @@ TEST_CASE("another error queue takes a new connection: the log says why, and not
     s.stop();
 }
 
-TEST_CASE("an earlier configuration comes back while messages are open: no connection is lost") {
+TEST_CASE("an earlier configuration comes back while messages are open: no connection is lost", "[one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"10m"});

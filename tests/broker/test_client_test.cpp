@@ -36,7 +36,7 @@ TEST_CASE("the test client: a message of every field type and property comes out
     CHECK(received.routing_key == queue);
 }
 
-TEST_CASE("the test client: rejects, refusals and returns are seen as what they are") {
+TEST_CASE("the test client: rejects, refusals and returns are seen as what they are", "[one-version]") {
     Scenario s;
     s.client.declare_exchange(s.config.error_exchange, "fanout");
     const std::string dead = s.plain_queue("dead");
@@ -58,7 +58,7 @@ TEST_CASE("the test client: rejects, refusals and returns are seen as what they 
     CHECK(worker.stays_idle(milliseconds(50)));
 }
 
-TEST_CASE("the test's relay: refuses while closed, cuts, holds and goes on") {
+TEST_CASE("the test's relay: refuses while closed, cuts, holds and goes on", "[one-version]") {
     Scenario s;
     const std::string queue = s.plain_queue("plain");
     TcpRelay relay(broker_address());

@@ -28,11 +28,11 @@ struct External : OverTls {
 
 }  // namespace
 
-TEST_CASE("with a certificate whose name is a user's, no user name and no password are needed", "[tls]") {
+TEST_CASE("with a certificate whose name is a user's, no user name and no password are needed", "[tls][one-version]") {
     CHECK(External().outcome() == "connected");
 }
 
-TEST_CASE("a certificate that is nobody's is refused, with the names that a user may have", "[tls]") {
+TEST_CASE("a certificate that is nobody's is refused, with the names that a user may have", "[tls][one-version]") {
     Certificates made;
     External tls;
     made.make("nobody", {.subject = "/O=Example/CN=nobody"});

@@ -5,7 +5,7 @@
 
 using namespace retryd::test;
 
-TEST_CASE("a file of broker.tls that is of no use is told with what is wrong with it", "[tls]") {
+TEST_CASE("a file of broker.tls that is of no use is told with what is wrong with it", "[tls][one-version]") {
     Certificates made;
     OverTls tls;
     auto& files = tls.settings.tls;
@@ -49,7 +49,7 @@ TEST_CASE("a file of broker.tls that is of no use is told with what is wrong wit
     }
 }
 
-TEST_CASE("files that were replaced count from the next connection on", "[tls]") {
+TEST_CASE("files that were replaced count from the next connection on", "[tls][one-version]") {
     Certificates made;
     OverTls tls;
     auto& files = tls.settings.tls;

@@ -22,7 +22,7 @@ const std::string no_address = " (written as a name, which no address is compare
 
 }  // namespace
 
-TEST_CASE("a certificate is taken for the names and the addresses in it, and for no others", "[tls]") {
+TEST_CASE("a certificate is taken for the names and the addresses in it, and for no others", "[tls][one-version]") {
     Certificates made;
     OverTls tls;
     made.make("both", {"/CN=x", "subjectAltName=DNS:localhost,IP:127.0.0.1,IP:::1"});
@@ -40,7 +40,7 @@ TEST_CASE("a certificate is taken for the names and the addresses in it, and for
     CHECK(tls.outcome_at("::1") == "its certificate is for 127.0.0.1 and x, not for ::1" + another_address + "::1");
 }
 
-TEST_CASE("an address among the names is no address, and a name is none for an address", "[tls]") {
+TEST_CASE("an address among the names is no address, and a name is none for an address", "[tls][one-version]") {
     Certificates made;
     OverTls tls;
     made.make("written", {"/CN=127.0.0.1", "subjectAltName=DNS:127.0.0.1"});
@@ -54,7 +54,7 @@ TEST_CASE("an address among the names is no address, and a name is none for an a
           "its certificate is for 127.0.0.1 and x, not for localhost" + another_name + "localhost");
 }
 
-TEST_CASE("the common name counts where no name stands in the alternatives", "[tls]") {
+TEST_CASE("the common name counts where no name stands in the alternatives", "[tls][one-version]") {
     Certificates made;
     OverTls tls;
     made.make("common", {"/CN=localhost", "basicConstraints=CA:FALSE"});
@@ -72,7 +72,7 @@ TEST_CASE("the common name counts where no name stands in the alternatives", "[t
           "its certificate is for no host at all; have one made with subjectAltName=DNS:localhost");
 }
 
-TEST_CASE("what a stranger wrote into a certificate is cut, and moves no cursor", "[tls]") {
+TEST_CASE("what a stranger wrote into a certificate is cut, and moves no cursor", "[tls][one-version]") {
     Certificates made;
     OverTls tls;
     std::string many = "subjectAltName=DNS:" + std::string(63, 'a') + '.' + std::string(63, 'b');
@@ -89,7 +89,8 @@ TEST_CASE("what a stranger wrote into a certificate is cut, and moves no cursor"
           "its certificate is for a\\x1b[31m\\, bü.example\\u202e, not for localhost" + another_name + "localhost");
 }
 
-TEST_CASE("without verify_hostname another host's certificate is taken, without verify_peer it is not", "[tls]") {
+TEST_CASE("without verify_hostname another host's certificate is taken, without verify_peer it is not",
+          "[tls][one-version]") {
     Certificates made;
     OverTls tls;
     made.make("other", {"/CN=x", "subjectAltName=DNS:a.example"});

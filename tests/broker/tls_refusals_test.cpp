@@ -37,7 +37,7 @@ void check_refused(const std::string& text, const std::string& name, const std::
 
 }  // namespace
 
-TEST_CASE("an expired certificate is refused, with the day", "[tls]") {
+TEST_CASE("an expired certificate is refused, with the day", "[tls][one-version]") {
     Certificates made;
     OverTls tls;
     made.make("old", {.days = -1});
@@ -46,7 +46,7 @@ TEST_CASE("an expired certificate is refused, with the day", "[tls]") {
                   "Z; have a new one made for the broker, and see that the clocks of both machines are right"));
 }
 
-TEST_CASE("a certificate that nobody trusted has signed is refused, with the name of who did", "[tls]") {
+TEST_CASE("a certificate that nobody trusted has signed is refused, with the name of who did", "[tls][one-version]") {
     Certificates made;
     OverTls tls;
     made.make_self_signed("other", "/CN=another authority", authority);
@@ -69,7 +69,7 @@ TEST_CASE("a certificate that nobody trusted has signed is refused, with the nam
     CHECK(tls.outcome() == "connected");
 }
 
-TEST_CASE("a certificate signed by itself is refused, until it is named", "[tls]") {
+TEST_CASE("a certificate signed by itself is refused, until it is named", "[tls][one-version]") {
     Certificates made;
     OverTls tls;
     made.make_self_signed("own", "/CN=own", "subjectAltName=IP:127.0.0.1");
@@ -80,7 +80,7 @@ TEST_CASE("a certificate signed by itself is refused, until it is named", "[tls]
     CHECK(tls.outcome() == "connected");
 }
 
-TEST_CASE("an authority made anew under its old name is not the one that is trusted", "[tls]") {
+TEST_CASE("an authority made anew under its old name is not the one that is trusted", "[tls][one-version]") {
     Certificates made;
     OverTls tls;
     made.make_self_signed("again", "/CN=tests of retryd", authority);
@@ -94,7 +94,7 @@ TEST_CASE("an authority made anew under its old name is not the one that is trus
             "broker.tls.ca_file");
 }
 
-TEST_CASE("what stands between the certificate and the authority has to be sent", "[tls]") {
+TEST_CASE("what stands between the certificate and the authority has to be sent", "[tls][one-version]") {
     Certificates made;
     OverTls tls;
     made.make("between", {"/CN=between", authority});
@@ -105,7 +105,7 @@ TEST_CASE("what stands between the certificate and the authority has to be sent"
     CHECK(tls.outcome() == "connected");
 }
 
-TEST_CASE("a client's certificate is none for a broker, and what signs has to be an authority", "[tls]") {
+TEST_CASE("a client's certificate is none for a broker, and what signs has to be an authority", "[tls][one-version]") {
     Certificates made;
     OverTls tls;
     made.make("client", {.extensions = "subjectAltName=IP:127.0.0.1\nextendedKeyUsage=clientAuth"});
@@ -120,7 +120,7 @@ TEST_CASE("a client's certificate is none for a broker, and what signs has to be
           "signed by one");
 }
 
-TEST_CASE("what one connection takes, another one need not", "[tls]") {
+TEST_CASE("what one connection takes, another one need not", "[tls][one-version]") {
     Certificates made;
     OverTls tls;
     made.make_self_signed("own", "/CN=own", "subjectAltName=DNS:a.example");
@@ -134,7 +134,7 @@ TEST_CASE("what one connection takes, another one need not", "[tls]") {
     CHECK(tls.outcome().starts_with("its certificate 'CN=own' is signed by itself"));
 }
 
-TEST_CASE("the broker refuses who shows it no certificate, or one that it does not take", "[tls]") {
+TEST_CASE("the broker refuses who shows it no certificate, or one that it does not take", "[tls][one-version]") {
     Certificates made;
     OverTls tls;
     tls.settings.tls.cert_file.clear();
@@ -157,7 +157,7 @@ TEST_CASE("the broker refuses who shows it no certificate, or one that it does n
                   "It is signed by 'CN=tests of retryd' and valid until 20", "the broker's log says why");
 }
 
-TEST_CASE("a port without TLS is told", "[tls]") {
+TEST_CASE("a port without TLS is told", "[tls][one-version]") {
     OverTls tls;
     tls.endpoint.port = broker_address().port;
     CHECK(tls.outcome() == "what answers there speaks no TLS; connect to the broker's TLS port (5671, as a rule)");

@@ -52,7 +52,7 @@ TEST_CASE("TLS with a trusted authority and a client certificate: messages are r
     s.stop();
 }
 
-TEST_CASE("with a certificate for a login the daemon retries, and the commands work", "[tls]") {
+TEST_CASE("with a certificate for a login the daemon retries, and the commands work", "[tls][one-version]") {
     TlsScene s;
     s.log_in_with_certificate();
     s.start();
@@ -65,7 +65,7 @@ TEST_CASE("with a certificate for a login the daemon retries, and the commands w
 }
 
 TEST_CASE("daemon and commands say why they do not take the broker's certificate, and the daemon takes the next one",
-          "[tls]") {
+          "[tls][one-version]") {
     Certificates made;
     made.make_self_signed("own", "/CN=own", "subjectAltName=IP:127.0.0.1");
     made.show("own");

@@ -48,7 +48,8 @@ struct UnreadPipe {
 
 }  // namespace
 
-TEST_CASE("a log that nobody reads holds up no message, SIGTERM ends the daemon in order, and what is lost is said") {
+TEST_CASE("a log that nobody reads holds up no message, SIGTERM ends the daemon in order, and what is lost is said",
+          "[one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"1s"});
