@@ -63,7 +63,7 @@ struct Setup : Scenario {
 
 }  // namespace
 
-TEST_CASE("broken: the work queue has no dead-letter exchange") {
+TEST_CASE("broken: the work queue has no dead-letter exchange", "[one-version]") {
     Setup s;
     s.start();
     s.retry(s.plain_queue("bare"), {"1h"});
@@ -74,7 +74,7 @@ TEST_CASE("broken: the work queue has no dead-letter exchange") {
     s.stop();
 }
 
-TEST_CASE("broken: the dead-letter exchange is somebody else's, by an argument") {
+TEST_CASE("broken: the dead-letter exchange is somebody else's, by an argument", "[one-version]") {
     Setup s;
     s.start();
     s.retry(s.plain_queue("fixed", {{"x-dead-letter-exchange", longstr("their.dlx")}}), {"1h"});
@@ -85,7 +85,7 @@ TEST_CASE("broken: the dead-letter exchange is somebody else's, by an argument")
     s.stop();
 }
 
-TEST_CASE("broken: nothing is declared") {
+TEST_CASE("broken: nothing is declared", "[one-version]") {
     Setup s;
     s.retry(s.plain_queue("bare"), {"1h"});
     s.check({{"plan", 2, {"missing"}},
@@ -97,7 +97,7 @@ TEST_CASE("broken: nothing is declared") {
     CHECK_FALSE(s.exists(s.parking_of(s.work)));
 }
 
-TEST_CASE("broken: the error exchange is gone") {
+TEST_CASE("broken: the error exchange is gone", "[one-version]") {
     Setup s;
     s.make();
     s.stop();
@@ -120,7 +120,7 @@ TEST_CASE("broken: no daemon runs", "[one-version]") {
              {"parked list", 0, {s.work}}});
 }
 
-TEST_CASE("broken: a rung and a parking queue have other arguments") {
+TEST_CASE("broken: a rung and a parking queue have other arguments", "[one-version]") {
     Setup s;
     const std::string other = s.work_queue("other");
     s.plain_queue("other.retry.1h", {{"x-message-ttl", int64(1000)}});
@@ -172,7 +172,7 @@ TEST_CASE("broken: the management API does not answer", "[one-version]") {
     s.stop();
 }
 
-TEST_CASE("broken: the user may do nothing") {
+TEST_CASE("broken: the user may do nothing", "[one-version]") {
     Setup s;
     s.make();
     const std::string user = s.queue_name("user");
@@ -191,7 +191,7 @@ TEST_CASE("broken: the user may do nothing") {
     s.stop();
 }
 
-TEST_CASE("broken: the work queue of a parked message is gone") {
+TEST_CASE("broken: the work queue of a parked message is gone", "[one-version]") {
     Setup s;
     s.make();
     s.client.delete_queue(s.work);

@@ -75,7 +75,7 @@ TEST_CASE("metrics are right as soon as messages went by, and tell how many wait
     s.stop();
 }
 
-TEST_CASE("what is parked, dropped, or belongs to no queue is counted with its reason") {
+TEST_CASE("what is parked, dropped, or belongs to no queue is counted with its reason", "[one-version]") {
     Watched s;
     s.entry().on = "{rejected: park, expired: drop}";
     const std::string dropping = s.work_queue("dropping");
@@ -130,7 +130,7 @@ TEST_CASE("readyz says why not while there is no broker, and is ready again with
     s.stop();
 }
 
-TEST_CASE("a broker that takes no messages is told, and retryd is ready all the same", "[own-broker]") {
+TEST_CASE("a broker that takes no messages is told, and retryd is ready all the same", "[own-broker][one-version]") {
     Watched s;
     s.start();
     s.stop();

@@ -75,7 +75,7 @@ TEST_CASE("with the permissions that doctor names, and no others, everything wor
     s.stop();
 }
 
-TEST_CASE("with what doctor names for the operator, attach and parked work, and nothing else does") {
+TEST_CASE("with what doctor names for the operator, attach and parked work, and nothing else does", "[one-version]") {
     Locked s;
     const std::string bare = s.plain_queue("bare");
     s.retry(bare, {"100ms"});
