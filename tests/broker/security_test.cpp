@@ -257,23 +257,19 @@ TEST_CASE("security: what retryd 0.1 put on a rung comes home, and its attempts 
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms", "50ms"});
     s.start();
-    REQUIRE(await([&] { return s.exists(s.rung(work, "100ms")); }));
-    const Message old{.body = "old",
+    Worker worker(work);
+    // Once a message has come back from it, the rung is declared to its end. What somebody publishes to a quorum queue
+    // in the milliseconds before that is taken, and does not expire before the next one comes (4.0.5: the queue's own
+    // configuration arrives after it, and its timer is lost). retryd publishes after the declare-ok.
+    s.client.publish("", work, {.body = "first"});
+    worker.reject(worker.receive());
+    worker.ack(worker.receive());
+    s.client.publish("", s.rung(work, "100ms"),
+                     {.body = "old",
                       .headers = {{"retryd-queue", longstr(work)},
                                   {"retryd-attempt", int64(1)},
                                   {"retryd-routing-key", longstr("order.paid")}},
-                      .properties = {.delivery_mode = 2}};
-    // A quorum queue that was declared just now refuses (nack) until it has a leader.
-    const auto taken = [&] {
-        try {
-            s.client.publish("", s.rung(work, "100ms"), old);
-            return true;
-        } catch (const std::exception&) {
-            return false;
-        }
-    };
-    REQUIRE(await(taken));
-    Worker worker(work);
+                      .properties = {.delivery_mode = 2}});
     worker.reject(worker.receive());
     const Received back = worker.receive();
     CHECK(long_header(back, "retryd-attempt") == 2);
