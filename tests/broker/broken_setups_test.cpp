@@ -26,9 +26,10 @@ struct Setup : Scenario {
         entry().on = "{rejected: park}";
     }
 
-    /// Starts the daemon and has one message parked.
+    /// Starts the daemon, which declares the rest beside its work, and has one message parked.
     void make() {
         start();
+        REQUIRE(await([&] { return exists("retryd.detour.5m"); }));
         client.publish("", work, {.body = "m"});
         Worker worker(work);
         worker.reject(worker.receive());
