@@ -220,13 +220,19 @@ TEST_CASE(
         s.client.publish("", s.parking_of(s.classic), {.body = body});
     REQUIRE(s.await_depth(s.parking_of(s.classic), 3));
     set_policy("all", ".*", R"({"max-length": 1, "overflow": "drop-head"})", PolicyKind::policies, 10);
-    for (const char* body : {"1", "2", "3"})
+    for (const char* body : {"4", "5", "6"})
         s.client.publish("", s.classic, {.body = body});
-    CHECK(s.await_depth(s.classic, 1));  // it is in effect
-    CHECK(s.depth(s.parking_of(s.classic)) == 3);
+    // It is in effect on the work queue: all but the last one are pushed out, and retryd parks what died of that.
+    CHECK(s.await_depth(s.classic, 1));
+    REQUIRE(s.await_depth(s.parking_of(s.classic), 5));
     const CommandResult result = s.doctor();
     INFO(result.out);
     CHECK_FALSE(result.says({"harmful-policy"}));
+    for (const char* body : {"1", "2", "3", "4", "5"}) {
+        const Received parked = s.take(s.parking_of(s.classic));
+        CHECK(parked.body == body);
+        CHECK(text_header(parked, "retryd-parked-reason") == (body < std::string{"4"} ? "(absent)" : "reason-maxlen"));
+    }
     s.stop();
 }
 
