@@ -5,6 +5,7 @@
 #   [own-broker]  it harms others on the same broker: runs on one that such tests have in turn
 #   [tls]         it replaces the broker's certificate: one at a time, beside others
 #   [3.8]         worth a run on 3.8 in every run: what differs there
+#   [4.3]         the same on every version: in every run on 4.3 alone
 #   [threads]     threads meet in it: runs with ThreadSanitizer, too
 #   [slow]        begins early, so that nobody waits for it in the end
 #   [night]       takes too long for every run
@@ -42,7 +43,7 @@ cases_with("~[.]" cases)
 if(NOT cases)
   message(FATAL_ERROR "${PROGRAM} lists no test case")
 endif()
-foreach(tag own-broker tls 3.8 threads slow night)
+foreach(tag own-broker tls 3.8 4.3 threads slow night)
   cases_with("[${tag}]" with_${tag})
 endforeach()
 
@@ -68,7 +69,8 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
     endif()
     set(labels "${SUITE};${SUITE}-${version}")
     if(version IN_LIST NIGHTLY OR case IN_LIST with_night
-       OR version STREQUAL "3.8" AND SUITE STREQUAL "broker" AND NOT case IN_LIST with_3.8)
+       OR version STREQUAL "3.8" AND SUITE STREQUAL "broker" AND NOT case IN_LIST with_3.8
+       OR case IN_LIST with_4.3 AND NOT version STREQUAL "4.3")
       string(APPEND labels ";night")
     endif()
     if(version IN_LIST MAY_SKIP)
