@@ -110,7 +110,7 @@ TEST_CASE("broken: the error exchange is gone") {
     CHECK(s.await_depth(s.parking_of(s.work), 1));
 }
 
-TEST_CASE("broken: no daemon runs") {
+TEST_CASE("broken: no daemon runs", "[4.3]") {
     Setup s;
     s.make();
     s.stop();
@@ -135,7 +135,7 @@ TEST_CASE("broken: a rung and a parking queue have other arguments") {
     s.stop();
 }
 
-TEST_CASE("broken: the password is wrong") {
+TEST_CASE("broken: the password is wrong", "[4.3]") {
     Setup s;
     Address address = broker_address();
     address.password = "s3cret";
@@ -151,7 +151,7 @@ TEST_CASE("broken: the vhost does not exist") {
     s.check_all_fail("nowhere");
 }
 
-TEST_CASE("broken: nothing listens where the broker should be") {
+TEST_CASE("broken: nothing listens where the broker should be", "[4.3]") {
     Setup s;
     Address address = broker_address();
     address.port = 1;
@@ -159,7 +159,7 @@ TEST_CASE("broken: nothing listens where the broker should be") {
     s.check_all_fail(":1");
 }
 
-TEST_CASE("broken: the management API does not answer") {
+TEST_CASE("broken: the management API does not answer", "[4.3]") {
     Setup s;
     s.make();
     s.config.management_url = "http://127.0.0.1:1";
@@ -191,7 +191,7 @@ TEST_CASE("broken: the user may do nothing") {
     s.stop();
 }
 
-TEST_CASE("broken: the work queue of a parked message is gone") {
+TEST_CASE("broken: the work queue of a parked message is gone", "[4.3]") {
     Setup s;
     s.make();
     s.client.delete_queue(s.work);
@@ -202,7 +202,7 @@ TEST_CASE("broken: the work queue of a parked message is gone") {
     s.stop();
 }
 
-TEST_CASE("broken: the configuration is wrong") {
+TEST_CASE("broken: the configuration is wrong", "[4.3]") {
     Setup s;
     s.config.entries.front().ladder = "nowhere";
     for (const char* const command :

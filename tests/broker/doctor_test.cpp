@@ -257,16 +257,16 @@ TEST_CASE("doctor: a copy of a policy that is changed or deleted later is told, 
     const auto theirs = [&](const std::string& definition) {
         set_policy("theirs", "^(" + copied + '|' + other + ")$", definition, PolicyKind::policies, 7);
     };
-    theirs(R"({"max-length": 1000})");
+    theirs(R"({"message-ttl": 3600000})");
     s.start();
     CHECK(s.doctor().code == 0);
-    theirs(R"({"max-length": 2000})");
+    theirs(R"({"message-ttl": 7200000})");
     CHECK(s.doctor().says(
-        {"Warning: policy", "is a copy of policy 'theirs' as it was: max-length is 1000 and would be 2000"}));
+        {"Warning: policy", "is a copy of policy 'theirs' as it was: message-ttl is 3600000 and would be 7200000"}));
     s.mend("outdated-copy");
     clear_policy("theirs");
     CHECK(s.doctor().says(
-        {"is a copy of policy 'theirs', which is gone or no longer for these queues: max-length is 2000"}));
+        {"is a copy of policy 'theirs', which is gone or no longer for these queues: message-ttl is 7200000"}));
     s.mend("outdated-copy");
     CHECK(s.doctor().code == 0);
     s.stop();

@@ -90,7 +90,8 @@ TEST_CASE("plan and apply name the queue, the argument and both values of a rung
     CHECK(applied.says({rung}));
 }
 
-TEST_CASE("plan, apply and prune end with 1 where there is no broker, and prune with 78 where it cannot know enough") {
+TEST_CASE("plan, apply and prune end with 1 where there is no broker, and prune with 78 where it cannot know enough",
+          "[4.3]") {
     Planned s;
     CHECK(s.run("apply --prune").code == 78);
     s.config.uris = {"amqp://guest:guest@127.0.0.1:1/"};

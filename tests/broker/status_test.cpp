@@ -81,7 +81,7 @@ TEST_CASE("status counts what waits on each rung and what is parked, as the brok
     s.stop();
 }
 
-TEST_CASE("status counts on a broker where nothing has been declared, and makes nothing") {
+TEST_CASE("status counts on a broker where nothing has been declared, and makes nothing", "[4.3]") {
     WatchedStatus s;
     const CommandResult result = s.status();
     CHECK(result.code == 0);
@@ -107,7 +107,7 @@ TEST_CASE("status finds the queues of a glob by the management API, and says wha
     s.stop();
 }
 
-TEST_CASE("status shows the rungs of a shared ladder once") {
+TEST_CASE("status shows the rungs of a shared ladder once", "[4.3]") {
     WatchedStatus s;
     const std::string sharing = s.work_queue("sharing");
     const std::string ladder = s.share({sharing}, {"4h"});
@@ -121,7 +121,7 @@ TEST_CASE("status shows the rungs of a shared ladder once") {
     s.stop();
 }
 
-TEST_CASE("a queue's name cannot steer the terminal that status prints to") {
+TEST_CASE("a queue's name cannot steer the terminal that status prints to", "[4.3]") {
     WatchedStatus s;
     const std::string name = s.work_queue("\x1b[31mred\a");
     s.retry(name, {"5h"});
@@ -138,7 +138,7 @@ TEST_CASE("a queue's name cannot steer the terminal that status prints to") {
     CHECK(result.out.find('\x1b') == std::string::npos);
 }
 
-TEST_CASE("status ends with 1 where there is no broker, without a password, with and without --watch") {
+TEST_CASE("status ends with 1 where there is no broker, without a password, with and without --watch", "[4.3]") {
     WatchedStatus s;
     s.config.uris = {"amqp://guest:geheim@127.0.0.1:1/"};
     for (const char* options : {"", "--watch"}) {
@@ -150,7 +150,7 @@ TEST_CASE("status ends with 1 where there is no broker, without a password, with
     }
 }
 
-TEST_CASE("a watch goes on when the broker went away and comes back, and ends with 0 by a signal", "[slow]") {
+TEST_CASE("a watch goes on when the broker went away and comes back, and ends with 0 by a signal", "[slow][4.3]") {
     WatchedStatus s;
     TcpRelay network(broker_address());
     network.open();
@@ -172,7 +172,7 @@ TEST_CASE("a watch goes on when the broker went away and comes back, and ends wi
     }
 }
 
-TEST_CASE("a watch that is connecting to a host that says nothing ends at once by a signal", "[slow]") {
+TEST_CASE("a watch that is connecting to a host that says nothing ends at once by a signal", "[slow][4.3]") {
     WatchedStatus s;
     TcpRelay network(broker_address());
     network.open();
