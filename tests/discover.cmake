@@ -71,8 +71,8 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
     endif()
     set(labels "${SUITE};${SUITE}-${version}")
     if(version IN_LIST NIGHTLY OR case IN_LIST with_night
-       OR case IN_LIST with_one-version AND NOT version STREQUAL newest
-       OR version STREQUAL "3.8" AND SUITE STREQUAL "broker" AND NOT case IN_LIST with_3.8)
+       OR (version STREQUAL "3.8" AND SUITE STREQUAL "broker" AND NOT case IN_LIST with_3.8)
+       OR (case IN_LIST with_one-version AND NOT version STREQUAL newest))
       string(APPEND labels ";night")
     endif()
     if(version IN_LIST MAY_SKIP)

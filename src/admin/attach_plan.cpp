@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "admin/patterns.h"
+#include "admin/policy_copies.h"
 #include "core/names.h"
 #include "core/safe_text.h"
 
@@ -239,6 +240,9 @@ class AttachPlanner {
         plan_general_policy();
         for (const auto& [key, group] : groups_)
             plan_change(key.first, key.second, group);
+        for (PolicyChange& change : renewed_copies(policy_, vhost_policies_, false)) {
+            if (names_.insert(change.after.name).second) plan_.changes.push_back(std::move(change));
+        }
         std::sort(plan_.queues.begin(), plan_.queues.end(),
                   [](const AttachState& left, const AttachState& right) { return left.queue < right.queue; });
         return std::move(plan_);
@@ -408,7 +412,7 @@ class AttachPlanner {
     /// is extended.
     void plan_own_policy(PolicyChange& change, const BrokerPolicy* now, const core::Definition& wanted) const {
         const bool none = now == nullptr || now->name == general_;
-        const std::string name = general_ + '-' + (none ? "queues" : now->name);
+        const std::string name = none ? general_ + "-queues" : copy_name(general_, now->name);
         const std::int64_t priority =
             std::max<std::int64_t>(now != nullptr ? priority_above(now->priority) : 0,
                                    general_priority_ ? priority_above(*general_priority_) : 0);

@@ -6,10 +6,12 @@
 #include <utility>
 
 #include "admin/attach_plan.h"
+#include "admin/broker_pattern.h"
 #include "admin/effective_policy.h"
 #include "admin/guard.h"
 #include "admin/harm.h"
 #include "admin/patterns.h"
+#include "admin/policy_copies.h"
 #include "admin/rabbitmqctl.h"
 #include "core/names.h"
 #include "core/safe_text.h"
@@ -18,10 +20,22 @@ namespace retryd::admin {
 
 namespace {
 
+constexpr const char* attach_command = "retryd attach --apply";
+
+/// Makes room above a policy of the highest priority there is; what it applies to stays the same.
+std::string lower_and_attach(const BrokerPolicy& policy, std::string_view vhost) {
+    BrokerPolicy lower = policy;
+    --lower.priority;
+    return set_policy_command(lower, vhost) + " && " + attach_command;
+}
+
 class OwnQueueChecker {
   public:
-    OwnQueueChecker(const core::Policy& policy, const VhostPolicies& vhost_policies)
-        : error_queue_(policy.error_queue), vhost_policies_(vhost_policies), effective_(vhost_policies) {}
+    OwnQueueChecker(const core::Policy& policy, const VhostPolicies& vhost_policies, std::string_view vhost)
+        : error_queue_(policy.error_queue),
+          vhost_policies_(vhost_policies),
+          vhost_(vhost),
+          effective_(vhost_policies) {}
 
     void check(const QueuePolicies& queue) {
         check(queue, effective_.policy(queue.policy), false);
@@ -57,42 +71,73 @@ class OwnQueueChecker {
     }
 
     Finding finding(const std::string& group, const Harmed& harmed) const {
-        const bool can_guard = !harmed.by_operator && features_of(vhost_policies_.version).quorum_ttl;
+        FindingDetails details = way_out(harmed);
+        details.consequence = harmed.harm.consequence;
+        details.group = group;
         Finding found(
             FindingCode::harmful_policy,
             title(harmed) + " sets " + harmed.harm.settings + " on queue " + core::quoted(harmed.names.front()),
-            {.consequence = harmed.harm.consequence,
-             .remedy = can_guard
-                           ? "retryd attach prints a policy that stands above it, with its undo; or give that one "
-                             "a pattern that leaves this queue out"
-                           : "give the " + std::string{harmed.by_operator ? "operator " : ""} +
-                                 "policy a pattern that leaves this queue out",
-             .command = can_guard ? "retryd attach --apply" : "",
-             .group = group});
+            std::move(details));
         found.names = harmed.names;
         return found;
     }
 
+    FindingDetails way_out(const Harmed& harmed) const {
+        if (harmed.by_operator || !features_of(vhost_policies_.version).quorum_ttl) {
+            return {.remedy = "give the " + std::string{harmed.by_operator ? "operator " : ""} +
+                              "policy a pattern that leaves this queue out"};
+        }
+        if (harmed.policy->priority != highest_priority) {
+            return {.remedy =
+                        "retryd attach prints a policy that stands above it, with its undo; or give that one "
+                        "a pattern that leaves this queue out",
+                    .command = attach_command};
+        }
+        return {.remedy =
+                    "no policy can stand above one of the highest priority there is: lower it by one, and retryd "
+                    "attach sets a policy that stands above it; or give it a pattern that leaves this queue out",
+                .command = lower_and_attach(*harmed.policy, vhost_)};
+    }
+
     const std::string& error_queue_;
     const VhostPolicies& vhost_policies_;
+    std::string_view vhost_;
     EffectivePolicy effective_;
     std::map<std::string, Harmed> harmed_;
 };
 
 }  // namespace
 
-std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& vhost_policies) {
-    OwnQueueChecker checker(policy, vhost_policies);
+std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& vhost_policies,
+                                      std::string_view vhost) {
+    OwnQueueChecker checker(policy, vhost_policies, vhost);
     for (const QueuePolicies& queue : vhost_policies.queues) {
         if (is_retryds(policy, queue)) checker.check(queue);
     }
     return checker.findings();
 }
 
+std::vector<Finding> check_copies(const core::Policy& policy, const VhostPolicies& vhost_policies) {
+    std::vector<Finding> found;
+    for (const OutdatedCopy& outdated : outdated_copies(policy, vhost_policies)) {
+        found.emplace_back(
+            FindingCode::outdated_copy,
+            "policy " + core::quoted(outdated.copy.name) + " is a copy of policy " + core::quoted(outdated.original) +
+                (outdated.original_applies ? " as it was: " : ", which is gone or no longer for these queues: ") +
+                difference(outdated) + ", on queue " + core::quoted(outdated.queues.front()),
+            FindingDetails{.group = outdated.copy.name});
+        found.back().names = outdated.queues;
+    }
+    return found;
+}
+
 std::vector<Finding> check_guard(const core::Policy& policy, const VhostPolicies& vhost_policies) {
-    if (plan_guard(policy, vhost_policies).empty()) return {};
-    return {Finding(FindingCode::unguarded,
-                    "no policy of high priority guards retryd's own queues from policies that are meant for others")};
+    const std::vector<std::string> names = unguarded_queues(policy, vhost_policies);
+    if (names.empty()) return {};
+    Finding found(FindingCode::unguarded, "no policy of high priority guards retryd's own queue " +
+                                              core::quoted(names.front()) + " from policies that are meant for others");
+    found.names = names;
+    return {std::move(found)};
 }
 
 namespace {
@@ -107,8 +152,8 @@ std::string with_priority(const BrokerPolicy& policy) {
 
 class WorkQueueChecker {
   public:
-    WorkQueueChecker(const core::Policy& policy, const VhostPolicies& vhost_policies)
-        : policy_(policy), vhost_policies_(vhost_policies), effective_(vhost_policies) {
+    WorkQueueChecker(const core::Policy& policy, const VhostPolicies& vhost_policies, std::string_view vhost)
+        : policy_(policy), vhost_policies_(vhost_policies), vhost_(vhost), effective_(vhost_policies) {
         for (const QueuePolicies& queue : vhost_policies.queues)
             queues_.emplace(queue.name, &queue);
     }
@@ -141,15 +186,16 @@ class WorkQueueChecker {
         const std::string subject = lost == nullptr ? work_queue : replaced + "it";
         const std::string group = queue.policy + '\n' + (lost == nullptr ? "" : lost->name);
         if (exchange.source == Source::none) {
-            add(FindingCode::no_dead_letter_exchange, subject + " has no dead-letter exchange in effect",
-                {.name = queue.name, .group = group});
+            add_to_attach(FindingCode::no_dead_letter_exchange, queue,
+                          subject + " has no dead-letter exchange in effect", {.name = queue.name, .group = group});
         } else if (!leads_to_error_queue(policy_, exchange.value)) {
-            add(FindingCode::other_dead_letter_exchange,
+            add_to_attach(
+                FindingCode::other_dead_letter_exchange, queue,
                 subject + " dead-letters to exchange " + exchange.value + ", by policy " + quoted(queue.policy),
                 {.name = queue.name, .group = group + '\n' + exchange.value});
         } else {
-            add(FindingCode::at_most_once, "quorum " + work_queue + " does not dead-letter at-least-once",
-                {.name = queue.name});
+            add_to_attach(FindingCode::at_most_once, queue,
+                          "quorum " + work_queue + " does not dead-letter at-least-once", {.name = queue.name});
         }
     }
 
@@ -163,7 +209,7 @@ class WorkQueueChecker {
                 exchange != each.definition.end() && leads_to_error_queue(policy_, exchange->second);
             if (!leads_here || each.name == queue.policy || each.apply_to == "exchanges") continue;
             if (lost != nullptr && lost->priority >= each.priority) continue;
-            if (policy_pattern_matches(each.pattern, queue.name)) lost = &each;
+            if (pattern_of(each).matches(queue.name) == true) lost = &each;
         }
         return lost;
     }
@@ -181,10 +227,28 @@ class WorkQueueChecker {
         found.emplace_back(code, std::move(cause), std::move(details));
     }
 
+    void add_to_attach(FindingCode code, const QueuePolicies& queue, std::string cause, FindingDetails details) {
+        const BrokerPolicy* const now = effective_.policy(queue.policy);
+        if (now != nullptr && now->priority == highest_priority) {
+            details.remedy = "no policy can stand above " + quoted(now->name) +
+                             ", whose priority is the highest there is: lower it by one, and attach";
+            details.command = lower_and_attach(*now, vhost_);
+            details.group += '\n' + now->name;
+        }
+        add(code, std::move(cause), std::move(details));
+    }
+
+    /// Each is read once.
+    const BrokerPattern& pattern_of(const BrokerPolicy& policy) const {
+        return patterns_.try_emplace(policy.name, policy.pattern).first->second;
+    }
+
     const core::Policy& policy_;
     const VhostPolicies& vhost_policies_;
+    std::string_view vhost_;
     EffectivePolicy effective_;
     std::map<std::string_view, const QueuePolicies*> queues_;
+    mutable std::map<std::string_view, BrokerPattern> patterns_;
 };
 
 const QueuePolicies* find(const VhostPolicies& vhost_policies, const std::string& name) {
@@ -217,8 +281,9 @@ std::optional<std::int64_t> delivery_limit_of(const QueuePolicies& queue, const 
 
 }  // namespace
 
-std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPolicies& vhost_policies) {
-    WorkQueueChecker checker(policy, vhost_policies);
+std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPolicies& vhost_policies,
+                                       std::string_view vhost) {
+    WorkQueueChecker checker(policy, vhost_policies, vhost);
     for (const AttachState& state : plan_attach(policy, vhost_policies).queues)
         checker.check(state);
     return std::move(checker.found);

@@ -11,7 +11,8 @@
 namespace retryd::admin {
 
 /// Of the queues that the entries match: does what they reject come to the error queue, and safely?
-std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPolicies& vhost_policies);
+std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPolicies& vhost_policies,
+                                       std::string_view vhost);
 
 /// Of the error queue: whether its delivery limit is such that a message which RabbitMQ cannot hand over reaches it,
 /// and no other does.
@@ -19,9 +20,13 @@ std::vector<Finding> check_error_queue(const core::Policy& policy, const VhostPo
                                        std::string_view vhost);
 
 /// Of error queue, catch-all, rungs and parking queues: does a policy shorten or throw away what waits there?
-std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& vhost_policies);
+std::vector<Finding> check_own_queues(const core::Policy& policy, const VhostPolicies& vhost_policies,
+                                      std::string_view vhost);
 
-/// Of the same: would a policy that somebody makes for all queues?
+/// Of the policies that attach made of somebody's: do they still say what those say?
+std::vector<Finding> check_copies(const core::Policy& policy, const VhostPolicies& vhost_policies);
+
+/// Of retryd's own queues: would a policy that somebody makes for all queues do so?
 std::vector<Finding> check_guard(const core::Policy& policy, const VhostPolicies& vhost_policies);
 
 }  // namespace retryd::admin

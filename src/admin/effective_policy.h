@@ -42,8 +42,9 @@ struct VhostPolicies {
 };
 
 /// RabbitMQ takes any whole number, up to the largest that is kept here.
+inline constexpr std::int64_t highest_priority = std::numeric_limits<std::int64_t>::max();
 inline std::int64_t priority_above(std::int64_t priority) {
-    return priority == std::numeric_limits<std::int64_t>::max() ? priority : priority + 1;
+    return priority == highest_priority ? priority : priority + 1;
 }
 
 /// Where a value comes from; an argument wins over a policy, except where said.

@@ -25,6 +25,7 @@ enum class FindingCode {
     left_over_rungs,
     harmful_policy,
     unguarded,
+    outdated_copy,
     error_queue_unlimited,
     error_queue_limit,
     held_by_broker,

@@ -2,12 +2,13 @@
 
 #include <algorithm>
 #include <map>
-#include <optional>
 #include <string_view>
 #include <utility>
 
+#include "admin/broker_pattern.h"
 #include "admin/harm.h"
 #include "admin/patterns.h"
+#include "admin/policy_copies.h"
 #include "core/names.h"
 #include "core/safe_text.h"
 
@@ -22,90 +23,48 @@ constexpr std::int64_t guard_priority = 1000;
 /// value, and where it matters, in a quorum queue, the policy wins over the argument.
 const core::Definition nothing_new{{"overflow", "\"reject-publish\""}};
 
-constexpr std::string_view special = R"(\.+*?()[]{}|^$)";
-
-/// The letters that a regular expression begins with, up to what is none; how far they go is in `end`.
-std::string letters_of(std::string_view pattern, std::size_t& end) {
-    std::string letters;
-    for (end = 0; end < pattern.size(); ++end) {
-        const bool escaped = pattern[end] == '\\' && end + 1 < pattern.size() &&
-                             special.find(pattern[end + 1]) != std::string_view::npos;
-        if (!escaped && special.find(pattern[end]) != std::string_view::npos) break;
-        end += escaped ? 1 : 0;
-        letters += pattern[end];
-    }
-    return letters;
-}
-
-/// Of a pattern for names alone, as names_pattern makes it: whether it is for that one. Nothing of any other pattern.
-std::optional<bool> is_among(std::string_view pattern, const std::string& name) {
-    constexpr std::string_view opening = "^(";
-    constexpr std::string_view closing = ")$";
-    if (!pattern.starts_with(opening) || !pattern.ends_with(closing)) return std::nullopt;
-    pattern = pattern.substr(opening.size(), pattern.size() - opening.size() - closing.size());
-    bool among = false;
-    for (;;) {
-        std::size_t end = 0;
-        among = letters_of(pattern, end) == name || among;
-        if (end == pattern.size()) return among;
-        if (pattern[end] != '|') return std::nullopt;
-        pattern.remove_prefix(end + 1);
-    }
-}
-
-/// Whether it may match. Not by the regular expression itself: one that somebody else wrote may take for ever. Told
-/// apart are patterns for names, and those that begin with other letters.
-bool may_match(const std::string& pattern, const std::string& name) {
-    if (const auto among = is_among(pattern, name)) return *among;
-    if (!pattern.starts_with('^') || pattern.find('|') != std::string::npos) return true;
-    const std::string_view rest = std::string_view{pattern}.substr(1);
-    std::size_t end = 0;
-    std::string letters = letters_of(rest, end);
-    const bool last_may_be_none =
-        end < rest.size() && std::string_view{"*?{"}.find(rest[end]) != std::string_view::npos;
-    if (last_may_be_none && !letters.empty()) letters.pop_back();
-    return name.starts_with(letters);
-}
-
-/// Whether the pattern for retryd's own queues would match the name, which is not one of them.
-bool is_caught(const core::Policy& policy, std::string_view name) {
-    const std::size_t at = name.rfind(".retry.");
-    return std::any_of(policy.entries.begin(), policy.entries.end(), [&](const core::Entry& entry) {
-        if (at != std::string_view::npos) return core::glob_matches(entry.match, name.substr(0, at));
-        return entry.ladder.return_path == core::ReturnPath::headers &&
-               name.starts_with("retryd." + entry.ladder.name + '.');
-    });
-}
-
 class GuardPlanner {
   public:
     GuardPlanner(const core::Policy& policy, const VhostPolicies& vhost_policies)
-        : policy_(policy), effective_(vhost_policies), general_(general_guard(policy)) {
+        : policy_(policy),
+          vhost_policies_(vhost_policies),
+          effective_(vhost_policies),
+          general_(general_guard(policy)) {
+        const BrokerPattern by_configuration(general_.pattern, BrokerPattern::as_many_steps_as_the_broker);
         std::vector<std::string> others;
         for (const QueuePolicies& queue : vhost_policies.queues) {
+            const bool caught = by_configuration.matches(queue.name) == true;
             if (is_retryds(policy, queue)) {
                 own_.push_back(&queue);
-            } else if (is_own_queue(policy, queue.name) && is_caught(policy, queue.name)) {
+                if (!caught) more_.push_back(queue.name);
+            } else if (caught) {
                 others.push_back(queue.name);
             }
         }
         std::sort(others.begin(), others.end());
-        general_.pattern = own_queues_pattern(policy, others);
+        std::sort(more_.begin(), more_.end());
+        general_.pattern = own_queues_pattern(policy, others, more_);
+        without_more_ = own_queues_pattern(policy, others);
         for (const BrokerPolicy& other : vhost_policies.policies) {
-            if (concerns_us(other)) general_.priority = std::max(general_.priority, priority_above(other.priority));
+            const std::int64_t above = priority_above(other.priority);
+            if (above > general_.priority && concerns_us(other)) general_.priority = above;
         }
     }
 
     std::vector<PolicyChange> plan() {
         if (own_.empty()) return {};
-        if (const BrokerPolicy* before = effective_.policy(general_.name))
+        if (const BrokerPolicy* before = effective_.policy(general_.name)) {
             general_.priority = std::max(general_.priority, before->priority);
+            if (covers_all(before->pattern)) general_.pattern = before->pattern;
+        }
         for (const QueuePolicies* queue : own_)
             keep_what_is_said_to(*queue);
         // They come first: what they keep is in effect all the time.
         for (const auto& [copied, queues] : copies_)
             plan_copy(copied.first, copied.second, queues);
         plan_general();
+        for (PolicyChange& change : renewed_copies(policy_, vhost_policies_, true))
+            changes_.push_back(std::move(change));
         return std::move(changes_);
     }
 
@@ -120,9 +79,21 @@ class GuardPlanner {
 
     bool concerns_us(const BrokerPolicy& other) const {
         if (other.apply_to == "exchanges") return false;
+        const BrokerPattern pattern(other.pattern);
         return std::any_of(own_.begin(), own_.end(), [&](const QueuePolicies* queue) {
-            return !is_guard(other, *queue) && may_match(other.pattern, queue->name);
+            return !is_guard(other, *queue) && pattern.matches(queue->name).value_or(true);
         });
+    }
+
+    /// Whether the pattern of an earlier guard is for all that is there now: also where it has names of queues that are
+    /// gone.
+    bool covers_all(const std::string& pattern) const {
+        const std::string_view unclosed = std::string_view{without_more_}.substr(0, without_more_.rfind(')'));
+        if (!pattern.starts_with(unclosed)) return false;
+        const std::string_view rest = std::string_view{pattern}.substr(unclosed.size());
+        return (rest.starts_with('|') || rest.starts_with(')')) &&
+               std::all_of(more_.begin(), more_.end(),
+                           [&](const std::string& name) { return names_in_pattern(pattern, name); });
     }
 
     void plan_general() {
@@ -175,9 +146,12 @@ class GuardPlanner {
     }
 
     const core::Policy& policy_;
+    const VhostPolicies& vhost_policies_;
     EffectivePolicy effective_;
     BrokerPolicy general_;
     std::vector<const QueuePolicies*> own_;
+    std::vector<std::string> more_;  // of these, the names that no pattern could be made for before they were there
+    std::string without_more_;
     /// The queues, by the policy that is in effect on them and what of it stays.
     std::map<std::pair<std::string, core::Definition>, std::vector<std::string>> copies_;
     std::vector<std::string> names_;  // of the copies
@@ -193,6 +167,21 @@ BrokerPolicy general_guard(const core::Policy& policy) {
 std::vector<PolicyChange> plan_guard(const core::Policy& policy, const VhostPolicies& vhost_policies) {
     if (!features_of(vhost_policies.version).quorum_ttl) return {};
     return GuardPlanner(policy, vhost_policies).plan();
+}
+
+std::vector<std::string> unguarded_queues(const core::Policy& policy, const VhostPolicies& vhost_policies) {
+    std::vector<std::string> names;
+    if (!features_of(vhost_policies.version).quorum_ttl) return names;
+    const EffectivePolicy effective(vhost_policies);
+    for (const QueuePolicies& queue : vhost_policies.queues) {
+        // A stream takes no policy that says what happens to an overflow.
+        if (queue.type == "stream" || !is_retryds(policy, queue)) continue;
+        const BrokerPolicy* const now = effective.policy(queue.policy);
+        const bool guarded = now != nullptr && now->priority >= guard_priority &&
+                             harm_of(now->definition, queue, policy.error_queue).settings.empty();
+        if (!guarded) names.push_back(queue.name);
+    }
+    return names;
 }
 
 }  // namespace retryd::admin

@@ -2,6 +2,7 @@
 // one with the highest priority alone, so one that stands above all others and does no harm is a guard.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "admin/attach_plan.h"
@@ -12,6 +13,10 @@ namespace retryd::admin {
 /// copy of that without the rest. Operator policies are merged with it: no policy guards from those. None before
 /// RabbitMQ 3.10, and none while no queue of retryd's is there.
 std::vector<PolicyChange> plan_guard(const core::Policy& policy, const VhostPolicies& vhost_policies);
+
+/// Those of retryd's own queues that neither the guard nor another harmless policy of a priority like its own is in
+/// effect on. As above, none before RabbitMQ 3.10.
+std::vector<std::string> unguarded_queues(const core::Policy& policy, const VhostPolicies& vhost_policies);
 
 /// Made without looking at a broker.
 BrokerPolicy general_guard(const core::Policy& policy);

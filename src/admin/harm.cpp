@@ -69,14 +69,47 @@ bool is_harmless(const std::string& key, const std::string& value, const QueuePo
 
 }  // namespace
 
+namespace {
+
+/// Of a rung that no entry asks for any more: whether retryd made it. Others may call their queue so and return from it
+/// as a classic rung does, but not through retryd's own exchange, nor with everything that a quorum rung is declared
+/// with.
+bool is_beyond_doubt(const core::ParsedRung& rung, const QueuePolicies& queue) {
+    return rung.return_path == core::ReturnPath::headers ||
+           (argument(queue, "dead-letter-strategy") == "\"at-least-once\"" &&
+            argument(queue, "overflow") == "\"reject-publish\"");
+}
+
+/// Whether it is called as the parking queue of a work queue with a long name that a glob matches: what the glob would
+/// be compared with was cut off.
+bool is_shortened_parking(const core::Entry& entry, std::string_view name) {
+    constexpr std::size_t hash = 17;                                        // ~3b5ad17216035bad
+    constexpr std::size_t shortest_of_them = core::longest_queue_name - 3;  // no character is cut in two
+    const std::string_view pattern = entry.parked.queue;
+    const std::size_t at = pattern.find(core::queue_placeholder);
+    if (at == std::string_view::npos || !core::is_glob(entry.match) || name.size() < shortest_of_them) return false;
+    const std::string_view after = pattern.substr(at + core::queue_placeholder.size());
+    if (!name.starts_with(pattern.substr(0, at)) || !name.ends_with(after)) return false;
+    name.remove_prefix(at);
+    name.remove_suffix(after.size());
+    if (name.size() <= hash || name[name.size() - hash] != '~') return false;
+    if (name.find_first_not_of("0123456789abcdef", name.size() - hash + 1) != std::string_view::npos) return false;
+    return name.starts_with(std::string_view{entry.match}.substr(0, entry.match.find_first_of("*?")));
+}
+
+}  // namespace
+
 bool is_retryds(const core::Policy& policy, const QueuePolicies& queue) {
     const std::string& name = queue.name;
     if (name == policy.error_queue || core::is_parking_queue(policy, name) || core::is_detour(name)) return true;
     const auto rung = core::parse_rung(name, queue.arguments);
-    return rung && std::any_of(policy.entries.begin(), policy.entries.end(), [&](const core::Entry& entry) {
-               return rung->return_path == core::ReturnPath::queue ? core::glob_matches(entry.match, rung->serves)
-                                                                   : entry.ladder.name == rung->serves;
-           });
+    if (!rung) {
+        return std::any_of(policy.entries.begin(), policy.entries.end(),
+                           [&](const core::Entry& entry) { return is_shortened_parking(entry, name); });
+    }
+    return is_beyond_doubt(*rung, queue) ||
+           std::any_of(policy.entries.begin(), policy.entries.end(),
+                       [&](const core::Entry& entry) { return core::glob_matches(entry.match, rung->serves); });
 }
 
 Harm harm_of(const core::Definition& definition, const QueuePolicies& queue, const std::string& error_queue) {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
-#include <regex>
+#include <optional>
 #include <set>
 
 #include "core/names.h"
@@ -55,15 +55,39 @@ bool may_begin(const std::string& glob, std::string_view beginning) {
     return literal.starts_with(beginning) || beginning.starts_with(literal);
 }
 
-/// Of the parking queue of every work queue of that entry; empty where it parks in an exchange.
-std::string parking_pattern(const core::Entry& entry) {
-    const std::string& pattern = entry.parked.queue;
-    if (pattern.empty()) return "";
-    if (!core::is_glob(entry.match)) return pattern_of_name(core::expand_queue(pattern, entry.match));
-    const std::size_t at = pattern.find(core::queue_placeholder);
-    if (at == std::string::npos) return pattern_of_name(pattern);
-    return pattern_of_name(pattern.substr(0, at)) + pattern_of_glob(entry.match) +
-           pattern_of_name(pattern.substr(at + core::queue_placeholder.size()));
+/// Where the work queues of one entry park.
+struct ParkingQueues {
+    std::string name;       // of the only one; empty where there are as many as work queues
+    std::string beginning;  // of all their names
+    std::string pattern;
+};
+
+/// Nothing where they park in an exchange.
+std::optional<ParkingQueues> parking_queues(const core::Entry& entry) {
+    const std::string& queue = entry.parked.queue;
+    if (queue.empty()) return std::nullopt;
+    const std::size_t at = queue.find(core::queue_placeholder);
+    if (at == std::string::npos || !core::is_glob(entry.match)) {
+        const std::string name = core::expand_queue(queue, entry.match);
+        return ParkingQueues{name, name, pattern_of_name(name)};
+    }
+    const std::string beginning = queue.substr(0, at);
+    return ParkingQueues{"", beginning,
+                         pattern_of_name(beginning) + pattern_of_glob(entry.match) +
+                             pattern_of_name(queue.substr(at + core::queue_placeholder.size()))};
+}
+
+/// The rungs of a work queue whose own name is too long to be in theirs as a whole.
+std::vector<std::string> shortened_rungs(const core::Entry& entry) {
+    std::vector<std::string> names;
+    if (core::is_glob(entry.match) || entry.ladder.return_path == core::ReturnPath::headers) return names;
+    for (const core::Milliseconds delay : core::distinct_delays(entry.ladder)) {
+        for (const bool high : {false, true}) {
+            std::string name = core::rung_name(entry.match, delay, high);
+            if (!name.starts_with(entry.match + '.')) names.push_back(std::move(name));
+        }
+    }
+    return names;
 }
 
 /// Alternatives for what the globs could catch and must not.
@@ -90,14 +114,10 @@ class NotWorkQueues {
 
   private:
     void add_parking(const core::Entry& entry) {
-        const std::string& pattern = entry.parked.queue;
-        if (!core::is_glob(entry.match)) return add_name(core::expand_queue(pattern, entry.match));
-        const std::size_t at = pattern.find(core::queue_placeholder);
-        if (at == std::string::npos) return add_name(pattern);
-        const std::string before = pattern.substr(0, at);
-        if (!any_begins(before)) return;
-        patterns.insert(pattern_of_name(before) + pattern_of_glob(entry.match) +
-                        pattern_of_name(pattern.substr(at + core::queue_placeholder.size())));
+        const auto parking = parking_queues(entry);
+        if (!parking) return;
+        if (!parking->name.empty()) return add_name(parking->name);
+        if (any_begins(parking->beginning)) patterns.insert(parking->pattern);
     }
 
     bool any_begins(std::string_view beginning) const {
@@ -132,14 +152,6 @@ bool names_in_pattern(const std::string& pattern, const std::string& name) {
     return false;
 }
 
-bool policy_pattern_matches(const std::string& pattern, const std::string& name) {
-    try {
-        return std::regex_search(name, std::regex(pattern));
-    } catch (const std::regex_error&) {
-        return false;
-    }
-}
-
 std::string matches_pattern(const core::Policy& policy, const std::vector<std::string>& matches,
                             const std::vector<std::string>& excluded) {
     const bool globs = std::any_of(matches.begin(), matches.end(), core::is_glob);
@@ -152,14 +164,17 @@ std::string matches_pattern(const core::Policy& policy, const std::vector<std::s
            std::string{closing};
 }
 
-std::string own_queues_pattern(const core::Policy& policy, const std::vector<std::string>& excluded) {
+std::string own_queues_pattern(const core::Policy& policy, const std::vector<std::string>& excluded,
+                               const std::vector<std::string>& more) {
     std::set<std::string> own{pattern_of_name(policy.error_queue), pattern_of_name(policy.catch_all)};
     for (const core::Milliseconds delay : core::detour_delays)
         own.insert(pattern_of_name(core::detour_name(delay)));
     std::set<std::string> work_queues;
     std::set<std::string> ladders;
     for (const core::Entry& entry : policy.entries) {
-        if (const auto parking = parking_pattern(entry); !parking.empty()) own.insert(parking);
+        if (const auto parking = parking_queues(entry)) own.insert(parking->pattern);
+        for (const std::string& rung : shortened_rungs(entry))
+            own.insert(pattern_of_name(rung));
         work_queues.insert(pattern_of_glob(entry.match));
         if (entry.ladder.return_path == core::ReturnPath::headers) ladders.insert(pattern_of_name(entry.ladder.name));
     }
@@ -168,7 +183,8 @@ std::string own_queues_pattern(const core::Policy& policy, const std::vector<std
     if (!work_queues.empty()) own.insert("(?:" + alternatives(work_queues, as_is) + ")\\.retry" + delay);
     if (!ladders.empty()) own.insert("retryd\\.(?:" + alternatives(ladders, as_is) + ')' + delay);
     const std::string none = excluded.empty() ? "" : "(?!(?:" + alternatives(excluded, pattern_of_name) + ")$)";
-    return '^' + none + '(' + alternatives(own, as_is) + std::string{closing};
+    const std::string others = more.empty() ? "" : '|' + alternatives(more, pattern_of_name);
+    return '^' + none + '(' + alternatives(own, as_is) + others + std::string{closing};
 }
 
 }  // namespace retryd::admin

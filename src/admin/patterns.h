@@ -23,16 +23,15 @@ std::string extended_pattern(const std::string& pattern, const std::vector<std::
 /// Whether a pattern of this file has that name among its alternatives.
 bool names_in_pattern(const std::string& pattern, const std::string& name);
 
-/// Whether a policy's pattern matches that name, as far as its regular expression can be read here.
-bool policy_pattern_matches(const std::string& pattern, const std::string& name);
-
 /// For these names and globs, not for the excluded ones, and for none of the queues that are retryd's own under that
 /// policy or, by their name, the broker's.
 std::string matches_pattern(const core::Policy& policy, const std::vector<std::string>& matches,
                             const std::vector<std::string>& excluded = {});
 
 /// For all queues that are retryd's own under that policy, also those to come, but for the excluded ones: somebody
-/// else's that are called as a rung of a glob would be.
-std::string own_queues_pattern(const core::Policy& policy, const std::vector<std::string>& excluded = {});
+/// else's that are called as a rung of a glob would be. And for more that are there, in the end: the names of some
+/// cannot be known before they are.
+std::string own_queues_pattern(const core::Policy& policy, const std::vector<std::string>& excluded = {},
+                               const std::vector<std::string>& more = {});
 
 }  // namespace retryd::admin

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <iterator>
 #include <optional>
-#include <regex>
 #include <set>
 #include <string>
 
+#include "admin/broker_pattern.h"
 #include "admin/patterns.h"
 #include "core/names.h"
 #include "core/text.h"
@@ -68,29 +68,17 @@ class PermissionCollector {
     bool declares_;
 };
 
-/// One of a user's three patterns. One that we cannot read permits all: better no finding than a wrong one.
+/// One of a user's three patterns. Where it cannot be told what it permits, no finding is better than a wrong one.
 class PermissionPattern {
   public:
-    explicit PermissionPattern(const std::string& pattern) : only_the_empty_name_(pattern.empty()) {
-        try {
-            regex_.emplace(pattern);
-        } catch (const std::regex_error&) {
-        }
-    }
+    /// RabbitMQ takes an empty pattern for this one.
+    explicit PermissionPattern(const std::string& pattern) : pattern_(pattern.empty() ? "^$" : pattern) {}
 
-    bool readable() const { return only_the_empty_name_ || regex_; }
-    bool permits(const std::string& name) const {
-        if (only_the_empty_name_) return name.empty();
-        try {
-            return !regex_ || std::regex_search(name, *regex_);
-        } catch (const std::regex_error&) {
-            return true;
-        }
-    }
+    bool may_permit(const std::string& name) const { return pattern_.matches(name).value_or(true); }
+    bool surely_permits(const std::string& name) const { return pattern_.matches(name).value_or(false); }
 
   private:
-    bool only_the_empty_name_;  // RabbitMQ takes an empty pattern for ^$
-    std::optional<std::regex> regex_;
+    BrokerPattern pattern_;
 };
 
 }  // namespace
@@ -114,7 +102,7 @@ std::vector<NeededPermission> missing_permissions(const std::vector<NeededPermis
         const PermissionPattern& pattern = each.operation == "configure" ? configure
                                            : each.operation == "write"   ? write
                                                                          : read;
-        return !pattern.permits(each.name);
+        return !pattern.may_permit(each.name);
     });
     return found;
 }
@@ -126,7 +114,7 @@ bool may_declare_one_that_needs(const PermissionPattern& configure, const VhostP
                                 const std::string& exchange) {
     const std::string wanted = core::json_string(exchange);
     return std::any_of(vhost_policies.queues.begin(), vhost_policies.queues.end(), [&](const QueuePolicies& queue) {
-        return argument(queue, "dead-letter-exchange") == wanted && configure.permits(queue.name);
+        return argument(queue, "dead-letter-exchange") == wanted && configure.may_permit(queue.name);
     });
 }
 
@@ -147,10 +135,10 @@ std::vector<NeedlessWriter> needless_writers(const core::Policy& policy, const V
     std::vector<NeedlessWriter> found;
     for (const UserPermissions& each : users) {
         const PermissionPattern write(each.permissions.write);
-        if (each.user == own_user || !write.readable() || write.permits(default_exchange)) continue;
+        if (each.user == own_user || write.may_permit(default_exchange)) continue;
         const PermissionPattern configure(each.permissions.configure);
         for (const std::string& exchange : exchanges_to_guard(policy)) {
-            if (write.permits(exchange) && !may_declare_one_that_needs(configure, vhost_policies, exchange))
+            if (write.surely_permits(exchange) && !may_declare_one_that_needs(configure, vhost_policies, exchange))
                 found.push_back({each.user, exchange});
         }
     }

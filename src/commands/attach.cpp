@@ -5,12 +5,14 @@
 #include <ostream>
 #include <utility>
 
+#include "admin/checks.h"
 #include "admin/guard.h"
 #include "admin/rabbitmqctl.h"
 #include "commands/common/json.h"
 #include "commands/common/table.h"
 #include "commands/common/terminal.h"
 #include "commands/common/text.h"
+#include "commands/doctor/doctor.h"
 #include "core/safe_text.h"
 
 namespace retryd::commands {
@@ -36,7 +38,7 @@ AttachReport report_of(const config::Settings& settings, bool apply) {
         settings.broker.endpoints.empty() ? config::Endpoint{}.vhost : settings.broker.endpoints.front().vhost;
     const auto management = management_api(settings, vhost);
     AttachReport report;
-    if (management) report = attach_work_queues(*management, settings.policy, apply);
+    if (management) report = attach_work_queues(*management, settings.policy, vhost, apply);
     if (!report.version) {
         std::string fault = std::move(report.fault);
         report = general_report(settings);
@@ -58,7 +60,8 @@ int attach(const ReportOptions& options, bool apply, std::ostream& out, std::ost
                 "Nothing was done; set management.url, or leave --apply out to have the command printed",
                 exit_code::wrong_configuration);
         }
-        const AttachReport report = report_of(settings, apply);
+        AttachReport report = report_of(settings, apply);
+        name_configuration(report.not_guarded, options.config_path);
         if (apply && !report.version) return output.fail(report.fault, exit_code::failed);
         if (apply && !report.not_ready.empty()) {
             return output.fail("nothing was set: " + report.not_ready, exit_code::failed);
@@ -89,12 +92,13 @@ int attach_exit_code(const AttachReport& report) {
     if (!report.applied) {
         const AttachSummary summary = summary_of(report);
         const bool work = report.version && !report.plan.changes.empty();
-        return work || summary.out_of_reach > 0 ? exit_code::something_to_do : exit_code::fine;
+        const bool beyond = summary.out_of_reach > 0 || !report.not_guarded.empty();
+        return work || beyond ? exit_code::something_to_do : exit_code::fine;
     }
     const bool refused = std::any_of(report.refusals.begin(), report.refusals.end(),
                                      [](const std::string& refusal) { return !refusal.empty(); });
     if (refused) return exit_code::failed;
-    return report.left.empty() ? exit_code::fine : exit_code::something_to_do;
+    return report.left.empty() && report.not_guarded.empty() ? exit_code::fine : exit_code::something_to_do;
 }
 
 namespace {
@@ -106,6 +110,13 @@ std::vector<admin::AttachState> not_attached(const admin::AttachPlan& plan) {
         if (queue.state == State::to_attach || queue.state == State::out_of_reach) left.push_back(queue);
     }
     return left;
+}
+
+std::vector<admin::Finding> beyond_guarding(const core::Policy& policy, const admin::VhostPolicies& vhost_policies,
+                                            const std::string& vhost) {
+    std::vector<admin::Finding> found = admin::check_own_queues(policy, vhost_policies, vhost);
+    std::erase_if(found, [](const admin::Finding& each) { return each.command.starts_with("retryd attach"); });
+    return found;
 }
 
 /// Where the error exchange leads nowhere, what is rejected would be lost.
@@ -131,7 +142,8 @@ std::string refusal_of(ManagementApi& management, const admin::BrokerPolicy& pol
 
 }  // namespace
 
-AttachReport attach_work_queues(ManagementApi& management, const core::Policy& policy, bool apply) {
+AttachReport attach_work_queues(ManagementApi& management, const core::Policy& policy, const std::string& vhost,
+                                bool apply) {
     AttachReport report;
     try {
         const admin::VhostPolicies before = management.vhost_policies();
@@ -139,6 +151,7 @@ AttachReport attach_work_queues(ManagementApi& management, const core::Policy& p
         report.plan = admin::plan_attach(policy, before);
         std::vector<admin::PolicyChange> guard = admin::plan_guard(policy, before);
         std::move(guard.begin(), guard.end(), std::back_inserter(report.plan.changes));
+        report.not_guarded = beyond_guarding(policy, before, vhost);
         if (!report.plan.changes.empty()) report.not_ready = why_not_ready(management, policy);
         if (!apply || !report.not_ready.empty()) return report;
         report.applied = true;
@@ -253,6 +266,14 @@ void print_left(const AttachReport& report, const Bold& bold, std::ostream& out)
     print_queues(report.left, out);
 }
 
+void print_not_guarded(const AttachReport& report, const Bold& bold, std::ostream& out) {
+    for (const admin::Finding& finding : report.not_guarded) {
+        print_line(finding.cause, '\n' + bold("Not guarded: "), out);
+        print_line(finding.remedy, "  ", out);
+        if (!finding.command.empty()) print_line(finding.command, "    ", out);
+    }
+}
+
 std::string sums(const AttachReport& report) {
     const AttachSummary summary = summary_of(report);
     std::string line = std::to_string(summary.attached) + " attached";
@@ -288,6 +309,7 @@ void print_attach(const AttachReport& report, bool colour, std::ostream& out) {
     }
     print_what_is_not_known(report, out);
     print_left(report, bold, out);
+    print_not_guarded(report, bold, out);
     if (report.version && !report.fault.empty()) print_line(report.fault, "\nNot known: ", out);
     if (report.version) out << '\n' << sums(report) << '\n';
 }
@@ -332,6 +354,18 @@ Json change_of(const admin::PolicyChange& change, const std::string& vhost) {
     return object;
 }
 
+Json json_of(const std::vector<admin::Finding>& findings) {
+    Json list = Json::array();
+    for (const admin::Finding& finding : findings) {
+        list.push_back({{"cause", finding.cause},
+                        {"consequence", finding.consequence},
+                        {"remedy", finding.remedy},
+                        {"command", text_or_null(finding.command)},
+                        {"names", finding.names}});
+    }
+    return list;
+}
+
 Json changes(const AttachReport& report) {
     Json list = Json::array();
     for (std::size_t i = 0; i < report.plan.changes.size(); ++i) {
@@ -357,6 +391,7 @@ void print_attach_json(const AttachReport& report, bool ok, std::ostream& out) {
                 {"not_ready", text_or_null(report.not_ready)},
                 {"applied", report.applied},
                 {"not_attached", report.applied ? json_of(report.left) : Json()},
+                {"not_guarded", json_of(report.not_guarded)},
                 {"summary",
                  {{"attached", summary.attached},
                   {"to_attach", summary.to_attach},

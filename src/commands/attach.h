@@ -17,7 +17,8 @@ namespace retryd::commands {
 /// Prints the policies as commands of rabbitmqctl, each with its undo; with `apply` sets them. Without a management API
 /// it can only print a general one. Returns 0 nothing to do, or nobody can tell; 1 the management API refused or cannot
 /// be reached, or nothing was set since the error exchange is not ready; 2 there is something to set, or a queue is
-/// left that no policy can attach; 78 wrong configuration. With `json`, `out` has one object in every case.
+/// left that no policy can attach, or a policy that none can stand above; 78 wrong configuration. With `json`, `out`
+/// has one object in every case.
 int attach(const ReportOptions& options, bool apply, std::ostream& out, std::ostream& err);
 
 // What `attach` found and did, and how it prints it.
@@ -37,6 +38,8 @@ struct AttachReport {
     std::vector<std::string> refusals;
     /// What was not attached when all was set.
     std::vector<admin::AttachState> left;
+    /// Policies that harm queues of retryd's own, and that no policy of attach can stand above.
+    std::vector<admin::Finding> not_guarded;
 };
 
 struct AttachSummary {
@@ -52,7 +55,8 @@ AttachSummary summary_of(const AttachReport& report);
 int attach_exit_code(const AttachReport& report);
 
 /// Plans, and with `apply` sets what is to be set and plans again. A fault or a refusal is part of the report.
-AttachReport attach_work_queues(ManagementApi& management, const core::Policy& policy, bool apply);
+AttachReport attach_work_queues(ManagementApi& management, const core::Policy& policy, const std::string& vhost,
+                                bool apply);
 
 /// The commands stand on lines of their own, to be pasted into a shell. The sums are the last line.
 void print_attach(const AttachReport& report, bool colour, std::ostream& out);

@@ -275,10 +275,11 @@ int watch(const config::Settings& settings, const StatusView& view, const Report
     const bool in_place = &output.out() == &std::cout && isatty(STDOUT_FILENO) == 1 && !output.json();
     Watch watch(settings, view, output, in_place);
     Screen screen(in_place, output.out());
-    const system::Signals signals{SIGINT, SIGTERM};
+    const system::Signals signals =
+        in_place ? system::Signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGTSTP} : system::Signals{SIGINT, SIGTERM};
     do {
         screen.show(watch.look_again(signals));
-    } while (output.out().good() && signals.wait(view.interval) == 0);
+    } while (output.out().good() && screen.stay(signals, view.interval));
     return exit_code::fine;
 }
 

@@ -14,6 +14,8 @@ bool parks_in(const Entry& entry, std::string_view queue) {
     if (at == std::string_view::npos) return !pattern.empty() && queue == pattern;
     const std::string_view before = pattern.substr(0, at);
     const std::string_view after = pattern.substr(at + queue_placeholder.size());
+    const bool too_long = before.size() + entry.match.size() + after.size() > longest_queue_name;
+    if (too_long && !is_glob(entry.match)) return queue == expand_queue(pattern, entry.match);
     if (queue.size() <= before.size() + after.size()) return false;
     if (!queue.starts_with(before) || !queue.ends_with(after)) return false;
     queue.remove_prefix(before.size());

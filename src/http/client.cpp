@@ -85,6 +85,13 @@ std::string failure(CURLcode code, const char* detail) {
     return text;
 }
 
+std::optional<core::WallTime> date_in(const Handle& handle) {
+    curl_header* header = nullptr;
+    if (curl_easy_header(handle.get(), "date", 0, CURLH_HEADER, -1, &header) != CURLHE_OK) return std::nullopt;
+    const auto seconds = curl_getdate(header->value, nullptr);
+    return seconds < 0 ? std::nullopt : std::optional{core::WallTime{std::chrono::seconds{seconds}}};
+}
+
 Response perform(const Handle& handle, std::size_t largest_body) {
     Body body{{}, largest_body};
     std::array<char, CURL_ERROR_SIZE> detail{};
@@ -96,7 +103,7 @@ Response perform(const Handle& handle, std::size_t largest_body) {
     if (code != CURLE_OK) throw Error(failure(code, detail.data()));
     long status = 0;
     curl_easy_getinfo(handle.get(), CURLINFO_RESPONSE_CODE, &status);
-    return {static_cast<int>(status), std::move(body.text)};
+    return {static_cast<int>(status), std::move(body.text), date_in(handle)};
 }
 
 }  // namespace

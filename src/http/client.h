@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <cstddef>
+#include <optional>
 #include <stdexcept>
 #include <string>
 
 #include "config/settings.h"
+#include "core/time.h"
 
 namespace retryd::http {
 
@@ -30,6 +32,7 @@ struct Request {
 struct Response {
     int status = 0;
     std::string body;
+    std::optional<core::WallTime> date = {};  // the server's clock, to the second; nothing where it does not tell
 };
 
 /// Follows no redirect and uses no proxy. Throws Error where no complete answer comes; its text is the cause alone,

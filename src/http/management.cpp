@@ -1,6 +1,8 @@
 #include "http/management.h"
 
 #include <algorithm>
+#include <cmath>
+#include <cstdint>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <utility>
@@ -72,6 +74,9 @@ class Api {
     std::optional<Json> health(const std::string& path) const;
 
     Response put(const std::string& path, const std::string& json) const;
+
+    /// As every answer tells it.
+    std::optional<core::WallTime> clock() const { return get("whoami").date; }
 
   private:
     Request request_to(const std::string& path) const;
@@ -201,8 +206,16 @@ std::optional<std::int64_t> number_in(const Json& object, const char* key) {
     return found->get<std::int64_t>();
 }
 
+/// RabbitMQ takes any number for it, however large, and fractions. None becomes one that it stands above.
 std::int64_t priority_in(const Json& object) {
-    return number_in(object, "priority").value_or(0);
+    constexpr auto highest = static_cast<std::uint64_t>(admin::highest_priority);
+    const auto found = object.find("priority");
+    if (found == object.end() || !found->is_number()) return 0;
+    if (found->is_number_unsigned()) return static_cast<std::int64_t>(std::min(found->get<std::uint64_t>(), highest));
+    if (found->is_number_integer()) return found->get<std::int64_t>();
+    const double up = std::ceil(found->get<double>());
+    if (up >= static_cast<double>(highest)) return admin::highest_priority;
+    return static_cast<std::int64_t>(std::max(up, static_cast<double>(-admin::highest_priority)));
 }
 
 std::vector<admin::BrokerPolicy> policies_at(const Api& api, const std::string& path) {
@@ -389,6 +402,10 @@ std::optional<std::vector<NodeAlarm>> ManagementClient::alarms() const {
         if (item.is_object()) alarms.push_back({text_in(item, "node"), text_in(item, "resource")});
     }
     return alarms;
+}
+
+std::optional<core::WallTime> ManagementClient::clock() const {
+    return Api(settings_, tls_, vhost_).clock();
 }
 
 }  // namespace retryd::http

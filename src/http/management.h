@@ -64,6 +64,8 @@ class ManagementClient {
     std::optional<std::vector<std::string>> disabled_feature_flags() const;
     /// Of all nodes; nothing where our user may not read them.
     std::optional<std::vector<NodeAlarm>> alarms() const;
+    /// Of the node that answers; nothing where it does not tell.
+    std::optional<core::WallTime> clock() const;
 
   private:
     config::Management settings_;

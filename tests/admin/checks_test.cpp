@@ -17,9 +17,9 @@ struct World : retryd::test::FakePolicies {
     explicit World(const std::string& match) {
         policy.entries.push_back({.match = match, .parked = {.queue = "{queue}.parked"}});
     }
-    Found work() const { return check_work_queues(policy, vhost_policies()); }
+    Found work() const { return check_work_queues(policy, vhost_policies(), "/"); }
     Found error_queue() const { return check_error_queue(policy, vhost_policies(), "shop"); }
-    Found own() const { return check_own_queues(policy, vhost_policies()); }
+    Found own() const { return check_own_queues(policy, vhost_policies(), "/"); }
 };
 
 const core::Definition attached{{"dead-letter-exchange", ours}};

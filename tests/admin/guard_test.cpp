@@ -1,9 +1,9 @@
 #include "admin/guard.h"
 
-#include <limits>
-
 #include "admin/checks.h"
 #include "admin/fake_policies.h"
+#include "admin/patterns.h"
+#include "core/names.h"
 #include "support/catch.h"
 
 namespace retryd::admin::guard_test {
@@ -29,7 +29,7 @@ struct World : retryd::test::FakePolicies {
         for (const PolicyChange& change : plan())
             set(change.after);
     }
-    std::vector<Finding> harm() const { return check_own_queues(policy, vhost_policies()); }
+    std::vector<Finding> harm() const { return check_own_queues(policy, vhost_policies(), "/"); }
 };
 
 const core::Definition guarded{{"overflow", "\"reject-publish\""}};
@@ -111,12 +111,90 @@ TEST_CASE("guard: what other teams say to queues that are called like rungs stay
     CHECK(w.harm().empty());
 }
 
-TEST_CASE("guard: the largest priority there is cannot be outbid, and a pattern that takes for ever is not tried") {
+TEST_CASE("guard: a policy of the highest priority there is has to be lowered first, and the command does that") {
     World w;
-    w.set({"largest", ".*", "queues", {{"max-length", "3"}}, std::numeric_limits<std::int64_t>::max()});
-    w.set({"slow", "^([a-z]+[.-]?)+_dlq$", "queues", {{"max-length", "3"}}, 2000});
-    CHECK_FALSE(w.plan().empty());
-    CHECK_FALSE(w.harm().empty());
+    BrokerPolicy largest{"largest", ".*", "queues", {{"max-length", "3"}}, highest_priority};
+    w.set(largest);
+    w.apply();
+    REQUIRE_FALSE(w.harm().empty());
+    for (const Finding& finding : w.harm()) {
+        CHECK(finding.remedy.find("highest priority there is") != std::string::npos);
+        CHECK(finding.command ==
+              "rabbitmqctl set_policy --priority=9223372036854775806 --apply-to queues 'largest' '.*' "
+              "'{\"max-length\": 3}' && retryd attach --apply");
+    }
+    --largest.priority;
+    w.set(largest);
+    w.apply();
+    CHECK(w.harm().empty());
+}
+
+TEST_CASE("guard: one whose pattern takes for ever is stood above as if it matched") {
+    World w;
+    w.set({"slow", "^([a-z.]+[.-]?)+_dlq$", "queues", {{"max-length", "3"}}, 2000});
+    w.add("a.work.queue.with.quite.a.long.name.parked", "quorum");
+    w.policy.entries.push_back({.match = "a.work.queue.with.quite.a.long.name", .parked = {.queue = "{queue}.parked"}});
+    REQUIRE(w.plan().size() == 1);
+    CHECK(w.plan()[0].after.priority == 2001);
+}
+
+TEST_CASE(
+    "guard: it covers rungs and parking queues whose names are shortened, and rungs that nobody asks for any more") {
+    World w;
+    const std::string exact(250, 'x');
+    const std::string caught = std::string(248, 'y') + ".late";
+    w.policy.entries.push_back({.match = "*.late", .parked = {.queue = "{queue}.parked"}});
+    core::Ladder ladder;
+    ladder.steps = {core::Milliseconds{5'000}};
+    w.policy.entries.push_back({.match = exact, .ladder = ladder, .parked = {.queue = "{queue}.parked"}});
+    std::vector<std::string> own{core::rung_name(exact, core::Milliseconds{5'000}, false),
+                                 core::rung_name(caught, core::Milliseconds{5'000}, false),
+                                 core::expand_queue("{queue}.parked", exact),
+                                 core::expand_queue("{queue}.parked", caught)};
+    const auto add_rung = [&](const std::string& name, const std::string& serves, core::Arguments more) {
+        more.insert(more.end(), {{"x-message-ttl", std::int64_t{5'000}},
+                                 {"x-dead-letter-exchange", ""},
+                                 {"x-dead-letter-routing-key", serves}});
+        w.add(name, "quorum", std::move(more));
+    };
+    add_rung(own[0], exact, {});
+    add_rung(own[1], caught, {});
+    w.add(own[2], "quorum");
+    w.add(own[3], "quorum");
+    own.insert(own.end(), {"gone.retry.5s", "retryd.gone.5s"});
+    add_rung("gone.retry.5s", "gone", {{"x-dead-letter-strategy", "at-least-once"}, {"x-overflow", "reject-publish"}});
+    add_rung("theirs.retry.5s", "theirs", {});
+    w.add("retryd.gone.5s", "classic",
+          {{"x-message-ttl", std::int64_t{5'000}}, {"x-dead-letter-exchange", "retryd.return"}});
+    w.apply();
+    CHECK(w.plan().empty());
+    CHECK(check_guard(w.policy, w.vhost_policies()).empty());
+    for (const std::string& name : own) {
+        CAPTURE(name);
+        CHECK(w.on(name) == guarded);
+    }
+    CHECK(w.on("theirs.retry.5s").empty());
+    CHECK(w.on(exact).empty());
+    // An exact name's rungs are known before they are there.
+    World later = w;
+    for (BrokerPolicy& policy : later.policies)
+        policy.pattern = own_queues_pattern(w.policy);
+    CHECK(later.on(own[0]) == guarded);
+    CHECK(later.on(own[2]) == guarded);
+    CHECK(unguarded_queues(later.policy, later.vhost_policies()) ==
+          std::vector<std::string>{own[1], own[3], "gone.retry.5s", "retryd.gone.5s"});
+}
+
+TEST_CASE("guard: whether it is there is judged by the queues that are, and not by its text") {
+    World w;
+    CHECK(unguarded_queues(w.policy, w.vhost_policies()).size() == 7);
+    w.set({"their own guard", "^(retryd\\..*|.*\\.(parked|retry\\..*))$", "queues", guarded, 1000});
+    CHECK(check_guard(w.policy, w.vhost_policies()).empty());
+    w.add_rung("hook.c", "5s", 5'000);
+    w.policies[0].pattern = "^(retryd\\..*|.*\\.parked|(email|hook\\.a)\\.retry\\..*)$";
+    const auto found = check_guard(w.policy, w.vhost_policies());
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].names == std::vector<std::string>{"hook.c.retry.5s"});
 }
 
 TEST_CASE("guard: two daemons of one vhost do not outbid each other") {

@@ -139,7 +139,7 @@ TEST_CASE("attach: a queue that no policy can attach is named with the way out, 
     s.stop();
 }
 
-TEST_CASE("attach --apply: nothing is set while nothing is behind the error exchange") {
+TEST_CASE("attach --apply: nothing is set while nothing is behind the error exchange", "[one-version]") {
     Attached s;
     const std::string work = s.plain_queue("work");
     s.retry(work, {"100ms"});
@@ -151,7 +151,7 @@ TEST_CASE("attach --apply: nothing is set while nothing is behind the error exch
     CHECK(s.run("attach --apply").code == 0);
 }
 
-TEST_CASE("attach --apply: a user who may not set policies is told which right is missing") {
+TEST_CASE("attach --apply: a user who may not set policies is told which right is missing", "[one-version]") {
     Attached s;
     const std::string work = s.plain_queue("work");
     s.retry(work, {"100ms"});
@@ -172,7 +172,7 @@ TEST_CASE("attach --apply: a user who may not set policies is told which right i
     delete_user(user);
 }
 
-TEST_CASE("attach: a vhost whose name needs quoting") {
+TEST_CASE("attach: a vhost whose name needs quoting", "[one-version]") {
     Attached s;
     const std::string vhost = s.queue_name("a/b it's");
     add_vhost(vhost);

@@ -249,6 +249,77 @@ TEST_CASE("doctor: a queue that is made later under a glob is told of until it i
     s.stop();
 }
 
+TEST_CASE("doctor: a copy of a policy that is changed or deleted later is told, and its command mends it",
+          "[one-version]") {
+    Patient s;
+    const std::string copied = s.plain_queue("copied", {{"x-queue-type", longstr("quorum")}});
+    const std::string other = s.plain_queue("other");
+    s.retry(copied, {"1h"});
+    const auto theirs = [&](const std::string& definition) {
+        set_policy("theirs", "^(" + copied + '|' + other + ")$", definition, PolicyKind::policies, 7);
+    };
+    theirs(R"({"message-ttl": 3600000})");
+    s.start();
+    CHECK(s.doctor().code == 0);
+    theirs(R"({"message-ttl": 7200000})");
+    CHECK(s.doctor().says(
+        {"Warning: policy", "is a copy of policy 'theirs' as it was: message-ttl is 3600000 and would be 7200000"}));
+    s.mend("outdated-copy");
+    clear_policy("theirs");
+    CHECK(s.doctor().says(
+        {"is a copy of policy 'theirs', which is gone or no longer for these queues: message-ttl is 7200000"}));
+    s.mend("outdated-copy");
+    CHECK(s.doctor().code == 0);
+    s.stop();
+}
+
+TEST_CASE("doctor: a harmful policy of the highest priority there is is lowered by the command that it prints",
+          "[one-version]") {
+    Patient s;
+    s.start();
+    set_policy("largest", ".*", R"({"message-ttl": 3600000})", PolicyKind::policies, 2147483647);
+    s.mend("harmful-policy");
+    output_of(variable("RETRYD_TEST_CTL") + " set_policy --vhost " + variable("RETRYD_TEST_VHOST") +
+              " --priority=9223372036854775807 largest '.*' '{\"message-ttl\": 3600000}'");
+    CHECK(s.doctor().says({"no policy can stand above one of the highest priority there is"}));
+    const CommandResult attach = run_retryd("attach -c " + s.daemon.config_file());
+    CHECK(attach.code == 2);
+    CHECK(attach.says({"Not guarded: policy 'largest' sets message-ttl 3600000"}));
+    s.mend("harmful-policy");
+    CHECK(s.doctor().code == 0);
+    s.stop();
+}
+
+TEST_CASE("doctor: an error queue without a delivery limit that a message reaches gets one by the printed command") {
+    Patient s;
+    if (!s.has_quorum_ttl()) return;
+    s.client.declare_queue(s.config.error_queue, {{"x-queue-type", longstr("quorum")},
+                                                  {"x-dead-letter-exchange", longstr("")},
+                                                  {"x-dead-letter-routing-key", longstr(s.config.catch_all)},
+                                                  {"x-dead-letter-strategy", longstr("at-least-once")},
+                                                  {"x-overflow", longstr("reject-publish")},
+                                                  {"x-delivery-limit", int64(1'000'000)}});
+    s.mend("not-declared");
+    CHECK(s.doctor().says({"has no delivery limit that a message reaches"}));
+    s.mend("error-queue-unlimited");
+}
+
+TEST_CASE("doctor: a pattern that backtracks for ever holds up nothing", "[one-version]") {
+    Patient s;
+    const std::string dlq = s.queue_name("an.ordinary.name.of.a.queue.in.some.shop");
+    s.plain_queue("an.ordinary.name.of.a.queue.in.some.shop");
+    s.retry(dlq, {"1h"});
+    set_policy("slow", "^([a-z0-9]+[.-]?)+_dlq$", R"({"dead-letter-exchange": ")" + s.config.error_exchange + "\"}",
+               PolicyKind::policies, 1500);
+    policy(dlq, R"({"max-length": 1000})");
+    s.start();
+    const CommandResult result = s.doctor();
+    INFO(result.out);
+    CHECK(result.code == 0);
+    CHECK(run_retryd("attach -c " + s.daemon.config_file()).code == 0);
+    s.stop();
+}
+
 TEST_CASE("doctor: finds a permission that the daemon's user lacks") {
     Patient s;
     s.start();

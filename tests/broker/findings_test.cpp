@@ -86,7 +86,7 @@ TEST_CASE("findings: a policy that takes the dead-letter exchange away is known 
     s.stop();
 }
 
-TEST_CASE("findings: a reload has everything looked at again, and a queue made meanwhile is found") {
+TEST_CASE("findings: a reload has everything looked at again, and a queue made meanwhile is found", "[one-version]") {
     Checked s;
     s.attached_queue("email");
     s.start();
@@ -97,7 +97,7 @@ TEST_CASE("findings: a reload has everything looked at again, and a queue made m
     s.stop();
 }
 
-TEST_CASE("findings: checks that cannot be made are a finding, and messages go on") {
+TEST_CASE("findings: checks that cannot be made are a finding, and messages go on", "[one-version]") {
     Checked s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms"});
@@ -112,7 +112,8 @@ TEST_CASE("findings: checks that cannot be made are a finding, and messages go o
     s.stop();
 }
 
-TEST_CASE("findings: a reload that was refused, and then a daemon that hangs, are told by doctor and status") {
+TEST_CASE("findings: a reload that was refused, and then a daemon that hangs, are told by doctor and status",
+          "[one-version]") {
     Checked s;
     s.attached_queue("email");
     s.start();
@@ -133,7 +134,8 @@ TEST_CASE("findings: a reload that was refused, and then a daemon that hangs, ar
     s.stop();
 }
 
-TEST_CASE("findings: a daemon without a management API makes no checks and says so by saying nothing") {
+TEST_CASE("findings: a daemon without a management API makes no checks and says so by saying nothing",
+          "[one-version]") {
     Checked s;
     s.retry(s.plain_queue("bare"), {"1h"});
     s.config.management_url = "";

@@ -81,7 +81,7 @@ TEST_CASE("status counts what waits on each rung and what is parked, as the brok
     s.stop();
 }
 
-TEST_CASE("status counts on a broker where nothing has been declared, and makes nothing") {
+TEST_CASE("status counts on a broker where nothing has been declared, and makes nothing", "[one-version]") {
     WatchedStatus s;
     const CommandResult result = s.status();
     CHECK(result.code == 0);

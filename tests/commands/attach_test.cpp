@@ -32,7 +32,7 @@ struct Fixture {
         api.policies.add("sms", "classic");
         api.policies.add("other", "classic");
     }
-    AttachReport look(bool apply = false) { return attach_work_queues(api, email_and_sms, apply); }
+    AttachReport look(bool apply = false) { return attach_work_queues(api, email_and_sms, "/", apply); }
 };
 
 std::string text_of(const AttachReport& report) {
@@ -114,8 +114,8 @@ TEST_CASE("attach: what no policy can attach is left, and the exit code says so"
     ReadyApi api;
     api.policies.add("email", "classic", {{"x-dead-letter-exchange", "theirs"}});
     const core::Policy policy = policy_for({"email"});
-    CHECK(attach_exit_code(attach_work_queues(api, policy, false)) == 2);
-    const AttachReport applied = attach_work_queues(api, policy, true);
+    CHECK(attach_exit_code(attach_work_queues(api, policy, "/", false)) == 2);
+    const AttachReport applied = attach_work_queues(api, policy, "/", true);
     CHECK(attach_exit_code(applied) == 2);
     CHECK(api.set_policies.empty());
     CHECK(json_of(applied)["ok"] == false);
@@ -176,7 +176,7 @@ TEST_CASE("attach: prints commands with their undo, and what comes and goes") {
 TEST_CASE("attach: a name cannot move a terminal's cursor") {
     ReadyApi api;
     api.policies.add("e\x1b[2J", "classic");
-    const AttachReport report = attach_work_queues(api, policy_for({"e*"}), false);
+    const AttachReport report = attach_work_queues(api, policy_for({"e*"}), "/", false);
     CHECK(report.plan.changes.size() == 1);
     CHECK(text_of(report).find('\x1b') == std::string::npos);
 }

@@ -24,6 +24,7 @@ class FakeManagementApi : public ManagementApi {
     std::optional<std::vector<admin::UserPermissions>> all_permissions{std::vector<admin::UserPermissions>{}};
     std::optional<std::vector<std::string>> disabled_flags{std::vector<std::string>{}};
     std::optional<std::vector<http::NodeAlarm>> node_alarms{std::vector<http::NodeAlarm>{}};
+    std::optional<core::WallTime> broker_clock;
     std::string fault;                                    // of every question
     std::map<std::string, std::string> faults;            // of one question
     std::vector<std::string>* asked_of_broker = nullptr;  // gets each question
@@ -38,6 +39,7 @@ class FakeManagementApi : public ManagementApi {
     std::optional<std::vector<admin::UserPermissions>> user_permissions() override { return all_permissions; }
     std::optional<std::vector<std::string>> disabled_feature_flags() override { return disabled_flags; }
     std::optional<std::vector<http::NodeAlarm>> alarms() override { return node_alarms; }
+    std::optional<core::WallTime> clock() override { return broker_clock; }
 
   private:
     template <typename T>

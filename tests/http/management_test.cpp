@@ -185,6 +185,34 @@ TEST_CASE("policies: all of a vhost, and which of them is in effect where") {
     CHECK(found.queues[1].exclusive);
 }
 
+TEST_CASE("management: the broker's clock, where it tells") {
+    const test::Server told(
+        "HTTP/1.1 200 OK\r\nDate: Tue, 14 Nov 2023 22:13:20 GMT\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}");
+    CHECK(client_of(told.url()).clock() == core::WallTime{std::chrono::seconds{1'700'000'000}});
+    CHECK(told.requests() == Lines{"GET /api/whoami HTTP/1.1"});
+    const test::Server odd("HTTP/1.1 200 OK\r\nDate: teatime\r\nContent-Length: 2\r\nConnection: close\r\n\r\n{}");
+    CHECK_FALSE(client_of(odd.url()).clock());
+    const test::Server silent(test::answer("200 OK", "{}"));
+    CHECK_FALSE(client_of(silent.url()).clock());
+}
+
+TEST_CASE("management: a policy may have any number as its priority") {
+    const auto priority = [](const std::string& number) {
+        const test::Server server(std::map<std::string, std::string>{
+            {"GET /api/overview", test::answer("200 OK", R"({"rabbitmq_version": "4.3.6"})")},
+            {"GET /api/policies", test::answer("200 OK", R"([{"name": "p", "pattern": "", "apply-to": "all",
+             "definition": {}, "priority": )" + number + "}]")},
+            {"GET /api/", test::answer("200 OK", "[]")}});
+        return client_of(server.url()).vhost_policies().policies.at(0).priority;
+    };
+    CHECK(priority("-5") == -5);
+    CHECK(priority("1.5") == 2);
+    CHECK(priority("9223372036854775807") == admin::highest_priority);
+    CHECK(priority("9223372036854775808") == admin::highest_priority);
+    CHECK(priority("123456789012345678901234567890") == admin::highest_priority);
+    CHECK(priority("-1e300") < -1'000'000);
+}
+
 TEST_CASE("management: the alarms of all nodes, where they can be seen") {
     const test::Server none(test::answer("200 OK", R"({"status": "ok"})"));
     CHECK(client_of(none.url()).alarms() == std::vector<NodeAlarm>{});

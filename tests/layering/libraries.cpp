@@ -16,6 +16,7 @@ const std::vector<Library>& libraries() {
                                           {"amqp_", {"amqp"}},
                                           {"rabbitmq-c/", {"amqp"}},
                                           {"openssl/", {"amqp", "http"}},
+                                          {"pcre2.h", {"admin"}},
                                           {"yaml-cpp/", {"config"}},
                                           {"spdlog/", {"telemetry"}},
                                           {"fmt/", {"telemetry"}},

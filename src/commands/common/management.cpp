@@ -25,6 +25,7 @@ class HttpManagementApi : public ManagementApi {
         return client_.disabled_feature_flags();
     }
     std::optional<std::vector<http::NodeAlarm>> alarms() override { return client_.alarms(); }
+    std::optional<core::WallTime> clock() override { return client_.clock(); }
 
   private:
     http::ManagementClient client_;

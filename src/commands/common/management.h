@@ -35,6 +35,8 @@ class ManagementApi {
     virtual std::optional<std::vector<std::string>> disabled_feature_flags() = 0;
     /// Nothing where they cannot be seen.
     virtual std::optional<std::vector<http::NodeAlarm>> alarms() = 0;
+    /// The broker's; nothing where it does not tell.
+    virtual std::optional<core::WallTime> clock() = 0;
 };
 
 /// Null where none is configured.

@@ -7,6 +7,9 @@
 #include <csignal>
 #include <ostream>
 #include <string_view>
+#include <vector>
+
+#include "system/clock.h"
 
 namespace retryd::commands {
 
@@ -58,38 +61,94 @@ std::size_t terminal_height() {
 
 }  // namespace
 
-Screen::Screen(bool in_place, std::ostream& out) : in_place_(in_place), out_(out) {
+Screen::Screen(bool in_place, std::ostream& out) : in_place_(in_place), out_(out), keyboard_(in_place) {
+    enter();
+}
+
+Screen::~Screen() {
+    leave();
+}
+
+void Screen::enter() {
     on_alternate_screen = in_place_ ? 1 : 0;
     if (in_place_) out_ << enter_screen << std::flush;
 }
 
-Screen::~Screen() {
+void Screen::leave() {
     if (in_place_) out_ << leave_screen << std::flush;
     on_alternate_screen = 0;
 }
 
 void Screen::show(const std::string& text) {
-    out_ << (in_place_ ? redrawn(text, terminal_height()) : text) << std::flush;
+    text_ = text;
+    draw();
+}
+
+void Screen::draw() {
+    out_ << (in_place_ ? redrawn(text_, terminal_height(), first_, keyboard_.fd() >= 0) : text_) << std::flush;
+}
+
+bool Screen::stay(const system::Signals& signals, core::Milliseconds time) {
+    const core::SteadyTime until = system::steady_now() + time;
+    for (;;) {
+        const core::Milliseconds left = until - system::steady_now();
+        if (left <= core::Milliseconds::zero()) return true;
+        const int signal = signals.wait(left, keyboard_.fd());
+        if (signal == SIGTSTP) {
+            stop();
+        } else if (signal != 0) {
+            return false;
+        }
+        if (system::steady_now() >= until || keyboard_.fd() < 0) continue;
+        const std::vector<Key> keys = signal == 0 ? keyboard_.read() : std::vector<Key>{};
+        if (!std::all_of(keys.begin(), keys.end(), [this](Key key) { return obey(key); })) return false;
+        if (!keys.empty()) draw();
+    }
+}
+
+void Screen::stop() {
+    leave();
+    keyboard_.release();
+    raise(SIGSTOP);
+    keyboard_.take();
+    enter();
+    draw();
+}
+
+bool Screen::obey(Key key) {
+    const auto lines = static_cast<std::size_t>(std::count(text_.begin(), text_.end(), '\n'));
+    first_ = scrolled(first_, key, lines, lines_on_screen(lines, terminal_height()));
+    return key != Key::quit;
 }
 
 /// Calls only what a signal handler may call.
 void Screen::leave_and_exit(int) {
+    Keyboard::release_at_once();
     if (on_alternate_screen != 0 && write(STDOUT_FILENO, leave_screen.data(), leave_screen.size()) < 0) _exit(1);
     _exit(0);
 }
 
-std::string redrawn(const std::string& text, std::size_t height) {
+std::size_t lines_on_screen(std::size_t lines, std::size_t height) {
+    return lines < height ? lines : height - std::min<std::size_t>(height, 2);
+}
+
+std::string redrawn(const std::string& text, std::size_t height, std::size_t first, bool keys) {
     const auto lines = static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n'));
-    const bool fits = lines < height;  // the cursor takes a line, too
-    const std::size_t shown = fits ? lines : height - std::min<std::size_t>(height, 2);
+    const std::size_t shown = lines_on_screen(lines, height);
+    const std::size_t from = std::min(first, lines - shown);
     std::string screen = "\x1b[H";
     std::size_t at = 0;
-    for (std::size_t line = 0; line < shown; ++line) {
+    for (std::size_t line = 0; line < from + shown; ++line) {
         const std::size_t end = text.find('\n', at);
-        screen.append(text, at, end - at).append("\x1b[K\n");
+        if (line >= from) screen.append(text, at, end - at).append("\x1b[K\n");
         at = end + 1;
     }
-    if (!fits) screen += "… " + std::to_string(lines - shown) + " more lines\x1b[K\n";
+    if (shown < lines && keys) {
+        screen += "… lines " + std::to_string(from + 1) + " to " + std::to_string(from + shown) + " of " +
+                  std::to_string(lines) + " (arrows, PgUp, PgDn, Home, End; q ends)\x1b[K\n";
+    } else if (shown < lines) {
+        screen += "… " + std::to_string(lines - shown) + " more lines\x1b[K\n";
+    }
     return screen + "\x1b[J";
 }
 

@@ -8,6 +8,10 @@
 #include <string>
 #include <utility>
 
+#include "commands/common/keys.h"
+#include "core/time.h"
+#include "system/signals.h"
+
 namespace retryd::commands {
 
 /// Text in bold where there is colour, as it is elsewhere.
@@ -75,16 +79,32 @@ class Screen {
     Screen& operator=(const Screen&) = delete;
 
     void show(const std::string& text);
+    /// Waits for that time, in which keys scroll what is shown. False once it is to end: a signal has come, or the key
+    /// q. A signal that stops the process leaves the screen until it goes on.
+    bool stay(const system::Signals& signals, core::Milliseconds time);
 
     /// A signal handler that ends the process at once, with 0 and the usual screen.
     static void leave_and_exit(int signal);
 
   private:
+    void enter();
+    void leave();
+    void draw();
+    void stop();
+    bool obey(Key key);
+
     bool in_place_;
     std::ostream& out_;
+    Keyboard keyboard_;
+    std::string text_;
+    std::size_t first_ = 0;  // line that is on the screen
 };
 
-/// What redraws a screen of that height without flicker: lines that do not fit are counted instead.
-std::string redrawn(const std::string& text, std::size_t height);
+/// How many of so many lines a screen of that height shows: the cursor takes one, and so does what tells of the rest.
+std::size_t lines_on_screen(std::size_t lines, std::size_t height);
+
+/// What redraws a screen of that height without flicker, from that line on: lines that do not fit are counted instead,
+/// with the keys that scroll where there are `keys`.
+std::string redrawn(const std::string& text, std::size_t height, std::size_t first = 0, bool keys = false);
 
 }  // namespace retryd::commands

@@ -23,7 +23,7 @@ int doctor(const ReportOptions& options, std::ostream& out, std::ostream& err) {
         std::optional<DaemonAnswer> daemon;
         if (settings.http) daemon = ask_daemon(settings);
         Checked checked = run_checks(*broker, settings, daemon ? &*daemon : nullptr);
-        name_configuration(checked.diagnosis, options.config_path);
+        name_configuration(checked.diagnosis.findings, options.config_path);
         if (output.json()) {
             print_doctor_json(checked, out);
         } else {
@@ -33,10 +33,11 @@ int doctor(const ReportOptions& options, std::ostream& out, std::ostream& err) {
     });
 }
 
-void name_configuration(admin::Diagnosis& diagnosis, const std::string& path) {
+void name_configuration(std::vector<admin::Finding>& findings, const std::string& path) {
     if (path == usual_configuration) return;
-    for (admin::Finding& finding : diagnosis.findings) {
-        if (finding.command.starts_with("retryd ")) finding.command += " -c " + admin::shell_word(path);
+    for (admin::Finding& finding : findings) {
+        const bool last = finding.command.ends_with(" && retryd attach --apply");
+        if (last || finding.command.starts_with("retryd ")) finding.command += " -c " + admin::shell_word(path);
     }
 }
 

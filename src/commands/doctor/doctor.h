@@ -25,7 +25,7 @@ int doctor_exit_code(const Checked& checked);
 
 /// The commands of the remedies that are retryd's own, with the configuration that this one has, where that is not the
 /// usual one.
-void name_configuration(admin::Diagnosis& diagnosis, const std::string& path);
+void name_configuration(std::vector<admin::Finding>& findings, const std::string& path);
 
 /// Each finding with cause, consequence and remedy; then what could not be checked, and the sums. Of a finding with
 /// many names some are told, with `all` all of them.

@@ -66,6 +66,7 @@ class Checks {
     Checks(Broker& broker, const config::Settings& settings, const DaemonAnswer* daemon)
         : broker_(broker), management_(broker.management()), settings_(settings), answer_(daemon) {
         if (answer_ != nullptr) daemon_ = std::get_if<telemetry::Status>(answer_);
+        if (daemon_ != nullptr && daemon_->now != core::WallTime{}) daemon_ahead_ = daemon_->now - system::wall_now();
         checked_.broker = broker_.identity();
         checked_.management = management_ != nullptr;
     }
@@ -81,15 +82,17 @@ class Checks {
             check_feature_flags();
             check_alarms();
             check_writers();
+            check_clock_against_broker();
         });
         check_daemon();
     }
 
     void check_policies() {
         ask_management([this] {
-            append(admin::check_work_queues(settings_.policy, vhost_policies()));
+            append(admin::check_work_queues(settings_.policy, vhost_policies(), checked_.broker.vhost));
             append(admin::check_error_queue(settings_.policy, vhost_policies(), checked_.broker.vhost));
-            append(admin::check_own_queues(settings_.policy, vhost_policies()));
+            append(admin::check_own_queues(settings_.policy, vhost_policies(), checked_.broker.vhost));
+            append(admin::check_copies(settings_.policy, vhost_policies()));
             // What mends a harmful policy guards against the next one as well.
             if (!found(FindingCode::harmful_policy)) append(admin::check_guard(settings_.policy, vhost_policies()));
             check_held();
@@ -347,20 +350,23 @@ class Checks {
         if (daemon_ == nullptr || daemon_->ready) check_consumers();
     }
 
-    /// Against this machine's.
-    void check_clock() {
-        if (daemon_->now == core::WallTime{}) return;
-        const core::Milliseconds ahead = daemon_->now - system::wall_now();
+    void check_clock_against_broker() {
+        if (!daemon_ahead_) return;
+        const auto clock = management_->clock();
+        if (clock) check_clock(*daemon_ahead_ + (system::wall_now() - *clock), "the broker's");
+    }
+
+    void check_clock(core::Milliseconds ahead, const std::string& other) {
         if (std::chrono::abs(ahead) <= largest_clock_difference) return;
         const auto seconds = std::chrono::floor<std::chrono::seconds>(std::chrono::abs(ahead));
         add(FindingCode::daemon_clock,
             "the daemon's clock is " + core::format_duration(seconds) +
-                (ahead > core::Milliseconds::zero() ? " ahead of" : " behind") + " this machine's",
+                (ahead > core::Milliseconds::zero() ? " ahead of " : " behind ") + other,
             {});
     }
 
     void add_daemon_faults() {
-        check_clock();
+        if (daemon_ahead_) check_clock(*daemon_ahead_, "this machine's");
         if (!daemon_->ready) {
             add(FindingCode::daemon_not_ready, "the daemon is not ready: " + daemon_->reason, {});
         }
@@ -399,6 +405,7 @@ class Checks {
     const config::Settings& settings_;
     const DaemonAnswer* answer_;                          // null: it was not asked
     const telemetry::Status* daemon_ = nullptr;           // null: it did not answer
+    std::optional<core::Milliseconds> daemon_ahead_;      // its clock, of this machine's; nothing: it did not tell
     std::optional<admin::VhostPolicies> vhost_policies_;  // once they were asked for
     std::vector<Finding> found_;
     Checked checked_;
@@ -448,6 +455,7 @@ admin::Diagnosis check_for_daemon(const config::Settings& settings, const config
     const auto broker = connect(here, "retryd checks");
     telemetry::Status self;  // it tells of itself in other ways
     self.ready = true;
+    self.now = system::wall_now();
     const DaemonAnswer answer = self;
     Checks checks(*broker, here, &answer);
     checks.check_all_but_policies();

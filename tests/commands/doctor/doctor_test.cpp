@@ -303,6 +303,21 @@ TEST_CASE("doctor: a daemon whose clock is off by more than a minute") {
     CHECK(f.only().cause.ends_with(" ahead of this machine's"));
 }
 
+TEST_CASE("doctor: a daemon whose clock and the broker's differ by more than a minute") {
+    Fixture f;
+    telemetry::Status status = well();
+    status.now = system::wall_now() - std::chrono::seconds(30);
+    f.answer = status;
+    f.broker.api.broker_clock = system::wall_now();
+    CHECK(f.run_checks().diagnosis.findings.empty());
+    f.broker.api.broker_clock = system::wall_now() + std::chrono::minutes(10);
+    CHECK(f.only().code == admin::FindingCode::daemon_clock);
+    CHECK(f.only().cause.ends_with(" behind the broker's"));
+    // It tells no time, as before 0.1.
+    f.answer = well();
+    CHECK(f.run_checks().diagnosis.findings.empty());
+}
+
 TEST_CASE("doctor: a daemon that does not answer is no daemon that is well") {
     Fixture f;
     f.answer = "the daemon does not answer at http://127.0.0.1:1/";
@@ -330,9 +345,9 @@ TEST_CASE("doctor: its commands name a configuration that is not the usual one")
     Fixture f;
     f.broker.miss("check queue email.retry.5s");
     Checked found = f.run_checks();
-    name_configuration(found.diagnosis, "/etc/retryd/retryd.yaml");
+    name_configuration(found.diagnosis.findings, "/etc/retryd/retryd.yaml");
     CHECK(found.diagnosis.findings[0].command == "retryd apply");
-    name_configuration(found.diagnosis, "my file");
+    name_configuration(found.diagnosis.findings, "my file");
     CHECK(found.diagnosis.findings[0].command == "retryd apply -c 'my file'");
 }
 
