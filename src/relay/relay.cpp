@@ -284,6 +284,7 @@ Relay::Step Relay::drop(const core::Delivery& delivery, const core::ComposeConte
     acks_.ack(delivery.tag);
     reporter_.settled({.outcome = Outcome::dropped,
                        .work_queue = route.work_queue,
+                       .target = {},
                        .reason = core::reason_label(context.death->reason)});
     // Forged names must not fill the memory.
     if (route.work_queue_state == WorkQueueState::unchecked) routes_.forget(route);

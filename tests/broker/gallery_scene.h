@@ -59,7 +59,20 @@ class GalleryScene : public Scenario {
                  parking_of(work),
                  rung(work, "100ms")};
         worker = std::make_unique<Worker>(work, 200);
-        producer = std::make_unique<Client>(broker_address());
+        connect_producer();
+    }
+
+    /// A broker under hostile messages may be slow to let anybody in.
+    void connect_producer() {
+        const auto connected = [&] {
+            try {
+                producer = std::make_unique<Client>(broker_address());
+                return true;
+            } catch (const std::runtime_error&) {
+                return false;
+            }
+        };
+        REQUIRE(await(connected, seconds(120)));
     }
 
     void send_good(int number) { client.send("", work, {.body = "good " + std::to_string(number)}); }
@@ -78,7 +91,7 @@ class GalleryScene : public Scenario {
             ++hostile_sent;
         } catch (const std::runtime_error& refusal) {
             refused += id + ": " + refusal.what() + '\n';
-            producer = std::make_unique<Client>(broker_address());
+            connect_producer();
         }
     }
 
