@@ -206,6 +206,49 @@ TEST_CASE("security: a queue with the name of a shared rung or of a detour leads
     s.stop();
 }
 
+TEST_CASE("security: a detour that somebody declared before retryd leads into no other work queue, and is told") {
+    Attacked s;
+    const std::string detour = "retryd.detour.2s";
+    const std::string victim = s.work_queue("victim");
+    s.retry(victim, {"50ms"});
+    s.retry(s.own, {"50ms"});
+    set_permissions(s.name, "^retryd[.]detour", "^(" + s.name + "|retryd[.]detour.*)$", "^" + s.name + "$");
+    Address address = broker_address();
+    address.user = s.name;
+    address.password = "secret";
+    {
+        Client mallory(address);
+        mallory.declare_queue(detour, {{"x-message-ttl", int32(1)}});
+        mallory.bind(detour, s.exchange, "detour");
+    }
+    // One for all queues would do the same, and takes no permission of his.
+    set_policy("detours-die", "^retryd[.]detour", R"({"dead-letter-exchange": ")" + s.config.error_exchange + "\"}");
+    s.start();
+    REQUIRE(s.daemon.await_log("is there already with another"));
+    CHECK(s.daemon.lines_with({"error", detour, "without a proof of retryd's", "delete it", "delete_queue"}) == 1);
+    const CommandResult found = run_retryd("doctor -c " + s.daemon.config_file());
+    CHECK(found.says({detour, "is there already with another"}));
+    CHECK(found.says({"without a proof of retryd's"}));
+
+    s.attack("x", claims_of(victim), "detour");
+    REQUIRE(s.await_depth(s.config.catch_all, 1));
+    CHECK(s.parked("replay --all --stop-after never").code == 1);
+    const Received parked = s.take(s.config.catch_all);
+    CHECK(text_header(parked, "retryd-parked-reason") == "no-death");
+    CHECK(s.depth(victim) == 0);
+    Worker worker(s.own);
+    s.attack("honest", {});
+    worker.reject(worker.receive());
+    CHECK(worker.receive().body == "honest");
+
+    s.stop();
+    s.client.delete_queue(detour);
+    s.start();
+    CHECK(s.daemon.lines_with({"is there already with another"}) == 1);  // of the first run
+    CHECK(await([&] { return s.exists(detour); }));
+    s.stop();
+}
+
 TEST_CASE("security: headers copied to a message for another queue of one's own are none of that queue's") {
     Attacked s;
     const std::string victim = s.work_queue("victim");
