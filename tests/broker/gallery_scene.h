@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <map>
 #include <memory>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -89,6 +90,7 @@ class GalleryScene : public Scenario {
                 producer->publish("", way == Way::rejected ? work : expiring, hostile.message);
             }
             ++hostile_sent;
+            sent.insert(id);
         } catch (const std::runtime_error& refusal) {
             refused += id + ": " + refusal.what() + '\n';
             connect_producer();
@@ -151,6 +153,7 @@ class GalleryScene : public Scenario {
     std::unique_ptr<Worker> worker;
     std::unique_ptr<Client> producer;
     std::size_t hostile_sent = 0;
+    std::set<std::string> sent;  // of AMQP 0-9-1
     std::string refused;  // by the broker, so that retryd never sees it
     std::map<std::string, int> came;
     std::map<std::string, int> home;
