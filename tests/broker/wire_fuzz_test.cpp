@@ -68,7 +68,7 @@ int depth_of(const Value& value) {
 /// rabbitmq-c gives up on what is nested too deep, and on what leaves no room in a frame for the broker's own headers
 /// and the properties. What retryd cannot publish again is among the rest.
 bool is_readable(const Message& message) {
-    constexpr std::size_t largest = 127'000;
+    constexpr std::size_t largest = 120'000;
     constexpr int deepest = 80;
     const auto shallow = [](const Field& field) { return depth_of(field.value) < deepest; };
     return size_of(message.headers) < largest && std::all_of(message.headers.begin(), message.headers.end(), shallow);

@@ -90,6 +90,7 @@ class Client {
     void open_control();
     void check_control();
     void check(int status, const char* what);
+    [[noreturn]] void give_up(const std::string& what);
 
     amqp_connection_state_t_* connection_ = nullptr;
     std::string broker_version_;
