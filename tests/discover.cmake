@@ -7,7 +7,7 @@
 #   [3.8]         worth a run on 3.8 in every run: what differs there
 #   [threads]     threads meet in it: runs with ThreadSanitizer, too
 #   [slow]        begins early, so that nobody waits for it in the end
-#   [two-versions] RabbitMQ 4.0 does there what 4.3 does: on 4.0 at night
+#   [two-versions]  RabbitMQ 4.0 does there what 4.3 does: on 4.0 at night
 #   [one-version] what it is about is retryd's alone: on the newest version in every run, on the others at night
 #   [night]       takes too long for every run
 

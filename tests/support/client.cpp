@@ -163,6 +163,12 @@ Received Client::read_content(std::uint16_t channel) {
     return received;
 }
 
+void Client::receive_large_headers() {
+    constexpr int larger_than_any = 16 * 1024 * 1024;
+    check(amqp_tune_connection(connection_, amqp_get_channel_max(connection_), larger_than_any, 0),
+          "take large frames");
+}
+
 void Client::consume(const std::string& queue, std::uint16_t prefetch) {
     if (amqp_basic_qos(connection_, content_channel, 0, prefetch, 0) == nullptr) give_up("no prefetch");
     if (amqp_basic_consume(connection_, content_channel, bytes_of(queue), amqp_empty_bytes, 0, 0, 0,
