@@ -7,6 +7,7 @@
 #   [3.8]         worth a run on 3.8 in every run: what differs there
 #   [threads]     threads meet in it: runs with ThreadSanitizer, too
 #   [slow]        begins early, so that nobody waits for it in the end
+#   [two-versions]  RabbitMQ 4.0 does there what 4.3 does: on 4.0 at night
 #   [one-version] what it is about is retryd's alone: on the newest version in every run, on the others at night
 #   [night]       takes too long for every run
 
@@ -43,7 +44,7 @@ cases_with("~[.]" cases)
 if(NOT cases)
   message(FATAL_ERROR "${PROGRAM} lists no test case")
 endif()
-foreach(tag own-broker tls 3.8 threads slow one-version night)
+foreach(tag own-broker tls 3.8 threads slow one-version two-versions night)
   cases_with("[${tag}]" with_${tag})
 endforeach()
 
@@ -72,6 +73,7 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
     set(labels "${SUITE};${SUITE}-${version}")
     if(version IN_LIST NIGHTLY OR case IN_LIST with_night
        OR (version STREQUAL "3.8" AND SUITE STREQUAL "broker" AND NOT case IN_LIST with_3.8)
+       OR (case IN_LIST with_two-versions AND version STREQUAL "4.0")
        OR (case IN_LIST with_one-version AND NOT version STREQUAL newest))
       string(APPEND labels ";night")
     endif()

@@ -65,6 +65,8 @@ Parked read_parked(const core::Table& headers, std::string_view error_queue, con
     Parked parked;
     parked.by_retryd = proven && reason;
     parked.death = read_death(headers, error_queue);
+    // What comes from a detour names its work queue itself: whose that queue was is not known here.
+    if (!proven && detour_of(headers, error_queue)) parked.death.reset();
     if (parked.by_retryd || (proven && !parked.death)) {
         parked.queue = usable(text_of(own[OwnHeader::queue]));
     } else if (parked.death) {

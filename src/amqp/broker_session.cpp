@@ -225,10 +225,16 @@ void BrokerSession::add_consumer() {
 }
 
 /// What stays unacked for long, for targets that do not answer, is lost to the window of the others: another consumer
-/// makes up for it.
+/// makes up for it. Not at once where one message is tried after the other: what is unacked beside the next one that
+/// cannot be handed over comes home once more, and a broker that is slow for a moment is not worth that.
 void BrokerSession::consume_more() {
     constexpr core::Milliseconds between{500};
+    constexpr core::Milliseconds patience_in_trial{5'000};
     if (!consume_answered_ || leaving_ || now_.steady < more_due_) return;
+    if (trial_.going_on()) {
+        const auto since = relay_->unsettled_since();
+        if (!since || now_.steady - *since < patience_in_trial) return;
+    }
     if (consumers_.size() > most_further_consumers) return;
     const std::size_t window = consumer_prefetch_ * consumers_.size();
     if (consumer_prefetch_ == 0 || 2 * relay_->held_up() < window) return;

@@ -203,18 +203,21 @@ std::optional<Death> read_death(const Table& headers, std::string_view error_que
     return std::nullopt;
 }
 
+std::optional<std::string_view> detour_of(const Table& headers, std::string_view error_queue) {
+    const auto entries = array_of(find(headers, x_death));
+    if (!entries) return std::nullopt;
+    for (const Value& entry : *entries) {
+        const auto place = place_of(entry);
+        if (!place) return std::nullopt;
+        if (is_detour(*place)) return place->queue;
+        if (place->queue != error_queue) return std::nullopt;
+    }
+    return std::nullopt;
+}
+
 bool is_parked_detour(const Table& headers, std::string_view error_queue) {
     const auto is_mark = [](const Field& field) { return field.name == header::parked_reason; };
-    if (std::none_of(headers.begin(), headers.end(), is_mark)) return false;
-    const auto entries = array_of(find(headers, x_death));
-    if (!entries) return false;
-    for (const Value& value : *entries) {
-        const auto place = place_of(value);
-        if (!place) return false;
-        if (is_detour(*place)) return true;
-        if (place->queue != error_queue) return false;
-    }
-    return false;
+    return std::any_of(headers.begin(), headers.end(), is_mark) && detour_of(headers, error_queue).has_value();
 }
 
 std::optional<std::uint64_t> first_death_of(const Death& death, const RetryHistory& history) {

@@ -37,10 +37,14 @@ struct Death {
 /// reverse the older entries at every death. So behind a death in the error queue, which is a hop of ours, a death
 /// counts only where all the others are of the same queue or of its rungs.
 /// What comes from a detour died where its headers of ours say, and for that reason; if it was thrown out there before
-/// its time, for the reason of that. No proof is asked for: the broker itself says that it comes from there.
+/// its time, for the reason of that. Whether its headers of ours are retryd's is not asked here (detour_of).
 /// Nothing when there is no x-death, when it is not an array of tables, when its newest entry is a rung's, or names no
 /// usable queue or no reason: such a message is parked, never guessed at.
 std::optional<Death> read_death(const Table& headers, std::string_view error_queue);
+
+/// The detour that a message comes from, by the broker's own record; nothing where it comes from elsewhere. Somebody
+/// may have declared a queue of that name before retryd did: what comes from there names any work queue it likes.
+std::optional<std::string_view> detour_of(const Table& headers, std::string_view error_queue);
 
 /// Whether a message comes from a detour that it took on its way to the catch-all (compose_parked_detour): that is the
 /// only place for it, whatever its headers say. Why it is parked is written in it already, and on their way to a detour

@@ -6,7 +6,9 @@ namespace retryd::relay {
 namespace {
 
 constexpr core::Milliseconds shortest{5'000};
-constexpr core::Milliseconds none_comes{2'000};
+/// A broker under load may hand over nothing for some seconds, with suspects still in the queue: delivered by the
+/// hundred again, they would be beside the next one that cannot be handed over, and come home once more each time.
+constexpr core::Milliseconds none_comes{10'000};
 
 }  // namespace
 

@@ -119,6 +119,11 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
     if (context.death) {
         core::distrust(*context.death, session_.features.counts_client_deaths, delivery.routing_key, now.wall);
         context.history = core::read_retry_history(headers, context.death->queue, session_.proof_keys);
+        if (from_detour && !context.history.proven) {
+            if (const auto step = distrust_detour(delivery, context, now)) return *step;
+        }
+    }
+    if (context.death) {
         route = routes_.route_for(context.death->queue);
         if (!route && core::is_parking_queue(*policy_, context.death->queue)) {
             const bool rejected = context.death->reason == "rejected";
@@ -147,6 +152,21 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
     }
     if (const auto* again = std::get_if<core::Retry>(&decision)) return retry(delivery, context, route, *again, now);
     return park(delivery, context, route, std::get<core::Park>(decision), now);
+}
+
+/// What comes from a detour names its work queue itself. Without a proof that counts only where the detour is ours:
+/// somebody may have declared a queue of that name before, and then it has died nowhere that we know. Nothing where
+/// that is settled.
+std::optional<Relay::Step> Relay::distrust_detour(const core::Delivery& delivery, core::ComposeContext& context,
+                                                  const core::Now& now) {
+    const auto name = core::detour_of(delivery.message.properties.header_table(), policy_->error_queue);
+    const std::shared_ptr<Target> way = name ? routes_.detour(*name) : nullptr;
+    const Target::State state = way ? declarations_.ensure(*way, now) : Target::State::refused;
+    if (state == Target::State::ready) return std::nullopt;
+    if (state != Target::State::refused) return will_take_soon(way, now) ? Step::wait : hold_back(delivery, *way, now);
+    context.death.reset();
+    context.history = {};
+    return std::nullopt;
 }
 
 Relay::Step Relay::retry(const core::Delivery& delivery, const core::ComposeContext& context,
@@ -284,6 +304,7 @@ Relay::Step Relay::drop(const core::Delivery& delivery, const core::ComposeConte
     acks_.ack(delivery.tag);
     reporter_.settled({.outcome = Outcome::dropped,
                        .work_queue = route.work_queue,
+                       .target = {},
                        .reason = core::reason_label(context.death->reason)});
     // Forged names must not fill the memory.
     if (route.work_queue_state == WorkQueueState::unchecked) routes_.forget(route);
@@ -545,6 +566,8 @@ bool Relay::renew(const core::Delivery& delivery, const core::Now& now) {
         context.death ? context.death->queue : core::read_undelivered(headers).value_or(std::string_view{});
     if (!queue.empty()) context.history = core::read_retry_history(headers, queue, session_.proof_keys);
     const auto name = std::make_shared<const std::string>(context.death ? context.death->queue : "");
+    // What it claims of itself is not signed.
+    if (context.death && context.death->count == 0 && !context.history.proven) context.death.reset();
     const bool parked = core::is_parked_detour(headers, policy_->error_queue);
     const core::Message composed = parked
                                        ? core::compose_parked_again(delivery.message, context, true, now.wall, scratch_)

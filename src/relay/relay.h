@@ -136,6 +136,8 @@ class Relay {
 
     // The way of a message.
     Step process(const core::Delivery& delivery, const core::Now& now);
+    std::optional<Step> distrust_detour(const core::Delivery& delivery, core::ComposeContext& context,
+                                        const core::Now& now);
     Step retry(const core::Delivery& delivery, const core::ComposeContext& context, const std::shared_ptr<Route>& route,
                const core::Retry& retry, const core::Now& now);
     Step park(const core::Delivery& delivery, const core::ComposeContext& context, const std::shared_ptr<Route>& route,

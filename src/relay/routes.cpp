@@ -173,6 +173,12 @@ std::shared_ptr<Target> Routes::find_target(std::string_view key) const {
     return found == targets_.end() ? nullptr : found->second;
 }
 
+std::shared_ptr<Target> Routes::detour(std::string_view name) const {
+    const auto found =
+        std::find_if(detours_.begin(), detours_.end(), [&](const auto& detour) { return detour->name == name; });
+    return found == detours_.end() ? nullptr : *found;
+}
+
 std::vector<std::shared_ptr<Target>> Routes::published_through(std::string_view exchange, bool name_is_cut) const {
     std::vector<std::shared_ptr<Target>> found;
     for (const auto& [key, target] : targets_) {

@@ -126,6 +126,8 @@ class Routes {
     const std::shared_ptr<Target>& catch_all() const { return catch_all_; }
     /// One for each of core::detour_delays.
     const std::vector<std::shared_ptr<Target>>& detours() const { return detours_; }
+    /// The one of that name, or null.
+    std::shared_ptr<Target> detour(std::string_view name) const;
     /// Where a fresh copy goes of what has come back from there too often.
     const std::shared_ptr<Target>& error_queue() const { return error_queue_; }
     const std::shared_ptr<Target>& return_exchange() const { return return_exchange_; }

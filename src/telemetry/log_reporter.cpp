@@ -144,7 +144,8 @@ std::string consequence_of(relay::Role role, std::string_view name) {
             return "While that lasts, messages that belong to no queue wait in the queues retryd.detour.*";
         case relay::Role::detour:
             return "While that lasts, messages whose rung or parking queue takes none are held in the error queue, "
-                   "where they hold up others";
+                   "where they hold up others, and what comes from that queue without a proof of retryd's is parked in "
+                   "the catch-all queue";
         case relay::Role::parking:
         case relay::Role::parking_exchange:
             return "While that lasts, messages that should be parked in " + core::quoted(name) +

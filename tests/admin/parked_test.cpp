@@ -51,6 +51,17 @@ TEST_CASE("of what retryd parked, its headers tell queue, reason, time and attem
     CHECK(parked.death_reason == "rejected");
 }
 
+TEST_CASE("of what comes from a detour the work queue is known with a proof only: anybody's queue may have that name") {
+    Headers headers;
+    const core::Value died = headers.array({headers.death({.queue = "retryd.detour.2s", .reason = "expired"})});
+    const std::vector<core::Field> fields{{"x-death", died}, {"retryd-queue", text("email")}};
+    CHECK(read_parked(headers.fields({fields[0], fields[1]}), error_queue, proof_keys).queue.empty());
+    CHECK(read_parked(headers.proven({fields[0], fields[1]}), error_queue, proof_keys).queue == "email");
+    const core::Value aside = headers.array(
+        {headers.death({.queue = "retryd.errors"}), headers.death({.queue = "retryd.detour.2s", .reason = "expired"})});
+    CHECK(read_parked(headers.fields({{"x-death", aside}, fields[1]}), error_queue, proof_keys).queue.empty());
+}
+
 TEST_CASE("of what the broker dead-lettered, x-death tells the work queue, and its newest entry why and when") {
     Headers headers;
     const core::Value newest =

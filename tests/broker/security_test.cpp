@@ -75,7 +75,8 @@ Table claims_of(const std::string& queue) {
 
 }  // namespace
 
-TEST_CASE("security: what the broker moved to the catch-all is replayed where x-death says, not where headers say") {
+TEST_CASE("security: what the broker moved to the catch-all is replayed where x-death says, not where headers say",
+          "[two-versions]") {
     Attacked s;
     s.retry(s.own, {"50ms"});
     const std::string no_entry = s.plain_queue("victim");
@@ -108,7 +109,8 @@ TEST_CASE("security: what the broker moved to the catch-all is replayed where x-
     s.stop();
 }
 
-TEST_CASE("security: by a shared ladder nobody sees a routing key that the producer cannot publish with") {
+TEST_CASE("security: by a shared ladder nobody sees a routing key that the producer cannot publish with",
+          "[two-versions]") {
     Attacked s;
     s.share({s.own}, {"50ms", "60ms"});
     s.start();
@@ -131,7 +133,8 @@ TEST_CASE("security: by a shared ladder nobody sees a routing key that the produ
     s.stop();
 }
 
-TEST_CASE("security: parked by the producer's routing key, nothing goes where the producer cannot publish") {
+TEST_CASE("security: parked by the producer's routing key, nothing goes where the producer cannot publish",
+          "[two-versions]") {
     Attacked s;
     const std::string team = s.exchange_name("team");
     const std::string theirs = s.other_team(team, "order.#");
@@ -154,7 +157,8 @@ TEST_CASE("security: parked by the producer's routing key, nothing goes where th
     s.stop();
 }
 
-TEST_CASE("security: a first death in the future, forged in any way, keeps no message younger than max_age") {
+TEST_CASE("security: a first death in the future, forged in any way, keeps no message younger than max_age",
+          "[two-versions]") {
     Attacked s;
     s.retry(s.own, {"2s200ms", "30s"});  // stamps are whole seconds
     s.entry().max_age = "1s";
@@ -172,7 +176,7 @@ TEST_CASE("security: a first death in the future, forged in any way, keeps no me
     s.stop();
 }
 
-TEST_CASE("security: a queue with the name of a rung leads into no other work queue") {
+TEST_CASE("security: a queue with the name of a rung leads into no other work queue", "[two-versions]") {
     Attacked s;
     const std::string victim = s.work_queue("victim");
     s.retry(s.own, {"50ms"});
@@ -190,7 +194,8 @@ TEST_CASE("security: a queue with the name of a rung leads into no other work qu
     s.stop();
 }
 
-TEST_CASE("security: a queue with the name of a shared rung or of a detour leads into no other work queue") {
+TEST_CASE("security: a queue with the name of a shared rung or of a detour leads into no other work queue",
+          "[two-versions]") {
     Attacked s;
     const std::string victim = s.work_queue("victim");
     s.share({victim}, {"50ms"});
@@ -206,7 +211,52 @@ TEST_CASE("security: a queue with the name of a shared rung or of a detour leads
     s.stop();
 }
 
-TEST_CASE("security: headers copied to a message for another queue of one's own are none of that queue's") {
+TEST_CASE("security: a detour that somebody declared before retryd leads into no other work queue, and is told",
+          "[two-versions]") {
+    Attacked s;
+    const std::string detour = "retryd.detour.2s";
+    const std::string victim = s.work_queue("victim");
+    s.retry(victim, {"50ms"});
+    s.retry(s.own, {"50ms"});
+    set_permissions(s.name, "^retryd[.]detour", "^(" + s.name + "|retryd[.]detour.*)$", "^" + s.name + "$");
+    Address address = broker_address();
+    address.user = s.name;
+    address.password = "secret";
+    {
+        Client mallory(address);
+        mallory.declare_queue(detour, {{"x-message-ttl", int32(1)}});
+        mallory.bind(detour, s.exchange, "detour");
+    }
+    // One for all queues would do the same, and takes no permission of his.
+    set_policy("detours-die", "^retryd[.]detour", R"({"dead-letter-exchange": ")" + s.config.error_exchange + "\"}");
+    s.start();
+    REQUIRE(s.daemon.await_log("is there already with another"));
+    CHECK(s.daemon.lines_with({"error", detour, "without a proof of retryd's", "delete it", "delete_queue"}) == 1);
+    const CommandResult found = run_retryd("doctor -c " + s.daemon.config_file());
+    CHECK(found.says({detour, "is there already with another"}));
+    CHECK(found.says({"without a proof of retryd's"}));
+
+    s.attack("x", claims_of(victim), "detour");
+    REQUIRE(s.await_depth(s.config.catch_all, 1));
+    CHECK(s.parked("replay --all --stop-after never").code == 1);
+    const Received parked = s.take(s.config.catch_all);
+    CHECK(text_header(parked, "retryd-parked-reason") == "no-death");
+    CHECK(s.depth(victim) == 0);
+    Worker worker(s.own);
+    s.attack("honest", {});
+    worker.reject(worker.receive());
+    CHECK(worker.receive().body == "honest");
+
+    s.stop();
+    s.client.delete_queue(detour);
+    s.start();
+    CHECK(s.daemon.lines_with({"is there already with another"}) == 1);  // of the first run
+    CHECK(await([&] { return s.exists(detour); }));
+    s.stop();
+}
+
+TEST_CASE("security: headers copied to a message for another queue of one's own are none of that queue's",
+          "[two-versions]") {
     Attacked s;
     const std::string victim = s.work_queue("victim");
     s.retry(victim, {"50ms", "60ms"});
@@ -229,7 +279,7 @@ TEST_CASE("security: headers copied to a message for another queue of one's own 
     s.stop();
 }
 
-TEST_CASE("security: a parked message goes to no queue that no entry matches, unless it is named") {
+TEST_CASE("security: a parked message goes to no queue that no entry matches, unless it is named", "[two-versions]") {
     Attacked s;
     s.retry(s.own, {"50ms"});
     const std::string unknown = s.work_queue("unknown");
@@ -252,7 +302,7 @@ TEST_CASE("security: a parked message goes to no queue that no entry matches, un
 
 // ── The proof itself: what is honest goes on ───────────────────────────────────────────────────────────────────────
 
-TEST_CASE("security: what retryd 0.1 put on a rung comes home, and its attempts count on") {
+TEST_CASE("security: what retryd 0.1 put on a rung comes home, and its attempts count on", "[two-versions]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms", "50ms"});
@@ -279,7 +329,8 @@ TEST_CASE("security: what retryd 0.1 put on a rung comes home, and its attempts 
     s.stop();
 }
 
-TEST_CASE("security: keys from a file: a former one is believed, and with another one only attempts and age are") {
+TEST_CASE("security: keys from a file: a former one is believed, and with another one only attempts and age are",
+          "[one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"50ms", "60ms", "70ms"});
@@ -322,7 +373,7 @@ TEST_CASE("security: keys from a file: a former one is believed, and with anothe
     s.stop();
 }
 
-TEST_CASE("security: doctor finds who may write to the error exchange and needs it for nothing") {
+TEST_CASE("security: doctor finds who may write to the error exchange and needs it for nothing", "[one-version]") {
     Attacked s;
     s.retry(s.own, {"50ms"});
     s.config.management_url = management_url();

@@ -163,7 +163,7 @@ TEST_CASE("messages that RabbitMQ cannot hand over for any reason leave one afte
 }
 
 TEST_CASE("where the error queue of an earlier retryd has no limit that is reached, the policy that mends it is told",
-          "[slow]") {
+          "[slow][two-versions]") {
     Attack s;
     Table arguments = {{"x-queue-type", longstr("quorum")},
                        {"x-dead-letter-exchange", longstr("")},
@@ -186,7 +186,8 @@ TEST_CASE("where the error queue of an earlier retryd has no limit that is reach
     s.stop();
 }
 
-TEST_CASE("two daemons on one error queue both meet what RabbitMQ cannot hand over, and the good ones come home") {
+TEST_CASE("two daemons on one error queue both meet what RabbitMQ cannot hand over, and the good ones come home",
+          "[two-versions]") {
     Attack s;
     s.start();
     set_policy("undeliverable-test", "^" + s.config.error_queue + "$", R"({"delivery-limit": 20})");
@@ -205,17 +206,18 @@ TEST_CASE("two daemons on one error queue both meet what RabbitMQ cannot hand ov
     s.stop();
 }
 
-TEST_CASE("messages that are headers for the most part cost no connection, and hold up none") {
+TEST_CASE("twelve messages that are headers for the most part cost no connection, and hold up none",
+          "[slow][one-version]") {
     Attack s;
     if (s.version < Version{4, 0}) return;
     s.start();
     s.reject(20);
-    for (int i = 0; i < 4; ++i) {
+    for (int i = 0; i < 12; ++i) {
         const std::string large(std::size_t{15} * 1024 * 1024, '.');
         amqp10::publish(s.attackers, {.application_properties = {{"large", amqp10::text(large)}}});
     }
     s.reject(20);
-    CHECK(s.await_depth(s.config.catch_all, 4, seconds(30)));
+    CHECK(s.await_depth(s.config.catch_all, 12, seconds(30)));
     s.come_home(seconds(30));
     s.check_home(1);
     CHECK(s.daemon.lines_with({"connected to"}) == 1);
@@ -223,7 +225,7 @@ TEST_CASE("messages that are headers for the most part cost no connection, and h
     s.stop();
 }
 
-TEST_CASE("parked commands step over what RabbitMQ cannot hand over, count it, and drop it", "[slow]") {
+TEST_CASE("parked commands step over what RabbitMQ cannot hand over, count it, and drop it", "[slow][two-versions]") {
     Attack s;
     s.start();
     s.stop();

@@ -265,6 +265,18 @@ TEST_CASE("a detour is found behind the error queue, where the broker has set th
     CHECK(read_death(headers.deaths({{"sms"}, {"retryd.detour.2s", "expired"}}), error_queue)->queue == "sms");
 }
 
+TEST_CASE("the detour that a message comes from is told by its newest death, or by the one behind the error queue") {
+    Headers headers;
+    const DeathEntry detour{"retryd.detour.5m", "expired"};
+    CHECK(detour_of(headers.deaths({detour}), error_queue) == "retryd.detour.5m");
+    CHECK(detour_of(headers.deaths({{"retryd.detour.2s", "maxlen"}}), error_queue) == "retryd.detour.2s");
+    CHECK(detour_of(headers.deaths({{error_queue}, detour}), error_queue) == "retryd.detour.5m");
+    CHECK_FALSE(detour_of(headers.deaths({{"sms"}, detour}), error_queue));
+    CHECK_FALSE(detour_of(headers.deaths({{"retryd.detour.7s", "expired"}}), error_queue));
+    CHECK_FALSE(detour_of(headers.deaths({{error_queue}}), error_queue));
+    CHECK_FALSE(detour_of(headers.fields({}), error_queue));
+}
+
 // ── An x-death that cannot be read ─────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("an x-death that is not an array is no death") {

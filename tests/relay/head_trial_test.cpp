@@ -42,9 +42,9 @@ TEST_CASE("a trial ends when nothing comes any more, unless something waits to b
     HeadTrial trial;
     trial.begin(100, start);
     trial.consuming(after(10'000));
-    CHECK_FALSE(trial.on_tick(after(11'999), true));
-    CHECK_FALSE(trial.on_tick(after(12'000), false));
-    CHECK(trial.on_tick(after(12'000), true));
+    CHECK_FALSE(trial.on_tick(after(19'999), true));
+    CHECK_FALSE(trial.on_tick(after(20'000), false));
+    CHECK(trial.on_tick(after(20'000), true));
 }
 
 TEST_CASE("those that were suspect stay so when another connection ends") {

@@ -86,9 +86,14 @@ void Client::cut() {
 }
 
 void Client::check(int status, const char* what) {
-    if (status == AMQP_STATUS_OK) return;
-    cut_ = true;  // rabbitmq-c must not be given a broken connection to go on with
-    lost(std::string(what) + ": " + amqp_error_string2(status));
+    if (status != AMQP_STATUS_OK) give_up(std::string(what) + ": " + amqp_error_string2(status));
+}
+
+/// rabbitmq-c must not be given a broken connection to go on with, not even to close it: after a frame that is too
+/// large it writes beyond its buffer.
+void Client::give_up(const std::string& what) {
+    cut_ = true;
+    lost(what);
 }
 
 void Client::send(const std::string& exchange, const std::string& key, const Message& message) {
@@ -148,7 +153,8 @@ std::optional<Received> Client::get(const std::string& queue) {
 Received Client::read_content(std::uint16_t channel) {
     amqp_message_t message;
     const amqp_rpc_reply_t reply = amqp_read_message(connection_, channel, &message, 0);
-    check(reply.reply_type == AMQP_RESPONSE_NORMAL ? 0 : reply.library_error, "read a message's content");
+    check(reply.library_error, "read a message's content");
+    if (reply.reply_type != AMQP_RESPONSE_NORMAL) give_up("closed within a message's content");
     Received received;
     received.body = text_of(message.body);
     decode_properties(message.properties, received);
@@ -157,11 +163,17 @@ Received Client::read_content(std::uint16_t channel) {
     return received;
 }
 
+void Client::receive_large_headers() {
+    constexpr int larger_than_any = 16 * 1024 * 1024;
+    check(amqp_tune_connection(connection_, amqp_get_channel_max(connection_), larger_than_any, 0),
+          "take large frames");
+}
+
 void Client::consume(const std::string& queue, std::uint16_t prefetch) {
-    if (amqp_basic_qos(connection_, content_channel, 0, prefetch, 0) == nullptr) lost("no prefetch");
+    if (amqp_basic_qos(connection_, content_channel, 0, prefetch, 0) == nullptr) give_up("no prefetch");
     if (amqp_basic_consume(connection_, content_channel, bytes_of(queue), amqp_empty_bytes, 0, 0, 0,
                            amqp_empty_table) == nullptr)
-        lost("consuming " + queue + " failed");
+        give_up("consuming " + queue + " failed");
 }
 
 std::optional<Received> Client::next(milliseconds within) {

@@ -74,6 +74,9 @@ class Client {
 
     /// basic.get: the oldest ready message, unsettled; nothing when there is none.
     std::optional<Received> get(const std::string& queue);
+    /// The broker sends headers in one frame, which may become larger than what was agreed: by its own x-death. For a
+    /// client that does not publish.
+    void receive_large_headers();
     /// Starts consuming; the deliveries come out of next().
     void consume(const std::string& queue, std::uint16_t prefetch);
     std::optional<Received> next(milliseconds within);
@@ -90,6 +93,7 @@ class Client {
     void open_control();
     void check_control();
     void check(int status, const char* what);
+    [[noreturn]] void give_up(const std::string& what);
 
     amqp_connection_state_t_* connection_ = nullptr;
     std::string broker_version_;

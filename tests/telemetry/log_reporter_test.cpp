@@ -146,7 +146,8 @@ TEST_CASE("a refusal says what it means for messages, by what was refused") {
           "<3>because. While that lasts, messages that belong to no queue wait in the queues retryd.detour.*" + again);
     CHECK(line(Role::detour) ==
           "<3>because. While that lasts, messages whose rung or parking queue takes none are held in the error queue, "
-          "where they hold up others" +
+          "where they hold up others, and what comes from that queue without a proof of retryd's is parked in the "
+          "catch-all queue" +
               again);
     CHECK(line(Role::return_binding) ==
           "<3>because. Without it no shared rung finds the queue: while that lasts, "

@@ -37,6 +37,10 @@ using Result = Declarer::Result;
 
 constexpr const char* without_detour =
     "while a rung or parking queue takes no messages, they are held in the error queue, where they hold up others";
+constexpr const char* with_another_detour =
+    "while a rung or parking queue takes no messages, they are held in the error queue, where they hold up others; and "
+    "what "
+    "comes from this queue without a proof of retryd's is parked in the catch-all queue";
 
 /// The management API's numbers are up to 5 s old.
 constexpr core::Milliseconds statistics_renewed{6'000};
@@ -45,7 +49,7 @@ constexpr core::Milliseconds largest_clock_difference{60'000};
 /// Of an exchange or queue that is there with other arguments.
 std::string consequence_of_difference(core::DesiredItem::Role role) {
     using Role = core::DesiredItem::Role;
-    if (role == Role::detour) return without_detour;
+    if (role == Role::detour) return with_another_detour;
     const bool needed_by_all = role == Role::error_exchange || role == Role::error_queue || role == Role::catch_all;
     return needed_by_all ? "retryd consumes nothing while that lasts" : "";
 }
