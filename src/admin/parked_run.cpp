@@ -26,7 +26,7 @@ std::uint64_t seconds_of(core::WallTime time) {
 }  // namespace
 
 ParkedRun::ParkedRun(ParkedRunOrder order, relay::PublishPort& port)
-    : order_(std::move(order)), port_(port), rate_(order_.per_second) {
+    : order_(std::move(order)), port_(port), rate_(order_.per_second), ramp_(order_.ramp) {
     if (order_.count == 0 || order_.first == std::size_t{0}) end(End::all);
 }
 
@@ -85,7 +85,7 @@ bool ParkedRun::may_send() const {
 }
 
 void ParkedRun::send_waiting(const core::Now& now) {
-    while (may_send() && rate_.due(now.steady)) {
+    while (may_send() && ramp_.due(now.steady) && rate_.due(now.steady)) {
         const relay::PublishResult result = send(waiting_.front().get(), now);
         if (result == relay::PublishResult::would_block) {
             paused_ = true;
@@ -116,6 +116,7 @@ relay::PublishResult ParkedRun::send(const core::Delivery& delivery, const core:
     pending.published_as = relay::hash_of_address(exchange, key);
     unconfirmed_.add(std::move(pending));
     rate_.sent();
+    ramp_.sent();
     return result;
 }
 
@@ -170,6 +171,7 @@ void ParkedRun::end(End why) {
 }
 
 void ParkedRun::on_tick(const core::Now& now) {
+    ramp_.on_tick(!unconfirmed_.empty(), now.steady);
     send_waiting(now);
     const bool stuck = waiting_.empty() && unconfirmed_.empty() && counts_.unacked() >= order_.most_held;
     if (end_ == End::none && stuck) end(End::held);
@@ -192,7 +194,7 @@ void ParkedRun::flush_acks() {
 std::optional<core::SteadyTime> ParkedRun::next_tick(core::SteadyTime now) {
     std::optional<core::SteadyTime> next = late_acks_due_;
     if (!may_send()) return next;
-    const core::SteadyTime due = rate_.next(now);
+    const core::SteadyTime due = std::max(rate_.next(now), ramp_.next().value_or(now));
     return next ? std::min(*next, due) : due;
 }
 

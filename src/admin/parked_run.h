@@ -51,6 +51,43 @@ class SendRate {
     std::int64_t sent_ = 0;
 };
 
+/// One message, then 2, 5, 10, 20, 50 …: each step when the one before is confirmed, and has had a while to fail.
+class SendRamp {
+  public:
+    /// Off: all may go at once.
+    explicit SendRamp(bool on) : on_(on) {}
+
+    bool due(core::SteadyTime now) const { return !on_ || (sent_ < step_ && now >= not_before_); }
+    void sent() { ++sent_; }
+    /// The step is sent and nothing of it is under way: the next one is due after a while.
+    void on_tick(bool any_in_flight, core::SteadyTime now) {
+        constexpr core::Milliseconds to_fail{3'000};
+        if (!on_ || sent_ < step_ || any_in_flight) return;
+        step_ = following(step_);
+        sent_ = 0;
+        not_before_ = now + to_fail;
+    }
+    /// When a step begins; nothing where that is not a matter of time.
+    std::optional<core::SteadyTime> next() const {
+        if (!on_ || sent_ < step_) return on_ ? std::optional{not_before_} : std::nullopt;
+        return std::nullopt;
+    }
+
+  private:
+    /// 1, 2, 5, 10, 20, 50 …
+    static std::size_t following(std::size_t step) {
+        std::size_t unit = 1;
+        while (step >= 10 * unit)
+            unit *= 10;
+        return step / unit == 2 ? step / 2 * 5 : step * 2;
+    }
+
+    bool on_;
+    std::size_t step_ = 1;
+    std::size_t sent_ = 0;
+    core::SteadyTime not_before_{};
+};
+
 struct ParkedRunOrder {
     enum class Action { send, drop };
     Action action = Action::send;
@@ -70,6 +107,7 @@ struct ParkedRunOrder {
     /// What may be sent to: these work queues. The messages of all others stay. Means nothing with `to`.
     std::set<std::string, std::less<>> reachable;
     int per_second = 0;                     // 0: as fast as it goes
+    bool ramp = false;                      // a few first, then more and more
     std::optional<std::size_t> stop_above;  // failures; absent: whatever fails
 };
 
@@ -164,6 +202,7 @@ class ParkedRun {
     ParkedRunOrder order_;
     relay::PublishPort& port_;
     SendRate rate_;
+    SendRamp ramp_;
     std::deque<core::OwnedDelivery> waiting_;  // selected, for their turn
     std::size_t waiting_bytes_ = 0;
     relay::Unconfirmed unconfirmed_;

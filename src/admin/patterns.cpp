@@ -73,8 +73,10 @@ class NotWorkQueues {
         std::copy_if(matches.begin(), matches.end(), std::back_inserter(globs_), core::is_glob);
         add_name(policy.error_queue);
         add_name(policy.catch_all);
-        for (const core::Entry& entry : policy.entries)
+        for (const core::Entry& entry : policy.entries) {
             add_parking(entry);
+            if (core::may_hold(entry)) add_held(entry);
+        }
         patterns.insert(std::string{".+\\.retry\\."} + well_formed_delay + maybe_high);
         if (any_begins("retryd.")) patterns.insert(std::string{"retryd\\.[^.]+\\."} + well_formed_delay + maybe_high);
         if (any_begins("amq.")) patterns.insert(brokers_own);
@@ -98,6 +100,11 @@ class NotWorkQueues {
         if (!any_begins(before)) return;
         patterns.insert(pattern_of_name(before) + pattern_of_glob(entry.match) +
                         pattern_of_name(pattern.substr(at + core::queue_placeholder.size())));
+    }
+
+    void add_held(const core::Entry& entry) {
+        if (!core::is_glob(entry.match)) return add_name(core::held_name(entry.match));
+        patterns.insert(pattern_of_glob(entry.match) + pattern_of_name(core::held_suffix));
     }
 
     bool any_begins(std::string_view beginning) const {

@@ -372,6 +372,9 @@ void ParkedCommands::add_replay(CLI::App& parked) {
     add_text(*replay_, "--to", replay_options_.to, "Send all of them to this queue instead of their own", "QUEUE",
              check_name);
     add_text(*replay_, "--rate", rate_, "Messages per second, or unlimited", "N", check_rate)->capture_default_str();
+    replay_->add_flag("--ramp", replay_options_.ramp,
+                      "Begin with one message, then 2, 5, 10, 20, 50 and so on, each when those before have had 3 s to "
+                      "fail again");
     add_text(*replay_, "--stop-after", stop_after_, "Stop when more than N have failed again, or never", "N",
              check_stop)
         ->capture_default_str();

@@ -111,6 +111,7 @@ class DesiredTopology {
         const bool glob = is_glob(entry.match);
         if (shared || !glob) add_rungs(entry, shared);
         if (!glob || !depends_on_queue(entry.parked)) add_parking(entry);
+        if (!glob && may_hold(entry)) add({Role::held, entry.match, "", held_queue_spec(entry.match, features_)});
         if (shared && !glob) add({Role::return_binding, entry.match, "", return_binding(entry.match)});
     }
 
@@ -175,6 +176,12 @@ QueueSpec parking_queue_spec(std::string name, const BrokerFeatures& features) {
     add_type(spec.arguments, QueueType::quorum);
     add_refusal_when_full(spec, features);
     add_high_delivery_limit(spec, QueueType::quorum, features);
+    return spec;
+}
+
+QueueSpec held_queue_spec(std::string_view work_queue, const BrokerFeatures& features) {
+    QueueSpec spec = parking_queue_spec(held_name(work_queue, features.longest_quorum_name), features);
+    spec.arguments.emplace_back(single_active_consumer, true);
     return spec;
 }
 
@@ -254,6 +261,8 @@ std::string_view to_string(DesiredItem::Role role) {
             return "parking queue";
         case Role::parking_exchange:
             return "parking exchange";
+        case Role::held:
+            return "held queue";
         case Role::return_binding:
             break;
     }

@@ -64,6 +64,7 @@ class InventoryBuilder {
         work_queues_.insert(queue.work_queue);
         for (const telemetry::Count& count : queue.counts) {
             if (count.target.empty()) continue;
+            if (count.role == relay::Role::held) keep(count.target, {Role::held, {}, queue.work_queue, false});
             if (count.role == relay::Role::parking) keep(count.target, {Role::parked, {}, "", false});
             if (count.role != relay::Role::rung) continue;
             const bool shared = core::looks_like_shared_rung(count.target);
@@ -80,6 +81,9 @@ class InventoryBuilder {
                 const bool shared = rung->return_path == core::ReturnPath::headers;
                 keep(name, {Role::rung, rung->delay, rung->serves, shared});
                 if (!shared) add_work_queue(rung->serves, names);
+            } else if (core::is_held_queue(name, arguments)) {
+                const std::string work_queue = name.substr(0, name.size() - core::held_suffix.size());
+                keep(name, {Role::held, {}, work_queue, false});
             } else {
                 add_parking_of(name, names);
             }
@@ -99,6 +103,8 @@ class InventoryBuilder {
                 return keep(queue.name, {Role::errors, {}, "", false});
             case core::DesiredItem::Role::detour:
                 return keep(queue.name, {Role::detour, delay_of(queue), "", false});
+            case core::DesiredItem::Role::held:
+                return keep(queue.name, {Role::held, {}, desired.work_queue, false});
             case core::DesiredItem::Role::rung:
                 return keep(queue.name, {Role::rung, delay_of(queue), served_by(desired), desired.work_queue.empty()});
             default:

@@ -31,14 +31,17 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
       endpoint_(endpoint),
       name_(std::move(name)),
       log_(context.log),
-      events_(log_, context.http.state().faults(), context.http.stats()),
+      events_(log_, context.http.state().faults(), context.http.stats(), context.held),
       broker_(settings_, endpoint, *this, context.trial),
       guard_(context.watchdog, broker_.sockets(), 2 * settings_->broker.heartbeat, system::steady_now()),
       features_(core::features_of(broker_.version())),
       relay_(policy_of(settings_),
              {features_, endpoint.username, context.dice, settings_->declare, broker_.publishing_channels(),
-              std::move(proof_keys)},
-             broker_, events_, context.poison) {}
+              std::move(proof_keys),
+              [&held = context.held](std::string_view queue) { return held.holding(queue, system::steady_now()); }},
+             broker_, events_, context.poison) {
+    context.held.adopt(settings_, system::now());
+}
 
 /// What ended the connection that consumes is told from what ended the other one here, whoever met the end first: to
 /// send an ack is enough.
@@ -134,6 +137,7 @@ void Session::adopt_next(const core::Now& now) {
     settings_ = std::move(next_);
     next_.reset();
     broker_.adopt(settings_);
+    context_.held.adopt(settings_, now);
     relay_.adopt(policy_of(settings_), now);
     log_.write(LogLevel::info, "reloaded",
                "reloaded " + context_.configuration.path() + ": in force from the next message on, connection kept",

@@ -14,6 +14,7 @@
 #include "core/time.h"
 #include "daemon/configuration.h"
 #include "daemon/flow_events.h"
+#include "daemon/held_queues.h"
 #include "daemon/http_service.h"
 #include "daemon/requests.h"
 #include "daemon/watchdog.h"
@@ -34,6 +35,7 @@ struct SessionContext {
     relay::HeadTrial& trial;
     Watchdog& watchdog;
     HttpService& http;
+    HeldQueues& held;
 };
 
 class Session : private amqp::BrokerSessionObserver {

@@ -106,6 +106,7 @@ void Relay::on_delivery(const core::Delivery& delivery, const core::Now& now) {
 }
 
 Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now) {
+    failed_attempt_ = 0;
     const core::Table headers = delivery.message.properties.header_table();
     if (const auto queue = core::read_undelivered(headers)) return return_undelivered(delivery, *queue, now);
 
@@ -124,10 +125,13 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
             return park_again(delivery, rejected ? ParkedAgain::rejected : ParkedAgain::thrown_out, now);
         }
     }
+    const core::Holding outage = holding(route.get());
     const core::Decision decision =
-        core::decide(context.death, context.history, route ? route->entry : nullptr, now.wall, session_.dice());
+        core::decide(context.death, context.history, route ? route->entry : nullptr, now.wall, session_.dice(), outage);
     if (std::holds_alternative<core::Drop>(decision)) return drop(delivery, context, *route);
     const std::int64_t attempt = context.death ? core::attempt_of(*context.death, context.history) : 0;
+    if (route && core::may_hold(*route->entry) && context.death->count > 0 && core::is_failure(context.death->reason))
+        failed_attempt_ = attempt;
     const bool known_gone = route && from_detour && route->gone_for_detoured;
     if (route && !known_gone && !declarations_.work_queue_checked(*route, now)) {
         if (may_wait({route, &route->awaited}, now)) return Step::wait;
@@ -145,7 +149,35 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
         return park(delivery, context, route, {core::ParkReason::no_entry, attempt}, now);
     }
     if (const auto* again = std::get_if<core::Retry>(&decision)) return retry(delivery, context, route, *again, now);
-    return park(delivery, context, route, std::get<core::Park>(decision), now);
+    if (const auto* held = std::get_if<core::Hold>(&decision)) return hold(delivery, context, route, *held, now);
+    const core::Park& last = std::get<core::Park>(decision);
+    // It may be an outage: before it is known, nothing is given up that would be held.
+    if (outage.doubtful && last.reason == core::ParkReason::attempts_exhausted)
+        return detour(delivery, context, attempt, {route->detour_rounds}, now);
+    return park(delivery, context, route, last, now);
+}
+
+core::Holding Relay::holding(const Route* route) const {
+    if (route == nullptr || !core::may_hold(*route->entry)) return {};
+    core::Holding known;
+    if (route->entry->outage && session_.holding) known = session_.holding(route->work_queue);
+    known.holds = known.holds || route->entry->hold;
+    return known;
+}
+
+/// Until the outage is over. A queue of held messages that takes none is as any other target: its messages take the
+/// detour, however long that lasts.
+Relay::Step Relay::hold(const core::Delivery& delivery, const core::ComposeContext& context,
+                        const std::shared_ptr<Route>& route, const core::Hold& hold, const core::Now& now) {
+    const std::shared_ptr<Target> target = routes_.held(*route);
+    declarations_.ensure(*target, now);
+    if (!takes(target, now)) {
+        return wait_or_detour(delivery, context, core::attempt_of(*context.death, context.history), target, now);
+    }
+    const core::Message composed = core::compose_held(delivery.message, context, hold, now.wall, scratch_);
+    return publish(
+        delivery, composed, context,
+        {delivery.tag, target, name_of(route), Outcome::held, core::reason_label(context.death->reason), now.steady});
 }
 
 Relay::Step Relay::retry(const core::Delivery& delivery, const core::ComposeContext& context,
@@ -336,6 +368,8 @@ Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& 
     }
     const Target& to = *pending.target;
     pending.redelivered = delivery.redelivered;
+    pending.attempt = failed_attempt_;
+    pending.was_held = failed_attempt_ > 0 && context.history.was_held;
     pending.published_as = address_of(to, context);
     const std::string_view key = to.routing_key ? *to.routing_key : core::producer_routing_key(context);
     in_publish_ = true;
@@ -383,7 +417,7 @@ void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
         declarations_.report_healed(target.declared());
     }
     reporter_.settled({pending.outcome, name_of(pending), target.name, pending.reason, target.delay,
-                       now.steady - pending.sent_at, target.role});
+                       now.steady - pending.sent_at, target.role, pending.attempt, pending.was_held});
     acks_.ack(pending.tag);
 }
 
@@ -536,6 +570,7 @@ void Relay::note_held_back(const core::Delivery& delivery, core::SteadyTime unti
 bool Relay::renew(const core::Delivery& delivery, const core::Now& now) {
     const core::Table headers = delivery.message.properties.header_table();
     if (core::deliveries_in_vain(headers) < core::worn_after || !takes(routes_.error_queue(), now)) return false;
+    failed_attempt_ = 0;  // it comes again as it is
     core::ComposeContext context{
         core::read_death(headers, policy_->error_queue), {}, session_.connection_user, &session_.proof_keys};
     if (context.death)

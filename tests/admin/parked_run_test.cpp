@@ -350,6 +350,32 @@ TEST_CASE("it ends when the consumer holds all it may and none of that can go") 
     CHECK(s.run.ended() == End::held);
 }
 
+TEST_CASE("a ramp sends one message, then 2, 5, 10 …, each step when the one before has had its time to fail") {
+    ParkedRunOrder order = order_of(100);
+    order.ramp = true;
+    order.stop_above = 1;
+    Scene s(order);
+    s.deliver_many(100, "email");
+    std::vector<std::size_t> sent;
+    for (int step = 0; step < 4; ++step) {
+        s.tick();
+        sent.push_back(s.port.bodies.size());
+        s.tick(Milliseconds{10'000});
+        CHECK(s.port.bodies.size() == sent.back());  // not confirmed yet
+        s.run.on_confirm(s.port.bodies.size(), true, true);
+        s.tick();
+        s.tick(Milliseconds{2'999});
+        CHECK(s.port.bodies.size() == sent.back());
+        s.now.steady += Milliseconds{1};
+    }
+    CHECK(sent == std::vector<std::size_t>{1, 3, 8, 18});
+    s.reject_one_of_ours();
+    s.reject_one_of_ours();
+    s.tick();
+    CHECK(s.port.bodies.size() == 18);
+    CHECK(s.run.ended() == End::failures);
+}
+
 TEST_CASE("a drop acks what is selected and publishes nothing") {
     ParkedRunOrder order = order_of(3);
     order.action = ParkedRunOrder::Action::drop;

@@ -18,6 +18,7 @@ const BrokerFeatures rabbit_4_0 = features_of({4, 0, 5});
 
 std::string describe(const Argument& argument) {
     if (const auto* number = std::get_if<std::int64_t>(&argument)) return std::to_string(*number);
+    if (const auto* flag = std::get_if<bool>(&argument)) return *flag ? "true" : "false";
     return '"' + std::get<std::string>(argument) + '"';
 }
 
@@ -339,6 +340,30 @@ TEST_CASE("items are those that the daemon declares") {
     for (std::size_t i = 0; i < rung.size(); ++i)
         CHECK(all[always + i].item == rung[i]);
     CHECK(all.back().item == TopologyItem{return_binding("email")});
+}
+
+TEST_CASE("a queue of held messages is a parking queue that one consumer has for itself") {
+    CHECK(describe(held_queue_spec("email", rabbit_4_0)) ==
+          "email.held\n"
+          "  x-queue-type = \"quorum\"\n"
+          "  x-overflow = \"reject-publish\" ?\n"
+          "  x-delivery-limit = 1000000 ?\n"
+          "  x-single-active-consumer = true\n");
+    CHECK(describe(held_queue_spec("email", rabbit_3_9)) ==
+          "email.held\n"
+          "  x-queue-type = \"quorum\"\n"
+          "  x-single-active-consumer = true\n");
+}
+
+TEST_CASE("queues of held messages are wanted for exact names that may hold, and for no others") {
+    Policy policy = policy_of({entry("email", own({5s})), entry("sms", own({5s})), entry("a.*", own({5s}))});
+    policy.entries[0].hold = true;
+    policy.entries[2].outage = OutageRule{};
+    std::vector<std::string> held;
+    for (const DesiredItem& item : desired_topology(policy, rabbit_4_0)) {
+        if (item.role == DesiredItem::Role::held) held.push_back(name_of(item.item));
+    }
+    CHECK(held == std::vector<std::string>{"email.held"});
 }
 
 TEST_CASE("globs are on demand") {

@@ -55,9 +55,12 @@ void management(std::string_view input) {
     if (http::next_answer.body.find(secret) != std::string::npos) return;
     const http::ManagementClient client({"http://h:1", "ops", std::string{secret}}, {}, "/");
     ask([&] {
-        for (const http::ListedQueue& queue : client.queues())
+        for (const http::ListedQueue& queue : client.queues()) {
             core::parse_rung(queue.name, queue.arguments);
+            core::is_held_queue(queue.name, queue.arguments);
+        }
     });
+    ask([&] { static_cast<void>(client.counters("q")); });
     ask([&] { client.consumers(); });
     ask([&] {
         for (const core::BindingSpec& binding : client.bindings_from("retryd.return"))

@@ -1,0 +1,102 @@
+// What is held, of which work queue, and why: what the threads that relay, release, count and show share.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "config/settings.h"
+#include "core/broker_features.h"
+#include "core/outage.h"
+#include "core/policy.h"
+#include "core/time.h"
+#include "relay/reporter.h"
+#include "telemetry/log.h"
+
+namespace retryd::daemon {
+
+/// Thread-safe. What it tells the log: an outage's beginning, each relapse, the release and the end.
+class HeldQueues {
+  public:
+    /// `log` must outlive it.
+    explicit HeldQueues(telemetry::Log& log) : log_(log) {}
+
+    /// From now on that policy is in force.
+    void adopt(const std::shared_ptr<const config::Settings>& settings, const core::Now& now);
+
+    // ── for the relay ──
+
+    core::Holding holding(std::string_view work_queue, core::SteadyTime now) const;
+    void settled(const relay::Settled& message, const core::Now& now);
+
+    // ── for the thread that releases ──
+
+    struct Fault {
+        std::string cause;
+        std::string remedy;
+        bool operator==(const Fault&) const = default;
+    };
+    struct Queue {
+        std::string work_queue;
+        std::string held_queue;
+        core::Outage outage;
+        std::optional<std::uint64_t> messages = {};  // that are held, and ready
+        bool shared = false;                         // its ladder is
+        bool configured = false;                     // its entry holds; else it is one by its name and arguments alone
+        Fault fault = {};                            // why nothing can be sent home; empty where it can
+        Fault told_fault = {};
+    };
+
+    /// There is a queue of held messages.
+    void found(const std::string& held_queue, const core::Now& now);
+    std::vector<std::string> names() const;
+    /// Calls `see` with that one, alone with it, and tells the log what has come of it; false where it is not there.
+    template <class Visit>
+    bool visit(const std::string& work_queue, const Visit& see) {
+        const std::lock_guard lock(mutex_);
+        const auto found = queues_.find(work_queue);
+        if (found == queues_.end()) return false;
+        see(found->second);
+        tell(found->second);
+        return true;
+    }
+
+    // ── for the thread that counts ──
+
+    std::vector<std::string> wanting_counters(core::SteadyTime now) const;
+
+    // ── for those who show it ──
+
+    struct Shown {
+        std::string work_queue;
+        std::string held_queue;
+        core::Outage::State state = core::Outage::State::none;
+        bool by_hand = false;
+        std::optional<std::uint64_t> messages;
+        std::optional<core::WallTime> since;
+        std::optional<core::Milliseconds> probe_failed_ago;
+        std::optional<core::Milliseconds> next_in;
+        double rate = 0;
+    };
+    std::vector<Shown> shown(core::SteadyTime now) const;
+
+  private:
+    void follow_entry(Queue& queue, const core::Now& now) const;
+    Queue* add(std::string_view work_queue, const core::Now& now);
+    void tell(Queue& queue);
+
+    telemetry::Log& log_;
+    mutable std::mutex mutex_;
+    std::shared_ptr<const config::Settings> settings_;
+    std::map<std::string, Queue, std::less<>> queues_;  // by work queue
+};
+
+/// `holding: 12,400 messages since 14:02, last probe failed 8 s ago, next in 2 s`; the time is UTC.
+std::string describe(const HeldQueues::Shown& held);
+
+}  // namespace retryd::daemon
