@@ -61,6 +61,7 @@ using Decision = std::variant<Retry, Park, Drop, Hold>;
 struct Holding {
     bool holds = false;                  // what fails is held
     bool doubtful = false;               // it may be one: nothing is given up for good
+    bool unknown = false;                // nobody has looked yet at what an earlier run held: nothing is spent
     std::optional<WallTime> since = {};  // its first failure; what failed first after that has spent no attempt
     bool operator==(const Holding&) const = default;
 };

@@ -258,7 +258,7 @@ void Outage::note_suspicion(SteadyTime now) {
 
 Holding Outage::holding(SteadyTime now) const {
     const bool doubtful = suspicious_since_ && now - *suspicious_since_ < rule().within + judged_after;
-    return {state_ == State::holding, doubtful, since_};
+    return {.holds = state_ == State::holding, .doubtful = doubtful, .since = since_};
 }
 
 bool Outage::wants_counters(SteadyTime now) const {

@@ -15,6 +15,9 @@ using config::LogLevel;
 using core::Milliseconds;
 using core::Outage;
 
+/// After the start: until then it is not known whether an earlier run held. It takes a second or so, and where the
+/// broker does not answer, nobody waits for it.
+constexpr Milliseconds known_within{5'000};
 /// Names come out of headers that anybody may write.
 constexpr std::size_t most_queues = 10'000;
 
@@ -55,6 +58,12 @@ std::string rate_text(double rate) {
 void HeldQueues::adopt(const std::shared_ptr<const config::Settings>& settings, const core::Now& now) {
     const std::lock_guard lock(mutex_);
     settings_ = settings;
+    if (!began_) {
+        began_ = now.steady;
+        for (const core::Entry& entry : settings->policy.entries) {
+            if (!core::is_glob(entry.match) && !core::may_hold(entry)) unknown_.push_back(core::held_name(entry.match));
+        }
+    }
     for (const core::Entry& entry : settings->policy.entries) {
         if (core::may_hold(entry) && !core::is_glob(entry.match)) add(entry.match, now);
     }
@@ -83,7 +92,10 @@ HeldQueues::Queue* HeldQueues::add(std::string_view work_queue, const core::Now&
 core::Holding HeldQueues::holding(std::string_view work_queue, core::SteadyTime now) const {
     const std::lock_guard lock(mutex_);
     const auto found = queues_.find(work_queue);
-    return found == queues_.end() ? core::Holding{} : found->second.outage.holding(now);
+    core::Holding holding = found == queues_.end() ? core::Holding{} : found->second.outage.holding(now);
+    const bool looked = found != queues_.end() && found->second.looked;
+    holding.unknown = !holding.holds && !looked && began_ && now - *began_ < known_within;
+    return holding;
 }
 
 void HeldQueues::settled(const relay::Settled& message, const core::Now& now) {
@@ -104,6 +116,14 @@ void HeldQueues::settled(const relay::Settled& message, const core::Now& now) {
     }
     if (message.attempt > 0) queue->outage.failed(message.attempt, message.was_held, now);
     tell(*queue);
+}
+
+std::optional<std::string> HeldQueues::take_unknown() {
+    const std::lock_guard lock(mutex_);
+    if (unknown_.empty() || (settings_ && settings_->management)) return std::nullopt;
+    std::string queue = std::move(unknown_.back());
+    unknown_.pop_back();
+    return queue;
 }
 
 void HeldQueues::found(const std::string& held_queue, const core::Now& now) {

@@ -48,10 +48,14 @@ class HeldQueues {
         std::optional<std::uint64_t> messages = {};  // that are held, and ready
         bool shared = false;                         // its ladder is
         bool configured = false;                     // its entry holds; else it is one by its name and arguments alone
+        bool looked = false;                         // what lay there at the start is known
         Fault fault = {};                            // why nothing can be sent home; empty where it can
         Fault told_fault = {};
     };
 
+    /// One that may have been left behind by an entry that does not hold any more, and was not asked for before: each
+    /// once, where no management API tells of them all.
+    std::optional<std::string> take_unknown();
     /// There is a queue of held messages.
     void found(const std::string& held_queue, const core::Now& now);
     std::vector<std::string> names() const;
@@ -93,6 +97,8 @@ class HeldQueues {
     telemetry::Log& log_;
     mutable std::mutex mutex_;
     std::shared_ptr<const config::Settings> settings_;
+    std::optional<core::SteadyTime> began_;
+    std::vector<std::string> unknown_;
     std::map<std::string, Queue, std::less<>> queues_;  // by work queue
 };
 

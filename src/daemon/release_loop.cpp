@@ -42,8 +42,6 @@ constexpr Milliseconds first_release_backoff{1'000};
 constexpr Milliseconds longest_release_backoff{30'000};
 /// When it is to end, what was sent has so long to be confirmed.
 constexpr Milliseconds last_turns{2'000};
-/// Queues of ours are declared meanwhile.
-constexpr Milliseconds first_look_after{2'000};
 constexpr Milliseconds between_searches{1'000};
 constexpr Milliseconds between_looks_by_management{60'000};
 /// A lane that the broker has ended is opened again after this.
@@ -98,7 +96,6 @@ class ReleaseLoop::Worker {
         core::SteadyTime not_before{};    // after the broker has ended the lane
         core::SteadyTime busy_at{};       // something was here, or under way
         std::optional<core::SteadyTime> unattended_since;
-        bool looked = false;  // what lay there at the start is known
         bool bound = false;
         bool binding = false;
         bool may_return = false;  // through the return exchange
@@ -113,7 +110,6 @@ class ReleaseLoop::Worker {
 
     void wait_after_fault(const Target& target) {
         ways_.clear();
-        questions_ = 0;
         backoff_ = std::clamp(2 * backoff_, first_release_backoff, longest_release_backoff);
         std::unique_lock lock(state_->mutex);
         state_->changed.wait_for(lock, backoff_, [&] { return state_->stop_requested || state_->target != target; });
@@ -123,7 +119,7 @@ class ReleaseLoop::Worker {
     void serve(const Target& target) {
         while (state_->is_current(target)) {
             look_by_management(target, system::now());
-            if (!state_->held->names().empty() || !knows_others(target)) {
+            if (!state_->held->names().empty()) {
                 release(target);
             } else {
                 std::unique_lock lock(state_->mutex);
@@ -139,17 +135,15 @@ class ReleaseLoop::Worker {
         proof_keys_ = &proof_keys;
         amqp::HeldSession session(target.endpoint, target.settings->broker);
         session_ = &session;
-        const core::SteadyTime began = system::steady_now();
         while (state_->is_current(target)) {
             const core::Now now = system::now();
             session.turn(now);
-            if (now.steady - began >= first_look_after) look_for_others(target);
             look_by_management(target, now);
             const std::vector<std::string> names = state_->held->names();
             Milliseconds turn = idle_turn;
             for (const std::string& work_queue : names)
                 turn = std::min(turn, attend(target, work_queue, now));
-            if (names.empty() && knows_others(target) && questions_ == 0) break;
+            if (names.empty()) break;
             session.wait(turn);
         }
         leave();
@@ -174,25 +168,6 @@ class ReleaseLoop::Worker {
     }
 
     // ── Which there are ──
-
-    /// Of entries that do not hold; those that do are known.
-    bool knows_others(const Target& target) const { return looked_for_others_ || target.settings->management; }
-
-    /// Once: the broker logs a question for a queue that is not there.
-    void look_for_others(const Target& target) {
-        if (knows_others(target)) return;
-        looked_for_others_ = true;
-        for (const core::Entry& entry : target.settings->policy.entries) {
-            if (core::is_glob(entry.match) || core::may_hold(entry)) continue;
-            const std::string queue = core::held_name(entry.match);
-            ++questions_;
-            session_->carry_out(amqp::Declarer::CheckQueue{queue}, [this, queue](const auto& outcome) {
-                --questions_;
-                if (outcome.result == amqp::Declarer::Result::done && outcome.counts.messages > 0)
-                    state_->held->found(queue, system::now());
-            });
-        }
-    }
 
     void look_by_management(const Target& target, const core::Now& now) {
         const auto& management = target.settings->management;
@@ -248,13 +223,13 @@ class ReleaseLoop::Worker {
             queue.outage.state() == Outage::State::none && queue.messages.value_or(0) > 0 && way.lane == nullptr;
         if (!unattended) {
             way.unattended_since.reset();
-            if (queue.messages) way.looked = true;
+            if (queue.messages) queue.looked = true;
             return;
         }
         if (!way.unattended_since) way.unattended_since = now.steady;
-        const bool at_start = !way.looked;
+        const bool at_start = !queue.looked;
         if (!at_start && now.steady - *way.unattended_since < left_behind_after) return;
-        way.looked = true;
+        queue.looked = true;
         queue.outage.found_held(at_start, now);
     }
 
@@ -361,8 +336,6 @@ class ReleaseLoop::Worker {
     amqp::HeldSession* session_ = nullptr;
     const core::ProofKeys* proof_keys_ = nullptr;
     std::map<std::string, Way> ways_;  // by work queue
-    bool looked_for_others_ = false;
-    std::size_t questions_ = 0;  // about them, not answered
     core::SteadyTime next_look_{};
     Milliseconds backoff_{};
 };

@@ -1,9 +1,9 @@
 // Sends held messages home: a thread of its own, with connections of its own, so that nothing here holds up what fails
 // at this moment.
 //
-// It knows the queues of held messages from the configuration, from what is held at this moment, and once after the
-// start by looking: for those of every entry with an exact name, and, where there is a management API, for all that are
-// on the broker. So what an earlier run held is found, although the entry may not hold any more, or be gone.
+// It knows the queues of held messages from the configuration, from what is held at this moment, and by looking: where
+// there is a management API, for all that are on the broker; else the session looks once, for those of every entry with
+// an exact name. So what an earlier run held is found, although the entry may not hold any more, or be gone.
 #pragma once
 
 #include <memory>

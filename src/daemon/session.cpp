@@ -75,6 +75,7 @@ void Session::serve() {
         relay_.on_tick(now);
         relay_.flush(now);
         report_load(now);
+        look_for_held(began, now.steady);
         events_.tell_held_back(now.steady);
         handle_requests(now);
         report_slow_declare(began, now.steady);
@@ -91,6 +92,20 @@ void Session::report_load(const core::Now& now) {
     const Milliseconds age = since ? now.steady - *since : Milliseconds::zero();
     events_.oldest_unsettled(age);
     context_.http.state().unsettled(age);
+}
+
+/// One question after the other, so that they are in nobody's way, and not before the queues of ours are declared. Each
+/// once in the life of the process: the broker logs a question for a queue that is not there.
+void Session::look_for_held(core::SteadyTime began, core::SteadyTime now) {
+    constexpr Milliseconds first_after{2'000};
+    if (looking_for_held_ || shutdown_deadline_ || now - began < first_after) return;
+    const auto queue = context_.held.take_unknown();
+    if (!queue) return;
+    looking_for_held_ = true;
+    broker_.count(*queue, [this, queue = *queue](std::uint64_t messages) {
+        looking_for_held_ = false;
+        if (messages > 0) context_.held.found(queue, system::now());
+    });
 }
 
 void Session::handle_requests(const core::Now& now) {

@@ -42,6 +42,13 @@ constexpr Milliseconds between_looks{100};
 /// bears it: consumer_timeout is 30 minutes.
 constexpr Milliseconds given_up_after{20 * 60'000};
 
+bool spends_an_attempt(const core::Decision& decision) {
+    if (std::holds_alternative<core::Retry>(decision)) return true;
+    const auto* const park = std::get_if<core::Park>(&decision);
+    return park != nullptr &&
+           (park->reason == core::ParkReason::attempts_exhausted || park->reason == core::ParkReason::too_old);
+}
+
 std::uint64_t address_of(const Target& target, const core::ComposeContext& context) {
     return target.routing_key ? target.address : hash_of_address(target.exchange, core::producer_routing_key(context));
 }
@@ -148,6 +155,9 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
     if (queue_state == WorkQueueState::exclusive) {
         return park(delivery, context, route, {core::ParkReason::no_entry, attempt}, now);
     }
+    // The detour costs its delay, and no attempt.
+    if (outage.unknown && spends_an_attempt(decision))
+        return detour(delivery, context, attempt, {route->detour_rounds}, now);
     if (const auto* again = std::get_if<core::Retry>(&decision)) return retry(delivery, context, route, *again, now);
     if (const auto* held = std::get_if<core::Hold>(&decision)) return hold(delivery, context, route, *held, now);
     const core::Park& last = std::get<core::Park>(decision);

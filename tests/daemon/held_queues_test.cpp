@@ -48,6 +48,28 @@ TEST_CASE("held: queues with an exact name are known from the configuration, tho
     CHECK(f.held.wanting_counters(f.now.steady) == std::vector<std::string>{"web.shop"});
 }
 
+TEST_CASE(
+    "held: after the start it is unknown whether an earlier run held, until somebody has looked, or for some seconds") {
+    Fixture f;
+    f.adopt(false, true);
+    CHECK(f.held.holding("email", f.now.steady).unknown);
+    CHECK(f.held.holding("web.shop", f.now.steady).unknown);
+    f.held.visit("email", [](HeldQueues::Queue& queue) { queue.looked = true; });
+    CHECK(!f.held.holding("email", f.now.steady).unknown);
+    CHECK(f.held.holding("web.shop", f.now.steady).unknown);
+    f.now.steady += Milliseconds{5'000};
+    CHECK(!f.held.holding("web.shop", f.now.steady).unknown);
+}
+
+TEST_CASE("held: what an entry that does not hold may have left behind is asked for once, and not for a glob") {
+    Fixture f;
+    f.adopt(false, false);
+    CHECK(f.held.take_unknown() == "email.held");
+    CHECK(!f.held.take_unknown());
+    f.adopt(false, false);
+    CHECK(!f.held.take_unknown());
+}
+
 TEST_CASE("held: nothing is known where no entry holds") {
     Fixture f;
     f.adopt(false, false);

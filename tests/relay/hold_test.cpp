@@ -125,4 +125,26 @@ TEST_CASE("queues of held messages are declared for entries that may hold, and f
     CHECK(std::count(names.begin(), names.end(), "email.held") == 1);
 }
 
+TEST_CASE(
+    "while it is unknown whether an earlier run held, what fails takes the detour: no attempt is spent, nothing "
+    "parked") {
+    core::Policy policy = Fixture::policy();
+    for (core::Entry& entry : policy.entries)
+        entry.outage = core::OutageRule{};
+    Fixture f(policy);
+    f.answer_declares();
+    f.outage.unknown = true;
+    f.deliver();
+    f.deliver({"email", "rejected", "email", 2});
+    f.deliver({"email", "expired"});
+    f.answer_declares();
+    CHECK(f.lying_in("retryd.detour.2s") == 2);
+    CHECK(f.lying_in("email.parked") == 1);
+    CHECK(f.lying_in("email.retry.5s") == 0);
+    f.outage = {.holds = true};
+    f.deliver();
+    f.answer_declares();
+    CHECK(f.lying_in("email.held") == 1);
+}
+
 }  // namespace retryd::relay::hold_test
