@@ -70,8 +70,11 @@ bool may_match(const std::string& pattern, const std::string& name) {
 /// Whether the pattern for retryd's own queues would match the name, which is not one of them.
 bool is_caught(const core::Policy& policy, std::string_view name) {
     const std::size_t at = name.rfind(".retry.");
+    const bool held = name.ends_with(core::held_suffix);
     return std::any_of(policy.entries.begin(), policy.entries.end(), [&](const core::Entry& entry) {
         if (at != std::string_view::npos) return core::glob_matches(entry.match, name.substr(0, at));
+        if (held && core::may_hold(entry))
+            return core::glob_matches(entry.match, name.substr(0, name.size() - core::held_suffix.size()));
         return entry.ladder.return_path == core::ReturnPath::headers &&
                name.starts_with("retryd." + entry.ladder.name + '.');
     });

@@ -72,6 +72,7 @@ bool is_harmless(const std::string& key, const std::string& value, const QueuePo
 bool is_retryds(const core::Policy& policy, const QueuePolicies& queue) {
     const std::string& name = queue.name;
     if (name == policy.error_queue || core::is_parking_queue(policy, name) || core::is_detour(name)) return true;
+    if (core::work_queue_held_in(policy, name, queue.arguments)) return true;
     const auto rung = core::parse_rung(name, queue.arguments);
     return rung && std::any_of(policy.entries.begin(), policy.entries.end(), [&](const core::Entry& entry) {
                return rung->return_path == core::ReturnPath::queue ? core::glob_matches(entry.match, rung->serves)

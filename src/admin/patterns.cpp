@@ -66,6 +66,12 @@ std::string parking_pattern(const core::Entry& entry) {
            pattern_of_name(pattern.substr(at + core::queue_placeholder.size()));
 }
 
+/// Of the queue of held messages of every work queue of that entry.
+std::string held_pattern(const core::Entry& entry) {
+    if (!core::is_glob(entry.match)) return pattern_of_name(core::held_name(entry.match));
+    return pattern_of_glob(entry.match) + pattern_of_name(core::held_suffix);
+}
+
 /// Alternatives for what the globs could catch and must not.
 class NotWorkQueues {
   public:
@@ -103,8 +109,8 @@ class NotWorkQueues {
     }
 
     void add_held(const core::Entry& entry) {
-        if (!core::is_glob(entry.match)) return add_name(core::held_name(entry.match));
-        patterns.insert(pattern_of_glob(entry.match) + pattern_of_name(core::held_suffix));
+        core::is_glob(entry.match) ? void(patterns.insert(held_pattern(entry)))
+                                   : add_name(core::held_name(entry.match));
     }
 
     bool any_begins(std::string_view beginning) const {
@@ -167,6 +173,7 @@ std::string own_queues_pattern(const core::Policy& policy, const std::vector<std
     std::set<std::string> ladders;
     for (const core::Entry& entry : policy.entries) {
         if (const auto parking = parking_pattern(entry); !parking.empty()) own.insert(parking);
+        if (core::may_hold(entry)) own.insert(held_pattern(entry));
         work_queues.insert(pattern_of_glob(entry.match));
         if (entry.ladder.return_path == core::ReturnPath::headers) ladders.insert(pattern_of_name(entry.ladder.name));
     }

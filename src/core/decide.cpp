@@ -57,8 +57,14 @@ Decision decide(const std::optional<Death>& death, const RetryHistory& history, 
             break;
     }
     const bool of_outage = failed_only_in(holding.since, *death, history);
-    if (holding.holds) return Hold{of_outage ? 0 : attempt - 1};
+    const bool unspent = waits_to_be_held(*death, history);
+    if (holding.holds) return Hold{of_outage ? 0 : unspent ? history.attempt : attempt - 1};
     const auto& steps = entry->ladder.steps;
+    // It was to be held, and nothing holds any more: it waits for its next try as if it had not failed.
+    if (unspent && !steps.empty()) {
+        const std::size_t next = std::min(static_cast<std::size_t>(history.attempt), steps.size() - 1);
+        return Retry{history.attempt, lane_of(steps[next], entry->ladder.jitter, roll)};
+    }
     // It waited on a detour until it was known that it is one, and that is over meanwhile: it begins anew.
     if (of_outage && death->count == 0 && attempt > static_cast<std::int64_t>(steps.size()))
         return Retry{1, lane_of(steps.front(), entry->ladder.jitter, roll)};
@@ -74,6 +80,16 @@ Action action_for(const OnDeath& on, std::string_view reason) {
     if (reason == "expired") return on.expired;
     if (reason == "maxlen") return on.maxlen;
     return Action::park;
+}
+
+bool waits_to_be_held(const Death& death, const RetryHistory& history) {
+    return death.count == 0 && history.was_held;
+}
+
+bool spends_an_attempt(const Decision& decision) {
+    if (std::holds_alternative<Retry>(decision)) return true;
+    const auto* const park = std::get_if<Park>(&decision);
+    return park != nullptr && (park->reason == ParkReason::attempts_exhausted || park->reason == ParkReason::too_old);
 }
 
 bool is_failure(std::string_view reason) {

@@ -82,6 +82,13 @@ Decision decide(const std::optional<Death>& death, const RetryHistory& history, 
 /// What the operator wants for a reason of death. One that this version does not know leads to parking.
 Action action_for(const OnDeath& on, std::string_view reason);
 
+/// Whether it comes from a detour that it took because the queue of held messages did not take it (compose_held): its
+/// history has not counted the death, which costs nothing.
+bool waits_to_be_held(const Death& death, const RetryHistory& history);
+
+/// Whether it brings the message nearer to the end of its ladder, or to the parking queue for being late.
+bool spends_an_attempt(const Decision& decision);
+
 /// Whether a death of that reason is a failure of the consumer's, and not of the queue's limits.
 bool is_failure(std::string_view reason);
 

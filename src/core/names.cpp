@@ -64,12 +64,6 @@ std::string held_name(std::string_view work_queue, std::size_t longest) {
     return fit("", work_queue, held_suffix, longest);
 }
 
-bool is_held_queue(std::string_view name, const Arguments& arguments) {
-    if (!name.ends_with(held_suffix)) return false;
-    const Argument* const one = find(arguments, single_active_consumer);
-    return one != nullptr && *one == Argument{true};
-}
-
 std::string shared_rung_name(std::string_view ladder, Milliseconds delay, bool high_priority) {
     std::string name{shared_prefix};
     name.append(ladder).append(".").append(format_duration(delay));

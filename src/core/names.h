@@ -44,8 +44,6 @@ inline constexpr std::string_view replays = "retryd-replays";
 /// `{queue}.held`: where messages of a work queue are held, cut as the name of a rung is.
 inline constexpr std::string_view held_suffix = ".held";
 std::string held_name(std::string_view work_queue, std::size_t longest = longest_queue_name);
-/// Whether a queue of that name, declared with these arguments, is one of those.
-bool is_held_queue(std::string_view name, const Arguments& arguments);
 
 /// `{queue}.retry.{delay}`, with `.high` at the end for the rung of messages with a priority above 4.
 /// Where that is longer than a queue name may be, the work queue's part is cut and a hash of the whole takes the

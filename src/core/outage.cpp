@@ -15,7 +15,7 @@ constexpr std::size_t most_attempts = 64;
 /// So long the counters are asked for after the last failure, beyond the time that is looked at.
 constexpr Milliseconds interesting_for{60'000};
 /// What may be an outage is one, or is not, after `within` and this.
-constexpr Milliseconds judged_after{15'000};
+constexpr Milliseconds judged_after{30'000};
 /// Failures of so long a time are compared with the acks of before.
 constexpr Milliseconds just_now{3'000};
 constexpr std::uint64_t successes_needed = 2;
@@ -95,7 +95,10 @@ void Outage::counted(const QueueCounters& counters, const Now& now) {
     note_suspicion(now.steady);
     if (!automatic()) return;
     if (state_ == State::holding) return look_for_success(now);
-    if (is_outage(now.steady)) hold(now);
+    // Acks of before the outage are counted up to 5 s later, and outweigh what fails for as long as they are in sight:
+    // in the last half of `within` they are gone sooner.
+    const Milliseconds within = rule().within;
+    if (is_outage(now.steady, within) || is_outage(now.steady, within / 2)) hold(now);
 }
 
 void Outage::not_counted(const Now& now) {
@@ -134,6 +137,14 @@ void Outage::found_held(bool at_start, const Now& now) {
     successes_ = 0;
     since_.reset();
     events_.push_back(Event::begun);
+}
+
+void Outage::abandon(const Now& now) {
+    if (state_ == State::none || by_hand_) return;
+    state_ = State::none;
+    changed_ = now.steady;
+    since_.reset();
+    probe_failed_.reset();
 }
 
 void Outage::by_hand(bool hold, const Now& now) {
@@ -188,10 +199,10 @@ std::size_t Outage::failed_messages(SteadyTime after, SteadyTime until) const {
 
 /// Of the failures that lie so far back that the counters know of their time. The acks are those up to now: rather too
 /// many than too few.
-std::optional<Outage::Outcomes> Outage::outcomes(SteadyTime now) const {
+std::optional<Outage::Outcomes> Outage::outcomes(SteadyTime now, Milliseconds span) const {
     if (samples_.size() < 2) return std::nullopt;
     const SteadyTime until = now - counted_after;
-    SteadyTime from = until - rule().within;
+    SteadyTime from = until - span;
     if (state_ == State::releasing) from = std::max(from, changed_);
     const Sample* first = &samples_.front();
     for (const Sample& sample : samples_) {
@@ -210,8 +221,8 @@ std::optional<Outage::Outcomes> Outage::outcomes(SteadyTime now) const {
     return found;
 }
 
-bool Outage::is_outage(SteadyTime now) const {
-    const auto found = outcomes(now);
+bool Outage::is_outage(SteadyTime now, Milliseconds span) const {
+    const auto found = outcomes(now, span);
     if (!found || found->failures == 0) return false;
     // Late, or missing: they do not know of deliveries that there were.
     if (found->delivered < found->failures) return false;

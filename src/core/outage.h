@@ -53,6 +53,8 @@ class Outage {
     void emptied(const Now& now);
     /// Messages are held, and nobody releases them: by an earlier run of retryd, or what another one left.
     void found_held(bool at_start, const Now& now);
+    /// What lies there is not retryd's: nothing of it is released.
+    void abandon(const Now& now);
     /// The entry holds by hand, or does not any more: then what is held is released.
     void by_hand(bool hold, const Now& now);
     /// After a reload.
@@ -104,8 +106,8 @@ class Outage {
     bool automatic() const { return rule_.has_value() && !by_hand_; }
     const OutageRule& rule() const;
     std::size_t failed_messages(SteadyTime after, SteadyTime until) const;
-    std::optional<Outcomes> outcomes(SteadyTime now) const;
-    bool is_outage(SteadyTime now) const;
+    std::optional<Outcomes> outcomes(SteadyTime now, Milliseconds span) const;
+    bool is_outage(SteadyTime now, Milliseconds span) const;
     bool all_released_fail() const;
     bool suspicious(SteadyTime now) const;
     void note_suspicion(SteadyTime now);

@@ -89,6 +89,11 @@ QueueSpec parking_queue_spec(std::string name, const BrokerFeatures& features);
 /// that of several daemons one releases, and in their order.
 QueueSpec held_queue_spec(std::string_view work_queue, const BrokerFeatures& features);
 
+/// The work queue whose messages retryd holds in a queue of that name with these arguments, or held under an earlier
+/// configuration: an entry matches it, and the arguments are all that retryd declares on some version of RabbitMQ.
+/// Nothing where the queue is somebody else's; with other arguments it is, whatever its name.
+std::optional<std::string> work_queue_held_in(const Policy& policy, std::string_view queue, const Arguments& arguments);
+
 /// Without these nothing can be consumed: error exchange, catch-all, error queue and the binding between them.
 Topology base_topology(const Policy& policy, const BrokerFeatures& features);
 /// What leads the dead letters of somebody else's exchange to the error queue.

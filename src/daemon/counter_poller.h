@@ -4,10 +4,9 @@
 
 #include <memory>
 #include <optional>
-#include <thread>
 
 #include "daemon/held_queues.h"
-#include "daemon/release_loop.h"
+#include "daemon/side_thread.h"
 
 namespace retryd::daemon {
 
@@ -15,21 +14,12 @@ class CounterPoller {
   public:
     /// The thread runs from here on.
     explicit CounterPoller(std::shared_ptr<HeldQueues> held);
-    /// A thread that waits for an answer is left behind after a moment; it uses only what it owns.
-    ~CounterPoller();
-    CounterPoller(const CounterPoller&) = delete;
-    CounterPoller& operator=(const CounterPoller&) = delete;
 
-    /// The same target again changes nothing.
-    void follow(const std::optional<ReleaseLoop::Target>& target);
+    void follow(const std::optional<BrokerTarget>& target) { state_->follow(target); }
 
   private:
-    struct State;
-    static void run(const std::shared_ptr<State>& state);
-    static void ask(State& state, const ReleaseLoop::Target& target);
-
-    std::shared_ptr<State> state_;
-    std::thread thread_;
+    std::shared_ptr<SideThreadState> state_ = std::make_shared<SideThreadState>();
+    SideThread thread_;
 };
 
 }  // namespace retryd::daemon

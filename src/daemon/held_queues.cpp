@@ -61,7 +61,7 @@ void HeldQueues::adopt(const std::shared_ptr<const config::Settings>& settings, 
     if (!began_) {
         began_ = now.steady;
         for (const core::Entry& entry : settings->policy.entries) {
-            if (!core::is_glob(entry.match) && !core::may_hold(entry)) unknown_.push_back(core::held_name(entry.match));
+            if (!core::is_glob(entry.match) && !core::may_hold(entry)) unknown_.push_back(entry.match);
         }
     }
     for (const core::Entry& entry : settings->policy.entries) {
@@ -76,7 +76,11 @@ void HeldQueues::adopt(const std::shared_ptr<const config::Settings>& settings, 
 void HeldQueues::follow_entry(Queue& queue, const core::Now& now) const {
     const core::Entry* const entry = core::match(settings_->policy, queue.work_queue);
     queue.shared = entry != nullptr && entry->ladder.return_path == core::ReturnPath::headers;
-    queue.configured = entry != nullptr && core::may_hold(*entry);
+    const bool configured = entry != nullptr && core::may_hold(*entry);
+    const bool another = configured != queue.configured || (entry != nullptr) != queue.known_entry;
+    if (another && queue.whose != Whose::ours) queue.whose = Whose::unknown;
+    queue.configured = configured;
+    queue.known_entry = entry != nullptr;
     queue.outage.adopt(entry != nullptr ? entry->outage : std::nullopt, now);
     queue.outage.by_hand(entry != nullptr && entry->hold, now);
 }
@@ -126,13 +130,14 @@ std::optional<std::string> HeldQueues::take_unknown() {
     return queue;
 }
 
-void HeldQueues::found(const std::string& held_queue, const core::Now& now) {
+void HeldQueues::found(const std::string& work_queue, const std::string& held_queue, bool arguments_seen,
+                       const core::Now& now) {
     const std::lock_guard lock(mutex_);
-    const bool known = std::any_of(queues_.begin(), queues_.end(),
-                                   [&](const auto& each) { return each.second.held_queue == held_queue; });
-    if (known) return;
-    Queue* const queue = add(held_queue.substr(0, held_queue.size() - core::held_suffix.size()), now);
-    if (queue != nullptr) queue->held_queue = held_queue;
+    const bool known = queues_.contains(work_queue);
+    Queue* const queue = add(work_queue, now);
+    if (queue == nullptr) return;
+    queue->arguments_seen = queue->arguments_seen || arguments_seen;
+    if (!known) queue->held_queue = held_queue;
 }
 
 std::vector<std::string> HeldQueues::names() const {
@@ -170,6 +175,8 @@ std::vector<HeldQueues::Shown> HeldQueues::shown(core::SteadyTime now) const {
             if (const auto next = queue.outage.next_send()) each.next_in = std::max(*next - now, Milliseconds{0});
         }
         if (each.state == Outage::State::none) each.since.reset();
+        if (queue.whose == Whose::not_ours) each.messages.reset();
+        if (queue.whose == Whose::not_ours && !queue.configured) continue;
         shown.push_back(std::move(each));
     }
     return shown;

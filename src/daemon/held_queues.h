@@ -41,23 +41,34 @@ class HeldQueues {
         std::string remedy;
         bool operator==(const Fault&) const = default;
     };
+    /// Names are anybody's: whose queue it is must be known before a message of it is touched, for each look at one
+    /// counts towards the delivery limit of its queue.
+    enum class Whose {
+        unknown,
+        ours,               // declared by retryd, with all its arguments
+        ours_where_proven,  // it may be: what carries retryd's proof is
+        not_ours            // nothing of it is touched
+    };
     struct Queue {
         std::string work_queue;
         std::string held_queue;
         core::Outage outage;
         std::optional<std::uint64_t> messages = {};  // that are held, and ready
         bool shared = false;                         // its ladder is
-        bool configured = false;                     // its entry holds; else it is one by its name and arguments alone
-        bool looked = false;                         // what lay there at the start is known
-        Fault fault = {};                            // why nothing can be sent home; empty where it can
+        bool configured = false;                     // its entry holds
+        bool known_entry = false;                    // one matches its work queue
+        bool arguments_seen = false;                 // by the management API: they are those of retryd's
+        Whose whose = Whose::unknown;
+        bool looked = false;  // what lay there at the start is known
+        Fault fault = {};     // why nothing can be sent home; empty where it can
         Fault told_fault = {};
     };
 
-    /// One that may have been left behind by an entry that does not hold any more, and was not asked for before: each
-    /// once, where no management API tells of them all.
+    /// A work queue of which held messages may have been left behind by an entry that does not hold any more, and that
+    /// was not asked for before: each once, where no management API tells of them all.
     std::optional<std::string> take_unknown();
-    /// There is a queue of held messages.
-    void found(const std::string& held_queue, const core::Now& now);
+    /// There is a queue with the name of one of held messages, and something in it.
+    void found(const std::string& work_queue, const std::string& held_queue, bool arguments_seen, const core::Now& now);
     std::vector<std::string> names() const;
     /// Calls `see` with that one, alone with it, and tells the log what has come of it; false where it is not there.
     template <class Visit>

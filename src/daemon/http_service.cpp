@@ -142,7 +142,7 @@ void HttpService::tick(core::SteadyTime now) {
     const std::lock_guard lock(mutex_);
     if (!serving_) return;
     serving_->history.sample(*serving_->stats, now);
-    std::optional<QueueDepthPoller::Target> target;
+    std::optional<BrokerTarget> target;
     if (state.phase == DaemonState::Phase::consuming) target = {configuration_.current(), state.endpoint};
     serving_->depths.poll(target);
     if (target) report_depths_fault(serving_->depths.snapshot().fault);

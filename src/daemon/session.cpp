@@ -99,12 +99,13 @@ void Session::report_load(const core::Now& now) {
 void Session::look_for_held(core::SteadyTime began, core::SteadyTime now) {
     constexpr Milliseconds first_after{2'000};
     if (looking_for_held_ || shutdown_deadline_ || now - began < first_after) return;
-    const auto queue = context_.held.take_unknown();
-    if (!queue) return;
+    const auto work_queue = context_.held.take_unknown();
+    if (!work_queue) return;
     looking_for_held_ = true;
-    broker_.count(*queue, [this, queue = *queue](std::uint64_t messages) {
+    const std::string held = core::held_name(*work_queue, features_.longest_quorum_name);
+    broker_.count(held, [this, work_queue = *work_queue, held](std::uint64_t messages) {
         looking_for_held_ = false;
-        if (messages > 0) context_.held.found(queue, system::now());
+        if (messages > 0) context_.held.found(work_queue, held, false, system::now());
     });
 }
 

@@ -42,13 +42,6 @@ constexpr Milliseconds between_looks{100};
 /// bears it: consumer_timeout is 30 minutes.
 constexpr Milliseconds given_up_after{20 * 60'000};
 
-bool spends_an_attempt(const core::Decision& decision) {
-    if (std::holds_alternative<core::Retry>(decision)) return true;
-    const auto* const park = std::get_if<core::Park>(&decision);
-    return park != nullptr &&
-           (park->reason == core::ParkReason::attempts_exhausted || park->reason == core::ParkReason::too_old);
-}
-
 std::uint64_t address_of(const Target& target, const core::ComposeContext& context) {
     return target.routing_key ? target.address : hash_of_address(target.exchange, core::producer_routing_key(context));
 }
@@ -156,7 +149,7 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
         return park(delivery, context, route, {core::ParkReason::no_entry, attempt}, now);
     }
     // The detour costs its delay, and no attempt.
-    if (outage.unknown && spends_an_attempt(decision))
+    if (outage.unknown && core::spends_an_attempt(decision))
         return detour(delivery, context, attempt, {route->detour_rounds}, now);
     if (const auto* again = std::get_if<core::Retry>(&decision)) return retry(delivery, context, route, *again, now);
     if (const auto* held = std::get_if<core::Hold>(&decision)) return hold(delivery, context, route, *held, now);
@@ -181,9 +174,7 @@ Relay::Step Relay::hold(const core::Delivery& delivery, const core::ComposeConte
                         const std::shared_ptr<Route>& route, const core::Hold& hold, const core::Now& now) {
     const std::shared_ptr<Target> target = routes_.held(*route);
     declarations_.ensure(*target, now);
-    if (!takes(target, now)) {
-        return wait_or_detour(delivery, context, core::attempt_of(*context.death, context.history), target, now);
-    }
+    if (!takes(target, now)) return wait_or_detour(delivery, context, hold.attempt, target, now, true);
     const core::Message composed = core::compose_held(delivery.message, context, hold, now.wall, scratch_);
     return publish(
         delivery, composed, context,
@@ -261,9 +252,10 @@ bool Relay::can_park_in(Target& target, const core::Delivery& delivery, const co
 }
 
 Relay::Step Relay::wait_or_detour(const core::Delivery& delivery, const core::ComposeContext& context,
-                                  std::int64_t attempt, const std::shared_ptr<Target>& target, const core::Now& now) {
+                                  std::int64_t attempt, const std::shared_ptr<Target>& target, const core::Now& now,
+                                  bool hold) {
     if (waits_as_suspect(delivery, target, now) || will_take_soon(target, now)) return Step::wait;
-    return detour(delivery, context, attempt, instead_of(*target, now), now);
+    return detour(delivery, context, attempt, instead_of(*target, now), now, hold);
 }
 
 Relay::InsteadOf Relay::instead_of(Target& target, const core::Now& now) {
@@ -274,11 +266,14 @@ Relay::InsteadOf Relay::instead_of(Target& target, const core::Now& now) {
 /// up the messages behind it. Whose queue is not known from a death, or from what this retryd has written, could come
 /// back as anybody's: its only way leads to the catch-all, and so it is marked.
 Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
-                          const InsteadOf& instead_of, const core::Now& now) {
+                          const InsteadOf& instead_of, const core::Now& now, bool hold) {
     const auto undelivered = core::read_undelivered(delivery.message.properties.header_table());
     const bool known = context.death || undelivered;
     const std::string_view work_queue = context.death ? context.death->queue : undelivered.value_or("");
+    const bool again = context.death && core::waits_to_be_held(*context.death, context.history);
+    const core::Hold unspent{again && !hold ? context.history.attempt : attempt};
     const auto compose = [&](Milliseconds delay) {
+        if (hold || again) return core::compose_held(delivery.message, context, unspent, now.wall, scratch_);
         if (known) return core::compose_retry(delivery.message, context, {attempt, delay}, scratch_);
         return core::compose_parked_detour(delivery.message, context, now.wall, scratch_);
     };

@@ -161,10 +161,11 @@ class Relay {
         core::Milliseconds trouble_age{};
     };
     static InsteadOf instead_of(Target& target, const core::Now& now);
+    /// `hold`: it is to be held, its death costs nothing.
     Step wait_or_detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
-                        const std::shared_ptr<Target>& target, const core::Now& now);
+                        const std::shared_ptr<Target>& target, const core::Now& now, bool hold = false);
     Step detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
-                const InsteadOf& instead_of, const core::Now& now);
+                const InsteadOf& instead_of, const core::Now& now, bool hold = false);
     template <class Compose>
     Step detour_as(const core::Delivery& delivery, const core::ComposeContext& context, std::string_view work_queue,
                    const InsteadOf& instead_of, const Compose& compose, const core::Now& now);

@@ -30,6 +30,13 @@ std::string_view Release::work_queue_of(const core::Table& headers, std::string_
 void Release::on_delivery(const core::Delivery& delivery) {
     acks_.delivered(delivery.tag);
     items_.push_back({core::OwnedDelivery{delivery}, {}, State::waiting});
+    if (ways_.only_proven) (is_proven(items_.back()) ? any_proven_ : foreign_) = true;
+}
+
+bool Release::is_proven(const Item& item) const {
+    const core::Table headers = item.delivery.get().message.properties.header_table();
+    const core::RetryHistory history = context_of(item, work_queue_of(headers, ways_.held_queue)).history;
+    return history.proven && history.was_held;
 }
 
 std::size_t Release::waiting() const {
@@ -39,9 +46,10 @@ std::size_t Release::waiting() const {
 
 /// In their order. What leads nowhere is parked besides: nobody sees that.
 std::size_t Release::send(std::size_t most, const core::Now& now) {
-    if (now.steady < not_before_ || foreign_) return 0;
+    if (now.steady < not_before_) return 0;
     std::size_t sent = 0;
     for (Item& item : items_) {
+        if (ways_.only_proven && item.state == State::waiting && !is_proven(item)) break;
         PublishResult result = PublishResult::sent;
         if (item.state == State::gone) {
             result = park(item, now);
@@ -65,10 +73,6 @@ PublishResult Release::send_home(Item& item, const core::Now& now) {
     const core::Table headers = message.properties.header_table();
     const std::string_view work_queue = work_queue_of(headers, ways_.held_queue);
     const core::ComposeContext context = context_of(item, work_queue);
-    if (ways_.only_proven && !context.history.was_held) {
-        foreign_ = true;
-        return PublishResult::would_block;
-    }
     // The return exchange goes by what the message says: only where retryd has written that.
     const bool through_return = ways_.through_return && context.history.proven;
     const std::string_view exchange = through_return ? core::return_exchange_name : "";

@@ -63,6 +63,8 @@ class Release {
     bool settled() const { return unconfirmed_.empty() && acks_.unsent() == 0; }
     /// With `only_proven`: a message came that retryd has not put there. It stays, and so do all behind it.
     bool foreign() const { return foreign_; }
+    /// … one came that it has.
+    bool any_proven() const { return any_proven_; }
     /// Nothing is here at all.
     bool empty() const { return items_.empty() && settled(); }
 
@@ -89,6 +91,7 @@ class Release {
         State state = State::waiting;
     };
 
+    bool is_proven(const Item& item) const;
     core::ComposeContext context_of(const Item& item, std::string_view work_queue) const;
     PublishResult send_home(Item& item, const core::Now& now);
     PublishResult park(Item& item, const core::Now& now);
@@ -108,6 +111,7 @@ class Release {
     core::SteadyTime not_before_{};  // after a refusal
     int refusals_ = 0;               // in a row
     bool foreign_ = false;
+    bool any_proven_ = false;
 };
 
 }  // namespace retryd::relay

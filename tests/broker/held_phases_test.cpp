@@ -88,18 +88,3 @@ TEST_CASE("a reload that takes the entry away: what is held goes home, and what 
     CHECK(s.daemon.await_log("is held any more", seconds(30)));
     s.stop();
 }
-
-TEST_CASE("a queue of somebody else's that only looks like one of held messages keeps what it has") {
-    Scenario s;
-    const std::string work = s.work_queue("work");
-    const std::string theirs =
-        s.plain_queue("work.held", {{"x-queue-type", longstr("quorum")}, {"x-single-active-consumer", boolean(true)}});
-    s.client.publish("", theirs, {.body = "theirs", .headers = {{"retryd-queue", longstr(work)}}});
-    s.config.management_url = management_url();
-    s.retry(s.work_queue("other"), {"1s"});
-    s.start();
-    REQUIRE(s.daemon.await_log("cannot be sent home"));
-    CHECK(s.await_depth(theirs, 1));
-    CHECK(s.depth(work) == 0);
-    s.stop();
-}

@@ -256,6 +256,22 @@ TEST_CASE("while it holds, a failure does not count, on whatever attempt") {
     CHECK(decide_holding(death_of("rejected", 0), 2, held) == Decision{Hold{1}});  // from a detour
 }
 
+TEST_CASE("what its queue of held messages did not take waits on a detour, and its death costs nothing") {
+    const Entry entry = entry_of(3);
+    for (std::int64_t spent = 0; spent <= 4; ++spent) {
+        CAPTURE(spent);
+        RetryHistory history = carried_of(spent);
+        history.was_held = true;
+        const Death waiting = death_of("rejected", 0);
+        CHECK(decide(waiting, history, &entry, now, 0, held) == Decision{Hold{spent}});
+        const std::chrono::seconds next{std::min<std::int64_t>(spent + 1, 3)};
+        CHECK(decide(waiting, history, &entry, now, 0) == Decision{Retry{spent, next}});
+        CHECK(decide(waiting, history, &entry, now, 0, {.unknown = true}) == Decision{Retry{spent, next}});
+        // Home again, and failed anew.
+        CHECK(decide(death_of("rejected"), history, &entry, now, 0, held) == Decision{Hold{spent}});
+    }
+}
+
 TEST_CASE("while it holds, what is parked by the reason of its death is parked") {
     CHECK(decide_holding(death_of("expired"), 0, held) == Decision{Park{ParkReason::death_reason, 1}});
 }

@@ -372,14 +372,9 @@ TEST_CASE("a shared rung is in use while any entry climbs its ladder") {
     CHECK_FALSE(is_in_use(policy_of("email", other), rung));
 }
 
-TEST_CASE("a queue of held messages is told by its name and its argument together") {
-    const Arguments arguments{{"x-queue-type", "quorum"}, {"x-single-active-consumer", true}};
+TEST_CASE("a queue of held messages has the name of its work queue, cut where that is long") {
     CHECK(held_name("email") == "email.held");
     CHECK(held_name(std::string(255, 'a')).size() == 255);
-    CHECK(is_held_queue("email.held", arguments));
-    CHECK_FALSE(is_held_queue("email.hold", arguments));
-    CHECK_FALSE(is_held_queue("email.held", {{"x-queue-type", "quorum"}}));
-    CHECK_FALSE(is_held_queue("email.held", {{"x-single-active-consumer", false}}));
 }
 
 TEST_CASE("a queue of held messages is no work queue where its entry may hold") {

@@ -126,6 +126,31 @@ TEST_CASE("everything fails: held within the time that is looked at and 10 s") {
     CHECK(f.events == Events{Event::begun});
 }
 
+TEST_CASE("everything fails: held as soon whenever it begins between two times of counting") {
+    for (Milliseconds begin{}; begin < 5 * s; begin += Milliseconds{500}) {
+        CAPTURE(begin.count());
+        Scene f;
+        f.traffic = 60;
+        f.run(60 * s + begin);
+        f.down = true;
+        CHECK(f.until(State::holding) <= f.rule.within + 10 * s);
+    }
+}
+
+TEST_CASE("a message in two fails for a while, then none: no outage") {
+    for (const double share : {0.5, 0.8}) {
+        CAPTURE(share);
+        Scene f;
+        f.traffic = 60;
+        f.run(20 * s);
+        f.failing = share;
+        f.run(20 * s);
+        f.failing = 0;
+        f.run(60 * s);
+        CHECK(f.events.empty());
+    }
+}
+
 TEST_CASE("everything fails after a long time with a little poison: held as soon") {
     Scene f;
     f.traffic = 60;

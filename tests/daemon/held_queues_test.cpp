@@ -64,7 +64,7 @@ TEST_CASE(
 TEST_CASE("held: what an entry that does not hold may have left behind is asked for once, and not for a glob") {
     Fixture f;
     f.adopt(false, false);
-    CHECK(f.held.take_unknown() == "email.held");
+    CHECK(f.held.take_unknown() == "email");
     CHECK(!f.held.take_unknown());
     f.adopt(false, false);
     CHECK(!f.held.take_unknown());
@@ -96,9 +96,37 @@ TEST_CASE("held: a reload that takes the hold away releases, whether the entry s
 TEST_CASE("held: a queue of held messages that is found belongs to its work queue") {
     Fixture f;
     f.adopt(false, true);
-    f.held.found("gone.held", f.now);
-    f.held.found("email.held", f.now);
+    f.held.found("gone", "gone.held", true, f.now);
+    f.held.found("email", "email.held", false, f.now);
     CHECK(f.held.names() == std::vector<std::string>{"email", "gone"});
+}
+
+TEST_CASE(
+    "held: whose a queue is gets asked anew when another entry is behind its name, unless it is known as retryd's") {
+    using Whose = HeldQueues::Whose;
+    Fixture f;
+    f.adopt(false, false);
+    f.held.found("email", "email.held", false, f.now);
+    const auto whose = [&](Whose now) {
+        Whose before = Whose::unknown;
+        f.held.visit("email", [&](HeldQueues::Queue& queue) { before = std::exchange(queue.whose, now); });
+        return before;
+    };
+    whose(Whose::not_ours);
+    f.adopt(false, false);
+    CHECK(whose(Whose::not_ours) == Whose::not_ours);
+    f.adopt(true, false);
+    CHECK(whose(Whose::ours) == Whose::unknown);
+    f.adopt(false, false);
+    CHECK(whose(Whose::ours) == Whose::ours);
+}
+
+TEST_CASE("held: what is not retryd's is not shown") {
+    Fixture f;
+    f.adopt(false, false);
+    f.held.found("email", "email.held", false, f.now);
+    f.held.visit("email", [](HeldQueues::Queue& queue) { queue.whose = HeldQueues::Whose::not_ours; });
+    CHECK(f.held.shown(f.now.steady).empty());
 }
 
 TEST_CASE("held: what an operator reads") {

@@ -80,7 +80,8 @@ TEST_CASE("a queue of held messages that refuses is a target like any other: its
     f.deliver();
     f.answer_declares();
     CHECK(f.lying_in("retryd.detour.2s") == 1);
-    CHECK(f.header("retryd.detour.2s", "retryd-attempt") == "1");
+    CHECK(f.header("retryd.detour.2s", "retryd-attempt") == "0");
+    CHECK(f.header("retryd.detour.2s", "retryd-held-since") == "1800000000");
     f.deliver({"email.other"});
     f.confirm_all();
     CHECK(f.lying_in("retryd.parked") == 1);
