@@ -8,10 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "admin/parked.h"
@@ -89,7 +92,12 @@ class SendRamp {
 };
 
 struct ParkedRunOrder {
-    enum class Action { send, drop };
+    enum class Action {
+        send,  // home from a parking queue, with a fresh count
+        drop,
+        home,  // from a rung, as the rung would have sent it
+        park   // from a rung
+    };
     Action action = Action::send;
     Selection selection;
     std::size_t count = 0;             // how many messages to look at: no more than lay there at the start
@@ -104,6 +112,8 @@ struct ParkedRunOrder {
     std::string id;                                     // of this run
     std::string connection_user;                        // a foreign user-id is set aside
     std::set<std::string, std::less<>> through_return;  // these work queues are sent to through the return exchange
+    /// Where each work queue parks: exchange and routing key; empty: what the producer used.
+    std::map<std::string, std::pair<std::string, std::string>, std::less<>> parking = {};
     /// What may be sent to: these work queues. The messages of all others stay. Means nothing with `to`.
     std::set<std::string, std::less<>> reachable;
     int per_second = 0;                     // 0: as fast as it goes
@@ -184,17 +194,22 @@ class ParkedRun {
     std::optional<core::SteadyTime> unconfirmed_since() const { return unconfirmed_.oldest(); }
     void flush_acks();
 
-    bool sends() const { return order_.action == ParkedRunOrder::Action::send; }
+    bool sends() const { return order_.action != ParkedRunOrder::Action::drop; }
     End ended() const { return end_; }
     const ParkedRunCounts& counts() const { return counts_; }
 
   private:
     void end(End why);
+    Parked read(const core::Table& headers) const;
     bool has_destination(const Parked& parked) const;
     void select(const core::Delivery& delivery);
     void take(const core::Delivery& delivery);
     void send_waiting(const core::Now& now);
     relay::PublishResult send(const core::Delivery& delivery, const core::Now& now);
+    core::Publication to_work_queue(const core::Delivery& delivery, const Parked& parked,
+                                    const core::ComposeContext& context, const core::Now& now);
+    core::Publication to_parking(const core::Delivery& delivery, const Parked& parked,
+                                 const core::ComposeContext& context, const core::Now& now);
     void settle(const relay::Pending& pending, bool acked);
     void stop_at_too_many_failures();
     bool may_send() const;

@@ -391,4 +391,36 @@ TEST_CASE("a drop acks what is selected and publishes nothing") {
     CHECK(s.run.finished());
 }
 
+TEST_CASE("from a rung messages go home as they are, and what has no proof, or no place to go to, stays") {
+    ParkedRunOrder order = order_of(4);
+    order.action = ParkedRunOrder::Action::home;
+    order.through_return = {"sms"};
+    Scene s(order);
+    s.deliver("email");
+    s.deliver("sms");
+    s.deliver("gone");
+    s.deliver("");
+    s.tick();
+    CHECK(s.port.addresses == std::vector<std::string>{">email", "retryd.return>"});
+    CHECK(s.run.counts().without_destination == 2);
+    s.run.on_confirm(2, true, true);
+    s.tick(Milliseconds{20});
+    CHECK(s.run.counts().done == 2);
+    CHECK(s.port.acked.size() == 2);
+    CHECK(s.run.ended() == ParkedRun::End::all);
+}
+
+TEST_CASE("from a rung messages are parked where their work queue parks: in a queue, or through an exchange") {
+    ParkedRunOrder order = order_of(3);
+    order.action = ParkedRunOrder::Action::park;
+    order.parking = {{"email", {"", "email.parked"}}, {"sms", {"team.dlx", "dead.sms"}}};
+    Scene s(order);
+    s.deliver("email");
+    s.deliver("sms");
+    s.deliver("other");
+    s.tick();
+    CHECK(s.port.addresses == std::vector<std::string>{">email.parked", "team.dlx>dead.sms"});
+    CHECK(s.run.counts().without_destination == 1);
+}
+
 }  // namespace retryd::admin::parked_run_test

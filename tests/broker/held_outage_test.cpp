@@ -2,6 +2,7 @@
 // pays with an attempt, nothing is parked, and the consumer is not flooded afterwards.
 #include <algorithm>
 #include <atomic>
+#include <iostream>
 #include <map>
 #include <mutex>
 #include <thread>
@@ -170,22 +171,29 @@ void prove(OutageScene& s, int per_second, milliseconds before, milliseconds out
     const Clock::time_point died = Clock::now();
     service.down = true;
     REQUIRE(s.await_outage(seconds(45) + machine.slack()));
+    std::cout << "noticed after " << since(died).count() << " ms\n";
     service.probes = 0;
     const int deliveries_before = service.deliveries;
     const Clock::time_point noticed = Clock::now();
     REQUIRE(producer.await_more(std::max(milliseconds(seconds(4)), outage - since(died))));
     const int probes = service.probes;
     const int deliveries = service.deliveries - deliveries_before;
+    std::cout << probes << " probes among " << deliveries << " deliveries, " << s.held() << " held\n";
     INFO(probes << " probes among " << deliveries << " deliveries");
     CHECK(probes > 0);
     CHECK(probes <= since(noticed) / s.probe + 2);
     CHECK(s.held() > 0);
     service.down = false;
+    const Clock::time_point recovered = Clock::now();
     CHECK(s.daemon.await_log("sending home what is held", seconds(30) + machine.slack()));
+    std::cout << "released after " << since(recovered).count() << " ms\n";
     REQUIRE(s.await_end(seconds(120)));
+    std::cout << "nothing held after " << since(recovered).count() << " ms\n";
     const auto sent = static_cast<std::size_t>(producer.stop());
     CHECK(await([&] { return service.done() == sent; }, seconds(60)));
     CHECK(service.done() == sent);
+    std::cout << sent << " sent, " << service.deliveries << " deliveries, " << service.rejected << " rejected, "
+              << s.depth(s.parking_of(s.work)) << " parked\n";
     CHECK(s.depth(s.parking_of(s.work)) == 0);
     CHECK(s.depth(s.config.catch_all) == 0);
     for (const auto& [body, attempt] : service.attempts()) {
@@ -213,6 +221,28 @@ TEST_CASE("a dependency dies in the midst of traffic and comes back: nothing par
 TEST_CASE("20,000 messages and five minutes of outage: nothing parked, no attempt spent, no flood", "[night]") {
     OutageScene s("{of: 20, within: 30s, probe: 10s, release: 50/s}", seconds(10));
     prove(s, 60, seconds(15), seconds(300));
+}
+
+TEST_CASE("the same five minutes without `outage`: nearly all of them are parked", "[night]") {
+    OutageScene s;
+    s.entry().outage.clear();
+    s.start();
+    DependentService service(s.work);
+    SteadyTraffic producer(s.work, 60);
+    REQUIRE(producer.await_more(seconds(15)));
+    const int before = producer.sent();
+    service.down = true;
+    REQUIRE(producer.await_more(seconds(300)));
+    const int meanwhile = producer.sent() - before;
+    service.down = false;
+    REQUIRE(producer.await_more(seconds(15)));
+    const auto sent = static_cast<std::size_t>(producer.stop());
+    CHECK(await([&] { return service.done() + s.depth(s.parking_of(s.work)) == sent; }, seconds(60)));
+    const std::uint32_t parked = s.depth(s.parking_of(s.work));
+    std::cout << sent << " sent, " << service.deliveries << " deliveries, " << service.rejected << " rejected, "
+              << parked << " parked\n";
+    CHECK(parked >= 0.9 * meanwhile);
+    s.stop();
 }
 
 TEST_CASE("one in a hundred is poison: nothing is held", "[slow]") {
