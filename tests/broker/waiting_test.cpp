@@ -23,8 +23,8 @@ struct WaitingScene : Scenario {
         for (int i = 0; i < messages; ++i) {
             client.send("", work,
                         {.body = std::to_string(i),
-                         .properties = {.delivery_mode = 2},
-                         .headers = {{"odd", longstr(i % 2 == 1 ? "yes" : "no")}}});
+                         .headers = {{"odd", longstr(i % 2 == 1 ? "yes" : "no")}},
+                         .properties = {.delivery_mode = 2}});
         }
         client.await_confirms();
         for (int i = 0; i < messages; ++i)
