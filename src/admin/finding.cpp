@@ -37,8 +37,8 @@ struct AllKinds {
          "retryd attach prints the policy that guards them, with its undo", "retryd attach --apply"},
         {outdated_copy, "outdated-copy", warning,
          "what that policy said when the copy was made stays in effect on these queues",
-         "retryd attach prints what becomes of the copy, with its undo; give it another name if it is meant to stay as it "
-         "is",
+         "retryd attach prints what becomes of the copy, with its undo; give it another name if it is to stay as "
+         "it is",
          "retryd attach --apply"},
         {error_queue_unlimited, "error-queue-unlimited", problem,
          "a message that RabbitMQ cannot hand over (from AMQP 1.0, MQTT or STOMP) stays in it, and stops all retries",

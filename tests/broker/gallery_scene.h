@@ -154,7 +154,7 @@ class GalleryScene : public Scenario {
     std::unique_ptr<Client> producer;
     std::size_t hostile_sent = 0;
     std::set<std::string> sent;  // of AMQP 0-9-1
-    std::string refused;  // by the broker, so that retryd never sees it
+    std::string refused;         // by the broker, so that retryd never sees it
     std::map<std::string, int> came;
     std::map<std::string, int> home;
 };

@@ -83,8 +83,8 @@ void check_spread(Spread& s, const std::function<std::string(const std::string&)
     }
     for (const std::string& lane : lanes) {
         CAPTURE(lane);
-        // Of 100 on average. Less than 40 happens once in 10^12, but what waits because its rung confirms slowly is decided
-        // again, too.
+        // Of 100 on average. Less than 40 happens once in 10^12, but what waits because its rung confirms slowly is
+        // decided again, too.
         CHECK(waited_in[rung_of(lane)] > 25);
     }
     CHECK(arrivals.front() >= milliseconds(2800));

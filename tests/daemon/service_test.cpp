@@ -63,8 +63,9 @@ class Service {
     Watchdog watchdog_{log_, std::nullopt};
     DaemonState state_;
     PeriodicChecks checks_{nullptr};
-    HttpService http_{configuration_, watchdog_, state_, checks_, log_};
-    SessionContext context_{configuration_, log_, requests_, dice_, poison_, trial_, watchdog_, http_};
+    HeldQueues held_{log_};
+    HttpService http_{configuration_, watchdog_, state_, checks_, log_, held_};
+    SessionContext context_{configuration_, log_, requests_, dice_, poison_, trial_, watchdog_, http_, held_};
     std::thread thread_;
 
     static config::Settings settings() {

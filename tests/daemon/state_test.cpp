@@ -148,7 +148,8 @@ TEST_CASE("reporters: what is refused, and what is given back, lasts until it he
     DaemonState state;
     telemetry::MessageStats stats;
     {
-        FlowEvents events(log, state.faults(), &stats);
+        HeldQueues held(log);
+        FlowEvents events(log, state.faults(), &stats, held);
         events.requeued({Role::rung, "email.retry.5s"}, RequeueCause::nacked, Milliseconds{1});
         events.requeued({Role::rung, "email.retry.5s"}, RequeueCause::nacked, Milliseconds{1});
         CHECK(faults_of(state).size() == 1);
