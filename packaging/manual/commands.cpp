@@ -81,7 +81,6 @@ void print_commands(std::ostream& out) {
     Options told = general(all);
     for (const CommandInfo& command : all) {
         if (command.name.empty()) continue;
-        if (command.name.find(' ') == std::string::npos) told = general(all);  // another group has its own
         out << ".SS \"retryd " << roff(title(command)) << "\"\n" << roff(sentence(command.description)) << '\n';
         if (command.commands.empty()) {
             print(without(command.options, told), out);

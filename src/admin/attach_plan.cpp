@@ -233,10 +233,7 @@ class AttachPlanner {
     AttachPlan plan() {
         for (const QueuePolicies& queue : vhost_policies_.queues) {
             const bool ignored = queue.exclusive || queue.name.starts_with("amq.");
-            if (ignored || match(policy_, queue.name) == nullptr) continue;
-            // Left over of an entry that does not hold any more.
-            const bool held = core::work_queue_held_in(policy_, queue.name, queue.arguments).has_value();
-            held ? left_over_.push_back(queue.name) : classify(queue);
+            if (!ignored && match(policy_, queue.name) != nullptr) classify(queue);
         }
         for (const core::Entry& entry : policy_.entries)
             add_to_general(entry);
@@ -340,7 +337,7 @@ class AttachPlanner {
 
     /// Of the queues that need nothing, those whose policy does not stand above the general one and would lose to it.
     std::vector<std::string> not_for_general(std::int64_t priority) const {
-        std::vector<std::string> names = left_over_;
+        std::vector<std::string> names;
         for (const QueuePolicies* queue : kept_under_others_) {
             const BrokerPolicy* policy = effective_.policy(queue->policy);
             if (policy != nullptr && policy->priority <= priority) names.push_back(queue->name);
@@ -447,7 +444,6 @@ class AttachPlanner {
     std::string general_;
     std::set<std::string> there_;
     std::set<std::string> under_general_;
-    std::vector<std::string> left_over_;                   // queues of held messages: no work queues
     std::vector<const QueuePolicies*> kept_under_others_;  // under policies of others, which have to stay in effect
     std::map<std::string, std::string> for_general_;       // queues that it attaches, and what is in effect on them
     std::vector<std::string> general_matches_;

@@ -90,12 +90,6 @@ std::vector<std::string> shortened_rungs(const core::Entry& entry) {
     return names;
 }
 
-/// Of the queue of held messages of every work queue of that entry.
-std::string held_pattern(const core::Entry& entry) {
-    if (!core::is_glob(entry.match)) return pattern_of_name(core::held_name(entry.match));
-    return pattern_of_glob(entry.match) + pattern_of_name(core::held_suffix);
-}
-
 /// Alternatives for what the globs could catch and must not.
 class NotWorkQueues {
   public:
@@ -103,10 +97,8 @@ class NotWorkQueues {
         std::copy_if(matches.begin(), matches.end(), std::back_inserter(globs_), core::is_glob);
         add_name(policy.error_queue);
         add_name(policy.catch_all);
-        for (const core::Entry& entry : policy.entries) {
+        for (const core::Entry& entry : policy.entries)
             add_parking(entry);
-            if (core::may_hold(entry)) add_held(entry);
-        }
         patterns.insert(std::string{".+\\.retry\\."} + well_formed_delay + maybe_high);
         if (any_begins("retryd.")) patterns.insert(std::string{"retryd\\.[^.]+\\."} + well_formed_delay + maybe_high);
         if (any_begins("amq.")) patterns.insert(brokers_own);
@@ -126,11 +118,6 @@ class NotWorkQueues {
         if (!parking) return;
         if (!parking->name.empty()) return add_name(parking->name);
         if (any_begins(parking->beginning)) patterns.insert(parking->pattern);
-    }
-
-    void add_held(const core::Entry& entry) {
-        core::is_glob(entry.match) ? void(patterns.insert(held_pattern(entry)))
-                                   : add_name(core::held_name(entry.match));
     }
 
     bool any_begins(std::string_view beginning) const {
@@ -188,7 +175,6 @@ std::string own_queues_pattern(const core::Policy& policy, const std::vector<std
         if (const auto parking = parking_queues(entry)) own.insert(parking->pattern);
         for (const std::string& rung : shortened_rungs(entry))
             own.insert(pattern_of_name(rung));
-        if (core::may_hold(entry)) own.insert(held_pattern(entry));
         work_queues.insert(pattern_of_glob(entry.match));
         if (entry.ladder.return_path == core::ReturnPath::headers) ladders.insert(pattern_of_name(entry.ladder.name));
     }

@@ -30,7 +30,6 @@ class PermissionCollector {
     void add(const core::DesiredItem& wanted) {
         std::visit([this](const auto& item) { add_for(item); }, wanted.item);
         if (wanted.role == core::DesiredItem::Role::rung_exchange) add("write", name_of(wanted.item));
-        if (wanted.role == core::DesiredItem::Role::held) add("read", name_of(wanted.item));
     }
 
   private:

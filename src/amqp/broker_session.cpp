@@ -607,12 +607,6 @@ void BrokerSession::check(std::string_view queue) {
                      });
 }
 
-void BrokerSession::count(const std::string& queue, const std::function<void(std::uint64_t)>& told) {
-    declarer_.submit(Declarer::CheckQueue{queue}, [told](const Declarer::Outcome& outcome) {
-        told(outcome.result == Declarer::Result::done ? outcome.counts.messages : 0);
-    });
-}
-
 /// The exchange first: somebody may have deleted it.
 void BrokerSession::bind_to_return_exchange(std::string_view queue) {
     if (!base_declared_) {

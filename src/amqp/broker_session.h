@@ -114,10 +114,6 @@ class BrokerSession : public relay::Broker {
     void check(std::string_view queue) override;
     void bind_to_return_exchange(std::string_view queue) override;
 
-    /// How many messages are ready in the queue; 0 where it is not there, or where the broker does not say. `told` is
-    /// called from within turn().
-    void count(const std::string& queue, const std::function<void(std::uint64_t messages)>& told);
-
   private:
     static constexpr Channel consume_channel = 1;
     static constexpr Channel first_declare_channel = 2;  // apart: a refused declare closes its channel

@@ -23,10 +23,6 @@ class Events {
   public:
     virtual ~Events() = default;
     virtual void on_delivery(const core::Delivery&) {}
-    /// For those who consume on several channels of one connection.
-    virtual void on_delivery_on(Channel, const core::Delivery& delivery) { on_delivery(delivery); }
-    virtual void on_unreadable_delivery_on(Channel, core::DeliveryTag tag) { on_unreadable_delivery(tag); }
-    virtual void on_consumer_cancelled_on(Channel) { on_consumer_cancelled(); }
     /// A delivery whose headers nest deeper than deepest_level, or cannot be decoded at all: it can be settled but not
     /// read. To be settled before returning: in the second case the connection ends right after.
     virtual void on_unreadable_delivery(core::DeliveryTag) {}

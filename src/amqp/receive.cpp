@@ -166,7 +166,7 @@ bool Dispatcher::handle(const amqp_frame_t& frame, Events& events) {
         const bool whole = frame.frame_type == AMQP_FRAME_HEADER ? message.add_header(frame)
                                                                  : message.add_body(frame.payload.body_fragment);
         delivered = whole && message.kind() == MessageAssembler::Kind::delivery;
-        if (delivered) deliver(frame.channel, message, events);
+        if (delivered) deliver(message, events);
         if (whole) message.finish();
         if (message.holds_frames()) return false;
     }
@@ -174,15 +174,15 @@ bool Dispatcher::handle(const amqp_frame_t& frame, Events& events) {
     return delivered;
 }
 
-void Dispatcher::deliver(Channel channel, MessageAssembler& message, Events& events) {
+void Dispatcher::deliver(MessageAssembler& message, Events& events) {
     arena_.reset();
     const auto* const decoded = message.properties();
     const auto properties = decoded == nullptr ? std::nullopt : read_properties(*decoded, arena_);
     if (properties) {
-        events.on_delivery_on(
-            channel, {message.tag(), message.redelivered(), {*properties, message.body()}, message.routing_key()});
+        events.on_delivery(
+            {message.tag(), message.redelivered(), {*properties, message.body()}, message.routing_key()});
     } else {
-        events.on_unreadable_delivery_on(channel, message.tag());
+        events.on_unreadable_delivery(message.tag());
     }
 }
 
@@ -194,7 +194,7 @@ void Dispatcher::give_up_unreadable(Events& events) {
     bool passed_over = false;
     for (const auto& [channel, message] : messages_) {
         if (message.kind() != MessageAssembler::Kind::delivery || !message.awaits_header()) continue;
-        events.on_unreadable_delivery_on(channel, message.tag());
+        events.on_unreadable_delivery(message.tag());
         passed_over = true;
     }
     socket_.hang_up();
@@ -288,7 +288,7 @@ void Dispatcher::cancel_consumer(Channel channel, const amqp_basic_cancel_t& can
     if (cancel.nowait == 0) {
         socket_.send(channel, AMQP_BASIC_CANCEL_OK_METHOD, amqp_basic_cancel_ok_t{cancel.consumer_tag});
     }
-    events.on_consumer_cancelled_on(channel);
+    events.on_consumer_cancelled();
 }
 
 }  // namespace retryd::amqp

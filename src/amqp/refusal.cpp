@@ -28,7 +28,6 @@ std::string value_in(std::string_view text) {
 std::string argument_text(const core::Arguments& arguments, std::string_view name) {
     for (const auto& [argument, value] : arguments) {
         if (argument != name) continue;
-        if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
         const auto* number = std::get_if<std::int64_t>(&value);
         return number != nullptr ? std::to_string(*number) : std::get<std::string>(value);
     }

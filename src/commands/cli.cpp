@@ -4,13 +4,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
 
 #include "commands/attach.h"
 #include "commands/check/check.h"
-#include "commands/common/option_checks.h"
 #include "commands/common/report.h"
 #include "commands/doctor/doctor.h"
 #include "commands/parked/list_and_show.h"
@@ -18,7 +18,6 @@
 #include "commands/plan/definitions.h"
 #include "commands/plan/plan.h"
 #include "commands/status.h"
-#include "commands/waiting/waiting_commands.h"
 #include "config/problem.h"
 #include "core/duration.h"
 #include "core/safe_text.h"
@@ -129,7 +128,6 @@ struct Commands {
     CLI::App* attach;
     CLI::App* doctor;
     ParkedCommands parked;
-    WaitingCommands waiting;
     CLI::App* status;
 };
 
@@ -158,7 +156,6 @@ void add_commands(CLI::App& app, Options& options, Commands& commands) {
     for (CLI::App* command : {commands.plan, commands.apply, commands.check})
         command->add_flag("--all", options.all, "Show what is in order or alike as well, however much it is");
     commands.parked.add_to(app);
-    commands.waiting.add_to(app);
     commands.status =
         add_report(app, options, "status", "Print how many messages wait on each rung and how many are parked");
     commands.status->add_flag("--watch", options.watch, "Repeat until interrupted");
@@ -192,7 +189,6 @@ int run_command(const Commands& commands, const Options& options, const Actions&
     const ReportOptions report{options.config_path, options.json, colour, options.all};
     if (commands.run->parsed()) return actions.run(options.config_path);
     if (commands.parked.parsed()) return commands.parked.run(report, out, err);
-    if (commands.waiting.parsed()) return commands.waiting.run(report, out, err);
     if (commands.plan->parsed()) return options.definitions ? definitions(report, out, err) : plan(report, out, err);
     if (commands.apply->parsed()) return apply(report, options.prune, out, err);
     if (commands.attach->parsed()) return attach(report, options.apply, out, err);
@@ -262,6 +258,58 @@ int run_command_line(int argc, const char* const* argv, const Actions& actions, 
 
 // ── The options of `retryd parked` ──────────────────────────────────────────────────────────────────────────────
 
+namespace {
+
+std::optional<std::size_t> number_of(const std::string& text) {
+    std::size_t number = 0;
+    const char* end = text.data() + text.size();
+    const auto [rest, error] = std::from_chars(text.data(), end, number);
+    if (error != std::errc{} || rest != end || number > 1'000'000'000) return std::nullopt;
+    return number;
+}
+
+std::string check_duration(const std::string& text) {
+    return core::parse_duration(text) ? "" : core::quoted(text) + " is no duration: 30s, 10m, 2h, 1d, 1h30m";
+}
+
+std::string check_header(const std::string& text) {
+    return text.find('=') != std::string::npos && text.front() != '=' ? "" : core::quoted(text) + " is not NAME=VALUE";
+}
+
+std::string check_positive(const std::string& text) {
+    return number_of(text).value_or(0) > 0 ? "" : core::quoted(text) + " is no number above 0";
+}
+
+std::string check_rate(const std::string& text) {
+    return text == "unlimited" || number_of(text).value_or(0) > 0
+               ? ""
+               : core::quoted(text) + " is no number above 0, nor unlimited";
+}
+
+std::string check_stop(const std::string& text) {
+    return text == "never" || number_of(text) ? "" : core::quoted(text) + " is no number, nor never";
+}
+
+std::string check_name(const std::string& text) {
+    return text.empty() ? "a name is expected" : "";
+}
+
+CLI::Option* add_text(CLI::App& command, const std::string& name, std::string& into, const std::string& what,
+                      const char* type, std::string (*check)(const std::string&)) {
+    return command.add_option(name, into, what)->type_name(type)->check(CLI::Validator(check, "", ""));
+}
+
+std::vector<admin::HeaderMatch> matches_of(const std::vector<std::string>& texts) {
+    std::vector<admin::HeaderMatch> matches;
+    for (const std::string& text : texts) {
+        const std::size_t sign = text.find('=');
+        matches.push_back({text.substr(0, sign), text.substr(sign + 1)});
+    }
+    return matches;
+}
+
+}  // namespace
+
 void ParkedCommands::add_to(CLI::App& app) {
     parked_ = app.add_subcommand("parked", "List parked messages, send them back or drop them");
     parked_->require_subcommand(1);
@@ -324,9 +372,6 @@ void ParkedCommands::add_replay(CLI::App& parked) {
     add_text(*replay_, "--to", replay_options_.to, "Send all of them to this queue instead of their own", "QUEUE",
              check_name);
     add_text(*replay_, "--rate", rate_, "Messages per second, or unlimited", "N", check_rate)->capture_default_str();
-    replay_->add_flag("--ramp", replay_options_.ramp,
-                      "Begin with one message, then 2, 5, 10, 20, 50 and so on, each when those before have had 3 s to "
-                      "fail again");
     add_text(*replay_, "--stop-after", stop_after_, "Stop when more than N have failed again, or never", "N",
              check_stop)
         ->capture_default_str();
@@ -367,8 +412,8 @@ int ParkedCommands::run(const ReportOptions& before, std::ostream& out, std::ost
         run_options.stop_above.reset();
         return parked_drop(options, run_options, out, err);
     }
-    run_options.per_second = rate_ == "unlimited" ? 0 : static_cast<int>(*whole_number(rate_));
-    run_options.stop_above = stop_after_ == "never" ? std::nullopt : whole_number(stop_after_);
+    run_options.per_second = rate_ == "unlimited" ? 0 : static_cast<int>(*number_of(rate_));
+    run_options.stop_above = stop_after_ == "never" ? std::nullopt : number_of(stop_after_);
     return parked_replay(options, run_options, out, err);
 }
 

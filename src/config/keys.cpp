@@ -196,19 +196,6 @@ void describe_parked_exchange(Section& s, RawParking& parked) {
           "queue.");
 }
 
-void describe_outage(Section& s, RawOutage& outage) {
-    s.key("failing", percent(outage.failing_percent, {50, 100}),
-          "It is an outage when such a share of the messages fails whose end is known.");
-    s.key("of", integer(outage.of, {2, 65535}), "Of at least so many messages.");
-    s.key("within", duration(outage.within, std::chrono::seconds{5}, minutes{10}), "The time that is looked at.");
-    s.key("probe", duration(outage.probe, std::chrono::seconds{1}, minutes{10}),
-          "While messages are held, one is sent home this often. Two that succeed in a row, or fresh messages that do, "
-          "end the outage.");
-    s.key("release", rate(outage.release, {1, 10'000}),
-          "Then the held messages are sent home, at first so many; twice as many while few fail, half as many when a "
-          "tenth does.");
-}
-
 void describe_entry(Section& s, RawEntry& entry) {
     s.key("match", with_example(required(queue_pattern(entry.match)), "\"*\""),
           "The name of a work queue, or a glob: * stands for any number of characters, ? for one. A glob with a * must "
@@ -218,15 +205,6 @@ void describe_entry(Section& s, RawEntry& entry) {
     s.key("max_age", duration(entry.max_age, std::chrono::seconds{1}, core::longest_ttl, hours{24}),
           "A message is parked when its first failure is longer ago than this, whatever is left of its ladder. Without "
           "it there is no limit.");
-    s.key("hold", boolean(entry.hold),
-          "Whether messages that fail are held, in `{queue}.held`, instead of being retried, their attempt unspent: by "
-          "hand, for an outage that is known. Once it is taken away, they are sent home. With a glob it needs "
-          "`management`.");
-    s.section("outage",
-              "Messages are held by themselves while nearly all fail, as when what the consumers depend on is down: an "
-              "outage costs no message an attempt. It needs `management`, whose counters tell what succeeds. Without "
-              "this section nothing is held by itself; `outage: {}` is one with all defaults.",
-              [&](Section& in) { describe_outage(in, entry.outage.emplace()); });
     s.section("on",
               "What happens to a message, by the reason of its death: retry, park or drop. A dropped message is gone.",
               [&](Section& in) { describe_actions(in, entry.on); });

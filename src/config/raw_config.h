@@ -1,8 +1,6 @@
 // The file as it stands: every value read and checked by itself, none yet checked against another.
 #pragma once
 
-#include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -42,14 +40,6 @@ struct RawParking {
     Given<std::string> routing_key;
 };
 
-struct RawOutage {
-    Given<int> failing_percent{core::OutageRule{}.failing_percent, {}, false};
-    std::uint16_t of = core::OutageRule{}.of;
-    core::Milliseconds within = core::OutageRule{}.within;
-    core::Milliseconds probe = core::OutageRule{}.probe;
-    Given<int> release{core::OutageRule{}.release, {}, false};
-};
-
 struct RawEntry {
     Place place;
     Given<std::string> match;
@@ -57,8 +47,6 @@ struct RawEntry {
     RawParking parked;  // nothing given: parking.queue
     Given<core::Milliseconds> max_age;
     core::OnDeath on;
-    bool hold = false;
-    std::optional<RawOutage> outage;
 };
 
 struct RawBinding {

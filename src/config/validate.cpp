@@ -340,28 +340,6 @@ core::Parking parking(const RawEntry& entry, const RawConfig& raw) {
     return {"", entry.parked.exchange.value, key.given ? std::optional{key.value} : std::nullopt};
 }
 
-std::optional<core::OutageRule> outage_of(const RawEntry& entry) {
-    if (!entry.outage) return std::nullopt;
-    const RawOutage& outage = *entry.outage;
-    return core::OutageRule{outage.failing_percent.value, outage.of, outage.within, outage.probe, outage.release.value};
-}
-
-/// What succeeds only the management API tells; and after a restart, which queues of a glob hold messages.
-void check_holding(const RawConfig& raw, Problems& problems) {
-    if (raw.management.url.given) return;
-    for (const RawEntry& entry : raw.entries) {
-        const std::string& path = entry.place.path;
-        if (entry.outage) {
-            add(problems, {entry.place.at, path + ".outage"},
-                "needs RabbitMQ's counters of what succeeds; expected a section management with its url");
-        } else if (entry.hold && entry.match.given && core::is_glob(entry.match.value)) {
-            add(problems, {entry.place.at, path + ".hold"},
-                "with a glob needs the management API, to find the held messages again after a restart; expected a "
-                "section management with its url, or the names of the queues");
-        }
-    }
-}
-
 std::vector<core::Entry> validate_entries(const RawConfig& raw, Problems& problems) {
     const std::vector<core::Ladder> ladders = validate_ladders(raw.ladders, problems);
     std::vector<std::string> names;
@@ -374,8 +352,7 @@ std::vector<core::Entry> validate_entries(const RawConfig& raw, Problems& proble
         if (found != names.end()) {
             const auto max_age = entry.max_age.given ? std::optional{entry.max_age.value} : std::nullopt;
             const core::Ladder& ladder = ladders[static_cast<std::size_t>(found - names.begin())];
-            entries.push_back(
-                {entry.match.value, ladder, parking(entry, raw), entry.on, max_age, entry.hold, outage_of(entry)});
+            entries.push_back({entry.match.value, ladder, parking(entry, raw), entry.on, max_age});
             continue;
         }
         const std::string what = in_quotes(entry.ladder) + " is not one of the ladders; ";
@@ -499,7 +476,6 @@ void validate_policy(const RawConfig& raw, core::Policy& policy, Problems& probl
     for (const RawBinding& binding : raw.bindings)
         policy.error_bindings.push_back({binding.exchange.value, binding.routing_key.value});
     policy.entries = validate_entries(raw, problems);
-    check_holding(raw, problems);
     check_reachable(raw.entries, problems);
     check_own_queues(raw, problems);
     check_parking_queues(raw, problems);

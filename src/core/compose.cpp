@@ -31,7 +31,7 @@ bool belongs_to_broker(std::string_view name) {
 /// Ours are written anew, unless nothing is known about this death: then the old ones are all that is known.
 bool is_rewritten(std::string_view name, bool death_known) {
     const OwnHeader own = own_header_of(name);
-    if (own == OwnHeader::parked_reason || own == OwnHeader::parked_at || own == OwnHeader::held_since) return true;
+    if (own == OwnHeader::parked_reason || own == OwnHeader::parked_at) return true;
     return death_known && own != OwnHeader::none;
 }
 
@@ -156,14 +156,10 @@ Message with_fields(const Message& message, const ComposeContext& context, const
     return composed;
 }
 
-Value stamp_of(WallTime now) {
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
-    return Value::of_timestamp(static_cast<std::uint64_t>(seconds));
-}
-
 void add_why_and_when(std::string_view reason, WallTime now, OwnFields& own) {
     own.add(OwnHeader::parked_reason, Value::of_longstr(reason));
-    own.add(OwnHeader::parked_at, stamp_of(now));
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+    own.add(OwnHeader::parked_at, Value::of_timestamp(static_cast<std::uint64_t>(seconds)));
 }
 
 OwnFields add_common(const Message& message, const ComposeContext& context, std::int64_t attempt, bool keep_death,
@@ -189,25 +185,6 @@ Message compose_retry(const Message& message, const ComposeContext& context, con
                       ComposeScratch& scratch) {
     add_common(message, context, retry.attempt, false, scratch).prove();
     return with_fields(message, context, scratch.fields);
-}
-
-Message compose_held(const Message& message, const ComposeContext& context, const Hold& hold, WallTime now,
-                     ComposeScratch& scratch) {
-    OwnFields own = add_common(message, context, hold.attempt, false, scratch);
-    own.add(OwnHeader::held_since, stamp_of(now));
-    own.prove();
-    return with_fields(message, context, scratch.fields);
-}
-
-Message compose_released(const Message& message, ComposeScratch& scratch) {
-    scratch.fields.clear();
-    for (const Field& field : message.properties.header_table()) {
-        if (!belongs_to_broker(field.name) && field.name != x_death) scratch.fields.push_back(field);
-    }
-    Message composed = message;
-    composed.properties.headers = Table{scratch.fields.data(), scratch.fields.size()};
-    composed.properties.delivery_mode = persistent;
-    return composed;
 }
 
 Message compose_return(const Message& message, const ComposeContext& context, ComposeScratch& scratch) {

@@ -23,13 +23,6 @@ bool parks_in(const Entry& entry, std::string_view queue) {
     return glob_matches(entry.match, queue);
 }
 
-/// Whether the entry holds messages of a work queue that it matches in a queue of that name.
-bool holds_in(const Entry& entry, std::string_view queue) {
-    if (!may_hold(entry) || !queue.ends_with(held_suffix) || queue.size() == held_suffix.size()) return false;
-    queue.remove_suffix(held_suffix.size());
-    return glob_matches(entry.match, queue);
-}
-
 }  // namespace
 
 std::string_view to_string(QueueType type) {
@@ -81,9 +74,7 @@ const Entry* match(const Policy& policy, std::string_view work_queue) {
 
 bool is_own_queue(const Policy& policy, std::string_view queue) {
     return queue == policy.error_queue || looks_like_rung(queue) || looks_like_shared_rung(queue) ||
-           is_parking_queue(policy, queue) ||
-           std::any_of(policy.entries.begin(), policy.entries.end(),
-                       [&](const Entry& entry) { return holds_in(entry, queue); });
+           is_parking_queue(policy, queue);
 }
 
 bool is_parking_queue(const Policy& policy, std::string_view queue) {

@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -76,16 +75,6 @@ struct Parking {
     bool operator==(const Parking&) const = default;
 };
 
-/// When what a work queue's consumers need counts as down, and how it is found out that it is up again.
-struct OutageRule {
-    int failing_percent = 90;     // of the messages whose end is known
-    std::uint16_t of = 20;        // at least so many of them
-    Milliseconds within{30'000};  // the time that is looked at
-    Milliseconds probe{10'000};   // one held message goes home this often
-    int release = 50;             // held messages a second, to begin with
-    bool operator==(const OutageRule&) const = default;
-};
-
 /// One item of `queues:`.
 struct Entry {
     std::string match;  // a queue name or a glob
@@ -93,8 +82,6 @@ struct Entry {
     Parking parked = {};
     OnDeath on = {};
     std::optional<Milliseconds> max_age = {};  // parked when its first death is longer ago than this
-    bool hold = false;                         // by hand: what fails is held
-    std::optional<OutageRule> outage = {};     // absent: nothing is held by itself
     bool operator==(const Entry&) const = default;
 };
 
@@ -115,17 +102,12 @@ struct Policy {
     bool operator==(const Policy&) const = default;
 };
 
-/// Whether messages of that entry may ever be held.
-inline bool may_hold(const Entry& entry) {
-    return entry.hold || entry.outage.has_value();
-}
-
 /// The entry for a work queue, or null; null for a queue of our own, even where a glob matches its name. Valid as long
 /// as the policy.
 const Entry* match(const Policy& policy, std::string_view work_queue);
 
 /// A queue that retryd declares under this policy: no rungs are made for it, whatever an x-death says. That is the
-/// error queue, the catch-all, every name with the form of a rung's, and where entries park and hold.
+/// error queue, the catch-all, every name with the form of a rung's, and where entries park.
 bool is_own_queue(const Policy& policy, std::string_view queue);
 
 /// One of them in which messages are parked, the catch-all included.

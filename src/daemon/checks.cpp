@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <array>
+#include <condition_variable>
 #include <exception>
 #include <map>
+#include <mutex>
 #include <string>
 #include <utility>
 
@@ -48,10 +50,15 @@ telemetry::FindingStatus status_of(const Finding& finding, core::WallTime since)
 
 }  // namespace
 
-struct PeriodicChecks::State : SideThreadState {
-    explicit State(Check checks) : check(std::move(checks)) {}
+/// What the checks share with their thread. Both own it, since the thread may outlive them.
+struct PeriodicChecks::State {
+    Check check;
 
-    const Check check;
+    std::mutex mutex;  // of all that follows
+    std::condition_variable changed;
+    bool stop_requested = false;
+    bool thread_ended = false;
+    std::optional<Target> target;
     std::array<core::SteadyTime, parts.size()> due{};
     std::array<std::vector<Finding>, parts.size()> found;
     std::map<std::string, core::WallTime> since;  // by the finding's key
@@ -103,13 +110,16 @@ class PeriodicChecks::Worker {
             std::unique_lock lock(state_->mutex);
             const auto part = await_due(lock);
             if (!part) break;
-            const BrokerTarget target = *state_->target;
+            const Target target = *state_->target;
             state_->due[*part] = system::steady_now() + parts[*part].interval;
             lock.unlock();
             std::vector<Finding> findings = look(target, parts[*part].scope);
             lock.lock();
             if (state_->target == target) state_->replace(*part, std::move(findings));
         }
+        const std::lock_guard lock(state_->mutex);
+        state_->thread_ended = true;
+        state_->changed.notify_all();
     }
 
   private:
@@ -128,7 +138,7 @@ class PeriodicChecks::Worker {
         return std::nullopt;
     }
 
-    std::vector<Finding> look(const BrokerTarget& target, CheckScope scope) const {
+    std::vector<Finding> look(const Target& target, CheckScope scope) const {
         admin::Diagnosis diagnosis;
         try {
             diagnosis = state_->check(*target.settings, target.endpoint, scope);
@@ -143,17 +153,28 @@ class PeriodicChecks::Worker {
     std::shared_ptr<State> state_;
 };
 
-PeriodicChecks::PeriodicChecks(Check check) : state_(std::make_shared<State>(std::move(check))) {}
+PeriodicChecks::PeriodicChecks(Check check) : state_(std::make_shared<State>()) {
+    state_->check = std::move(check);
+}
 
-PeriodicChecks::~PeriodicChecks() = default;
+PeriodicChecks::~PeriodicChecks() {
+    constexpr std::chrono::seconds patience{1};
+    if (!thread_.joinable()) return;
+    std::unique_lock lock(state_->mutex);
+    state_->stop_requested = true;
+    state_->changed.notify_all();
+    const bool ended = state_->changed.wait_for(lock, patience, [&] { return state_->thread_ended; });
+    lock.unlock();
+    ended ? thread_.join() : thread_.detach();
+}
 
-void PeriodicChecks::look_at(const BrokerTarget& target) {
+void PeriodicChecks::look_at(const Target& target) {
     const std::lock_guard lock(state_->mutex);
     if (state_->target == target) return;
     state_->target = target;
     state_->due.fill(system::steady_now());
     state_->changed.notify_all();
-    if (!thread_) thread_.emplace(state_, [worker = Worker(state_)]() mutable { worker.run(); });
+    if (!thread_.joinable()) thread_ = std::thread([worker = Worker(state_)]() mutable { worker.run(); });
 }
 
 void PeriodicChecks::hold() {

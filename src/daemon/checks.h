@@ -5,12 +5,12 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <thread>
 #include <vector>
 
 #include "admin/finding.h"
 #include "config/settings.h"
 #include "core/time.h"
-#include "daemon/side_thread.h"
 #include "telemetry/status.h"
 
 namespace retryd::daemon {
@@ -23,6 +23,11 @@ using Check =
 /// Makes them in a thread of its own, which begins with the first target. Thread-safe.
 class PeriodicChecks {
   public:
+    struct Target {
+        std::shared_ptr<const config::Settings> settings;
+        config::Endpoint endpoint;
+        bool operator==(const Target&) const = default;
+    };
     /// A finding that began, or is over.
     struct News {
         admin::Finding finding;
@@ -30,12 +35,13 @@ class PeriodicChecks {
     };
 
     explicit PeriodicChecks(Check check);
+    /// A thread that hangs is left behind after a second; it uses only what it owns.
     ~PeriodicChecks();
     PeriodicChecks(const PeriodicChecks&) = delete;
     PeriodicChecks& operator=(const PeriodicChecks&) = delete;
 
     /// What to look at from now on; at once where it is another one than before.
-    void look_at(const BrokerTarget& target);
+    void look_at(const Target& target);
     /// The configuration is another one: what is being looked at now counts no more. Until the next look_at() no check
     /// begins.
     void hold();
@@ -54,7 +60,7 @@ class PeriodicChecks {
     class Worker;
 
     std::shared_ptr<State> state_;
-    std::optional<SideThread> thread_;
+    std::thread thread_;
 };
 
 }  // namespace retryd::daemon

@@ -5,7 +5,6 @@
 #include <string_view>
 
 #include "core/time.h"
-#include "daemon/held_queues.h"
 #include "relay/reporter.h"
 #include "telemetry/faults.h"
 #include "telemetry/log.h"
@@ -18,8 +17,8 @@ namespace retryd::daemon {
 class FlowEvents : public relay::Reporter {
   public:
     /// All of them must outlive it. `stats` is null where nobody asks for numbers.
-    FlowEvents(telemetry::Log& log, telemetry::Faults& faults, telemetry::MessageStats* stats, HeldQueues& held)
-        : log_(log, faults), stats_(stats), held_(held) {}
+    FlowEvents(telemetry::Log& log, telemetry::Faults& faults, telemetry::MessageStats* stats)
+        : log_(log, faults), stats_(stats) {}
     ~FlowEvents() override {
         in_flight(0);
         oldest_unsettled({});
@@ -52,7 +51,6 @@ class FlowEvents : public relay::Reporter {
   private:
     telemetry::LogReporter log_;
     telemetry::MessageStats* stats_;
-    HeldQueues& held_;
 };
 
 }  // namespace retryd::daemon

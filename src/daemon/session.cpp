@@ -31,17 +31,14 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
       endpoint_(endpoint),
       name_(std::move(name)),
       log_(context.log),
-      events_(log_, context.http.state().faults(), context.http.stats(), context.held),
+      events_(log_, context.http.state().faults(), context.http.stats()),
       broker_(settings_, endpoint, *this, context.trial),
       guard_(context.watchdog, broker_.sockets(), 2 * settings_->broker.heartbeat, system::steady_now()),
       features_(core::features_of(broker_.version())),
       relay_(policy_of(settings_),
              {features_, endpoint.username, context.dice, settings_->declare, broker_.publishing_channels(),
-              std::move(proof_keys),
-              [&held = context.held](std::string_view queue) { return held.holding(queue, system::steady_now()); }},
-             broker_, events_, context.poison) {
-    context.held.adopt(settings_, system::now());
-}
+              std::move(proof_keys)},
+             broker_, events_, context.poison) {}
 
 /// What ended the connection that consumes is told from what ended the other one here, whoever met the end first: to
 /// send an ack is enough.
@@ -75,7 +72,6 @@ void Session::serve() {
         relay_.on_tick(now);
         relay_.flush(now);
         report_load(now);
-        look_for_held(began, now.steady);
         events_.tell_held_back(now.steady);
         handle_requests(now);
         report_slow_declare(began, now.steady);
@@ -92,21 +88,6 @@ void Session::report_load(const core::Now& now) {
     const Milliseconds age = since ? now.steady - *since : Milliseconds::zero();
     events_.oldest_unsettled(age);
     context_.http.state().unsettled(age);
-}
-
-/// One question after the other, so that they are in nobody's way, and not before the queues of ours are declared. Each
-/// once in the life of the process: the broker logs a question for a queue that is not there.
-void Session::look_for_held(core::SteadyTime began, core::SteadyTime now) {
-    constexpr Milliseconds first_after{2'000};
-    if (looking_for_held_ || shutdown_deadline_ || now - began < first_after) return;
-    const auto work_queue = context_.held.take_unknown();
-    if (!work_queue) return;
-    looking_for_held_ = true;
-    const std::string held = core::held_name(*work_queue, features_.longest_quorum_name);
-    broker_.count(held, [this, work_queue = *work_queue, held](std::uint64_t messages) {
-        looking_for_held_ = false;
-        if (messages > 0) context_.held.found(work_queue, held, false, system::now());
-    });
 }
 
 void Session::handle_requests(const core::Now& now) {
@@ -153,7 +134,6 @@ void Session::adopt_next(const core::Now& now) {
     settings_ = std::move(next_);
     next_.reset();
     broker_.adopt(settings_);
-    context_.held.adopt(settings_, now);
     relay_.adopt(policy_of(settings_), now);
     log_.write(LogLevel::info, "reloaded",
                "reloaded " + context_.configuration.path() + ": in force from the next message on, connection kept",

@@ -14,7 +14,6 @@
 #include "core/time.h"
 #include "daemon/configuration.h"
 #include "daemon/flow_events.h"
-#include "daemon/held_queues.h"
 #include "daemon/http_service.h"
 #include "daemon/requests.h"
 #include "daemon/watchdog.h"
@@ -35,7 +34,6 @@ struct SessionContext {
     relay::HeadTrial& trial;
     Watchdog& watchdog;
     HttpService& http;
-    HeldQueues& held;
 };
 
 class Session : private amqp::BrokerSessionObserver {
@@ -53,7 +51,6 @@ class Session : private amqp::BrokerSessionObserver {
   private:
     void serve();
     void report_load(const core::Now& now);
-    void look_for_held(core::SteadyTime began, core::SteadyTime now);
     void handle_requests(const core::Now& now);
     void handle_reload(const core::Now& now);
     void adopt_next(const core::Now& now);
@@ -84,7 +81,6 @@ class Session : private amqp::BrokerSessionObserver {
     core::BrokerFeatures features_;
     relay::Relay relay_;
     std::optional<core::SteadyTime> shutdown_deadline_;  // set once the session is to end
-    bool looking_for_held_ = false;                      // the broker has been asked
     bool reported_ready_ = false;                        // systemd has been told how the attempt to connect went
 };
 

@@ -36,14 +36,13 @@ std::string text_in(const Json& object, const char* key) {
     return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// Its `arguments`, as far as they are texts, whole numbers or booleans.
+/// Its `arguments`, as far as they are texts or whole numbers.
 core::Arguments arguments_in(const Json& object) {
     core::Arguments arguments;
     const auto found = object.find("arguments");
     if (found == object.end() || !found->is_object()) return arguments;
     for (const auto& [name, value] : found->items()) {
         if (value.is_string()) arguments.emplace_back(name, value.get<std::string>());
-        if (value.is_boolean()) arguments.emplace_back(name, value.get<bool>());
         if (value.is_number_integer()) arguments.emplace_back(name, value.get<std::int64_t>());
     }
     return arguments;
@@ -262,26 +261,6 @@ std::vector<ListedQueue> ManagementClient::queues() const {
         queues.push_back(std::move(queue));
     }
     return queues;
-}
-
-std::optional<core::QueueCounters> ManagementClient::counters(const std::string& queue) const {
-    const Api api(settings_, tls_, vhost_);
-    const auto found = api.object("queues/" + percent_encoded(vhost_) + '/' + percent_encoded(queue) +
-                                  "?columns=message_stats,messages_unacknowledged");
-    if (!found) return std::nullopt;
-    const auto number = [](const Json& object, const char* key) -> std::uint64_t {
-        const auto at = object.find(key);
-        return at != object.end() && at->is_number_unsigned() ? at->get<std::uint64_t>() : 0;
-    };
-    core::QueueCounters counters;
-    counters.unacked = number(*found, "messages_unacknowledged");
-    // Absent before the first delivery, and where the broker does not count.
-    const auto stats = found->find("message_stats");
-    if (stats == found->end() || !stats->is_object()) return counters;
-    counters.delivered = number(*stats, "deliver") + number(*stats, "get");
-    counters.redelivered = number(*stats, "redeliver");
-    counters.acked = number(*stats, "ack");
-    return counters;
 }
 
 std::vector<ListedConsumer> ManagementClient::consumers() const {

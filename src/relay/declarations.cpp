@@ -144,9 +144,6 @@ void Declarations::declare_all(Route& route) {
     declare_rungs(route);
     Target& parked = routes_.parked(route)->declared();
     if (parked.state == Target::State::unknown) declare(parked);
-    if (!core::may_hold(*route.entry)) return;
-    const auto held = routes_.held(route);
-    if (held->state == Target::State::unknown) declare(*held);
 }
 
 std::shared_ptr<Target> Declarations::on_declared(std::string_view key, DeclareOutcome outcome, std::string_view why,

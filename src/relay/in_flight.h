@@ -96,8 +96,6 @@ struct Pending {
     std::string_view reason;  // of its death, or why it was parked; a literal
     core::SteadyTime sent_at;
     std::uint64_t published_as = 0;  // hash_of_address() of what it was published with
-    std::int64_t attempt = 0;        // as Settled has it
-    bool was_held = false;           // …
     bool redelivered = false;        // the broker had delivered it before
     bool returned = false;           // the broker may have returned it: its confirm must not lead to an ack
     bool answered = false;           // by a confirm or a nack; stays only until those before it are

@@ -106,7 +106,6 @@ void Relay::on_delivery(const core::Delivery& delivery, const core::Now& now) {
 }
 
 Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now) {
-    failed_attempt_ = 0;
     const core::Table headers = delivery.message.properties.header_table();
     core::ComposeContext context{
         core::read_death(headers, policy_->error_queue), {}, session_.connection_user, &session_.proof_keys};
@@ -131,13 +130,10 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
             return park_again(delivery, rejected ? ParkedAgain::rejected : ParkedAgain::thrown_out, now);
         }
     }
-    const core::Holding outage = holding(route.get());
     const core::Decision decision =
-        core::decide(context.death, context.history, route ? route->entry : nullptr, now.wall, session_.dice(), outage);
+        core::decide(context.death, context.history, route ? route->entry : nullptr, now.wall, session_.dice());
     if (std::holds_alternative<core::Drop>(decision)) return drop(delivery, context, *route);
     const std::int64_t attempt = context.death ? core::attempt_of(*context.death, context.history) : 0;
-    if (route && core::may_hold(*route->entry) && context.death->count > 0 && core::is_failure(context.death->reason))
-        failed_attempt_ = attempt;
     const bool known_gone = route && from_detour && route->gone_for_detoured;
     if (route && !known_gone && !declarations_.work_queue_checked(*route, now)) {
         if (may_wait({route, &route->awaited}, now)) return Step::wait;
@@ -154,37 +150,8 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
     if (queue_state == WorkQueueState::exclusive) {
         return park(delivery, context, route, {core::ParkReason::no_entry, attempt}, now);
     }
-    // The detour costs its delay, and no attempt.
-    if (outage.unknown && core::spends_an_attempt(decision))
-        return detour(delivery, context, attempt, {route->detour_rounds}, now);
     if (const auto* again = std::get_if<core::Retry>(&decision)) return retry(delivery, context, route, *again, now);
-    if (const auto* held = std::get_if<core::Hold>(&decision)) return hold(delivery, context, route, *held, now);
-    const core::Park& last = std::get<core::Park>(decision);
-    // It may be an outage: before it is known, nothing is given up that would be held.
-    if (outage.doubtful && last.reason == core::ParkReason::attempts_exhausted)
-        return detour(delivery, context, attempt, {route->detour_rounds}, now);
-    return park(delivery, context, route, last, now);
-}
-
-core::Holding Relay::holding(const Route* route) const {
-    if (route == nullptr || !core::may_hold(*route->entry)) return {};
-    core::Holding known;
-    if (route->entry->outage && session_.holding) known = session_.holding(route->work_queue);
-    known.holds = known.holds || route->entry->hold;
-    return known;
-}
-
-/// Until the outage is over. A queue of held messages that takes none is as any other target: its messages take the
-/// detour, however long that lasts.
-Relay::Step Relay::hold(const core::Delivery& delivery, const core::ComposeContext& context,
-                        const std::shared_ptr<Route>& route, const core::Hold& hold, const core::Now& now) {
-    const std::shared_ptr<Target> target = routes_.held(*route);
-    declarations_.ensure(*target, now);
-    if (!takes(target, now)) return wait_or_detour(delivery, context, hold.attempt, target, now, true);
-    const core::Message composed = core::compose_held(delivery.message, context, hold, now.wall, scratch_);
-    return publish(
-        delivery, composed, context,
-        {delivery.tag, target, name_of(route), Outcome::held, core::reason_label(context.death->reason), now.steady});
+    return park(delivery, context, route, std::get<core::Park>(decision), now);
 }
 
 /// What comes from a detour names its work queue itself. Without a proof that counts only where the detour is ours:
@@ -273,10 +240,9 @@ bool Relay::can_park_in(Target& target, const core::Delivery& delivery, const co
 }
 
 Relay::Step Relay::wait_or_detour(const core::Delivery& delivery, const core::ComposeContext& context,
-                                  std::int64_t attempt, const std::shared_ptr<Target>& target, const core::Now& now,
-                                  bool hold) {
+                                  std::int64_t attempt, const std::shared_ptr<Target>& target, const core::Now& now) {
     if (waits_as_suspect(delivery, target, now) || will_take_soon(target, now)) return Step::wait;
-    return detour(delivery, context, attempt, instead_of(*target, now), now, hold);
+    return detour(delivery, context, attempt, instead_of(*target, now), now);
 }
 
 Relay::InsteadOf Relay::instead_of(Target& target, const core::Now& now) {
@@ -287,14 +253,11 @@ Relay::InsteadOf Relay::instead_of(Target& target, const core::Now& now) {
 /// up the messages behind it. Whose queue is not known from a death, or from what this retryd has written, could come
 /// back as anybody's: its only way leads to the catch-all, and so it is marked.
 Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
-                          const InsteadOf& instead_of, const core::Now& now, bool hold) {
+                          const InsteadOf& instead_of, const core::Now& now) {
     const auto undelivered = core::read_undelivered(delivery.message.properties.header_table());
     const bool known = context.death || undelivered;
     const std::string_view work_queue = context.death ? context.death->queue : undelivered.value_or("");
-    const bool again = context.death && core::waits_to_be_held(*context.death, context.history);
-    const core::Hold unspent{again && !hold ? context.history.attempt : attempt};
     const auto compose = [&](Milliseconds delay) {
-        if (hold || again) return core::compose_held(delivery.message, context, unspent, now.wall, scratch_);
         if (known) return core::compose_retry(delivery.message, context, {attempt, delay}, scratch_);
         return core::compose_parked_detour(delivery.message, context, now.wall, scratch_);
     };
@@ -395,8 +358,6 @@ Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& 
     }
     const Target& to = *pending.target;
     pending.redelivered = delivery.redelivered;
-    pending.attempt = failed_attempt_;
-    pending.was_held = failed_attempt_ > 0 && context.history.was_held;
     pending.published_as = address_of(to, context);
     const std::string_view key = to.routing_key ? *to.routing_key : core::producer_routing_key(context);
     in_publish_ = true;
@@ -444,7 +405,7 @@ void Relay::settle(const Pending& pending, bool acked, const core::Now& now) {
         declarations_.report_healed(target.declared());
     }
     reporter_.settled({pending.outcome, name_of(pending), target.name, pending.reason, target.delay,
-                       now.steady - pending.sent_at, target.role, pending.attempt, pending.was_held});
+                       now.steady - pending.sent_at, target.role});
     acks_.ack(pending.tag);
 }
 
@@ -597,7 +558,6 @@ void Relay::note_held_back(const core::Delivery& delivery, core::SteadyTime unti
 bool Relay::renew(const core::Delivery& delivery, const core::Now& now) {
     const core::Table headers = delivery.message.properties.header_table();
     if (core::deliveries_in_vain(headers) < core::worn_after || !takes(routes_.error_queue(), now)) return false;
-    failed_attempt_ = 0;  // it comes again as it is
     core::ComposeContext context{
         core::read_death(headers, policy_->error_queue), {}, session_.connection_user, &session_.proof_keys};
     if (context.death)

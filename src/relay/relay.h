@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -39,8 +38,6 @@ struct SessionInfo {
     bool declare = true;                    // false: everything has to be there, the bindings of work queues included
     std::size_t publishing_channels = 128;  // it may open so many
     core::ProofKeys proof_keys = {};        // of the headers of ours
-    /// Of a work queue whose entry has an outage rule; may be empty.
-    std::function<core::Holding(std::string_view work_queue)> holding = {};
 };
 
 class Relay {
@@ -145,9 +142,6 @@ class Relay {
                const core::Retry& retry, const core::Now& now);
     Step park(const core::Delivery& delivery, const core::ComposeContext& context, const std::shared_ptr<Route>& route,
               const core::Park& park, const core::Now& now);
-    Step hold(const core::Delivery& delivery, const core::ComposeContext& context, const std::shared_ptr<Route>& route,
-              const core::Hold& hold, const core::Now& now);
-    core::Holding holding(const Route* route) const;
     /// What has been parked before comes again.
     enum class ParkedAgain {
         rejected,    // by whoever looks after its parking queue
@@ -163,11 +157,10 @@ class Relay {
         core::Milliseconds trouble_age{};
     };
     static InsteadOf instead_of(Target& target, const core::Now& now);
-    /// `hold`: it is to be held, its death costs nothing.
     Step wait_or_detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
-                        const std::shared_ptr<Target>& target, const core::Now& now, bool hold = false);
+                        const std::shared_ptr<Target>& target, const core::Now& now);
     Step detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
-                const InsteadOf& instead_of, const core::Now& now, bool hold = false);
+                const InsteadOf& instead_of, const core::Now& now);
     template <class Compose>
     Step detour_as(const core::Delivery& delivery, const core::ComposeContext& context, std::string_view work_queue,
                    const InsteadOf& instead_of, const Compose& compose, const core::Now& now);
@@ -243,8 +236,6 @@ class Relay {
     bool in_publish_ = false;
     bool paused_ = false;
     bool adopting_ = false;
-    /// Of the delivery that is on its way, where it may be held: its attempt, if it is a failure not reported before.
-    std::int64_t failed_attempt_ = 0;
     bool stopping_ = false;
 
     std::vector<Pending> confirmed_;  // scratch

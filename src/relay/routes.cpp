@@ -168,15 +168,6 @@ std::shared_ptr<Target> Routes::way_through(const std::shared_ptr<Target>& excha
     return interned;
 }
 
-std::shared_ptr<Target> Routes::held(Route& route) {
-    if (!route.held) {
-        core::QueueSpec spec = core::held_queue_spec(route.work_queue, features_);
-        std::string name = spec.name;
-        route.held = intern(queue_target(Role::held, std::move(name), {std::move(spec)}));
-    }
-    return route.held;
-}
-
 std::shared_ptr<Target> Routes::find_target(std::string_view key) const {
     const auto found = targets_.find(key);
     return found == targets_.end() ? nullptr : found->second;

@@ -89,7 +89,6 @@ struct Route {
     const core::Entry* entry = nullptr;  // of the policy that the routes were made for
     std::vector<Rung> rungs;
     std::shared_ptr<Target> parked;
-    std::shared_ptr<Target> held;
     WorkQueueState work_queue_state = WorkQueueState::unchecked;
     core::SteadyTime refused_until{};  // when refused: not checked again before
     core::SteadyTime checked_at{};     // when the check was asked for
@@ -124,8 +123,6 @@ class Routes {
     std::shared_ptr<Target> rung(Route& route, core::Milliseconds delay, bool high_priority);
     /// Where its messages are parked.
     std::shared_ptr<Target> parked(Route& route);
-    /// Where they are held.
-    std::shared_ptr<Target> held(Route& route);
     const std::shared_ptr<Target>& catch_all() const { return catch_all_; }
     /// One for each of core::detour_delays.
     const std::vector<std::shared_ptr<Target>>& detours() const { return detours_; }

@@ -51,8 +51,6 @@ std::string_view event_of(relay::Outcome outcome) {
             return "parked";
         case relay::Outcome::dropped:
             return "dropped";
-        case relay::Outcome::held:
-            return "held";
         case relay::Outcome::detoured:
             return "detoured";
         case relay::Outcome::returned_to_queue:
@@ -71,8 +69,6 @@ std::string describe(const relay::Settled& message) {
             return "parked " + whose + " in " + core::quoted(message.target) + ": " + std::string{message.reason};
         case relay::Outcome::dropped:
             return "dropped " + whose + ", as configured: " + std::string{message.reason};
-        case relay::Outcome::held:
-            return "holding " + whose + " in " + core::quoted(message.target) + ", its attempt unspent";
         case relay::Outcome::detoured:
             return whose + " waits on the detour " + core::quoted(message.target) + ", its attempt unspent";
         case relay::Outcome::returned_to_queue:
@@ -144,9 +140,6 @@ std::string consequence_of(relay::Role role, std::string_view name) {
         case relay::Role::rung:
             return "While that lasts, messages for " + core::quoted(name) +
                    " are parked as unpublishable; if it was used before, they wait in the queues retryd.detour.*";
-        case relay::Role::held:
-            return "While that lasts, messages that should be held in " + core::quoted(name) +
-                   " wait in the queues retryd.detour.*, their attempt unspent";
         case relay::Role::catch_all:
             return "While that lasts, messages that belong to no queue wait in the queues retryd.detour.*";
         case relay::Role::detour:

@@ -79,18 +79,6 @@ TEST_CASE("queue pattern: a glob matches what the glob matches, and nothing of r
     CHECK_FALSE(pattern_matches(some, "email"));
 }
 
-TEST_CASE("queue pattern: queues of held messages are no work queues where their entry may hold") {
-    core::Policy policy = policy_with({"email", "team.*", "*"});
-    for (std::size_t i = 0; i < 2; ++i)
-        policy.entries[i].hold = true;
-    const std::string pattern = matches_pattern(policy, {"email", "team.*", "*"});
-    CHECK_FALSE(pattern_matches(pattern, "email.held"));
-    CHECK_FALSE(pattern_matches(pattern, "team.a.held"));
-    CHECK(pattern_matches(pattern, "other.held"));
-    CHECK(match(policy, "other.held") != nullptr);
-    CHECK(match(policy, "team.a.held") == nullptr);
-}
-
 TEST_CASE("queue pattern: says of every name the same as the configuration does") {
     core::Policy policy = policy_with({"email", "team.*"}, "dead.{queue}.letters");
     policy.entries.push_back({.match = "*", .parked = {.queue = "one.for.all"}});

@@ -30,14 +30,6 @@ bool has(const Needed& list, std::string_view operation, const std::string& name
 
 }  // namespace
 
-TEST_CASE("permissions: queues of held messages are declared and consumed") {
-    core::Policy policy = policy_with(core::ReturnPath::queue);
-    CHECK_FALSE(has(needed(policy), "read", "email.held"));
-    policy.entries[0].hold = true;
-    CHECK(has(needed(policy), "configure", "email.held"));
-    CHECK(has(needed(policy, false), "read", "email.held"));
-}
-
 TEST_CASE("permissions: what it takes to declare, to publish and to consume") {
     const Needed list = needed(policy_with(core::ReturnPath::queue));
     for (const char* queue :

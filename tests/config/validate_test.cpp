@@ -450,18 +450,4 @@ TEST_CASE("parking in the error queue is reported") {
           "f:3:37: queues[0].parked: \"retryd.errors\" is errors.queue" + loop);
 }
 
-TEST_CASE("an outage section, or a hold on a glob, needs the management API") {
-    CHECK(problems_of(with_entry("outage: {}")) ==
-          "f:3:5: queues[0].outage: needs RabbitMQ's counters of what succeeds; expected a section management with its "
-          "url\n");
-    CHECK(
-        problems_of("ladders: {s: {delays: [1s]}}\nqueues:\n  - {match: \"a.*\", ladder: s, hold: true}\n") ==
-        "f:3:5: queues[0].hold: with a glob needs the management API, to find the held messages again after a restart; "
-        "expected a section management with its url, or the names of the queues\n");
-    CHECK(entry_of("hold: true").hold);
-    CHECK(problems_of("management: {url: http://h:1}\n" + with_entry("hold: true, outage: {}")) == "");
-    CHECK(settings_of("management: {url: http://h:1}\n" + with_entry("outage: {}")).policy.entries[0].outage ==
-          core::OutageRule{});
-}
-
 }  // namespace retryd::config::validate_test

@@ -47,7 +47,7 @@ struct Scene {
     PeriodicChecks checks{[found = found](const config::Settings&, const config::Endpoint&, CheckScope scope) {
         return found->look(scope);
     }};
-    BrokerTarget target{std::make_shared<config::Settings>(), {}};
+    PeriodicChecks::Target target{std::make_shared<config::Settings>(), {}};
     std::vector<std::string> told;
 
     /// Another configuration: everything is looked at anew.

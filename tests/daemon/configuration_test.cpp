@@ -23,9 +23,6 @@ Keys keys_of(const Change& change) {
 TEST_CASE("what decides about messages changes under way") {
     CHECK(keys_of([](auto&) {}).empty());
     CHECK(keys_of([](auto& s) { s.policy.entries.push_back({"email"}); }).empty());
-    CHECK(keys_of([](auto& s) {
-              s.policy.entries.push_back({"email", {}, {}, {}, {}, true, core::OutageRule{}});
-          }).empty());
     CHECK(keys_of([](auto& s) { s.policy.error_bindings.push_back({"legacy"}); }).empty());
     CHECK(keys_of([](auto& s) { s.prefetch.messages = 1; }).empty());
     CHECK(keys_of([](auto& s) { s.prefetch.body_bytes = 1; }).empty());

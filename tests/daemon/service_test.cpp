@@ -63,9 +63,8 @@ class Service {
     Watchdog watchdog_{log_, std::nullopt};
     DaemonState state_;
     PeriodicChecks checks_{nullptr};
-    HeldQueues held_{log_};
-    HttpService http_{configuration_, watchdog_, state_, checks_, log_, held_};
-    SessionContext context_{configuration_, log_, requests_, dice_, poison_, trial_, watchdog_, http_, held_};
+    HttpService http_{configuration_, watchdog_, state_, checks_, log_};
+    SessionContext context_{configuration_, log_, requests_, dice_, poison_, trial_, watchdog_, http_};
     std::thread thread_;
 
     static config::Settings settings() {

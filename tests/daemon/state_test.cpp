@@ -148,8 +148,7 @@ TEST_CASE("reporters: what is refused, and what is given back, lasts until it he
     DaemonState state;
     telemetry::MessageStats stats;
     {
-        HeldQueues held(log);
-        FlowEvents events(log, state.faults(), &stats, held);
+        FlowEvents events(log, state.faults(), &stats);
         events.requeued({Role::rung, "email.retry.5s"}, RequeueCause::nacked, Milliseconds{1});
         events.requeued({Role::rung, "email.retry.5s"}, RequeueCause::nacked, Milliseconds{1});
         CHECK(faults_of(state).size() == 1);

@@ -44,25 +44,11 @@ TEST_CASE("management: lists queues with what they were declared with") {
     CHECK(queues[0].messages == 12);
     CHECK(queues[0].held == 4);
     CHECK(queues[0].arguments ==
-          core::Arguments{{"odd", true}, {"x-dead-letter-exchange", ""}, {"x-message-ttl", std::int64_t{5000}}});
+          core::Arguments{{"x-dead-letter-exchange", ""}, {"x-message-ttl", std::int64_t{5000}}});
     CHECK(queues[1].type == "classic");
     CHECK_FALSE(queues[1].messages);
     CHECK_FALSE(queues[1].held);
     CHECK(queues[1].arguments.empty());
-}
-
-TEST_CASE("management: tells what is counted of a queue, as far as anything is") {
-    test::Server server(test::answer("200 OK", R"({"messages_unacknowledged": 3, "message_stats":
-        {"deliver": 100, "get": 5, "redeliver": 7, "ack": 90, "deliver_details": {"rate": 0.0}}})"));
-    CHECK(client_of(server.url(), "a/b").counters("we b") == core::QueueCounters{105, 7, 90, 3});
-    CHECK(server.requests() ==
-          Lines{"GET /api/queues/a%2Fb/we%20b?columns=message_stats,messages_unacknowledged HTTP/1.1"});
-    test::Server uncounted(test::answer("200 OK", R"({"message_stats": "odd"})"));
-    CHECK(client_of(uncounted.url()).counters("q") == core::QueueCounters{});
-    test::Server none(test::answer("404 Not Found", "{}"));
-    CHECK_FALSE(client_of(none.url()).counters("q"));
-    test::Server broken(test::answer("500 Oops", ""));
-    CHECK_THROWS_AS(client_of(broken.url()).counters("q"), Error);
 }
 
 TEST_CASE("management: lists consumers with their queue and tag") {

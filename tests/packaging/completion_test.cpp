@@ -16,9 +16,8 @@ std::string offered(const std::string& words) {
 
 TEST_CASE("completion: commands, and what is below them") {
     CHECK(offered("par") == "parked\n");
-    CHECK(offered("\"\"") == "run check plan apply attach doctor parked waiting status\n");
+    CHECK(offered("\"\"") == "run check plan apply attach doctor parked status\n");
     CHECK(offered("-c /etc/hosts pl") == "plan\n");
-    CHECK(offered("waiting \"\"") == "list send park\n");
     CHECK(offered("parked \"\"") == "list show replay drop\n");
     CHECK(offered("parked re") == "replay\n");
     CHECK(offered("parked --") == "--help\n");

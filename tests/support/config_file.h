@@ -24,8 +24,6 @@ struct EntrySpec {
     std::string parked_to = {};                        // {exchange: a, routing_key: b}, instead of `parked`
     std::string on = {};                               // {expired: retry}
     std::string max_age = {};                          // 24h
-    bool hold = false;
-    std::string outage = {};  // {of: 20, within: 5s}
 };
 
 /// Everything that tests set; yaml() writes it the way an operator would.

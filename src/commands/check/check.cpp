@@ -132,13 +132,6 @@ std::vector<std::string> remarks(const core::Entry& entry) {
         lines.push_back("parked at once when its first failure is more than " + core::format_duration(*entry.max_age) +
                         " ago");
     }
-    const std::string held = core::is_glob(entry.match) ? "{queue}.held" : core::held_name(entry.match);
-    if (entry.hold) lines.push_back("held in " + held + " when it fails, until `hold` is taken away");
-    if (entry.outage) {
-        const core::OutageRule& rule = *entry.outage;
-        lines.push_back("held in " + held + " while " + std::to_string(rule.failing_percent) + "% of at least " +
-                        std::to_string(rule.of) + " messages within " + core::format_duration(rule.within) + " fail");
-    }
     return lines;
 }
 

@@ -69,15 +69,6 @@ Json actions(const core::OnDeath& on) {
             {"maxlen", core::to_string(on.maxlen)}};
 }
 
-Json outage(const std::optional<core::OutageRule>& rule) {
-    if (!rule) return nullptr;
-    return {{"failing_percent", rule->failing_percent},
-            {"of", rule->of},
-            {"within_ms", rule->within.count()},
-            {"probe_ms", rule->probe.count()},
-            {"release", rule->release}};
-}
-
 Json queue(const core::Entry& entry) {
     const core::Milliseconds total = total_wait(entry.ladder);
     const core::Milliseconds least = least_wait(entry.ladder);
@@ -93,8 +84,6 @@ Json queue(const core::Entry& entry) {
             {"least_wait_ms", least.count()},
             {"max_age", entry.max_age ? Json(core::format_duration(*entry.max_age)) : Json(nullptr)},
             {"max_age_ms", entry.max_age ? Json(entry.max_age->count()) : Json(nullptr)},
-            {"hold", entry.hold},
-            {"outage", outage(entry.outage)},
             {"on", actions(entry.on)},
             {"attempts", attempts(entry)},
             {"parked", parked(entry)}};

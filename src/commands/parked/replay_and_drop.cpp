@@ -389,7 +389,6 @@ class ReplayOrDrop {
         order.reachable = destinations_.reachable;
         order.proof_keys = browser_.proof_keys();
         order.per_second = run_.per_second;
-        order.ramp = run_.ramp;
         order.stop_above = run_.stop_above;
         // Failures count over all queues.
         if (order.stop_above) *order.stop_above -= std::min(*order.stop_above, report_.failed());
