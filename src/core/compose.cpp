@@ -28,6 +28,12 @@ bool belongs_to_broker(std::string_view name) {
     }
 }
 
+/// What a parked message tells a person and no other message carries: the broker's record of its death, which would
+/// make 3.10 drop it on its way back, and what its framework said of why.
+bool is_for_parked(std::string_view name) {
+    return name == x_death || name == header::exception;
+}
+
 /// Ours are written anew, unless nothing is known about this death: then the old ones are all that is known.
 bool is_rewritten(std::string_view name, bool death_known) {
     const OwnHeader own = own_header_of(name);
@@ -38,7 +44,7 @@ bool is_rewritten(std::string_view name, bool death_known) {
 void keep_headers(const Table& headers, bool keep_death, bool death_known, std::vector<Field>& fields) {
     for (const Field& field : headers) {
         if (belongs_to_broker(field.name) || is_rewritten(field.name, death_known)) continue;
-        if (field.name == x_death && !keep_death) continue;
+        if (!keep_death && is_for_parked(field.name)) continue;
         fields.push_back(field);
     }
 }

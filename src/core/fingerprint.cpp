@@ -109,6 +109,10 @@ std::string fingerprint(const Policy& policy) {
     text << policy.error_exchange << policy.error_queue << policy.catch_all;
     for (const Entry& entry : policy.entries)
         add(text, entry);
+    for (const Source& source : policy.sources) {
+        text << source.queue << to_string(source.dialect) << static_cast<std::int64_t>(source.work_queue.place)
+             << source.work_queue.text << source.reason_header;
+    }
     return hex(fnv1a(text.all()));
 }
 

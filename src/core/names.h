@@ -38,6 +38,7 @@ inline constexpr std::string_view parked_reason = "retryd-parked-reason";
 inline constexpr std::string_view parked_at = "retryd-parked-at";
 inline constexpr std::string_view proof = "retryd-proof";
 inline constexpr std::string_view replays = "retryd-replays";
+inline constexpr std::string_view exception = "retryd-exception";
 }  // namespace header
 
 /// `{queue}.retry.{delay}`, with `.high` at the end for the rung of messages with a priority above 4.

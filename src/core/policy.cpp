@@ -64,7 +64,8 @@ const Entry* match(const Policy& policy, std::string_view work_queue) {
     // Not a queue, though the broker says that it is there; and it ends the connection (541) that asks for one with
     // more behind it that is not real, such as the name of its rung (tried on 3.10.8, 4.0.5 and 4.3.6).
     constexpr std::string_view direct_reply_to = "amq.rabbitmq.reply-to";
-    if (is_own_queue(policy, work_queue) || work_queue.starts_with(direct_reply_to)) return nullptr;
+    if (is_own_queue(policy, work_queue) || is_source(policy, work_queue) || work_queue.starts_with(direct_reply_to))
+        return nullptr;
     const auto entry = std::find_if(policy.entries.begin(), policy.entries.end(),
                                     [&](const Entry& e) { return glob_matches(e.match, work_queue); });
     return entry == policy.entries.end() ? nullptr : &*entry;
@@ -79,6 +80,11 @@ bool is_parking_queue(const Policy& policy, std::string_view queue) {
     if (queue == policy.catch_all) return true;
     return std::any_of(policy.entries.begin(), policy.entries.end(),
                        [&](const Entry& entry) { return parks_in(entry, queue); });
+}
+
+bool is_source(const Policy& policy, std::string_view queue) {
+    return std::any_of(policy.sources.begin(), policy.sources.end(),
+                       [&](const Source& source) { return source.queue == queue; });
 }
 
 bool has_shared_ladder(const Policy& policy) {

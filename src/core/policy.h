@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/source.h"
 #include "core/time.h"
 
 namespace retryd::core {
@@ -97,13 +98,14 @@ struct Policy {
     std::string error_queue = "retryd.errors";
     QueueType error_queue_type = QueueType::quorum;
     std::vector<ErrorBinding> error_bindings;
-    std::vector<Entry> entries;  // the first that matches wins
+    std::vector<Entry> entries;   // the first that matches wins
+    std::vector<Source> sources;  // consumed beside the error queue
     std::string catch_all = "retryd.parked";
     bool operator==(const Policy&) const = default;
 };
 
-/// The entry for a work queue, or null; null for a queue of our own, even where a glob matches its name. Valid as long
-/// as the policy.
+/// The entry for a work queue, or null; null for a queue of our own and for a source, even where a glob matches its
+/// name. Valid as long as the policy.
 const Entry* match(const Policy& policy, std::string_view work_queue);
 
 /// A queue that retryd declares under this policy: no rungs are made for it, whatever an x-death says. That is the
@@ -112,6 +114,9 @@ bool is_own_queue(const Policy& policy, std::string_view queue);
 
 /// One of them in which messages are parked, the catch-all included.
 bool is_parking_queue(const Policy& policy, std::string_view queue);
+
+/// What is put there is taken out by retryd.
+bool is_source(const Policy& policy, std::string_view queue);
 
 /// Whether any ladder in use is shared.
 bool has_shared_ladder(const Policy& policy);
