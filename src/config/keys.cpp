@@ -225,6 +225,62 @@ void describe_queues(Section& file, RawConfig& raw) {
                   });
 }
 
+// sources:
+
+Scalar dialect(Given<core::Dialect>& target) {
+    Scalar scalar = choice(target, Choices<core::Dialect>{{"masstransit", core::Dialect::masstransit},
+                                                          {"nservicebus", core::Dialect::nservicebus},
+                                                          {"rebus", core::Dialect::rebus},
+                                                          {"easynetq", core::Dialect::easynetq},
+                                                          {"spring", core::Dialect::spring},
+                                                          {"symfony", core::Dialect::symfony},
+                                                          {"celery", core::Dialect::celery},
+                                                          {"dramatiq", core::Dialect::dramatiq},
+                                                          {"generic", core::Dialect::generic}});
+    scalar.default_value.clear();
+    return with_example(required(scalar), "masstransit");
+}
+
+void describe_work_queue(Section& s, RawSource& source) {
+    s.key("header", with_example(text(source.header, "the name of a header"), "x-origin"),
+          "The header of the message that holds the name of the work queue.");
+    s.key("suffix", with_example(text(source.suffix, "the end of the source's name"), "_error"),
+          "What the name of the source has more than that of the work queue, at its end.");
+}
+
+void describe_reason(Section& s, RawSource& source) {
+    s.key("header", with_example(required(text(source.reason_header, "the name of a header")), "x-exception"),
+          "The header of the message that holds it.");
+}
+
+void describe_source(Section& s, RawSource& source) {
+    s.key("queue", with_example(required(source_queue(source.queue)), "orders_error"),
+          "The name of the queue. It has to exist, is never declared, and retryd has to be its only consumer.");
+    s.key("dialect", dialect(source.dialect),
+          "Who puts the messages there, and so how they are read and how they go back. generic: anybody; then "
+          "`work_queue` says where they belong, or else the broker does, which has dead-lettered them.");
+    Scalar name = with_example(work_queue_name(source.work_queue), "orders");
+    name.expected.append(", or {header: NAME}, or {suffix: TEXT}");
+    s.value_or_section("work_queue", name,
+                       "Which work queue they failed in, if the dialect does not tell, or not rightly: its name, or "
+                       "where the name is.",
+                       [&](Section& in) { describe_work_queue(in, source); });
+    s.section("reason", "Where a message says why it failed, if not where the dialect has it.",
+              [&](Section& in) { describe_reason(in, source); });
+}
+
+void describe_sources(Section& file, RawConfig& raw) {
+    file.sections("sources", Presence::optional,
+                  "Queues of others that retryd consumes beside the error queue: error queues of frameworks that put "
+                  "away themselves what has failed, and dead-letter queues that are there already. What lies there is "
+                  "read as a failure in its work queue: the same entries, ladders and parking queues.",
+                  [&](Section& s, const Place& place) {
+                      RawSource& source = raw.sources.emplace_back();
+                      source.place = place;
+                      describe_source(s, source);
+                  });
+}
+
 // parking:, http:, log:, management:
 
 void describe_parking(Section& s, RawConfig& raw) {
@@ -279,6 +335,7 @@ void describe(Section& file, RawConfig& raw) {
                  [&](Section& s) { describe_errors(s, raw); });
     describe_ladders(file, raw);
     describe_queues(file, raw);
+    describe_sources(file, raw);
     file.section("parking", "Where messages are parked: they wait there for a person, with headers that say why.",
                  [&](Section& s) { describe_parking(s, raw); });
     file.section(

@@ -55,6 +55,16 @@ struct RawBinding {
     Given<std::string> routing_key{core::ErrorBinding{}.routing_key, {}, false};
 };
 
+struct RawSource {
+    Place place;
+    Given<std::string> queue;
+    Given<core::Dialect> dialect;
+    Given<std::string> work_queue;
+    Given<std::string> header;
+    Given<std::string> suffix;
+    Given<std::string> reason_header;
+};
+
 struct RawBroker {
     Given<std::string> uri;
     std::vector<Given<std::string>> uris;
@@ -87,6 +97,7 @@ struct RawConfig {
     Given<std::string> parking_queue{std::string{core::queue_placeholder} + ".parked", {}, false};
     Given<std::string> key_file;
     std::vector<RawBinding> bindings;
+    std::vector<RawSource> sources;
     std::vector<RawLadder> ladders;
     std::vector<RawEntry> entries;
 };

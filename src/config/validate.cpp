@@ -469,6 +469,66 @@ void check_bindings(const RawConfig& raw, Problems& problems) {
     }
 }
 
+// sources:
+
+core::WorkQueueOf work_queue_of(const RawSource& source) {
+    using Place = core::WorkQueueOf::Place;
+    if (source.work_queue.given) return {Place::name, source.work_queue.value};
+    if (source.header.given) return {Place::header, source.header.value};
+    if (source.suffix.given) return {Place::suffix, source.suffix.value};
+    return {};
+}
+
+void check_work_queue(const RawSource& source, Problems& problems) {
+    if (source.header.given && source.suffix.given) refuse_both(source.suffix.place, source.header.place, problems);
+    const std::string& queue = source.queue.value;
+    if (source.work_queue.given && source.work_queue.value == queue) {
+        add(problems, source.work_queue.place,
+            in_quotes(source.work_queue) + " is the source itself; expected the queue that its messages failed in");
+    }
+    const std::string& suffix = source.suffix.value;
+    if (source.suffix.given && (!queue.ends_with(suffix) || queue == suffix)) {
+        add(problems, source.suffix.place,
+            "the name of the source, " + in_quotes(source.queue) +
+                ", does not end with it; expected what it has more "
+                "than the work queue's");
+    }
+}
+
+/// What a queue is already, if it cannot be a source.
+std::optional<std::string> other_role(const RawSource& source, const RawConfig& raw) {
+    const std::string& queue = source.queue.value;
+    if (queue == raw.queue.value) return "errors.queue, which retryd consumes in any case";
+    if (queue == raw.catch_all.value) return "parking.catch_all, and retryd would take out again what it parks there";
+    for (const RawEntry& entry : raw.entries) {
+        if (known_parking_queue(entry, raw) == queue)
+            return "where " + entry.place.path + " parks, and retryd would take out again what it parks there";
+        if (entry.match.given && entry.match.value == queue)
+            return "the work queue of " + entry.place.path + ", whose consumers would share its messages with retryd";
+    }
+    return std::nullopt;
+}
+
+std::vector<core::Source> validate_sources(const RawConfig& raw, Problems& problems) {
+    std::vector<core::Source> sources;
+    for (const RawSource& source : raw.sources) {
+        if (!source.queue.given) continue;
+        check_work_queue(source, problems);
+        if (const auto role = other_role(source, raw)) {
+            add(problems, source.queue.place,
+                in_quotes(source.queue) + " is " + *role + "; expected a queue of somebody else's");
+        }
+        const auto same = std::find_if(sources.begin(), sources.end(), [&](const core::Source& earlier) {
+            return earlier.queue == source.queue.value;
+        });
+        if (same != sources.end())
+            add(problems, source.queue.place, in_quotes(source.queue) + " is a source already; expected each once");
+        sources.push_back(
+            {source.queue.value, source.dialect.value, work_queue_of(source), source.reason_header.value});
+    }
+    return sources;
+}
+
 void validate_policy(const RawConfig& raw, core::Policy& policy, Problems& problems) {
     policy.error_exchange = raw.exchange.value;
     policy.error_queue = raw.queue.value;
@@ -476,6 +536,7 @@ void validate_policy(const RawConfig& raw, core::Policy& policy, Problems& probl
     for (const RawBinding& binding : raw.bindings)
         policy.error_bindings.push_back({binding.exchange.value, binding.routing_key.value});
     policy.entries = validate_entries(raw, problems);
+    policy.sources = validate_sources(raw, problems);
     check_reachable(raw.entries, problems);
     check_own_queues(raw, problems);
     check_parking_queues(raw, problems);

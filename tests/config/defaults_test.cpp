@@ -58,6 +58,7 @@ void check_defaults(const Settings& settings) {
           core::OnDeath{core::Action::retry, core::Action::retry, core::Action::park, core::Action::park});
     CHECK_FALSE(settings.policy.entries[0].max_age.has_value());
     CHECK(settings.policy.error_bindings.empty());
+    CHECK(settings.policy.sources.empty());
     CHECK(settings.proof_secrets.empty());
     CHECK_FALSE(settings.management.has_value());
     CHECK_FALSE(settings.http.has_value());
@@ -189,10 +190,22 @@ std::vector<Change> flow_changes() {
                          "match: email, parked: {exchange: x}")};
 }
 
+std::vector<Change> source_changes() {
+    const auto source = [](const std::string& keys) { return "sources: [{" + keys + "}]\n" + smallest; };
+    const std::string generic = "queue: q_e, dialect: generic";
+    return {{"sources[].queue", source("queue: r, dialect: rebus"), source("queue: q, dialect: rebus")},
+            {"sources[].dialect", source("queue: q, dialect: spring"), source("queue: q, dialect: rebus")},
+            {"sources[].work_queue", source(generic + ", work_queue: w"), source(generic)},
+            {"sources[].work_queue.header", source(generic + ", work_queue: {header: h}"), source(generic)},
+            {"sources[].work_queue.suffix", source(generic + ", work_queue: {suffix: _e}"), source(generic)},
+            {"sources[].reason.header", source(generic + ", reason: {header: h}"), source(generic)}};
+}
+
 std::vector<Change> changes() {
     std::vector<Change> all = broker_changes();
     for (std::vector<Change>& more :
          std::vector<std::vector<Change>>{flow_changes(),
+                                          source_changes(),
                                           {change("parking", "queue", "graves"),
                                            change("parking", "catch_all", "lost"),
                                            {"http.listen", "http: {listen: 127.0.0.1:1}\n" + smallest},

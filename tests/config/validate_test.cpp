@@ -35,6 +35,70 @@ std::string entries(const std::string& list) {
 
 }  // namespace
 
+// Sources.
+
+TEST_CASE("a source, and where the name of its work queue is") {
+    using core::Dialect;
+    using core::Source;
+    using Place = core::WorkQueueOf::Place;
+    const auto source_of = [](const std::string& keys) {
+        return settings_of("sources: [{" + keys + "}]\n" + smallest).policy.sources.at(0);
+    };
+    CHECK(source_of("queue: orders_error, dialect: masstransit") == Source{"orders_error", Dialect::masstransit});
+    CHECK(source_of("queue: q, dialect: generic, work_queue: {header: x-origin}, reason: {header: x-exception}") ==
+          Source{"q", Dialect::generic, {Place::header, "x-origin"}, "x-exception"});
+    CHECK(source_of("queue: q_error, dialect: spring, work_queue: {suffix: _error}") ==
+          Source{"q_error", Dialect::spring, {Place::suffix, "_error"}});
+    CHECK(source_of("queue: q, dialect: generic, work_queue: orders") ==
+          Source{"q", Dialect::generic, {Place::name, "orders"}});
+    CHECK(settings_of("sources: \n" + smallest).policy.sources.empty());
+    CHECK(settings_of("sources: []\n" + smallest).policy.sources.empty());
+}
+
+TEST_CASE("what cannot be a source is reported, and a work queue that cannot be") {
+    const auto problem_of = [](const std::string& keys) {
+        return problems_of("sources: [{" + keys + "}]\n" + smallest);
+    };
+    const std::string ours = "; expected a queue of somebody else's\n";
+    CHECK(problem_of("queue: retryd.errors, dialect: rebus") ==
+          "f:1:19: sources[0].queue: \"retryd.errors\" is errors.queue, which retryd consumes in any case" + ours);
+    CHECK(problem_of("queue: retryd.parked, dialect: rebus") ==
+          "f:1:19: sources[0].queue: \"retryd.parked\" is parking.catch_all, and retryd would take out again what it "
+          "parks there" +
+              ours);
+    CHECK(
+        problem_of("queue: email.parked, dialect: rebus") ==
+        "f:1:19: sources[0].queue: \"email.parked\" is where queues[0] parks, and retryd would take out again what it "
+        "parks there" +
+            ours);
+    CHECK(
+        problem_of("queue: email, dialect: rebus") ==
+        "f:1:19: sources[0].queue: \"email\" is the work queue of queues[0], whose consumers would share its messages "
+        "with retryd" +
+            ours);
+    CHECK(problem_of("queue: q, dialect: rebus}, {queue: q, dialect: rebus") ==
+          "f:1:47: sources[1].queue: \"q\" is a source already; expected each once\n");
+    CHECK(
+        problem_of("queue: \"*_error\", dialect: rebus") ==
+        "f:1:19: sources[0].queue: \"*_error\" is a glob; expected the name of a queue that is there already, 1 to 255 "
+        "bytes\n");
+    CHECK(
+        problem_of("queue: q, dialect: generic, work_queue: q") ==
+        "f:1:52: sources[0].work_queue: \"q\" is the source itself; expected the queue that its messages failed in\n");
+    CHECK(problem_of("queue: q, dialect: generic, work_queue: {suffix: _error}") ==
+          "f:1:61: sources[0].work_queue.suffix: the name of the source, \"q\", does not end with it; expected what it "
+          "has more than the work queue's\n");
+    CHECK(problem_of("queue: q_e, dialect: generic, work_queue: {suffix: _e, header: h}") ==
+          "f:1:63: sources[0].work_queue.suffix: is given besides sources[0].work_queue.header on line 1; expected one "
+          "of "
+          "the two\n");
+    CHECK(problem_of("queue: q, dialect: mass")
+              .starts_with(
+                  "f:1:31: sources[0].dialect: \"mass\" is not one of the choices; expected masstransit, nservicebus"));
+    CHECK(problem_of("dialect: rebus") ==
+          "f:1:11: sources[0].queue: is missing; expected the name of a queue that is there already, 1 to 255 bytes\n");
+}
+
 // Entries, and other exchanges that lead to the error queue.
 
 TEST_CASE("an entry may park by age") {

@@ -89,6 +89,11 @@ void print_errors(const config::Settings& settings, const Bold& bold, std::ostre
                     std::string{core::to_string(policy.error_queue_type)} + ", at most " +
                         counted(settings.prefetch.messages, "message", "messages") + " or " +
                         config::format_size(settings.prefetch.body_bytes) + " unacknowledged"});
+    for (const core::Source& source : policy.sources) {
+        rows.push_back({"source", source.queue,
+                        std::string{core::to_string(source.dialect)} + "; " + core::describe(source.work_queue) +
+                            "; has to be there"});
+    }
     print_table(rows, "  ", out);
 }
 

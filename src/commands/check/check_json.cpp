@@ -102,6 +102,32 @@ Json errors(const config::Settings& settings) {
             {"bind", bind}};
 }
 
+Json work_queue(const core::WorkQueueOf& of) {
+    using Place = core::WorkQueueOf::Place;
+    switch (of.place) {
+        case Place::header:
+            return {{"header", of.text}};
+        case Place::suffix:
+            return {{"suffix", of.text}};
+        case Place::name:
+            return of.text;
+        case Place::dialect:
+            break;
+    }
+    return nullptr;
+}
+
+Json sources(const core::Policy& policy) {
+    Json list = Json::array();
+    for (const core::Source& source : policy.sources) {
+        list.push_back({{"queue", source.queue},
+                        {"dialect", core::to_string(source.dialect)},
+                        {"work_queue", work_queue(source.work_queue)},
+                        {"reason_header", source.reason_header.empty() ? Json(nullptr) : Json(source.reason_header)}});
+    }
+    return list;
+}
+
 Json queue_count(const core::Policy& policy) {
     const QueueCount count = count_queues(policy);
     Json per_match = Json::array();
@@ -134,6 +160,7 @@ void print_check_json(const config::Settings& settings, const std::string& file,
                 {"http", http(settings)},
                 {"errors", errors(settings)},
                 {"queues", queues},
+                {"sources", sources(policy)},
                 {"catch_all", policy.catch_all},
                 {"declare", settings.declare},
                 {"queue_count", queue_count(policy)}},
