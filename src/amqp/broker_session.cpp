@@ -10,6 +10,7 @@
 
 #include "amqp/connection.h"
 #include "amqp/error.h"
+#include "amqp/source_consumers.h"
 #include "amqp/timeouts.h"
 #include "core/duration.h"
 #include "core/fingerprint.h"
@@ -43,6 +44,10 @@ bool is_about_one_publication(const ChannelClosed& closed) {
     return closed.code == core::reply_code::content_too_large || closed.code == core::reply_code::not_found ||
            closed.code == core::reply_code::precondition_failed;
 }
+
+/// As the numbers of deliveries know connections.
+constexpr std::size_t of_error_queue = 0;
+constexpr std::size_t of_first_source = 1;
 
 relay::CheckOutcome outcome_of_check(const Declarer::Outcome& outcome) {
     if (outcome.code == core::reply_code::resource_locked) return relay::CheckOutcome::exclusive;
@@ -81,11 +86,15 @@ class BrokerSession::ConsumerEvents : public Events {
     void on_delivery(const core::Delivery& delivery) override {
         session_.delivered_at_ = session_.now_.steady;
         session_.trial_.passed(session_.now_.steady);
-        session_.relay_->on_delivery(delivery, session_.now_);
+        if (session_.sources_ == nullptr) return session_.relay_->on_delivery(delivery, session_.now_);
+        core::Delivery numbered = delivery;
+        numbered.tag = session_.numbers_.add({of_error_queue, delivery.tag});
+        session_.relay_->on_delivery(numbered, session_.now_);
     }
     void on_unreadable_delivery(core::DeliveryTag tag) override {
         session_.trial_.passed(session_.now_.steady);
-        session_.relay_->on_unreadable_delivery(tag, session_.now_);
+        const core::DeliveryTag number = session_.sources_ ? session_.numbers_.add({of_error_queue, tag}) : tag;
+        session_.relay_->on_unreadable_delivery(number, session_.now_);
     }
     void on_consume_ok() override {
         if (!session_.consuming_reported_) session_.observer_.consuming();
@@ -106,6 +115,27 @@ class BrokerSession::ConsumerEvents : public Events {
     void on_channel_closed(const ChannelClosed& closed) override {
         throw Error(Error::Kind::refused, "the broker closed the consuming channel: " + closed.text);
     }
+
+  private:
+    BrokerSession& session_;
+};
+
+/// Events of the connections that consume sources: what comes from there goes on as if it came from the error queue.
+class BrokerSession::FailureEvents : public SourceEvents {
+  public:
+    explicit FailureEvents(BrokerSession& session) : session_(session) {}
+
+    void on_source_delivery(std::size_t source, const core::Delivery& delivery) override {
+        const core::Source& from = session_.settings_->policy.sources[source];
+        core::Delivery read = core::as_dead_lettered(delivery, from, from.queue, session_.now_.wall, session_.scratch_);
+        read.tag = session_.numbers_.add({source + of_first_source, delivery.tag});
+        session_.relay_->on_delivery(read, session_.now_);
+    }
+    void on_unreadable_source_delivery(std::size_t source, core::DeliveryTag tag) override {
+        session_.relay_->on_unreadable_delivery(session_.numbers_.add({source + of_first_source, tag}), session_.now_);
+    }
+    void on_source_ended(std::size_t source) override { session_.numbers_.forget(source + of_first_source); }
+    void on_source_unavailable(std::string_view note) override { session_.observer_.unanswered(note); }
 
   private:
     BrokerSession& session_;
@@ -166,6 +196,9 @@ BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, c
       publishing_(Connection::open(endpoint, settings_->broker, "retryd publish")),
       declarer_(*publishing_, first_declare_channel, static_cast<Channel>(first_publishing_channel() - 1)) {
     consuming_->receive_large_headers();
+    if (settings_->policy.sources.empty()) return;
+    failures_ = std::make_unique<FailureEvents>(*this);
+    sources_ = std::make_unique<SourceConsumers>(*settings_, endpoint, *failures_);
 }
 
 BrokerSession::~BrokerSession() = default;
@@ -280,11 +313,14 @@ std::size_t BrokerSession::window() const {
 void BrokerSession::stop_consuming() {
     leaving_ = true;
     cancel_consumers();
+    if (sources_ != nullptr) sources_->stop();
 }
 
 void BrokerSession::close(core::Milliseconds patience) noexcept {
-    consuming_->close(patience / 2);
-    publishing_->close(patience / 2);
+    const core::Milliseconds each = patience / (sources_ ? 3 : 2);
+    consuming_->close(each);
+    publishing_->close(each);
+    if (sources_ != nullptr) sources_->close(each);
 }
 
 // ── A turn of the loop ──────────────────────────────────────────────────────────────────────────────────────────
@@ -321,8 +357,9 @@ bool BrokerSession::drain_both() {
     const bool more = readable.publishing && publishing_->drain(publisher, deliveries_a_turn);
     if (relay_->paused() && !blocked_ && publishing_->flush()) relay_->resume(now_);
     const bool more_deliveries = readable.consuming && drain_deliveries(consumer);
+    const bool more_failures = sources_ != nullptr && sources_->turn(now_, !saturated());
     if (publishing_->gathered()) publishing_->flush();
-    return more_deliveries || more;
+    return more_deliveries || more || more_failures;
 }
 
 /// Or has been, since what waits for a confirm was sent.
@@ -386,11 +423,12 @@ void BrokerSession::wait(int wake_fd, core::Milliseconds time) {
         return static_cast<short>((read ? POLLIN : 0) | (write ? POLLOUT : 0));
     };
     const bool acks_left = consuming_->gathered();
-    std::array fds{
+    std::vector<pollfd> fds{
         pollfd{saturated() && !acks_left ? -1 : consuming_->fd(), events(!saturated(), acks_left), 0},
         pollfd{publishing_->fd(), events(true, wants_room()), 0},
         pollfd{wake_fd, POLLIN, 0},
     };
+    if (sources_ != nullptr) sources_->add_to(fds, !saturated());
     if (poll(fds.data(), fds.size(), static_cast<int>(time.count())) <= 0) return;
     readable_ = {reading_stopped_ || fds[0].revents != 0, fds[1].revents != 0};
 }
@@ -431,7 +469,9 @@ void BrokerSession::consume_when_bound(std::size_t index) {
         return declare_or_use(binding, [this, index](const Declarer::Outcome&) { consume_when_bound(index + 1); });
     }
     base_under_way_ = false;
-    if (consumer_tag_.empty() && !leaving_) consume();
+    if (!consumer_tag_.empty() || leaving_) return;
+    consume();
+    if (sources_ != nullptr) sources_->start();
 }
 
 /// Without these there is nothing to consume: a refusal ends the session. So does no answer, another broker of the list
@@ -554,15 +594,34 @@ std::size_t BrokerSession::largest_window() const {
 
 void BrokerSession::ack(core::DeliveryTag tag, bool multiple) {
     last_ack_ = now_.steady;
-    consuming_->ack(consume_channel, tag, multiple);
+    if (sources_ == nullptr) return consuming_->ack(consume_channel, tag, multiple);
+    const auto ack_one = [&](const DeliveryNumbers::Origin& origin) {
+        if (origin.connection == of_error_queue) return consuming_->ack(consume_channel, origin.tag, multiple);
+        sources_->ack(origin.connection - of_first_source, origin.tag, multiple);
+    };
+    if (!multiple) {
+        if (const auto origin = numbers_.settle(tag)) ack_one(*origin);
+        return;
+    }
+    for (const DeliveryNumbers::Origin& origin : numbers_.settle_up_to(tag))
+        ack_one(origin);
 }
 
 void BrokerSession::requeue(core::DeliveryTag tag) {
-    consuming_->nack_requeue(consume_channel, tag);
+    if (sources_ == nullptr) return consuming_->nack_requeue(consume_channel, tag);
+    const auto origin = numbers_.settle(tag);
+    if (!origin) return;
+    if (origin->connection == of_error_queue) return consuming_->nack_requeue(consume_channel, origin->tag);
+    sources_->requeue(origin->connection - of_first_source, origin->tag);
 }
 
+/// What came from a source stays there: its dead-lettering is somebody else's.
 void BrokerSession::dead_letter(core::DeliveryTag tag) {
-    consuming_->reject(consume_channel, tag);
+    if (sources_ == nullptr) return consuming_->reject(consume_channel, tag);
+    const auto origin = numbers_.settle(tag);
+    if (!origin) return;
+    if (origin->connection == of_error_queue) return consuming_->reject(consume_channel, origin->tag);
+    sources_->requeue_later(origin->connection - of_first_source, origin->tag);
 }
 
 /// The error queue comes before what is bound to it, and the consumer does not wait for all the rungs. The relay knows

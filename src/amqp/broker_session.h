@@ -19,10 +19,12 @@
 #include <vector>
 
 #include "amqp/declarer.h"
+#include "amqp/delivery_numbers.h"
 #include "amqp/events.h"
 #include "amqp/send_progress.h"
 #include "config/settings.h"
 #include "core/broker_features.h"
+#include "core/failure.h"
 #include "core/time.h"
 #include "relay/broker.h"
 #include "relay/head_trial.h"
@@ -31,6 +33,7 @@
 namespace retryd::amqp {
 
 class Connection;
+class SourceConsumers;
 
 /// What a session wants to tell its operator.
 class BrokerSessionObserver {
@@ -127,6 +130,7 @@ class BrokerSession : public relay::Broker {
 
     class ConsumerEvents;
     class PublisherEvents;
+    class FailureEvents;
 
     /// The connections that may have something to read.
     struct Readable {
@@ -169,6 +173,10 @@ class BrokerSession : public relay::Broker {
     relay::HeadTrial& trial_;
     std::unique_ptr<Connection> consuming_;
     std::unique_ptr<Connection> publishing_;
+    std::unique_ptr<FailureEvents> failures_;
+    std::unique_ptr<SourceConsumers> sources_;  // null where there are none
+    DeliveryNumbers numbers_;                   // of all deliveries, where there are sources
+    core::FailureScratch scratch_;
     Declarer declarer_;
     relay::Relay* relay_ = nullptr;
     /// What is being declared under a key, in the order of asking: the first is under way.

@@ -60,6 +60,7 @@ std::string ConfigFile::yaml() const {
     text += "queues:\n";
     for (const EntrySpec& entry : entries)
         text += yaml_of(entry);
+    if (!sources.empty()) text += "sources: " + sources + "\n";
     text += "parking:\n  queue: " + in_quotes(parking_template) + "\n  catch_all: " + in_quotes(catch_all) + "\n";
     if (!management_url.empty()) text += "management: {url: " + in_quotes(management_url) + "}\n";
     if (!declare) text += "declare: false\n";

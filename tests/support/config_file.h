@@ -44,6 +44,7 @@ struct ConfigFile {
     std::string auth_mechanism = "plain";
     std::string key_file;        // empty: none
     std::string error_bindings;  // YAML: [{exchange: a, routing_key: b}]; empty: none
+    std::string sources;         // YAML: [{queue: a, dialect: rebus}]; empty: none
     bool declare = true;
     std::string management_url;  // empty: not configured
     std::string http;            // HOST:PORT; empty: none
