@@ -57,8 +57,9 @@ std::int64_t count_in_header(const DialectArguments& from, std::string_view name
 /// As .NET prints an AmqpTimestamp: ((time_t)1700000000).
 std::optional<std::uint64_t> seconds_of_time_t(std::string_view text) {
     constexpr std::string_view before = "((time_t)";
-    if (!text.starts_with(before) || !text.ends_with(')')) return std::nullopt;
+    if (!text.starts_with(before)) return std::nullopt;
     text.remove_prefix(before.size());
+    if (!text.ends_with(')')) return std::nullopt;
     text.remove_suffix(1);
     const auto number = number_in(text);
     return number && *number >= 0 ? std::optional{static_cast<std::uint64_t>(*number)} : std::nullopt;
