@@ -25,6 +25,8 @@ class PermissionCollector {
 
     void add_base() {
         add("read", policy_.error_queue);
+        for (const core::Source& source : policy_.sources)
+            add("read", source.queue);
         add("write", default_exchange);
     }
     void add(const core::DesiredItem& wanted) {

@@ -16,7 +16,7 @@ constexpr std::size_t source_deliveries_a_turn = 32;
 constexpr core::Milliseconds again_after{60'000};
 /// A connection that the broker has ended: by a message that it cannot hand over, it would do so again.
 constexpr core::Milliseconds new_session_after{600'000};
-constexpr core::Milliseconds stuck_for{30'000};
+constexpr core::Milliseconds source_stuck_for{30'000};
 
 }  // namespace
 
@@ -28,6 +28,7 @@ struct SourceConsumers::Consumer {
     int consumers_made = 0;
     std::optional<core::SteadyTime> again_due = {};
     std::optional<core::SteadyTime> lost_at = {};
+    bool told_stuck = false;
     std::string failed = {};  // why the next look loses it: what is being read from it now needs it until then
 };
 
@@ -174,7 +175,14 @@ void SourceConsumers::requeue(std::size_t source, core::DeliveryTag tag) {
 }
 
 void SourceConsumers::requeue_later(std::size_t source, core::DeliveryTag tag) {
-    waiting_.push_back({now_ + stuck_for, source, tag});
+    waiting_.push_back({now_ + source_stuck_for, source, tag});
+    Consumer& consumer = *consumers_[source];
+    if (std::exchange(consumer.told_stuck, true)) return;
+    events_.on_source_unavailable(
+        "a message of the source " + core::quoted(consumer.queue) +
+        " cannot be published, and the dead-lettering of that queue is not retryd's: it stays "
+        "there, and is tried again every 30s. The line about its dead-lettering says why it "
+        "cannot; take it out by hand");
 }
 
 void SourceConsumers::stop() {

@@ -48,6 +48,15 @@ TEST_CASE("permissions: what it takes to declare, to publish and to consume") {
     }
 }
 
+TEST_CASE("permissions: a source is read, and nothing else") {
+    core::Policy policy = policy_with(core::ReturnPath::queue);
+    policy.sources = {{"orders_error", core::Dialect::masstransit}};
+    const Needed list = needed(policy);
+    CHECK(has(list, "read", "orders_error"));
+    CHECK_FALSE(has(list, "configure", "orders_error"));
+    CHECK_FALSE(has(list, "write", "orders_error"));
+}
+
 TEST_CASE("permissions: a shared ladder needs those of its exchanges and of the way back") {
     core::Policy policy = policy_with(core::ReturnPath::headers);
     policy.error_exchange = "errors";
