@@ -1,7 +1,9 @@
 // Error queues of frameworks on a real broker: what is put there climbs the ladder of its work queue, comes back as it
 // was before it failed, and is parked at the end. The frameworks are not there: the test puts messages away as they do
 // (their sources are named in src/core/dialects.cpp and src/core/dialect_easynetq.cpp).
+#include <array>
 #include <cstdint>
+#include <ctime>
 #include <set>
 
 #include "support/catch.h"
@@ -61,6 +63,38 @@ Message as_rebus(const Received& failed, const std::string& work) {
     message.headers.push_back({"rbs2-source-queue", longstr(work)});
     message.headers.push_back({"rbs2-error-details", longstr("no stock")});
     return message;
+}
+
+/// As NServiceBus does: as text, its own way; and what the broker has written of deaths is taken off.
+Message as_nservicebus(const Received& failed, const std::string& work) {
+    Message message = failed;
+    message.headers = without(failed.headers, {"x-death", "x-first-death-*"});
+    for (Field& field : message.headers) {
+        if (const auto* number = std::get_if<std::int64_t>(&field.value.data)) {
+            field.value = longstr(std::to_string(*number));
+        } else if (const auto* seconds = std::get_if<std::uint64_t>(&field.value.data)) {
+            const auto time = static_cast<std::time_t>(*seconds);
+            std::tm parts{};
+            gmtime_r(&time, &parts);
+            std::array<char, 40> text{};
+            std::strftime(text.data(), text.size(), "%Y-%m-%d %H:%M:%S:000000 Z", &parts);
+            field.value = longstr(text.data());
+        }
+    }
+    message.headers.push_back({"NServiceBus.FailedQ", longstr(work)});
+    message.headers.push_back({"NServiceBus.ExceptionInfo.ExceptionType", longstr("System.Exception")});
+    message.headers.push_back({"NServiceBus.ExceptionInfo.Message", longstr("no stock")});
+    message.headers.push_back({"NServiceBus.TimeOfFailure", longstr("2026-11-23 05:21:01:123456 Z")});
+    return message;
+}
+
+/// With the stamps as JSON in headers. The queue's name is the routing key.
+Message as_symfony(const Received& failed, const std::string& /*work*/) {
+    const std::string stamp = "X-Message-Stamp-Symfony\\Component\\Messenger\\Stamp\\";
+    return copy_with(
+        failed, {{stamp + "SentToFailureTransportStamp", longstr(R"([{"originalReceiverName":"async"}])")},
+                 {stamp + "ErrorDetailsStamp", longstr(R"([{"exceptionClass":"E","exceptionMessage":"no stock"}])")},
+                 {stamp + "RedeliveryStamp", longstr(R"([{"retryCount":0}])")}});
 }
 
 std::string base64(const std::string& text) {
@@ -164,6 +198,10 @@ void check_climbs(const std::string& dialect, const std::string& suffix, const s
     s.retry(work, {"100ms", "200ms"});
     s.config.sources = "[{queue: \"" + source + "\", dialect: " + dialect + keys + "}]";
     s.start();
+    // By an exchange, with the name of the work queue as the key: one of the frameworks does that.
+    const std::string exchange = s.exchange_name("failed");
+    s.client.declare_exchange(exchange, "fanout");
+    s.client.bind(source, exchange);
     Worker worker(work);
     s.client.publish("", work, original);
     for (std::int64_t attempt = 1; attempt <= 3; ++attempt) {
@@ -172,7 +210,7 @@ void check_climbs(const std::string& dialect, const std::string& suffix, const s
         check_is_original(failed);
         if (attempt > 1) CHECK(long_header(failed, "retryd-attempt") == attempt - 1);
         CHECK(find(failed.headers, "retryd-exception") == nullptr);
-        s.client.publish("", source, put_away(failed, work));
+        s.client.publish(exchange, work, put_away(failed, work));
         worker.ack(failed);
     }
     REQUIRE(s.await_depth(s.parking_of(work), 1));
@@ -184,7 +222,7 @@ void check_climbs(const std::string& dialect, const std::string& suffix, const s
     CHECK(find(replayed.headers, "retryd-exception") == nullptr);
     for (int attempt = 1; attempt <= 3; ++attempt) {
         const Received failed = attempt == 1 ? replayed : worker.receive();
-        s.client.publish("", source, put_away(failed, work));
+        s.client.publish(exchange, work, put_away(failed, work));
         worker.ack(failed);
     }
     const Received parked = s.take(s.parking_of(work));
@@ -212,6 +250,14 @@ TEST_CASE("sources: Spring republishes it with its exception") {
 
 TEST_CASE("sources: Rebus makes text of every header") {
     check_climbs("rebus", ".error", "", as_rebus);
+}
+
+TEST_CASE("sources: NServiceBus makes text of every header, and knows nothing of rungs") {
+    check_climbs("nservicebus", ".error", "", as_nservicebus);
+}
+
+TEST_CASE("sources: Symfony's failure transport gets it with stamps") {
+    check_climbs("symfony", ".failed", "", as_symfony);
 }
 
 TEST_CASE("sources: EasyNetQ puts it into a document") {
