@@ -423,14 +423,14 @@ void BrokerSession::wait(int wake_fd, core::Milliseconds time) {
         return static_cast<short>((read ? POLLIN : 0) | (write ? POLLOUT : 0));
     };
     const bool acks_left = consuming_->gathered();
-    std::vector<pollfd> fds{
+    polled_ = {
         pollfd{saturated() && !acks_left ? -1 : consuming_->fd(), events(!saturated(), acks_left), 0},
         pollfd{publishing_->fd(), events(true, wants_room()), 0},
         pollfd{wake_fd, POLLIN, 0},
     };
-    if (sources_ != nullptr) sources_->add_to(fds, !saturated());
-    if (poll(fds.data(), fds.size(), static_cast<int>(time.count())) <= 0) return;
-    readable_ = {reading_stopped_ || fds[0].revents != 0, fds[1].revents != 0};
+    if (sources_ != nullptr) sources_->add_to(polled_, !saturated());
+    if (poll(polled_.data(), polled_.size(), static_cast<int>(time.count())) <= 0) return;
+    readable_ = {reading_stopped_ || polled_[0].revents != 0, polled_[1].revents != 0};
 }
 
 // ── What a session cannot do without ────────────────────────────────────────────────────────────────────────────

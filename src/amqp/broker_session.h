@@ -5,6 +5,8 @@
 // same connection would stall with it (read in rabbit_reader.erl of 3.8 to 4.3).
 #pragma once
 
+#include <poll.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -206,6 +208,7 @@ class BrokerSession : public relay::Broker {
     core::SteadyTime heard_at_{};      // the last answer of the broker to anything that was published or asked
     SendProgress progress_;            // of the connection that publishes
     bool reading_stopped_ = false;     // there may be deliveries that no poll() tells of
+    std::vector<pollfd> polled_;       // scratch: both, what wakes, and those of the sources
     Readable readable_;                // as the last wait() has seen it
     core::SteadyTime read_all_due_{};  // then both are read, whatever it has seen
 };
