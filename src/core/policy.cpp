@@ -14,8 +14,6 @@ bool parks_in(const Entry& entry, std::string_view queue) {
     if (at == std::string_view::npos) return !pattern.empty() && queue == pattern;
     const std::string_view before = pattern.substr(0, at);
     const std::string_view after = pattern.substr(at + queue_placeholder.size());
-    const bool too_long = before.size() + entry.match.size() + after.size() > longest_queue_name;
-    if (too_long && !is_glob(entry.match)) return queue == expand_queue(pattern, entry.match);
     if (queue.size() <= before.size() + after.size()) return false;
     if (!queue.starts_with(before) || !queue.ends_with(after)) return false;
     queue.remove_prefix(before.size());
@@ -79,8 +77,15 @@ bool is_own_queue(const Policy& policy, std::string_view queue) {
 
 bool is_parking_queue(const Policy& policy, std::string_view queue) {
     if (queue == policy.catch_all) return true;
-    return std::any_of(policy.entries.begin(), policy.entries.end(),
-                       [&](const Entry& entry) { return parks_in(entry, queue); });
+    const auto any = [&](const auto& condition) {
+        return std::any_of(policy.entries.begin(), policy.entries.end(), condition);
+    };
+    if (any([&](const Entry& entry) { return parks_in(entry, queue); })) return true;
+    // A shortened name is about as long as one may be: no character of it is cut in two.
+    constexpr std::size_t shortest_of_them = longest_queue_name - 3;
+    return queue.size() >= shortest_of_them && any([&](const Entry& entry) {
+               return !is_glob(entry.match) && queue == expand_queue(entry.parked.queue, entry.match);
+           });
 }
 
 bool has_shared_ladder(const Policy& policy) {
