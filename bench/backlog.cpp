@@ -17,6 +17,13 @@ constexpr seconds long_enough{900};
 constexpr seconds without_progress{60};
 
 /// As a producer writes it; behind the first step of the ladder as retryd gave it back.
+ConfigFile config_of_proof() {
+    ConfigFile config;
+    config.uris = {uri_of(broker_address())};
+    config.error_queue = error_queue;
+    return config;
+}
+
 Message message_of(const Stage& stage, const Load& load, int work_queue, int steps_done) {
     Message message;
     message.body.assign(load.body_bytes, 'x');
@@ -29,7 +36,7 @@ Message message_of(const Stage& stage, const Load& load, int work_queue, int ste
         message.headers.push_back({"retryd-queue", longstr(stage.work_queue(work_queue))});
         message.headers.push_back({"retryd-attempt", int64(steps_done)});
     }
-    if (steps_done > 0) message.headers = proven(std::move(message.headers), uri_of(broker_address()), error_queue);
+    if (steps_done > 0) message.headers = proven(std::move(message.headers), config_of_proof());
     return message;
 }
 

@@ -1,15 +1,39 @@
 // The wiring: the command line knows every command, and gets the daemon handed in; the daemon gets the checks of
 // `retryd doctor`.
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <filesystem>
 #include <string>
 
 #include "commands/cli.h"
+#include "commands/doctor/doctor.h"
 #include "commands/doctor/run_checks.h"
 #include "daemon/run.h"
 
+namespace {
+
+/// Who starts it with one of them closed is not to find its output in a file that is written, or on the way to the
+/// broker: the next one that is opened would take its number. What is written there still fails.
+void open_standard_streams() {
+    for (int stream = STDIN_FILENO; stream <= STDERR_FILENO; ++stream) {
+        if (fcntl(stream, F_GETFD) < 0) open("/dev/null", O_RDONLY);
+    }
+}
+
+}  // namespace
+
 int main(int argc, char* argv[]) {
     using namespace retryd;
+    open_standard_streams();
     const auto run = [](const std::string& config_path) {
-        return daemon::run(config_path, commands::check_for_daemon);
+        const std::string path = std::filesystem::absolute(config_path);  // for whoever reads it elsewhere
+        const auto check = [path](const auto& settings, const auto& endpoint, admin::CheckScope scope) {
+            admin::Diagnosis diagnosis = commands::check_for_daemon(settings, endpoint, scope);
+            commands::name_configuration(diagnosis.findings, path);
+            return diagnosis;
+        };
+        return daemon::run(config_path, check);
     };
     return commands::run_command_line(argc, argv, {.version = RETRYD_VERSION, .run = run});
 }

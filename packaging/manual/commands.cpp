@@ -31,12 +31,17 @@ bool is_below(const CommandInfo& command, const CommandInfo& group) {
     return group.name.empty() ? !command.name.empty() : command.name.starts_with(group.name + ' ');
 }
 
-/// The options that every command below `group` has.
+/// Has no selection of messages: it takes all of a file.
+bool takes_a_file(const CommandInfo& command) {
+    return command.name == "parked import";
+}
+
+/// The options that every command below `group` has that selects.
 Options in_common(const CommandInfo& group, const std::vector<CommandInfo>& all) {
     Options common;
     bool first = true;
     for (const CommandInfo& command : all) {
-        if (!is_below(command, group) || !command.commands.empty()) continue;
+        if (!is_below(command, group) || !command.commands.empty() || takes_a_file(command)) continue;
         common = first ? command.options : without(common, without(common, command.options));
         first = false;
     }
@@ -81,13 +86,16 @@ void print_commands(std::ostream& out) {
     Options told = general(all);
     for (const CommandInfo& command : all) {
         if (command.name.empty()) continue;
+        if (command.name.find(' ') == std::string::npos) told = general(all);  // another group has its own
         out << ".SS \"retryd " << roff(title(command)) << "\"\n" << roff(sentence(command.description)) << '\n';
         if (command.commands.empty()) {
             print(without(command.options, told), out);
             continue;
         }
         const Options common = without(in_common(command, all), told);
-        out << "These options select, and belong to each of its commands:\n";
+        const bool one_takes_a_file = command.name == "parked";
+        out << "These options select, and belong to each of its commands" << (one_takes_a_file ? " but import" : "")
+            << ":\n";
         print(common, out);
         told.insert(told.end(), common.begin(), common.end());
     }

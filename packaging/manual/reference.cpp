@@ -21,6 +21,8 @@ using config::ScalarInfo;
 constexpr std::size_t widest_line = 118;
 /// The name of the one ladder, which the example of queues[].ladder refers to.
 constexpr const char* ladder_name = "standard";
+/// A section whose keys all have defaults, and which does something by being there.
+constexpr const char* off_by_default = "queues[].outage";
 
 /// Quoted where YAML would take the plain text for something else.
 std::string as_yaml(const std::string& value) {
@@ -71,7 +73,8 @@ class Reference {
             case KeyKind::list:
                 return print_value(key, name, indent);
             case KeyKind::section:
-                return print_section(name, key.path + ".", indent, needs_a_value(key.path + "."));
+                return print_section(name, key.path + ".", indent,
+                                     needs_a_value(key.path + ".") || key.path == off_by_default);
             case KeyKind::value_or_section:
                 print_value(key, name, indent);
                 comment("Or:", indent);

@@ -37,7 +37,7 @@ last_line() {
 # line of LOG and how long it has been that, one when it ends; all of LOG when it fails. Its exit code is the command's. The
 # command runs in a process group of its own (set -m), so that an interrupted script can end all of it: end_steps.
 step() {
-    local label=$1 log=$2 began=$SECONDS code=0 shown=0 since last='' now
+    local label=$1 log=$2 began=$SECONDS code=0 shown=0 since=$SECONDS last='' now
     shift 2
     say "$label ..."
     set -m
@@ -51,7 +51,7 @@ step() {
             shown=$((SECONDS - began))
             now=$(last_line "$log")
             if [[ $now != "$last" ]]; then since=$SECONDS last=$now; fi
-            say "$label: $(elapsed $shown) ($now$( ((SECONDS > since)) && echo "; nothing new for $(elapsed $((SECONDS - since)))"))"
+            say "$label: $(elapsed $shown) (${now:-no output}$( ((SECONDS > since)) && echo "; nothing new for $(elapsed $((SECONDS - since)))"))"
         fi
     done
     wait "$step_pid" || code=$?

@@ -6,6 +6,7 @@
 #include <set>
 #include <utility>
 
+#include "admin/broker_pattern.h"
 #include "admin/patterns.h"
 #include "admin/policy_copies.h"
 #include "core/names.h"
@@ -47,6 +48,10 @@ core::Definition merged(core::Definition definition, const core::Definition& key
     return definition;
 }
 
+bool has_all(const core::Definition& definition, const core::Definition& keys) {
+    return merged(definition, keys) == definition;
+}
+
 }  // namespace
 
 /// Told apart by the error exchange: a vhost may have several retryd.
@@ -54,15 +59,56 @@ std::string general_policy_name(const core::Policy& policy) {
     return (policy.error_exchange.starts_with("retryd") ? "" : "retryd-") + policy.error_exchange;
 }
 
-BrokerPolicy general_policy(const core::Policy& policy) {
+std::vector<BrokerPolicy> general_policies(const core::Policy& policy) {
     std::vector<std::string> matches;
     for (const core::Entry& entry : policy.entries)
         matches.push_back(entry.match);
-    return {general_policy_name(policy),
-            matches_pattern(policy, matches),
-            "queues",
-            {{dead_letter_exchange, core::json_string(policy.error_exchange)}},
-            0};
+    const BrokerPolicy whole{general_policy_name(policy),
+                             "",
+                             "queues",
+                             {{dead_letter_exchange, core::json_string(policy.error_exchange)}},
+                             0};
+    return in_parts(whole, matches_patterns(policy, matches));
+}
+
+std::vector<BrokerPolicy> in_parts(const BrokerPolicy& whole, const std::vector<std::string>& patterns) {
+    std::vector<BrokerPolicy> parts;
+    for (const std::string& pattern : patterns) {
+        parts.push_back(whole);
+        parts.back().pattern = pattern;
+        if (parts.size() > 1) parts.back().name += '.' + std::to_string(parts.size());
+    }
+    return parts;
+}
+
+bool is_called_like_part(std::string_view name, std::string_view whole) {
+    if (!name.starts_with(whole)) return false;
+    name.remove_prefix(whole.size());
+    return name.empty() ||
+           (name.size() > 1 && name[0] == '.' && name.find_first_not_of("0123456789", 1) == std::string_view::npos);
+}
+
+std::vector<PolicyChange> changed_parts(const BrokerPolicy& whole, const core::Definition& ours,
+                                        const std::vector<std::string>& patterns, const VhostPolicies& vhost_policies) {
+    const EffectivePolicy effective(vhost_policies);
+    std::vector<PolicyChange> changes;
+    std::size_t part = 0;
+    for (int number = 1;; ++number) {
+        BrokerPolicy after = whole;
+        if (number > 1) after.name += '.' + std::to_string(number);
+        const BrokerPolicy* const before = effective.policy(after.name);
+        if (part >= patterns.size() && before == nullptr) return changes;
+        if (number > 1 && before != nullptr && !has_all(before->definition, ours)) continue;
+        after.pattern = part < patterns.size() ? patterns[part++] : patterns.back();
+        if (before != nullptr && *before == after) continue;
+        PolicyChange change{after, {}, "", {}, {}, {}};
+        if (before != nullptr) {
+            change.before = *before;
+            change.in_effect = before->name;
+            change.definition_now = before->definition;
+        }
+        changes.push_back(std::move(change));
+    }
 }
 
 namespace {
@@ -233,7 +279,10 @@ class AttachPlanner {
     AttachPlan plan() {
         for (const QueuePolicies& queue : vhost_policies_.queues) {
             const bool ignored = queue.exclusive || queue.name.starts_with("amq.");
-            if (!ignored && match(policy_, queue.name) != nullptr) classify(queue);
+            if (ignored || match(policy_, queue.name) == nullptr) continue;
+            // Left over of an entry that does not hold any more.
+            const bool held = core::work_queue_held_in(policy_, queue.name, queue.arguments).has_value();
+            held ? left_over_.push_back(queue.name) : classify(queue);
         }
         for (const core::Entry& entry : policy_.entries)
             add_to_general(entry);
@@ -261,7 +310,7 @@ class AttachPlanner {
         if (is_under_general_policy(queue)) under_general_.insert(queue.name);
         if (required.state != State::to_attach && !is_ours(queue.policy)) kept_under_others_.push_back(&queue);
         if (required.state != State::to_attach) return;
-        const bool by_general = queue.policy.empty() || queue.policy == general_;
+        const bool by_general = queue.policy.empty() || is_general(queue.policy);
         const bool exchange_alone = required.keys.size() == 1 && required.keys.contains(dead_letter_exchange);
         if (by_general && exchange_alone) {
             for_general_.emplace(queue.name, queue.policy);
@@ -271,15 +320,24 @@ class AttachPlanner {
     }
 
     bool is_ours(const std::string& policy) const {
-        return policy.empty() || policy == general_ || policy.starts_with(general_ + '-');
+        return policy.empty() || is_general(policy) || policy.starts_with(general_ + '-');
+    }
+
+    /// The general policy, or a part of it: another retryd may have one that is called so.
+    bool is_general(const std::string& policy) const {
+        if (policy == general_) return true;
+        return is_called_like_part(policy, general_) && has_all(definition_of(policy), to_error_exchange());
     }
 
     /// Owes its exchange to the general policy, or would without the one of ours above it.
     bool is_under_general_policy(const QueuePolicies& queue) const {
-        const BrokerPolicy* general = effective_.policy(general_);
-        if (general == nullptr || queue.policy.empty() || !is_ours(queue.policy)) return false;
+        if (queue.policy.empty() || !is_ours(queue.policy)) return false;
         const bool by_argument = argument(queue, dead_letter_exchange).has_value();
-        return names_in_pattern(general->pattern, queue.name) || (queue.policy == general_ && !by_argument);
+        return (is_general(queue.policy) && !by_argument) ||
+               std::any_of(vhost_policies_.policies.begin(), vhost_policies_.policies.end(),
+                           [&](const BrokerPolicy& each) {
+                               return is_general(each.name) && names_in_pattern(each.pattern, queue.name);
+                           });
     }
 
     void add_to_group(const std::string& queue, const std::string& policy, const core::Definition& keys,
@@ -314,30 +372,30 @@ class AttachPlanner {
         if (before != nullptr) general_priority_ = before->priority;
         if (general_matches_.empty()) return;
         BrokerPolicy after = before != nullptr ? *before : BrokerPolicy{general_, "", "queues", {}, low_priority()};
-        after.pattern = matches_pattern(policy_, general_matches_, not_for_general(after.priority));
         after.definition = merged(after.definition, to_error_exchange());
         general_priority_ = after.priority;
-        if (before != nullptr && *before == after) {
+        std::vector<PolicyChange> changes = changed_parts(
+            after, to_error_exchange(), matches_patterns(policy_, general_matches_, not_for_general(after.priority)),
+            vhost_policies_);
+        if (changes.empty()) {
             // It does not take hold of these: something in it is not for their type.
             for (const auto& [queue, policy] : for_general_)
                 add_to_group(queue, policy, to_error_exchange(), "");
             return;
         }
-        PolicyChange change{after, {}, "", {}, {}, {}};
-        if (before != nullptr) {
-            change.before = *before;
-            change.in_effect = general_;
-            change.definition_now = before->definition;
+        for (PolicyChange& change : changes) {
+            const BrokerPattern pattern(change.after.pattern, BrokerPattern::as_many_steps_as_the_broker);
+            for (const auto& [queue, policy] : for_general_) {
+                if (pattern.matches(queue).value_or(false)) change.queues.push_back(queue);
+            }
+            change.notes = general_notes(after.priority);
+            plan_.changes.push_back(std::move(change));
         }
-        for (const auto& [queue, policy] : for_general_)
-            change.queues.push_back(queue);
-        change.notes = general_notes(after.priority);
-        plan_.changes.push_back(std::move(change));
     }
 
     /// Of the queues that need nothing, those whose policy does not stand above the general one and would lose to it.
     std::vector<std::string> not_for_general(std::int64_t priority) const {
-        std::vector<std::string> names;
+        std::vector<std::string> names = left_over_;
         for (const QueuePolicies* queue : kept_under_others_) {
             const BrokerPolicy* policy = effective_.policy(queue->policy);
             if (policy != nullptr && policy->priority <= priority) names.push_back(queue->name);
@@ -352,7 +410,7 @@ class AttachPlanner {
             notes.push_back(for_later_note(priority, low_priority()));
         }
         for (const QueuePolicies& queue : vhost_policies_.queues) {
-            if (queue.policy == general_ && match(policy_, queue.name) == nullptr) {
+            if (is_general(queue.policy) && match(policy_, queue.name) == nullptr) {
                 notes.push_back(no_longer_applies_note(queue.name));
             }
         }
@@ -363,7 +421,7 @@ class AttachPlanner {
     std::int64_t low_priority() const {
         std::int64_t lowest = 1;
         for (const BrokerPolicy& other : vhost_policies_.policies) {
-            if (other.apply_to != "exchanges" && other.name != general_) lowest = std::min(lowest, other.priority);
+            if (other.apply_to != "exchanges" && !is_general(other.name)) lowest = std::min(lowest, other.priority);
         }
         return lowest - 1;
     }
@@ -375,7 +433,7 @@ class AttachPlanner {
             change.notes.push_back(taken_away_note(exchange));
         }
         const std::size_t others = queues_under(in_effect) - group.queues.size();
-        const bool foreign = now != nullptr && in_effect != general_;
+        const bool foreign = now != nullptr && !is_general(in_effect);
         // Of two with the same priority nobody knows which will be in effect.
         const bool outranks_general = foreign && (!general_priority_ || now->priority > *general_priority_);
         if (outranks_general && others == 0 && !narrows_to_quorum(*now, wanted) && !names_.contains(in_effect)) {
@@ -383,10 +441,18 @@ class AttachPlanner {
             change.after = *now;
             change.after.definition = wanted;
             change.notes.push_back(changed_note(!now->definition.contains(dead_letter_exchange)));
-        } else {
-            plan_own_policy(change, now, wanted);
-            if (foreign) change.notes.push_back(copied_note(in_effect, why_copied(others, outranks_general)));
+            return add(std::move(change));
         }
+        if (foreign) change.notes.push_back(copied_note(in_effect, why_copied(others, outranks_general)));
+        for (std::vector<std::string>& part : names_in_parts(group.queues)) {
+            PolicyChange own = change;
+            own.queues = std::move(part);
+            plan_own_policy(own, now, wanted);
+            add(std::move(own));
+        }
+    }
+
+    void add(PolicyChange change) {
         names_.insert(change.after.name);
         plan_.changes.push_back(std::move(change));
     }
@@ -411,7 +477,7 @@ class AttachPlanner {
     /// One that matches these queues alone and stands above the one in effect; one of that kind that is there already
     /// is extended.
     void plan_own_policy(PolicyChange& change, const BrokerPolicy* now, const core::Definition& wanted) const {
-        const bool none = now == nullptr || now->name == general_;
+        const bool none = now == nullptr || is_general(now->name);
         const std::string name = none ? general_ + "-queues" : copy_name(general_, now->name);
         const std::int64_t priority =
             std::max<std::int64_t>(now != nullptr ? priority_above(now->priority) : 0,
@@ -422,7 +488,7 @@ class AttachPlanner {
         const std::string extended = there != nullptr ? extended_pattern(there->pattern, change.queues) : "";
         const bool same = there != nullptr && there->definition == wanted && there->apply_to == "queues" &&
                           there->priority >= priority && !names_.contains(name);
-        if (!same || extended.empty()) {
+        if (!same || extended.empty() || extended.size() > longest_pattern) {
             change.after.name = free_name(name);
             return;
         }
@@ -444,6 +510,7 @@ class AttachPlanner {
     std::string general_;
     std::set<std::string> there_;
     std::set<std::string> under_general_;
+    std::vector<std::string> left_over_;                   // queues of held messages: no work queues
     std::vector<const QueuePolicies*> kept_under_others_;  // under policies of others, which have to stay in effect
     std::map<std::string, std::string> for_general_;       // queues that it attaches, and what is in effect on them
     std::vector<std::string> general_matches_;

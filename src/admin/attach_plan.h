@@ -58,8 +58,19 @@ std::string_view to_string(AttachState::State state);
 /// The name of the policy for all that is configured; others of ours have it as the beginning of theirs.
 std::string general_policy_name(const core::Policy& policy);
 
-/// The policy for all that is configured, made without looking at a broker.
-BrokerPolicy general_policy(const core::Policy& policy);
+/// The policy for all that is configured, made without looking at a broker: several where its pattern would be too
+/// long.
+std::vector<BrokerPolicy> general_policies(const core::Policy& policy);
+
+/// The same policy with each of these patterns: the first has its name, the others have `.2`, `.3` … behind it.
+std::vector<BrokerPolicy> in_parts(const BrokerPolicy& whole, const std::vector<std::string>& patterns);
+/// Whether a policy is called like one of those.
+bool is_called_like_part(std::string_view name, std::string_view whole);
+
+/// What has to be set for these parts of a policy to be there. Former parts that are not needed any more become like
+/// the last one. A policy that is called like a part and does not have all of `ours` is somebody else's.
+std::vector<PolicyChange> changed_parts(const BrokerPolicy& whole, const core::Definition& ours,
+                                        const std::vector<std::string>& patterns, const VhostPolicies& vhost_policies);
 
 /// Whether what dead-letters to that exchange, as JSON text, comes to the error queue.
 bool leads_to_error_queue(const core::Policy& policy, const std::string& exchange);

@@ -11,17 +11,17 @@ namespace {
 
 constexpr std::uint32_t most_memory_kib = 4'096;
 
-template <auto release>
-struct Release {
-    template <typename Object>
-    void operator()(Object* object) const {
-        release(object);
-    }
-};
-
 }  // namespace
 
 struct BrokerPattern::Compiled {
+    template <auto release>
+    struct Release {
+        template <typename Object>
+        void operator()(Object* object) const {
+            release(object);
+        }
+    };
+
     std::unique_ptr<pcre2_code, Release<pcre2_code_free>> code;
     std::unique_ptr<pcre2_match_context, Release<pcre2_match_context_free>> limits;
     std::unique_ptr<pcre2_match_data, Release<pcre2_match_data_free>> data;

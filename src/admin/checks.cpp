@@ -5,6 +5,7 @@
 #include <optional>
 #include <utility>
 
+#include "admin/at_limit.h"
 #include "admin/attach_plan.h"
 #include "admin/broker_pattern.h"
 #include "admin/effective_policy.h"
@@ -144,10 +145,8 @@ namespace {
 
 using State = AttachState::State;
 
-using core::quoted;
-
 std::string with_priority(const BrokerPolicy& policy) {
-    return "policy " + quoted(policy.name) + " (priority " + std::to_string(policy.priority) + ')';
+    return "policy " + core::quoted(policy.name) + " (priority " + std::to_string(policy.priority) + ')';
 }
 
 class WorkQueueChecker {
@@ -163,11 +162,11 @@ class WorkQueueChecker {
     void check(const AttachState& state) {
         const auto queue = queues_.find(state.queue);
         if (queue == queues_.end()) {
-            return add(FindingCode::no_work_queue, "work queue " + quoted(state.queue) + " does not exist",
+            return add(FindingCode::no_work_queue, "work queue " + core::quoted(state.queue) + " does not exist",
                        {.name = state.queue});
         }
         if (state.finding) {
-            add(*state.finding, "work queue " + quoted(state.queue) + ": " + state.note,
+            add(*state.finding, "work queue " + core::quoted(state.queue) + ": " + state.note,
                 {.remedy = state.remedy, .name = state.queue, .group = state.note});
         }
         if (state.state == State::to_attach) add_not_attached(*queue->second);
@@ -179,7 +178,7 @@ class WorkQueueChecker {
     void add_not_attached(const QueuePolicies& queue) {
         const Setting exchange = effective_.dead_letter_exchange(queue);
         const BrokerPolicy* lost = policy_that_lost(queue);
-        const std::string work_queue = "work queue " + quoted(queue.name);
+        const std::string work_queue = "work queue " + core::quoted(queue.name);
         const std::string replaced = lost == nullptr ? ""
                                                      : with_priority(*effective_.policy(queue.policy)) + " replaced " +
                                                            with_priority(*lost) + " on " + work_queue + ": ";
@@ -191,7 +190,7 @@ class WorkQueueChecker {
         } else if (!leads_to_error_queue(policy_, exchange.value)) {
             add_to_attach(
                 FindingCode::other_dead_letter_exchange, queue,
-                subject + " dead-letters to exchange " + exchange.value + ", by policy " + quoted(queue.policy),
+                subject + " dead-letters to exchange " + exchange.value + ", by policy " + core::quoted(queue.policy),
                 {.name = queue.name, .group = group + '\n' + exchange.value});
         } else {
             add_to_attach(FindingCode::at_most_once, queue,
@@ -219,7 +218,8 @@ class WorkQueueChecker {
         const Setting type = effective_.value(queue, "delayed-retry-type");
         if (type.source == Source::none || type.value == "\"disabled\"") return;
         add(FindingCode::delayed_retry,
-            "work queue " + quoted(queue.name) + " has RabbitMQ's own delayed retry in effect, of type " + type.value,
+            "work queue " + core::quoted(queue.name) + " has RabbitMQ's own delayed retry in effect, of type " +
+                type.value,
             {.name = queue.name, .group = type.value});
     }
 
@@ -230,7 +230,7 @@ class WorkQueueChecker {
     void add_to_attach(FindingCode code, const QueuePolicies& queue, std::string cause, FindingDetails details) {
         const BrokerPolicy* const now = effective_.policy(queue.policy);
         if (now != nullptr && now->priority == highest_priority) {
-            details.remedy = "no policy can stand above " + quoted(now->name) +
+            details.remedy = "no policy can stand above " + core::quoted(now->name) +
                              ", whose priority is the highest there is: lower it by one, and attach";
             details.command = lower_and_attach(*now, vhost_);
             details.group += '\n' + now->name;
@@ -257,28 +257,6 @@ const QueuePolicies* find(const VhostPolicies& vhost_policies, const std::string
     return found == vhost_policies.queues.end() ? nullptr : &*found;
 }
 
-/// Of a quorum queue; nothing: none. The lower one of argument and policy counts, and a negative one is none.
-std::optional<std::int64_t> delivery_limit_of(const QueuePolicies& queue, const VhostPolicies& vhost_policies) {
-    constexpr const char* key = "delivery-limit";
-    constexpr std::int64_t default_from_4_0 = 20;
-    const EffectivePolicy effective(vhost_policies);
-    std::optional<std::int64_t> limit;
-    bool any = false;
-    const auto add = [&](const std::optional<std::int64_t>& number) {
-        any = any || number;
-        if (number && *number >= 0) limit = std::min(limit.value_or(*number), *number);
-    };
-    if (const auto by_argument = argument(queue, key)) add(number_of(*by_argument));
-    for (const BrokerPolicy* policy :
-         {effective.policy(queue.policy), effective.operator_policy(queue.operator_policy)}) {
-        if (policy == nullptr) continue;
-        const auto set = policy->definition.find(key);
-        if (set != policy->definition.end()) add(number_of(set->second));
-    }
-    if (!any && features_of(vhost_policies.version).default_delivery_limit) return default_from_4_0;
-    return limit;
-}
-
 }  // namespace
 
 std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPolicies& vhost_policies,
@@ -294,7 +272,7 @@ std::vector<Finding> check_error_queue(const core::Policy& policy, const VhostPo
     constexpr std::int64_t too_high = 10 * core::error_delivery_limit;
     const QueuePolicies* const queue = find(vhost_policies, policy.error_queue);
     if (queue == nullptr) return {};
-    const std::string subject = "the error queue " + quoted(queue->name);
+    const std::string subject = "the error queue " + core::quoted(queue->name);
     if (queue->type != "quorum") {
         return {Finding(FindingCode::error_queue_limit,
                         subject + " has no delivery limit: it is a " + queue->type + " queue",

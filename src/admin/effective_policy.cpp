@@ -25,6 +25,7 @@ const std::string* value_in(const BrokerPolicy* policy, const std::string& key) 
 std::optional<std::string> argument(const QueuePolicies& queue, const std::string& key) {
     for (const auto& [name, value] : queue.arguments) {
         if (name != "x-" + key) continue;
+        if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
         const auto* number = std::get_if<std::int64_t>(&value);
         return number != nullptr ? std::to_string(*number) : core::json_string(std::get<std::string>(value));
     }

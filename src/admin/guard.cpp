@@ -29,11 +29,15 @@ class GuardPlanner {
         : policy_(policy),
           vhost_policies_(vhost_policies),
           effective_(vhost_policies),
-          general_(general_guard(policy)) {
-        const BrokerPattern by_configuration(general_.pattern, BrokerPattern::as_many_steps_as_the_broker);
+          general_{guard_name(policy), "", "queues", nothing_new, guard_priority} {
+        std::vector<BrokerPattern> by_configuration;
+        for (const std::string& pattern : own_queues_patterns(policy))
+            by_configuration.emplace_back(pattern, BrokerPattern::as_many_steps_as_the_broker);
         std::vector<std::string> others;
         for (const QueuePolicies& queue : vhost_policies.queues) {
-            const bool caught = by_configuration.matches(queue.name) == true;
+            const bool caught =
+                std::any_of(by_configuration.begin(), by_configuration.end(),
+                            [&](const BrokerPattern& pattern) { return pattern.matches(queue.name) == true; });
             if (is_retryds(policy, queue)) {
                 own_.push_back(&queue);
                 if (!caught) more_.push_back(queue.name);
@@ -43,8 +47,8 @@ class GuardPlanner {
         }
         std::sort(others.begin(), others.end());
         std::sort(more_.begin(), more_.end());
-        general_.pattern = own_queues_pattern(policy, others, more_);
-        without_more_ = own_queues_pattern(policy, others);
+        patterns_ = own_queues_patterns(policy, others, more_);
+        without_more_ = own_queues_patterns(policy, others);
         for (const BrokerPolicy& other : vhost_policies.policies) {
             const std::int64_t above = priority_above(other.priority);
             if (above > general_.priority && concerns_us(other)) general_.priority = above;
@@ -55,14 +59,21 @@ class GuardPlanner {
         if (own_.empty()) return {};
         if (const BrokerPolicy* before = effective_.policy(general_.name)) {
             general_.priority = std::max(general_.priority, before->priority);
-            if (covers_all(before->pattern)) general_.pattern = before->pattern;
+            if (covers_all(before->pattern)) patterns_ = {before->pattern};
         }
         for (const QueuePolicies* queue : own_)
             keep_what_is_said_to(*queue);
         // They come first: what they keep is in effect all the time.
-        for (const auto& [copied, queues] : copies_)
-            plan_copy(copied.first, copied.second, queues);
-        plan_general();
+        for (const auto& [copied, queues] : copies_) {
+            for (const std::vector<std::string>& part : names_in_parts(queues))
+                plan_copy(copied.first, copied.second, part);
+        }
+        for (PolicyChange& change : changed_parts(general_, nothing_new, patterns_, vhost_policies_)) {
+            change.notes.emplace_back(
+                "guards retryd's own queues: no policy of a lower priority takes effect on them, whatever its pattern. "
+                "It sets what they are declared with; an operator policy is not kept away by it");
+            changes_.push_back(std::move(change));
+        }
         for (PolicyChange& change : renewed_copies(policy_, vhost_policies_, true))
             changes_.push_back(std::move(change));
         return std::move(changes_);
@@ -88,7 +99,9 @@ class GuardPlanner {
     /// Whether the pattern of an earlier guard is for all that is there now: also where it has names of queues that are
     /// gone.
     bool covers_all(const std::string& pattern) const {
-        const std::string_view unclosed = std::string_view{without_more_}.substr(0, without_more_.rfind(')'));
+        if (without_more_.size() > 1) return false;
+        const std::string_view whole = without_more_.front();
+        const std::string_view unclosed = whole.substr(0, whole.rfind(')'));
         if (!pattern.starts_with(unclosed)) return false;
         const std::string_view rest = std::string_view{pattern}.substr(unclosed.size());
         return (rest.starts_with('|') || rest.starts_with(')')) &&
@@ -96,25 +109,9 @@ class GuardPlanner {
                            [&](const std::string& name) { return names_in_pattern(pattern, name); });
     }
 
-    void plan_general() {
-        const BrokerPolicy* before = effective_.policy(general_.name);
-        if (before != nullptr && *before == general_) return;
-        PolicyChange change{general_, {}, "", {}, {}, {}};
-        if (before != nullptr) {
-            change.before = *before;
-            change.in_effect = before->name;
-            change.definition_now = before->definition;
-        }
-        change.notes.push_back(
-            "guards retryd's own queues: no policy of a lower priority takes effect on them, whatever its pattern. It "
-            "sets "
-            "what they are declared with; an operator policy is not kept away by it");
-        changes_.push_back(std::move(change));
-    }
-
     void keep_what_is_said_to(const QueuePolicies& queue) {
         const BrokerPolicy* now = effective_.policy(queue.policy);
-        if (now == nullptr || now->name == general_.name || is_guard(*now, queue)) return;
+        if (now == nullptr || is_called_like_part(now->name, general_.name) || is_guard(*now, queue)) return;
         core::Definition rest = harm_of(now->definition, queue, policy_.error_queue).rest;
         rest["overflow"] = nothing_new.at("overflow");
         if (rest != nothing_new) copies_[{now->name, rest}].push_back(queue.name);
@@ -150,8 +147,9 @@ class GuardPlanner {
     EffectivePolicy effective_;
     BrokerPolicy general_;
     std::vector<const QueuePolicies*> own_;
-    std::vector<std::string> more_;  // of these, the names that no pattern could be made for before they were there
-    std::string without_more_;
+    std::vector<std::string> more_;      // of these, the names that no pattern could be made for before they were there
+    std::vector<std::string> patterns_;  // of the guard
+    std::vector<std::string> without_more_;
     /// The queues, by the policy that is in effect on them and what of it stays.
     std::map<std::pair<std::string, core::Definition>, std::vector<std::string>> copies_;
     std::vector<std::string> names_;  // of the copies
@@ -160,8 +158,12 @@ class GuardPlanner {
 
 }  // namespace
 
-BrokerPolicy general_guard(const core::Policy& policy) {
-    return {general_policy_name(policy) + "-guard", own_queues_pattern(policy), "queues", nothing_new, guard_priority};
+std::string guard_name(const core::Policy& policy) {
+    return general_policy_name(policy) + "-guard";
+}
+
+std::vector<BrokerPolicy> general_guards(const core::Policy& policy) {
+    return in_parts({guard_name(policy), "", "queues", nothing_new, guard_priority}, own_queues_patterns(policy));
 }
 
 std::vector<PolicyChange> plan_guard(const core::Policy& policy, const VhostPolicies& vhost_policies) {

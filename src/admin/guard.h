@@ -18,7 +18,10 @@ std::vector<PolicyChange> plan_guard(const core::Policy& policy, const VhostPoli
 /// effect on. As above, none before RabbitMQ 3.10.
 std::vector<std::string> unguarded_queues(const core::Policy& policy, const VhostPolicies& vhost_policies);
 
-/// Made without looking at a broker.
-BrokerPolicy general_guard(const core::Policy& policy);
+/// The name of the guard, or of its first part (in_parts() in admin/attach_plan.h).
+std::string guard_name(const core::Policy& policy);
+
+/// Made without looking at a broker: several where the pattern would be too long.
+std::vector<BrokerPolicy> general_guards(const core::Policy& policy);
 
 }  // namespace retryd::admin

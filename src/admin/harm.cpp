@@ -102,6 +102,7 @@ bool is_shortened_parking(const core::Entry& entry, std::string_view name) {
 bool is_retryds(const core::Policy& policy, const QueuePolicies& queue) {
     const std::string& name = queue.name;
     if (name == policy.error_queue || core::is_parking_queue(policy, name) || core::is_detour(name)) return true;
+    if (core::work_queue_held_in(policy, name, queue.arguments)) return true;
     const auto rung = core::parse_rung(name, queue.arguments);
     if (!rung) {
         return std::any_of(policy.entries.begin(), policy.entries.end(),

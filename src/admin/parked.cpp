@@ -39,11 +39,8 @@ void read_newest_death(const core::Table& headers, Parked& parked) {
 }
 
 bool matches_value(const std::string& glob, const core::Value* value) {
-    if (value == nullptr) return false;
-    if (const auto text = text_of(value)) return core::glob_matches(glob, *text);
-    if (const auto* truth = std::get_if<bool>(&value->data)) return core::glob_matches(glob, *truth ? "true" : "false");
-    const auto number = integer_of(value);
-    return number && core::glob_matches(glob, std::to_string(*number));
+    const auto text = header_text(value);
+    return text && core::glob_matches(glob, *text);
 }
 
 bool matches_time(const Selection& selection, const std::optional<std::uint64_t>& at) {
@@ -56,6 +53,14 @@ bool matches_time(const Selection& selection, const std::optional<std::uint64_t>
 }
 
 }  // namespace
+
+std::optional<std::string> header_text(const core::Value* value) {
+    if (value == nullptr) return std::nullopt;
+    if (const auto text = text_of(value)) return std::string{*text};
+    if (const auto* truth = std::get_if<bool>(&value->data)) return *truth ? "true" : "false";
+    const auto number = integer_of(value);
+    return number ? std::optional{std::to_string(*number)} : std::nullopt;
+}
 
 Parked read_parked(const core::Table& headers, std::string_view error_queue, const core::ProofKeys& keys) {
     using core::OwnHeader;
@@ -88,11 +93,22 @@ Parked read_parked(const core::Table& headers, std::string_view error_queue, con
 
 bool selects_undeliverable(const Selection& selection) {
     const bool by_reason = selection.reason.empty() || core::glob_matches(selection.reason, undeliverable_reason);
-    return by_reason && selection.queue.empty() && !selection.parked_before && !selection.parked_after &&
-           selection.headers.empty();
+    Selection rest = selection;
+    rest.reason.clear();
+    return by_reason && rest.everything();
 }
 
-bool selects(const Selection& selection, const Parked& parked, const core::Table& headers) {
+std::string_view exchange_of(const Parked& parked) {
+    return parked.carried.exchange.value_or(parked.death ? parked.death->exchange : std::string_view{});
+}
+
+bool selects(const Selection& selection, const Parked& parked, const core::Message& message) {
+    const core::Table headers = message.properties.header_table();
+    if (!selection.message_id.empty() && message.properties.message_id != selection.message_id) return false;
+    if (!selection.exchange.empty() && !core::glob_matches(selection.exchange, exchange_of(parked))) return false;
+    if (!selection.type.empty() &&
+        !core::glob_matches(selection.type, message.properties.type.value_or(std::string_view{})))
+        return false;
     if (!selection.queue.empty() && !core::glob_matches(selection.queue, parked.queue)) return false;
     if (!selection.reason.empty() && !core::glob_matches(selection.reason, parked.reason)) return false;
     if (!matches_time(selection, parked.at)) return false;

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/death.h"
+#include "core/message.h"
 #include "core/own_headers.h"
 #include "core/time.h"
 #include "core/value.h"
@@ -32,7 +33,13 @@ struct Parked {
     core::RetryHistory carried;        // of `queue`, as far as it is to be believed
 };
 
+/// That the producer published it to; empty where nobody knows, or to the default one.
+std::string_view exchange_of(const Parked& parked);
+
 Parked read_parked(const core::Table& headers, std::string_view error_queue, const core::ProofKeys& keys);
+
+/// As a HeaderMatch sees it; nothing where none can match.
+std::optional<std::string> header_text(const core::Value* value);
 
 struct HeaderMatch {
     std::string name;
@@ -46,14 +53,18 @@ struct Selection {
     std::optional<core::WallTime> parked_before = {};
     std::optional<core::WallTime> parked_after = {};
     std::vector<HeaderMatch> headers = {};
+    std::string message_id = {};  // exactly that
+    std::string exchange = {};    // that it was published to; a name or a glob
+    std::string type = {};        // the property; a name or a glob
 
     bool everything() const {
-        return queue.empty() && reason.empty() && !parked_before && !parked_after && headers.empty();
+        return queue.empty() && reason.empty() && !parked_before && !parked_after && headers.empty() &&
+               message_id.empty() && exchange.empty() && type.empty();
     }
 };
 
 /// A message of which nobody knows when it was parked is neither older nor newer than anything.
-bool selects(const Selection& selection, const Parked& parked, const core::Table& headers);
+bool selects(const Selection& selection, const Parked& parked, const core::Message& message);
 
 /// The reason of what RabbitMQ cannot hand over by AMQP 0-9-1, of which no header can be read.
 inline constexpr std::string_view undeliverable_reason = "undeliverable";

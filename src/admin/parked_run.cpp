@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "admin/waiting.h"
 #include "core/names.h"
 
 namespace retryd::admin {
@@ -10,6 +11,7 @@ namespace retryd::admin {
 namespace {
 
 using core::Milliseconds;
+using Action = ParkedRunOrder::Action;
 
 /// So many are in flight at once: enough for the broker to work without a pause.
 constexpr std::size_t most_in_flight = 500;
@@ -26,7 +28,7 @@ std::uint64_t seconds_of(core::WallTime time) {
 }  // namespace
 
 ParkedRun::ParkedRun(ParkedRunOrder order, relay::PublishPort& port)
-    : order_(std::move(order)), port_(port), rate_(order_.per_second) {
+    : order_(std::move(order)), port_(port), rate_(order_.per_second), ramp_(order_.ramp) {
     if (order_.count == 0 || order_.first == std::size_t{0}) end(End::all);
 }
 
@@ -49,8 +51,8 @@ void ParkedRun::on_unreadable_delivery(core::DeliveryTag tag) {
 
 void ParkedRun::select(const core::Delivery& delivery) {
     const core::Table headers = delivery.message.properties.header_table();
-    const Parked parked = read_parked(headers, order_.error_queue, order_.proof_keys);
-    if (!selects(order_.selection, parked, headers)) {
+    const Parked parked = read(headers);
+    if (!selects(order_.selection, parked, delivery.message)) {
         ++counts_.not_selected;
     } else if (!order_.id.empty() && newest_replay_id(headers) == order_.id) {
         ++counts_.came_back;
@@ -61,7 +63,14 @@ void ParkedRun::select(const core::Delivery& delivery) {
     }
 }
 
+Parked ParkedRun::read(const core::Table& headers) const {
+    const bool on_rung = order_.action == Action::home || order_.action == Action::park;
+    return on_rung ? read_waiting(headers, order_.proof_keys)
+                   : read_parked(headers, order_.error_queue, order_.proof_keys);
+}
+
 bool ParkedRun::has_destination(const Parked& parked) const {
+    if (order_.action == Action::park) return order_.parking.count(parked.queue) > 0;
     if (!order_.to.empty()) return true;
     return order_.reachable.count(parked.queue) > 0;
 }
@@ -85,7 +94,7 @@ bool ParkedRun::may_send() const {
 }
 
 void ParkedRun::send_waiting(const core::Now& now) {
-    while (may_send() && rate_.due(now.steady)) {
+    while (may_send() && ramp_.due(now.steady) && rate_.due(now.steady)) {
         const relay::PublishResult result = send(waiting_.front().get(), now);
         if (result == relay::PublishResult::would_block) {
             paused_ = true;
@@ -99,24 +108,40 @@ void ParkedRun::send_waiting(const core::Now& now) {
 }
 
 relay::PublishResult ParkedRun::send(const core::Delivery& delivery, const core::Now& now) {
-    const core::Table headers = delivery.message.properties.header_table();
-    const Parked parked = read_parked(headers, order_.error_queue, order_.proof_keys);
-    const std::string_view to = order_.to.empty() ? parked.queue : std::string_view{order_.to};
-    const bool through_return = order_.through_return.count(to) > 0;
+    const Parked parked = read(delivery.message.properties.header_table());
     const core::ComposeContext context = compose_context_of(parked, order_.connection_user, order_.proof_keys);
-    const std::string_view exchange = through_return ? core::return_exchange_name : "";
-    const std::string_view key = through_return ? core::producer_routing_key(context) : to;
-    const ReplayStamp stamp{seconds_of(now.wall), order_.id, order_.from};
-    const relay::PublishResult result =
-        port_.publish({exchange, key, compose_replay(delivery.message, parked, to, stamp, context, scratch_)});
+    const core::Publication publication = order_.action == Action::park ? to_parking(delivery, parked, context, now)
+                                                                        : to_work_queue(delivery, parked, context, now);
+    const relay::PublishResult result = port_.publish(publication);
     if (result != relay::PublishResult::sent) return result;
     relay::Pending pending;
     pending.tag = delivery.tag;
     pending.sent_at = now.steady;
-    pending.published_as = relay::hash_of_address(exchange, key);
+    pending.published_as = relay::hash_of_address(publication.exchange, publication.routing_key);
     unconfirmed_.add(std::move(pending));
     rate_.sent();
+    ramp_.sent();
     return result;
+}
+
+core::Publication ParkedRun::to_work_queue(const core::Delivery& delivery, const Parked& parked,
+                                           const core::ComposeContext& context, const core::Now& now) {
+    const std::string_view to = order_.to.empty() ? parked.queue : std::string_view{order_.to};
+    const bool through_return = order_.through_return.count(to) > 0;
+    const std::string_view exchange = through_return ? core::return_exchange_name : "";
+    const std::string_view key = through_return ? core::producer_routing_key(context) : to;
+    if (order_.action == Action::home)
+        return {exchange, key, core::compose_released(delivery.message, context, scratch_.compose)};
+    const ReplayStamp stamp{seconds_of(now.wall), order_.id, order_.from};
+    return {exchange, key, compose_replay(delivery.message, parked, to, stamp, context, scratch_)};
+}
+
+core::Publication ParkedRun::to_parking(const core::Delivery& delivery, const Parked& parked,
+                                        const core::ComposeContext& context, const core::Now& now) {
+    const auto& [exchange, key] = order_.parking.find(parked.queue)->second;
+    const bool as_produced = !exchange.empty() && key.empty();
+    return {exchange, as_produced ? core::producer_routing_key(context) : std::string_view{key},
+            compose_parked_by_hand(delivery.message, context, now.wall, scratch_.compose)};
 }
 
 void ParkedRun::on_confirm(relay::PublishSeq seq, bool multiple, bool acked) {
@@ -170,9 +195,8 @@ void ParkedRun::end(End why) {
 }
 
 void ParkedRun::on_tick(const core::Now& now) {
+    ramp_.on_tick(!unconfirmed_.empty(), now.steady);
     send_waiting(now);
-    const bool stuck = waiting_.empty() && unconfirmed_.empty() && counts_.unacked() >= order_.most_held;
-    if (end_ == End::none && stuck) end(End::held);
     acks_.flush(port_);
     if (acks_.unsent() == 0) {
         late_acks_due_.reset();
@@ -181,6 +205,15 @@ void ParkedRun::on_tick(const core::Now& now) {
     } else if (*late_acks_due_ <= now.steady) {
         flush_acks();
     }
+}
+
+bool ParkedRun::consumer_full() const {
+    return waiting_.empty() && unconfirmed_.empty() && acks_.unsent() == 0 && acks_.open() >= order_.most_held;
+}
+
+void ParkedRun::next_consumer(std::size_t most_held) {
+    acks_.leave_open();
+    order_.most_held = most_held;
 }
 
 void ParkedRun::flush_acks() {
@@ -192,7 +225,7 @@ void ParkedRun::flush_acks() {
 std::optional<core::SteadyTime> ParkedRun::next_tick(core::SteadyTime now) {
     std::optional<core::SteadyTime> next = late_acks_due_;
     if (!may_send()) return next;
-    const core::SteadyTime due = rate_.next(now);
+    const core::SteadyTime due = std::max(rate_.next(now), ramp_.next().value_or(now));
     return next ? std::min(*next, due) : due;
 }
 

@@ -8,10 +8,13 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
+#include <map>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "admin/parked.h"
@@ -51,8 +54,50 @@ class SendRate {
     std::int64_t sent_ = 0;
 };
 
+/// One message, then 2, 5, 10, 20, 50 …: each step when the one before is confirmed, and has had a while to fail.
+class SendRamp {
+  public:
+    /// Off: all may go at once.
+    explicit SendRamp(bool on) : on_(on) {}
+
+    bool due(core::SteadyTime now) const { return !on_ || (sent_ < step_ && now >= not_before_); }
+    void sent() { ++sent_; }
+    /// The step is sent and nothing of it is under way: the next one is due after a while.
+    void on_tick(bool any_in_flight, core::SteadyTime now) {
+        constexpr core::Milliseconds to_fail{3'000};
+        if (!on_ || sent_ < step_ || any_in_flight) return;
+        step_ = following(step_);
+        sent_ = 0;
+        not_before_ = now + to_fail;
+    }
+    /// When a step begins; nothing where that is not a matter of time.
+    std::optional<core::SteadyTime> next() const {
+        if (!on_ || sent_ < step_) return on_ ? std::optional{not_before_} : std::nullopt;
+        return std::nullopt;
+    }
+
+  private:
+    /// 1, 2, 5, 10, 20, 50 …
+    static std::size_t following(std::size_t step) {
+        std::size_t unit = 1;
+        while (step >= 10 * unit)
+            unit *= 10;
+        return step / unit == 2 ? step / 2 * 5 : step * 2;
+    }
+
+    bool on_;
+    std::size_t step_ = 1;
+    std::size_t sent_ = 0;
+    core::SteadyTime not_before_{};
+};
+
 struct ParkedRunOrder {
-    enum class Action { send, drop };
+    enum class Action {
+        send,  // home from a parking queue, with a fresh count
+        drop,
+        home,  // from a rung, as the rung would have sent it
+        park   // from a rung
+    };
     Action action = Action::send;
     Selection selection;
     std::size_t count = 0;             // how many messages to look at: no more than lay there at the start
@@ -67,9 +112,12 @@ struct ParkedRunOrder {
     std::string id;                                     // of this run
     std::string connection_user;                        // a foreign user-id is set aside
     std::set<std::string, std::less<>> through_return;  // these work queues are sent to through the return exchange
+    /// Where each work queue parks: exchange and routing key; empty: what the producer used.
+    std::map<std::string, std::pair<std::string, std::string>, std::less<>> parking = {};
     /// What may be sent to: these work queues. The messages of all others stay. Means nothing with `to`.
     std::set<std::string, std::less<>> reachable;
     int per_second = 0;                     // 0: as fast as it goes
+    bool ramp = false;                      // a few first, then more and more
     std::optional<std::size_t> stop_above;  // failures; absent: whatever fails
 };
 
@@ -93,10 +141,6 @@ struct ParkedRunCounts {
     std::size_t failed = 0;
 
     std::size_t failures() const { return failed + refused + unrouted + too_large; }
-    /// Unacked all the while.
-    std::size_t unacked() const {
-        return not_selected + came_back + without_destination + refused + unrouted + too_large + unknown;
-    }
 };
 
 class ParkedRun {
@@ -106,7 +150,7 @@ class ParkedRun {
         all,          // every message that lay there at the start was looked at, or as many as asked for were selected
         failures,     // more than it may be
         interrupted,  // by the operator
-        held,         // the consumer has as many messages as it may have, and none of them can go
+        held,         // the consumer has as many messages as it may have, none of them can go, and no other may go on
         broker,       // the broker ended it, or does not answer; ParkedRunResult::why says more
     };
 
@@ -146,17 +190,27 @@ class ParkedRun {
     std::optional<core::SteadyTime> unconfirmed_since() const { return unconfirmed_.oldest(); }
     void flush_acks();
 
-    bool sends() const { return order_.action == ParkedRunOrder::Action::send; }
+    /// The consumer holds as many messages as it may, and all of them stay: another one has to go on.
+    bool consumer_full() const;
+    /// Another one goes on, which may hold so many.
+    void next_consumer(std::size_t most_held);
+
+    bool sends() const { return order_.action != ParkedRunOrder::Action::drop; }
     End ended() const { return end_; }
     const ParkedRunCounts& counts() const { return counts_; }
 
   private:
     void end(End why);
+    Parked read(const core::Table& headers) const;
     bool has_destination(const Parked& parked) const;
     void select(const core::Delivery& delivery);
     void take(const core::Delivery& delivery);
     void send_waiting(const core::Now& now);
     relay::PublishResult send(const core::Delivery& delivery, const core::Now& now);
+    core::Publication to_work_queue(const core::Delivery& delivery, const Parked& parked,
+                                    const core::ComposeContext& context, const core::Now& now);
+    core::Publication to_parking(const core::Delivery& delivery, const Parked& parked,
+                                 const core::ComposeContext& context, const core::Now& now);
     void settle(const relay::Pending& pending, bool acked);
     void stop_at_too_many_failures();
     bool may_send() const;
@@ -164,6 +218,7 @@ class ParkedRun {
     ParkedRunOrder order_;
     relay::PublishPort& port_;
     SendRate rate_;
+    SendRamp ramp_;
     std::deque<core::OwnedDelivery> waiting_;  // selected, for their turn
     std::size_t waiting_bytes_ = 0;
     relay::Unconfirmed unconfirmed_;

@@ -1,10 +1,13 @@
 #include "admin/patterns.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
+#include <map>
 #include <optional>
 #include <set>
 
+#include "admin/broker_pattern.h"
 #include "core/names.h"
 
 namespace retryd::admin {
@@ -90,6 +93,12 @@ std::vector<std::string> shortened_rungs(const core::Entry& entry) {
     return names;
 }
 
+/// Of the queue of held messages of every work queue of that entry.
+std::string held_pattern(const core::Entry& entry) {
+    if (!core::is_glob(entry.match)) return pattern_of_name(core::held_name(entry.match));
+    return pattern_of_glob(entry.match) + pattern_of_name(core::held_suffix);
+}
+
 /// Alternatives for what the globs could catch and must not.
 class NotWorkQueues {
   public:
@@ -97,8 +106,10 @@ class NotWorkQueues {
         std::copy_if(matches.begin(), matches.end(), std::back_inserter(globs_), core::is_glob);
         add_name(policy.error_queue);
         add_name(policy.catch_all);
-        for (const core::Entry& entry : policy.entries)
+        for (const core::Entry& entry : policy.entries) {
             add_parking(entry);
+            if (core::may_hold(entry)) add_held(entry);
+        }
         patterns.insert(std::string{".+\\.retry\\."} + well_formed_delay + maybe_high);
         if (any_begins("retryd.")) patterns.insert(std::string{"retryd\\.[^.]+\\."} + well_formed_delay + maybe_high);
         if (any_begins("amq.")) patterns.insert(brokers_own);
@@ -120,6 +131,11 @@ class NotWorkQueues {
         if (any_begins(parking->beginning)) patterns.insert(parking->pattern);
     }
 
+    void add_held(const core::Entry& entry) {
+        core::is_glob(entry.match) ? void(patterns.insert(held_pattern(entry)))
+                                   : add_name(core::held_name(entry.match));
+    }
+
     bool any_begins(std::string_view beginning) const {
         return std::any_of(globs_.begin(), globs_.end(),
                            [&](const std::string& glob) { return may_begin(glob, beginning); });
@@ -127,6 +143,61 @@ class NotWorkQueues {
 
     std::vector<std::string> globs_;
 };
+
+/// In as many parts as it takes for each one's pattern to be short enough; one alone may stay too long.
+template <typename Item, typename Build>
+void split(const std::vector<Item>& items, const Build& build, std::vector<std::vector<Item>>& parts) {
+    if (items.size() < 2 || build(items).size() <= longest_pattern) {
+        if (!items.empty()) parts.push_back(items);
+        return;
+    }
+    const auto middle = items.begin() + static_cast<std::ptrdiff_t>(items.size() / 2);
+    split(std::vector<Item>(items.begin(), middle), build, parts);
+    split(std::vector<Item>(middle, items.end()), build, parts);
+}
+
+template <typename Item, typename Build>
+std::vector<std::string> patterns_of_parts(const std::vector<Item>& items, const Build& build) {
+    std::vector<std::vector<Item>> parts;
+    split(items, build, parts);
+    std::vector<std::string> patterns;
+    for (const auto& part : parts)
+        patterns.push_back(build(part));
+    return patterns;
+}
+
+/// An alternative for queues of retryd's own.
+struct OwnQueues {
+    enum class Of { name, work_queue, ladder, more };
+    Of kind;
+    std::string pattern;
+    auto operator<=>(const OwnQueues&) const = default;
+};
+
+std::string pattern_of(const std::vector<OwnQueues>& own) {
+    std::map<OwnQueues::Of, std::string> all;
+    for (const OwnQueues& each : own)
+        all[each.kind].append(all[each.kind].empty() ? "" : "|").append(each.pattern);
+    const std::string delay = std::string{"\\."} + well_formed_delay + maybe_high;
+    std::string text;
+    const auto add = [&](const std::string& alternative) { text.append(text.empty() ? "" : "|").append(alternative); };
+    using enum OwnQueues::Of;
+    if (all.contains(work_queue)) add("(?:" + all[work_queue] + ")\\.retry" + delay);
+    if (all.contains(name)) add(all[name]);
+    if (all.contains(ladder)) add("retryd\\.(?:" + all[ladder] + ')' + delay);
+    if (all.contains(more)) add(all[more]);
+    return text;
+}
+
+/// Of these names what the pattern would catch.
+std::vector<std::string> caught(const std::vector<std::string>& names, const std::string& pattern) {
+    std::vector<std::string> found;
+    if (names.empty()) return found;
+    const BrokerPattern broker(pattern, BrokerPattern::as_many_steps_as_the_broker);
+    std::copy_if(names.begin(), names.end(), std::back_inserter(found),
+                 [&](const std::string& name) { return broker.matches(name).value_or(true); });
+    return found;
+}
 
 }  // namespace
 
@@ -152,39 +223,51 @@ bool names_in_pattern(const std::string& pattern, const std::string& name) {
     return false;
 }
 
-std::string matches_pattern(const core::Policy& policy, const std::vector<std::string>& matches,
-                            const std::vector<std::string>& excluded) {
-    const bool globs = std::any_of(matches.begin(), matches.end(), core::is_glob);
-    if (!globs) return names_pattern(matches);
-    NotWorkQueues not_matched(policy, matches);
-    for (const std::string& name : excluded)
-        not_matched.add_name(name);
-    const auto as_is = [](const std::string& text) { return text; };
-    return "^(?!(?:" + alternatives(not_matched.patterns, as_is) + ")$)(" + alternatives(matches, pattern_of_glob) +
-           std::string{closing};
+std::vector<std::vector<std::string>> names_in_parts(const std::vector<std::string>& names) {
+    std::vector<std::vector<std::string>> parts;
+    split(names, names_pattern, parts);
+    return parts;
 }
 
-std::string own_queues_pattern(const core::Policy& policy, const std::vector<std::string>& excluded,
-                               const std::vector<std::string>& more) {
-    std::set<std::string> own{pattern_of_name(policy.error_queue), pattern_of_name(policy.catch_all)};
+std::vector<std::string> matches_patterns(const core::Policy& policy, const std::vector<std::string>& matches,
+                                          const std::vector<std::string>& excluded) {
+    return patterns_of_parts(matches, [&](const std::vector<std::string>& part) {
+        const bool globs = std::any_of(part.begin(), part.end(), core::is_glob);
+        if (!globs) return names_pattern(part);
+        NotWorkQueues not_matched(policy, part);
+        for (const std::string& name : excluded)
+            not_matched.add_name(name);
+        const auto as_is = [](const std::string& text) { return text; };
+        return "^(?!(?:" + alternatives(not_matched.patterns, as_is) + ")$)(" + alternatives(part, pattern_of_glob) +
+               std::string{closing};
+    });
+}
+
+std::vector<std::string> own_queues_patterns(const core::Policy& policy, const std::vector<std::string>& excluded,
+                                             const std::vector<std::string>& more) {
+    using Of = OwnQueues::Of;
+    std::set<OwnQueues> own{{Of::name, pattern_of_name(policy.error_queue)},
+                            {Of::name, pattern_of_name(policy.catch_all)}};
     for (const core::Milliseconds delay : core::detour_delays)
-        own.insert(pattern_of_name(core::detour_name(delay)));
-    std::set<std::string> work_queues;
-    std::set<std::string> ladders;
+        own.insert({Of::name, pattern_of_name(core::detour_name(delay))});
     for (const core::Entry& entry : policy.entries) {
-        if (const auto parking = parking_queues(entry)) own.insert(parking->pattern);
+        if (const auto parking = parking_queues(entry)) own.insert({Of::name, parking->pattern});
         for (const std::string& rung : shortened_rungs(entry))
-            own.insert(pattern_of_name(rung));
-        work_queues.insert(pattern_of_glob(entry.match));
-        if (entry.ladder.return_path == core::ReturnPath::headers) ladders.insert(pattern_of_name(entry.ladder.name));
+            own.insert({Of::name, pattern_of_name(rung)});
+        if (core::may_hold(entry)) own.insert({Of::name, held_pattern(entry)});
+        own.insert({Of::work_queue, pattern_of_glob(entry.match)});
+        if (entry.ladder.return_path == core::ReturnPath::headers)
+            own.insert({Of::ladder, pattern_of_name(entry.ladder.name)});
     }
-    const auto as_is = [](const std::string& text) { return text; };
-    const std::string delay = std::string{"\\."} + well_formed_delay + maybe_high;
-    if (!work_queues.empty()) own.insert("(?:" + alternatives(work_queues, as_is) + ")\\.retry" + delay);
-    if (!ladders.empty()) own.insert("retryd\\.(?:" + alternatives(ladders, as_is) + ')' + delay);
-    const std::string none = excluded.empty() ? "" : "(?!(?:" + alternatives(excluded, pattern_of_name) + ")$)";
-    const std::string others = more.empty() ? "" : '|' + alternatives(more, pattern_of_name);
-    return '^' + none + '(' + alternatives(own, as_is) + others + std::string{closing};
+    for (const std::string& queue : more)
+        own.insert({Of::more, pattern_of_name(queue)});
+    const std::vector<OwnQueues> all(own.begin(), own.end());
+    return patterns_of_parts(all, [&](const std::vector<OwnQueues>& part) {
+        const std::string text = pattern_of(part);
+        const std::vector<std::string> others = caught(excluded, "^(" + text + std::string{closing});
+        const std::string none = others.empty() ? "" : "(?!(?:" + alternatives(others, pattern_of_name) + ")$)";
+        return '^' + none + '(' + text + std::string{closing};
+    });
 }
 
 }  // namespace retryd::admin

@@ -25,11 +25,15 @@ class PermissionCollector {
 
     void add_base() {
         add("read", policy_.error_queue);
+        for (const core::Source& source : policy_.sources) {
+            if (!core::is_glob(source.queue)) add("read", source.queue);
+        }
         add("write", default_exchange);
     }
     void add(const core::DesiredItem& wanted) {
         std::visit([this](const auto& item) { add_for(item); }, wanted.item);
         if (wanted.role == core::DesiredItem::Role::rung_exchange) add("write", name_of(wanted.item));
+        if (wanted.role == core::DesiredItem::Role::held) add("read", name_of(wanted.item));
     }
 
   private:
@@ -243,8 +247,14 @@ Permissions replay_permissions(const core::Policy& policy) {
         // From 4.2.6 on RabbitMQ tells whether a queue exists only to who has some right on it. This one gives the
         // least: who may publish through the default exchange reaches the queue anyway.
         patterns.write.add(entry.match);
-        if (entry.parked.exchange.empty()) patterns.read.add(core::expand_queue(entry.parked.queue, entry.match));
+        if (entry.parked.exchange.empty()) {
+            patterns.read.add(core::expand_queue(entry.parked.queue, entry.match));
+        } else {
+            patterns.write.add(entry.parked.exchange);  // to park what waits
+        }
     }
+    for (const core::DesiredItem& wanted : desired_topology(named, features_of(needs_the_most)))
+        if (wanted.role == core::DesiredItem::Role::rung) patterns.read.add(name_of(wanted.item));
     for (const core::ErrorBinding& binding : policy.error_bindings)
         patterns.read.add(binding.exchange);
     return patterns.text();

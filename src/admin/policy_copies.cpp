@@ -35,7 +35,7 @@ class CopyFinder {
           vhost_policies_(vhost_policies),
           effective_(vhost_policies),
           general_(general_policy_name(policy)),
-          guard_(general_guard(policy).name) {}
+          guard_(guard_name(policy)) {}
 
     std::vector<OutdatedCopy> find() const {
         std::vector<OutdatedCopy> found;

@@ -10,6 +10,7 @@
 
 #include "amqp/connection.h"
 #include "amqp/error.h"
+#include "amqp/source_consumers.h"
 #include "amqp/timeouts.h"
 #include "core/duration.h"
 #include "core/fingerprint.h"
@@ -25,10 +26,10 @@ constexpr std::size_t deliveries_a_turn = 128;
 constexpr std::size_t most_further_consumers = 8;
 /// A small part of the shortest heartbeat, which is a second.
 constexpr core::Milliseconds read_all_after{200};
-/// Somebody may delete what a session cannot do without.
-constexpr core::Milliseconds base_again_after{60'000};
 /// The error queue may hang without a word. With declare_timeout it is known within a minute.
 constexpr core::Milliseconds look_again_after{25'000};
+/// The channel that consumes has so long to answer.
+constexpr core::Milliseconds channel_silent_after{15'000};
 /// While a quorum queue has no leader for a moment, the broker counts no consumers.
 constexpr core::Milliseconds look_twice_after{5'000};
 
@@ -44,32 +45,9 @@ bool is_about_one_publication(const ChannelClosed& closed) {
            closed.code == core::reply_code::precondition_failed;
 }
 
-relay::CheckOutcome outcome_of_check(const Declarer::Outcome& outcome) {
-    if (outcome.code == core::reply_code::resource_locked) return relay::CheckOutcome::exclusive;
-    switch (outcome.result) {
-        case Declarer::Result::done:
-            return relay::CheckOutcome::exists;
-        case Declarer::Result::missing:
-            return relay::CheckOutcome::missing;
-        case Declarer::Result::refused:
-            break;
-    }
-    return relay::CheckOutcome::refused;
-}
-
-/// Where nothing may be declared, it is only looked whether it is there. A binding cannot be seen, only its queue.
-Declarer::Step step_for(const core::TopologyItem& item, bool declare) {
-    if (declare) return step_of(item);
-    if (const auto* exchange = std::get_if<core::ExchangeSpec>(&item)) return Declarer::CheckExchange{exchange->name};
-    if (const auto* queue = std::get_if<core::QueueSpec>(&item)) return Declarer::CheckQueue{queue->name};
-    if (const auto* binding = std::get_if<core::BindingSpec>(&item)) return Declarer::CheckQueue{binding->queue};
-    return step_of(item);
-}
-
-std::string why_not(const Declarer::Outcome& outcome) {
-    if (outcome.result != Declarer::Result::missing) return outcome.text;
-    return outcome.text + ", and with `declare: false` retryd does not make it; `retryd plan` lists what it needs";
-}
+/// As the numbers of deliveries know connections.
+constexpr std::size_t of_error_queue = 0;
+constexpr std::size_t of_first_source = 1;
 
 }  // namespace
 
@@ -81,16 +59,21 @@ class BrokerSession::ConsumerEvents : public Events {
     void on_delivery(const core::Delivery& delivery) override {
         session_.delivered_at_ = session_.now_.steady;
         session_.trial_.passed(session_.now_.steady);
-        session_.relay_->on_delivery(delivery, session_.now_);
+        if (session_.sources_ == nullptr) return session_.relay_->on_delivery(delivery, session_.now_);
+        core::Delivery numbered = delivery;
+        numbered.tag = session_.numbers_.add({of_error_queue, delivery.tag}, delivery.message.body.size());
+        session_.relay_->on_delivery(numbered, session_.now_);
     }
     void on_unreadable_delivery(core::DeliveryTag tag) override {
         session_.trial_.passed(session_.now_.steady);
-        session_.relay_->on_unreadable_delivery(tag, session_.now_);
+        const core::DeliveryTag number = session_.sources_ ? session_.numbers_.add({of_error_queue, tag}, 0) : tag;
+        session_.relay_->on_unreadable_delivery(number, session_.now_);
     }
+    void on_qos_ok(Channel) override { session_.note_channel(false); }
     void on_consume_ok() override {
         if (!session_.consuming_reported_) session_.observer_.consuming();
         session_.consuming_reported_ = true;
-        session_.base_due_ = session_.now_.steady + base_again_after;
+        session_.topology_.consuming();
         session_.look_due_ = session_.now_.steady + look_again_after;
         session_.consume_answered_ = true;
         session_.trial_.consuming(session_.now_.steady);
@@ -105,6 +88,50 @@ class BrokerSession::ConsumerEvents : public Events {
     }
     void on_channel_closed(const ChannelClosed& closed) override {
         throw Error(Error::Kind::refused, "the broker closed the consuming channel: " + closed.text);
+    }
+
+  private:
+    BrokerSession& session_;
+};
+
+/// Events of the connections that consume sources: what comes from there goes on as if it came from the error queue.
+class BrokerSession::FailureEvents : public SourceEvents {
+  public:
+    explicit FailureEvents(BrokerSession& session) : session_(session) {}
+
+    void on_source_delivery(std::size_t source, const core::Delivery& delivery) override {
+        const SourceConsumers& all = *session_.sources_;
+        const core::Source& from = session_.settings_->policy.sources[all.place_in_policy(source)];
+        core::Delivery read =
+            core::as_dead_lettered(delivery, from, all.at(source).queue(), session_.now_.wall, session_.scratch_);
+        read.tag = session_.numbers_.add({source + of_first_source, delivery.tag}, delivery.message.body.size());
+        session_.relay_->on_delivery(read, session_.now_);
+    }
+    void on_unreadable_source_delivery(std::size_t source, core::DeliveryTag tag) override {
+        session_.relay_->on_unreadable_delivery(session_.numbers_.add({source + of_first_source, tag}, 0),
+                                                session_.now_);
+    }
+    void on_source_ended(std::size_t source) override { session_.numbers_.forget(source + of_first_source); }
+    void on_source_trouble(std::size_t source, SourceTrouble trouble, std::string_view note) override {
+        session_.observer_.source_trouble(session_.sources_->at(source).queue(), trouble, note);
+    }
+    void on_source_works(std::size_t source, SourceTrouble trouble, std::string_view note) override {
+        session_.observer_.source_works(session_.sources_->at(source).queue(), trouble, note);
+    }
+    bool may_take(std::size_t source) const override {
+        return !session_.no_room() &&
+               session_.numbers_.open(source + of_first_source).bytes < session_.settings_->prefetch.body_bytes;
+    }
+    bool is_idle(std::size_t source) const override {
+        return session_.numbers_.open(source + of_first_source).messages == 0;
+    }
+    void count_source(std::size_t source) override {
+        SourceConsumer& consumer = session_.sources_->at(source);
+        session_.declarer_.submit(
+            Declarer::CheckQueue{consumer.queue()}, [&consumer](const Declarer::Outcome& outcome) {
+                const bool done = outcome.result == Declarer::Result::done;
+                consumer.counted(done ? std::optional<std::uint64_t>{outcome.counts.messages} : std::nullopt);
+            });
     }
 
   private:
@@ -126,11 +153,13 @@ class BrokerSession::PublisherEvents : public Events {
     }
     void on_blocked(std::string_view reason) override {
         session_.blocked_ = true;
+        session_.topology_.blocked(true);
         session_.relay_->pause();
         session_.observer_.blocked(reason);
     }
     void on_unblocked() override {
         session_.blocked_ = false;
+        session_.topology_.blocked(false);
         session_.observer_.unblocked();
         session_.relay_->resume(session_.now_);
     }
@@ -158,20 +187,33 @@ class BrokerSession::PublisherEvents : public Events {
 };
 
 BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint,
-                             BrokerSessionObserver& observer, relay::HeadTrial& trial)
+                             BrokerSessionObserver& observer, relay::HeadTrial& trial, SourceMemories& memories,
+                             AskAtLimitNow ask_at_limit)
     : settings_(std::move(settings)),
       observer_(observer),
       trial_(trial),
       consuming_(Connection::open(endpoint, settings_->broker, "retryd consume")),
       publishing_(Connection::open(endpoint, settings_->broker, "retryd publish")),
-      declarer_(*publishing_, first_declare_channel, static_cast<Channel>(first_publishing_channel() - 1)) {
+      declarer_(*publishing_, first_declare_channel, static_cast<Channel>(first_publishing_channel() - 1)),
+      topology_({declarer_, observer_, core::features_of(version()), [this] { consume_once(); },
+                 [this](bool limited) { trial_.queue_is_limited(limited); }},
+                settings_) {
     consuming_->receive_large_headers();
+    if (settings_->policy.sources.empty()) return;
+    failures_ = std::make_unique<FailureEvents>(*this);
+    sources_ = std::make_unique<SourceConsumers>(*settings_, endpoint, std::move(ask_at_limit), memories, *failures_);
 }
 
 BrokerSession::~BrokerSession() = default;
 
 core::BrokerVersion BrokerSession::version() const {
     return publishing_->version();
+}
+
+std::optional<core::SteadyTime> BrokerSession::next_tick() const {
+    const auto declares = declarer_.next_tick();
+    const auto sources = sources_ == nullptr ? std::nullopt : sources_->next_tick();
+    return declares && sources ? std::min(*declares, *sources) : declares ? declares : sources;
 }
 
 std::array<int, 2> BrokerSession::sockets() const {
@@ -181,7 +223,7 @@ std::array<int, 2> BrokerSession::sockets() const {
 void BrokerSession::start(relay::Relay& relay) {
     relay_ = &relay;
     consuming_->open_channel(consume_channel);
-    declare_base();
+    topology_.start(relay);
 }
 
 /// Enough for as many targets at once: one that is silent keeps its channel.
@@ -205,6 +247,12 @@ Channel BrokerSession::first_publishing_channel() const {
 }
 
 // ── Consuming ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+void BrokerSession::consume_once() {
+    if (!consumer_tag_.empty() || leaving_) return;
+    consume();
+    if (sources_ != nullptr) sources_->start();
+}
 
 /// A prefetch counts for the consumers that come after it.
 void BrokerSession::consume() {
@@ -250,6 +298,7 @@ void BrokerSession::cancel_consumers() {
 
 void BrokerSession::adopt(std::shared_ptr<const config::Settings> settings) {
     settings_ = std::move(settings);
+    topology_.adopt(settings_);
     renew_consumer();
 }
 
@@ -262,6 +311,16 @@ void BrokerSession::renew_consumer() {
     // Deliveries of the former consumer stay valid: their tags are the channel's.
     cancel_consumers();
     consume();
+}
+
+void BrokerSession::look_at_trial() {
+    if (trial_.asks_for_count(now_.steady, !relay_->unsettled_since())) {
+        declarer_.submit(Declarer::CheckQueue{settings_->policy.error_queue}, [this](const Declarer::Outcome& outcome) {
+            const bool done = outcome.result == Declarer::Result::done;
+            trial_.counted(done ? std::optional<std::uint64_t>{outcome.counts.messages} : std::nullopt, now_.steady);
+        });
+    }
+    if (trial_.on_tick(now_.steady)) end_trial();
 }
 
 /// What was suspect has been handed over: from now on as many at once as configured.
@@ -283,27 +342,37 @@ std::size_t BrokerSession::window() const {
     return (consumer_prefetch_ == 0 ? unlimited : consumer_prefetch_) * std::max<std::size_t>(consumers_.size(), 1);
 }
 
+void BrokerSession::consume_sources(const std::vector<FoundSource>& found) {
+    if (sources_ != nullptr && !leaving_) sources_->found(found);
+}
+
 void BrokerSession::stop_consuming() {
     leaving_ = true;
+    topology_.stop();
     cancel_consumers();
+    if (sources_ != nullptr) sources_->stop();
 }
 
 void BrokerSession::close(core::Milliseconds patience) noexcept {
-    consuming_->close(patience / 2);
-    publishing_->close(patience / 2);
+    const core::Milliseconds each = patience / (sources_ ? 3 : 2);
+    consuming_->close(each);
+    publishing_->close(each);
+    if (sources_ != nullptr) sources_->close(each);
 }
 
 // ── A turn of the loop ──────────────────────────────────────────────────────────────────────────────────────────
 
 bool BrokerSession::turn(const core::Now& now) {
     now_ = now;
+    topology_.begin_turn(now);
     const bool more = drain();
     require_answers();
-    declare_base_again();
+    topology_.look_again();
     look_at_error_queue();
+    ask_consuming_channel();
     declarer_.on_tick(now_.steady);
     consume_more();
-    if (trial_.on_tick(now_.steady, !relay_->unsettled_since())) end_trial();
+    look_at_trial();
     return more;
 }
 
@@ -327,8 +396,9 @@ bool BrokerSession::drain_both() {
     const bool more = readable.publishing && publishing_->drain(publisher, deliveries_a_turn);
     if (relay_->paused() && !blocked_ && publishing_->flush()) relay_->resume(now_);
     const bool more_deliveries = readable.consuming && drain_deliveries(consumer);
+    const bool more_failures = sources_ != nullptr && sources_->turn(now_);
     if (publishing_->gathered()) publishing_->flush();
-    return more_deliveries || more;
+    return more_deliveries || more || more_failures;
 }
 
 /// Or has been, since what waits for a confirm was sent.
@@ -355,14 +425,19 @@ bool BrokerSession::drain_deliveries(Events& events) {
     return true;
 }
 
-/// While the publishing socket is full for a moment, too: what came in would have to be copied to wait.
+/// The publishing socket is full for a moment: what came in would have to be copied to wait.
+bool BrokerSession::no_room() const {
+    return relay_->paused() && !blocked_;
+}
+
+/// What sources have brought does not count: each has a limit of its own.
 bool BrokerSession::saturated() const {
-    const bool no_room = relay_->paused() && !blocked_;
-    return no_room || relay_->waiting_bytes() >= settings_->prefetch.body_bytes;
+    const std::size_t waiting = relay_->waiting_bytes();
+    return no_room() || waiting - std::min(waiting, numbers_.bytes_beside_first()) >= settings_->prefetch.body_bytes;
 }
 
 /// A queue without a majority does not confirm, not even with a nack: that is the matter of its target alone. But a
-/// broker that answers nothing at all, though it is asked every minute (declare_base_again), is left.
+/// broker that answers nothing at all, though it is asked every minute (SessionTopology::look_again), is left.
 void BrokerSession::require_answers() {
     const auto sent = relay_->unconfirmed_since();
     if (blocked_) unblocked_at_ = now_.steady;
@@ -383,7 +458,7 @@ void BrokerSession::require_answers() {
 
 /// A connection on which nothing is to be sent is not asked for room: it has some, and poll() would not wait.
 bool BrokerSession::wants_room() const {
-    return (relay_->paused() && !blocked_) || publishing_->gathered();
+    return no_room() || publishing_->gathered();
 }
 
 void BrokerSession::wait(int wake_fd, core::Milliseconds time) {
@@ -392,109 +467,17 @@ void BrokerSession::wait(int wake_fd, core::Milliseconds time) {
         return static_cast<short>((read ? POLLIN : 0) | (write ? POLLOUT : 0));
     };
     const bool acks_left = consuming_->gathered();
-    std::array fds{
+    polled_ = {
         pollfd{saturated() && !acks_left ? -1 : consuming_->fd(), events(!saturated(), acks_left), 0},
         pollfd{publishing_->fd(), events(true, wants_room()), 0},
         pollfd{wake_fd, POLLIN, 0},
     };
-    if (poll(fds.data(), fds.size(), static_cast<int>(time.count())) <= 0) return;
-    readable_ = {reading_stopped_ || fds[0].revents != 0, fds[1].revents != 0};
+    if (sources_ != nullptr) sources_->add_to(polled_);
+    if (poll(polled_.data(), polled_.size(), static_cast<int>(time.count())) <= 0) return;
+    readable_ = {reading_stopped_ || polled_[0].revents != 0, polled_[1].revents != 0};
 }
 
-// ── What a session cannot do without ────────────────────────────────────────────────────────────────────────────
-
-/// One after the other: an exchange before what is bound to it.
-void BrokerSession::declare_base() {
-    base_under_way_ = true;
-    declare_base_from(
-        std::make_shared<const core::Topology>(core::base_topology(settings_->policy, core::features_of(version()))),
-        0);
-}
-
-void BrokerSession::declare_base_from(const std::shared_ptr<const core::Topology>& base, std::size_t index) {
-    if (index < base->size()) {
-        return declare_or_use((*base)[index], [this, base, index](const Declarer::Outcome& outcome) {
-            require_base((*base)[index], outcome);
-            const auto* const queue = std::get_if<core::QueueSpec>(&(*base)[index]);
-            if (queue != nullptr && queue->name == settings_->policy.error_queue)
-                trial_.queue_is_limited(core::is_limited(*queue) && outcome.text.empty());
-            declare_base_from(base, index + 1);
-        });
-    }
-    if (consuming_reported_) return declare_return_exchange();
-    base_declared_ = true;
-    for (const auto& command : std::exchange(after_base_, {}))
-        command();
-    consume_when_bound(0);
-}
-
-/// What dies elsewhere is lost without a word until it is led here, and a consumer tells everybody that all is ready.
-/// The relay asks for the same bindings, and says what comes of it.
-void BrokerSession::consume_when_bound(std::size_t index) {
-    const auto& bindings = settings_->policy.error_bindings;
-    if (index < bindings.size()) {
-        const core::BindingSpec binding = core::error_binding(settings_->policy, bindings[index]);
-        return declare_or_use(binding, [this, index](const Declarer::Outcome&) { consume_when_bound(index + 1); });
-    }
-    base_under_way_ = false;
-    if (consumer_tag_.empty() && !leaving_) consume();
-}
-
-/// Without these there is nothing to consume: a refusal ends the session. So does no answer, another broker of the list
-/// may give one; but not once messages are consumed, for then these were there a moment ago. Of the error queue
-/// look_at_error_queue() says so.
-void BrokerSession::require_base(const core::TopologyItem& item, const Declarer::Outcome& outcome) {
-    if (outcome.unanswered && consuming_reported_) {
-        const bool error_queue =
-            std::holds_alternative<core::QueueSpec>(item) && core::name_of(item) == settings_->policy.error_queue;
-        return error_queue ? void() : tell_once_if_unanswered(outcome);
-    }
-    if (outcome.unanswered) throw Error(Error::Kind::lost, outcome.text);
-    if (outcome.result != Declarer::Result::done) throw Error(Error::Kind::refused, why_not(outcome));
-    tell_once(outcome.text);
-}
-
-/// What may not be declared, but is there, is used as it is: somebody may have taken away the permission to configure,
-/// and all that is needed for the messages to go on are those to read and to write.
-void BrokerSession::declare_or_use(const core::TopologyItem& item, Declarer::Sink sink) {
-    const bool has_a_check =
-        std::holds_alternative<core::ExchangeSpec>(item) || std::holds_alternative<core::QueueSpec>(item);
-    declarer_.submit(step_for(item, settings_->declare), [=, this](const Declarer::Outcome& outcome) {
-        const bool forbidden =
-            outcome.result == Declarer::Result::refused && outcome.code == core::reply_code::access_refused;
-        if (!forbidden || !has_a_check) return sink(outcome);
-        declarer_.submit(step_for(item, false), [this, sink, refusal = outcome](const Declarer::Outcome& found) {
-            if (found.result != Declarer::Result::done) return sink(refusal);
-            tell_once(refusal.text + ". Meanwhile it is used as it is there");
-            sink(found);
-        });
-    });
-}
-
-/// What is said of a queue stays true for the session.
-void BrokerSession::tell_once(const std::string& text) {
-    if (!text.empty() && told_.insert(text).second) observer_.accepted(text);
-}
-
-/// A broker that has blocked us reads nothing.
-void BrokerSession::tell_once_if_unanswered(const Declarer::Outcome& outcome) {
-    if (outcome.unanswered && !blocked_ && told_.insert(outcome.text).second) observer_.unanswered(outcome.text);
-}
-
-/// Somebody may have deleted an exchange or a binding under us: what work queues dead-letter would be lost, and nobody
-/// would say so. Declaring what is there does nothing.
-void BrokerSession::declare_base_again() {
-    if (!consuming_reported_ || leaving_ || blocked_ || base_under_way_ || now_.steady < base_due_) return;
-    base_due_ = now_.steady + base_again_after;
-    declare_base();
-}
-
-/// A refusal shows when it is needed.
-void BrokerSession::declare_return_exchange() {
-    base_under_way_ = false;
-    if (!core::has_shared_ladder(settings_->policy)) return;
-    declare_or_use(core::return_exchange_spec(settings_->policy), [](const Declarer::Outcome&) {});
-}
+// ── The error queue ─────────────────────────────────────────────────────────────────────────────────────────────
 
 /// It may hang, and then nothing comes from it: that looks as if no message were ever rejected.
 void BrokerSession::look_at_error_queue() {
@@ -514,7 +497,34 @@ void BrokerSession::note_error_queue(bool silent, core::SteadyTime asked_at) {
     const bool nobody_knows = blocked_ || unblocked_at_ >= asked_at || delivered_at_ > asked_at;
     if (silent == error_queue_silent_ || (silent && nobody_knows)) return;
     error_queue_silent_ = silent;
+    if (channel_silent_) return;
     silent ? observer_.error_queue_silent(explain_silent_error_queue(settings_->policy.error_queue))
+           : observer_.error_queue_answers();
+}
+
+/// The broker sends what a channel gets by a process of its own, which takes minutes for a message whose headers nest
+/// tens of thousands of levels deep (4.0.5 and 4.3.6, tried): all that is behind it waits, and so does the answer to
+/// basic.qos. To say the same prefetch again changes nothing.
+void BrokerSession::ask_consuming_channel() {
+    constexpr core::Milliseconds asked_every{5'000};
+    if (!consuming_reported_ || !consume_answered_ || leaving_) return;
+    if (!channel_asked_at_) {
+        if (now_.steady < channel_due_) return;
+        channel_asked_at_ = now_.steady;
+        return consuming_->qos(consume_channel, consumer_prefetch_);
+    }
+    const bool hears = reading_stopped_ || consuming_->receiving() || delivered_at_ > *channel_asked_at_;
+    if (hears) channel_asked_at_ = now_.steady;
+    channel_due_ = now_.steady + asked_every;
+    if (now_.steady - *channel_asked_at_ > channel_silent_after) note_channel(true);
+}
+
+void BrokerSession::note_channel(bool silent) {
+    if (!silent) channel_asked_at_.reset();
+    if (silent == channel_silent_) return;
+    channel_silent_ = silent;
+    if (error_queue_silent_) return;
+    silent ? observer_.error_queue_silent(explain_busy_channel(settings_->policy.error_queue, channel_silent_after))
            : observer_.error_queue_answers();
 }
 
@@ -555,72 +565,42 @@ bool BrokerSession::has_received_all() {
 
 std::size_t BrokerSession::largest_window() const {
     constexpr std::size_t all = std::numeric_limits<std::size_t>::max();
-    return consumer_prefetch_ == 0 ? all : consumer_prefetch_ * (most_further_consumers + 1);
+    const std::size_t windows = 1 + (sources_ == nullptr ? 0 : sources_->size());
+    return consumer_prefetch_ == 0 ? all : consumer_prefetch_ * (most_further_consumers + 1) * windows;
 }
 
 void BrokerSession::ack(core::DeliveryTag tag, bool multiple) {
     last_ack_ = now_.steady;
-    consuming_->ack(consume_channel, tag, multiple);
+    if (sources_ == nullptr) return consuming_->ack(consume_channel, tag, multiple);
+    const auto ack_one = [&](const DeliveryNumbers::Origin& origin, bool many) {
+        if (origin.connection == of_error_queue) return consuming_->ack(consume_channel, origin.tag, many);
+        sources_->at(origin.connection - of_first_source).ack(origin.tag, many);
+    };
+    if (!multiple) {
+        if (const auto origin = numbers_.settle(tag)) ack_one(*origin, false);
+        return;
+    }
+    for (const DeliveryNumbers::Ack& each : numbers_.settle_up_to(tag))
+        ack_one(each.origin, each.multiple);
 }
 
 void BrokerSession::requeue(core::DeliveryTag tag) {
-    consuming_->nack_requeue(consume_channel, tag);
+    if (sources_ == nullptr) return consuming_->nack_requeue(consume_channel, tag);
+    const auto origin = numbers_.settle(tag);
+    if (!origin) return;
+    if (origin->connection == of_error_queue) return consuming_->nack_requeue(consume_channel, origin->tag);
+    sources_->at(origin->connection - of_first_source).requeue(origin->tag);
 }
 
 void BrokerSession::dead_letter(core::DeliveryTag tag) {
-    consuming_->reject(consume_channel, tag);
+    if (sources_ == nullptr) return consuming_->reject(consume_channel, tag);
+    if (const auto origin = numbers_.settle(tag)) consuming_->reject(consume_channel, origin->tag);
 }
 
-/// The error queue comes before what is bound to it, and the consumer does not wait for all the rungs. The relay knows
-/// answers under one key by their order.
-void BrokerSession::declare(std::string_view key, const core::Topology& topology) {
-    if (!base_declared_) {
-        return after_base_.push_back([=, this, name = std::string{key}] { declare(name, topology); });
-    }
-    auto& of_key = declaring_.emplace(key, std::deque<core::Topology>{}).first->second;
-    of_key.push_back(topology);
-    if (of_key.size() == 1) declare_next(std::string{key}, 0);
-}
-
-void BrokerSession::declare_next(const std::string& key, std::size_t index) {
-    declare_or_use(declaring_.at(key).front()[index], [this, key, index](const Declarer::Outcome& outcome) {
-        const auto at = declaring_.find(key);
-        const bool done = outcome.result == Declarer::Result::done;
-        if (done) tell_once(outcome.text);
-        if (done && index + 1 < at->second.front().size()) return declare_next(key, index + 1);
-        at->second.pop_front();
-        if (at->second.empty()) {
-            declaring_.erase(at);
-        } else {
-            declare_next(key, 0);
-        }
-        const auto not_done = outcome.unanswered ? relay::DeclareOutcome::unanswered : relay::DeclareOutcome::refused;
-        relay_->on_declared(key, done ? relay::DeclareOutcome::ready : not_done, done ? "" : why_not(outcome), now_);
-    });
-}
-
-void BrokerSession::check(std::string_view queue) {
-    declarer_.submit(Declarer::CheckQueue{std::string{queue}},
-                     [this, name = std::string{queue}](const Declarer::Outcome& outcome) {
-                         tell_once_if_unanswered(outcome);
-                         relay_->on_checked(name, outcome_of_check(outcome), now_);
-                     });
-}
-
-/// The exchange first: somebody may have deleted it.
-void BrokerSession::bind_to_return_exchange(std::string_view queue) {
-    if (!base_declared_) {
-        return after_base_.push_back([this, name = std::string{queue}] { bind_to_return_exchange(name); });
-    }
-    const auto answer = [this, name = std::string{queue}](const Declarer::Outcome& outcome) {
-        const auto found = outcome_of_check(outcome);
-        relay_->on_bound(name, found, found == relay::CheckOutcome::refused ? outcome.text : "", now_);
-    };
-    declare_or_use(core::return_exchange_spec(settings_->policy),
-                   [this, answer, binding = core::return_binding(queue)](const Declarer::Outcome& outcome) {
-                       if (outcome.result != Declarer::Result::done) return answer(outcome);
-                       declarer_.submit(binding, answer);
-                   });
+bool BrokerSession::keep(core::DeliveryTag tag, std::string_view why) {
+    if (sources_ == nullptr || numbers_.is_of_first(tag)) return false;
+    if (const auto origin = numbers_.keep(tag)) sources_->at(origin->connection - of_first_source).keep(why);
+    return true;
 }
 
 }  // namespace retryd::amqp

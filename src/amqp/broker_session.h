@@ -5,24 +5,27 @@
 // same connection would stall with it (read in rabbit_reader.erl of 3.8 to 4.3).
 #pragma once
 
+#include <poll.h>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
-#include <functional>
-#include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "amqp/declarer.h"
+#include "amqp/delivery_numbers.h"
 #include "amqp/events.h"
 #include "amqp/send_progress.h"
+#include "amqp/session_topology.h"
+#include "amqp/source_events.h"
+#include "amqp/source_memory.h"
 #include "config/settings.h"
 #include "core/broker_features.h"
+#include "core/failure.h"
 #include "core/time.h"
 #include "relay/broker.h"
 #include "relay/head_trial.h"
@@ -31,6 +34,7 @@
 namespace retryd::amqp {
 
 class Connection;
+class SourceConsumers;
 
 /// What a session wants to tell its operator.
 class BrokerSessionObserver {
@@ -51,13 +55,17 @@ class BrokerSessionObserver {
     virtual void unblocked() = 0;
     /// What RabbitMQ could not hand over is out of the way (relay::HeadTrial).
     virtual void trial_over() = 0;
+    /// What lies in a source stays there, or some of it; `note` says why, what that means, and what mends it.
+    virtual void source_trouble(std::string_view source, SourceTrouble trouble, std::string_view note) = 0;
+    virtual void source_works(std::string_view source, SourceTrouble trouble, std::string_view note) = 0;
 };
 
 class BrokerSession : public relay::Broker {
   public:
-    /// Opens both connections; throws Error. `observer` and `trial` must outlive it.
+    /// Opens both connections; throws Error. `observer`, `trial` and `memories` must outlive it.
     BrokerSession(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint,
-                  BrokerSessionObserver& observer, relay::HeadTrial& trial);
+                  BrokerSessionObserver& observer, relay::HeadTrial& trial, SourceMemories& memories,
+                  AskAtLimitNow ask_at_limit);
     ~BrokerSession() override;
     BrokerSession(const BrokerSession&) = delete;
     BrokerSession& operator=(const BrokerSession&) = delete;
@@ -76,10 +84,13 @@ class BrokerSession : public relay::Broker {
     bool turn(const core::Now& now);
 
     /// When turn() has something to do although the broker says nothing, as far as it is known.
-    std::optional<core::SteadyTime> next_tick() const { return declarer_.next_tick(); }
+    std::optional<core::SteadyTime> next_tick() const;
 
     /// Waits until a connection or `wake_fd` (none: -1) has something, or the time is over.
     void wait(int wake_fd, core::Milliseconds time);
+
+    /// Those that the globs of the policy have found; all of them, each time.
+    void consume_sources(const std::vector<FoundSource>& found);
 
     void stop_consuming();
 
@@ -110,9 +121,13 @@ class BrokerSession : public relay::Broker {
     void ack(core::DeliveryTag tag, bool multiple) override;
     void requeue(core::DeliveryTag tag) override;
     void dead_letter(core::DeliveryTag tag) override;
-    void declare(std::string_view key, const core::Topology& topology) override;
-    void check(std::string_view queue) override;
-    void bind_to_return_exchange(std::string_view queue) override;
+    bool keep(core::DeliveryTag tag, std::string_view why) override;
+    void declare(std::string_view key, const core::Topology& topology) override { topology_.declare(key, topology); }
+    void check(std::string_view queue) override { topology_.check(queue); }
+    void bind_to_return_exchange(std::string_view queue) override { topology_.bind_to_return_exchange(queue); }
+
+    /// How many messages are ready in the queue. `told` is called from within turn().
+    void count(const std::string& queue, const SessionTopology::Counted& told) { topology_.count(queue, told); }
 
   private:
     static constexpr Channel consume_channel = 1;
@@ -127,6 +142,7 @@ class BrokerSession : public relay::Broker {
 
     class ConsumerEvents;
     class PublisherEvents;
+    class FailureEvents;
 
     /// The connections that may have something to read.
     struct Readable {
@@ -134,6 +150,7 @@ class BrokerSession : public relay::Broker {
         bool publishing = true;
     };
 
+    void consume_once();
     void consume();
     void add_consumer();
     void consume_more();
@@ -143,37 +160,33 @@ class BrokerSession : public relay::Broker {
     bool drain();
     bool drain_both();
     Readable take_readable();
+    void look_at_trial();
     void end_trial();
     bool drain_deliveries(Events& events);
+    bool no_room() const;
     bool saturated() const;
     bool wants_room() const;
     bool was_blocked() const;
     void require_answers();
 
-    void declare_base();
-    void consume_when_bound(std::size_t index);
-    void declare_base_from(const std::shared_ptr<const core::Topology>& base, std::size_t index);
-    void require_base(const core::TopologyItem& item, const Declarer::Outcome& outcome);
-    void declare_base_again();
-    void declare_return_exchange();
     void look_at_error_queue();
+    void ask_consuming_channel();
+    void note_channel(bool silent);
     void note_error_queue(bool silent, core::SteadyTime asked_at);
     void require_consumer(const Declarer::Outcome& outcome, core::SteadyTime asked_at, std::size_t consumers_made);
-    void declare_or_use(const core::TopologyItem& item, Declarer::Sink sink);
-    void tell_once(const std::string& text);
-    void tell_once_if_unanswered(const Declarer::Outcome& outcome);
-    void declare_next(const std::string& key, std::size_t index);
 
     std::shared_ptr<const config::Settings> settings_;
     BrokerSessionObserver& observer_;
     relay::HeadTrial& trial_;
     std::unique_ptr<Connection> consuming_;
     std::unique_ptr<Connection> publishing_;
+    std::unique_ptr<FailureEvents> failures_;
+    std::unique_ptr<SourceConsumers> sources_;  // null where there are none
+    DeliveryNumbers numbers_;                   // of all deliveries, where there are sources
+    core::FailureScratch scratch_;
     Declarer declarer_;
+    SessionTopology topology_;
     relay::Relay* relay_ = nullptr;
-    /// What is being declared under a key, in the order of asking: the first is under way.
-    std::map<std::string, std::deque<core::Topology>, std::less<>> declaring_;
-    std::set<std::string> told_;  // by accepted() and unanswered()
     std::string consumer_tag_;
     std::uint16_t consumer_prefetch_ = 0;
     std::vector<std::string> consumers_;  // their tags: consumer_tag_, and a number if it is not the first
@@ -184,20 +197,20 @@ class BrokerSession : public relay::Broker {
     bool leaving_ = false;                // nothing is consumed any more
     core::Now now_{};
     core::SteadyTime last_ack_{};
-    core::SteadyTime base_due_{};
     core::SteadyTime look_due_{};
     core::SteadyTime delivered_at_{};
     bool look_under_way_ = false;
     bool error_queue_silent_ = false;
+    bool channel_silent_ = false;  // the one that consumes
+    std::optional<core::SteadyTime> channel_asked_at_;
+    core::SteadyTime channel_due_{};
     int looks_without_consumer_ = 0;  // in a row
-    bool base_under_way_ = false;
-    bool base_declared_ = false;
-    std::vector<std::function<void()>> after_base_;  // what the relay wants before that
     bool blocked_ = false;
     core::SteadyTime unblocked_at_{};
     core::SteadyTime heard_at_{};      // the last answer of the broker to anything that was published or asked
     SendProgress progress_;            // of the connection that publishes
     bool reading_stopped_ = false;     // there may be deliveries that no poll() tells of
+    std::vector<pollfd> polled_;       // scratch: both, what wakes, and those of the sources
     Readable readable_;                // as the last wait() has seen it
     core::SteadyTime read_all_due_{};  // then both are read, whatever it has seen
 };

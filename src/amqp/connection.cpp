@@ -39,6 +39,9 @@ amqp_table_entry_t entry_of(const std::pair<std::string, core::Argument>& argume
     if (const auto* number = std::get_if<std::int64_t>(&argument.second)) {
         entry.value.kind = AMQP_FIELD_KIND_I64;
         entry.value.value.i64 = *number;
+    } else if (const auto* flag = std::get_if<bool>(&argument.second)) {
+        entry.value.kind = AMQP_FIELD_KIND_BOOLEAN;
+        entry.value.value.boolean = *flag ? 1 : 0;
     } else {
         entry.value.kind = AMQP_FIELD_KIND_UTF8;
         entry.value.value.bytes = bytes_of(std::get<std::string>(argument.second));

@@ -62,7 +62,7 @@ class Connection : public TopologyCommands {
     /// however large dead-lettering has made them, and one that is not taken in ends the connection.
     void receive_large_headers() { socket_.receive_large_frames(); }
 
-    void qos(Channel channel, std::uint16_t prefetch);
+    void qos(Channel channel, std::uint16_t prefetch);  // → on_qos_ok
     void consume(Channel channel, const std::string& queue, const std::string& consumer_tag);
     /// Every message counts as acked once it was sent.
     void consume_without_acks(Channel channel, const std::string& queue, const std::string& consumer_tag);
@@ -70,6 +70,9 @@ class Connection : public TopologyCommands {
     void ack(Channel channel, core::DeliveryTag tag, bool multiple);
     void nack_requeue(Channel channel, core::DeliveryTag tag);
     void reject(Channel channel, core::DeliveryTag tag);  // without requeue: dead-letters
+
+    /// Whether some message has come in part.
+    bool receiving() const { return dispatcher_.receiving(); }
 
     // ── Publishing ──
 

@@ -23,12 +23,17 @@ class Events {
   public:
     virtual ~Events() = default;
     virtual void on_delivery(const core::Delivery&) {}
+    /// For those who consume on several channels of one connection.
+    virtual void on_delivery_on(Channel, const core::Delivery& delivery) { on_delivery(delivery); }
+    virtual void on_unreadable_delivery_on(Channel, core::DeliveryTag tag) { on_unreadable_delivery(tag); }
+    virtual void on_consumer_cancelled_on(Channel) { on_consumer_cancelled(); }
     /// A delivery whose headers nest deeper than deepest_level, or cannot be decoded at all: it can be settled but not
     /// read. To be settled before returning: in the second case the connection ends right after.
     virtual void on_unreadable_delivery(core::DeliveryTag) {}
     virtual void on_returned(const Returned&) {}
     virtual void on_confirm(Channel, relay::PublishSeq, bool /*multiple*/, bool /*acked*/) {}
     virtual void on_consumer_cancelled() {}  // by the broker: queue deleted, consumer timeout (4.3), node gone
+    virtual void on_qos_ok(Channel) {}
     virtual void on_consume_ok() {}
     virtual void on_cancel_ok() {}
     virtual void on_blocked(std::string_view /*reason*/) {}

@@ -24,9 +24,6 @@ constexpr Channel only_consumer = 1;
 constexpr const char* consumer_tag = "retryd-head";
 /// If nothing has come so long after the consumer was there, the queue is empty or another daemon has its head.
 constexpr core::Milliseconds delivered_within{300};
-/// The broker may say that it ends a connection before the queue has taken the message back: for a moment another one
-/// is at the head.
-constexpr core::Milliseconds between_looks{20};
 
 /// What one connection sees of the head.
 class Glance : private Events {
@@ -96,10 +93,10 @@ class Glance : private Events {
 }  // namespace
 
 PoisonHead wear_out_head(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue,
-                         int most_attempts, const std::function<bool()>& go_on) {
+                         int most_attempts, core::Milliseconds pause, const std::function<bool()>& go_on) {
     PoisonHead head;
     while (go_on()) {
-        std::this_thread::sleep_for(between_looks);
+        std::this_thread::sleep_for(pause);
         head.state = Glance(endpoint, settings, queue).look();
         if (head.state != PoisonHead::State::stays) return head;
         if (++head.connections_ended >= most_attempts) return head;

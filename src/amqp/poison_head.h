@@ -13,6 +13,7 @@
 #include <string>
 
 #include "config/settings.h"
+#include "core/time.h"
 
 namespace retryd::amqp {
 
@@ -27,14 +28,17 @@ struct PoisonHead {
     int connections_ended = 0;
 };
 
+inline constexpr core::Milliseconds poison_head_pause{20};
 /// Enough for one message and the limit that retryd declares, and some more.
 inline constexpr int poison_head_attempts = 130;
 /// Where it is known that there is that limit: several messages may take turns.
 inline constexpr int most_poison_head_attempts = 5'000;
 
 /// Ends at most so many connections over the head of that queue; while go_on(), which is asked before each. What can be
-/// handed over goes back at once. Throws Error where there is no connection.
+/// handed over goes back at once. Throws Error where there is no connection. `pause`: between two of them. Not less
+/// than poison_head_pause: the broker may say that it ends a connection before the queue has taken the message back,
+/// and for a moment another one is at the head.
 PoisonHead wear_out_head(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue,
-                         int most_attempts, const std::function<bool()>& go_on);
+                         int most_attempts, core::Milliseconds pause, const std::function<bool()>& go_on);
 
 }  // namespace retryd::amqp

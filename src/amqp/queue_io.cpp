@@ -20,13 +20,22 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using core::Milliseconds;
 
-constexpr const char* reader_tag = "retryd parked";
 constexpr std::size_t frames_a_turn = 1'000;
+
+/// In the order of their numbers: the broker gives back what they hold in the order of these texts.
+std::string reader_tag(std::size_t number) {
+    std::string digits = std::to_string(number);
+    digits.insert(0, 5 - std::min<std::size_t>(5, digits.size()), '0');
+    return "retryd parked " + digits;
+}
 
 }  // namespace
 
-QueueReader::QueueReader(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name)
-    : connection_(Connection::open(endpoint, settings, name)), features_(core::features_of(connection_->version())) {
+QueueReader::QueueReader(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name,
+                         std::size_t window)
+    : connection_(Connection::open(endpoint, settings, name)),
+      features_(core::features_of(connection_->version())),
+      full_window_(std::min(window, most_held)) {
     connection_->receive_large_headers();
 }
 
@@ -36,11 +45,35 @@ QueueReader::~QueueReader() {
 
 void QueueReader::begin(const std::string& queue, std::size_t ready) {
     begun_ = true;
-    expected_ = std::min(ready, most_held);
-    last_delivery_ = Clock::now();
+    queue_ = queue;
+    ready_ = ready;
     connection_->open_channel(only_channel);
-    connection_->qos(only_channel, static_cast<std::uint16_t>(most_held));
-    connection_->consume(only_channel, queue, reader_tag);
+    consume(full_window_);
+}
+
+/// A prefetch counts for the consumer that comes after it.
+void QueueReader::consume(std::size_t window) {
+    window_ = window;
+    expected_by_consumer_ = std::min(window, ready_ - std::min(ready_, delivered_));
+    delivered_to_consumer_ = 0;
+    consuming_ = false;
+    last_delivery_ = Clock::now();
+    consumer_tag_ = reader_tag(++consumers_);
+    connection_->qos(only_channel, static_cast<std::uint16_t>(window));
+    connection_->consume(only_channel, queue_, consumer_tag_);
+}
+
+/// Nothing is on its way to a consumer that is full, so that nothing goes back when it is cancelled.
+std::size_t QueueReader::go_on(bool only_to_leave) {
+    // RabbitMQ 3.10 closes the connection (541) if basic.cancel overtakes basic.consume within the broker.
+    await([&] { return consuming_; });
+    cancelled_ = false;
+    if (ended_.empty()) connection_->cancel(only_channel, consumer_tag_);
+    await([&] { return cancelled_; });
+    const bool one = only_to_leave && !tried_one_;
+    tried_one_ = tried_one_ || one;
+    if (ended_.empty()) consume(one ? 1 : full_window_);
+    return window_;
 }
 
 bool QueueReader::turn(DeliverySink& sink, std::size_t limit) {
@@ -78,25 +111,34 @@ void QueueReader::leave() {
     await([&] { return consuming_; });
     // What the acks have made room for has to be here before the consumer goes.
     await([&] { return all_here(); });
+    cancelled_ = false;
     // Before 3.10 what is on its way when the consumer is cancelled arrives twice: there only the channel is closed.
     if (features_.clean_cancel) {
-        connection_->cancel(only_channel, reader_tag);
+        connection_->cancel(only_channel, consumer_tag_);
         await([&] { return cancelled_; });
     }
     connection_->close_channel(only_channel);
     await([&] { return left_; });
 }
 
-/// Somebody else may have taken some: then no more come.
 bool QueueReader::all_here() const {
+    if (Clock::now() - last_ack_ < ack_linger) return false;
+    return delivered_to_consumer_ >= expected_by_consumer_ || silent();
+}
+
+bool QueueReader::may_leave() const {
+    return all_here() && (met_untouched_ || delivered_ >= ready_ || !can_go_on() || silent());
+}
+
+/// Somebody else may have taken some: then no more come.
+bool QueueReader::silent() const {
     constexpr Milliseconds long_silence{5'000};
-    const auto now = Clock::now();
-    if (now - last_ack_ < ack_linger) return false;
-    return delivered_ >= expected_ || now - last_delivery_ >= long_silence;
+    return Clock::now() - last_delivery_ >= long_silence;
 }
 
 void QueueReader::count_delivery() {
     ++delivered_;
+    ++delivered_to_consumer_;
     last_delivery_ = Clock::now();
 }
 
@@ -122,6 +164,7 @@ void QueueReader::wait_for_frames(Milliseconds longest) {
 
 void QueueReader::on_delivery(const core::Delivery& delivery) {
     count_delivery();
+    if (!delivery.redelivered) met_untouched_ = true;
     if (sink_ != nullptr) sink_->on_delivery(delivery);
 }
 

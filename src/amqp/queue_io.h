@@ -3,13 +3,18 @@
 // QueueReader reads from the head without taking anything out: every message stays unacked until it is settled, and
 // what is not goes back to where it lay when the reader leaves.
 //
+// A consumer holds 65,535 messages and no more. Where that is not enough it is cancelled, which takes nothing from what
+// it holds, and another one of the same channel goes on where it has ended: go_on().
+//
 // That it goes back in its order takes care. A quorum queue gives back what one consumer holds in the order in which it
-// was delivered (return_all in rabbit_fifo.erl, 3.10 to 4.3), but behind whatever was given back before: what lies in
-// front of a queue that somebody has looked at. So every reader takes as much as a consumer can hold; then nothing
-// of that is left to get in front. And what is still on its way to a consumer that is cancelled goes back at once, in
-// front of the rest (handle_delivery in rabbit_fifo_client.erl). So the way out is: wait until all that was there has
-// come, and what the acks have made room for, too; then basic.cancel, then channel.close, each answered before the next
-// step.
+// was delivered, and one consumer after the other in the order of their tags, all in one step when their channel ends,
+// whether in order or with the process (return_all and handle_down in rabbit_fifo.erl, 3.10 to 4.3; up to 4.2 the order
+// of the tags holds for 32 consumers). But all of it goes behind whatever was given back before: what lies in front of
+// a queue that somebody has looked at, and is marked as redelivered. So a reader does not leave before it has met a
+// message that is not, or has all of them; then nothing is left to get in front. And what is still on its way to a
+// consumer that is cancelled goes back at once, in front of the rest (handle_delivery in rabbit_fifo_client.erl). So a
+// consumer is cancelled when it is full, or when all that was there has come, and what the acks have made room for,
+// too; channel.close comes after the answer to the last basic.cancel.
 #pragma once
 
 #include <chrono>
@@ -41,14 +46,17 @@ class DeliverySink {
 /// Every call throws Error when the connection is lost.
 class QueueReader : private Events {
   public:
-    /// Connects. `settings` must outlive it.
-    QueueReader(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name);
+    /// Connects. `settings` must outlive it. `window`: what one consumer holds, at most most_held.
+    QueueReader(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name,
+                std::size_t window);
     ~QueueReader() override;
     QueueReader(const QueueReader&) = delete;
     QueueReader& operator=(const QueueReader&) = delete;
 
     /// The most that a consumer can hold unacked: 16 bits.
     static constexpr std::size_t most_held = 65'535;
+    /// So many consumers in turn give back what they hold in its order.
+    static constexpr std::size_t most_consumers_in_order = 32;
 
     /// Once only. `ready`: how many messages lie there, as the broker counts them.
     void begin(const std::string& queue, std::size_t ready);
@@ -59,6 +67,16 @@ class QueueReader : private Events {
 
     void ack(core::DeliveryTag tag, bool multiple);
 
+    std::size_t delivered() const { return delivered_; }
+    /// Whether the consumer holds all that it may, where nothing was acked.
+    bool full() const { return delivered_to_consumer_ >= window_; }
+    /// Not before RabbitMQ 3.10.
+    bool can_go_on() const { return features_.clean_cancel; }
+    /// For when the consumer holds all that it may, and all of that stays: another one goes on. Waits for the broker's
+    /// answer. Returns how many that one may hold: all, or where no more messages are wanted but the reader may not
+    /// leave yet, one alone at first, because that may be enough.
+    std::size_t go_on(bool only_to_leave);
+
     /// The broker took the consumer away and gave what it held back to the queue: because it held a message for too
     /// long (consumer_timeout), or because the queue or its node is gone. Or it ended the connection, because it cannot
     /// hand over what comes next (relay/head_trial.h). The reason; empty as long as it reads.
@@ -66,8 +84,9 @@ class QueueReader : private Events {
     /// Whether it was that message (amqp/undeliverable.h).
     bool met_undeliverable() const { return lost_; }
 
-    /// Whether all has come that is to come before it may leave: what was there, and what the acks have made room for.
-    bool all_here() const;
+    /// Whether all has come that is to come before it may leave: what was there for the consumer, what the acks have
+    /// made room for, and all that was given back to the queue before.
+    bool may_leave() const;
 
     /// Gives back what is not acked. Waits until the broker has done with the acks, too.
     void leave();
@@ -75,6 +94,9 @@ class QueueReader : private Events {
     int fd() const;
 
   private:
+    void consume(std::size_t window);
+    bool all_here() const;
+    bool silent() const;
     bool drain(std::size_t limit);
     void count_delivery();
     template <typename Condition>
@@ -91,9 +113,18 @@ class QueueReader : private Events {
 
     std::unique_ptr<Connection> connection_;
     core::BrokerFeatures features_;
+    std::size_t full_window_;
     DeliverySink* sink_ = nullptr;
-    std::size_t expected_ = 0;
-    std::size_t delivered_ = 0;
+    std::string queue_;
+    std::string consumer_tag_;
+    std::size_t window_ = 0;  // of the one that is there now
+    std::size_t consumers_ = 0;
+    std::size_t ready_ = 0;                  // at the beginning
+    std::size_t delivered_ = 0;              // of these
+    std::size_t expected_by_consumer_ = 0;   // by the one that is there now
+    std::size_t delivered_to_consumer_ = 0;  // of these
+    bool met_untouched_ = false;             // a message that was never given back: no more of those come
+    bool tried_one_ = false;
     std::chrono::steady_clock::time_point last_delivery_{};
     std::chrono::steady_clock::time_point last_ack_{};
     std::string ended_;

@@ -151,6 +151,11 @@ bool Dispatcher::drain(Events& events, std::size_t limit) {
 }
 
 /// Trying in vain costs two calls into the kernel each turn. The rest of a message is as good as there.
+bool Dispatcher::receiving() const {
+    return std::any_of(messages_.begin(), messages_.end(),
+                       [](const auto& message) { return message.second.kind() != MessageAssembler::Kind::none; });
+}
+
 bool Dispatcher::may_hold_more() const {
     return socket_.may_hold_more() || std::any_of(messages_.begin(), messages_.end(), [](const auto& message) {
                return message.second.kind() != MessageAssembler::Kind::none;
@@ -166,7 +171,7 @@ bool Dispatcher::handle(const amqp_frame_t& frame, Events& events) {
         const bool whole = frame.frame_type == AMQP_FRAME_HEADER ? message.add_header(frame)
                                                                  : message.add_body(frame.payload.body_fragment);
         delivered = whole && message.kind() == MessageAssembler::Kind::delivery;
-        if (delivered) deliver(message, events);
+        if (delivered) deliver(frame.channel, message, events);
         if (whole) message.finish();
         if (message.holds_frames()) return false;
     }
@@ -174,15 +179,15 @@ bool Dispatcher::handle(const amqp_frame_t& frame, Events& events) {
     return delivered;
 }
 
-void Dispatcher::deliver(MessageAssembler& message, Events& events) {
+void Dispatcher::deliver(Channel channel, MessageAssembler& message, Events& events) {
     arena_.reset();
     const auto* const decoded = message.properties();
     const auto properties = decoded == nullptr ? std::nullopt : read_properties(*decoded, arena_);
     if (properties) {
-        events.on_delivery(
-            {message.tag(), message.redelivered(), {*properties, message.body()}, message.routing_key()});
+        events.on_delivery_on(
+            channel, {message.tag(), message.redelivered(), {*properties, message.body()}, message.routing_key()});
     } else {
-        events.on_unreadable_delivery(message.tag());
+        events.on_unreadable_delivery_on(channel, message.tag());
     }
 }
 
@@ -194,7 +199,7 @@ void Dispatcher::give_up_unreadable(Events& events) {
     bool passed_over = false;
     for (const auto& [channel, message] : messages_) {
         if (message.kind() != MessageAssembler::Kind::delivery || !message.awaits_header()) continue;
-        events.on_unreadable_delivery(message.tag());
+        events.on_unreadable_delivery_on(channel, message.tag());
         passed_over = true;
     }
     socket_.hang_up();
@@ -255,7 +260,9 @@ void Dispatcher::on_channel_method(Channel channel, const amqp_method_t& method,
         case AMQP_EXCHANGE_DELETE_OK_METHOD:
         case AMQP_QUEUE_DELETE_OK_METHOD:
             return events.on_declared(channel, {});
-        default:  // confirm.select-ok, basic.qos-ok: had they failed, the channel would have been closed
+        case AMQP_BASIC_QOS_OK_METHOD:
+            return events.on_qos_ok(channel);
+        default:  // confirm.select-ok: had it failed, the channel would have been closed
             return;
     }
 }
@@ -288,7 +295,7 @@ void Dispatcher::cancel_consumer(Channel channel, const amqp_basic_cancel_t& can
     if (cancel.nowait == 0) {
         socket_.send(channel, AMQP_BASIC_CANCEL_OK_METHOD, amqp_basic_cancel_ok_t{cancel.consumer_tag});
     }
-    events.on_consumer_cancelled();
+    events.on_consumer_cancelled_on(channel);
 }
 
 }  // namespace retryd::amqp

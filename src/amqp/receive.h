@@ -80,12 +80,14 @@ class Dispatcher {
 
     /// As Connection::drain.
     bool drain(Events& events, std::size_t limit);
+    /// As Connection::receiving.
+    bool receiving() const;
 
   private:
     bool may_hold_more() const;
     /// True if a delivery was handed over.
     bool handle(const amqp_frame_t& frame, Events& events);
-    void deliver(MessageAssembler& message, Events& events);
+    void deliver(Channel channel, MessageAssembler& message, Events& events);
     [[noreturn]] void give_up_unreadable(Events& events);
     void on_method(const amqp_frame_t& frame, Events& events);
     void on_connection_method(const amqp_method_t& method, Events& events);

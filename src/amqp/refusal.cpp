@@ -28,6 +28,7 @@ std::string value_in(std::string_view text) {
 std::string argument_text(const core::Arguments& arguments, std::string_view name) {
     for (const auto& [argument, value] : arguments) {
         if (argument != name) continue;
+        if (const auto* flag = std::get_if<bool>(&value)) return *flag ? "true" : "false";
         const auto* number = std::get_if<std::int64_t>(&value);
         return number != nullptr ? std::to_string(*number) : std::get<std::string>(value);
     }
@@ -51,11 +52,14 @@ bool is_error_queue(const core::QueueSpec& queue) {
     return core::is_limited(queue);
 }
 
-std::string limit_command(std::string_view queue, std::string_view vhost, std::int64_t limit) {
+/// `more`: keys of the policy beside the limit, as JSON.
+std::string limit_command(std::string_view queue, std::string_view vhost, std::int64_t limit,
+                          const std::string& more = "") {
     const std::string name{queue};
     return "rabbitmqctl set_policy" + vhost_option(vhost) + ' ' + shell_word("delivery-limit-" + name) + ' ' +
-           shell_word('^' + admin::pattern_of_name(name) + '$') + " '{\"delivery-limit\": " + std::to_string(limit) +
-           "}' --apply-to queues --priority " + std::to_string(admin::above_guard);
+           shell_word('^' + admin::pattern_of_name(name) + '$') + ' ' +
+           shell_word("{\"delivery-limit\": " + std::to_string(limit) + more + '}') + " --apply-to queues --priority " +
+           std::to_string(admin::above_guard);
 }
 
 std::string policy_mends_it(const std::string& command) {
@@ -219,6 +223,15 @@ std::string explain_silent_error_queue(const std::string& queue) {
            "its node. retryd goes on by itself when it answers";
 }
 
+std::string explain_busy_channel(const std::string& queue, core::Milliseconds silence) {
+    return "the broker has not answered for " + core::format_duration(silence) +
+           " on the channel that consumes the error queue " + core::quoted(queue) +
+           ", and nothing comes on it: it hangs, or is busy with one message, as with headers that nest tens of "
+           "thousands of levels deep, which may take it minutes. While that lasts, nothing is retried or parked, and "
+           "nothing is lost. rabbitmqctl list_queues name messages_unacknowledged shows how much waits behind it; "
+           "docs/security.md says what helps. retryd goes on by itself when it answers";
+}
+
 std::string explain_no_consumer(const std::string& queue) {
     return "the broker says that the error queue " + core::quoted(queue) +
            " has no consumer any more: either its leader does not answer (rabbitmq-queues quorum_status " +
@@ -267,6 +280,11 @@ Explanation explain_older(const core::QueueSpec& queue, const core::QueueSpec::O
 
 std::string limit_error_queue_command(std::string_view queue, std::string_view vhost) {
     return limit_command(queue, vhost, core::error_delivery_limit);
+}
+
+std::string limit_source_command(std::string_view queue, std::string_view catch_all, std::string_view vhost) {
+    return limit_command(queue, vhost, core::error_delivery_limit,
+                         R"(, "dead-letter-exchange": "", "dead-letter-routing-key": )" + core::json_string(catch_all));
 }
 
 }  // namespace retryd::amqp

@@ -53,6 +53,8 @@ std::string explain_delete_refusal(std::string_view kind, std::string_view name,
 /// empty where it asks none.
 std::string explain_no_answer(const std::string& what, const std::string& queue);
 /// The same for the error queue while it is consumed.
+/// The channel that consumes that queue answers nothing for so long.
+std::string explain_busy_channel(const std::string& queue, core::Milliseconds silence);
 std::string explain_silent_error_queue(const std::string& queue);
 /// For an error queue that is consumed, and of which the broker says that nobody does.
 std::string explain_no_consumer(const std::string& queue);
@@ -66,5 +68,7 @@ Explanation explain_older(const core::QueueSpec& queue, const core::QueueSpec::O
 
 /// The command that gives the error queue the limit at which what RabbitMQ cannot hand over is moved to the catch-all.
 std::string limit_error_queue_command(std::string_view queue, std::string_view vhost);
+/// The same for a source that is a quorum queue.
+std::string limit_source_command(std::string_view queue, std::string_view catch_all, std::string_view vhost);
 
 }  // namespace retryd::amqp

@@ -22,14 +22,18 @@ namespace {
 /// Where nobody was asked, or nobody answered: one policy for all work queues.
 AttachReport general_report(const config::Settings& settings) {
     AttachReport report;
-    report.plan.changes.push_back({admin::general_policy(settings.policy), {}, "", {}, {}, {}});
-    report.plan.changes.push_back({admin::general_guard(settings.policy),
-                                   {},
-                                   "",
-                                   {},
-                                   {},
-                                   {"guards retryd's own queues from policies with a pattern such as .*; for RabbitMQ "
-                                    "3.10 and later, where none of these queues has a policy of its own"}});
+    for (admin::BrokerPolicy& policy : admin::general_policies(settings.policy))
+        report.plan.changes.push_back({std::move(policy), {}, "", {}, {}, {}});
+    for (admin::BrokerPolicy& guard : admin::general_guards(settings.policy)) {
+        report.plan.changes.push_back(
+            {std::move(guard),
+             {},
+             "",
+             {},
+             {},
+             {"guards retryd's own queues from policies with a pattern such as .*; for "
+              "RabbitMQ 3.10 and later, where none of these queues has a policy of its own"}});
+    }
     return report;
 }
 
@@ -61,6 +65,7 @@ int attach(const ReportOptions& options, bool apply, std::ostream& out, std::ost
                 exit_code::wrong_configuration);
         }
         AttachReport report = report_of(settings, apply);
+        report.configuration = configuration_option(options.config_path);
         name_configuration(report.not_guarded, options.config_path);
         if (apply && !report.version) return output.fail(report.fault, exit_code::failed);
         if (apply && !report.not_ready.empty()) {
@@ -285,7 +290,8 @@ std::string sums(const AttachReport& report) {
     add(summary.not_there, "not there");
     if (report.plan.changes.empty()) return line + "; nothing to set";
     const std::string policies = counted(report.plan.changes.size(), "policy", "policies");
-    if (!report.applied) return line + "; " + policies + " to set: retryd attach --apply does";
+    if (!report.applied)
+        return line + "; " + policies + " to set: retryd attach --apply" + report.configuration + " does";
     const auto set = static_cast<std::size_t>(std::count(report.refusals.begin(), report.refusals.end(), ""));
     return "before: " + line + "; " + std::to_string(set) + " of " + policies + " set; " +
            (report.left.empty() ? "all are attached now"

@@ -25,8 +25,9 @@ int attach(const ReportOptions& options, bool apply, std::ostream& out, std::ost
 
 struct AttachReport {
     std::string vhost;
-    bool management = false;  // is configured
-    std::string fault;        // why the management API did not answer
+    std::string configuration;  // configuration_option() of the commands that it names
+    bool management = false;    // is configured
+    std::string fault;          // why the management API did not answer
     /// Of the broker that answered.
     std::optional<core::BrokerVersion> version;
     /// Without an answer: the general policy alone, and no queues.

@@ -1,23 +1,24 @@
 #include "commands/cli.h"
 
-#include <unistd.h>
-
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cstdlib>
 #include <iostream>
 #include <optional>
 
 #include "commands/attach.h"
 #include "commands/check/check.h"
+#include "commands/common/option_checks.h"
 #include "commands/common/report.h"
+#include "commands/common/terminal.h"
 #include "commands/doctor/doctor.h"
+#include "commands/parked/export_and_import.h"
 #include "commands/parked/list_and_show.h"
 #include "commands/parked/replay_and_drop.h"
 #include "commands/plan/definitions.h"
 #include "commands/plan/plan.h"
 #include "commands/status.h"
+#include "commands/waiting/waiting_commands.h"
 #include "config/problem.h"
 #include "core/duration.h"
 #include "core/safe_text.h"
@@ -28,7 +29,7 @@ namespace retryd::commands {
 
 namespace {
 
-/// `retryd parked`: four commands for what is parked.
+/// `retryd parked`: the commands for what is parked.
 class ParkedCommands {
   public:
     /// Keeps references into itself: it stays where it is until the command line is read.
@@ -43,6 +44,9 @@ class ParkedCommands {
     void add_show(CLI::App& parked);
     void add_replay(CLI::App& parked);
     void add_drop(CLI::App& parked);
+    void add_export(CLI::App& parked);
+    void add_import(CLI::App& parked);
+    void add_report(CLI::App& command);
     void add_selectors(CLI::App& command);
     void add_first(CLI::App& command);
     ParkedOptions options_for(const ReportOptions& before) const;
@@ -52,6 +56,8 @@ class ParkedCommands {
     CLI::App* show_ = nullptr;
     CLI::App* replay_ = nullptr;
     CLI::App* drop_ = nullptr;
+    CLI::App* export_ = nullptr;
+    CLI::App* import_ = nullptr;
 
     std::string config_path_;
     bool json_ = false;
@@ -59,7 +65,10 @@ class ParkedCommands {
     std::vector<std::string> headers_;
     std::string older_than_;
     std::string newer_than_;
+    ListOptions list_options_;
     ShowOptions show_options_;
+    ExportOptions export_options_;
+    ImportOptions import_options_;
     ParkedRunOptions replay_options_;
     ParkedRunOptions drop_options_;
     std::size_t first_ = 0;
@@ -128,6 +137,7 @@ struct Commands {
     CLI::App* attach;
     CLI::App* doctor;
     ParkedCommands parked;
+    WaitingCommands waiting;
     CLI::App* status;
 };
 
@@ -156,6 +166,7 @@ void add_commands(CLI::App& app, Options& options, Commands& commands) {
     for (CLI::App* command : {commands.plan, commands.apply, commands.check})
         command->add_flag("--all", options.all, "Show what is in order or alike as well, however much it is");
     commands.parked.add_to(app);
+    commands.waiting.add_to(app);
     commands.status =
         add_report(app, options, "status", "Print how many messages wait on each rung and how many are parked");
     commands.status->add_flag("--watch", options.watch, "Repeat until interrupted");
@@ -189,6 +200,7 @@ int run_command(const Commands& commands, const Options& options, const Actions&
     const ReportOptions report{options.config_path, options.json, colour, options.all};
     if (commands.run->parsed()) return actions.run(options.config_path);
     if (commands.parked.parsed()) return commands.parked.run(report, out, err);
+    if (commands.waiting.parsed()) return commands.waiting.run(report, out, err);
     if (commands.plan->parsed()) return options.definitions ? definitions(report, out, err) : plan(report, out, err);
     if (commands.apply->parsed()) return apply(report, options.prune, out, err);
     if (commands.attach->parsed()) return attach(report, options.apply, out, err);
@@ -209,7 +221,7 @@ int run_command(const Commands& commands, const Options& options, const Actions&
 
 bool standard_output_is_coloured() {
     const char* no_colour = std::getenv("NO_COLOR");
-    return isatty(STDOUT_FILENO) == 1 && (no_colour == nullptr || *no_colour == '\0');
+    return standard_output_is_terminal() && (no_colour == nullptr || *no_colour == '\0');
 }
 
 /// CLI11 says of an unknown command only that it misses one.
@@ -258,58 +270,6 @@ int run_command_line(int argc, const char* const* argv, const Actions& actions, 
 
 // ── The options of `retryd parked` ──────────────────────────────────────────────────────────────────────────────
 
-namespace {
-
-std::optional<std::size_t> number_of(const std::string& text) {
-    std::size_t number = 0;
-    const char* end = text.data() + text.size();
-    const auto [rest, error] = std::from_chars(text.data(), end, number);
-    if (error != std::errc{} || rest != end || number > 1'000'000'000) return std::nullopt;
-    return number;
-}
-
-std::string check_duration(const std::string& text) {
-    return core::parse_duration(text) ? "" : core::quoted(text) + " is no duration: 30s, 10m, 2h, 1d, 1h30m";
-}
-
-std::string check_header(const std::string& text) {
-    return text.find('=') != std::string::npos && text.front() != '=' ? "" : core::quoted(text) + " is not NAME=VALUE";
-}
-
-std::string check_positive(const std::string& text) {
-    return number_of(text).value_or(0) > 0 ? "" : core::quoted(text) + " is no number above 0";
-}
-
-std::string check_rate(const std::string& text) {
-    return text == "unlimited" || number_of(text).value_or(0) > 0
-               ? ""
-               : core::quoted(text) + " is no number above 0, nor unlimited";
-}
-
-std::string check_stop(const std::string& text) {
-    return text == "never" || number_of(text) ? "" : core::quoted(text) + " is no number, nor never";
-}
-
-std::string check_name(const std::string& text) {
-    return text.empty() ? "a name is expected" : "";
-}
-
-CLI::Option* add_text(CLI::App& command, const std::string& name, std::string& into, const std::string& what,
-                      const char* type, std::string (*check)(const std::string&)) {
-    return command.add_option(name, into, what)->type_name(type)->check(CLI::Validator(check, "", ""));
-}
-
-std::vector<admin::HeaderMatch> matches_of(const std::vector<std::string>& texts) {
-    std::vector<admin::HeaderMatch> matches;
-    for (const std::string& text : texts) {
-        const std::size_t sign = text.find('=');
-        matches.push_back({text.substr(0, sign), text.substr(sign + 1)});
-    }
-    return matches;
-}
-
-}  // namespace
-
 void ParkedCommands::add_to(CLI::App& app) {
     parked_ = app.add_subcommand("parked", "List parked messages, send them back or drop them");
     parked_->require_subcommand(1);
@@ -317,11 +277,17 @@ void ParkedCommands::add_to(CLI::App& app) {
     add_show(*parked_);
     add_replay(*parked_);
     add_drop(*parked_);
+    add_export(*parked_);
+    add_import(*parked_);
+}
+
+void ParkedCommands::add_report(CLI::App& command) {
+    command.add_option("-c,--config", config_path_, "The configuration file")->type_name("FILE");
+    command.add_flag("--json", json_, "Print it as JSON");
 }
 
 void ParkedCommands::add_selectors(CLI::App& command) {
-    command.add_option("-c,--config", config_path_, "The configuration file")->type_name("FILE");
-    command.add_flag("--json", json_, "Print it as JSON");
+    add_report(command);
     add_text(command, "--from", parked_options_.from,
              "This parking queue alone, also one that the configuration does not know", "QUEUE", check_name);
     add_text(command, "--queue", parked_options_.queue, "Messages of this work queue; a name or a glob (webhook.*)",
@@ -335,6 +301,11 @@ void ParkedCommands::add_selectors(CLI::App& command) {
         ->type_name("NAME=VALUE")
         ->allow_extra_args(false)
         ->check(CLI::Validator(check_header, "", ""));
+    add_text(command, "--id", parked_options_.message_id, "With this message-id", "MESSAGE-ID", check_name);
+    add_text(command, "--exchange", parked_options_.exchange, "Published to this exchange; a name or a glob", "NAME",
+             check_name);
+    add_text(command, "--type", parked_options_.type, "With this type, the property; a name or a glob", "TYPE",
+             check_name);
     command.add_flag("--despite-delivery-limit", parked_options_.despite_delivery_limit,
                      "Look even where RabbitMQ deletes messages that were looked at too often");
 }
@@ -348,6 +319,10 @@ void ParkedCommands::add_first(CLI::App& command) {
 void ParkedCommands::add_list(CLI::App& parked) {
     list_ = parked.add_subcommand("list", "Print how many messages are parked, by work queue, reason and age");
     add_selectors(*list_);
+    add_text(*list_, "--by", list_options_.by,
+             "Count by reason, queue, exchange or type instead, or by the values of a header", "HEADER", check_name);
+    list_->add_flag("--messages", list_options_.messages,
+                    "Print a line for each message besides; with --json an object a line, and the counts last");
 }
 
 void ParkedCommands::add_show(CLI::App& parked) {
@@ -372,6 +347,9 @@ void ParkedCommands::add_replay(CLI::App& parked) {
     add_text(*replay_, "--to", replay_options_.to, "Send all of them to this queue instead of their own", "QUEUE",
              check_name);
     add_text(*replay_, "--rate", rate_, "Messages per second, or unlimited", "N", check_rate)->capture_default_str();
+    replay_->add_flag("--ramp", replay_options_.ramp,
+                      "Begin with one message, then 2, 5, 10, 20, 50 and so on, each when those before have had 3 s to "
+                      "fail again");
     add_text(*replay_, "--stop-after", stop_after_, "Stop when more than N have failed again, or never", "N",
              check_stop)
         ->capture_default_str();
@@ -384,6 +362,27 @@ void ParkedCommands::add_drop(CLI::App& parked) {
     drop_->add_flag("--all", drop_options_.all, "Every message; needed where nothing else selects");
     drop_->add_flag("--dry-run", drop_options_.dry_run, "Print what would be dropped and change nothing");
     drop_->add_flag("--yes", drop_options_.yes, "Do not ask");
+}
+
+void ParkedCommands::add_export(CLI::App& parked) {
+    export_ =
+        parked.add_subcommand("export", "Write messages into a new file, one a line as JSON, exact. They stay parked");
+    add_selectors(*export_);
+    add_first(*export_);
+    add_text(*export_, "file", export_options_.file, "The file", "FILE", check_file)->required();
+}
+
+void ParkedCommands::add_import(CLI::App& parked) {
+    import_ = parked.add_subcommand(
+        "import",
+        "Put the messages of a file that export wrote back into their parking queues, confirmed by the broker");
+    add_report(*import_);
+    add_text(*import_, "file", import_options_.file, "The file", "FILE", check_file)->required();
+    add_text(*import_, "--to", import_options_.to, "All of them into this queue instead", "QUEUE", check_name);
+    import_->add_option("--skip", import_options_.skip, "Leave out the first N lines: they were imported before")
+        ->type_name("N")
+        ->check(CLI::Validator(check_positive, "", ""));
+    import_->add_flag("--dry-run", import_options_.dry_run, "Read the file, look for the queues and change nothing");
 }
 
 bool ParkedCommands::parsed() const {
@@ -403,8 +402,14 @@ ParkedOptions ParkedCommands::options_for(const ReportOptions& before) const {
 
 int ParkedCommands::run(const ReportOptions& before, std::ostream& out, std::ostream& err) const {
     const ParkedOptions options = options_for(before);
-    if (list_->parsed()) return parked_list(options, out, err);
+    if (list_->parsed()) return parked_list(options, list_options_, out, err);
     if (show_->parsed()) return parked_show(options, show_options_, out, err);
+    if (import_->parsed()) return parked_import(options.report, import_options_, out, err);
+    if (export_->parsed()) {
+        ExportOptions export_options = export_options_;
+        if (first_ > 0) export_options.first = first_;
+        return parked_export(options, export_options, out, err);
+    }
     const bool replaying = replay_->parsed();
     ParkedRunOptions run_options = replaying ? replay_options_ : drop_options_;
     if (first_ > 0) run_options.first = first_;
@@ -412,8 +417,8 @@ int ParkedCommands::run(const ReportOptions& before, std::ostream& out, std::ost
         run_options.stop_above.reset();
         return parked_drop(options, run_options, out, err);
     }
-    run_options.per_second = rate_ == "unlimited" ? 0 : static_cast<int>(*number_of(rate_));
-    run_options.stop_above = stop_after_ == "never" ? std::nullopt : number_of(stop_after_);
+    run_options.per_second = rate_ == "unlimited" ? 0 : static_cast<int>(*whole_number(rate_));
+    run_options.stop_above = stop_after_ == "never" ? std::nullopt : whole_number(stop_after_);
     return parked_replay(options, run_options, out, err);
 }
 
@@ -435,8 +440,9 @@ OptionInfo info_of(const CLI::Option& option) {
 
 void add(CLI::App& app, const std::string& name, std::vector<CommandInfo>& into) {
     CommandInfo info{name, app.get_description(), {}, {}};
-    for (const CLI::Option* option : app.get_options())
-        info.options.push_back(info_of(*option));
+    for (const CLI::Option* option : app.get_options()) {
+        if (!option->get_positional()) info.options.push_back(info_of(*option));
+    }
     const auto below = app.get_subcommands([](const CLI::App*) { return true; });
     for (const CLI::App* command : below)
         info.commands.push_back(command->get_name());

@@ -70,6 +70,7 @@ class StatusCollector {
         for (const std::string& name : find_work_queues())
             add_work_queue(name, *core::match(policy_, name));
         add_shared_ladders();
+        add_outages();
         std::stable_sort(report_.queues.begin(), report_.queues.end(), [](const auto& left, const auto& right) {
             return waiting_or_parked(left) > waiting_or_parked(right);
         });
@@ -138,6 +139,25 @@ class StatusCollector {
         }
         queue.totals = totals_of(name);
         report_.queues.push_back(std::move(queue));
+    }
+
+    /// What the daemon tells, else what is there. The number is the broker's in any case.
+    void add_outages() {
+        if (report_.daemon) report_.outages = report_.daemon->outages;
+        for (const telemetry::QueueStatus& queue : report_.queues) {
+            const core::Entry* const entry = core::match(policy_, queue.work_queue);
+            const bool known =
+                std::any_of(report_.outages.begin(), report_.outages.end(),
+                            [&](const telemetry::HeldStatus& each) { return each.work_queue == queue.work_queue; });
+            if (known || entry == nullptr || !core::may_hold(*entry)) continue;
+            telemetry::HeldStatus outage;
+            outage.work_queue = queue.work_queue;
+            outage.queue = core::held_name(queue.work_queue, features_.longest_quorum_name);
+            outage.by_hand = entry->hold;
+            report_.outages.push_back(std::move(outage));
+        }
+        for (telemetry::HeldStatus& outage : report_.outages)
+            outage.messages = count(outage.queue);
     }
 
     /// As the daemon tells them; nothing where it does not name the queue.
@@ -462,6 +482,18 @@ void print_held(const std::vector<HeldMessages>& held, std::ostream& out) {
     }
 }
 
+/// The daemon's words, or without a daemon the number alone.
+void print_outages(const std::vector<telemetry::HeldStatus>& outages, const Colours& colours, std::ostream& out) {
+    for (const telemetry::HeldStatus& outage : outages) {
+        const auto messages = static_cast<std::size_t>(outage.messages.value_or(0));
+        if (outage.text.empty() && messages == 0) continue;
+        const std::string text = outage.text.empty() ? counted(messages, "message", "messages") : outage.text;
+        const bool holding = outage.outage == 1 && !outage.by_hand;
+        print_line(core::safe_name(outage.work_queue) + ", in " + core::safe_name(outage.queue) + ": " + text,
+                   holding ? colours.problem("Outage of ") : std::string{"Held of "}, out);
+    }
+}
+
 std::string depth_line(const telemetry::QueueDepth& depth) {
     return core::safe_name(depth.queue) + ": " +
            (depth.messages ? counted(static_cast<std::size_t>(*depth.messages), "message", "messages") : "not there");
@@ -478,6 +510,7 @@ void print_status(const StatusReport& status, bool colour, std::ostream& out) {
     print_line(depth_line(status.catch_all), "Catch-all ", out);
     for (const telemetry::RungStatus& detour : status.detours)
         if (detour.messages.value_or(0) > 0) print_line(depth_line({detour.queue, detour.messages}), "Detour ", out);
+    print_outages(status.outages, Colours{colour}, out);
     for (const auto& [name, group] : groups_of(status))
         print_ladder(name, group, status.daemon.has_value(), bold, out);
     print_held(status.held, out);
@@ -528,6 +561,7 @@ void print_status_json(const StatusReport& status, bool one_line, std::ostream& 
                       {"queues", telemetry::json_of(status.queues)},
                       {"ladders", telemetry::json_of(status.ladders)},
                       {"held", json_of(status.held)},
+                      {"outages", telemetry::json_of(status.outages)},
                       {"daemon", json_of_daemon(status.daemon)},
                       {"no_daemon", text_or_null(status.no_daemon)},
                       {"not_seen", status.not_seen}};

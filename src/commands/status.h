@@ -33,6 +33,8 @@ struct StatusReport {
     std::vector<telemetry::QueueStatus> queues;  // the busiest first
     std::vector<telemetry::LadderStatus> ladders;
     std::vector<HeldMessages> held;
+    std::vector<telemetry::HeldStatus>
+        outages;  // of the work queues whose messages may be held, and of others that have some
     std::optional<telemetry::Status> daemon;
     std::string no_daemon;              // why it does not answer, although it should
     std::vector<std::string> not_seen;  // each with what it takes

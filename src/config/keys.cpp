@@ -196,6 +196,19 @@ void describe_parked_exchange(Section& s, RawParking& parked) {
           "queue.");
 }
 
+void describe_outage(Section& s, RawOutage& outage) {
+    s.key("failing", percent(outage.failing_percent, {50, 100}),
+          "It is an outage when such a share of the messages fails whose end is known.");
+    s.key("of", integer(outage.of, {2, 65535}), "Of at least so many messages.");
+    s.key("within", duration(outage.within, std::chrono::seconds{5}, minutes{10}), "The time that is looked at.");
+    s.key("probe", duration(outage.probe, std::chrono::seconds{1}, minutes{10}),
+          "While messages are held, one is sent home this often. Two that succeed in a row, or fresh messages that do, "
+          "end the outage.");
+    s.key("release", rate(outage.release, {1, 10'000}),
+          "Then the held messages are sent home, at first so many; twice as many while few fail, half as many when a "
+          "tenth does.");
+}
+
 void describe_entry(Section& s, RawEntry& entry) {
     s.key("match", with_example(required(queue_pattern(entry.match)), "\"*\""),
           "The name of a work queue, or a glob: * stands for any number of characters, ? for one. A glob with a * must "
@@ -205,6 +218,15 @@ void describe_entry(Section& s, RawEntry& entry) {
     s.key("max_age", duration(entry.max_age, std::chrono::seconds{1}, core::longest_ttl, hours{24}),
           "A message is parked when its first failure is longer ago than this, whatever is left of its ladder. Without "
           "it there is no limit.");
+    s.key("hold", boolean(entry.hold),
+          "Whether messages that fail are held, in `{queue}.held`, instead of being retried, their attempt unspent: by "
+          "hand, for an outage that is known. Once it is taken away, they are sent home. With a glob it needs "
+          "`management`.");
+    s.section("outage",
+              "Messages are held by themselves while nearly all fail, as when what the consumers depend on is down: an "
+              "outage costs no message an attempt. It needs `management`, whose counters tell what succeeds. Without "
+              "this section nothing is held by itself; `outage: {}` is one with all defaults.",
+              [&](Section& in) { describe_outage(in, entry.outage.emplace()); });
     s.section("on",
               "What happens to a message, by the reason of its death: retry, park or drop. A dropped message is gone.",
               [&](Section& in) { describe_actions(in, entry.on); });
@@ -222,6 +244,65 @@ void describe_queues(Section& file, RawConfig& raw) {
                       RawEntry& entry = raw.entries.emplace_back();
                       entry.place = place;
                       describe_entry(s, entry);
+                  });
+}
+
+// sources:
+
+Scalar dialect(Given<core::Dialect>& target) {
+    Scalar scalar = choice(target, Choices<core::Dialect>{{"masstransit", core::Dialect::masstransit},
+                                                          {"nservicebus", core::Dialect::nservicebus},
+                                                          {"rebus", core::Dialect::rebus},
+                                                          {"easynetq", core::Dialect::easynetq},
+                                                          {"spring", core::Dialect::spring},
+                                                          {"symfony", core::Dialect::symfony},
+                                                          {"celery", core::Dialect::celery},
+                                                          {"dramatiq", core::Dialect::dramatiq},
+                                                          {"generic", core::Dialect::generic}});
+    scalar.default_value.clear();
+    return with_example(required(scalar), "masstransit");
+}
+
+void describe_work_queue(Section& s, RawSource& source) {
+    s.key("header", with_example(text(source.header, "the name of a header"), "x-origin"),
+          "The header of the message that holds the name of the work queue.");
+    s.key("suffix", with_example(text(source.suffix, "the end of the source's name"), "_error"),
+          "What the name of the source has more than that of the work queue, at its end.");
+}
+
+void describe_reason(Section& s, RawSource& source) {
+    s.key("header", with_example(required(text(source.reason_header, "the name of a header")), "x-exception"),
+          "The header of the message that holds it.");
+}
+
+void describe_source(Section& s, RawSource& source) {
+    s.key(
+        "queue", with_example(required(source_queue(source.queue)), "orders_error"),
+        "The name of the queue. It has to exist, is never declared, and retryd has to be its only consumer. Or a glob: "
+        "its queues are found through `management`, which is looked at every minute. Left out are retryd's own, and "
+        "those that are exclusive or auto-delete.");
+    s.key("dialect", dialect(source.dialect),
+          "Who puts the messages there, and so how they are read and how they go back. generic: anybody; then "
+          "`work_queue` says where they belong, or else the broker does, which has dead-lettered them.");
+    Scalar name = with_example(work_queue_name(source.work_queue), "orders");
+    name.expected.append(", or {header: NAME}, or {suffix: TEXT}");
+    s.value_or_section("work_queue", name,
+                       "Which work queue they failed in, if the dialect does not tell, or not rightly: its name, or "
+                       "where the name is.",
+                       [&](Section& in) { describe_work_queue(in, source); });
+    s.section("reason", "Where a message says why it failed, if not where the dialect has it.",
+              [&](Section& in) { describe_reason(in, source); });
+}
+
+void describe_sources(Section& file, RawConfig& raw) {
+    file.sections("sources", Presence::optional,
+                  "Queues of others that retryd consumes beside the error queue: error queues of frameworks that put "
+                  "away themselves what has failed, and dead-letter queues that are there already. What lies there is "
+                  "read as a failure in its work queue: the same entries, ladders and parking queues.",
+                  [&](Section& s, const Place& place) {
+                      RawSource& source = raw.sources.emplace_back();
+                      source.place = place;
+                      describe_source(s, source);
                   });
 }
 
@@ -279,6 +360,7 @@ void describe(Section& file, RawConfig& raw) {
                  [&](Section& s) { describe_errors(s, raw); });
     describe_ladders(file, raw);
     describe_queues(file, raw);
+    describe_sources(file, raw);
     file.section("parking", "Where messages are parked: they wait there for a person, with headers that say why.",
                  [&](Section& s) { describe_parking(s, raw); });
     file.section(

@@ -61,6 +61,12 @@ Complaint complaint_about_fixed_queue(std::string_view name) {
     return complaint_about_queue(name);
 }
 
+/// A queue of somebody else's: anything that can be one, but no glob.
+Complaint complaint_about_one_queue(std::string_view name) {
+    if (core::is_glob(name)) return "is a glob";
+    return complaint_about_queue(name);
+}
+
 Complaint complaint_about_placeholder(std::string_view name) {
     std::string fixed{name};
     if (const std::size_t at = fixed.find(core::queue_placeholder); at != std::string::npos)
@@ -134,6 +140,15 @@ Scalar queue_template(Given<std::string>& target) {
 
 Scalar queue_pattern(Given<std::string>& target) {
     return checked_text(target, "the name of a work queue, or a glob such as webhook.*", complaint_about_queue);
+}
+
+Scalar work_queue_name(Given<std::string>& target) {
+    return checked_text(target, "the name of a work queue, 1 to 255 bytes", complaint_about_one_queue);
+}
+
+Scalar source_queue(Given<std::string>& target) {
+    return checked_text(target, "the name of a queue that is there already, or a glob such as *_error",
+                        complaint_about_queue);
 }
 
 Scalar routing_key(Given<std::string>& target) {

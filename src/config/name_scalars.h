@@ -21,6 +21,10 @@ Scalar queue_name(Given<std::string>& target);
 Scalar queue_template(Given<std::string>& target);
 /// A work queue, or a glob.
 Scalar queue_pattern(Given<std::string>& target);
+/// A work queue.
+Scalar work_queue_name(Given<std::string>& target);
+/// A queue of somebody else's that is consumed, or a glob.
+Scalar source_queue(Given<std::string>& target);
 Scalar routing_key(Given<std::string>& target);
 /// A routing key in which `{queue}` stands for the work queue.
 Scalar routing_key_template(Given<std::string>& target);

@@ -1,6 +1,8 @@
 // The file as it stands: every value read and checked by itself, none yet checked against another.
 #pragma once
 
+#include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,6 +42,14 @@ struct RawParking {
     Given<std::string> routing_key;
 };
 
+struct RawOutage {
+    Given<int> failing_percent{core::OutageRule{}.failing_percent, {}, false};
+    std::uint16_t of = core::OutageRule{}.of;
+    core::Milliseconds within = core::OutageRule{}.within;
+    core::Milliseconds probe = core::OutageRule{}.probe;
+    Given<int> release{core::OutageRule{}.release, {}, false};
+};
+
 struct RawEntry {
     Place place;
     Given<std::string> match;
@@ -47,12 +57,24 @@ struct RawEntry {
     RawParking parked;  // nothing given: parking.queue
     Given<core::Milliseconds> max_age;
     core::OnDeath on;
+    bool hold = false;
+    std::optional<RawOutage> outage;
 };
 
 struct RawBinding {
     Place place;
     Given<std::string> exchange;
     Given<std::string> routing_key{core::ErrorBinding{}.routing_key, {}, false};
+};
+
+struct RawSource {
+    Place place;
+    Given<std::string> queue;
+    Given<core::Dialect> dialect;
+    Given<std::string> work_queue;
+    Given<std::string> header;
+    Given<std::string> suffix;
+    Given<std::string> reason_header;
 };
 
 struct RawBroker {
@@ -87,6 +109,7 @@ struct RawConfig {
     Given<std::string> parking_queue{std::string{core::queue_placeholder} + ".parked", {}, false};
     Given<std::string> key_file;
     std::vector<RawBinding> bindings;
+    std::vector<RawSource> sources;
     std::vector<RawLadder> ladders;
     std::vector<RawEntry> entries;
 };

@@ -184,13 +184,29 @@ Scalar decimal(Given<double>& target, Range range) {
 Scalar percent(Given<int>& target, Range range) {
     Scalar scalar;
     scalar.type = Type::percent;
-    scalar.example = "20%";
-    scalar.expected = "a percentage" + range_words(range, "%") + ", such as " + scalar.example;
+    const bool has_default = target.value != 0;
+    const std::string shown = has_default ? std::to_string(target.value) + '%' : "20%";
+    (has_default ? scalar.default_value : scalar.example) = shown;
+    scalar.expected = "a percentage" + range_words(range, "%") + ", such as " + shown;
     scalar.pattern = "^[1-9][0-9]*%$";
     scalar.set = setter(target, [range](const std::string& text, int& to) -> Complaint {
         if (is_number(text)) return "has no %";
         if (!text.ends_with('%')) return "is not a percentage";
         return read_integer(std::string_view{text}.substr(0, text.size() - 1), range, to);
+    });
+    return scalar;
+}
+
+Scalar rate(Given<int>& target, Range range) {
+    constexpr std::string_view unit = "/s";
+    Scalar scalar;
+    scalar.default_value = std::to_string(target.value).append(unit);
+    scalar.expected = "messages a second" + range_words(range, unit) + ", such as " + scalar.default_value;
+    scalar.pattern = "^[1-9][0-9]*/s$";
+    scalar.set = setter(target, [range, unit](const std::string& text, int& to) -> Complaint {
+        if (is_number(text)) return "has no /s";
+        if (!text.ends_with(unit)) return "is not a rate";
+        return read_integer(std::string_view{text}.substr(0, text.size() - unit.size()), range, to);
     });
     return scalar;
 }

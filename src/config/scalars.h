@@ -71,8 +71,11 @@ Scalar integer(std::uint16_t& target, Range range);
 Scalar integer(Given<int>& target, Range range);
 /// Digits, and maybe a point and digits. The default is a whole number.
 Scalar decimal(Given<double>& target, Range range);
-/// A whole number and a %; without a default.
+/// A whole number and a %; the default is the target's value, unless that is 0.
 Scalar percent(Given<int>& target, Range range);
+
+/// So many a second, as `50/s`. The default is the target's value.
+Scalar rate(Given<int>& target, Range range);
 
 Scalar duration(core::Milliseconds& target, core::Milliseconds least, core::Milliseconds most);
 Scalar duration(Given<core::Milliseconds>& target, core::Milliseconds least, core::Milliseconds most);

@@ -17,6 +17,7 @@
 #include "config/name_scalars.h"
 #include "core/duration.h"
 #include "core/names.h"
+#include "core/source_queues.h"
 
 namespace retryd::config {
 
@@ -340,6 +341,28 @@ core::Parking parking(const RawEntry& entry, const RawConfig& raw) {
     return {"", entry.parked.exchange.value, key.given ? std::optional{key.value} : std::nullopt};
 }
 
+std::optional<core::OutageRule> outage_of(const RawEntry& entry) {
+    if (!entry.outage) return std::nullopt;
+    const RawOutage& outage = *entry.outage;
+    return core::OutageRule{outage.failing_percent.value, outage.of, outage.within, outage.probe, outage.release.value};
+}
+
+/// What succeeds only the management API tells; and after a restart, which queues of a glob hold messages.
+void check_holding(const RawConfig& raw, Problems& problems) {
+    if (raw.management.url.given) return;
+    for (const RawEntry& entry : raw.entries) {
+        const std::string& path = entry.place.path;
+        if (entry.outage) {
+            add(problems, {entry.place.at, path + ".outage"},
+                "needs RabbitMQ's counters of what succeeds; expected a section management with its url");
+        } else if (entry.hold && entry.match.given && core::is_glob(entry.match.value)) {
+            add(problems, {entry.place.at, path + ".hold"},
+                "with a glob needs the management API, to find the held messages again after a restart; expected a "
+                "section management with its url, or the names of the queues");
+        }
+    }
+}
+
 std::vector<core::Entry> validate_entries(const RawConfig& raw, Problems& problems) {
     const std::vector<core::Ladder> ladders = validate_ladders(raw.ladders, problems);
     std::vector<std::string> names;
@@ -352,7 +375,8 @@ std::vector<core::Entry> validate_entries(const RawConfig& raw, Problems& proble
         if (found != names.end()) {
             const auto max_age = entry.max_age.given ? std::optional{entry.max_age.value} : std::nullopt;
             const core::Ladder& ladder = ladders[static_cast<std::size_t>(found - names.begin())];
-            entries.push_back({entry.match.value, ladder, parking(entry, raw), entry.on, max_age});
+            entries.push_back(
+                {entry.match.value, ladder, parking(entry, raw), entry.on, max_age, entry.hold, outage_of(entry)});
             continue;
         }
         const std::string what = in_quotes(entry.ladder) + " is not one of the ladders; ";
@@ -469,13 +493,102 @@ void check_bindings(const RawConfig& raw, Problems& problems) {
     }
 }
 
-void validate_policy(const RawConfig& raw, core::Policy& policy, Problems& problems) {
+// sources:
+
+core::WorkQueueOf work_queue_of(const RawSource& source) {
+    using Place = core::WorkQueueOf::Place;
+    if (source.work_queue.given) return {Place::name, source.work_queue.value};
+    if (source.header.given) return {Place::header, source.header.value};
+    if (source.suffix.given) return {Place::suffix, source.suffix.value};
+    return {};
+}
+
+void check_work_queue(const RawSource& source, Problems& problems) {
+    if (source.header.given && source.suffix.given) refuse_both(source.suffix.place, source.header.place, problems);
+    const std::string& queue = source.queue.value;
+    if (source.work_queue.given && source.work_queue.value == queue) {
+        add(problems, source.work_queue.place,
+            in_quotes(source.work_queue) + " is the source itself; expected the queue that its messages failed in");
+    }
+    const std::string& suffix = source.suffix.value;
+    if (source.suffix.given && (!queue.ends_with(suffix) || queue == suffix)) {
+        add(problems, source.suffix.place,
+            "the name of the source, " + in_quotes(source.queue) +
+                ", does not end with it; expected what it has more "
+                "than the work queue's");
+    }
+}
+
+/// What a queue is already, if it cannot be a source.
+std::optional<std::string> other_role(const RawSource& source, const RawConfig& raw, const core::Policy& policy) {
+    const std::string& queue = source.queue.value;
+    if (queue.find_first_not_of('*') == std::string::npos) return "every queue, the work queues too";
+    if (queue == raw.queue.value) return "errors.queue, which retryd consumes in any case";
+    if (queue == raw.catch_all.value) return "parking.catch_all, and retryd would take out again what it parks there";
+    for (const RawEntry& entry : raw.entries) {
+        if (known_parking_queue(entry, raw) == queue)
+            return "where " + entry.place.path + " parks, and retryd would take out again what it parks there";
+        if (!entry.match.given) continue;
+        const std::string& match = entry.match.value;
+        if (match == queue || (!core::is_glob(match) && core::glob_matches(queue, match))) {
+            return (core::is_glob(queue) ? "a glob that matches the work queue of " : "the work queue of ") +
+                   entry.place.path + ", whose consumers would share its messages with retryd";
+        }
+    }
+    if (core::is_own_queue(policy, queue)) return "a name of retryd's own: that of a rung, or of where an entry parks";
+    return std::nullopt;
+}
+
+/// What failed there would be parked, all of it.
+void check_work_queue_role(const RawSource& source, const core::Policy& policy, Problems& problems) {
+    const std::string& name = source.work_queue.value;
+    if (!source.work_queue.given || name == source.queue.value) return;
+    const bool own = core::is_own_queue(policy, name);
+    if (!own && !core::is_source(policy, name)) return;
+    add(problems, source.work_queue.place,
+        in_quotes(source.work_queue) + (own ? " is a queue of retryd's own" : " is a source, too") +
+            "; expected the queue that its messages failed in");
+}
+
+/// `policy`: without them.
+std::vector<core::Source> validate_sources(const RawConfig& raw, const core::Policy& policy, bool management,
+                                           Problems& problems) {
+    std::vector<core::Source> sources;
+    for (const RawSource& source : raw.sources) {
+        if (!source.queue.given) continue;
+        check_work_queue(source, problems);
+        if (const auto role = other_role(source, raw, policy)) {
+            add(problems, source.queue.place,
+                in_quotes(source.queue) + " is " + *role + "; expected a queue of somebody else's");
+        }
+        if (core::is_glob(source.queue.value) && !management) {
+            add(problems, source.queue.place,
+                in_quotes(source.queue) +
+                    " is a glob, whose queues are found by the management API; expected a section "
+                    "management, or a name");
+        }
+        const auto same = std::find_if(sources.begin(), sources.end(), [&](const core::Source& earlier) {
+            return earlier.queue == source.queue.value;
+        });
+        if (same != sources.end())
+            add(problems, source.queue.place, in_quotes(source.queue) + " is a source already; expected each once");
+        sources.push_back(
+            {source.queue.value, source.dialect.value, work_queue_of(source), source.reason_header.value});
+    }
+    return sources;
+}
+
+void validate_policy(const RawConfig& raw, bool management, core::Policy& policy, Problems& problems) {
     policy.error_exchange = raw.exchange.value;
     policy.error_queue = raw.queue.value;
     policy.catch_all = raw.catch_all.value;
     for (const RawBinding& binding : raw.bindings)
         policy.error_bindings.push_back({binding.exchange.value, binding.routing_key.value});
     policy.entries = validate_entries(raw, problems);
+    policy.sources = validate_sources(raw, policy, management, problems);
+    for (const RawSource& source : raw.sources)
+        check_work_queue_role(source, policy, problems);
+    check_holding(raw, problems);
     check_reachable(raw.entries, problems);
     check_own_queues(raw, problems);
     check_parking_queues(raw, problems);
@@ -489,7 +602,7 @@ Settings validate(RawConfig raw, const FileEnvironment& env, Problems& problems)
     Settings settings = std::move(raw.settings);
     validate_broker(raw.broker, env, settings.broker, problems);
     settings.management = validate_management(raw.management, env, settings.broker, problems);
-    validate_policy(raw, settings.policy, problems);
+    validate_policy(raw, settings.management.has_value(), settings.policy, problems);
     settings.proof_secrets = read_secrets(raw.key_file, env, problems);
     return settings;
 }

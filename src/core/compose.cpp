@@ -12,9 +12,10 @@ namespace {
 
 constexpr std::uint8_t persistent = 2;
 
-/// Headers that would travel on as stale claims, or send copies: never part of what is published again. Asked of every
-/// header of every message: most of them differ in the first letter.
-bool belongs_to_broker(std::string_view name) {
+/// Headers that would travel on as stale claims, or send copies: never part of what is published again. And what a
+/// framework said of why it failed, which only a parked message carries. Asked of every header of every message: most
+/// of them differ in the first letter.
+bool is_left_out(std::string_view name, bool parked) {
     switch (name.empty() ? '\0' : name.front()) {
         case 'x':
             return name.starts_with("x-first-death-") || name.starts_with("x-last-death-") ||
@@ -23,6 +24,8 @@ bool belongs_to_broker(std::string_view name) {
             return name == "CC";
         case 'B':
             return name == "BCC";
+        case 'r':
+            return !parked && name == header::exception;
         default:
             return false;
     }
@@ -31,13 +34,13 @@ bool belongs_to_broker(std::string_view name) {
 /// Ours are written anew, unless nothing is known about this death: then the old ones are all that is known.
 bool is_rewritten(std::string_view name, bool death_known) {
     const OwnHeader own = own_header_of(name);
-    if (own == OwnHeader::parked_reason || own == OwnHeader::parked_at) return true;
+    if (own == OwnHeader::parked_reason || own == OwnHeader::parked_at || own == OwnHeader::held_since) return true;
     return death_known && own != OwnHeader::none;
 }
 
 void keep_headers(const Table& headers, bool keep_death, bool death_known, std::vector<Field>& fields) {
     for (const Field& field : headers) {
-        if (belongs_to_broker(field.name) || is_rewritten(field.name, death_known)) continue;
+        if (is_left_out(field.name, keep_death) || is_rewritten(field.name, death_known)) continue;
         if (field.name == x_death && !keep_death) continue;
         fields.push_back(field);
     }
@@ -156,10 +159,14 @@ Message with_fields(const Message& message, const ComposeContext& context, const
     return composed;
 }
 
+Value stamp_of(WallTime now) {
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+    return Value::of_timestamp(static_cast<std::uint64_t>(seconds));
+}
+
 void add_why_and_when(std::string_view reason, WallTime now, OwnFields& own) {
     own.add(OwnHeader::parked_reason, Value::of_longstr(reason));
-    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
-    own.add(OwnHeader::parked_at, Value::of_timestamp(static_cast<std::uint64_t>(seconds)));
+    own.add(OwnHeader::parked_at, stamp_of(now));
 }
 
 OwnFields add_common(const Message& message, const ComposeContext& context, std::int64_t attempt, bool keep_death,
@@ -184,6 +191,25 @@ void add_proof(const ComposeContext& context, ComposeScratch& scratch) {
 Message compose_retry(const Message& message, const ComposeContext& context, const Retry& retry,
                       ComposeScratch& scratch) {
     add_common(message, context, retry.attempt, false, scratch).prove();
+    return with_fields(message, context, scratch.fields);
+}
+
+Message compose_held(const Message& message, const ComposeContext& context, const Hold& hold, WallTime now,
+                     ComposeScratch& scratch) {
+    OwnFields own = add_common(message, context, hold.attempt, false, scratch);
+    own.add(OwnHeader::held_since, stamp_of(now));
+    own.prove();
+    return with_fields(message, context, scratch.fields);
+}
+
+Message compose_released(const Message& message, const ComposeContext& context, ComposeScratch& scratch) {
+    scratch.fields.clear();
+    for (const Field& field : message.properties.header_table()) {
+        if (!is_left_out(field.name, true) && field.name != x_death) scratch.fields.push_back(field);
+    }
+    OwnFields own(context, scratch);
+    add_set_aside(message, context, own);
+    own.prove();
     return with_fields(message, context, scratch.fields);
 }
 
@@ -227,7 +253,7 @@ Message compose_parked_again(const Message& message, const ComposeContext& conte
     const bool proven = context.keys != nullptr && OwnHeaders(headers).proven(*context.keys);
     scratch.fields.clear();
     for (const Field& field : headers) {
-        if (!belongs_to_broker(field.name)) scratch.fields.push_back(field);
+        if (!is_left_out(field.name, true)) scratch.fields.push_back(field);
     }
     if (!keep_death) leave_out_death(scratch.fields);
     OwnFields own(context, scratch);

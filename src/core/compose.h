@@ -46,6 +46,16 @@ void add_proof(const ComposeContext& context, ComposeScratch& scratch);
 Message compose_retry(const Message& message, const ComposeContext& context, const Retry& retry,
                       ComposeScratch& scratch);
 
+/// For the queue of held messages: as for a rung, but the death that led there does not count. `hold.attempt` is what
+/// was spent before.
+Message compose_held(const Message& message, const ComposeContext& context, const Hold& hold, WallTime now,
+                     ComposeScratch& scratch);
+
+/// From there to the work queue: as it is, without what the broker added. Since when it was held stays on it, so that a
+/// failure after that is told from others. What the broker would refuse is set aside as for a rung: anybody may have
+/// put the message there, or retryd has another user by now. `context.death` is absent.
+Message compose_released(const Message& message, const ComposeContext& context, ComposeScratch& scratch);
+
 /// For the return exchange, of what a shared rung could not deliver: as it is, without what the broker added on the
 /// way.
 Message compose_return(const Message& message, const ComposeContext& context, ComposeScratch& scratch);

@@ -171,6 +171,7 @@ RetryHistory claimed_history(const OwnHeaders& own, std::string_view work_queue)
     history.user_id = text_of(own[OwnHeader::user_id]);
     history.expiration = text_of(own[OwnHeader::expiration]);
     history.reply_to = text_of(own[OwnHeader::reply_to]);
+    history.was_held = own[OwnHeader::held_since] != nullptr;
     history.cc = own[OwnHeader::cc];
     history.bcc = own[OwnHeader::bcc];
     return history;

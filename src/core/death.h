@@ -73,6 +73,7 @@ struct RetryHistory {
     std::optional<std::string_view> user_id;
     std::optional<std::string_view> expiration;
     std::optional<std::string_view> reply_to;
+    bool was_held = false;  // before this death it came from the queue of held messages
     const Value* cc = nullptr;
     const Value* bcc = nullptr;
     bool proven = false;  // else at most attempt and first_death are there

@@ -18,6 +18,15 @@ bool is_too_old(const Death& death, const RetryHistory& history, const Entry& en
     return today > most && *first < static_cast<std::uint64_t>(today - most);
 }
 
+/// Whether all its deaths are of the outage. The broker's stamps are seconds.
+bool failed_only_in(const std::optional<WallTime>& since, const Death& death, const RetryHistory& history) {
+    if (!since) return false;
+    const auto first = history.first_death ? history.first_death : death.time;
+    if (!first) return false;
+    const auto began = std::chrono::floor<std::chrono::seconds>(since->time_since_epoch()).count();
+    return *first >= static_cast<std::uint64_t>(std::max<std::int64_t>(began - 1, 0));
+}
+
 /// `text` as the literal that it equals, or else `otherwise`.
 template <std::size_t count>
 std::string_view literal_of(std::string_view text, const std::array<std::string_view, count>& known,
@@ -35,7 +44,7 @@ std::int64_t attempt_of(const Death& death, const RetryHistory& history) {
 }
 
 Decision decide(const std::optional<Death>& death, const RetryHistory& history, const Entry* entry, WallTime now,
-                double roll) {
+                double roll, const Holding& holding) {
     if (!death) return Park{ParkReason::no_death};
     const std::int64_t attempt = attempt_of(*death, history);
     if (entry == nullptr) return Park{ParkReason::no_entry, attempt};
@@ -47,7 +56,19 @@ Decision decide(const std::optional<Death>& death, const RetryHistory& history, 
         case Action::retry:
             break;
     }
+    const bool of_outage = failed_only_in(holding.since, *death, history);
+    const bool unspent = waits_to_be_held(*death, history);
+    if (holding.holds) return Hold{of_outage ? 0 : unspent ? history.attempt : attempt - 1};
     const auto& steps = entry->ladder.steps;
+    // It was to be held, and nothing holds any more: it waits for its next try as if it had not failed.
+    if (unspent && !steps.empty()) {
+        const std::size_t next = std::min(static_cast<std::size_t>(history.attempt), steps.size() - 1);
+        return Retry{history.attempt, lane_of(steps[next], entry->ladder.jitter, roll)};
+    }
+    // It waited on a detour, until it was known that it is one or because its rung took none, and that is over
+    // meanwhile: it begins anew, as if held.
+    if (of_outage && death->count == 0 && !steps.empty())
+        return Retry{0, lane_of(steps.front(), entry->ladder.jitter, roll)};
     if (attempt > static_cast<std::int64_t>(steps.size())) return Park{ParkReason::attempts_exhausted, attempt};
     if (is_too_old(*death, history, *entry, now)) return Park{ParkReason::too_old, attempt};
     const Milliseconds step = steps[static_cast<std::size_t>(attempt - 1)];
@@ -60,6 +81,20 @@ Action action_for(const OnDeath& on, std::string_view reason) {
     if (reason == "expired") return on.expired;
     if (reason == "maxlen") return on.maxlen;
     return Action::park;
+}
+
+bool waits_to_be_held(const Death& death, const RetryHistory& history) {
+    return death.count == 0 && history.was_held;
+}
+
+bool spends_an_attempt(const Decision& decision) {
+    if (std::holds_alternative<Retry>(decision)) return true;
+    const auto* const park = std::get_if<Park>(&decision);
+    return park != nullptr && (park->reason == ParkReason::attempts_exhausted || park->reason == ParkReason::too_old);
+}
+
+bool is_failure(std::string_view reason) {
+    return reason == "rejected" || reason == "delivery_limit";
 }
 
 Milliseconds lane_of(Milliseconds step, const Jitter& jitter, double roll) {

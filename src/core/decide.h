@@ -49,7 +49,22 @@ struct Drop {
     bool operator==(const Drop&) const = default;
 };
 
-using Decision = std::variant<Retry, Park, Drop>;
+/// Held until the outage is over: this death does not count.
+struct Hold {
+    std::int64_t attempt = 0;  // spent before it
+    bool operator==(const Hold&) const = default;
+};
+
+using Decision = std::variant<Retry, Park, Drop, Hold>;
+
+/// What is known of an outage of one work queue.
+struct Holding {
+    bool holds = false;                  // what fails is held
+    bool doubtful = false;               // it may be one: nothing is given up for good
+    bool unknown = false;                // nobody has looked yet at what an earlier run held: nothing is spent
+    std::optional<WallTime> since = {};  // its first failure; what failed first after that has spent no attempt
+    bool operator==(const Holding&) const = default;
+};
 
 /// The attempt of the history + the deaths that x-death counts since. Each half alone fails: x-death starts at 1 after
 /// every republish on 4.x, and the history knows nothing of deaths without us.
@@ -59,12 +74,23 @@ std::int64_t attempt_of(const Death& death, const RetryHistory& history);
 /// `death` is absent if there is no readable x-death, `entry` is null if no item of `queues:` matches.
 /// `roll`, uniform in [0, 1), takes the lane of a ladder with jitter.
 /// max_age counts from the first death in the history, if there is one, since the broker's own stamp starts anew with
-/// every republish.
+/// every republish. While `holding`, what would be retried is held, and so is what has used up its ladder or is too
+/// old: an outage costs nobody an attempt.
 Decision decide(const std::optional<Death>& death, const RetryHistory& history, const Entry* entry, WallTime now,
-                double roll);
+                double roll, const Holding& holding = {});
 
 /// What the operator wants for a reason of death. One that this version does not know leads to parking.
 Action action_for(const OnDeath& on, std::string_view reason);
+
+/// Whether it comes from a detour that it took because the queue of held messages did not take it (compose_held): its
+/// history has not counted the death, which costs nothing.
+bool waits_to_be_held(const Death& death, const RetryHistory& history);
+
+/// Whether it brings the message nearer to the end of its ladder, or to the parking queue for being late.
+bool spends_an_attempt(const Decision& decision);
+
+/// Whether a death of that reason is a failure of the consumer's, and not of the queue's limits.
+bool is_failure(std::string_view reason);
 
 /// One of the lanes of a step; `roll` is uniform in [0, 1).
 Milliseconds lane_of(Milliseconds step, const Jitter& jitter, double roll);

@@ -80,6 +80,11 @@ void add(PolicyText& text, const Entry& entry) {
     add(text, entry.parked);
     text << to_string(entry.on.rejected) << to_string(entry.on.delivery_limit) << to_string(entry.on.expired)
          << to_string(entry.on.maxlen) << (entry.max_age ? entry.max_age->count() : -1);
+    if (entry.hold) text << "hold";
+    if (!entry.outage) return;
+    const OutageRule& outage = *entry.outage;
+    text << "outage" << outage.failing_percent << outage.of << outage.within.count() << outage.probe.count()
+         << outage.release;
 }
 
 }  // namespace
@@ -109,6 +114,10 @@ std::string fingerprint(const Policy& policy) {
     text << policy.error_exchange << policy.error_queue << policy.catch_all;
     for (const Entry& entry : policy.entries)
         add(text, entry);
+    for (const Source& source : policy.sources) {
+        text << source.queue << to_string(source.dialect) << static_cast<std::int64_t>(source.work_queue.place)
+             << source.work_queue.text << source.reason_header;
+    }
     return hex(fnv1a(text.all()));
 }
 

@@ -60,6 +60,10 @@ std::string rung_name(std::string_view work_queue, Milliseconds delay, bool high
     return fit("", work_queue, after);
 }
 
+std::string held_name(std::string_view work_queue, std::size_t longest) {
+    return fit("", work_queue, held_suffix, longest);
+}
+
 std::string shared_rung_name(std::string_view ladder, Milliseconds delay, bool high_priority) {
     std::string name{shared_prefix};
     name.append(ladder).append(".").append(format_duration(delay));

@@ -36,9 +36,15 @@ inline constexpr std::string_view expiration = "retryd-expiration";
 inline constexpr std::string_view reply_to = "retryd-reply-to";
 inline constexpr std::string_view parked_reason = "retryd-parked-reason";
 inline constexpr std::string_view parked_at = "retryd-parked-at";
+inline constexpr std::string_view held_since = "retryd-held-since";
 inline constexpr std::string_view proof = "retryd-proof";
 inline constexpr std::string_view replays = "retryd-replays";
+inline constexpr std::string_view exception = "retryd-exception";
 }  // namespace header
+
+/// `{queue}.held`: where messages of a work queue are held, cut as the name of a rung is.
+inline constexpr std::string_view held_suffix = ".held";
+std::string held_name(std::string_view work_queue, std::size_t longest = longest_queue_name);
 
 /// `{queue}.retry.{delay}`, with `.high` at the end for the rung of messages with a priority above 4.
 /// Where that is longer than a queue name may be, the work queue's part is cut and a hash of the whole takes the

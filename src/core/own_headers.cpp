@@ -101,6 +101,7 @@ OwnHeader own_header_with_prefix(std::string_view name) {
         case header::parked_at.size():
             return name == header::parked_at ? OwnHeader::parked_at : OwnHeader::none;
         case header::expiration.size():
+            if (letter == 'h') return name == header::held_since ? OwnHeader::held_since : OwnHeader::none;
             return name == header::expiration ? OwnHeader::expiration : OwnHeader::none;
         case header::first_death.size():
             if (letter == 'f') return name == header::first_death ? OwnHeader::first_death : OwnHeader::none;

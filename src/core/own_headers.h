@@ -47,6 +47,7 @@ enum class OwnHeader : std::uint8_t {
     reply_to,
     parked_reason,
     parked_at,
+    held_since,
     proof,  // over all the others
     none,   // not one of these
 };
@@ -62,7 +63,7 @@ inline OwnHeader own_header_of(std::string_view name) {
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(OwnHeader::none)> own_header_names{
     header::queue,       header::attempt,       header::reason,    header::first_death, header::exchange,
     header::routing_key, header::user_id,       header::cc,        header::bcc,         header::expiration,
-    header::reply_to,    header::parked_reason, header::parked_at, header::proof};
+    header::reply_to,    header::parked_reason, header::parked_at, header::held_since,  header::proof};
 
 /// Hashes headers of ours one by one, in the order of OwnHeader: as they are written, so that writing them takes no
 /// second look.

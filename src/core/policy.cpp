@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/names.h"
+#include "core/source_queues.h"
 
 namespace retryd::core {
 namespace {
@@ -19,6 +20,13 @@ bool parks_in(const Entry& entry, std::string_view queue) {
     queue.remove_prefix(before.size());
     queue.remove_suffix(after.size());
     return glob_matches(entry.match, queue);
+}
+
+bool is_held_queue(const Policy& policy, std::string_view queue) {
+    if (!queue.ends_with(held_suffix) || queue.size() == held_suffix.size()) return false;
+    queue.remove_suffix(held_suffix.size());
+    return std::any_of(policy.entries.begin(), policy.entries.end(),
+                       [&](const Entry& entry) { return may_hold(entry) && glob_matches(entry.match, queue); });
 }
 
 }  // namespace
@@ -65,6 +73,7 @@ const Entry* match(const Policy& policy, std::string_view work_queue) {
     // more behind it that is not real, such as the name of its rung (tried on 3.10.8, 4.0.5 and 4.3.6).
     constexpr std::string_view direct_reply_to = "amq.rabbitmq.reply-to";
     if (is_own_queue(policy, work_queue) || work_queue.starts_with(direct_reply_to)) return nullptr;
+    if (!policy.sources.empty() && is_source(policy, work_queue)) return nullptr;
     const auto entry = std::find_if(policy.entries.begin(), policy.entries.end(),
                                     [&](const Entry& e) { return glob_matches(e.match, work_queue); });
     return entry == policy.entries.end() ? nullptr : &*entry;
@@ -72,7 +81,7 @@ const Entry* match(const Policy& policy, std::string_view work_queue) {
 
 bool is_own_queue(const Policy& policy, std::string_view queue) {
     return queue == policy.error_queue || looks_like_rung(queue) || looks_like_shared_rung(queue) ||
-           is_parking_queue(policy, queue);
+           is_parking_queue(policy, queue) || is_held_queue(policy, queue);
 }
 
 bool is_parking_queue(const Policy& policy, std::string_view queue) {

@@ -3,11 +3,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/source.h"
 #include "core/time.h"
 
 namespace retryd::core {
@@ -75,6 +77,16 @@ struct Parking {
     bool operator==(const Parking&) const = default;
 };
 
+/// When what a work queue's consumers need counts as down, and how it is found out that it is up again.
+struct OutageRule {
+    int failing_percent = 90;     // of the messages whose end is known
+    std::uint16_t of = 20;        // at least so many of them
+    Milliseconds within{30'000};  // the time that is looked at
+    Milliseconds probe{10'000};   // one held message goes home this often
+    int release = 50;             // held messages a second, to begin with
+    bool operator==(const OutageRule&) const = default;
+};
+
 /// One item of `queues:`.
 struct Entry {
     std::string match;  // a queue name or a glob
@@ -82,6 +94,8 @@ struct Entry {
     Parking parked = {};
     OnDeath on = {};
     std::optional<Milliseconds> max_age = {};  // parked when its first death is longer ago than this
+    bool hold = false;                         // by hand: what fails is held
+    std::optional<OutageRule> outage = {};     // absent: nothing is held by itself
     bool operator==(const Entry&) const = default;
 };
 
@@ -97,17 +111,23 @@ struct Policy {
     std::string error_queue = "retryd.errors";
     QueueType error_queue_type = QueueType::quorum;
     std::vector<ErrorBinding> error_bindings;
-    std::vector<Entry> entries;  // the first that matches wins
+    std::vector<Entry> entries;   // the first that matches wins
+    std::vector<Source> sources;  // consumed beside the error queue
     std::string catch_all = "retryd.parked";
     bool operator==(const Policy&) const = default;
 };
 
-/// The entry for a work queue, or null; null for a queue of our own, even where a glob matches its name. Valid as long
-/// as the policy.
+/// Whether messages of that entry may ever be held.
+inline bool may_hold(const Entry& entry) {
+    return entry.hold || entry.outage.has_value();
+}
+
+/// The entry for a work queue, or null; null for a queue of our own and for a source, even where a glob matches its
+/// name. Valid as long as the policy.
 const Entry* match(const Policy& policy, std::string_view work_queue);
 
 /// A queue that retryd declares under this policy: no rungs are made for it, whatever an x-death says. That is the
-/// error queue, the catch-all, every name with the form of a rung's, and where entries park.
+/// error queue, the catch-all, every name with the form of a rung's, and where entries park and hold.
 bool is_own_queue(const Policy& policy, std::string_view queue);
 
 /// One of them in which messages are parked, the catch-all included.

@@ -1,6 +1,7 @@
 #include "core/topology.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 
 #include "core/names.h"
@@ -111,6 +112,7 @@ class DesiredTopology {
         const bool glob = is_glob(entry.match);
         if (shared || !glob) add_rungs(entry, shared);
         if (!glob || !depends_on_queue(entry.parked)) add_parking(entry);
+        if (!glob && may_hold(entry)) add({Role::held, entry.match, "", held_queue_spec(entry.match, features_)});
         if (shared && !glob) add({Role::return_binding, entry.match, "", return_binding(entry.match)});
     }
 
@@ -176,6 +178,44 @@ QueueSpec parking_queue_spec(std::string name, const BrokerFeatures& features) {
     add_refusal_when_full(spec, features);
     add_high_delivery_limit(spec, QueueType::quorum, features);
     return spec;
+}
+
+QueueSpec held_queue_spec(std::string_view work_queue, const BrokerFeatures& features) {
+    QueueSpec spec = parking_queue_spec(held_name(work_queue, features.longest_quorum_name), features);
+    spec.arguments.emplace_back(single_active_consumer, true);
+    return spec;
+}
+
+namespace {
+
+/// Of each that differs by what is declared for held messages.
+std::array<BrokerFeatures, 3> features_of_ages() {
+    return {features_of({3, 8, 0}), features_of({3, 10, 0}), features_of({4, 0, 0})};
+}
+
+}  // namespace
+
+bool looks_like_held_queue(std::string_view queue, const Arguments& arguments) {
+    if (!queue.ends_with(held_suffix)) return false;
+    const auto ages = features_of_ages();
+    return std::any_of(ages.begin(), ages.end(), [&](const BrokerFeatures& features) {
+        const Arguments ours = held_queue_spec("", features).arguments;
+        return std::is_permutation(arguments.begin(), arguments.end(), ours.begin(), ours.end());
+    });
+}
+
+std::optional<std::string> work_queue_held_in(const Policy& policy, std::string_view queue,
+                                              const Arguments& arguments) {
+    if (!looks_like_held_queue(queue, arguments)) return std::nullopt;
+    const std::string_view work_queue = queue.substr(0, queue.size() - held_suffix.size());
+    if (match(policy, work_queue) != nullptr) return std::string{work_queue};
+    // The name of a long one is cut.
+    for (const Entry& entry : policy.entries) {
+        if (is_glob(entry.match) || match(policy, entry.match) != &entry) continue;
+        for (const BrokerFeatures& features : features_of_ages())
+            if (held_name(entry.match, features.longest_quorum_name) == queue) return entry.match;
+    }
+    return std::nullopt;
 }
 
 Topology base_topology(const Policy& policy, const BrokerFeatures& features) {
@@ -254,6 +294,8 @@ std::string_view to_string(DesiredItem::Role role) {
             return "parking queue";
         case Role::parking_exchange:
             return "parking exchange";
+        case Role::held:
+            return "held queue";
         case Role::return_binding:
             break;
     }

@@ -15,8 +15,11 @@
 
 namespace retryd::core {
 
-using Argument = std::variant<std::int64_t, std::string>;
+using Argument = std::variant<std::int64_t, std::string, bool>;
 using Arguments = std::vector<std::pair<std::string, Argument>>;
+
+/// What only queues of held messages have.
+inline constexpr const char* single_active_consumer = "x-single-active-consumer";
 
 /// Of queues in which a message may be looked at as often as somebody likes: nobody looks that often.
 inline constexpr std::int64_t high_delivery_limit = 1'000'000;
@@ -82,6 +85,17 @@ QueueSpec error_queue_spec(const Policy& policy, const BrokerFeatures& features)
 /// reaches.
 QueueSpec parking_queue_spec(std::string name, const BrokerFeatures& features);
 
+/// Where messages of a work queue are held: as a parking queue, but that one consumer after the other has it all, so
+/// that of several daemons one releases, and in their order.
+QueueSpec held_queue_spec(std::string_view work_queue, const BrokerFeatures& features);
+
+/// By its name and all its arguments; somebody else's may have them as well.
+bool looks_like_held_queue(std::string_view queue, const Arguments& arguments);
+/// The work queue whose messages retryd holds in a queue of that name with these arguments, or held under an earlier
+/// configuration: an entry matches it, and the arguments are all that retryd declares on some version of RabbitMQ.
+/// Nothing where the queue is somebody else's; with other arguments it is, whatever its name.
+std::optional<std::string> work_queue_held_in(const Policy& policy, std::string_view queue, const Arguments& arguments);
+
 /// Without these nothing can be consumed: error exchange, catch-all, error queue and the binding between them.
 Topology base_topology(const Policy& policy, const BrokerFeatures& features);
 /// What leads the dead letters of somebody else's exchange to the error queue.
@@ -124,6 +138,7 @@ struct DesiredItem {
         rung_binding,
         parking,
         parking_exchange,  // somebody else's
+        held,
         return_binding,
     };
     Role role = Role::error_exchange;

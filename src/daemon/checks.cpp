@@ -2,10 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <condition_variable>
 #include <exception>
 #include <map>
-#include <mutex>
+#include <set>
 #include <string>
 #include <utility>
 
@@ -26,8 +25,6 @@ struct Part {
 };
 constexpr std::array parts{Part{CheckScope::policies, core::Milliseconds{45'000}},
                            Part{CheckScope::all_but_policies, core::Milliseconds{300'000}}};
-/// Faults may begin by the dozen.
-constexpr core::Milliseconds soon{5'000};
 
 /// What could not be looked at is a finding as well; why not may be told in other words the next time.
 void add_unseen(std::vector<Finding>& findings, const std::vector<std::string>& cannot_tell) {
@@ -35,6 +32,16 @@ void add_unseen(std::vector<Finding>& findings, const std::vector<std::string>& 
         const std::string group = what.substr(0, what.find(':'));
         findings.push_back(Finding(FindingCode::cannot_tell, "cannot tell " + what, {.group = group}));
     }
+}
+
+using Keys = std::set<std::string>;
+
+Keys keys_of(const std::vector<Finding>& findings, bool unseen_only) {
+    Keys keys;
+    for (const Finding& finding : findings) {
+        if (!unseen_only || finding.code == FindingCode::cannot_tell) keys.insert(finding.key());
+    }
+    return keys;
 }
 
 telemetry::FindingStatus status_of(const Finding& finding, core::WallTime since) {
@@ -50,18 +57,14 @@ telemetry::FindingStatus status_of(const Finding& finding, core::WallTime since)
 
 }  // namespace
 
-/// What the checks share with their thread. Both own it, since the thread may outlive them.
-struct PeriodicChecks::State {
-    Check check;
+struct PeriodicChecks::State : SideThreadState {
+    explicit State(Check checks) : check(std::move(checks)) {}
 
-    std::mutex mutex;  // of all that follows
-    std::condition_variable changed;
-    bool stop_requested = false;
-    bool thread_ended = false;
-    std::optional<Target> target;
+    const Check check;
     std::array<core::SteadyTime, parts.size()> due{};
     std::array<std::vector<Finding>, parts.size()> found;
-    std::map<std::string, core::WallTime> since;  // by the finding's key
+    std::array<std::optional<Keys>, parts.size()> unseen;  // what the last look that saw as much as before did not see
+    std::map<std::string, core::WallTime> since;           // by the finding's key
     std::optional<core::WallTime> checked;
     std::vector<News> news;
 
@@ -76,11 +79,27 @@ struct PeriodicChecks::State {
     /// With the mutex held: `part` has changed, and with it perhaps the whole.
     void replace(std::size_t part, std::vector<Finding> findings) {
         const std::vector<Finding> before = all();
+        stand_while_unseen(part, findings);
         found[part] = std::move(findings);
         const std::vector<Finding> after = all();
         tell_difference(before, after, true);
         tell_difference(after, before, false);
         checked = system::wall_now();
+    }
+
+    /// A look that sees less than the one before it, because the management API is gone, say, ends no finding: what was
+    /// found has not been seen to be mended.
+    void stand_while_unseen(std::size_t part, std::vector<Finding>& findings) {
+        Keys now_unseen = keys_of(findings, true);
+        std::optional<Keys>& known = unseen[part];
+        if (!known || std::includes(known->begin(), known->end(), now_unseen.begin(), now_unseen.end())) {
+            known = std::move(now_unseen);
+            return;
+        }
+        const Keys again = keys_of(findings, false);
+        for (const Finding& earlier : found[part]) {
+            if (earlier.code != FindingCode::cannot_tell && !again.contains(earlier.key())) findings.push_back(earlier);
+        }
     }
 
     /// What is among `with` and not among `without`.
@@ -110,16 +129,13 @@ class PeriodicChecks::Worker {
             std::unique_lock lock(state_->mutex);
             const auto part = await_due(lock);
             if (!part) break;
-            const Target target = *state_->target;
+            const BrokerTarget target = *state_->target;
             state_->due[*part] = system::steady_now() + parts[*part].interval;
             lock.unlock();
             std::vector<Finding> findings = look(target, parts[*part].scope);
             lock.lock();
             if (state_->target == target) state_->replace(*part, std::move(findings));
         }
-        const std::lock_guard lock(state_->mutex);
-        state_->thread_ended = true;
-        state_->changed.notify_all();
     }
 
   private:
@@ -138,7 +154,7 @@ class PeriodicChecks::Worker {
         return std::nullopt;
     }
 
-    std::vector<Finding> look(const Target& target, CheckScope scope) const {
+    std::vector<Finding> look(const BrokerTarget& target, CheckScope scope) const {
         admin::Diagnosis diagnosis;
         try {
             diagnosis = state_->check(*target.settings, target.endpoint, scope);
@@ -153,28 +169,21 @@ class PeriodicChecks::Worker {
     std::shared_ptr<State> state_;
 };
 
-PeriodicChecks::PeriodicChecks(Check check) : state_(std::make_shared<State>()) {
-    state_->check = std::move(check);
-}
+PeriodicChecks::PeriodicChecks(Check check, Times times)
+    : state_(std::make_shared<State>(std::move(check))), times_(times) {}
 
-PeriodicChecks::~PeriodicChecks() {
-    constexpr std::chrono::seconds patience{1};
-    if (!thread_.joinable()) return;
-    std::unique_lock lock(state_->mutex);
-    state_->stop_requested = true;
-    state_->changed.notify_all();
-    const bool ended = state_->changed.wait_for(lock, patience, [&] { return state_->thread_ended; });
-    lock.unlock();
-    ended ? thread_.join() : thread_.detach();
-}
+PeriodicChecks::~PeriodicChecks() = default;
 
-void PeriodicChecks::look_at(const Target& target) {
+void PeriodicChecks::look_at(const BrokerTarget& target) {
     const std::lock_guard lock(state_->mutex);
     if (state_->target == target) return;
     state_->target = target;
     state_->due.fill(system::steady_now());
+    state_->unseen = {};
     state_->changed.notify_all();
-    if (!thread_.joinable()) thread_ = std::thread([worker = Worker(state_)]() mutable { worker.run(); });
+    if (!thread_)
+        thread_.emplace(
+            state_, [worker = Worker(state_)]() mutable { worker.run(); }, times_.patience);
 }
 
 void PeriodicChecks::hold() {
@@ -184,7 +193,7 @@ void PeriodicChecks::hold() {
 
 void PeriodicChecks::look_again() {
     const std::lock_guard lock(state_->mutex);
-    const core::SteadyTime at = system::steady_now() + soon;
+    const core::SteadyTime at = system::steady_now() + times_.soon;
     for (core::SteadyTime& due : state_->due)
         due = std::min(due, at);
     state_->changed.notify_all();
@@ -194,6 +203,7 @@ void PeriodicChecks::end() {
     const std::lock_guard lock(state_->mutex);
     state_->target.reset();
     state_->found = {};
+    state_->unseen = {};
     state_->since.clear();
     state_->checked.reset();
 }

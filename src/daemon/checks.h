@@ -5,12 +5,13 @@
 #include <functional>
 #include <memory>
 #include <optional>
-#include <thread>
+#include <utility>
 #include <vector>
 
 #include "admin/finding.h"
 #include "config/settings.h"
 #include "core/time.h"
+#include "daemon/side_thread.h"
 #include "telemetry/status.h"
 
 namespace retryd::daemon {
@@ -23,25 +24,27 @@ using Check =
 /// Makes them in a thread of its own, which begins with the first target. Thread-safe.
 class PeriodicChecks {
   public:
-    struct Target {
-        std::shared_ptr<const config::Settings> settings;
-        config::Endpoint endpoint;
-        bool operator==(const Target&) const = default;
-    };
     /// A finding that began, or is over.
     struct News {
         admin::Finding finding;
         bool begins = false;
     };
 
-    explicit PeriodicChecks(Check check);
-    /// A thread that hangs is left behind after a second; it uses only what it owns.
+    /// How soon look_again() has it looked at, since faults may begin by the dozen; and after how long at the end a
+    /// thread that hangs is left behind: it uses only what it owns.
+    struct Times {
+        core::Milliseconds soon{5'000};
+        core::Milliseconds patience{1'000};
+    };
+
+    explicit PeriodicChecks(Check check) : PeriodicChecks(std::move(check), Times()) {}
+    PeriodicChecks(Check check, Times times);
     ~PeriodicChecks();
     PeriodicChecks(const PeriodicChecks&) = delete;
     PeriodicChecks& operator=(const PeriodicChecks&) = delete;
 
     /// What to look at from now on; at once where it is another one than before.
-    void look_at(const Target& target);
+    void look_at(const BrokerTarget& target);
     /// The configuration is another one: what is being looked at now counts no more. Until the next look_at() no check
     /// begins.
     void hold();
@@ -60,7 +63,8 @@ class PeriodicChecks {
     class Worker;
 
     std::shared_ptr<State> state_;
-    std::thread thread_;
+    Times times_;
+    std::optional<SideThread> thread_;
 };
 
 }  // namespace retryd::daemon

@@ -47,6 +47,7 @@ std::vector<std::string_view> need_new_connection(const config::Settings& from, 
     if (from.policy.error_queue_type != to.policy.error_queue_type) keys.emplace_back("errors.queue_type");
     if (from.proof_secrets != to.proof_secrets) keys.emplace_back("errors.key_file");
     if (from.policy.catch_all != to.policy.catch_all) keys.emplace_back("parking.catch_all");
+    if (from.policy.sources != to.policy.sources) keys.emplace_back("sources");
     if (from.declare != to.declare) keys.emplace_back("declare");
     return keys;
 }

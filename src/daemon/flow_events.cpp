@@ -1,10 +1,13 @@
 #include "daemon/flow_events.h"
 
+#include "system/clock.h"
+
 namespace retryd::daemon {
 
 void FlowEvents::settled(const relay::Settled& message) {
     log_.settled(message);
     if (stats_ != nullptr) stats_->settled(message);
+    if (message.attempt > 0 || message.outcome == relay::Outcome::held) held_.settled(message, system::now());
 }
 
 void FlowEvents::dead_lettered(std::string_view work_queue, std::string_view why) {

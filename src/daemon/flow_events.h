@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "core/time.h"
+#include "daemon/held_queues.h"
 #include "relay/reporter.h"
 #include "telemetry/faults.h"
 #include "telemetry/log.h"
@@ -17,8 +18,8 @@ namespace retryd::daemon {
 class FlowEvents : public relay::Reporter {
   public:
     /// All of them must outlive it. `stats` is null where nobody asks for numbers.
-    FlowEvents(telemetry::Log& log, telemetry::Faults& faults, telemetry::MessageStats* stats)
-        : log_(log, faults), stats_(stats) {}
+    FlowEvents(telemetry::Log& log, telemetry::Faults& faults, telemetry::MessageStats* stats, HeldQueues& held)
+        : log_(log, faults), stats_(stats), held_(held) {}
     ~FlowEvents() override {
         in_flight(0);
         oldest_unsettled({});
@@ -51,6 +52,7 @@ class FlowEvents : public relay::Reporter {
   private:
     telemetry::LogReporter log_;
     telemetry::MessageStats* stats_;
+    HeldQueues& held_;
 };
 
 }  // namespace retryd::daemon

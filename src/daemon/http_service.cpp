@@ -38,12 +38,13 @@ std::string cannot_listen(const config::Http& listen, const std::string& why) {
 }  // namespace
 
 HttpService::HttpService(const Configuration& configuration, const Watchdog& watchdog, DaemonState& state,
-                         PeriodicChecks& checks, telemetry::Log& log)
+                         PeriodicChecks& checks, telemetry::Log& log, const HeldQueues& held)
     : configuration_(configuration),
       watchdog_(watchdog),
       state_(state),
       checks_(checks),
       log_(log),
+      held_(held),
       started_(system::wall_now()) {}
 
 HttpService::~HttpService() = default;
@@ -141,7 +142,7 @@ void HttpService::tick(core::SteadyTime now) {
     const std::lock_guard lock(mutex_);
     if (!serving_) return;
     serving_->history.sample(*serving_->stats, now);
-    std::optional<QueueDepthPoller::Target> target;
+    std::optional<BrokerTarget> target;
     if (state.phase == DaemonState::Phase::consuming) target = {configuration_.current(), state.endpoint};
     serving_->depths.poll(target);
     if (target) report_depths_fault(serving_->depths.snapshot().fault);
@@ -206,6 +207,7 @@ http::Reply HttpService::metrics(const Serving& serving) const {
     measured.started = started_;
     measured.counts = serving.stats->counts();
     measured.depths = depths_of(serving.depths.snapshot());
+    measured.held = status_of(held_.shown(system::steady_now()));
     measured.connected = state.phase == DaemonState::Phase::consuming;
     measured.blocked = state.blocked.has_value();
     measured.reconnects = state.reconnects;
@@ -221,6 +223,7 @@ http::Reply HttpService::status(const Serving& serving) const {
     const StatusSources sources{state_.snapshot(), *settings, serving.stats->counts(), serving.depths.snapshot(),
                                 serving.history.lately(*serving.stats)};
     telemetry::Status status = status_of(sources);
+    status.outages = status_of(held_.shown(system::steady_now()));
     status.version = RETRYD_VERSION;
     status.now = system::wall_now();
     status.started = started_;

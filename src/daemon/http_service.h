@@ -9,6 +9,7 @@
 #include "core/time.h"
 #include "daemon/checks.h"
 #include "daemon/configuration.h"
+#include "daemon/held_queues.h"
 #include "daemon/history.h"
 #include "daemon/queue_depths.h"
 #include "daemon/state.h"
@@ -23,7 +24,7 @@ class HttpService {
   public:
     /// All of them must outlive it. Nothing is served yet.
     HttpService(const Configuration& configuration, const Watchdog& watchdog, DaemonState& state,
-                PeriodicChecks& checks, telemetry::Log& log);
+                PeriodicChecks& checks, telemetry::Log& log, const HeldQueues& held);
     ~HttpService();
     HttpService(const HttpService&) = delete;
     HttpService& operator=(const HttpService&) = delete;
@@ -71,6 +72,7 @@ class HttpService {
     DaemonState& state_;
     PeriodicChecks& checks_;
     telemetry::Log& log_;
+    const HeldQueues& held_;
     const core::WallTime started_;
     std::mutex mutex_;  // of the pointer `serving_`, which tick() reads in another thread
     std::unique_ptr<Serving> serving_;

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
-#include <mutex>
 #include <set>
 #include <string_view>
 #include <variant>
@@ -64,6 +62,7 @@ class InventoryBuilder {
         work_queues_.insert(queue.work_queue);
         for (const telemetry::Count& count : queue.counts) {
             if (count.target.empty()) continue;
+            if (count.role == relay::Role::held) keep(count.target, {Role::held, {}, queue.work_queue, false});
             if (count.role == relay::Role::parking) keep(count.target, {Role::parked, {}, "", false});
             if (count.role != relay::Role::rung) continue;
             const bool shared = core::looks_like_shared_rung(count.target);
@@ -80,6 +79,8 @@ class InventoryBuilder {
                 const bool shared = rung->return_path == core::ReturnPath::headers;
                 keep(name, {Role::rung, rung->delay, rung->serves, shared});
                 if (!shared) add_work_queue(rung->serves, names);
+            } else if (const auto work_queue = core::work_queue_held_in(policy_, name, arguments)) {
+                keep(name, {Role::held, {}, *work_queue, false});
             } else {
                 add_parking_of(name, names);
             }
@@ -99,6 +100,8 @@ class InventoryBuilder {
                 return keep(queue.name, {Role::errors, {}, "", false});
             case core::DesiredItem::Role::detour:
                 return keep(queue.name, {Role::detour, delay_of(queue), "", false});
+            case core::DesiredItem::Role::held:
+                return keep(queue.name, {Role::held, {}, desired.work_queue, false});
             case core::DesiredItem::Role::rung:
                 return keep(queue.name, {Role::rung, delay_of(queue), served_by(desired), desired.work_queue.empty()});
             default:
@@ -151,32 +154,21 @@ Inventory take_inventory(const core::Policy& policy, const core::BrokerFeatures&
     return std::move(builder).inventory();
 }
 
-/// What the poller shares with its thread. Both own it, since the thread may outlive the poller.
-struct QueueDepthPoller::State {
+struct QueueDepthPoller::State : SideThreadState {
+    explicit State(std::shared_ptr<const telemetry::MessageStats> counted_here) : stats(std::move(counted_here)) {}
+
     struct Counted {
         std::uint64_t messages = 0;
         core::SteadyTime at{};
     };
 
-    std::shared_ptr<const telemetry::MessageStats> stats;
-
-    std::mutex mutex;  // of all that follows
-    std::condition_variable changed;
-    bool stop_requested = false;
-    bool thread_ended = false;
-    std::optional<Target> target;
+    const std::shared_ptr<const telemetry::MessageStats> stats;
     int socket = -1;  // of the connection, while there is one
     Inventory inventory;
     std::map<std::string, Counted> depths;
     std::map<std::string, std::uint64_t> held;
     std::optional<core::WallTime> counted;
     std::string fault;
-
-    /// Whether that is still to be counted.
-    bool is_current(const Target& counting) {
-        const std::lock_guard lock(mutex);
-        return !stop_requested && target == counting;
-    }
 
     /// While it lives, the end of the poller cuts this connection.
     class Socket {
@@ -210,17 +202,17 @@ class QueueDepthPoller::Worker {
         core::SteadyTime until{};
     };
 
-    std::optional<Target> await_target();
-    void count(const Target& target);
-    void count_all(const Target& target, amqp::SyncAdminConnection& broker);
+    std::optional<BrokerTarget> await_target();
+    void count(const BrokerTarget& target);
+    void count_all(const BrokerTarget& target, amqp::SyncAdminConnection& broker);
     void count_one(const std::string& queue, amqp::SyncAdminConnection& broker);
-    void renew_inventory(const Target& target, const core::BrokerFeatures& features);
-    void list_queues(const Target& target);
+    void renew_inventory(const BrokerTarget& target, const core::BrokerFeatures& features);
+    void list_queues(const BrokerTarget& target);
     void pause(const std::string& queue);
-    void wait_after_fault(const Target& target, const std::string& fault);
+    void wait_after_fault(const BrokerTarget& target, const std::string& fault);
 
     std::shared_ptr<State> state_;
-    std::optional<Target> counting_;
+    std::optional<BrokerTarget> counting_;
     std::map<std::string, Pause> paused_;
     ListedQueues listed_;
     core::SteadyTime list_again_{};
@@ -228,27 +220,17 @@ class QueueDepthPoller::Worker {
 };
 
 QueueDepthPoller::QueueDepthPoller(std::shared_ptr<const telemetry::MessageStats> stats)
-    : state_(std::make_shared<State>()) {
-    state_->stats = std::move(stats);
-    thread_ = std::thread([worker = Worker(state_)]() mutable { worker.run(); });
-}
+    : state_(std::make_shared<State>(std::move(stats))),
+      thread_(state_, [worker = Worker(state_)]() mutable { worker.run(); }) {}
 
 QueueDepthPoller::~QueueDepthPoller() {
-    constexpr std::chrono::seconds patience{1};
-    std::unique_lock lock(state_->mutex);
+    const std::lock_guard lock(state_->mutex);
     state_->stop_requested = true;
-    state_->changed.notify_all();
     if (state_->socket >= 0) shutdown(state_->socket, SHUT_RDWR);
-    const bool ended = state_->changed.wait_for(lock, patience, [&] { return state_->thread_ended; });
-    lock.unlock();
-    ended ? thread_.join() : thread_.detach();
 }
 
-void QueueDepthPoller::poll(const std::optional<Target>& target) {
-    const std::lock_guard lock(state_->mutex);
-    if (state_->target == target) return;
-    state_->target = target;
-    state_->changed.notify_all();
+void QueueDepthPoller::poll(const std::optional<BrokerTarget>& target) {
+    state_->follow(target);
 }
 
 QueueDepthPoller::Snapshot QueueDepthPoller::snapshot() const {
@@ -269,12 +251,9 @@ void QueueDepthPoller::Worker::run() {
             wait_after_fault(*target, error.what());
         }
     }
-    const std::lock_guard lock(state_->mutex);
-    state_->thread_ended = true;
-    state_->changed.notify_all();
 }
 
-std::optional<QueueDepthPoller::Target> QueueDepthPoller::Worker::await_target() {
+std::optional<BrokerTarget> QueueDepthPoller::Worker::await_target() {
     std::unique_lock lock(state_->mutex);
     if (!state_->target) counting_.reset();  // after an interruption all begins anew
     state_->changed.wait(lock, [&] { return state_->stop_requested || state_->target; });
@@ -293,7 +272,7 @@ std::optional<QueueDepthPoller::Target> QueueDepthPoller::Worker::await_target()
     return counting_;
 }
 
-void QueueDepthPoller::Worker::count(const Target& target) {
+void QueueDepthPoller::Worker::count(const BrokerTarget& target) {
     config::Broker broker = target.settings->broker;
     broker.endpoints = {target.endpoint};
     amqp::SyncAdminConnection connection(broker, "retryd watch", longest_answer);
@@ -308,7 +287,7 @@ void QueueDepthPoller::Worker::count(const Target& target) {
     }
 }
 
-void QueueDepthPoller::Worker::renew_inventory(const Target& target, const core::BrokerFeatures& features) {
+void QueueDepthPoller::Worker::renew_inventory(const BrokerTarget& target, const core::BrokerFeatures& features) {
     list_queues(target);
     Inventory inventory = take_inventory(target.settings->policy, features, {state_->stats->counts().queues, listed_});
     const std::lock_guard lock(state_->mutex);
@@ -317,7 +296,7 @@ void QueueDepthPoller::Worker::renew_inventory(const Target& target, const core:
 
 /// Queues that were made before the last start are found so: without the management API they are found once a message
 /// is sent to them. And what the broker holds.
-void QueueDepthPoller::Worker::list_queues(const Target& target) {
+void QueueDepthPoller::Worker::list_queues(const BrokerTarget& target) {
     const auto& management = target.settings->management;
     if (!management || system::steady_now() < list_again_) return;
     list_again_ = system::steady_now() + between_lists;
@@ -336,7 +315,7 @@ void QueueDepthPoller::Worker::list_queues(const Target& target) {
     state_->held = std::move(held);
 }
 
-void QueueDepthPoller::Worker::count_all(const Target& target, amqp::SyncAdminConnection& broker) {
+void QueueDepthPoller::Worker::count_all(const BrokerTarget& target, amqp::SyncAdminConnection& broker) {
     const std::map<std::string, KeptQueue> queues = [&] {
         const std::lock_guard lock(state_->mutex);
         return state_->inventory.queues;
@@ -372,11 +351,13 @@ void QueueDepthPoller::Worker::pause(const std::string& queue) {
     paused.until = system::steady_now() + paused.length;
 }
 
-void QueueDepthPoller::Worker::wait_after_fault(const Target& target, const std::string& fault) {
+void QueueDepthPoller::Worker::wait_after_fault(const BrokerTarget& target, const std::string& fault) {
     backoff_ = next_wait(backoff_, longest_backoff);
-    std::unique_lock lock(state_->mutex);
-    state_->fault = fault;
-    state_->changed.wait_for(lock, backoff_, [&] { return state_->stop_requested || state_->target != target; });
+    {
+        const std::lock_guard lock(state_->mutex);
+        state_->fault = fault;
+    }
+    state_->pause(backoff_, target);
 }
 
 }  // namespace retryd::daemon

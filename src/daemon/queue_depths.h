@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "core/policy.h"
 #include "core/time.h"
 #include "core/topology.h"
+#include "daemon/side_thread.h"
 #include "telemetry/stats.h"
 #include "telemetry/status.h"
 
@@ -61,12 +61,6 @@ Inventory take_inventory(const core::Policy& policy, const core::BrokerFeatures&
 /// each queue is asked for at most every five seconds, and one that does not exist ever more seldom.
 class QueueDepthPoller {
   public:
-    /// Whose queues are counted, and on which broker.
-    struct Target {
-        std::shared_ptr<const config::Settings> settings;
-        config::Endpoint endpoint;
-        bool operator==(const Target&) const = default;
-    };
     struct Snapshot {
         Inventory inventory;
         /// Ready messages by queue; only what was counted within the last minute.
@@ -79,13 +73,13 @@ class QueueDepthPoller {
 
     /// Counts nothing yet. `stats` names the queues that are made while messages go by.
     explicit QueueDepthPoller(std::shared_ptr<const telemetry::MessageStats> stats);
-    /// Cuts the connection. A thread that hangs all the same is left behind after a second; it uses only what it owns.
+    /// Cuts the connection.
     ~QueueDepthPoller();
     QueueDepthPoller(const QueueDepthPoller&) = delete;
     QueueDepthPoller& operator=(const QueueDepthPoller&) = delete;
 
     /// What to count from now on; nothing where there is no broker to ask. The same target again changes nothing.
-    void poll(const std::optional<Target>& target);
+    void poll(const std::optional<BrokerTarget>& target);
 
     Snapshot snapshot() const;
 
@@ -94,7 +88,7 @@ class QueueDepthPoller {
     class Worker;
 
     std::shared_ptr<State> state_;
-    std::thread thread_;
+    SideThread thread_;
 };
 
 }  // namespace retryd::daemon

@@ -6,6 +6,8 @@
 #include <cerrno>
 #include <csignal>
 #include <iostream>
+#include <memory>
+#include <optional>
 #include <random>
 #include <thread>
 
@@ -14,7 +16,11 @@
 #include "core/duration.h"
 #include "daemon/checks.h"
 #include "daemon/configuration.h"
+#include "daemon/counter_poller.h"
+#include "daemon/held_queues.h"
+#include "daemon/held_search.h"
 #include "daemon/http_service.h"
+#include "daemon/release_loop.h"
 #include "daemon/requests.h"
 #include "daemon/supervisor.h"
 #include "daemon/systemd.h"
@@ -31,9 +37,32 @@ using config::LogLevel;
 constexpr int failed = 1;
 constexpr int wrong_configuration = 78;
 
+/// The broker that messages are relayed on.
+std::optional<BrokerTarget> relayed_on(const SessionContext& daemon) {
+    const DaemonState::Snapshot state = daemon.http.state().snapshot();
+    if (state.phase != DaemonState::Phase::consuming) return std::nullopt;
+    return BrokerTarget{daemon.configuration.current(), state.endpoint};
+}
+
+/// What looks after held messages.
+struct HeldThreads {
+    explicit HeldThreads(const std::shared_ptr<HeldQueues>& held) : search(held), counters(held), release(held) {}
+
+    void follow(const std::optional<BrokerTarget>& target) {
+        release.follow(target);
+        counters.follow(target);
+        search.follow(target);
+    }
+
+    HeldSearch search;
+    CounterPoller counters;
+    ReleaseLoop release;  // the first to end
+};
+
 /// Runs beside the daemon: passes signals on, frees it from a call into the network that hangs, and ends the process
 /// should one hang at the end.
-void watch_over(const system::Signals& signals, const SessionContext& daemon, const StopLatch& ended) {
+void watch_over(const system::Signals& signals, const SessionContext& daemon, HeldThreads& held,
+                const StopLatch& ended) {
     constexpr core::Milliseconds a_turn{1'000};
     constexpr core::Milliseconds grace{500};
     while (!ended.requested()) {
@@ -42,8 +71,10 @@ void watch_over(const system::Signals& signals, const SessionContext& daemon, co
         if (signal == SIGTERM || signal == SIGINT) break;
         daemon.watchdog.watch(system::steady_now());
         daemon.http.tick(system::steady_now());
+        held.follow(relayed_on(daemon));
     }
     daemon.requests.stop();
+    held.follow(std::nullopt);
     const core::Milliseconds timeout = daemon.configuration.current()->shutdown_timeout;
     constexpr core::Milliseconds farewell{5'000};
     notify_stopping(timeout + farewell);
@@ -74,20 +105,24 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
               {{"version", RETRYD_VERSION}, {"file", path}});
     relay::PoisonDetector poison;
     relay::HeadTrial trial;
+    amqp::SourceMemories sources;
     Watchdog watchdog(log, watchdog_interval());
     DaemonState state;
     PeriodicChecks checks(check);
-    HttpService http(configuration, watchdog, state, checks, log);
+    const auto held = std::make_shared<HeldQueues>(log);
+    HttpService http(configuration, watchdog, state, checks, log, *held);
     watchdog.turned(system::steady_now());
     watchdog.allow(*configuration.current());
     notify_starting(longest_turn(*configuration.current()));
     if (!http.start()) return failed;
-    const SessionContext daemon{configuration, log, requests, dice, poison, trial, watchdog, http};
-    std::thread watcher([&] { watch_over(signals, daemon, ended); });
+    auto held_threads = std::make_unique<HeldThreads>(held);
+    const SessionContext daemon{configuration, log, requests, dice, poison, trial, sources, watchdog, http, *held};
+    std::thread watcher([&] { watch_over(signals, daemon, *held_threads, ended); });
     supervise(daemon);
     http.stop();
     ended.request();
     watcher.join();
+    held_threads.reset();
     log.write(LogLevel::info, "stopped", "stopped");
     return 0;
 }

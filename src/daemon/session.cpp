@@ -4,8 +4,10 @@
 #include <cstdint>
 #include <utility>
 
+#include "amqp/source_events.h"
 #include "amqp/timeouts.h"
 #include "core/safe_text.h"
+#include "core/source_queues.h"
 #include "daemon/configuration.h"
 #include "daemon/systemd.h"
 #include "system/clock.h"
@@ -22,6 +24,11 @@ std::shared_ptr<const core::Policy> policy_of(const std::shared_ptr<const config
     return {settings, &settings->policy};
 }
 
+std::string event_of(amqp::SourceTrouble trouble) {
+    if (trouble == amqp::SourceTrouble::unavailable) return "source_unavailable";
+    return trouble == amqp::SourceTrouble::undeliverable ? "source_undeliverable" : "source_unpublishable";
+}
+
 }  // namespace
 
 Session::Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name,
@@ -31,14 +38,26 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
       endpoint_(endpoint),
       name_(std::move(name)),
       log_(context.log),
-      events_(log_, context.http.state().faults(), context.http.stats()),
-      broker_(settings_, endpoint, *this, context.trial),
+      events_(log_, context.http.state().faults(), context.http.stats(), context.held),
+      broker_(settings_, endpoint, *this, context.trial, context.sources,
+              [&configuration = context.configuration, vhost = endpoint.vhost] {
+                  return ask_at_limit(configuration.current(), vhost);
+              }),
       guard_(context.watchdog, broker_.sockets(), 2 * settings_->broker.heartbeat, system::steady_now()),
       features_(core::features_of(broker_.version())),
       relay_(policy_of(settings_),
              {features_, endpoint.username, context.dice, settings_->declare, broker_.publishing_channels(),
-              std::move(proof_keys)},
-             broker_, events_, context.poison) {}
+              std::move(proof_keys),
+              [&held = context.held](std::string_view queue) { return held.holding(queue, system::steady_now()); }},
+             broker_, events_, context.poison) {
+    context.held.adopt(settings_, system::now());
+}
+
+/// What the session knew of the broker is forgotten.
+Session::~Session() {
+    for (const std::string& key : source_faults_)
+        context_.http.state().faults().clear(key);
+}
 
 /// What ended the connection that consumes is told from what ended the other one here, whoever met the end first: to
 /// send an ack is enough.
@@ -69,9 +88,11 @@ void Session::serve() {
         const core::Now now = system::now();
         context_.watchdog.turned(now.steady);
         const bool more = broker_.turn(now);
+        find_sources(now);
         relay_.on_tick(now);
         relay_.flush(now);
         report_load(now);
+        look_for_held(began, now.steady);
         events_.tell_held_back(now.steady);
         handle_requests(now);
         report_slow_declare(began, now.steady);
@@ -88,6 +109,21 @@ void Session::report_load(const core::Now& now) {
     const Milliseconds age = since ? now.steady - *since : Milliseconds::zero();
     events_.oldest_unsettled(age);
     context_.http.state().unsettled(age);
+}
+
+/// One question after the other, so that they are in nobody's way, and not before the queues of ours are declared.
+void Session::look_for_held(core::SteadyTime began, core::SteadyTime now) {
+    constexpr Milliseconds first_after{2'000};
+    if (looking_for_held_ || shutdown_deadline_ || now - began < first_after) return;
+    const auto work_queue = context_.held.take_unknown(now);
+    if (!work_queue) return;
+    looking_for_held_ = true;
+    const std::string held = core::held_name(*work_queue, features_.longest_quorum_name);
+    broker_.count(held, [this, work_queue = *work_queue, held](std::optional<std::uint64_t> messages) {
+        looking_for_held_ = false;
+        if (messages == 0) context_.held.found_empty(work_queue, system::steady_now());
+        if (messages > 0) context_.held.found(work_queue, held, false, system::now());
+    });
 }
 
 void Session::handle_requests(const core::Now& now) {
@@ -134,6 +170,8 @@ void Session::adopt_next(const core::Now& now) {
     settings_ = std::move(next_);
     next_.reset();
     broker_.adopt(settings_);
+    look_for_sources();
+    context_.held.adopt(settings_, now);
     relay_.adopt(policy_of(settings_), now);
     log_.write(LogLevel::info, "reloaded",
                "reloaded " + context_.configuration.path() + ": in force from the next message on, connection kept",
@@ -191,6 +229,7 @@ void Session::consuming() {
     context_.http.state().consuming(name_, endpoint_, broker_.version());
     reported_ready_ = true;
     notify_ready(status_line(context_.http.state().snapshot()));
+    look_for_sources();
 }
 
 void Session::accepted(std::string_view note) {
@@ -239,9 +278,10 @@ void Session::trial_over() {
     const std::string what =
         by_limit
             ? ": what RabbitMQ could not hand over in queue " + core::quoted(queue) + " has ended " +
-                  std::to_string(ended) +
-                  " connections and is out of the way now: by the delivery limit of the queue the broker moves it "
-                  "to " +
+                  std::to_string(ended) + " connections and is out of the way now: " +
+                  (context_.trial.limited() ? "by the delivery limit of the queue the broker moves it to "
+                                            : "by the delivery limit of a policy, or somebody has moved it; the limit "
+                                              "moves it to ") +
                   core::quoted(settings_->policy.catch_all) +
                   ", where it cannot be read either, and what it was is in the broker's log of that time. See \"A "
                   "message that RabbitMQ cannot hand over\" in docs/operations.md"
@@ -251,11 +291,52 @@ void Session::trial_over() {
                {{"queue", queue}, {"catch_all", settings_->policy.catch_all}, {"connections", ended}});
 }
 
+/// From the beginning, by the settings that are in force.
+void Session::look_for_sources() {
+    finder_.reset();
+    if (settings_->management && core::has_source_globs(settings_->policy)) finder_.emplace(settings_, endpoint_.vhost);
+}
+
+/// What has been found before stays where it cannot be asked for.
+void Session::find_sources(const core::Now& now) {
+    if (!finder_ || shutdown_deadline_) return;
+    const auto look = finder_->turn(now.steady);
+    if (!look) return;
+    constexpr const char* of_all = "*";
+    if (look->fault.empty()) {
+        broker_.consume_sources(look->sources);
+        if (source_faults_.contains(event_of(amqp::SourceTrouble::unavailable) + ' ' + of_all))
+            source_works(of_all, amqp::SourceTrouble::unavailable, "the sources that globs match are looked for again");
+    } else if (!source_faults_.contains(event_of(amqp::SourceTrouble::unavailable) + ' ' + of_all)) {
+        source_trouble(of_all, amqp::SourceTrouble::unavailable,
+                       "it cannot be looked for the sources that globs match (" + look->fault +
+                           "): those that are known go on, new ones are not consumed. It is tried again every minute");
+    }
+}
+
+void Session::source_trouble(std::string_view source, amqp::SourceTrouble trouble, std::string_view note) {
+    const std::string event = event_of(trouble);
+    log_.write(LogLevel::warning, event, name_ + ": " + std::string{note}, {{"queue", std::string{source}}});
+    const std::string key = event + ' ' + std::string{source};
+    source_faults_.insert(key);
+    context_.http.state().faults().raise(key, std::string{note});
+}
+
+void Session::source_works(std::string_view source, amqp::SourceTrouble trouble, std::string_view note) {
+    log_.write(LogLevel::info, "source_works", name_ + ": " + std::string{note}, {{"queue", std::string{source}}});
+    const std::string key = event_of(trouble) + ' ' + std::string{source};
+    source_faults_.erase(key);
+    context_.http.state().faults().clear(key);
+}
+
 bool reload(const SessionContext& context) {
     notify_reloading();
     const bool taken = context.configuration.reload();
     DaemonState& state = context.http.state();
     if (taken) {
+        for (auto& [queue, memory] : context.sources) {
+            if (memory.left_alone) memory = {};
+        }
         context.http.follow_reload();
         context.watchdog.allow(*context.configuration.current());
         state.reloaded();

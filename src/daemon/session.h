@@ -4,18 +4,22 @@
 
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <string_view>
 
 #include "amqp/broker_session.h"
+#include "amqp/source_memory.h"
 #include "config/settings.h"
 #include "core/broker_features.h"
 #include "core/decide.h"
 #include "core/time.h"
 #include "daemon/configuration.h"
 #include "daemon/flow_events.h"
+#include "daemon/held_queues.h"
 #include "daemon/http_service.h"
 #include "daemon/requests.h"
+#include "daemon/source_finder.h"
 #include "daemon/watchdog.h"
 #include "relay/head_trial.h"
 #include "relay/poison.h"
@@ -32,8 +36,10 @@ struct SessionContext {
     const core::Dice& dice;
     relay::PoisonDetector& poison;
     relay::HeadTrial& trial;
+    amqp::SourceMemories& sources;
     Watchdog& watchdog;
     HttpService& http;
+    HeldQueues& held;
 };
 
 class Session : private amqp::BrokerSessionObserver {
@@ -47,10 +53,14 @@ class Session : private amqp::BrokerSessionObserver {
     /// that was in flight is settled, or the shutdown timeout is over. Throws amqp::Error where the broker or the
     /// connection fails: then the broker delivers again what was not acked.
     void run();
+    ~Session() override;
+    Session(const Session&) = delete;
+    Session& operator=(const Session&) = delete;
 
   private:
     void serve();
     void report_load(const core::Now& now);
+    void look_for_held(core::SteadyTime began, core::SteadyTime now);
     void handle_requests(const core::Now& now);
     void handle_reload(const core::Now& now);
     void adopt_next(const core::Now& now);
@@ -59,6 +69,8 @@ class Session : private amqp::BrokerSessionObserver {
     core::Milliseconds time_to_wait(const core::Now& now) const;
     void report_slow_declare(core::SteadyTime began, core::SteadyTime now);
     void warn_of_old_broker();
+    void find_sources(const core::Now& now);
+    void look_for_sources();
 
     void consuming() override;
     void accepted(std::string_view note) override;
@@ -68,6 +80,8 @@ class Session : private amqp::BrokerSessionObserver {
     void blocked(std::string_view reason) override;
     void unblocked() override;
     void trial_over() override;
+    void source_trouble(std::string_view source, amqp::SourceTrouble trouble, std::string_view note) override;
+    void source_works(std::string_view source, amqp::SourceTrouble trouble, std::string_view note) override;
 
     SessionContext context_;
     std::shared_ptr<const config::Settings> settings_;
@@ -81,6 +95,9 @@ class Session : private amqp::BrokerSessionObserver {
     core::BrokerFeatures features_;
     relay::Relay relay_;
     std::optional<core::SteadyTime> shutdown_deadline_;  // set once the session is to end
+    std::optional<SourceFinder> finder_;                 // where there are globs among the sources
+    std::set<std::string> source_faults_;                // their keys
+    bool looking_for_held_ = false;                      // the broker has been asked
     bool reported_ready_ = false;                        // systemd has been told how the attempt to connect went
 };
 

@@ -135,7 +135,7 @@ std::string why_not_ready(const DaemonState::Snapshot& state) {
             return "starting: not connected to a broker yet";
         case DaemonState::Phase::declaring:
             return "connected to " + state.broker +
-                   ", which does not answer what is declared: a queue without a leader?";
+                   ", which has not answered yet what is declared: it is busy, or a queue has no leader";
         case DaemonState::Phase::not_connected:
             return "not connected to " + state.broker + ": " + state.fault;
         case DaemonState::Phase::reconnecting:

@@ -150,6 +150,7 @@ class StatusBuilder {
                 case relay::Outcome::dropped:
                     totals.dropped += count.messages;
                     break;
+                case relay::Outcome::held:  // it comes again
                 case relay::Outcome::detoured:
                     break;
                 case relay::Outcome::retried:
@@ -194,6 +195,15 @@ class StatusBuilder {
 
 telemetry::Status status_of(const StatusSources& sources) {
     return StatusBuilder(sources).build();
+}
+
+std::vector<telemetry::HeldStatus> status_of(const std::vector<HeldQueues::Shown>& held) {
+    std::vector<telemetry::HeldStatus> status;
+    for (const HeldQueues::Shown& each : held) {
+        status.push_back({each.work_queue, each.held_queue, static_cast<int>(each.state), each.messages, each.since,
+                          describe(each), each.by_hand});
+    }
+    return status;
 }
 
 std::vector<telemetry::Depth> depths_of(const QueueDepthPoller::Snapshot& seen) {

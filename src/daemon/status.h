@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "config/settings.h"
+#include "daemon/held_queues.h"
 #include "daemon/history.h"
 #include "daemon/queue_depths.h"
 #include "daemon/state.h"
@@ -23,6 +24,8 @@ struct StatusSources {
 
 /// All but what is the process' own: version, times, the file.
 telemetry::Status status_of(const StatusSources& sources);
+
+std::vector<telemetry::HeldStatus> status_of(const std::vector<HeldQueues::Shown>& held);
 
 /// Those that are known at the moment.
 std::vector<telemetry::Depth> depths_of(const QueueDepthPoller::Snapshot& seen);

@@ -134,7 +134,7 @@ void ReconnectLoop::remove_poison_head(const config::Endpoint& endpoint, bool la
     amqp::PoisonHead head;
     try {
         head = amqp::wear_out_head(endpoint, settings_->broker, settings_->policy.error_queue,
-                                   head_stays_ ? a_few : most, [&] {
+                                   head_stays_ ? a_few : most, amqp::poison_head_pause, [&] {
                                        context_.watchdog.turned(system::steady_now());
                                        return !context_.requests.stopping();
                                    });

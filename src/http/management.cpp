@@ -36,13 +36,14 @@ std::string text_in(const Json& object, const char* key) {
     return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// Its `arguments`, as far as they are texts or whole numbers.
+/// Its `arguments`, as far as they are texts, whole numbers or booleans.
 core::Arguments arguments_in(const Json& object) {
     core::Arguments arguments;
     const auto found = object.find("arguments");
     if (found == object.end() || !found->is_object()) return arguments;
     for (const auto& [name, value] : found->items()) {
         if (value.is_string()) arguments.emplace_back(name, value.get<std::string>());
+        if (value.is_boolean()) arguments.emplace_back(name, value.get<bool>());
         if (value.is_number_integer()) arguments.emplace_back(name, value.get<std::int64_t>());
     }
     return arguments;
@@ -200,6 +201,11 @@ core::Definition definition_in(const Json& object) {
     return definition;
 }
 
+bool is_true(const Json& object, const char* key) {
+    const auto value = object.find(key);
+    return value != object.end() && value->is_boolean() && value->get<bool>();
+}
+
 std::optional<std::int64_t> number_in(const Json& object, const char* key) {
     const auto found = object.find(key);
     if (found == object.end() || !found->is_number_integer()) return std::nullopt;
@@ -249,7 +255,8 @@ ManagementClient::ManagementClient(config::Management settings, config::Tls tls,
 std::vector<ListedQueue> ManagementClient::queues() const {
     const Api api(settings_, tls_, vhost_);
     const std::string path = "queues/" + percent_encoded(vhost_) +
-                             "?columns=name,type,messages,messages_ready,messages_unacknowledged,arguments";
+                             "?columns=name,type,messages,messages_ready,messages_unacknowledged,arguments,"
+                             "exclusive,auto_delete";
     std::vector<ListedQueue> queues;
     for (const Json& item : api.list_of_vhost(path)) {
         ListedQueue queue{text_in(item, "name"), text_in(item, "type"), {}, arguments_in(item)};
@@ -258,9 +265,31 @@ std::vector<ListedQueue> ManagementClient::queues() const {
         const auto unacked = number_in(item, "messages_unacknowledged");
         if (queue.messages && ready && unacked)
             queue.held = std::max<std::int64_t>(0, *queue.messages - *ready - *unacked);
+        queue.exclusive = is_true(item, "exclusive");
+        queue.auto_delete = is_true(item, "auto_delete");
         queues.push_back(std::move(queue));
     }
     return queues;
+}
+
+std::optional<core::QueueCounters> ManagementClient::counters(const std::string& queue) const {
+    const Api api(settings_, tls_, vhost_);
+    const auto found = api.object("queues/" + percent_encoded(vhost_) + '/' + percent_encoded(queue) +
+                                  "?columns=message_stats,messages_unacknowledged");
+    if (!found) return std::nullopt;
+    const auto number = [](const Json& object, const char* key) -> std::uint64_t {
+        const auto at = object.find(key);
+        return at != object.end() && at->is_number_unsigned() ? at->get<std::uint64_t>() : 0;
+    };
+    core::QueueCounters counters;
+    counters.unacked = number(*found, "messages_unacknowledged");
+    // Absent before the first delivery, and where the broker does not count.
+    const auto stats = found->find("message_stats");
+    if (stats == found->end() || !stats->is_object()) return counters;
+    counters.delivered = number(*stats, "deliver") + number(*stats, "get");
+    counters.redelivered = number(*stats, "redeliver");
+    counters.acked = number(*stats, "ack");
+    return counters;
 }
 
 std::vector<ListedConsumer> ManagementClient::consumers() const {
@@ -285,6 +314,12 @@ std::vector<core::BindingSpec> ManagementClient::bindings_from(const std::string
         bindings.push_back({text_in(item, "destination"), exchange, text_in(item, "routing_key"), arguments_in(item)});
     }
     return bindings;
+}
+
+std::string ManagementClient::exchange_type(const std::string& exchange) const {
+    const Api api(settings_, tls_, vhost_);
+    const auto found = api.object("exchanges/" + percent_encoded(vhost_) + '/' + percent_encoded(exchange));
+    return found ? text_in(*found, "type") : "";
 }
 
 admin::VhostPolicies ManagementClient::vhost_policies() const {

@@ -10,6 +10,7 @@
 #include "admin/effective_policy.h"
 #include "admin/permissions.h"
 #include "config/settings.h"
+#include "core/outage.h"
 #include "core/topology.h"
 #include "http/client.h"
 
@@ -21,9 +22,11 @@ struct ListedQueue {
     /// Ready and unacked ones, and those that are being dead-lettered. Up to 5 s old; nothing until they have been
     /// counted.
     std::optional<std::int64_t> messages;
-    core::Arguments arguments;  // as far as they are texts or whole numbers
+    core::Arguments arguments;  // as far as they are texts, whole numbers or booleans
     /// Of those messages what is neither ready nor unacked: dead letters that their target has not confirmed.
     std::optional<std::int64_t> held = std::nullopt;
+    bool exclusive = false;  // of one connection
+    bool auto_delete = false;
 };
 
 struct ListedConsumer {
@@ -49,6 +52,11 @@ class ManagementClient {
     std::vector<ListedConsumer> consumers() const;
     /// The queues bound to that exchange; none where it does not exist.
     std::vector<core::BindingSpec> bindings_from(const std::string& exchange) const;
+    /// Empty where it does not exist.
+    std::string exchange_type(const std::string& exchange) const;
+
+    /// What is counted of that queue; nothing where there is none of that name.
+    std::optional<core::QueueCounters> counters(const std::string& queue) const;
 
     core::BrokerVersion version() const;
     /// All queues and policies of the vhost. Which operator policy is in effect may be 5 s old.

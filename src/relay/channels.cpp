@@ -19,6 +19,9 @@ constexpr std::size_t reserved_by_proven = 4;
 /// for then it may be the broker that is slow.
 constexpr core::Milliseconds silent_after{500};
 constexpr core::Milliseconds silent_alone_after{800};
+/// What waits elsewhere meanwhile is only late. On a machine that is busy, right after a start for example, a queue may
+/// answer after some seconds, and nobody is to be told that it has no leader.
+constexpr core::Milliseconds silence_told_after{5'000};
 /// Where messages have no better place to go to, a wait is the lesser evil.
 constexpr core::Milliseconds silent_detour_after{2'000};
 
@@ -96,15 +99,18 @@ void PublishingChannels::note_answer(PublishingChannel& channel, core::SteadyTim
 }
 
 void PublishingChannels::look_for_silence(core::SteadyTime now, bool paused, Broker& broker,
-                                          const std::function<void(const Target&)>& begins) {
+                                          const std::function<void(const Target&)>& lasts) {
     for_each_busy([&](PublishingChannel& channel) {
-        if (channel.silent) return;
+        if (channel.silent) {
+            if (!paused && channel.target->flow.tell_silence(now, silence_told_after)) lasts(*channel.target);
+            return;
+        }
         if (paused) channel.answered_at = now;
         const bool others_were_answered = answered_at_ > channel.answered_at;
         if (now - channel.answered_at < patience_with(*channel.target, others_were_answered)) return;
         if (!others_were_answered && !broker.has_received_all()) return;
         channel.silent = true;
-        if (channel.target->flow.silent(channel.unconfirmed.size(), now)) begins(*channel.target);
+        channel.target->flow.silent(channel.unconfirmed.size(), now);
     });
 }
 

@@ -51,10 +51,10 @@ class PublishingChannels {
 
     /// The broker has answered something on that channel.
     void note_answer(PublishingChannel& channel, core::SteadyTime now);
-    /// Marks the channels that have waited too long for an answer, and tells of each target whose silence begins so.
-    /// `paused`: the broker does not read, which says nothing about any target.
+    /// Marks the channels that have waited too long for an answer, and tells of each target once its silence has
+    /// lasted. `paused`: the broker does not read, which says nothing about any target.
     void look_for_silence(core::SteadyTime now, bool paused, Broker& broker,
-                          const std::function<void(const Target&)>& begins);
+                          const std::function<void(const Target&)>& lasts);
     void end_silence(PublishingChannel& channel);
 
     /// Publications that are not confirmed yet: all, and those that wait on silent channels.

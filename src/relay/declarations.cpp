@@ -144,6 +144,9 @@ void Declarations::declare_all(Route& route) {
     declare_rungs(route);
     Target& parked = routes_.parked(route)->declared();
     if (parked.state == Target::State::unknown) declare(parked);
+    if (!core::may_hold(*route.entry)) return;
+    const auto held = routes_.held(route);
+    if (held->state == Target::State::unknown) declare(*held);
 }
 
 std::shared_ptr<Target> Declarations::on_declared(std::string_view key, DeclareOutcome outcome, std::string_view why,
@@ -162,7 +165,8 @@ std::shared_ptr<Target> Declarations::on_declared(std::string_view key, DeclareO
     }
     if (outcome == DeclareOutcome::unanswered) {
         target->state = Target::State::unknown;
-        if (target->flow.silent(0, now.steady)) reporter_.silent({target->role, target->name});
+        target->flow.silent(0, now.steady);
+        if (target->flow.tell_silence(now.steady, {})) reporter_.silent({target->role, target->name});
     } else if (outcome == DeclareOutcome::ready) {
         target->state = Target::State::ready;
         target->changed = false;

@@ -1,13 +1,15 @@
 #include "relay/head_trial.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace retryd::relay {
 namespace {
 
 constexpr core::Milliseconds shortest{5'000};
-/// A broker under load may hand over nothing for some seconds, with suspects still in the queue: delivered by the
-/// hundred again, they would be beside the next one that cannot be handed over, and come home once more each time.
+/// A broker under load may hand over nothing for a while, with suspects still in the queue: delivered by the hundred
+/// again, they would be beside the next one that cannot be handed over, and come home once more each time. So silence
+/// alone ends nothing.
 constexpr core::Milliseconds none_comes{10'000};
 
 }  // namespace
@@ -23,7 +25,13 @@ void HeadTrial::begin(std::size_t suspects, core::SteadyTime now) {
     // What was suspect before stays so: it has come back, too.
     suspects_ = std::max(suspects_, suspects);
     until_ = now + shortest;
+    consuming(now);
+}
+
+void HeadTrial::consuming(core::SteadyTime now) {
     last_ = now;
+    counting_ = false;  // the answer was for the session before
+    none_left_ = false;
 }
 
 void HeadTrial::looked(int ended, bool found_other) {
@@ -36,14 +44,26 @@ void HeadTrial::looked(int ended, bool found_other) {
 void HeadTrial::passed(core::SteadyTime now) {
     if (!going_on()) return;
     last_ = now;
+    none_left_ = false;
     ++passed_;
     if (suspects_ > 0) --suspects_;
 }
 
-bool HeadTrial::on_tick(core::SteadyTime now, bool idle) {
+bool HeadTrial::asks_for_count(core::SteadyTime now, bool idle) {
+    if (!going_on() || !idle || counting_ || none_left_ || now - last_ < none_comes) return false;
+    counting_ = true;
+    return true;
+}
+
+void HeadTrial::counted(std::optional<std::uint64_t> ready, core::SteadyTime now) {
+    if (!std::exchange(counting_, false)) return;
+    none_left_ = ready == 0;
+    if (!none_left_) last_ = now;
+}
+
+bool HeadTrial::on_tick(core::SteadyTime now) {
     if (!going_on() || now < *until_) return false;
-    const bool none_left = idle && now - last_ >= none_comes;
-    if (suspects_ > 0 && !none_left) return false;
+    if (suspects_ > 0 && !none_left_) return false;
     until_.reset();
     suspects_ = 0;
     return true;

@@ -40,22 +40,29 @@ class HeadTrial {
     std::uint16_t prefetch(std::uint16_t configured) const { return going_on() ? 1 : configured; }
 
     /// Messages are consumed now.
-    void consuming(core::SteadyTime now) { last_ = now; }
+    void consuming(core::SteadyTime now);
     /// One was handed over.
     void passed(core::SteadyTime now);
-    /// True when the trial has just ended: as many were handed over as had been suspect, or none has come for a while
-    /// (another daemon may have them). Not for some seconds after it began: the other daemon may be about to hand back
-    /// what it has met. `idle`: nothing waits to be settled.
-    bool on_tick(core::SteadyTime now, bool idle);
+    /// None has come for a while: is any ready in the error queue? True once, until counted() has the answer. `idle`:
+    /// nothing waits to be settled.
+    bool asks_for_count(core::SteadyTime now, bool idle);
+    /// So many are ready; nothing where the broker has not said.
+    void counted(std::optional<std::uint64_t> ready, core::SteadyTime now);
+    /// True when the trial has just ended: as many were handed over as had been suspect, or none is left (another
+    /// daemon may have them). Not for some seconds after it began: the other daemon may be about to hand back what it
+    /// has met.
+    bool on_tick(core::SteadyTime now);
 
   private:
     static constexpr int least_in_vain = 2;
 
     std::size_t suspects_ = 0;
     std::optional<core::SteadyTime> until_;  // not over before
-    core::SteadyTime last_{};                // when one was handed over
-    std::size_t passed_ = 0;                 // on this connection
-    int in_vain_ = 0;                        // connections in a row
+    core::SteadyTime last_{};                // when one was handed over, or was seen to be ready
+    bool counting_ = false;
+    bool none_left_ = false;
+    std::size_t passed_ = 0;  // on this connection
+    int in_vain_ = 0;         // connections in a row
     int needed_ = least_in_vain;
     int ended_ = 0;
     bool limited_ = false;

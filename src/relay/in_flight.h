@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -96,6 +97,8 @@ struct Pending {
     std::string_view reason;  // of its death, or why it was parked; a literal
     core::SteadyTime sent_at;
     std::uint64_t published_as = 0;  // hash_of_address() of what it was published with
+    std::int64_t attempt = 0;        // as Settled has it
+    bool was_held = false;           // …
     bool redelivered = false;        // the broker had delivered it before
     bool returned = false;           // the broker may have returned it: its confirm must not lead to an ack
     bool answered = false;           // by a confirm or a nack; stays only until those before it are
@@ -153,10 +156,18 @@ class AckTracker {
     void forget(core::DeliveryTag tag);
 
     /// One ack with `multiple` for the oldest deliveries, up to the first open one.
-    void flush(AckPort& port);
+    void flush(AckPort& port) {
+        if (left_open_) [[unlikely]]
+            flush_unsent(port);
+        flush_up_to_open(port);
+    }
 
     /// Acks that have not been sent. After flush(): those behind an open delivery.
     std::size_t unsent() const { return to_ack_; }
+
+    /// What is open stays open for good, and is not kept in mind any more; all else is acked one by one from now on.
+    /// Only where nothing is unsent.
+    void leave_open();
 
     /// Acks those one by one. Not more often than needed: each is a command to a quorum queue, and those that queue up
     /// on their way are forgotten by the broker when the channel ends, so that their messages come again.
@@ -172,12 +183,100 @@ class AckTracker {
     enum class State : unsigned char { open, to_ack, done };
 
     void close(core::DeliveryTag tag, State state);
+    void flush_up_to_open(AckPort& port);
 
     Ring<State> states_;  // states_[i] belongs to tag first_ + i
     core::DeliveryTag first_ = 1;
     std::size_t open_ = 0;
     std::size_t to_ack_ = 0;
     core::DeliveryTag first_to_ack_ = 0;  // no older one is to be acked
+    bool left_open_ = false;              // something before first_
+};
+
+/// Deliveries to be requeued, each when its pause is over.
+class DelayedRequeues {
+  public:
+    void add(core::SteadyTime due, core::DeliveryTag tag);
+    /// One that is due, taken out; nothing when there is none.
+    std::optional<core::DeliveryTag> take_due(core::SteadyTime now);
+    /// When the next one is due.
+    std::optional<core::SteadyTime> next() const;
+    std::size_t size() const { return heap_.size(); }
+
+  private:
+    struct Requeue {
+        core::SteadyTime due;
+        core::DeliveryTag tag;
+        bool operator>(const Requeue& other) const { return due > other.due; }
+    };
+    std::vector<Requeue> heap_;  // the next due first
+};
+
+/// The deliveries of one session that are not settled yet, and how each is: acked, requeued at once or after a pause,
+/// or dead-lettered. How long the oldest has waited.
+class Deliveries {
+  public:
+    explicit Deliveries(Broker& broker) : broker_(broker) {}
+
+    void delivered(core::DeliveryTag tag);
+
+    /// Goes out with a flush.
+    void ack(core::DeliveryTag tag) { acks_.ack(tag); }
+    /// The broker delivers it again.
+    void requeue(core::DeliveryTag tag);
+    /// The same once the pause is over, by requeue_due().
+    void requeue_at(core::SteadyTime due, core::DeliveryTag tag) { requeues_.add(due, tag); }
+    /// As requeue_at(), for one that can go nowhere. Each delivery is young: a message that goes back after a pause
+    /// comes as another one. So what has come again and still can go nowhere lengthens the time in which somebody
+    /// waits; what has come for the first time does not.
+    void hold_back(core::SteadyTime until, core::DeliveryTag tag, bool redelivered, core::SteadyTime now);
+    /// The broker moves it to the catch-all itself.
+    void dead_letter(core::DeliveryTag tag);
+    /// See Broker::keep().
+    bool keep(core::DeliveryTag tag, std::string_view why);
+
+    void requeue_due(core::SteadyTime now);
+    /// Sends the acks that have gathered; those behind a delivery that is still open wait a little, in the hope of
+    /// going with it. `held_up`: some stay open for long.
+    void flush(bool held_up, core::SteadyTime now);
+    /// Sends them all.
+    void flush_all();
+    /// Keeps the age of the oldest: call several times a second.
+    void note_time(core::SteadyTime now);
+
+    /// Since when the oldest has waited that is not settled, to the second; what goes back and comes again, too.
+    std::optional<core::SteadyTime> unsettled_since() const;
+    /// When requeue_due() or flush() has something to do next.
+    std::optional<core::SteadyTime> next_due() const;
+    /// Neither acked nor given back.
+    std::size_t open() const { return acks_.open(); }
+    /// Of those, what waits for its pause to be over.
+    std::size_t pausing() const { return requeues_.size(); }
+    /// All that the broker would deliver again if the connection ended now.
+    std::size_t redelivered_if_lost() const { return acks_.open() + acks_.unsent(); }
+    /// So many were open at once: as much of the prefetch as has been seen.
+    std::size_t most_open() const { return most_open_; }
+    /// The prefetch may be smaller now.
+    void forget_most_open() { most_open_ = acks_.open(); }
+
+  private:
+    Broker& broker_;
+    AckTracker acks_;
+    std::optional<core::SteadyTime> late_acks_due_;  // when those behind an open delivery are sent
+    DelayedRequeues requeues_;
+    std::size_t most_open_ = 0;
+
+    /// Messages that could go nowhere have gone back to the error queue, come again and gone back, all the time since;
+    /// and until then those that have will be there again, or are there.
+    std::optional<core::SteadyTime> held_back_since_;
+    core::SteadyTime held_back_until_{};
+
+    /// At that time so many deliveries had come.
+    struct Moment {
+        core::DeliveryTag delivered = 0;
+        core::SteadyTime time{};
+    };
+    std::deque<Moment> moments_;  // one a second, as far back as the oldest delivery that is not settled
 };
 
 }  // namespace retryd::relay

@@ -1,6 +1,7 @@
 // What the relay tells the outside. It does not log or count: it reports, and telemetry decides what to say.
 #pragma once
 
+#include <cstdint>
 #include <string_view>
 
 #include "core/time.h"
@@ -21,6 +22,7 @@ enum class Outcome {
     retried,
     parked,
     dropped,
+    held,               // until an outage is over
     detoured,           // waits outside of the error queue until what it is for takes messages again
     returned_to_queue,  // what a shared rung could not deliver, its work queue bound again
 };
@@ -30,6 +32,7 @@ inline constexpr Outcome last_outcome = Outcome::returned_to_queue;
 /// What something on the broker is for that the relay needs.
 enum class Role {
     rung,
+    held,     // a queue of held messages
     parking,  // a queue of ours
     catch_all,
     detour,
@@ -55,6 +58,10 @@ struct Settled {
     core::Milliseconds delay{};
     core::Milliseconds confirm_time{};
     Role role = Role::rung;  // of the target
+    /// Of a failure of the consumer's that has not been reported before, and whose entry may hold, which attempt it
+    /// was; else 0.
+    std::int64_t attempt = 0;
+    bool was_held = false;  // before that death it came from the queue of held messages
 };
 
 /// Called from within Relay; the views live only until the call returns.

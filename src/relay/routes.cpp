@@ -48,6 +48,24 @@ Target parking_target(const core::Parking& parked, std::string_view work_queue, 
     return exchange_target(Role::parking_exchange, parked.exchange, std::move(routing_key), std::move(topology));
 }
 
+struct ExchangeName {
+    std::string_view text;  // empty where none is named
+    bool cut = false;       // only the beginning is there: the broker cuts a text at 255 bytes
+};
+
+/// The exchange in the broker's words: "no exchange 'x' in vhost", "access to exchange 'x' in vhost".
+ExchangeName exchange_in(std::string_view why) {
+    constexpr std::string_view opening = "exchange '";
+    constexpr std::string_view closing = "' in vhost '";
+    constexpr std::string_view ellipsis = "...";
+    const auto begin = why.find(opening);
+    if (begin == std::string_view::npos) return {};
+    why.remove_prefix(begin + opening.size());
+    if (const auto end = why.find(closing); end != std::string_view::npos) return {why.substr(0, end)};
+    if (why.ends_with(ellipsis)) why.remove_suffix(ellipsis.size());
+    return {why, true};
+}
+
 }  // namespace
 
 std::string Target::key() const {
@@ -168,6 +186,15 @@ std::shared_ptr<Target> Routes::way_through(const std::shared_ptr<Target>& excha
     return interned;
 }
 
+std::shared_ptr<Target> Routes::held(Route& route) {
+    if (!route.held) {
+        core::QueueSpec spec = core::held_queue_spec(route.work_queue, features_);
+        std::string name = spec.name;
+        route.held = intern(queue_target(Role::held, std::move(name), {std::move(spec)}));
+    }
+    return route.held;
+}
+
 std::shared_ptr<Target> Routes::find_target(std::string_view key) const {
     const auto found = targets_.find(key);
     return found == targets_.end() ? nullptr : found->second;
@@ -179,17 +206,31 @@ std::shared_ptr<Target> Routes::detour(std::string_view name) const {
     return found == detours_.end() ? nullptr : *found;
 }
 
-std::vector<std::shared_ptr<Target>> Routes::published_through(std::string_view exchange, bool name_is_cut) const {
+std::vector<std::shared_ptr<Target>> Routes::published_through_exchange_in(std::string_view why) const {
+    const ExchangeName exchange = exchange_in(why);
     std::vector<std::shared_ptr<Target>> found;
     for (const auto& [key, target] : targets_) {
         const std::string_view name = target->exchange;
-        if (!exchange.empty() && (name_is_cut ? name.starts_with(exchange) : name == exchange)) found.push_back(target);
+        const bool meant = exchange.cut ? name.starts_with(exchange.text) : name == exchange.text;
+        if (meant && !exchange.text.empty()) found.push_back(target);
     }
     return found;
 }
 
 void Routes::forget(const Route& route) {
     routes_.erase(std::string{route.work_queue});
+}
+
+bool UnroutableAddresses::add(std::uint64_t address, core::SteadyTime now) {
+    constexpr core::Milliseconds tried_again_after{60'000};
+    constexpr std::size_t most = 10'000;  // producers choose the keys
+    if (until_.size() >= most) until_.clear();
+    return until_.insert_or_assign(address, now + tried_again_after).second;
+}
+
+bool UnroutableAddresses::contains(std::uint64_t address, core::SteadyTime now) const {
+    const auto found = until_.find(address);
+    return found != until_.end() && now < found->second;
 }
 
 }  // namespace retryd::relay

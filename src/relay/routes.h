@@ -15,15 +15,9 @@
 #include "relay/detour_rounds.h"
 #include "relay/reporter.h"
 #include "relay/target_flow.h"
+#include "relay/waiting.h"
 
 namespace retryd::relay {
-
-/// Messages wait for something: a while each, and not one after the other for ever.
-struct Awaited {
-    std::optional<core::SteadyTime> since;  // while any message waits
-    core::SteadyTime not_before{};          // until then none waits: it took too long just now
-    std::uint64_t seen = 0;                 // the last look at what waits that found one
-};
 
 /// Something that has to be on the broker, most of all what messages are published to.
 ///
@@ -69,6 +63,9 @@ struct Target {
         return is_refused() && declared().reported ? now - declared().refused_since : flow.trouble_age(now);
     }
 
+    /// What cannot go there goes nowhere.
+    bool is_last_resort() const { return role == Role::detour; }
+    TargetName reported_as() const { return {role, name, only_from}; }
     /// The key it is declared under: no two have the same.
     std::string key() const;
 };
@@ -89,6 +86,7 @@ struct Route {
     const core::Entry* entry = nullptr;  // of the policy that the routes were made for
     std::vector<Rung> rungs;
     std::shared_ptr<Target> parked;
+    std::shared_ptr<Target> held;
     WorkQueueState work_queue_state = WorkQueueState::unchecked;
     core::SteadyTime refused_until{};  // when refused: not checked again before
     core::SteadyTime checked_at{};     // when the check was asked for
@@ -123,6 +121,8 @@ class Routes {
     std::shared_ptr<Target> rung(Route& route, core::Milliseconds delay, bool high_priority);
     /// Where its messages are parked.
     std::shared_ptr<Target> parked(Route& route);
+    /// Where they are held.
+    std::shared_ptr<Target> held(Route& route);
     const std::shared_ptr<Target>& catch_all() const { return catch_all_; }
     /// One for each of core::detour_delays.
     const std::vector<std::shared_ptr<Target>>& detours() const { return detours_; }
@@ -135,9 +135,10 @@ class Routes {
 
     /// The target with that Target::key(), or null.
     std::shared_ptr<Target> find_target(std::string_view key) const;
-    /// All that are published to through that exchange; none for the default exchange. `name_is_cut`: through any whose
-    /// name begins like that.
-    std::vector<std::shared_ptr<Target>> published_through(std::string_view exchange, bool name_is_cut) const;
+    /// All that are published to through the exchange that the broker names in its words ("no exchange 'x' in vhost",
+    /// "access to exchange 'x' in vhost"): it cuts a text at 255 bytes, and then it may be any whose name begins like
+    /// that. None for the default exchange.
+    std::vector<std::shared_ptr<Target>> published_through_exchange_in(std::string_view why) const;
 
     /// Forgets the route. Its targets, which know what is declared, stay.
     void forget(const Route& route);
@@ -163,6 +164,20 @@ class Routes {
     std::shared_ptr<Target> error_queue_;
     std::shared_ptr<Target> return_exchange_;
     std::vector<std::shared_ptr<Target>> error_bindings_;
+};
+
+/// Where somebody else's exchange has led to no queue: not tried again for a minute. By hash_of_address(): with the
+/// producer's routing key one exchange has many addresses, of which some may be fine.
+class UnroutableAddresses {
+  public:
+    /// True when this is news.
+    bool add(std::uint64_t address, core::SteadyTime now);
+    bool contains(std::uint64_t address, core::SteadyTime now) const;
+    /// It took a message. True when it was known as unroutable.
+    bool remove(std::uint64_t address) { return until_.erase(address) > 0; }
+
+  private:
+    std::unordered_map<std::uint64_t, core::SteadyTime> until_;
 };
 
 }  // namespace retryd::relay

@@ -95,14 +95,20 @@ void TargetFlow::returned(core::SteadyTime now) {
     unanswered_tries_ = std::max(unanswered_tries_ - 1, 0);
 }
 
-bool TargetFlow::silent(std::size_t unanswered, core::SteadyTime now) {
+void TargetFlow::silent(std::size_t unanswered, core::SteadyTime now) {
     in_flight_ -= unanswered;
     if (unanswered > 0 && silent_channels_++ == 0) silences_ = 0;
     if (trouble_ == Trouble::none) ++silences_;
     // Each silence may hold a channel: one that answers in between must not take them all.
     const int doublings = std::clamp(silences_ - 1, 0, 10);
     next_try_ = std::max(next_try_, now + std::min(silent_tried_after * (1 << doublings), silent_tried_at_last_after));
-    return begin(Trouble::silent, now);
+    begin(Trouble::silent, now);
+}
+
+bool TargetFlow::tell_silence(core::SteadyTime now, core::Milliseconds after) {
+    if (trouble_ != Trouble::silent || !silence_untold_ || now - since_ < after) return false;
+    silence_untold_ = false;
+    return true;
 }
 
 void TargetFlow::silence_over(std::size_t unanswered) {
@@ -119,11 +125,12 @@ void TargetFlow::declared(core::SteadyTime now) {
     if (trouble_ == Trouble::silent) next_try_ = now;
 }
 
-bool TargetFlow::begin(Trouble trouble, core::SteadyTime now) {
-    const bool begins = trouble_ == Trouble::none;
-    if (begins) since_ = now;
+void TargetFlow::begin(Trouble trouble, core::SteadyTime now) {
+    if (trouble_ == Trouble::none) {
+        since_ = now;
+        silence_untold_ = trouble == Trouble::silent;  // one that refuses has been told as such
+    }
     trouble_ = trouble;
-    return begins;
 }
 
 void TargetFlow::one_at_a_time(std::size_t suspects, core::SteadyTime now) {

@@ -38,8 +38,10 @@ class TargetFlow {
     /// addresses.
     void returned(core::SteadyTime now);
     /// A channel has waited too long for an answer. What is unanswered there is not under way any more: it may stay so
-    /// for long, and must not keep a target that takes messages again from getting them. True when the trouble begins.
-    bool silent(std::size_t unanswered, core::SteadyTime now);
+    /// for long, and must not keep a target that takes messages again from getting them.
+    void silent(std::size_t unanswered, core::SteadyTime now);
+    /// Once for each silence, when it has lasted for so long: a queue that is slow for a moment is no news.
+    bool tell_silence(core::SteadyTime now, core::Milliseconds after);
     /// That channel has answered, or is given up: what is unanswered there is under way again.
     void silence_over(std::size_t unanswered);
     /// It has answered when it was declared: if it was silent, it is tried again at once.
@@ -66,7 +68,7 @@ class TargetFlow {
     core::Milliseconds pause(core::SteadyTime now) const;
 
   private:
-    bool begin(Trouble trouble, core::SteadyTime now);
+    void begin(Trouble trouble, core::SteadyTime now);
 
     static constexpr std::size_t first_window = 4;
 
@@ -77,6 +79,7 @@ class TargetFlow {
     bool proven_ = false;  // it has confirmed something
     Trouble trouble_ = Trouble::none;
     core::SteadyTime since_{};
+    bool silence_untold_ = false;
     core::SteadyTime next_try_{};  // in trouble
     int failures_ = 0;             // since the last confirm
     int unanswered_tries_ = 0;     // while it is silent, and since

@@ -51,6 +51,8 @@ std::string_view event_of(relay::Outcome outcome) {
             return "parked";
         case relay::Outcome::dropped:
             return "dropped";
+        case relay::Outcome::held:
+            return "held";
         case relay::Outcome::detoured:
             return "detoured";
         case relay::Outcome::returned_to_queue:
@@ -69,6 +71,8 @@ std::string describe(const relay::Settled& message) {
             return "parked " + whose + " in " + core::quoted(message.target) + ": " + std::string{message.reason};
         case relay::Outcome::dropped:
             return "dropped " + whose + ", as configured: " + std::string{message.reason};
+        case relay::Outcome::held:
+            return "holding " + whose + " in " + core::quoted(message.target) + ", its attempt unspent";
         case relay::Outcome::detoured:
             return whose + " waits on the detour " + core::quoted(message.target) + ", its attempt unspent";
         case relay::Outcome::returned_to_queue:
@@ -98,7 +102,8 @@ std::string why_requeued(const relay::TargetName& target, relay::RequeueCause ca
     switch (cause) {
         case relay::RequeueCause::nacked:
             return "the broker refused (nacked) a message for " + named(target) +
-                   "; is a queue full (max-length with reject-publish), or without a leader?";
+                   "; is a queue full (max-length with reject-publish: `retryd doctor` finds the policy), or without a "
+                   "leader (`rabbitmq-queues quorum_status`)?";
         case relay::RequeueCause::returned:
             return "nothing leads to " + named(target) + " any more; it is declared again.";
         case relay::RequeueCause::unanswered:
@@ -140,10 +145,13 @@ std::string consequence_of(relay::Role role, std::string_view name) {
         case relay::Role::rung:
             return "While that lasts, messages for " + core::quoted(name) +
                    " are parked as unpublishable; if it was used before, they wait in the queues retryd.detour.*";
+        case relay::Role::held:
+            return "While that lasts, messages that should be held in " + core::quoted(name) +
+                   " wait in the queues retryd.detour.*, their attempt unspent";
         case relay::Role::catch_all:
             return "While that lasts, messages that belong to no queue wait in the queues retryd.detour.*";
         case relay::Role::detour:
-            return "While that lasts, messages whose rung or parking queue takes none are held in the error queue, "
+            return "While that lasts, messages whose rung or parking queue takes none stay in the error queue, "
                    "where they hold up others, and what comes from that queue without a proof of retryd's is parked in "
                    "the catch-all queue";
         case relay::Role::parking:
@@ -151,7 +159,7 @@ std::string consequence_of(relay::Role role, std::string_view name) {
             return "While that lasts, messages that should be parked in " + core::quoted(name) +
                    " are parked in the catch-all queue";
         case relay::Role::return_exchange:
-            return "While that lasts, messages that a shared rung could not deliver are held in the error queue";
+            return "While that lasts, messages that a shared rung could not deliver stay in the error queue";
         case relay::Role::return_binding:
             return "Without it no shared rung finds the queue: while that lasts, its messages are parked as "
                    "unpublishable";
@@ -368,7 +376,7 @@ void LogReporter::recovered(const relay::TargetName& target) {
 
 void LogReporter::silent(const relay::TargetName& target) {
     const std::string what = "the broker does not confirm messages for " + named(target) +
-                             ": the queue has no leader (most of its nodes are away), or is very slow. " +
+                             ": the queue has no leader (most of its nodes are away: start them), or is very slow. " +
                              std::string{meanwhile(target.role)};
     const bool begins = begins_to_fail(target, what);
     log_.write(begins ? LogLevel::warning : LogLevel::debug, "target_silent", what,

@@ -46,6 +46,8 @@ std::string_view name_of(relay::Outcome outcome) {
             return "parked";
         case relay::Outcome::dropped:
             return "dropped";
+        case relay::Outcome::held:
+            return "held";
         case relay::Outcome::detoured:
             return "detoured";
         case relay::Outcome::retried:
@@ -190,6 +192,28 @@ MetricFamily held(const std::vector<Depth>& depths) {
     return family;
 }
 
+MetricFamily held_messages(const std::vector<HeldStatus>& held) {
+    MetricFamily family{"retryd_held_messages",
+                        "Messages held until an outage is over, by work queue; absent where not counted yet.",
+                        MetricType::Gauge,
+                        {}};
+    for (const HeldStatus& each : held) {
+        if (each.messages)
+            family.metric.push_back(gauge({{"queue", each.work_queue}}, static_cast<double>(*each.messages)));
+    }
+    return family;
+}
+
+MetricFamily outages(const std::vector<HeldStatus>& held) {
+    MetricFamily family{"retryd_outage",
+                        "Of a work queue whose messages may be held: 0 none, 1 holding, 2 releasing.",
+                        MetricType::Gauge,
+                        {}};
+    for (const HeldStatus& each : held)
+        family.metric.push_back(gauge({{"queue", each.work_queue}}, static_cast<double>(each.outage)));
+    return family;
+}
+
 MetricFamily reloads(const Measured& measured) {
     return {"retryd_config_reloads_total",
             "Reloads of the configuration, by result.",
@@ -248,6 +272,8 @@ std::string metrics_text(const Measured& measured) {
         requeued(counts),
         depths(measured.depths),
         held(measured.depths),
+        held_messages(measured.held),
+        outages(measured.held),
         {"retryd_build_info",
          "1; the version is in the label.",
          MetricType::Gauge,

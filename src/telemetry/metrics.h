@@ -28,6 +28,7 @@ struct Measured {
     core::WallTime started{};
     Counts counts;
     std::vector<Depth> depths;
+    std::vector<HeldStatus> held;
     bool connected = false;
     bool blocked = false;
     std::uint64_t reconnects = 0;

@@ -1,5 +1,8 @@
 #include "telemetry/status.h"
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <nlohmann/json.hpp>
 #include <utility>
 
@@ -77,6 +80,7 @@ std::string to_json(const Status& status) {
     json["requeued"] = status.requeued;
     json["confirm_ms"] = {{"p50", status.confirm_p50_ms}, {"p99", status.confirm_p99_ms}};
     json["rates"] = json_of_rates(status.rates);
+    json["outages"] = json_of(status.outages);
     json["faults"] = json_of_faults(status.faults);
     json["checks"] = json_of(status.checks);
     return to_safe_json(std::move(json));
@@ -138,6 +142,21 @@ std::vector<std::string> read_texts(const Answer& value) {
     return texts;
 }
 
+HeldStatus read_outage(const Answer& value) {
+    HeldStatus outage;
+    outage.work_queue = read_text(member(value, "work_queue"));
+    outage.queue = read_text(member(value, "queue"));
+    const auto state = std::find(outage_states.begin(), outage_states.end(), read_text(member(value, "state")));
+    if (state != outage_states.end()) outage.outage = static_cast<int>(state - outage_states.begin());
+    outage.by_hand = member(value, "by_hand") == true;
+    const Answer& messages = member(value, "messages");
+    if (messages.is_number_unsigned()) outage.messages = messages.get<std::uint64_t>();
+    const Answer& since = member(value, "since");
+    if (since.is_number_integer()) outage.since = read_moment(since);
+    outage.text = read_text(member(value, "text"));
+    return outage;
+}
+
 std::optional<ChecksStatus> read_checks(const Answer& value) {
     if (!value.is_object()) return std::nullopt;
     ChecksStatus checks;
@@ -168,6 +187,8 @@ std::optional<Status> read_status(const std::string& json) {
         status.queues.push_back(read_queue(queue));
     for (const Answer& fault : member(answer, "faults"))
         status.faults.push_back({{}, read_text(member(fault, "text")), read_text(member(fault, "code"))});
+    for (const Answer& outage : member(answer, "outages"))
+        status.outages.push_back(read_outage(outage));
     status.checks = read_checks(member(answer, "checks"));
     return status;
 }

@@ -14,7 +14,7 @@ namespace retryd::telemetry {
 
 /// How many messages wait in a queue that retryd looks after, for the metrics.
 struct Depth {
-    enum class Role { errors, rung, detour, parked };  // the catch-all is one of the parked
+    enum class Role { errors, rung, detour, held, parked };  // the catch-all is one of the parked
 
     std::string queue;
     Role role = Role::errors;
@@ -32,6 +32,8 @@ constexpr std::string_view to_string(Depth::Role role) {
             return "rung";
         case Depth::Role::detour:
             return "detour";
+        case Depth::Role::held:
+            return "held";
         case Depth::Role::parked:
             break;
     }
@@ -82,6 +84,17 @@ inline constexpr core::Milliseconds longest_unsettled{60'000};
 struct LadderStatus {
     std::string name;
     std::vector<RungStatus> rungs;
+};
+
+/// A work queue whose messages may be held.
+struct HeldStatus {
+    std::string work_queue;
+    std::string queue;  // of held messages
+    int outage = 0;     // 1: what fails is held; 2: what is held is being sent home
+    Messages messages = {};
+    Moment since = {};
+    std::string text = {};  // for a person; empty where there is nothing to say
+    bool by_hand = false;
 };
 
 // What the daemon knows of itself.
@@ -159,14 +172,15 @@ struct Status {
     Rates rates;
     std::vector<LastingFault> faults;
     std::optional<ChecksStatus> checks;
+    std::vector<HeldStatus> outages;  // of the work queues whose messages may be held
 };
 
 /// What /status.json answers. Names that are not UTF-8 are made so.
 std::string to_json(const Status& status);
 
 /// Reads what /status.json answered, as far as `retryd status` and `doctor` use it: now, ready, reason, in_flight,
-/// oldest_unsettled, rates, faults, the findings, and of each queue its name and totals. What is missing, or of another
-/// type than expected, stays as it is in a new Status. Nothing where the text is no status of retryd.
+/// oldest_unsettled, rates, faults, the findings, the outages, and of each queue its name and totals. What is missing,
+/// or of another type than expected, stays as it is in a new Status. Nothing where the text is no status of retryd.
 std::optional<Status> read_status(const std::string& json);
 
 }  // namespace retryd::telemetry

@@ -55,6 +55,20 @@ Json json_of(const std::vector<QueueStatus>& queues) {
     return list;
 }
 
+Json json_of(const std::vector<HeldStatus>& outages) {
+    Json list = Json::array();
+    for (const HeldStatus& each : outages) {
+        list.push_back({{"work_queue", each.work_queue},
+                        {"queue", each.queue},
+                        {"state", outage_states.at(static_cast<std::size_t>(each.outage))},
+                        {"by_hand", each.by_hand},
+                        {"messages", count_or_null(each.messages)},
+                        {"since", moment_or_null(each.since)},
+                        {"text", each.text}});
+    }
+    return list;
+}
+
 Json json_of(const std::vector<LadderStatus>& ladders) {
     Json list = Json::array();
     for (const LadderStatus& ladder : ladders)

@@ -5,13 +5,18 @@
 // readers as they are.
 #pragma once
 
+#include <array>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
+#include <string_view>
 #include <vector>
 
 #include "telemetry/status.h"
 
 namespace retryd::telemetry {
+
+/// Of HeldStatus::outage.
+inline constexpr std::array<std::string_view, 3> outage_states{"none", "holding", "releasing"};
 
 // Keys stay in the order in which they are written: people read this too.
 
@@ -19,6 +24,7 @@ nlohmann::ordered_json json_of(const QueueDepth& depth);
 nlohmann::ordered_json json_of(const std::vector<RungStatus>& rungs);
 nlohmann::ordered_json json_of(const std::vector<QueueStatus>& queues);
 nlohmann::ordered_json json_of(const std::vector<LadderStatus>& ladders);
+nlohmann::ordered_json json_of(const std::vector<HeldStatus>& outages);
 /// Null where the daemon makes no checks.
 nlohmann::ordered_json json_of(const std::optional<ChecksStatus>& checks);
 

@@ -386,11 +386,48 @@ TEST_CASE("attach plan: two daemons in one vhost have policies of different name
 
 TEST_CASE("attach plan: without a broker there is a policy for all that is configured") {
     const World w({"email", "webhook.*"});
-    const BrokerPolicy general = general_policy(w.policy);
+    const BrokerPolicy general = general_policies(w.policy).front();
     CHECK(general.name == "retryd.errors");
     CHECK(general.definition == core::Definition{{"dead-letter-exchange", ours}});
     CHECK(general.pattern.ends_with(R"((email|webhook\..*)$)"));
     CHECK(general.priority == 0);
+}
+
+TEST_CASE("attach plan: so many names that one pattern would be too long for the broker take several policies") {
+    Names names;
+    for (int i = 0; i < 120; ++i)
+        names.push_back("team.work-queue-" + std::to_string(i));
+    World w(names);
+    for (int i = 0; i < 120; ++i)
+        w.add(names[static_cast<std::size_t>(i)], i < 60 ? "classic" : "quorum");
+    const BrokerPolicy of_another{
+        "retryd.errors.2", "^(mine)$", "queues", {{"dead-letter-exchange", "\"retryd.errors.2\""}}, 0};
+    w.set(of_another);
+    const AttachPlan plan = w.attach();
+    CHECK(plan.changes.size() == 4);
+    std::size_t attached = 0;
+    for (const PolicyChange& change : plan.changes) {
+        CHECK(change.after.pattern.size() <= 1024);
+        attached += change.queues.size();
+    }
+    CHECK(attached == 120);
+    for (const std::string& name : names)
+        CHECK(w.state_of(name) == State::attached);
+    CHECK(w.on(names[0]).size() == 1);
+    CHECK(w.on(names[119]) == at_least_once);
+
+    w.add("late", "classic");
+    w.add("other", "classic");
+    w.policy.entries.push_back({.match = "late", .parked = {.queue = "{queue}.parked"}});
+    w.attach();
+    CHECK(w.state_of("late") == State::attached);
+    w.policy.entries.erase(w.policy.entries.begin(), w.policy.entries.begin() + 100);
+    w.attach();
+    CHECK(w.exchange_of(names[10]).empty());
+    CHECK(w.exchange_of("late") == ours);
+    CHECK(w.exchange_of("other").empty());
+    w.add("mine", "classic");
+    CHECK(w.exchange_of("mine") == of_another.definition.begin()->second);
 }
 
 }  // namespace retryd::admin::attach_plan_test

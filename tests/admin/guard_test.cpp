@@ -177,12 +177,42 @@ TEST_CASE(
     CHECK(w.on(exact).empty());
     // An exact name's rungs are known before they are there.
     World later = w;
-    for (BrokerPolicy& policy : later.policies)
-        policy.pattern = own_queues_pattern(w.policy);
+    later.policies = general_guards(w.policy);
     CHECK(later.on(own[0]) == guarded);
     CHECK(later.on(own[2]) == guarded);
     CHECK(unguarded_queues(later.policy, later.vhost_policies()) ==
           std::vector<std::string>{own[1], own[3], "gone.retry.5s", "retryd.gone.5s"});
+}
+
+TEST_CASE("guard: where one pattern would be too long for the broker there are several, which change together") {
+    World w;
+    for (int i = 0; i < 60; ++i) {
+        const std::string queue = "team.work-queue-" + std::to_string(i);
+        w.policy.entries.push_back({.match = queue, .parked = {.queue = "{queue}.parked"}});
+        w.add(queue, "classic");
+        w.add(queue + ".parked", "quorum");
+        w.add_rung(queue, "5s", 5'000);
+    }
+    w.apply();
+    CHECK(w.policies.size() > 3);
+    CHECK(w.plan().empty());
+    CHECK(check_guard(w.policy, w.vhost_policies()).empty());
+    CHECK(w.on("team.work-queue-59").empty());
+    w.set({"all", ".*", "queues", {{"max-length", "3"}, {"overflow", "\"drop-head\""}}, 1000});
+    w.apply();
+    CHECK(w.harm().empty());
+    CHECK(w.on("team.work-queue-59.parked") == guarded);
+    w.add_rung("team.gone", "5s", 5'000);
+    w.policy.entries.push_back({.match = "team.gone", .parked = {.queue = "{queue}.parked"}});
+    CHECK_FALSE(check_guard(w.policy, w.vhost_policies()).empty());
+    w.apply();
+    CHECK(check_guard(w.policy, w.vhost_policies()).empty());
+    // Parts that are not needed any more catch nothing that they should not.
+    w.policy.entries.resize(2);
+    w.apply();
+    CHECK(w.plan().empty());
+    CHECK(w.on("email.parked") == guarded);
+    CHECK(w.on("team.work-queue-59.parked").size() == 2);
 }
 
 TEST_CASE("guard: whether it is there is judged by the queues that are, and not by its text") {

@@ -337,17 +337,56 @@ TEST_CASE("headers that do not fit a frame are counted, and the message stays") 
     CHECK(s.port.acked.empty());
 }
 
-TEST_CASE("it ends when the consumer holds all it may and none of that can go") {
+TEST_CASE("a consumer that holds all it may, and can let none of that go, is full: another one goes on") {
     ParkedRunOrder order = order_of(10);
+    order.action = ParkedRunOrder::Action::drop;
     order.selection.queue = "email";
     order.most_held = 3;
     Scene s(order);
-    s.deliver_many(2, "sms");
-    s.tick();
-    CHECK(s.run.ended() == End::none);
+    s.deliver("sms");
+    s.deliver("email");
     s.deliver("sms");
     s.tick();
-    CHECK(s.run.ended() == End::held);
+    CHECK_FALSE(s.run.consumer_full());
+    s.run.flush_acks();
+    CHECK(s.port.acked == Tags{2});
+    s.deliver("sms");
+    CHECK(s.run.consumer_full());
+    s.run.next_consumer(2);
+    s.deliver("email");
+    s.tick();
+    s.run.flush_acks();
+    CHECK(s.port.acked == Tags{2, 5});  // what came before is not acked with it
+    CHECK_FALSE(s.run.consumer_full());
+    s.deliver_many(2, "sms");
+    CHECK(s.run.consumer_full());
+    CHECK(s.run.ended() == End::none);
+}
+
+TEST_CASE("a ramp sends one message, then 2, 5, 10 …, each step when the one before has had its time to fail") {
+    ParkedRunOrder order = order_of(100);
+    order.ramp = true;
+    order.stop_above = 1;
+    Scene s(order);
+    s.deliver_many(100, "email");
+    std::vector<std::size_t> sent;
+    for (int step = 0; step < 4; ++step) {
+        s.tick();
+        sent.push_back(s.port.bodies.size());
+        s.tick(Milliseconds{10'000});
+        CHECK(s.port.bodies.size() == sent.back());  // not confirmed yet
+        s.run.on_confirm(s.port.bodies.size(), true, true);
+        s.tick();
+        s.tick(Milliseconds{2'999});
+        CHECK(s.port.bodies.size() == sent.back());
+        s.now.steady += Milliseconds{1};
+    }
+    CHECK(sent == std::vector<std::size_t>{1, 3, 8, 18});
+    s.reject_one_of_ours();
+    s.reject_one_of_ours();
+    s.tick();
+    CHECK(s.port.bodies.size() == 18);
+    CHECK(s.run.ended() == End::failures);
 }
 
 TEST_CASE("a drop acks what is selected and publishes nothing") {
@@ -363,6 +402,38 @@ TEST_CASE("a drop acks what is selected and publishes nothing") {
     CHECK(s.port.acked == Tags{1});
     CHECK(s.port.bodies.empty());
     CHECK(s.run.finished());
+}
+
+TEST_CASE("from a rung messages go home as they are, and what has no proof, or no place to go to, stays") {
+    ParkedRunOrder order = order_of(4);
+    order.action = ParkedRunOrder::Action::home;
+    order.through_return = {"sms"};
+    Scene s(order);
+    s.deliver("email");
+    s.deliver("sms");
+    s.deliver("gone");
+    s.deliver("");
+    s.tick();
+    CHECK(s.port.addresses == std::vector<std::string>{">email", "retryd.return>"});
+    CHECK(s.run.counts().without_destination == 2);
+    s.run.on_confirm(2, true, true);
+    s.tick(Milliseconds{20});
+    CHECK(s.run.counts().done == 2);
+    CHECK(s.port.acked.size() == 2);
+    CHECK(s.run.ended() == ParkedRun::End::all);
+}
+
+TEST_CASE("from a rung messages are parked where their work queue parks: in a queue, or through an exchange") {
+    ParkedRunOrder order = order_of(3);
+    order.action = ParkedRunOrder::Action::park;
+    order.parking = {{"email", {"", "email.parked"}}, {"sms", {"team.dlx", "dead.sms"}}};
+    Scene s(order);
+    s.deliver("email");
+    s.deliver("sms");
+    s.deliver("other");
+    s.tick();
+    CHECK(s.port.addresses == std::vector<std::string>{">email.parked", "team.dlx>dead.sms"});
+    CHECK(s.run.counts().without_destination == 1);
 }
 
 }  // namespace retryd::admin::parked_run_test

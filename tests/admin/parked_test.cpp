@@ -29,7 +29,8 @@ struct Scene {
     }
     bool selected(const Selection& selection) {
         const core::Table table = parked_by_retryd();
-        return selects(selection, read_parked(table, error_queue, proof_keys), table);
+        const core::Message message{{.headers = table, .message_id = "id-1", .type = "order.paid"}, {}};
+        return selects(selection, read_parked(table, error_queue, proof_keys), message);
     }
 };
 
@@ -154,9 +155,10 @@ TEST_CASE("what nobody knows the time of, or claims an impossible one, is select
          {core::Table{}, headers.fields({{"retryd-parked-reason", text("too-old")},
                                          {"retryd-parked-at", seconds(300'000'000'000U)}})}) {
         const Parked parked = read_parked(table, error_queue, proof_keys);
-        CHECK_FALSE(selects({.parked_before = at(4'000'000'000)}, parked, table));
-        CHECK_FALSE(selects({.parked_after = at(0)}, parked, table));
-        CHECK(selects({}, parked, table));
+        const core::Message message{{.headers = table}, {}};
+        CHECK_FALSE(selects({.parked_before = at(4'000'000'000)}, parked, message));
+        CHECK_FALSE(selects({.parked_after = at(0)}, parked, message));
+        CHECK(selects({}, parked, message));
     }
 }
 

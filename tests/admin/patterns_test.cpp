@@ -44,19 +44,19 @@ TEST_CASE("queue pattern: tells whether it has a name among its alternatives") {
 }
 
 TEST_CASE("queue pattern: a name that is spared is not matched by a glob") {
-    const std::string pattern = matches_pattern(policy_with({"hook.*"}), {"hook.*"}, {"hook.a", "other"});
+    const std::string pattern = matches_patterns(policy_with({"hook.*"}), {"hook.*"}, {"hook.a", "other"}).front();
     CHECK_FALSE(pattern_matches(pattern, "hook.a"));
     CHECK(pattern_matches(pattern, "hook.ab"));
     CHECK(pattern.find("other") == std::string::npos);
 }
 
 TEST_CASE("queue pattern: without a glob it is that of the names") {
-    CHECK(matches_pattern(policy_with({"email", "sms"}), {"email", "sms"}) == "^(email|sms)$");
+    CHECK(matches_patterns(policy_with({"email", "sms"}), {"email", "sms"}).front() == "^(email|sms)$");
 }
 
 TEST_CASE("queue pattern: a glob matches what the glob matches, and nothing of retryd's or the broker's own") {
     const core::Policy policy = policy_with({"web?ook.*", "*"});
-    const std::string all = matches_pattern(policy, {"*"});
+    const std::string all = matches_patterns(policy, {"*"}).front();
     for (const char* name : {"email", "email.retry", "email.retry.soon", "retryd.x", "x.retry.5s.y", "retryd.a.b.c"}) {
         CAPTURE(name);
         CHECK(pattern_matches(all, name));
@@ -69,7 +69,7 @@ TEST_CASE("queue pattern: a glob matches what the glob matches, and nothing of r
         const bool taken = std::string{own}.starts_with("amq.") || match(policy, own) == nullptr;
         CHECK(taken);
     }
-    const std::string some = matches_pattern(policy, {"web?ook.*", "a+b"});
+    const std::string some = matches_patterns(policy, {"web?ook.*", "a+b"}).front();
     CHECK(pattern_matches(some, "webhook.a"));
     CHECK(pattern_matches(some, "web.ook."));
     CHECK(pattern_matches(some, "a+b"));
@@ -79,18 +79,68 @@ TEST_CASE("queue pattern: a glob matches what the glob matches, and nothing of r
     CHECK_FALSE(pattern_matches(some, "email"));
 }
 
+TEST_CASE("queue pattern: queues of held messages are no work queues where their entry may hold") {
+    core::Policy policy = policy_with({"email", "team.*", "*"});
+    for (std::size_t i = 0; i < 2; ++i)
+        policy.entries[i].hold = true;
+    const std::string pattern = matches_patterns(policy, {"email", "team.*", "*"}).front();
+    CHECK_FALSE(pattern_matches(pattern, "email.held"));
+    CHECK_FALSE(pattern_matches(pattern, "team.a.held"));
+    CHECK(pattern_matches(pattern, "other.held"));
+    CHECK(match(policy, "other.held") != nullptr);
+    CHECK(match(policy, "team.a.held") == nullptr);
+}
+
 TEST_CASE("queue pattern: says of every name the same as the configuration does") {
     core::Policy policy = policy_with({"email", "team.*"}, "dead.{queue}.letters");
     policy.entries.push_back({.match = "*", .parked = {.queue = "one.for.all"}});
     policy.error_queue = "dead";
     policy.catch_all = "lost";
-    const std::string pattern = matches_pattern(policy, {"email", "team.*", "*"});
+    const std::string pattern = matches_patterns(policy, {"email", "team.*", "*"}).front();
     for (const char* name : {"email", "dead.email.letters", "dead.team.x.letters", "dead.other.letters", "one.for.all",
                              "one_for_all", "team.a", "a.retry.2m", "a.retry.2m5", "a.retry.30m1h", ".retry.5s",
                              "retryd.shared.5s", "retryd..5s", "dead", "lost", "lost.x", "retryd.errors"}) {
         CAPTURE(name);
         CHECK(pattern_matches(pattern, name) == (match(policy, name) != nullptr));
     }
+}
+
+TEST_CASE("patterns: as many as it takes for each to be short enough for RabbitMQ 4.3, and none catches more") {
+    std::vector<std::string> names;
+    for (int i = 0; i < 200; ++i)
+        names.push_back("team.work-queue-" + std::to_string(i));
+    std::vector<std::string> all = names;
+    all.insert(all.end(), {"hook.*", "*.late"});
+    const core::Policy policy = policy_with(all);
+    const std::vector<std::string> matches = matches_patterns(policy, all, {"hook.x"});
+    const std::vector<std::string> own = own_queues_patterns(policy, {"hook.x.retry.5s"}, {"gone.retry.5s"});
+    CHECK(matches.size() > 4);
+    CHECK(own.size() > 8);
+    const auto caught = [](const std::vector<std::string>& patterns, const std::string& name) {
+        return std::count_if(patterns.begin(), patterns.end(),
+                             [&](const std::string& each) { return pattern_matches(each, name); });
+    };
+    for (const auto* patterns : {&matches, &own}) {
+        for (const std::string& pattern : *patterns)
+            CHECK(pattern.size() <= longest_pattern);
+    }
+    names.insert(names.end(), {"hook.a", "a.late"});
+    for (const std::string& name : names) {
+        CAPTURE(name);
+        CHECK(caught(matches, name) >= 1);
+        CHECK(caught(own, name) == 0);
+        CHECK(caught(own, name + ".parked") >= 1);
+        CHECK(caught(matches, name + ".parked") == 0);
+        CHECK(caught(own, name + ".retry.1h30m") == 1);
+        CHECK(caught(matches, name + ".retry.1h30m") == 0);
+    }
+    for (const char* theirs : {"hook.x", "hook.x.retry.5s", "other", "team.work-queue-1000"}) {
+        CAPTURE(theirs);
+        CHECK(caught(matches, theirs) == 0);
+        CHECK((caught(own, theirs) == 0));
+    }
+    CHECK(caught(own, "gone.retry.5s") == 1);
+    CHECK(caught(own, "retryd.errors") == 1);
 }
 
 }  // namespace retryd::admin::patterns_test

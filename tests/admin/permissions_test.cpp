@@ -30,6 +30,14 @@ bool has(const Needed& list, std::string_view operation, const std::string& name
 
 }  // namespace
 
+TEST_CASE("permissions: queues of held messages are declared and consumed") {
+    core::Policy policy = policy_with(core::ReturnPath::queue);
+    CHECK_FALSE(has(needed(policy), "read", "email.held"));
+    policy.entries[0].hold = true;
+    CHECK(has(needed(policy), "configure", "email.held"));
+    CHECK(has(needed(policy, false), "read", "email.held"));
+}
+
 TEST_CASE("permissions: what it takes to declare, to publish and to consume") {
     const Needed list = needed(policy_with(core::ReturnPath::queue));
     for (const char* queue :
@@ -46,6 +54,15 @@ TEST_CASE("permissions: what it takes to declare, to publish and to consume") {
         CHECK(std::count(list.begin(), list.end(), each) == 1);
         CHECK_FALSE(each.name.empty());
     }
+}
+
+TEST_CASE("permissions: a source is read, and nothing else") {
+    core::Policy policy = policy_with(core::ReturnPath::queue);
+    policy.sources = {{"orders_error", core::Dialect::masstransit}};
+    const Needed list = needed(policy);
+    CHECK(has(list, "read", "orders_error"));
+    CHECK_FALSE(has(list, "configure", "orders_error"));
+    CHECK_FALSE(has(list, "write", "orders_error"));
 }
 
 TEST_CASE("permissions: a shared ladder needs those of its exchanges and of the way back") {
@@ -167,10 +184,11 @@ TEST_CASE("permission patterns: as the operator reads them") {
 TEST_CASE("permission patterns: who works on parked messages may take from parking queues and return them") {
     const Permissions given =
         replay_permissions(policy_of({entry("email"), entry("sms.*", core::ReturnPath::headers)}));
-    CHECK(given ==
-          Permissions{R"(^(retryd\.replay\..*)$)",
-                      R"(^(amq\.default|email|retryd\.replay\..*|retryd\.return|sms\..*)$)",
-                      R"(^(email\.parked|retryd\.errors|retryd\.parked|retryd\.replay\..*|sms\..*\.parked)$)"});
+    const std::string read =
+        R"(^(email\.parked|email\.retry\.[0-9dhms]+(\.high)?|retryd\.all\.[0-9dhms]+(\.high)?|retryd\.errors|)"
+        R"(retryd\.parked|retryd\.replay\..*|sms\..*\.parked)$)";
+    CHECK(given == Permissions{R"(^(retryd\.replay\..*)$)",
+                               R"(^(amq\.default|email|retryd\.replay\..*|retryd\.return|sms\..*)$)", read});
 }
 
 TEST_CASE("permissions: who may write to the error exchange and needs it for nothing") {

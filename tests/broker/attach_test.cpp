@@ -1,6 +1,7 @@
 // `retryd attach` against a real broker: the commands that it prints work, and change nothing else.
 #include <sstream>
 
+#include "core/names.h"
 #include "support/catch.h"
 #include "support/command_line.h"
 #include "support/management.h"
@@ -61,7 +62,7 @@ TEST_CASE("attach: what it prints attaches when pasted into a shell, and its und
     const CommandResult printed = s.run("attach");
     INFO(printed.out);
     CHECK(printed.code == 2);
-    CHECK(printed.says({"0 attached, 3 to attach", "retryd attach --apply does"}));
+    CHECK(printed.says({"0 attached, 3 to attach", "retryd attach --apply -c '", "' does"}));
     paste(printed.out, "rabbitmqctl set_policy");
     CHECK(s.run("attach").says({"3 attached; nothing to set"}));
     for (const std::string& queue : {classic, quorum, globbed})
@@ -170,6 +171,54 @@ TEST_CASE("attach --apply: a user who may not set policies is told which right i
     add_user(user, "reads", "policymaker");
     CHECK(s.run("attach --apply", management).code == 0);
     delete_user(user);
+}
+
+TEST_CASE(
+    "attach: more names than one pattern may have are attached and guarded, and a policy for all queues deletes "
+    "nothing of retryd's",
+    "[slow][two-versions]") {
+    Attached s;
+    std::vector<std::string> queues;
+    for (int i = 0; i < 20; ++i)
+        queues.push_back(s.plain_queue(std::string(60, 'n') + std::to_string(i)));
+    queues.push_back(s.plain_queue(std::string(255 - s.queue_name("").size(), 'l')));
+    for (const std::string& queue : queues)
+        s.retry(queue, {"1h"});
+    const std::string theirs = s.plain_queue("theirs");
+    s.start();
+    REQUIRE(await([&] { return s.exists(retryd::core::expand_queue("{queue}.parked", queues.back())); }));
+    const CommandResult attach = s.run("attach --apply");
+    INFO(attach.out);
+    REQUIRE(attach.code == 0);
+    CHECK(attach.says({"Policy " + s.general() + ".2: new, set"}));
+    CHECK(attach.says({"Policy " + s.own("guard") + ".2: new, set"}));
+    CHECK(s.run("attach").says({"nothing to set"}));
+
+    std::vector<std::string> own{s.config.catch_all};
+    for (const std::string* queue : {&queues.front(), &queues[10], &queues.back()}) {
+        own.push_back(retryd::core::rung_name(*queue, retryd::core::Milliseconds{3'600'000}, false));
+        own.push_back(retryd::core::expand_queue("{queue}.parked", *queue));
+        Worker worker(*queue);
+        for (int i = 0; i < 3; ++i) {
+            s.client.publish("", own.back(), {.body = "parked", .properties = {.delivery_mode = 2}});
+            s.client.publish("", *queue, {.body = "waits"});
+            worker.reject(worker.receive());
+        }
+    }
+    for (int i = 0; i < 3; ++i) {
+        for (const std::string& queue : {theirs, s.config.catch_all})
+            s.client.publish("", queue, {.body = "m"});
+    }
+    for (const std::string& queue : own)
+        REQUIRE(s.await_depth(queue, 3));
+    set_policy("all", ".*", R"({"max-length": 1, "overflow": "drop-head"})", PolicyKind::policies, 999);
+    CHECK(s.await_depth(theirs, 1));
+    for (const std::string& queue : own) {
+        CAPTURE(queue);
+        CHECK(s.depth(queue) == 3);
+    }
+    CHECK_FALSE(s.run("doctor").says({"[harmful-policy]"}));
+    s.stop();
 }
 
 TEST_CASE("attach: a vhost whose name needs quoting", "[one-version]") {

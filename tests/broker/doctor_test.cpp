@@ -1,4 +1,7 @@
 // `retryd doctor` against a real broker: a correct set-up, and several broken ones.
+#include <filesystem>
+#include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "core/names.h"
@@ -6,6 +9,7 @@
 #include "support/command_line.h"
 #include "support/management.h"
 #include "support/scenario.h"
+#include "support/shell.h"
 
 using namespace retryd::test;
 
@@ -32,7 +36,9 @@ struct Patient : Scenario {
 
     CommandResult doctor(const std::string& options = "") {
         daemon.write(config.yaml() + management);
-        return run_retryd("doctor " + options + " -c " + daemon.config_file());
+        const std::string copy = daemon.config_file() + " of the team's";  // commands that name it can be pasted
+        std::ofstream(copy) << config.yaml() + management;
+        return run_retryd("doctor " + options + " -c " + shell_word(copy));
     }
 
     /// Finds something with that code, runs the command that is printed with it, and then no longer finds it.
@@ -43,8 +49,8 @@ struct Patient : Scenario {
         const std::string command = command_of(code, before.out);
         REQUIRE_FALSE(command.empty());
         INFO(command);
-        output_of("{ retryd() { " + retryd_binary() + " \"$@\"; }; rabbitmqctl() { " + variable("RETRYD_TEST_CTL") +
-                  " \"$@\"; }; " + command + "; }");
+        output_of("{ retryd() { " + shell_word(retryd_binary()) + " \"$@\"; }; rabbitmqctl() { " +
+                  variable("RETRYD_TEST_CTL") + " \"$@\"; }; " + command + "; }");
         const CommandResult after = doctor();
         INFO(after.out);
         CHECK_FALSE(after.says({"[" + code + "]"}));
@@ -77,6 +83,30 @@ struct Patient : Scenario {
     std::string classic;
     std::string quorum;
     std::string management;  // more YAML
+};
+
+Version minor_version() {
+    return version_of(Client(broker_address()));
+}
+
+/// The broker, restarted as one that was made with few feature flags: it has none of those of streams, on which
+/// at-least-once dead-lettering depends. At the end it has all.
+class BrokerWithoutStreams {
+  public:
+    BrokerWithoutStreams() {
+        control_broker("stop");
+        for (const auto& entry :
+             std::filesystem::directory_iterator(variable("RETRYD_TEST_BROKER_DIR") + "/node/data")) {
+            if (!entry.path().string().ends_with("-feature_flags")) continue;
+            std::ostringstream enabled;
+            enabled << std::ifstream(entry.path()).rdbuf();
+            std::ofstream(entry.path()) << std::regex_replace(enabled.str(), std::regex(",\\s*stream_\\w+"), "");
+        }
+        control_broker("start");
+    }
+    ~BrokerWithoutStreams() { run_shell(variable("RETRYD_TEST_CTL") + " enable_feature_flag all >/dev/null 2>&1"); }
+    BrokerWithoutStreams(const BrokerWithoutStreams&) = delete;
+    BrokerWithoutStreams& operator=(const BrokerWithoutStreams&) = delete;
 };
 
 /// For that queue alone.
@@ -341,6 +371,21 @@ TEST_CASE("doctor: finds a permission that the daemon's user lacks") {
     set_permissions(user, "^$", ".*", ".*");
     CHECK(s.doctor().says({"lacks the permission to configure '" + s.config.error_queue + "'"}));
     delete_user(user);
+    s.stop();
+}
+
+TEST_CASE("doctor: the feature flag without which 3.10 dead-letters at-most-once is enabled by what it prints",
+          "[own-broker]") {
+    if (minor_version() != Version{3, 10}) return;  // before, there is none; later it is enabled or required
+    const BrokerWithoutStreams node;
+    Patient s;
+    s.start();
+    const CommandResult result = s.doctor();
+    INFO(result.out);
+    CHECK(result.code == 2);
+    CHECK(result.says({"Problem: the feature flag stream_queue is disabled [disabled-feature-flag]"}));
+    s.mend("disabled-feature-flag");
+    CHECK(s.doctor().code == 0);
     s.stop();
 }
 

@@ -1,7 +1,11 @@
 // What the daemon finds by its own checks: in the log, the metrics and the status, and how soon.
 #include <algorithm>
+#include <atomic>
 #include <csignal>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <span>
+#include <string_view>
 
 #include "support/catch.h"
 #include "support/command_line.h"
@@ -9,6 +13,7 @@
 #include "support/management.h"
 #include "support/scenario.h"
 #include "support/served.h"
+#include "support/tcp_relay.h"
 #include "support/worker.h"
 
 using namespace retryd::test;
@@ -131,6 +136,45 @@ TEST_CASE("findings: a reload that was refused, and then a daemon that hangs, ar
     CHECK(hung.code != 0);
     CHECK(s.run("status").out.find("Not answering: the daemon does not answer at " + url) == 0);
     s.daemon.signal(SIGCONT);
+    s.stop();
+}
+
+TEST_CASE("findings: a clock that differs from the broker's by more than a minute, until it does not",
+          "[one-version]") {
+    Checked s;
+    s.attached_queue("email");
+    Address target = broker_address();
+    const std::string url = management_url();
+    const std::string host = "http://127.0.0.1:";
+    REQUIRE(url.starts_with(host));
+    target.port = static_cast<std::uint16_t>(std::stoi(url.substr(host.size())));
+    std::atomic<bool> wrong{true};
+    std::atomic<int> changed{0};
+    TcpRelay api(target);  // its answers are the broker's, but for the time in them
+    api.open();
+    s.config.management_url = host + std::to_string(api.address().port);
+    api.change([&](std::span<char> bytes) {
+        const std::string_view text(bytes.data(), bytes.size());
+        const auto year = std::regex("\r\n[Dd]ate: \\w+, \\d+ \\w+ (\\d{4}) ");
+        std::cmatch match;
+        if (!wrong || !std::regex_search(text.data(), text.data() + text.size(), match, year)) return;
+        bytes[static_cast<std::size_t>(match.position(1)) + 3] ^= 1;  // a year ahead, or behind
+        ++changed;
+    });
+
+    s.start();
+    CHECK(s.served.await_metric(s.finding("daemon-clock", "warning"), 1));
+    CHECK(changed > 0);
+    const CommandResult doctor = s.run("doctor");
+    INFO(doctor.out);
+    CHECK(doctor.says({"Warning: the daemon's clock is 36", " the broker's", "[daemon-clock]"}));
+    CHECK(doctor.code == 2);
+
+    wrong = false;
+    s.reload();
+    CHECK(await([&] { return s.served.metric(s.finding("daemon-clock", "warning")) < 0; }));
+    CHECK(s.daemon.await_log("no longer so: the daemon's clock is 36"));
+    CHECK_FALSE(s.run("doctor").says({"[daemon-clock]"}));
     s.stop();
 }
 

@@ -238,7 +238,7 @@ TEST_CASE("a name that was shown can be pasted back, in $'…' of the shell", "[
             word.insert(at, "\\");
         CAPTURE(word);
         std::ofstream(folder.file("paste")) << "export LC_ALL=C.UTF-8\nname=$'" << word << "'\nprintf %s \"$name\"\n"
-                                            << retryd_binary() << " parked list --from \"$name\" -c "
+                                            << shell_word(retryd_binary()) << " parked list --from \"$name\" -c "
                                             << s.daemon.config_file() << " >" << folder.file("out") << " 2>&1";
         const ShellResult result = run_shell("bash " + folder.file("paste"));
         CHECK(result.code == 0);

@@ -66,8 +66,7 @@ void check_spread(Spread& s, const std::function<std::string(const std::string&)
     s.start();
     for (const std::string& lane : lanes)
         REQUIRE(await([&] { return s.exists(rung_of(lane)); }));
-    // Declared last. A message that waits because its rung is not declared yet is decided again, and takes another
-    // lane.
+    // Declared last. What would not wait for a lane that is being declared takes a detour.
     REQUIRE(await([&] { return s.exists(Scenario::parking_of(s.work)); }));
     Worker worker(s.work, rejected_at_once);
     const Machine machine;
@@ -83,9 +82,9 @@ void check_spread(Spread& s, const std::function<std::string(const std::string&)
     }
     for (const std::string& lane : lanes) {
         CAPTURE(lane);
-        // Of 100 on average. Less than 40 happens once in 10^12, but what waits because its rung confirms slowly is
-        // decided again, too.
-        CHECK(waited_in[rung_of(lane)] > 25);
+        // Of 100; less where a lane was slow for a moment: those that would not wait for it took a detour, and may
+        // then have taken another.
+        CHECK(waited_in[rung_of(lane)] > 50);
     }
     CHECK(arrivals.front() >= milliseconds(2800));
     CHECK(arrivals.back() >= seconds(4));

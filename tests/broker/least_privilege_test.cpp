@@ -75,13 +75,24 @@ TEST_CASE("with the permissions that doctor names, and no others, everything wor
     s.stop();
 }
 
-TEST_CASE("with what doctor names for the operator, attach and parked work, and nothing else does", "[one-version]") {
+TEST_CASE("with what doctor names for the operator, attach, parked and waiting work, and nothing else does",
+          "[one-version]") {
     Locked s;
     const std::string bare = s.plain_queue("bare");
     s.retry(bare, {"100ms"});
+    const std::string slow = s.work_queue("slow");
+    s.retry(slow, {"1h"});
     s.config.uris = {uri_of(broker_address())};
     s.start();
     s.climb_and_park(s.named);
+    {
+        Worker worker(slow);
+        for (const char* const body : {"0", "1"}) {
+            s.client.publish("", slow, {.body = body});
+            worker.reject(worker.receive());
+        }
+        REQUIRE(s.await_depth(s.rung(slow, "1h"), 2));
+    }
     const auto needed = s.needed().at("parked");
     add_user(s.user, "secret", "policymaker");
     REQUIRE(needed.at("commands").at(1).get<std::string>().ends_with(" policymaker"));
@@ -104,6 +115,15 @@ TEST_CASE("with what doctor names for the operator, attach and parked work, and 
     INFO(replayed.out << replayed.err);
     CHECK(replayed.code == 0);
     CHECK(s.await_depth(s.named, 1));
+    CHECK(run("waiting list").says({s.rung(slow, "1h"), "2"}));
+    const CommandResult sent = run("waiting send --queue " + slow + " --first 1");
+    INFO(sent.out << sent.err);
+    CHECK(sent.code == 0);
+    CHECK(s.await_depth(slow, 1));
+    const CommandResult parked = run("waiting park --queue " + slow);
+    INFO(parked.out << parked.err);
+    CHECK(parked.code == 0);
+    CHECK(s.await_depth(s.parking_of(slow), 1));
     s.config.uris = {uri_of(broker_address())};
     s.stop();
 }

@@ -44,7 +44,8 @@ std::uint16_t free_port() {
 
 /// The rules as they are shipped, but for the time that something has to last.
 std::string hasty_rules() {
-    const std::filesystem::path scripts = std::filesystem::path(variable("RETRYD_TEST_BROKER")).parent_path();
+    const std::string broker = output_of("printf %s " + variable("RETRYD_TEST_BROKER"));  // it is quoted for a shell
+    const std::filesystem::path scripts = std::filesystem::path(broker).parent_path();
     std::ostringstream text;
     text << std::ifstream(scripts.parent_path() / "config/monitoring/alerts.yaml").rdbuf();
     return std::regex_replace(text.str(), std::regex("\n( +for: )[0-9]+[smhd]\n"), "\n$011s\n");

@@ -58,3 +58,30 @@ TEST_CASE("a classic error queue that hangs: within about a minute the log and /
     CHECK(s.daemon.lines_with({"connected to"}) == 1);
     s.stop();
 }
+
+namespace {
+
+/// As if the broker were busy with something that the consumer of that queue is to get: its channel does nothing for so
+/// long.
+void suspend_channel_that_consumes(const std::string& queue, seconds time) {
+    erlang("spawn(fun() -> {ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"" + broker_address().vhost +
+           "\">>, queue, <<\"" + queue +
+           "\">>)), Channel = element(1, hd(rabbit_amqqueue:consumers(Q))), "
+           "erlang:suspend_process(Channel), receive after " +
+           std::to_string(milliseconds(time).count()) + " -> ok end end).");
+}
+
+}  // namespace
+
+TEST_CASE("the channel that consumes is busy: the log and /readyz say so, until it goes on", "[one-version]") {
+    Silent s("quorum");
+    s.check_comes_back();
+    suspend_channel_that_consumes(s.config.error_queue, seconds(30));
+    CHECK(await([&] { return s.ready().starts_with("not ready: the broker has not answered"); }, seconds(28)));
+    CHECK(s.daemon.await_log("on the channel that consumes the error queue '" + s.config.error_queue + "'"));
+    CHECK(await([&] { return s.ready().starts_with("ready"); }, seconds(60)));
+    CHECK(s.daemon.lines_with({"answers again"}) == 1);
+    s.check_comes_back();
+    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    s.stop();
+}

@@ -11,6 +11,7 @@
 #include "support/catch.h"
 #include "support/command_line.h"
 #include "support/scenario.h"
+#include "support/shell.h"
 
 using namespace retryd::test;
 
@@ -92,7 +93,7 @@ TEST_CASE("status --watch: keys scroll where there are more lines than the termi
     for (const char* queue : {"a", "b", "c", "d"})
         s.retry(s.work_queue(queue), {"1h"});
     s.daemon.write(s.config.yaml());
-    AtTerminal watch(retryd_binary() + " status --watch --interval 1h -c " + s.daemon.config_file());
+    AtTerminal watch(shell_word(retryd_binary()) + " status --watch --interval 1h -c " + s.daemon.config_file());
     REQUIRE(watch.shows("lines 1 to 4 of "));
     CHECK(watch.gives_keys());
     watch.type("\x1b[B");
@@ -113,7 +114,8 @@ TEST_CASE("status --watch: whatever ends or stops it, the terminal is as it was"
     Scenario s;
     s.retry(s.work_queue("a"), {"1h"});
     s.daemon.write(s.config.yaml());
-    const std::string command = retryd_binary() + " status --watch --interval 1h -c " + s.daemon.config_file();
+    const std::string command =
+        shell_word(retryd_binary()) + " status --watch --interval 1h -c " + s.daemon.config_file();
     for (const int signal : {SIGINT, SIGTERM, SIGHUP, SIGQUIT}) {
         CAPTURE(signal);
         AtTerminal watch(command);

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "support/environment.h"
+#include "support/shell.h"
 
 namespace retryd::test {
 namespace {
@@ -35,16 +36,16 @@ Cluster::~Cluster() {
 }
 
 std::string Cluster::ctl(int node, const std::string& command) const {
-    return output_of(broker_ + " ctl " + dir_ + "/" + std::to_string(node) + " " + command);
+    return output_of(broker_ + " ctl " + shell_word(dir_ + "/" + std::to_string(node)) + " " + command);
 }
 
 void Cluster::kill(int node) {
-    output_of(broker_ + " kill " + dir_ + "/" + std::to_string(node));
+    output_of(broker_ + " kill " + shell_word(dir_ + "/" + std::to_string(node)));
     alive_[place(node)] = false;
 }
 
 void Cluster::start(int node) {
-    output_of(broker_ + " start " + dir_ + "/" + std::to_string(node));
+    output_of(broker_ + " start " + shell_word(dir_ + "/" + std::to_string(node)));
     alive_[place(node)] = true;
     shorten_dead_letter_timeout(node);
 }

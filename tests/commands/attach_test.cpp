@@ -65,6 +65,13 @@ TEST_CASE("attach: looks and sets nothing") {
     CHECK(text_of(report).ends_with("; 1 policy to set: retryd attach --apply does\n"));
 }
 
+TEST_CASE("attach: the command that sets it names a configuration that is not the usual one") {
+    Fixture f;
+    AttachReport report = f.look();
+    report.configuration = configuration_option("/srv/my shop/retryd.yaml");
+    CHECK(text_of(report).ends_with(": retryd attach --apply -c '/srv/my shop/retryd.yaml' does\n"));
+}
+
 TEST_CASE("attach: with --apply sets what is to be set, and the second time nothing") {
     Fixture f;
     const AttachReport first = f.look(true);

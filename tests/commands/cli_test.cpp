@@ -55,7 +55,8 @@ TEST_CASE("wrong usage ends with 64 and says where to look") {
     CHECK(usage({"chekc"}) ==
           "retryd: there is no command chekc; did you mean check?\n`retryd --help` shows what there is.\n");
     CHECK(usage({"stop"}) ==
-          "retryd: there is no command stop; expected one of run, check, plan, apply, attach, doctor, parked, status\n"
+          "retryd: there is no command stop; expected one of run, check, plan, apply, attach, doctor, parked, waiting, "
+          "status\n"
           "`retryd --help` shows what there is.\n");
     CHECK(usage({"run", "--json"}) ==
           "retryd: The following argument was not expected: --json\n`retryd run --help` shows what there is.\n");

@@ -131,6 +131,19 @@ TEST_CASE("status: what the broker holds is named, and whether its work queue is
     CHECK(text_of(status).find("\nHeld by the broker: 2 on email.retry.5s: not taken yet; ") != std::string::npos);
 }
 
+TEST_CASE("status: what is held, in the daemon's words, or without a daemon the number alone") {
+    StatusReport status = quiet_status();
+    status.outages = {{"web.a", "web.a.held", 1, 12'400, {}, "holding: 12,400 messages since 14:02"},
+                      {"web.b", "web.b.held", 0, 3},
+                      {"web.c", "web.c.held", 0, 0}};
+    const std::string text = text_of(status);
+    CHECK(text.find("\nOutage of web.a, in web.a.held: holding: 12,400 messages since 14:02\n") != std::string::npos);
+    CHECK(text.find("\nHeld of web.b, in web.b.held: 3 messages\n") != std::string::npos);
+    CHECK(text.find("web.c") == std::string::npos);
+    status.outages[0].by_hand = true;
+    CHECK(text_of(status).find("\nHeld of web.a, in web.a.held: holding") != std::string::npos);
+}
+
 TEST_CASE("status: what the daemon's own checks have found stands above, with its time") {
     StatusReport status = quiet_status();
     status.daemon = daemon_status();
@@ -173,6 +186,7 @@ TEST_CASE("status: as JSON, on several lines or on one") {
     status.detours = {{"retryd.detour.2s", 2s, 0}};
     status.daemon = daemon_status();
     status.held = {{"sms.retry.5s", "sms", 60, true}};
+    status.outages = {{"sms", "sms.held", 2, {}, core::WallTime{1s}, "releasing", true}};
     std::ostringstream out;
     print_status_json(status, false, out);
     CHECK(nlohmann::json::parse(out.str()) == nlohmann::json::parse(R"({
@@ -192,6 +206,8 @@ TEST_CASE("status: as JSON, on several lines or on one") {
                    "checks": null,
                    "per_second": {"retried": 13.02, "parked": 0.1, "dropped": 0.0}},
         "held": [{"queue": "sms.retry.5s", "serves": "sms", "messages": 60, "gone": true}],
+        "outages": [{"work_queue": "sms", "queue": "sms.held", "state": "releasing", "by_hand": true, "messages": null,
+                     "since": 1000, "text": "releasing"}],
         "no_daemon": null, "not_seen": []})"));
     std::ostringstream one_line;
     print_status_json(status, true, one_line);
@@ -282,6 +298,25 @@ TEST_CASE("status: counts the rungs and the parking queue of each exact entry, a
     REQUIRE(status.detours.size() == 3);
     CHECK(status.detours[1] == telemetry::RungStatus{"retryd.detour.30s", 30s, 0});
     CHECK(status.not_seen == Lines{"in flight, rates, totals and faults: no daemon"});
+}
+
+TEST_CASE("status: counts what is held, whether the daemon tells of it or not") {
+    FakeBroker broker;
+    broker.has_management = false;
+    core::Entry holding = email;
+    holding.hold = true;
+    broker.count("check queue email.held", {7, 0});
+    const StatusReport alone = collect_status(broker, policy_of({holding}), no_daemon);
+    REQUIRE(alone.outages.size() == 1);
+    CHECK(alone.outages[0].queue == "email.held");
+    CHECK(alone.outages[0].messages == 7U);
+    telemetry::Status daemon;
+    daemon.outages = {{"email", "email.held", 1, 5, {}, "holding: 5 messages", true}, {"gone", "gone.held", 2}};
+    const StatusReport told = collect_status(broker, policy_of({holding}), daemon);
+    REQUIRE(told.outages.size() == 2);
+    CHECK(told.outages[0].text == "holding: 5 messages");
+    CHECK(told.outages[0].messages == 7U);
+    CHECK(collect_status(broker, policy_of({email}), no_daemon).outages.empty());
 }
 
 TEST_CASE("status: the rung for high priorities counts as the same rung, where there is one") {

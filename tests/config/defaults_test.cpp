@@ -57,7 +57,10 @@ void check_defaults(const Settings& settings) {
     CHECK(settings.policy.entries[0].on ==
           core::OnDeath{core::Action::retry, core::Action::retry, core::Action::park, core::Action::park});
     CHECK_FALSE(settings.policy.entries[0].max_age.has_value());
+    CHECK_FALSE(settings.policy.entries[0].hold);
+    CHECK_FALSE(settings.policy.entries[0].outage.has_value());
     CHECK(settings.policy.error_bindings.empty());
+    CHECK(settings.policy.sources.empty());
     CHECK(settings.proof_secrets.empty());
     CHECK_FALSE(settings.management.has_value());
     CHECK_FALSE(settings.http.has_value());
@@ -132,6 +135,12 @@ Change entry_change(const std::string& key, const std::string& inside, const std
     return {"queues[]." + key, opening + entry(inside), opening + entry(outside)};
 }
 
+Change outage_change(const std::string& key, const std::string& value) {
+    const std::string opening =
+        "management: {url: http://h:1}\nladders: {s: {delays: [1s]}}\nqueues: [{match: email, ladder: s, outage: {";
+    return {"queues[].outage." + key, opening + key + ": " + value + "}}]\n", opening + "}}]\n"};
+}
+
 std::vector<Change> broker_changes() {
     const std::string external = "uri: amqps://h/, tls: {cert_file: /p, key_file: /q}";
     return {change("broker", "uri", "amqp://rabbit/"),
@@ -179,6 +188,12 @@ std::vector<Change> flow_changes() {
             entry_change("match", "match: sms"),
             entry_change("ladder", "match: email, ladder: t"),
             entry_change("max_age", "match: email, max_age: 1d"),
+            entry_change("hold", "match: email, hold: true"),
+            outage_change("failing", "80%"),
+            outage_change("of", "30"),
+            outage_change("within", "1m"),
+            outage_change("probe", "20s"),
+            outage_change("release", "10/s"),
             entry_change("on.rejected", "match: email, on: {rejected: drop}"),
             entry_change("on.delivery_limit", "match: email, on: {delivery_limit: drop}"),
             entry_change("on.expired", "match: email, on: {expired: drop}"),
@@ -189,10 +204,22 @@ std::vector<Change> flow_changes() {
                          "match: email, parked: {exchange: x}")};
 }
 
+std::vector<Change> source_changes() {
+    const auto source = [](const std::string& keys) { return "sources: [{" + keys + "}]\n" + smallest; };
+    const std::string generic = "queue: q_e, dialect: generic";
+    return {{"sources[].queue", source("queue: r, dialect: rebus"), source("queue: q, dialect: rebus")},
+            {"sources[].dialect", source("queue: q, dialect: spring"), source("queue: q, dialect: rebus")},
+            {"sources[].work_queue", source(generic + ", work_queue: w"), source(generic)},
+            {"sources[].work_queue.header", source(generic + ", work_queue: {header: h}"), source(generic)},
+            {"sources[].work_queue.suffix", source(generic + ", work_queue: {suffix: _e}"), source(generic)},
+            {"sources[].reason.header", source(generic + ", reason: {header: h}"), source(generic)}};
+}
+
 std::vector<Change> changes() {
     std::vector<Change> all = broker_changes();
     for (std::vector<Change>& more :
          std::vector<std::vector<Change>>{flow_changes(),
+                                          source_changes(),
                                           {change("parking", "queue", "graves"),
                                            change("parking", "catch_all", "lost"),
                                            {"http.listen", "http: {listen: 127.0.0.1:1}\n" + smallest},

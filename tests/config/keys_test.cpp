@@ -54,6 +54,23 @@ TEST_CASE("values of the wrong type are reported at the value, or at the key of 
           "f:8:9: queues: is a map; expected a list of at least one entry\n");
 }
 
+TEST_CASE("shares and rates have a unit and bounds") {
+    const std::string before =
+        "management: {url: http://h:1}\nladders: {s: {delays: [1s]}}\nqueues:\n"
+        "  - match: email\n    ladder: s\n    outage: ";
+    CHECK(problems_of(before + "{failing: 90, release: 50}\n") ==
+          "f:6:23: queues[0].outage.failing: \"90\" has no %; expected a percentage from 50% to 100%, such as 90%\n"
+          "f:6:36: queues[0].outage.release: \"50\" has no /s; expected messages a second from 1/s to 10000/s, such as "
+          "50/s\n");
+    CHECK(
+        problems_of(before + "{failing: 49%, release: 0/s}\n") ==
+        "f:6:23: queues[0].outage.failing: \"49%\" is too small; expected a percentage from 50% to 100%, such as "
+        "90%\n"
+        "f:6:37: queues[0].outage.release: \"0/s\" is too small; expected messages a second from 1/s to 10000/s, such "
+        "as 50/s\n");
+    CHECK(problems_of(before + "{failing: 100%, of: 2, within: 5s, probe: 1s, release: 10000/s}\n") == "");
+}
+
 TEST_CASE("what yaml-cpp would take for a number or a boolean is not taken") {
     CHECK(problems_of("errors:\n  prefetch: 010\nbroker:\n  tls: {verify_peer: yes, verify_hostname: True}\n" +
                       smallest) ==

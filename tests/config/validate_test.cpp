@@ -35,6 +35,93 @@ std::string entries(const std::string& list) {
 
 }  // namespace
 
+// Sources.
+
+TEST_CASE("a source, and where the name of its work queue is") {
+    using core::Dialect;
+    using core::Source;
+    using Place = core::WorkQueueOf::Place;
+    const auto source_of = [](const std::string& keys) {
+        return settings_of("sources: [{" + keys + "}]\n" + smallest).policy.sources.at(0);
+    };
+    CHECK(source_of("queue: orders_error, dialect: masstransit") == Source{"orders_error", Dialect::masstransit});
+    CHECK(source_of("queue: q, dialect: generic, work_queue: {header: x-origin}, reason: {header: x-exception}") ==
+          Source{"q", Dialect::generic, {Place::header, "x-origin"}, "x-exception"});
+    CHECK(source_of("queue: q_error, dialect: spring, work_queue: {suffix: _error}") ==
+          Source{"q_error", Dialect::spring, {Place::suffix, "_error"}});
+    CHECK(source_of("queue: q, dialect: generic, work_queue: orders") ==
+          Source{"q", Dialect::generic, {Place::name, "orders"}});
+    CHECK(settings_of("sources: \n" + smallest).policy.sources.empty());
+    CHECK(settings_of("sources: []\n" + smallest).policy.sources.empty());
+}
+
+TEST_CASE("what cannot be a source is reported, and a work queue that cannot be") {
+    const auto problem_of = [](const std::string& keys) {
+        return problems_of("sources: [{" + keys + "}]\n" + smallest);
+    };
+    const std::string ours = "; expected a queue of somebody else's\n";
+    CHECK(problem_of("queue: retryd.errors, dialect: rebus") ==
+          "f:1:19: sources[0].queue: \"retryd.errors\" is errors.queue, which retryd consumes in any case" + ours);
+    CHECK(problem_of("queue: retryd.parked, dialect: rebus") ==
+          "f:1:19: sources[0].queue: \"retryd.parked\" is parking.catch_all, and retryd would take out again what it "
+          "parks there" +
+              ours);
+    CHECK(
+        problem_of("queue: email.parked, dialect: rebus") ==
+        "f:1:19: sources[0].queue: \"email.parked\" is where queues[0] parks, and retryd would take out again what it "
+        "parks there" +
+            ours);
+    CHECK(
+        problem_of("queue: email, dialect: rebus") ==
+        "f:1:19: sources[0].queue: \"email\" is the work queue of queues[0], whose consumers would share its messages "
+        "with retryd" +
+            ours);
+    for (const std::string name : {"email.retry.5s", "retryd.detour.10s", "retryd.standard.5s"})
+        CHECK(problem_of("queue: " + name + ", dialect: rebus").find("rung's name") != std::string::npos);
+    std::string of_glob = smallest;
+    of_glob.replace(of_glob.find("email"), 5, "\"web.*\"");
+    CHECK(problems_of("sources: [{queue: web.a.parked, dialect: rebus}]\n" + of_glob) ==
+          "f:1:19: sources[0].queue: \"web.a.parked\" is a name of retryd's own: that of a rung, or of where an entry "
+          "parks" +
+              ours);
+    CHECK(problem_of("queue: q, dialect: generic, work_queue: email.parked") ==
+          "f:1:52: sources[0].work_queue: \"email.parked\" is a queue of retryd's own; expected the queue that its "
+          "messages failed in\n");
+    CHECK(problem_of("queue: a, dialect: rebus}, {queue: q, dialect: generic, work_queue: a") ==
+          "f:1:80: sources[1].work_queue: \"a\" is a source, too; expected the queue that its messages failed in\n");
+    CHECK(problem_of("queue: q, dialect: rebus}, {queue: q, dialect: rebus") ==
+          "f:1:47: sources[1].queue: \"q\" is a source already; expected each once\n");
+    CHECK(problem_of("queue: \"*_error\", dialect: rebus") ==
+          "f:1:19: sources[0].queue: \"*_error\" is a glob, whose queues are found by the management API; expected a "
+          "section management, or a name\n");
+    const auto with_management = [](const std::string& keys) {
+        return problems_of("sources: [{" + keys + "}]\n" + smallest + "management: {url: \"http://127.0.0.1:1\"}\n");
+    };
+    CHECK(with_management("queue: \"*_error\", dialect: rebus").empty());
+    CHECK(with_management("queue: \"*\", dialect: rebus") ==
+          "f:1:19: sources[0].queue: \"*\" is every queue, the work queues too" + ours);
+    CHECK(with_management("queue: \"em*\", dialect: rebus") ==
+          "f:1:19: sources[0].queue: \"em*\" is a glob that matches the work queue of queues[0], whose consumers would "
+          "share its messages with retryd" +
+              ours);
+    CHECK(
+        problem_of("queue: q, dialect: generic, work_queue: q") ==
+        "f:1:52: sources[0].work_queue: \"q\" is the source itself; expected the queue that its messages failed in\n");
+    CHECK(problem_of("queue: q, dialect: generic, work_queue: {suffix: _error}") ==
+          "f:1:61: sources[0].work_queue.suffix: the name of the source, \"q\", does not end with it; expected what it "
+          "has more than the work queue's\n");
+    CHECK(problem_of("queue: q_e, dialect: generic, work_queue: {suffix: _e, header: h}") ==
+          "f:1:63: sources[0].work_queue.suffix: is given besides sources[0].work_queue.header on line 1; expected one "
+          "of "
+          "the two\n");
+    CHECK(problem_of("queue: q, dialect: mass")
+              .starts_with(
+                  "f:1:31: sources[0].dialect: \"mass\" is not one of the choices; expected masstransit, nservicebus"));
+    CHECK(problem_of("dialect: rebus") ==
+          "f:1:11: sources[0].queue: is missing; expected the name of a queue that is there already, or a glob such as "
+          "*_error\n");
+}
+
 // Entries, and other exchanges that lead to the error queue.
 
 TEST_CASE("an entry may park by age") {
@@ -448,6 +535,20 @@ TEST_CASE("parking in the error queue is reported") {
           "f:1:17: errors.queue: \"email.parked\" is where queues[0] parks" + loop);
     CHECK(problems_of(entries("  - {match: \"*\", ladder: s, parked: retryd.errors}\n")) ==
           "f:3:37: queues[0].parked: \"retryd.errors\" is errors.queue" + loop);
+}
+
+TEST_CASE("an outage section, or a hold on a glob, needs the management API") {
+    CHECK(problems_of(with_entry("outage: {}")) ==
+          "f:3:5: queues[0].outage: needs RabbitMQ's counters of what succeeds; expected a section management with its "
+          "url\n");
+    CHECK(
+        problems_of("ladders: {s: {delays: [1s]}}\nqueues:\n  - {match: \"a.*\", ladder: s, hold: true}\n") ==
+        "f:3:5: queues[0].hold: with a glob needs the management API, to find the held messages again after a restart; "
+        "expected a section management with its url, or the names of the queues\n");
+    CHECK(entry_of("hold: true").hold);
+    CHECK(problems_of("management: {url: http://h:1}\n" + with_entry("hold: true, outage: {}")) == "");
+    CHECK(settings_of("management: {url: http://h:1}\n" + with_entry("outage: {}")).policy.entries[0].outage ==
+          core::OutageRule{});
 }
 
 }  // namespace retryd::config::validate_test

@@ -462,4 +462,34 @@ TEST_CASE(
     CHECK(with_death.find("x-death=S:the detour") != std::string::npos);
 }
 
+// ── Held ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+
+TEST_CASE("a held message is as one on a rung, with the attempts of before, and says since when") {
+    ComposeScene scene;
+    scene.died({});
+    ComposeScratch scratch;
+    const ComposeContext context = scene.context();
+    const Message held =
+        compose_held(scene.message, context, {0}, WallTime{std::chrono::seconds{1'800'000'000}}, scratch);
+    CHECK(header_of(held, "retryd-attempt") == "l:0");
+    CHECK(header_of(held, "retryd-queue") == "S:email");
+    CHECK(header_of(held, "retryd-first-death") == "T:1700000000");
+    CHECK(header_of(held, "retryd-held-since") == "T:1800000000");
+    CHECK(header_of(held, "x-death") == "(absent)");
+}
+
+TEST_CASE("a released message keeps all that it has; its next failure takes off that it was held") {
+    ComposeScene scene;
+    scene.arrives_with({{"retryd-queue", text("email")},
+                        {"retryd-held-since", Value::of_timestamp(1'800'000'000)},
+                        {"x-delivery-count", Value::of_long(2)}});
+    ComposeScratch scratch;
+    CHECK(headers_of(compose_released(scene.message, {{}, {}, connection_user}, scratch)) ==
+          "{retryd-queue=S:email, retryd-held-since=T:1800000000}");
+    ComposeScene again;
+    again.died({}, {{"retryd-queue", text("email")}, {"retryd-held-since", Value::of_timestamp(1'800'000'000)}});
+    CHECK(again.context().history.was_held);
+    CHECK(header_of(again.retried(), "retryd-held-since") == "(absent)");
+}
+
 }  // namespace retryd::core::compose_test

@@ -236,4 +236,78 @@ TEST_CASE("a parked message says why in the words of the contract") {
     CHECK(reason_text(ParkReason::death_reason, "", buffer) == "reason-");
 }
 
+// ── While messages are held ────────────────────────────────────────────────────────────────────────────────────────
+
+namespace {
+
+constexpr Holding held{.holds = true};
+
+Decision decide_holding(const Death& death, std::int64_t carried, const Holding& holding) {
+    const Entry entry = entry_of(3);
+    return decide(death, carried_of(carried), &entry, now, 0, holding);
+}
+
+}  // namespace
+
+TEST_CASE("while it holds, a failure does not count, on whatever attempt") {
+    for (std::int64_t carried = 0; carried <= 5; ++carried)
+        CHECK(decide_holding(death_of("rejected"), carried, held) == Decision{Hold{carried}});
+    CHECK(decide_holding(death_of("delivery_limit"), 1, held) == Decision{Hold{1}});
+    CHECK(decide_holding(death_of("rejected", 0), 2, held) == Decision{Hold{1}});  // from a detour
+}
+
+TEST_CASE("what its queue of held messages did not take waits on a detour, and its death costs nothing") {
+    const Entry entry = entry_of(3);
+    for (std::int64_t spent = 0; spent <= 4; ++spent) {
+        CAPTURE(spent);
+        RetryHistory history = carried_of(spent);
+        history.was_held = true;
+        const Death waiting = death_of("rejected", 0);
+        CHECK(decide(waiting, history, &entry, now, 0, held) == Decision{Hold{spent}});
+        const std::chrono::seconds next{std::min<std::int64_t>(spent + 1, 3)};
+        CHECK(decide(waiting, history, &entry, now, 0) == Decision{Retry{spent, next}});
+        CHECK(decide(waiting, history, &entry, now, 0, {.unknown = true}) == Decision{Retry{spent, next}});
+        // Home again, and failed anew.
+        CHECK(decide(death_of("rejected"), history, &entry, now, 0, held) == Decision{Hold{spent}});
+    }
+}
+
+TEST_CASE("while it holds, what is parked by the reason of its death is parked") {
+    CHECK(decide_holding(death_of("expired"), 0, held) == Decision{Park{ParkReason::death_reason, 1}});
+}
+
+TEST_CASE("while it holds, what is too old is held") {
+    Entry entry = entry_of(3);
+    entry.max_age = 1s;
+    Death death = death_of("rejected");
+    death.time = 1'700'000'000;
+    CHECK(decide(death, {}, &entry, now, 0, held) == Decision{Hold{0}});
+    CHECK(decide(death, {}, &entry, now, 0) == Decision{Park{ParkReason::too_old, 1}});
+}
+
+TEST_CASE(
+    "what has failed first since the outage began has spent nothing; what failed before keeps what it had spent") {
+    const Holding since{.holds = true, .since = now};
+    Death death = death_of("rejected");
+    death.time = 1'800'000'000;
+    CHECK(decide_holding(death, 2, since) == Decision{Hold{0}});
+    death.time = 1'799'999'000;
+    CHECK(decide_holding(death, 2, since) == Decision{Hold{2}});
+    death.time.reset();
+    CHECK(decide_holding(death, 2, since) == Decision{Hold{2}});
+}
+
+TEST_CASE("an outage that is over: what waited on a detour until it was known begins anew, all else is as always") {
+    const Holding over{.since = now};
+    Death death = death_of("rejected", 0);
+    death.time = 1'800'000'000;
+    CHECK(decide_holding(death, 4, over) == Decision{Retry{0, 1s}});
+    CHECK(decide_holding(death, 2, over) == Decision{Retry{0, 1s}});  // its rung took none
+    death.count = 1;
+    CHECK(decide_holding(death, 3, over) == Decision{Park{ParkReason::attempts_exhausted, 4}});
+    death.count = 0;
+    death.time = 1'700'000'000;
+    CHECK(decide_holding(death, 4, over) == Decision{Park{ParkReason::attempts_exhausted, 4}});
+}
+
 }  // namespace retryd::core::decide_test

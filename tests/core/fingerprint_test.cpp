@@ -56,6 +56,24 @@ TEST_CASE("two policies that lead a message to another place have another finger
         [](Policy& p) { p.error_exchange = "other"; },
         [](Policy& p) { p.error_queue = "other"; },
         [](Policy& p) { p.catch_all = "other"; },
+        [](Policy& p) {
+            p.sources = {{"q", Dialect::rebus}};
+        },
+        [](Policy& p) {
+            p.sources = {{"other", Dialect::rebus}};
+        },
+        [](Policy& p) {
+            p.sources = {{"q", Dialect::spring}};
+        },
+        [](Policy& p) {
+            p.sources = {{"q", Dialect::rebus, {WorkQueueOf::Place::name, "w"}}};
+        },
+        [](Policy& p) {
+            p.sources = {{"q", Dialect::rebus, {WorkQueueOf::Place::header, "w"}}};
+        },
+        [](Policy& p) {
+            p.sources = {{"q", Dialect::rebus, {}, "why"}};
+        },
         [](Policy& p) { p.entries.pop_back(); },
         [](Policy& p) { p.entries[0].match = "other"; },
         [](Policy& p) { p.entries[0].ladder.name = "other"; },

@@ -372,6 +372,19 @@ TEST_CASE("a shared rung is in use while any entry climbs its ladder") {
     CHECK_FALSE(is_in_use(policy_of("email", other), rung));
 }
 
+TEST_CASE("a queue of held messages has the name of its work queue, cut where that is long") {
+    CHECK(held_name("email") == "email.held");
+    CHECK(held_name(std::string(255, 'a')).size() == 255);
+}
+
+TEST_CASE("a queue of held messages is no work queue where its entry may hold") {
+    Policy policy = policy_of("*", ladder_of({5s}, ReturnPath::queue));
+    CHECK_FALSE(is_own_queue(policy, "email.held"));
+    policy.entries[0].hold = true;
+    CHECK(is_own_queue(policy, "email.held"));
+    CHECK_FALSE(is_own_queue(policy, ".held"));
+}
+
 TEST_CASE("every lane is in use") {
     Ladder ladder = ladder_of({10s}, ReturnPath::queue);
     ladder.jitter = {20, 3};

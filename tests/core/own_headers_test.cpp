@@ -29,7 +29,8 @@ std::vector<Field> as_retryd_writes_them(Headers& headers) {
             {"retryd-expiration", text("60000")},
             {"retryd-reply-to", text("amq.rabbitmq.reply-to")},
             {"retryd-parked-reason", text("too-old")},
-            {"retryd-parked-at", seconds(1'700'000'100)}};
+            {"retryd-parked-at", seconds(1'700'000'100)},
+            {"retryd-held-since", seconds(1'700'000'050)}};
 }
 
 bool proven(const Table& headers) {
@@ -49,11 +50,11 @@ TEST_CASE("own headers: each name is known, and no other one") {
         if (field.name != "tenant") found.insert(own_header_of(field.name));
     }
     found.insert(own_header_of("retryd-proof"));
-    CHECK(found.size() == 14);
+    CHECK(found.size() == 15);
     CHECK(found.count(OwnHeader::none) == 0);
     for (const std::string_view other :
          {"", "retryd-", "retryd-replays", "retryd-queux", "Retryd-queue", "retryd-prooF", "retryd-attempts",
-          "retryd-user-ie", "retryd-reply-tx", "retryd-routing-kex", "retryd-xx"}) {
+          "retryd-user-ie", "retryd-held-sincx", "retryd-reply-tx", "retryd-routing-kex", "retryd-xx"}) {
         CAPTURE(other);
         CHECK(own_header_of(other) == OwnHeader::none);
     }
@@ -203,6 +204,43 @@ TEST_CASE("own headers: a fresh copy for the error queue is read there as the me
     CHECK(attempt_of(*death, history) == attempt_of(*context.death, context.history));
     CHECK(history.first_death == 1'600'000'000U);
     CHECK(history.routing_key == "order.first");
+    CHECK(history.reply_to == "amq.rabbitmq.reply-to");
+}
+
+TEST_CASE("own headers: what is held is proven, and still so when it is sent home") {
+    ComposeScene scene;
+    scene.died({});
+    ComposeScratch scratch;
+    const WallTime now{std::chrono::seconds{1'800'000'000}};
+    const Message held = compose_held(scene.message, with_keys(scene.context()), {2}, now, scratch);
+    CHECK(proven(held.properties.header_table()));
+    ComposeScratch other;
+    ComposeContext context = with_keys({{}, {}, connection_user});
+    context.history = read_retry_history(held.properties.header_table(), "email", proof_keys);
+    const Message released = compose_released(held, context, other);
+    CHECK(proven(released.properties.header_table()));
+    const RetryHistory history = read_retry_history(released.properties.header_table(), "email", proof_keys);
+    CHECK(history.was_held);
+    CHECK(history.attempt == 2);
+}
+
+TEST_CASE("own headers: what is sent home without what the broker would refuse is still proven") {
+    ComposeScene scene;
+    scene.died({});
+    ComposeScratch scratch;
+    Message held = compose_held(scene.message, with_keys(scene.context()), {2}, WallTime{}, scratch);
+    held.properties.user_id = "the user that retryd had";
+    held.properties.reply_to = "amq.rabbitmq.reply-to";
+    ComposeContext context = with_keys({{}, {}, connection_user});
+    context.history = read_retry_history(held.properties.header_table(), "email", proof_keys);
+    ComposeScratch other;
+    const Message released = compose_released(held, context, other);
+    CHECK_FALSE(released.properties.user_id);
+    CHECK_FALSE(released.properties.reply_to);
+    const RetryHistory history = read_retry_history(released.properties.header_table(), "email", proof_keys);
+    CHECK(history.proven);
+    CHECK(history.was_held);
+    CHECK(history.user_id == "the user that retryd had");
     CHECK(history.reply_to == "amq.rabbitmq.reply-to");
 }
 

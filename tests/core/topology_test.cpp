@@ -18,6 +18,7 @@ const BrokerFeatures rabbit_4_0 = features_of({4, 0, 5});
 
 std::string describe(const Argument& argument) {
     if (const auto* number = std::get_if<std::int64_t>(&argument)) return std::to_string(*number);
+    if (const auto* flag = std::get_if<bool>(&argument)) return *flag ? "true" : "false";
     return '"' + std::get<std::string>(argument) + '"';
 }
 
@@ -339,6 +340,59 @@ TEST_CASE("items are those that the daemon declares") {
     for (std::size_t i = 0; i < rung.size(); ++i)
         CHECK(all[always + i].item == rung[i]);
     CHECK(all.back().item == TopologyItem{return_binding("email")});
+}
+
+TEST_CASE("a queue of held messages is a parking queue that one consumer has for itself") {
+    CHECK(describe(held_queue_spec("email", rabbit_4_0)) ==
+          "email.held\n"
+          "  x-queue-type = \"quorum\"\n"
+          "  x-overflow = \"reject-publish\" ?\n"
+          "  x-delivery-limit = 1000000 ?\n"
+          "  x-single-active-consumer = true\n");
+    CHECK(describe(held_queue_spec("email", rabbit_3_9)) ==
+          "email.held\n"
+          "  x-queue-type = \"quorum\"\n"
+          "  x-single-active-consumer = true\n");
+}
+
+TEST_CASE("a queue holds messages of retryd's where an entry stands behind its name and its arguments are all ours") {
+    Policy policy;
+    policy.entries.push_back({"email", {"standard", {5s}}, {"{queue}.parked"}});
+    const std::string long_name(250, 'w');
+    policy.entries.push_back({long_name, {"standard", {5s}}, {"{queue}.parked"}});
+    policy.entries.push_back({"web.*", {"standard", {5s}}, {"{queue}.parked"}});
+    const Arguments ours = held_queue_spec("email", rabbit_4_0).arguments;
+    CHECK(work_queue_held_in(policy, "email.held", ours) == "email");
+    CHECK(work_queue_held_in(policy, "web.shop.held", ours) == "web.shop");
+    CHECK(work_queue_held_in(policy, held_name(long_name), ours) == long_name);
+    CHECK(work_queue_held_in(policy, "email.held", held_queue_spec("email", rabbit_3_9).arguments) == "email");
+    CHECK_FALSE(work_queue_held_in(policy, "orders.held", ours));
+    CHECK(looks_like_held_queue("orders.held", ours));
+    CHECK_FALSE(looks_like_held_queue("orders.hold", ours));
+    CHECK_FALSE(looks_like_held_queue("orders.held", {}));
+    CHECK_FALSE(work_queue_held_in(policy, ".held", ours));
+    CHECK_FALSE(work_queue_held_in(policy, "email.hold", ours));
+    for (std::size_t i = 0; i < ours.size(); ++i) {
+        CAPTURE(ours[i].first);
+        Arguments another = ours;
+        another[i].second = std::int64_t{20};
+        CHECK_FALSE(work_queue_held_in(policy, "email.held", another));
+    }
+    Arguments more = ours;
+    more.emplace_back("x-max-length", std::int64_t{5});
+    CHECK_FALSE(work_queue_held_in(policy, "email.held", more));
+    CHECK_FALSE(work_queue_held_in(policy, "email.held", {}));
+}
+
+TEST_CASE("queues of held messages are wanted for exact names that may hold, and for no others") {
+    Policy policy = policy_of({entry("email", own({5s})), entry("sms", own({5s})), entry("a.*", own({5s}))});
+    policy.entries[0].hold = true;
+    policy.entries[2].outage = OutageRule{};
+    std::vector<std::string> held;
+    for (const DesiredItem& item : desired_topology(policy, rabbit_4_0)) {
+        if (item.role == DesiredItem::Role::held) held.push_back(name_of(item.item));
+    }
+    CHECK(held == std::vector<std::string>{"email.held"});
 }
 
 TEST_CASE("globs are on demand") {

@@ -45,9 +45,10 @@ struct Found {
 struct Scene {
     std::shared_ptr<Found> found = std::make_shared<Found>();
     PeriodicChecks checks{[found = found](const config::Settings&, const config::Endpoint&, CheckScope scope) {
-        return found->look(scope);
-    }};
-    PeriodicChecks::Target target{std::make_shared<config::Settings>(), {}};
+                              return found->look(scope);
+                          },
+                          {.soon = core::Milliseconds{500}}};
+    BrokerTarget target{std::make_shared<config::Settings>(), {}};
     std::vector<std::string> told;
 
     /// Another configuration: everything is looked at anew.
@@ -121,6 +122,23 @@ TEST_CASE("checks: what cannot be looked at is a finding, the same one whatever 
     CHECK(await([&] { return s.checks.status()->findings.empty(); }));
 }
 
+TEST_CASE("checks: what was found is not over because nobody can look, but once somebody has looked again") {
+    Scene s;
+    s.found->change(lost({"sms"}));
+    s.checks.look_at(s.target);
+    REQUIRE(s.await_news({"+ sms lost it"}));
+    REQUIRE(await([&] { return s.found->count() == 2; }));
+    s.found->change({{}, {"whether policies harm: timed out"}});
+    s.checks.look_again();
+    REQUIRE(s.await_news({"+ cannot tell whether policies harm: timed out"}));
+    REQUIRE(await([&] { return s.found->count() == 4; }));
+    CHECK(s.checks.status()->findings.size() == 2);
+    s.found->change(lost({"email"}));
+    s.checks.look_again();
+    CHECK(await([&] { return s.checks.status()->findings.size() == 1; }));
+    CHECK(s.checks.status()->findings[0].names == std::vector<std::string>{"email"});
+}
+
 TEST_CASE("checks: what is found by a configuration that is in force no more does not count") {
     Scene s;
     s.checks.look_at(s.target);
@@ -147,11 +165,13 @@ TEST_CASE("checks: a look that hangs does not hold up the end") {
     auto released = std::make_shared<std::atomic<bool>>(false);
     auto looking = std::make_shared<std::atomic<bool>>(false);
     {
-        PeriodicChecks checks([=](const config::Settings&, const config::Endpoint&, CheckScope) {
-            *looking = true;
-            await([&] { return released->load(); });
-            return Diagnosis{};
-        });
+        PeriodicChecks checks(
+            [=](const config::Settings&, const config::Endpoint&, CheckScope) {
+                *looking = true;
+                await([&] { return released->load(); });
+                return Diagnosis{};
+            },
+            {.patience = core::Milliseconds{50}});
         checks.look_at({std::make_shared<config::Settings>(), {}});
         REQUIRE(await([&] { return looking->load(); }));
     }

@@ -23,6 +23,9 @@ Keys keys_of(const Change& change) {
 TEST_CASE("what decides about messages changes under way") {
     CHECK(keys_of([](auto&) {}).empty());
     CHECK(keys_of([](auto& s) { s.policy.entries.push_back({"email"}); }).empty());
+    CHECK(keys_of([](auto& s) {
+              s.policy.entries.push_back({"email", {}, {}, {}, {}, true, core::OutageRule{}});
+          }).empty());
     CHECK(keys_of([](auto& s) { s.policy.error_bindings.push_back({"legacy"}); }).empty());
     CHECK(keys_of([](auto& s) { s.prefetch.messages = 1; }).empty());
     CHECK(keys_of([](auto& s) { s.prefetch.body_bytes = 1; }).empty());
@@ -41,6 +44,7 @@ TEST_CASE("what a connection is made of takes a new one, and is named as in the 
     CHECK(keys_of([](auto& s) { s.policy.error_queue_type = core::QueueType::classic; }) == Keys{"errors.queue_type"});
     CHECK(keys_of([](auto& s) { s.proof_secrets = {"x"}; }) == Keys{"errors.key_file"});
     CHECK(keys_of([](auto& s) { s.policy.catch_all = "x"; }) == Keys{"parking.catch_all"});
+    CHECK(keys_of([](auto& s) { s.policy.sources = {{"q"}}; }) == Keys{"sources"});
     CHECK(keys_of([](auto& s) { s.declare = false; }) == Keys{"declare"});
     CHECK(keys_of([](auto& s) {
               s.policy.catch_all = "x";

@@ -60,11 +60,13 @@ class Service {
     const core::Dice dice_ = [] { return 0.5; };
     relay::PoisonDetector poison_;
     relay::HeadTrial trial_;
+    amqp::SourceMemories sources_;
     Watchdog watchdog_{log_, std::nullopt};
     DaemonState state_;
     PeriodicChecks checks_{nullptr};
-    HttpService http_{configuration_, watchdog_, state_, checks_, log_};
-    SessionContext context_{configuration_, log_, requests_, dice_, poison_, trial_, watchdog_, http_};
+    HeldQueues held_{log_};
+    HttpService http_{configuration_, watchdog_, state_, checks_, log_, held_};
+    SessionContext context_{configuration_, log_, requests_, dice_, poison_, trial_, sources_, watchdog_, http_, held_};
     std::thread thread_;
 
     static config::Settings settings() {

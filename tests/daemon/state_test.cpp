@@ -49,7 +49,8 @@ TEST_CASE("state: a broker that keeps its answers to itself is no reason to be s
     DaemonState state;
     state.declaring("h:1, vhost '/'");
     CHECK(reason_of(state) ==
-          "connected to h:1, vhost '/', which does not answer what is declared: a queue without a leader?");
+          "connected to h:1, vhost '/', which has not answered yet what is declared: it is busy, or a queue has no "
+          "leader");
 }
 
 TEST_CASE("state: systemctl shows in one line what is and what is wrong") {
@@ -148,7 +149,8 @@ TEST_CASE("reporters: what is refused, and what is given back, lasts until it he
     DaemonState state;
     telemetry::MessageStats stats;
     {
-        FlowEvents events(log, state.faults(), &stats);
+        HeldQueues held(log);
+        FlowEvents events(log, state.faults(), &stats, held);
         events.requeued({Role::rung, "email.retry.5s"}, RequeueCause::nacked, Milliseconds{1});
         events.requeued({Role::rung, "email.retry.5s"}, RequeueCause::nacked, Milliseconds{1});
         CHECK(faults_of(state).size() == 1);

@@ -54,10 +54,15 @@ void management(std::string_view input) {
     // The body may contain anything but the password.
     if (http::next_answer.body.find(secret) != std::string::npos) return;
     const http::ManagementClient client({"http://h:1", "ops", std::string{secret}}, {}, "/");
+    core::Policy policy;
+    policy.entries.push_back({"*", {"standard", {core::Milliseconds{1'000}}}, {"{queue}.parked"}});
     ask([&] {
-        for (const http::ListedQueue& queue : client.queues())
+        for (const http::ListedQueue& queue : client.queues()) {
             core::parse_rung(queue.name, queue.arguments);
+            core::work_queue_held_in(policy, queue.name, queue.arguments);
+        }
     });
+    ask([&] { static_cast<void>(client.counters("q")); });
     ask([&] { client.consumers(); });
     ask([&] {
         for (const core::BindingSpec& binding : client.bindings_from("retryd.return"))

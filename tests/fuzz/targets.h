@@ -25,6 +25,8 @@ void uris(std::string_view input);
 void refusals(std::string_view input);
 /// A message by AMQP 1.0, which a stranger has written and the broker may have altered.
 void foreign_messages(std::string_view input);
+/// A message that a framework, or whoever else may write to a source, has put away.
+void failures(std::string_view input);
 /// What the management API answers.
 void management(std::string_view input);
 
@@ -43,6 +45,7 @@ inline constexpr std::array targets{
     Target{"uris", uris},
     Target{"refusals", refusals},
     Target{"foreign_messages", foreign_messages},
+    Target{"failures", failures},
     Target{"management", management},
 };
 

@@ -37,18 +37,32 @@ TEST_CASE("management: lists queues with what they were declared with") {
     const auto queues = client_of(server.url(), "a/b").queues();
     CHECK(server.requests() ==
           Lines{"GET /api/queues/a%2Fb?columns=name,type,messages,messages_ready,messages_unacknowledged,"
-                "arguments HTTP/1.1"});
+                "arguments,exclusive,auto_delete HTTP/1.1"});
     REQUIRE(queues.size() == 2);
     CHECK(queues[0].name == "a.retry.5s");
     CHECK(queues[0].type == "quorum");
     CHECK(queues[0].messages == 12);
     CHECK(queues[0].held == 4);
     CHECK(queues[0].arguments ==
-          core::Arguments{{"x-dead-letter-exchange", ""}, {"x-message-ttl", std::int64_t{5000}}});
+          core::Arguments{{"odd", true}, {"x-dead-letter-exchange", ""}, {"x-message-ttl", std::int64_t{5000}}});
     CHECK(queues[1].type == "classic");
     CHECK_FALSE(queues[1].messages);
     CHECK_FALSE(queues[1].held);
     CHECK(queues[1].arguments.empty());
+}
+
+TEST_CASE("management: tells what is counted of a queue, as far as anything is") {
+    test::Server server(test::answer("200 OK", R"({"messages_unacknowledged": 3, "message_stats":
+        {"deliver": 100, "get": 5, "redeliver": 7, "ack": 90, "deliver_details": {"rate": 0.0}}})"));
+    CHECK(client_of(server.url(), "a/b").counters("we b") == core::QueueCounters{105, 7, 90, 3});
+    CHECK(server.requests() ==
+          Lines{"GET /api/queues/a%2Fb/we%20b?columns=message_stats,messages_unacknowledged HTTP/1.1"});
+    test::Server uncounted(test::answer("200 OK", R"({"message_stats": "odd"})"));
+    CHECK(client_of(uncounted.url()).counters("q") == core::QueueCounters{});
+    test::Server none(test::answer("404 Not Found", "{}"));
+    CHECK_FALSE(client_of(none.url()).counters("q"));
+    test::Server broken(test::answer("500 Oops", ""));
+    CHECK_THROWS_AS(client_of(broken.url()).counters("q"), Error);
 }
 
 TEST_CASE("management: lists consumers with their queue and tag") {
@@ -72,9 +86,17 @@ TEST_CASE("management: lists the queues that are bound to an exchange") {
     CHECK(server.requests() == Lines{"GET /api/exchanges/%2F/retryd%2Ereturn/bindings/source HTTP/1.1"});
 }
 
-TEST_CASE("management: an exchange that is not there has no bindings, a vhost that is not there is a fault") {
+TEST_CASE("management: tells the type of an exchange") {
+    test::Server server(test::answer("200 OK", R"({"name": "dlx", "type": "topic"})"));
+    CHECK(client_of(server.url()).exchange_type("dlx") == "topic");
+    CHECK(server.requests() == Lines{"GET /api/exchanges/%2F/dlx HTTP/1.1"});
+}
+
+TEST_CASE(
+    "management: an exchange that is not there has no bindings and no type, a vhost that is not there is a fault") {
     test::Server server(test::answer("404 Not Found", R"({"error":"Object Not Found","reason":"Not Found"})"));
     CHECK(client_of(server.url()).bindings_from("x").empty());
+    CHECK(client_of(server.url()).exchange_type("x").empty());
     CHECK_THROWS_AS(client_of(server.url()).queues(), Error);
     CHECK_THROWS_AS(client_of(server.url()).consumers(), Error);
     CHECK(fault_of("404 Not Found", "{}").find("the management API at URL knows no vhost 'shop'; ") == 0);

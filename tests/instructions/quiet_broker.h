@@ -25,6 +25,7 @@ class QuietBroker : public relay::Broker {
     void ack(core::DeliveryTag tag, bool) override { acked = tag; }
     void requeue(core::DeliveryTag) override {}
     void dead_letter(core::DeliveryTag) override {}
+    bool keep(core::DeliveryTag, std::string_view) override { return false; }
     void declare(std::string_view key, const core::Topology&) override { declares_.emplace_back(key); }
     void check(std::string_view) override {}
     void bind_to_return_exchange(std::string_view) override {}

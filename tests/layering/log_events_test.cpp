@@ -40,8 +40,9 @@ Names events_in_sources() {
         if (file.path().extension() != ".cpp") continue;
         names.merge(found(text_of(file.path()), "evel", event));
     }
-    for (const char* const outcome : {"retried", "parked", "dropped", "detoured", "sent_home"})
-        names.insert(outcome);  // not literals beside their level
+    for (const char* const name : {"retried", "parked", "dropped", "held", "detoured", "sent_home",
+                                   "source_unavailable", "source_undeliverable", "source_unpublishable"})
+        names.insert(name);  // not literals beside their level
     return names;
 }
 

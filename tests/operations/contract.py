@@ -7,7 +7,7 @@ SOMETIMES = {"pod"}
 
 # Each metric's labels, with all their values where these are few.
 METRICS = {
-    "retryd_messages_total": {"queue": None, "outcome": ("retried", "parked", "dropped"), "reason": None},
+    "retryd_messages_total": {"queue": None, "outcome": ("retried", "parked", "dropped", "held"), "reason": None},
     "retryd_retries_total": {"queue": None, "delay": None},
     "retryd_detoured_total": {"queue": None},
     "retryd_in_flight": {},
@@ -19,8 +19,10 @@ METRICS = {
     "retryd_blocked": {},
     "retryd_reconnects_total": {},
     "retryd_requeued_total": {"cause": ("nacked", "returned", "unanswered", "detour_refused", "channel_closed", "stuck")},
-    "retryd_queue_messages": {"queue": None, "role": ("rung", "detour", "parked", "errors"), "delay": None},
+    "retryd_queue_messages": {"queue": None, "role": ("rung", "detour", "held", "parked", "errors"), "delay": None},
     "retryd_queue_held_messages": {"queue": None, "role": ("rung", "detour"), "delay": None},
+    "retryd_held_messages": {"queue": None},
+    "retryd_outage": {"queue": None},
     "retryd_build_info": {"version": None},
     "retryd_config_reloads_total": {"result": ("success", "failure")},
     "retryd_findings": {"code": None, "severity": ("problem", "warning")},

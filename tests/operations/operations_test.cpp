@@ -3,6 +3,7 @@
 #include <iterator>
 #include <string>
 
+#include "admin/finding.h"
 #include "core/decide.h"
 #include "support/catch.h"
 #include "support/findings.h"
@@ -53,6 +54,20 @@ TEST_CASE("operations: the dashboard is valid, complete and asks the datasource 
 
 TEST_CASE("operations: every panel of the dashboard shows something") {
     CHECK(found("panels") == "");
+}
+
+TEST_CASE("operations: each kind of finding has a command, or docs/operations.md says why there is none") {
+    const std::string book = operations_book();
+    const auto begin = book.find("\n### Findings that no command mends\n");
+    REQUIRE(begin != std::string::npos);
+    const std::string section = book.substr(begin, book.find("\n## ", begin) - begin);
+    for (const admin::FindingKind& kind : admin::finding_kinds()) {
+        CAPTURE(kind.name);
+        // Each finding of that kind has a command of its own, with the user's permissions.
+        const bool has_command = !kind.command.empty() || kind.code == admin::FindingCode::missing_permission;
+        const bool explained = section.find("`" + std::string{kind.name} + "`") != std::string::npos;
+        CHECK(explained != has_command);
+    }
 }
 
 TEST_CASE("operations: every reason why a message is parked has its section in docs/operations.md") {

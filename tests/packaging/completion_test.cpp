@@ -7,18 +7,20 @@ namespace {
 
 /// What bash offers behind `words`, the last of which is being typed.
 std::string offered(const std::string& words) {
-    const std::string script = "compopt() { :; }; . " RETRYD_PAGES "/retryd.bash; COMP_WORDS=(retryd " + words +
+    const std::string script = "compopt() { :; }; . " + test::shell_word(RETRYD_PAGES "/retryd.bash") +
+                               "; COMP_WORDS=(retryd " + words +
                                "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _retryd; echo \"${COMPREPLY[*]}\"";
-    return test::run_shell("bash --norc -c '" + script + "' 2>&1").out;
+    return test::run_shell("bash --norc -c " + test::shell_word(script) + " 2>&1").out;
 }
 
 }  // namespace
 
 TEST_CASE("completion: commands, and what is below them") {
     CHECK(offered("par") == "parked\n");
-    CHECK(offered("\"\"") == "run check plan apply attach doctor parked status\n");
+    CHECK(offered("\"\"") == "run check plan apply attach doctor parked waiting status\n");
     CHECK(offered("-c /etc/hosts pl") == "plan\n");
-    CHECK(offered("parked \"\"") == "list show replay drop\n");
+    CHECK(offered("waiting \"\"") == "list send park\n");
+    CHECK(offered("parked \"\"") == "list show replay drop export import\n");
     CHECK(offered("parked re") == "replay\n");
     CHECK(offered("parked --") == "--help\n");
 }

@@ -41,12 +41,15 @@ TEST_CASE("retryd(8) has every command, and each option of its help") {
     const std::string manual = page("retryd.8");
     const std::string general = part(manual, ".SH OPTIONS");
     const std::string selecting = part(manual, ".SS \"retryd parked list|");
+    const std::string selecting_waiting = part(manual, ".SS \"retryd waiting list|");
     REQUIRE(general != "");
     REQUIRE(selecting != "");
+    REQUIRE(selecting_waiting != "");
     std::size_t options = 0;
     for (const commands::CommandInfo& command : commands::all_commands()) {
         std::string where = general;
         if (command.name.starts_with("parked ")) where += selecting;
+        if (command.name.starts_with("waiting ")) where += selecting_waiting;
         if (!command.name.empty()) {
             std::string own = part(manual, ".SS \"retryd " + command.name + "\"");
             if (own.empty()) own = part(manual, ".SS \"retryd " + command.name + ' ');

@@ -3,6 +3,7 @@ management API serves as producer and consumer: it can publish, and it can rejec
 import base64
 import json
 import os
+import shlex
 import socket
 import subprocess
 import tempfile
@@ -64,13 +65,13 @@ class Broker:
 
     def depths(self):
         """Messages by queue, as the broker counts them at this moment."""
-        listed = subprocess.run([*os.environ["RETRYD_TEST_CTL"].split(), "-q", "list_queues", "-p", self.vhost,
+        listed = subprocess.run([*shlex.split(os.environ["RETRYD_TEST_CTL"]), "-q", "list_queues", "-p", self.vhost,
                                  "name", "messages_ready", "--formatter", "json"], check=True, capture_output=True, text=True).stdout
         return {queue["name"]: queue["messages_ready"] for queue in json.loads(listed)}
 
     @staticmethod
     def control(action):
-        subprocess.run([*os.environ["RETRYD_TEST_BROKER"].split(), action, os.environ["RETRYD_TEST_BROKER_DIR"]],
+        subprocess.run([*shlex.split(os.environ["RETRYD_TEST_BROKER"]), action, os.environ["RETRYD_TEST_BROKER_DIR"]],
                        check=True, capture_output=True)
 
     def remove_all(self):

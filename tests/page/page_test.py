@@ -280,6 +280,21 @@ class StandInTest(PageTest):
         browser.await_text("#word", lambda text: text == "Working", "that it is healed")
         self.assertTrue(browser.run("return document.getElementById('faults').hidden"))
 
+    def test_an_outage_is_said_with_what_is_held_and_goes(self):
+        def hold(answer):
+            answer["outages"] = [
+                {"work_queue": HOSTILE, "queue": "web.a.held", "state": "holding", "by_hand": False, "messages": 12400,
+                 "since": answer["now"], "text": "holding: 12,400 messages since 14:02"},
+                {"work_queue": "quiet", "queue": "quiet.held", "state": "none", "by_hand": False, "messages": 0,
+                 "since": None, "text": ""}]
+        server = self.open_changed(hold)
+        self.assertEqual(browser.texts("#outages li span"), [HOSTILE_SHOWN + ": holding: 12,400 messages since 14:02"])
+        self.assertEqual(browser.text("#word"), "Working, and holding the messages of 1 work queue")
+        self.assertIn("12,400 held", browser.text("#waits"))
+        server.answer["outages"][0].update(state="none", text="", messages=0)
+        browser.await_text("#word", lambda text: text == "Working", "that it is over")
+        self.assertTrue(browser.run("return document.getElementById('outages').hidden"))
+
     def test_an_empty_daemon_says_what_will_come(self):
         def empty(answer):
             answer.update(queues=[], ladders=[], parked_by_reason=[])

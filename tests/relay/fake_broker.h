@@ -29,6 +29,7 @@ class FakeBroker : public Broker {
     void ack(core::DeliveryTag tag, bool multiple) override;
     void requeue(core::DeliveryTag tag) override;
     void dead_letter(core::DeliveryTag tag) override;
+    bool keep(core::DeliveryTag, std::string_view) override { return false; }
     void declare(std::string_view key, const core::Topology& topology) override {
         declares.push_back({std::string{key}, topology});
     }

@@ -23,28 +23,49 @@ TEST_CASE("deliveries come one at a time from the end of a connection until as m
     trial.consuming(after(10));
     trial.passed(after(6'000));
     trial.passed(after(6'000));
-    CHECK_FALSE(trial.on_tick(after(6'001), false));
+    CHECK_FALSE(trial.on_tick(after(6'001)));
     trial.passed(after(6'001));
-    CHECK(trial.on_tick(after(6'001), false));
+    CHECK(trial.on_tick(after(6'001)));
     CHECK(trial.prefetch(500) == 500);
-    CHECK_FALSE(trial.on_tick(after(6'002), false));
+    CHECK_FALSE(trial.on_tick(after(6'002)));
 }
 
 TEST_CASE("a trial lasts some seconds, for another daemon may hand back what it has met") {
     HeadTrial trial;
     trial.begin(1, start);
     trial.passed(after(1));
-    CHECK_FALSE(trial.on_tick(after(4'999), true));
-    CHECK(trial.on_tick(after(5'000), true));
+    CHECK_FALSE(trial.on_tick(after(4'999)));
+    CHECK(trial.on_tick(after(5'000)));
 }
 
-TEST_CASE("a trial ends when nothing comes any more, unless something waits to be settled") {
+TEST_CASE("a trial ends when nothing comes any more and nothing is ready in the queue") {
     HeadTrial trial;
     trial.begin(100, start);
     trial.consuming(after(10'000));
-    CHECK_FALSE(trial.on_tick(after(19'999), true));
-    CHECK_FALSE(trial.on_tick(after(20'000), false));
-    CHECK(trial.on_tick(after(20'000), true));
+    CHECK_FALSE(trial.asks_for_count(after(19'999), true));
+    CHECK_FALSE(trial.asks_for_count(after(20'000), false));  // something waits to be settled
+    CHECK(trial.asks_for_count(after(20'000), true));
+    CHECK_FALSE(trial.asks_for_count(after(20'001), true));  // asked already
+    CHECK_FALSE(trial.on_tick(after(20'001)));
+    trial.counted(0, after(20'002));
+    CHECK(trial.on_tick(after(20'002)));
+}
+
+TEST_CASE("a trial goes on while a broker that hands over nothing has some ready, or does not say") {
+    HeadTrial trial;
+    trial.begin(100, start);
+    CHECK(trial.asks_for_count(after(10'000), true));
+    trial.counted(3, after(10'100));
+    CHECK_FALSE(trial.on_tick(after(10'100)));
+    CHECK_FALSE(trial.asks_for_count(after(20'099), true));
+    CHECK(trial.asks_for_count(after(20'100), true));
+    trial.counted(std::nullopt, after(50'000));
+    CHECK_FALSE(trial.on_tick(after(50'000)));
+    CHECK(trial.asks_for_count(after(60'000), true));
+    trial.consuming(after(60'001));  // another session: the answer of the former one never comes
+    trial.counted(0, after(60'002));
+    CHECK_FALSE(trial.on_tick(after(70'000)));
+    CHECK(trial.asks_for_count(after(70'001), true));
 }
 
 TEST_CASE("those that were suspect stay so when another connection ends") {
@@ -55,9 +76,9 @@ TEST_CASE("those that were suspect stay so when another connection ends") {
     trial.begin(1, after(1'000));
     for (int i = 0; i < 39; ++i)
         trial.passed(after(7'000));
-    CHECK_FALSE(trial.on_tick(after(7'000), false));
+    CHECK_FALSE(trial.on_tick(after(7'000)));
     trial.passed(after(7'000));
-    CHECK(trial.on_tick(after(7'000), false));
+    CHECK(trial.on_tick(after(7'000)));
 }
 
 TEST_CASE("what has ended two connections before anything was handed over is at the head alone") {

@@ -227,10 +227,9 @@ TEST_CASE(
 
 TEST_CASE(
     "a message that is half sent or in flight while the broker is blocked is innocent, however often it ends so") {
-    const Relay::ConnectionLoss loss =
-        GENERATE(Relay::ConnectionLoss{.blocked = true}, Relay::ConnectionLoss{.half_sent = true},
-                 Relay::ConnectionLoss{.blocked = true, .half_sent = true},
-                 Relay::ConnectionLoss{.provoked = true, .blocked = true});
+    const ConnectionLoss loss =
+        GENERATE(ConnectionLoss{.blocked = true}, ConnectionLoss{.half_sent = true},
+                 ConnectionLoss{.blocked = true, .half_sent = true}, ConnectionLoss{.provoked = true, .blocked = true});
     CAPTURE(loss.provoked, loss.blocked, loss.half_sent);
     PoisonDetector poison;
     const bool isolated = GENERATE(false, true);
@@ -247,7 +246,7 @@ TEST_CASE(
 
 TEST_CASE("an alarm among other ends neither counts nor forgives") {
     PoisonDetector poison;
-    const auto lose = [&](const Relay::ConnectionLoss& loss) {
+    const auto lose = [&](const ConnectionLoss& loss) {
         Fixture f(poison);
         f.answer_declares();
         f.deliver(again("poison"));

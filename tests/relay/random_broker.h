@@ -166,6 +166,7 @@ class RandomBroker : public Broker {
     void ack(core::DeliveryTag tag, bool multiple) override;
     void requeue(core::DeliveryTag tag) override;
     void dead_letter(core::DeliveryTag tag) override;
+    bool keep(core::DeliveryTag, std::string_view) override { return false; }
     void declare(std::string_view key, const core::Topology& topology) override;
     void check(std::string_view queue) override { ask({Question::Kind::check, std::string{queue}}); }
     void bind_to_return_exchange(std::string_view queue) override { ask({Question::Kind::bind, std::string{queue}}); }

@@ -16,7 +16,7 @@ class LineReporter : public Reporter {
     std::vector<std::string> lines;
 
     void settled(const Settled& m) override {
-        constexpr std::string_view words[] = {"retried", "parked", "dropped", "detoured", "returned"};
+        constexpr std::string_view words[] = {"retried", "parked", "dropped", "held", "detoured", "returned"};
         add({words[static_cast<int>(m.outcome)], m.work_queue, m.target, m.reason});
     }
     void dead_lettered(std::string_view work_queue, std::string_view why) override {
@@ -65,10 +65,11 @@ class Fixture {
     /// A session after others, which may have left messages to isolate.
     explicit Fixture(PoisonDetector& known) : Fixture(policy(), {}, true, &known) {}
     explicit Fixture(core::Policy policy, core::BrokerFeatures features = {}, bool declare = true,
-                     PoisonDetector* known = nullptr)
+                     PoisonDetector* known = nullptr, double roll = 0)
         : relay(std::make_shared<const core::Policy>(std::move(policy)),
-                {features, "retryd", [this] { return roll; }, declare, 128, core::test::proof_keys}, broker, reporter,
-                known != nullptr ? *known : poison) {
+                {features, "retryd", [=] { return roll; }, declare, 128, core::test::proof_keys,
+                 [this](std::string_view) { return outage; }},
+                broker, reporter, known != nullptr ? *known : poison) {
         broker.queues["retryd.parked"];
         broker.queues["retryd.errors"];
         relay.start();
@@ -188,7 +189,7 @@ class Fixture {
 
     core::Now now{core::WallTime{core::Milliseconds{1'800'000'000'000}},
                   core::SteadyTime{core::Milliseconds{1'000'000}}};
-    double roll = 0.0;
+    core::Holding outage;  // what is known of one, in entries that have the rule
     PoisonDetector poison;
     FakeBroker broker;
     LineReporter reporter;

@@ -157,6 +157,7 @@ class World : public Broker {
     void ack(core::DeliveryTag tag, bool multiple) override;
     void requeue(core::DeliveryTag tag) override;
     void dead_letter(core::DeliveryTag) override { throw Broken("dead-lettered"); }
+    bool keep(core::DeliveryTag, std::string_view) override { return false; }
     void declare(std::string_view key, const core::Topology& topology) override;
     void check(std::string_view queue) override;
     void bind_to_return_exchange(std::string_view) override {}

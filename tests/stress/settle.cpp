@@ -62,7 +62,7 @@ bool await_idle(milliseconds within) {
         if (!busy_queues().empty()) busy_at = test::Clock::now();
         return test::since(busy_at) >= rest;
     };
-    return test::await(resting, within, seconds(1));
+    return test::await(resting, within, rest / 2 + milliseconds(100));  // rabbitmqctl starts an Erlang node each time
 }
 
 void collect_parked(const Addresses& addresses, Ledger& ledger, const std::string& work_queue) {

@@ -13,19 +13,31 @@ using std::chrono::seconds;
 
 inline constexpr milliseconds patience{60'000};  // for what takes milliseconds, in case the machine is busy
 
-/// Checks until the condition holds (true) or the time is over (false).
+inline milliseconds since(Clock::time_point start) {
+    return std::chrono::duration_cast<milliseconds>(Clock::now() - start);
+}
+
+/// Checks until the condition holds (true) or the time is over (false). The longer it has waited, the less often: what
+/// takes a minute is not asked for a thousand times, by every test that runs beside others.
 template <typename Condition>
-bool await(Condition condition, milliseconds within = patience, milliseconds pause = milliseconds(30)) {
-    const Clock::time_point deadline = Clock::now() + within;
+bool await(Condition condition, milliseconds within = patience) {
+    const Clock::time_point start = Clock::now();
     while (!condition()) {
-        if (Clock::now() >= deadline) return false;
-        std::this_thread::sleep_for(pause);
+        if (since(start) >= within) return false;
+        std::this_thread::sleep_for(std::clamp(since(start) / 20, milliseconds(30), milliseconds(400)));
     }
     return true;
 }
 
-inline milliseconds since(Clock::time_point start) {
-    return std::chrono::duration_cast<milliseconds>(Clock::now() - start);
+/// … once in so long.
+template <typename Condition>
+bool await(Condition condition, milliseconds within, milliseconds pause) {
+    const Clock::time_point start = Clock::now();
+    while (!condition()) {
+        if (since(start) >= within) return false;
+        std::this_thread::sleep_for(pause);
+    }
+    return true;
 }
 
 /// How late something comes, by the best of several tries: a busy machine delays some of them, what is really slow

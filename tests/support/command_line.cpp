@@ -25,7 +25,8 @@ std::string take(const std::filesystem::path& file) {
 
 CommandResult run_retryd(const std::string& arguments) {
     const auto errors = std::filesystem::temp_directory_path() / ("retryd-test-" + std::to_string(::getpid()) + ".err");
-    const ShellResult ran = run_shell(retryd_binary() + " " + arguments + " 2>" + errors.string() + " </dev/null");
+    const ShellResult ran =
+        run_shell(shell_word(retryd_binary()) + " " + arguments + " 2>" + shell_word(errors.string()) + " </dev/null");
     const CommandResult result{ran.code, ran.out, take(errors)};
     keep_for_failure("retryd " + arguments,
                      result.out + result.err + "ended with " + std::to_string(result.code) + "\n");

@@ -40,7 +40,8 @@ std::string yaml_of(const LadderSpec& ladder) {
 std::string yaml_of(const EntrySpec& entry) {
     return "  - match: " + in_quotes(entry.match) + "\n    ladder: " + in_quotes(entry.ladder) + "\n" +
            optional_key("parked", entry.parked ? in_quotes(*entry.parked) : entry.parked_to) +
-           optional_key("on", entry.on) + optional_key("max_age", entry.max_age);
+           optional_key("on", entry.on) + optional_key("max_age", entry.max_age) +
+           optional_key("hold", entry.hold ? "true" : "") + optional_key("outage", entry.outage);
 }
 
 }  // namespace
@@ -60,6 +61,7 @@ std::string ConfigFile::yaml() const {
     text += "queues:\n";
     for (const EntrySpec& entry : entries)
         text += yaml_of(entry);
+    if (!sources.empty()) text += "sources: " + sources + "\n";
     text += "parking:\n  queue: " + in_quotes(parking_template) + "\n  catch_all: " + in_quotes(catch_all) + "\n";
     if (!management_url.empty()) text += "management: {url: " + in_quotes(management_url) + "}\n";
     if (!declare) text += "declare: false\n";

@@ -24,6 +24,8 @@ struct EntrySpec {
     std::string parked_to = {};                        // {exchange: a, routing_key: b}, instead of `parked`
     std::string on = {};                               // {expired: retry}
     std::string max_age = {};                          // 24h
+    bool hold = false;
+    std::string outage = {};  // {of: 20, within: 5s}
 };
 
 /// Everything that tests set; yaml() writes it the way an operator would.
@@ -44,6 +46,7 @@ struct ConfigFile {
     std::string auth_mechanism = "plain";
     std::string key_file;        // empty: none
     std::string error_bindings;  // YAML: [{exchange: a, routing_key: b}]; empty: none
+    std::string sources;         // YAML: [{queue: a, dialect: rebus}]; empty: none
     bool declare = true;
     std::string management_url;  // empty: not configured
     std::string http;            // HOST:PORT; empty: none

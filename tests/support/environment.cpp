@@ -51,8 +51,8 @@ std::string rabbitmqctl(const std::string& arguments) {
 
 std::string erlang(const std::string& expression) {
     const std::string before = "{ok, ";
-    const std::string command =
-        variable("RETRYD_TEST_BROKER") + " eval " + variable("RETRYD_TEST_BROKER_DIR") + " '" + expression + "'";
+    const std::string command = variable("RETRYD_TEST_BROKER") + " eval " +
+                                shell_word(variable("RETRYD_TEST_BROKER_DIR")) + " '" + expression + "'";
     std::string given;
     await([&] {
         given = run_shell(command + " 2>&1 </dev/null").out;
@@ -63,7 +63,7 @@ std::string erlang(const std::string& expression) {
 }
 
 void control_broker(const std::string& action) {
-    output_of(variable("RETRYD_TEST_BROKER") + " " + action + " " + variable("RETRYD_TEST_BROKER_DIR"));
+    output_of(variable("RETRYD_TEST_BROKER") + " " + action + " " + shell_word(variable("RETRYD_TEST_BROKER_DIR")));
 }
 
 Version version_of(const Client& client) {

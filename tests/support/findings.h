@@ -13,7 +13,7 @@ namespace retryd {
 /// What `HOLDS PROJECT` finds, by the names of its checks, which run all together: to start Python takes longer than
 /// most of them.
 inline std::map<std::string, std::string> findings_of(const std::string& holds, const std::string& project) {
-    const test::ShellResult said = test::run_shell(holds + " " + project + " 2>&1");
+    const test::ShellResult said = test::run_shell(test::shell_word(holds) + " " + test::shell_word(project) + " 2>&1");
     INFO(said.out);
     REQUIRE(said.code == 0);
 

@@ -34,7 +34,7 @@ double Served::metric(const std::string& series) const {
 }
 
 bool Served::await_metric(const std::string& series, double value, milliseconds within) const {
-    return await([&] { return metric(series) == value; }, within, milliseconds(50));
+    return await([&] { return metric(series) == value; }, within);
 }
 
 }  // namespace retryd::test

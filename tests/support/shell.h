@@ -15,6 +15,14 @@ struct ShellResult {
     std::string out;
 };
 
+/// As one word of a command, whatever is in it: the path of a clone may have a space.
+inline std::string shell_word(const std::string& text) {
+    std::string word = "'";
+    for (const char c : text)
+        word += c == '\'' ? std::string{"'\\''"} : std::string{c};
+    return word + "'";
+}
+
 inline ShellResult run_shell(const std::string& command) {
     std::FILE* pipe = ::popen(command.c_str(), "r");
     if (pipe == nullptr) throw std::runtime_error("cannot run: " + command);

@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 #include "support/loopback.h"
@@ -76,6 +77,11 @@ void TcpRelay::resume() {
     held_ = false;
 }
 
+void TcpRelay::change(std::function<void(std::span<char>)> bytes) {
+    const std::lock_guard lock(mutex_);
+    change_ = std::move(bytes);
+}
+
 void TcpRelay::drop(int socket) {
     const int peer = peers_.at(socket);
     const linger reset{1, 0};
@@ -109,6 +115,7 @@ bool TcpRelay::forward(int from, int to) {
     const ssize_t count = ::recv(from, buffer, sizeof buffer, MSG_DONTWAIT);
     if (count < 0) return errno == EAGAIN;
     if (count == 0) return false;
+    if (change_) change_({buffer, static_cast<std::size_t>(count)});
     for (ssize_t sent = 0; sent < count;) {
         const ssize_t written = ::send(to, buffer + sent, static_cast<std::size_t>(count - sent), MSG_NOSIGNAL);
         if (written <= 0) return false;

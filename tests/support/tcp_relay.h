@@ -3,8 +3,10 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <mutex>
+#include <span>
 #include <thread>
 
 #include "support/client.h"
@@ -27,6 +29,8 @@ class TcpRelay {
     void cut();    // every connection is reset; new ones are accepted
     void hold();   // nothing is relayed any more, nothing is closed: a network that swallows packets
     void resume();
+    /// What comes from now on, either way, is changed so before it is relayed; it keeps its length.
+    void change(std::function<void(std::span<char>)> bytes);
     int connections() const { return connections_; }
 
   private:
@@ -40,6 +44,7 @@ class TcpRelay {
     int listener_ = -1;
     int reserved_ = -1;  // bound, never listening: keeps the port ours while closed
     std::map<int, int> peers_;
+    std::function<void(std::span<char>)> change_;
     std::recursive_mutex mutex_;
     std::atomic<bool> held_{false};
     std::atomic<bool> ending_{false};

@@ -145,7 +145,7 @@ TEST_CASE("a refusal says what it means for messages, by what was refused") {
     CHECK(line(Role::catch_all) ==
           "<3>because. While that lasts, messages that belong to no queue wait in the queues retryd.detour.*" + again);
     CHECK(line(Role::detour) ==
-          "<3>because. While that lasts, messages whose rung or parking queue takes none are held in the error queue, "
+          "<3>because. While that lasts, messages whose rung or parking queue takes none stay in the error queue, "
           "where they hold up others, and what comes from that queue without a proof of retryd's is parked in the "
           "catch-all queue" +
               again);
@@ -156,7 +156,7 @@ TEST_CASE("a refusal says what it means for messages, by what was refused") {
     CHECK(line(Role::error_binding) ==
           "<3>because. While that lasts, messages that work queues dead-letter to 'x' do not reach retryd" + again);
     CHECK(line(Role::return_exchange) ==
-          "<3>because. While that lasts, messages that a shared rung could not deliver are held in the error queue" +
+          "<3>because. While that lasts, messages that a shared rung could not deliver stay in the error queue" +
               again);
 }
 
@@ -168,8 +168,9 @@ TEST_CASE("a queue that does not take messages is said once, and once when it do
         reporter.settled({Outcome::retried, "email", "r", "rejected", {}, {}});
     });
     CHECK(lines ==
-          "<4>the broker refused (nacked) a message for queue 'r'; is a queue full (max-length with reject-publish), "
-          "or without a leader? Meanwhile they wait in the queues retryd.detour.*, their attempt unspent, and hold up "
+          "<4>the broker refused (nacked) a message for queue 'r'; is a queue full (max-length with reject-publish: "
+          "`retryd doctor` finds the policy), or without a leader (`rabbitmq-queues quorum_status`)? Meanwhile they "
+          "wait in the queues retryd.detour.*, their attempt unspent, and hold up "
           "no others\n"
           "<6>'r' takes messages again\n");
 }
@@ -186,7 +187,8 @@ TEST_CASE("what one work queue parks through an exchange may be refused, and wha
         "list\n";
     CHECK(lines ==
           "<4>the broker refused (nacked) a message for exchange 'dlx' (work queue 'email'); is a queue full "
-          "(max-length with reject-publish), or without a leader? Meanwhile they are parked in the catch-all queue, or "
+          "(max-length with reject-publish: `retryd doctor` finds the policy), or without a leader (`rabbitmq-queues "
+          "quorum_status`)? Meanwhile they are parked in the catch-all queue, or "
           "wait in the queues retryd.detour.*\n"
           "<4>messages from 'sms'" +
               parked +
@@ -214,7 +216,7 @@ TEST_CASE("a queue that does not confirm is said once, in the words of its role,
         reporter.silent({Role::detour, "retryd.detour.2s"});
     });
     const std::string silent = "<4>the broker does not confirm messages for queue ";
-    const std::string why = ": the queue has no leader (most of its nodes are away), or is very slow. ";
+    const std::string why = ": the queue has no leader (most of its nodes are away: start them), or is very slow. ";
     CHECK(lines ==
           silent + "'r'" + why +
               "Meanwhile they wait in the queues retryd.detour.*, their attempt unspent, and hold up no others\n"

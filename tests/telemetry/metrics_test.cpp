@@ -39,6 +39,7 @@ std::string after_some_messages() {
                        {"email.retry.5s", Depth::Role::rung, Milliseconds{5'000}, 2, 60},
                        {"retryd.detour.30s", Depth::Role::detour, Milliseconds{30'000}, 9},
                        {"email.parked", Depth::Role::parked, {}, 1}};
+    measured.held = {{"email", "email.held", 1, 12'400}, {"sms", "sms.held", 0, std::nullopt}};
     measured.connected = true;
     measured.reconnects = 4;
     measured.reloads = 5;
@@ -135,6 +136,9 @@ TEST_CASE("metrics: every name of the contract, with its labels") {
                              R"(retryd_queue_messages{queue="email.retry.5s",role="rung",delay="5s"} 2)",
                              R"(retryd_queue_messages{queue="retryd.detour.30s",role="detour",delay="30s"} 9)",
                              R"(retryd_queue_messages{queue="email.parked",role="parked"} 1)",
+                             R"(retryd_held_messages{queue="email"} 12400)",
+                             R"(retryd_outage{queue="email"} 1)",
+                             R"(retryd_outage{queue="sms"} 0)",
                              R"(retryd_build_info{version="1.2.3"} 1)",
                              R"(retryd_config_reloads_total{result="success"} 5)",
                              R"(retryd_config_reloads_total{result="failure"} 6)"}) {
@@ -143,7 +147,8 @@ TEST_CASE("metrics: every name of the contract, with its labels") {
     }
     CHECK(text.find("retryd_retries_total{queue=\"fax\"") == std::string::npos);
     CHECK(text.find("retryd_detoured_total{queue=\"fax\"") == std::string::npos);
-    CHECK(text.find("outcome=\"detoured\"") == std::string::npos);  // it comes again
+    CHECK(text.find("retryd_held_messages{queue=\"sms\"") == std::string::npos);  // not counted
+    CHECK(text.find("outcome=\"detoured\"") == std::string::npos);                // it comes again
 }
 
 TEST_CASE("metrics: a name from a broker steers no terminal, and two names never become one") {

@@ -34,6 +34,7 @@ TEST_CASE("status: unknown is null, times are milliseconds, and the shape is tha
     status.parked_by_reason = {{"too-old", 2}};
     status.rates = {core::Milliseconds{5'000}, {1, 2}, {0, 0}, {0, 0}};
     status.faults = {{at(1'700), "it\nis \xff broken", "refused"}};
+    status.outages = {{"email", "email.held", 1, 12'400, at(1'600), "holding: 12,400 messages", false}};
     status.checks = ChecksStatus{
         at(1'900), {{"at-most-once", "warning", at(1'800), "cause", "consequence", "remedy", "", {"a", "b"}}}};
     CHECK(
@@ -51,6 +52,8 @@ TEST_CASE("status: unknown is null, times are milliseconds, and the shape is tha
         R"("ladders":[{"name":"shared","rungs":[]}],"parked_by_reason":[{"reason":"too-old","messages":2}],)"
         R"("requeued":0,"confirm_ms":{"p50":0.0,"p99":0.0},)"
         R"("rates":{"interval_ms":5000,"retried":[1,2],"parked":[0,0],"dropped":[0,0]},)"
+        R"("outages":[{"work_queue":"email","queue":"email.held","state":"holding","by_hand":false,)"
+        R"("messages":12400,"since":1600,"text":"holding: 12,400 messages"}],)"
         R"("faults":[{"since":1700,"code":"refused","text":"it\\x0ais \\xff broken"}],)"
         R"("checks":{"checked":1900,"findings":[{"code":"at-most-once","severity":"warning","since":1800,)"
         R"("cause":"cause","consequence":"consequence","remedy":"remedy","command":"","names":["a","b"]}]}})");
@@ -73,6 +76,7 @@ TEST_CASE("status: what was written is read again, as far as the command shows i
     status.queues.emplace_back().work_queue = "email";
     status.queues.back().totals = QueueTotals{5, 1, 2};
     status.faults = {{at(1), "broken", "reload"}};
+    status.outages = {{"email", "email.held", 2, 7, at(4), "releasing: 7 messages left", true}, {"sms", "sms.held"}};
     status.checks = ChecksStatus{at(2), {{"code", "problem", at(3), "cause", "so", "do", "run", {"a"}}}};
     const auto read = read_status(to_json(status));
     REQUIRE(read.has_value());
@@ -89,6 +93,15 @@ TEST_CASE("status: what was written is read again, as far as the command shows i
     REQUIRE(read->faults.size() == 1);
     CHECK(read->faults[0].text == "broken");
     CHECK(read->faults[0].code == "reload");
+    REQUIRE(read->outages.size() == 2);
+    CHECK(read->outages[0].queue == "email.held");
+    CHECK(read->outages[0].outage == 2);
+    CHECK(read->outages[0].messages == 7U);
+    CHECK(read->outages[0].since == at(4));
+    CHECK(read->outages[0].text == "releasing: 7 messages left");
+    CHECK(read->outages[0].by_hand);
+    CHECK(read->outages[1].outage == 0);
+    CHECK_FALSE(read->outages[1].messages);
     REQUIRE(read->checks);
     REQUIRE(read->checks->findings.size() == 1);
     CHECK(read->checks->findings[0].since == at(3));

@@ -89,6 +89,12 @@ void print_errors(const config::Settings& settings, const Bold& bold, std::ostre
                     std::string{core::to_string(policy.error_queue_type)} + ", at most " +
                         counted(settings.prefetch.messages, "message", "messages") + " or " +
                         config::format_size(settings.prefetch.body_bytes) + " unacknowledged"});
+    for (const core::Source& source : policy.sources) {
+        rows.push_back(
+            {"source", source.queue,
+             std::string{core::to_string(source.dialect)} + "; " + core::describe(source.work_queue) +
+                 (core::is_glob(source.queue) ? "; its queues are found by the management API" : "; has to be there")});
+    }
     print_table(rows, "  ", out);
 }
 
@@ -131,6 +137,13 @@ std::vector<std::string> remarks(const core::Entry& entry) {
     if (entry.max_age) {
         lines.push_back("parked at once when its first failure is more than " + core::format_duration(*entry.max_age) +
                         " ago");
+    }
+    const std::string held = core::is_glob(entry.match) ? "{queue}.held" : core::held_name(entry.match);
+    if (entry.hold) lines.push_back("held in " + held + " when it fails, until `hold` is taken away");
+    if (entry.outage) {
+        const core::OutageRule& rule = *entry.outage;
+        lines.push_back("held in " + held + " while " + std::to_string(rule.failing_percent) + "% of at least " +
+                        std::to_string(rule.of) + " messages within " + core::format_duration(rule.within) + " fail");
     }
     return lines;
 }

@@ -69,6 +69,15 @@ Json actions(const core::OnDeath& on) {
             {"maxlen", core::to_string(on.maxlen)}};
 }
 
+Json outage(const std::optional<core::OutageRule>& rule) {
+    if (!rule) return nullptr;
+    return {{"failing_percent", rule->failing_percent},
+            {"of", rule->of},
+            {"within_ms", rule->within.count()},
+            {"probe_ms", rule->probe.count()},
+            {"release", rule->release}};
+}
+
 Json queue(const core::Entry& entry) {
     const core::Milliseconds total = total_wait(entry.ladder);
     const core::Milliseconds least = least_wait(entry.ladder);
@@ -84,6 +93,8 @@ Json queue(const core::Entry& entry) {
             {"least_wait_ms", least.count()},
             {"max_age", entry.max_age ? Json(core::format_duration(*entry.max_age)) : Json(nullptr)},
             {"max_age_ms", entry.max_age ? Json(entry.max_age->count()) : Json(nullptr)},
+            {"hold", entry.hold},
+            {"outage", outage(entry.outage)},
             {"on", actions(entry.on)},
             {"attempts", attempts(entry)},
             {"parked", parked(entry)}};
@@ -100,6 +111,32 @@ Json errors(const config::Settings& settings) {
             {"prefetch", settings.prefetch.messages},
             {"prefetch_bytes", settings.prefetch.body_bytes},
             {"bind", bind}};
+}
+
+Json work_queue(const core::WorkQueueOf& of) {
+    using Place = core::WorkQueueOf::Place;
+    switch (of.place) {
+        case Place::header:
+            return {{"header", of.text}};
+        case Place::suffix:
+            return {{"suffix", of.text}};
+        case Place::name:
+            return of.text;
+        case Place::dialect:
+            break;
+    }
+    return nullptr;
+}
+
+Json sources(const core::Policy& policy) {
+    Json list = Json::array();
+    for (const core::Source& source : policy.sources) {
+        list.push_back({{"queue", source.queue},
+                        {"dialect", core::to_string(source.dialect)},
+                        {"work_queue", work_queue(source.work_queue)},
+                        {"reason_header", source.reason_header.empty() ? Json(nullptr) : Json(source.reason_header)}});
+    }
+    return list;
 }
 
 Json queue_count(const core::Policy& policy) {
@@ -134,6 +171,7 @@ void print_check_json(const config::Settings& settings, const std::string& file,
                 {"http", http(settings)},
                 {"errors", errors(settings)},
                 {"queues", queues},
+                {"sources", sources(policy)},
                 {"catch_all", policy.catch_all},
                 {"declare", settings.declare},
                 {"queue_count", queue_count(policy)}},

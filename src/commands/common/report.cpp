@@ -2,6 +2,7 @@
 
 #include <ostream>
 
+#include "admin/rabbitmqctl.h"
 #include "amqp/error.h"
 #include "amqp/refusal.h"
 #include "commands/check/check_json.h"
@@ -14,6 +15,10 @@
 #include "core/safe_text.h"
 
 namespace retryd::commands {
+
+std::string configuration_option(const std::string& path) {
+    return path == usual_configuration ? "" : " -c " + admin::shell_word(path);
+}
 
 int Report::run(const std::function<int(const config::Settings&)>& rest) const {
     const auto loaded = config::load_file(options_.config_path, config::process_environment());

@@ -32,6 +32,10 @@ struct ReportOptions {
 /// Where the configuration is if nothing else is said.
 inline constexpr const char* usual_configuration = "/etc/retryd/retryd.yaml";
 
+/// What a command that is printed to be pasted needs to read the same file: ` -c 'my file.yaml'`; empty where that is
+/// the usual one.
+std::string configuration_option(const std::string& path);
+
 /// Keeps references to its arguments.
 class Report {
   public:

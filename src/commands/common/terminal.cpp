@@ -9,15 +9,35 @@
 #include <string_view>
 #include <vector>
 
+#include "core/duration.h"
 #include "system/clock.h"
 
 namespace retryd::commands {
 
+/// Of the last five to ten seconds: a ramp or a broker that was blocked for a while is soon forgotten.
+std::string Pace::text(std::size_t done, std::size_t all, Time now) {
+    using Seconds = std::chrono::duration<double>;
+    constexpr std::chrono::seconds a_while{5};
+    if (now - newer_.at >= a_while) {
+        older_ = newer_;
+        newer_ = {now, done};
+    }
+    const double time = std::chrono::duration_cast<Seconds>(now - older_.at).count();
+    if (time < 1 || done <= older_.done) return "";
+    const double rate = static_cast<double>(done - older_.done) / time;
+    std::string text = rate < 10 ? std::to_string(rate).substr(0, 3) : std::to_string(static_cast<std::size_t>(rate));
+    text += "/s";
+    if (done >= all) return text;
+    const auto left = static_cast<std::int64_t>(static_cast<double>(all - done) / rate) + 1;
+    return text + ", " + core::format_duration(std::chrono::seconds(left)) + " left";
+}
+
 void ProgressBar::show(std::size_t done, const std::string& note) {
     const auto now = std::chrono::steady_clock::now();
     if (terminal_ ? shown_ && now < due_ : now < due_) return;
-    const std::string counts =
-        doing_ + " " + std::to_string(done) + " of " + std::to_string(all_) + (note.empty() ? "" : ", " + note);
+    const std::string pace = pace_.text(done, all_, now);
+    const std::string counts = doing_ + " " + std::to_string(done) + " of " + std::to_string(all_) +
+                               (pace.empty() ? "" : ", " + pace) + (note.empty() ? "" : ", " + note);
     if (terminal_) {
         err_ << "\r\x1b[K" << bar_of(done, all_) << "  " << counts << std::flush;
         due_ = now + std::chrono::milliseconds(100);
@@ -43,6 +63,10 @@ std::string bar_of(std::size_t done, std::size_t all) {
 
 bool standard_error_is_terminal() {
     return isatty(STDERR_FILENO) == 1;
+}
+
+bool standard_output_is_terminal() {
+    return isatty(STDOUT_FILENO) == 1;
 }
 
 namespace {

@@ -39,7 +39,25 @@ class Colours {
     bool on_;
 };
 
-/// How far a long command is: a bar on a terminal, a line every ten seconds elsewhere.
+/// How many a second of late, and how long the rest takes at that pace.
+class Pace {
+  public:
+    using Time = std::chrono::steady_clock::time_point;
+
+    explicit Pace(Time now) : older_{now, 0}, newer_{now, 0} {}
+    /// `1200/s, 3m20s left`; empty as long as that is not known.
+    std::string text(std::size_t done, std::size_t all, Time now);
+
+  private:
+    struct Mark {
+        Time at;
+        std::size_t done;
+    };
+    Mark older_;
+    Mark newer_;
+};
+
+/// How far a long command is, and at which pace: a bar on a terminal, a line every ten seconds elsewhere.
 class ProgressBar {
   public:
     /// `doing`: what is counted: "replayed".
@@ -60,6 +78,7 @@ class ProgressBar {
     bool shown_ = false;
     std::size_t all_;
     std::string doing_;
+    Pace pace_{std::chrono::steady_clock::now()};
     std::chrono::steady_clock::time_point due_ = std::chrono::steady_clock::now() + std::chrono::seconds(10);
 };
 
@@ -67,6 +86,7 @@ class ProgressBar {
 std::string bar_of(std::size_t done, std::size_t all);
 
 bool standard_error_is_terminal();
+bool standard_output_is_terminal();
 
 /// In place: on the terminal's alternate screen, and the usual one is back when this ends. Else one text after the
 /// other.

@@ -47,6 +47,28 @@ std::string hex_dump(std::string_view bytes) {
     return dump;
 }
 
+std::optional<std::string> from_base64(std::string_view text) {
+    constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+    if (text.size() % 4 != 0) return std::nullopt;
+    std::size_t padding = 0;
+    while (padding < 2 && padding < text.size() && text[text.size() - 1 - padding] == '=')
+        ++padding;
+    std::string bytes;
+    bytes.reserve(text.size() / 4 * 3);
+    std::uint32_t bits = 0;
+    int count = 0;
+    for (const char digit : text.substr(0, text.size() - padding)) {
+        const auto value = digits.find(digit);
+        if (value == std::string_view::npos) return std::nullopt;
+        bits = (bits << 6U) | static_cast<std::uint32_t>(value);
+        count += 6;
+        if (count < 8) continue;
+        count -= 8;
+        bytes += static_cast<char>((bits >> static_cast<unsigned>(count)) & 0xffU);
+    }
+    return bytes;
+}
+
 std::string base64(std::string_view bytes) {
     constexpr std::string_view digits = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
     std::string text;

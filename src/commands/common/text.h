@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -25,6 +26,8 @@ std::string shortened(std::string_view text, std::size_t longest);
 std::string hex_dump(std::string_view bytes);
 
 std::string base64(std::string_view bytes);
+/// Nothing where it is none.
+std::optional<std::string> from_base64(std::string_view text);
 
 /// 2026-03-01T12:00:00Z; the number itself where it lies beyond the year 9999.
 std::string utc(std::uint64_t seconds);

@@ -34,10 +34,10 @@ int doctor(const ReportOptions& options, std::ostream& out, std::ostream& err) {
 }
 
 void name_configuration(std::vector<admin::Finding>& findings, const std::string& path) {
-    if (path == usual_configuration) return;
+    const std::string option = configuration_option(path);
     for (admin::Finding& finding : findings) {
         const bool last = finding.command.ends_with(" && retryd attach --apply");
-        if (last || finding.command.starts_with("retryd ")) finding.command += " -c " + admin::shell_word(path);
+        if (last || finding.command.starts_with("retryd ")) finding.command += option;
     }
 }
 
@@ -178,9 +178,11 @@ void print_commands(const std::vector<std::string>& commands, std::ostream& out)
 void print_permissions(const PermissionCommands& commands, std::ostream& out) {
     out << "# For the daemon, and for check, plan, apply, doctor and status:\n";
     print_commands(commands.for_daemon, out);
-    out << "\n# For the operator who works on parked messages and attaches work queues (retryd parked, retryd attach\n"
-           "# --apply), in the place of PERSON, with a configuration that has this user in broker and management. A\n"
-           "# user that does both needs both, the patterns joined by |, the tags by a blank:\n";
+    out << "\n# For the operator who works on parked and waiting messages and attaches work queues (retryd parked, "
+           "retryd\n"
+           "# waiting, retryd attach --apply), in the place of PERSON, with a configuration that has this user in "
+           "broker\n"
+           "# and management. A user that does both needs both, the patterns joined by |, the tags by a blank:\n";
     print_commands(commands.for_operators, out);
     out << "\n# The tag `monitoring` lets doctor, plan and status see all they can, but for who may write to the "
            "error\n"

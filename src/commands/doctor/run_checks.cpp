@@ -36,9 +36,9 @@ using Declarer = amqp::Declarer;
 using Result = Declarer::Result;
 
 constexpr const char* without_detour =
-    "while a rung or parking queue takes no messages, they are held in the error queue, where they hold up others";
+    "while a rung or parking queue takes no messages, they stay in the error queue, where they hold up others";
 constexpr const char* with_another_detour =
-    "while a rung or parking queue takes no messages, they are held in the error queue, where they hold up others; and "
+    "while a rung or parking queue takes no messages, they stay in the error queue, where they hold up others; and "
     "what "
     "comes from this queue without a proof of retryd's is parked in the catch-all queue";
 

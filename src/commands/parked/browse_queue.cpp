@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "amqp/queue_io.h"
+#include "commands/parked/window.h"
 #include "core/time.h"
 
 namespace retryd::commands {
@@ -21,6 +22,7 @@ using core::Milliseconds;
 bool StallDetector::stalled(std::size_t delivered) {
     constexpr Milliseconds a_while{500};
     constexpr int most_times_asked = 20;
+    constexpr int most_times_once_given = 120;  // a busy broker may take a minute to read what it hands over
     const auto now = Clock::now();
     if (delivered != delivered_) {
         delivered_ = delivered;
@@ -28,15 +30,20 @@ bool StallDetector::stalled(std::size_t delivered) {
         times_asked_ = 0;
     }
     if (now - since_ < a_while) return false;
-    since_ = now;
     const auto answer = broker_.carry_out(amqp::Declarer::CheckQueue{queue_});
+    since_ = Clock::now();
+    // A queue that does not answer the broker in time counts as empty: only a quick 0 is one (parked_queues.cpp).
+    const bool quick = since_ - now < Milliseconds{100};
     if (answer.result != amqp::Declarer::Result::done) return true;
     // None are ready either when all are on their way to us, which may take a busy broker a while.
     if (++times_asked_ < most_times_asked) return false;
-    if (answer.counts.messages == 0) return true;
-    reason_ = std::to_string(answer.counts.messages) +
-              " messages are there that the broker does not give to us: another consumer may be the queue's single "
-              "active one, or the queue is waiting for its nodes";
+    if (answer.counts.messages == 0 && quick) return true;
+    if (delivered > 0 && times_asked_ < most_times_once_given) return false;
+    reason_ = answer.counts.messages == 0
+                  ? "the broker is too busy to ask the queue, and gives us nothing meanwhile"
+                  : std::to_string(answer.counts.messages) +
+                        " messages are there that the broker does not give to us: another consumer may be the queue's "
+                        "single active one, or the queue is waiting for its nodes";
     return true;
 }
 
@@ -45,24 +52,29 @@ namespace {
 class QueueBrowser : private amqp::DeliverySink {
   public:
     QueueBrowser(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
-                 const system::Signals& signals, const Visitor& visit, amqp::Undeliverable* held)
-        : reader_(endpoint_of(settings, broker.identity()), settings.broker, "retryd parked look"),
+                 const system::Signals& signals, const Visitor& visit, const LookProgress& progress,
+                 amqp::Undeliverable* held)
+        : reader_(endpoint_of(settings, broker.identity()), settings.broker, "retryd parked look",
+                  held_by_one_consumer()),
           stall_(broker, queue),
           broker_(broker),
           count_(count),
           signals_(signals),
           visit_(visit),
+          progress_(progress),
           held_(held) {}
 
     /// `ready`: how many messages lie there.
     BrowseResult browse(const std::string& queue, std::size_t ready) {
+        if (!reader_.can_go_on()) count_ = std::min(count_, held_by_one_consumer());
         reader_.begin(queue, ready);
         while (!ended())
             turn();
-        // Before the reader may leave, all that is on its way to it has to be here.
-        while (!reader_.all_here() && reader_.ended().empty()) {
+        // Before the reader may leave, all that is on its way to it has to be here, and all that was given back before.
+        while (!reader_.may_leave() && reader_.ended().empty()) {
             serve_broker_connection();
-            if (!take_deliveries()) wait_for(pollfd{reader_.fd(), POLLIN, 0}, Milliseconds{50});
+            if (!take_deliveries(messages_per_turn)) wait_for(pollfd{reader_.fd(), POLLIN, 0}, Milliseconds{50});
+            if (reader_.full() && !reader_.may_leave() && reader_.can_go_on()) reader_.go_on(true);
         }
         reader_.leave();
         // What is met behind the last one that was wanted is in the way of whoever comes next.
@@ -77,10 +89,18 @@ class QueueBrowser : private amqp::DeliverySink {
 
     void turn() {
         serve_broker_connection();
-        const bool more = take_deliveries();
+        const bool more = take_deliveries(std::max<std::size_t>(1, count_ - result_.messages));
         result_.interrupted = signals_.pending();
         result_.ended = reader_.ended();
-        if (more || ended()) return;
+        if (ended()) return;
+        if (reader_.full()) {
+            reader_.go_on(false);
+        } else if (!more) {
+            wait_for_more();
+        }
+    }
+
+    void wait_for_more() {
         stalled_ = stall_.stalled(result_.messages);
         if (stalled_) {
             result_.ended = stall_.reason();
@@ -89,9 +109,10 @@ class QueueBrowser : private amqp::DeliverySink {
         }
     }
 
-    bool take_deliveries() {
-        const std::size_t left = std::max<std::size_t>(1, count_ - result_.messages);
-        return reader_.turn(*this, std::min(messages_per_turn, left));
+    bool take_deliveries(std::size_t most) {
+        const bool more = reader_.turn(*this, std::min(messages_per_turn, most));
+        progress_(std::min(reader_.delivered(), count_));
+        return more;
     }
 
     /// The command's main connection is idle meanwhile; its heartbeats have to be served.
@@ -123,6 +144,7 @@ class QueueBrowser : private amqp::DeliverySink {
     std::size_t count_;
     const system::Signals& signals_;
     const Visitor& visit_;
+    const LookProgress& progress_;
     amqp::Undeliverable* held_;
     Clock::time_point broker_due_{};
     BrowseResult result_;
@@ -133,10 +155,10 @@ class QueueBrowser : private amqp::DeliverySink {
 }  // namespace
 
 BrowseResult browse_queue(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
-                          const system::Signals& signals, const Visitor& visit, amqp::Undeliverable* held) {
-    const std::size_t most = std::min(count, amqp::QueueReader::most_held);
-    if (most == 0) return {};
-    return QueueBrowser(settings, broker, queue, most, signals, visit, held).browse(queue, count);
+                          const system::Signals& signals, const Visitor& visit, const LookProgress& progress,
+                          amqp::Undeliverable* held) {
+    if (count == 0) return {};
+    return QueueBrowser(settings, broker, queue, count, signals, visit, progress, held).browse(queue, count);
 }
 
 }  // namespace retryd::commands

@@ -47,9 +47,13 @@ struct BrowseResult {
 /// With a message whose headers cannot be read it is null. False: it has seen enough.
 using Visitor = std::function<bool(const core::Delivery* delivery)>;
 
+/// How many messages have come so far, often. Those that are only held so that all go back in their order count, too.
+using LookProgress = std::function<void(std::size_t messages)>;
+
 /// At most `count` messages from the head of the queue. Ends early when a signal is pending. `held` is kept alive
 /// meanwhile; it may be null. Throws amqp::Error.
 BrowseResult browse_queue(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
-                          const system::Signals& signals, const Visitor& visit, amqp::Undeliverable* held);
+                          const system::Signals& signals, const Visitor& visit, const LookProgress& progress,
+                          amqp::Undeliverable* held);
 
 }  // namespace retryd::commands

@@ -15,12 +15,14 @@
 #include "commands/parked/browse_queue.h"
 #include "commands/parked/parked_queues.h"
 #include "commands/parked/value_view.h"
+#include "commands/parked/window.h"
 #include "core/safe_text.h"
 
 namespace retryd::commands {
 
 admin::Selection selection_of(const ParkedOptions& options, core::WallTime now) {
-    admin::Selection selection{options.queue, options.reason, {}, {}, options.headers};
+    admin::Selection selection{options.queue,      options.reason,   {},          {}, options.headers,
+                               options.message_id, options.exchange, options.type};
     if (options.older_than) selection.parked_before = now - *options.older_than;
     if (options.newer_than) selection.parked_after = now - *options.newer_than;
     return selection;
@@ -29,7 +31,10 @@ admin::Selection selection_of(const ParkedOptions& options, core::WallTime now) 
 void ParkedGroups::add(const admin::Parked& parked, const core::Message& message) {
     constexpr std::size_t longest_reason = 60;  // a forged one may be as long as a header
     ++messages_;
-    ParkedGroup& group = groups_[{std::string{parked.queue}, shortened(parked.reason, longest_reason)}];
+    count_into(groups_[{std::string{parked.queue}, shortened(parked.reason, longest_reason)}], parked, message);
+}
+
+void count_into(ParkedGroup& group, const admin::Parked& parked, const core::Message& message) {
     ++group.messages;
     group.bytes += message.body.size();
     if (!admin::newest_replay_id(message.properties.header_table()).empty()) ++group.replayed;
@@ -72,8 +77,8 @@ std::string held_by_others(const std::string& queue, std::size_t consumers) {
 
 std::string too_many(const ParkingQueueOverview& queue) {
     return "only the oldest " + std::to_string(queue.looked_at) + " of " + std::to_string(queue.messages) +
-           " messages were looked at: a consumer cannot hold more than 65,535. Replay or drop some of those, and look "
-           "again for the rest";
+           " messages were looked at: on RabbitMQ before 3.10 one consumer cannot hold more. Replay or drop some of "
+           "those, and look again for the rest";
 }
 
 std::string taken_by_others(const ParkingQueueOverview& queue) {
@@ -90,8 +95,10 @@ std::string unreadable_ones(std::size_t number) {
 
 }  // namespace
 
-ParkedBrowser::ParkedBrowser(const config::Settings& settings, const ParkedOptions& options, core::WallTime now)
-    : settings_(settings),
+ParkedBrowser::ParkedBrowser(const config::Settings& settings, const ParkedOptions& options, core::WallTime now,
+                             std::ostream& err)
+    : err_(err),
+      settings_(settings),
       options_(options),
       broker_(connect(settings, "retryd parked")),
       proof_keys_(amqp::proof_keys(settings)),
@@ -139,7 +146,7 @@ void ParkedBrowser::browse_parking_queue(const std::string& name, ParkedOverview
         }
         const core::Table headers = delivery->message.properties.header_table();
         const admin::Parked parked = admin::read_parked(headers, settings_.policy.error_queue, proof_keys_);
-        if (!admin::selects(selection_, parked, headers)) return true;
+        if (!admin::selects(selection_, parked, delivery->message)) return true;
         queue.selected.add(parked, delivery->message);
         enough = !visit(name, *delivery, before + queue.selected.messages());
         return !enough;
@@ -155,7 +162,7 @@ void ParkedBrowser::browse_parking_queue(const std::string& name, ParkedOverview
     if (!result.ended.empty()) {
         queue.fault = "not all of " + core::quoted(name) + " was looked at: " + result.ended;
     } else if (!enough && !result.interrupted && queue.messages > queue.looked_at + queue.undeliverable()) {
-        queue.fault = queue.looked_at == amqp::QueueReader::most_held ? too_many(queue) : taken_by_others(queue);
+        queue.fault = queue.looked_at == held_by_one_consumer() ? too_many(queue) : taken_by_others(queue);
     } else if (unreadable > 0) {
         queue.fault = unreadable_ones(unreadable);
     }
@@ -167,8 +174,11 @@ BrowseResult ParkedBrowser::browse_around_undeliverable(ParkingQueueOverview& qu
     for (;;) {
         const std::size_t held = queue.undeliverable();
         const std::size_t ready = queue.messages - std::min(queue.messages, held);
-        BrowseResult result = browse_queue(settings_, *broker_, queue.name, ready, signals_, visit,
-                                           queue.held ? queue.held.get() : nullptr);
+        ProgressBar bar(err_, standard_error_is_terminal(), ready, "looked at");
+        BrowseResult result = browse_queue(
+            settings_, *broker_, queue.name, ready, signals_, visit,
+            [&](std::size_t messages) { bar.show(messages, signals_.pending() ? "putting all back in order" : ""); },
+            queue.held ? queue.held.get() : nullptr);
         if (!result.met_undeliverable || result.interrupted) return result;
         const std::string why_not = hold_undeliverable(queue);
         if (!why_not.empty() || queue.undeliverable() == held) {

@@ -35,6 +35,9 @@ struct ParkedOptions {
     std::optional<core::Milliseconds> older_than;
     std::optional<core::Milliseconds> newer_than;
     std::vector<admin::HeaderMatch> headers;
+    std::string message_id;
+    std::string exchange;
+    std::string type;
     bool despite_delivery_limit = false;
 };
 
@@ -48,6 +51,8 @@ struct ParkedGroup {
     std::optional<std::uint64_t> oldest;  // parked at, seconds
     std::optional<std::uint64_t> newest;
 };
+
+void count_into(ParkedGroup& group, const admin::Parked& parked, const core::Message& message);
 
 class ParkedGroups {
   public:
@@ -91,8 +96,9 @@ struct ParkedOverview {
 /// SIGINT and SIGTERM do not end the process.
 class ParkedBrowser {
   public:
-    /// Throws amqp::Error.
-    ParkedBrowser(const config::Settings& settings, const ParkedOptions& options, core::WallTime now);
+    /// `err`: where it says how far a long look is. Throws amqp::Error.
+    ParkedBrowser(const config::Settings& settings, const ParkedOptions& options, core::WallTime now,
+                  std::ostream& err);
 
     /// With each selected message and its number, from 1 on; false: it has seen enough. Where something came in
     /// between, it is called anew from a lower number on.
@@ -114,6 +120,7 @@ class ParkedBrowser {
     std::string hold_undeliverable(ParkingQueueOverview& queue);
     const admin::VhostPolicies* vhost_policies();
 
+    std::ostream& err_;
     const config::Settings& settings_;
     const ParkedOptions& options_;
     const system::Signals signals_{SIGINT, SIGTERM};

@@ -1,5 +1,7 @@
 #include "commands/parked/list_and_show.h"
 
+#include <csignal>
+#include <map>
 #include <optional>
 #include <ostream>
 #include <utility>
@@ -10,6 +12,7 @@
 #include "commands/common/table.h"
 #include "commands/common/terminal.h"
 #include "commands/common/text.h"
+#include "commands/parked/value_groups.h"
 #include "commands/parked/value_view.h"
 #include "core/message.h"
 #include "core/safe_text.h"
@@ -18,22 +21,116 @@
 
 namespace retryd::commands {
 
-int parked_list(const ParkedOptions& options, std::ostream& out, std::ostream& err) {
+namespace {
+
+/// What `list` does with each message while it looks, so that nothing of it has to be kept.
+class Lister {
+  public:
+    Lister(const ListOptions& options, const config::Settings& settings, const ParkedBrowser& browser,
+           const Report& output)
+        : options_(options), settings_(settings), browser_(browser), output_(output) {}
+
+    /// False: nobody reads what is printed any more.
+    bool visit(const std::string& from, const core::Delivery& delivery, std::size_t number) {
+        if (options_.by.empty() && !options_.messages) return true;
+        // Where the look at a queue has begun anew, it is counted anew, and nothing is printed twice.
+        if (number <= last_) groups_[from] = {};
+        last_ = number;
+        const core::Message& message = delivery.message;
+        const admin::Parked parked =
+            admin::read_parked(message.properties.header_table(), settings_.policy.error_queue, browser_.proof_keys());
+        if (!options_.by.empty()) groups_[from].add(value_by(options_.by, parked, message), parked, message);
+        if (options_.messages && number > printed_) print(from, message, parked, number);
+        return output_.out().good();
+    }
+
+    /// A look that began anew may have seen nothing any more.
+    void forget_empty(const ParkedOverview& overview) {
+        for (const ParkingQueueOverview& queue : overview.queues) {
+            if (queue.selected.messages() == 0) groups_.erase(queue.name);
+        }
+    }
+
+    /// What was counted by is in place of work queue and reason.
+    void put_groups(Json& queues) const {
+        if (options_.by.empty()) return;
+        for (Json& queue : queues) {
+            const auto found = groups_.find(queue.at("queue").get<std::string>());
+            queue["groups"] = found == groups_.end() ? Json::array() : json_of_groups(options_.by, found->second);
+        }
+    }
+
+    void print_all_groups() const {
+        const Bold bold{output_.colour()};
+        for (const auto& [from, groups] : groups_) {
+            output_.out() << '\n' << bold(core::safe_name(from) + " by " + core::safe_name(options_.by)) << '\n';
+            print_groups(options_.by, groups, browser_.now(), output_.out());
+        }
+    }
+
+  private:
+    void print(const std::string& from, const core::Message& message, const admin::Parked& parked, std::size_t number) {
+        printed_ = number;
+        const core::Properties& properties = message.properties;
+        if (output_.json()) {
+            Json object{{"number", number}};
+            put_text(object, "parking_queue", from);
+            put_text(object, "work_queue", parked.queue);
+            put_text(object, "reason", parked.reason);
+            object["parked_at"] = parked.at ? Json(utc(*parked.at)) : Json();
+            put_text(object, "exchange", admin::exchange_of(parked));
+            put_text(object, "type", properties.type.value_or(std::string_view{}));
+            put_text(object, "message_id", properties.message_id.value_or(std::string_view{}));
+            object["bytes"] = message.body.size();
+            return print_json(object, output_.out(), true);
+        }
+        constexpr std::size_t longest = 60;
+        const auto text = [&](std::string_view value) { return or_unknown(shortened(value, longest)); };
+        std::string line = "--number " + std::to_string(number) + "  " + text(parked.queue) + "  " +
+                           text(parked.reason) + "  " + (parked.at ? age(*parked.at, browser_.now()) : "(unknown)") +
+                           "  " + std::to_string(message.body.size()) + " bytes";
+        if (properties.type) line += "  type " + text(*properties.type);
+        if (properties.message_id) line += "  --id " + text(*properties.message_id);
+        output_.out() << line << '\n';
+    }
+
+    const ListOptions& options_;
+    const config::Settings& settings_;
+    const ParkedBrowser& browser_;
+    const Report& output_;
+    std::map<std::string, ValueGroups> groups_;  // by parking queue
+    std::size_t last_ = 0;
+    std::size_t printed_ = 0;
+};
+
+}  // namespace
+
+int parked_list(const ParkedOptions& options, const ListOptions& list, std::ostream& out, std::ostream& err) {
     const Report output(options.report, out, err);
     return output.run([&](const config::Settings& settings) {
-        ParkedBrowser browser(settings, options, system::wall_now());
+        std::ostream no_bar(nullptr);
+        if (list.messages) std::signal(SIGPIPE, SIG_IGN);  // where it goes on to `head`, the look still ends in order
+        ParkedBrowser browser(settings, options, system::wall_now(),
+                              list.messages && standard_output_is_terminal() ? no_bar : output.err());
+        Lister lister(list, settings, browser, output);
         const ParkedOverview overview =
-            browser.browse([](const std::string&, const core::Delivery&, std::size_t) { return true; });
+            browser.browse([&](const std::string& from, const core::Delivery& delivery, std::size_t number) {
+                return lister.visit(from, delivery, number);
+            });
         if (!overview.fault.empty()) return output.fail(overview.fault, exit_code::failed);
-        const bool complete = overview.complete();
+        lister.forget_empty(overview);
+        const bool complete = overview.complete() && out.good();
         if (output.json()) {
+            Json queues = json_of(overview);
+            lister.put_groups(queues);
             const Json object{{"ok", complete},
                               {"selected", overview.selected()},
-                              {"queues", json_of(overview)},
+                              {"queues", std::move(queues)},
                               {"not_seen", overview.notes}};
-            print_json(object, out);
+            print_json(object, out, list.messages);
         } else {
             print_overview(overview, browser.now(), output.colour(), out);
+            lister.print_all_groups();
         }
         return complete ? exit_code::fine : exit_code::failed;
     });
@@ -51,7 +148,7 @@ std::string moment(const std::optional<std::uint64_t>& seconds, core::WallTime n
 Rows history_rows(const std::string& from, const core::Message& message, const admin::Parked& parked,
                   core::WallTime now) {
     const core::ComposeContext context{parked.death, parked.carried, {}};
-    const auto exchange = parked.carried.exchange.value_or(parked.death ? parked.death->exchange : "");
+    const auto exchange = admin::exchange_of(parked);
     Rows rows{{"parking queue", core::safe_name(from)},
               {"work queue", or_unknown(parked.queue)},
               {"parked because", or_unknown(parked.reason)},
@@ -183,7 +280,7 @@ std::string why_none(const ParkedOverview& overview, std::size_t number) {
 int parked_show(const ParkedOptions& options, const ShowOptions& show, std::ostream& out, std::ostream& err) {
     const Report output(options.report, out, err);
     return output.run([&](const config::Settings& settings) {
-        ParkedBrowser browser(settings, options, system::wall_now());
+        ParkedBrowser browser(settings, options, system::wall_now(), output.err());
         std::optional<FoundMessage> found;
         const ParkedOverview overview =
             browser.browse([&](const std::string& from, const core::Delivery& delivery, std::size_t number) {

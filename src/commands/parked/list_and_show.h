@@ -10,8 +10,13 @@
 
 namespace retryd::commands {
 
+struct ListOptions {
+    std::string by;         // what is counted by (commands/parked/value_groups.h); empty: by work queue and reason
+    bool messages = false;  // one line for each
+};
+
 /// Returns 0; 1 where something could not be looked at, or the broker cannot be reached; 78 wrong configuration.
-int parked_list(const ParkedOptions& options, std::ostream& out, std::ostream& err);
+int parked_list(const ParkedOptions& options, const ListOptions& list, std::ostream& out, std::ostream& err);
 
 struct ShowOptions {
     std::size_t number = 1;  // which of the selected, counted from the oldest

@@ -1,6 +1,7 @@
 #include "commands/parked/parked_queues.h"
 
 #include <algorithm>
+#include <chrono>
 #include <optional>
 #include <utility>
 
@@ -121,6 +122,27 @@ std::string danger_by_arguments(Broker& broker, const std::string& queue, const 
     return "it is not as retryd declares a parking queue, and what limit it has cannot be seen (" + answer.text + ")";
 }
 
+/// A quorum queue that does not answer the broker itself in time (a quarter of a second), or has no leader at the
+/// moment, counts as empty in the answer to us. So a 0 is believed only where it came quickly, and twice.
+struct CheckedQueue {
+    Declarer::Outcome there;
+    bool believed = true;
+};
+
+CheckedQueue check_queue(Broker& broker, const std::string& queue) {
+    using SteadyClock = std::chrono::steady_clock;
+    constexpr core::Milliseconds quickly{100};
+    constexpr int most_times_asked = 40;
+    int quick_zeros = 0;
+    for (int asked = 1;; ++asked) {
+        const auto begun = SteadyClock::now();
+        auto there = broker.carry_out(Declarer::CheckQueue{queue});
+        if (there.result != Result::done || there.counts.messages > 0) return {std::move(there), true};
+        quick_zeros = SteadyClock::now() - begun < quickly ? quick_zeros + 1 : 0;
+        if (quick_zeros >= 2 || asked >= most_times_asked) return {std::move(there), quick_zeros >= 2};
+    }
+}
+
 }  // namespace
 
 ParkingQueues parking_queues(Broker& broker, const core::Policy& policy, const std::string& work_queue) {
@@ -134,13 +156,19 @@ ParkingQueues parking_queues(Broker& broker, const core::Policy& policy, const s
 BrowsePermission may_browse(Broker& broker, const admin::VhostPolicies* vhost_policies, const std::string& queue,
                             bool despite_limit) {
     BrowsePermission permission;
-    const auto there = broker.carry_out(Declarer::CheckQueue{queue});
+    const auto [there, believed] = check_queue(broker, queue);
     if (there.result == Result::missing) return permission;
     permission.exists = true;
     permission.messages = there.counts.messages;
     permission.consumers = there.counts.consumers;
     if (there.result == Result::refused) {
         permission.why_not = there.text;
+        return permission;
+    }
+    if (!believed) {
+        permission.why_not = "how many messages lie in " + core::quoted(queue) +
+                             " is not known: the broker is too busy to ask the queue, and says 0 meanwhile. Look again "
+                             "when it has less to do";
         return permission;
     }
     const core::BrokerFeatures features = core::features_of(broker.identity().version);

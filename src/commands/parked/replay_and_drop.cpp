@@ -24,6 +24,7 @@
 #include "commands/common/text.h"
 #include "commands/parked/parked_queues.h"
 #include "commands/parked/runner.h"
+#include "commands/parked/window.h"
 #include "core/safe_text.h"
 #include "system/clock.h"
 
@@ -94,8 +95,9 @@ std::string why_ended(const ParkedQueueResult& queue, const ParkedRunReport& rep
         case RunEnd::interrupted:
             return "Interrupted: all that was sent is confirmed and settled." + again;
         case RunEnd::held:
-            return "Stopped: a consumer cannot hold more messages than this, and none of them can go. Select the ones "
-                   "in front first, or drop them." +
+            return "Stopped: a consumer cannot hold more messages than this, none of them can go, and on RabbitMQ "
+                   "before "
+                   "3.10 no other one can go on. Select the ones in front first, or drop them." +
                    again;
         case RunEnd::broker:
             return "Stopped: " + run.why + ". What is still parked stays; the same command goes on with it.";
@@ -223,7 +225,10 @@ class ReplayOrDrop {
   public:
     ReplayOrDrop(const Report& output, const config::Settings& settings, const ParkedOptions& options,
                  const ParkedRunOptions& run, bool drop)
-        : output_(output), settings_(settings), run_(run), browser_(settings, options, system::wall_now()) {
+        : output_(output),
+          settings_(settings),
+          run_(run),
+          browser_(settings, options, system::wall_now(), output.err()) {
         report_.id = drop ? "" : random_id();
         report_.drop = drop;
         report_.dry_run = run.dry_run;
@@ -378,7 +383,7 @@ class ReplayOrDrop {
         order.action = report_.drop ? admin::ParkedRunOrder::Action::drop : admin::ParkedRunOrder::Action::send;
         order.selection = browser_.selection();
         order.count = queue.looked_at;
-        order.most_held = amqp::QueueReader::most_held;
+        order.most_held = held_by_one_consumer();
         if (run_.first) order.first = queue.selected.messages();
         order.error_queue = settings_.policy.error_queue;
         order.from = queue.name;
@@ -389,6 +394,7 @@ class ReplayOrDrop {
         order.reachable = destinations_.reachable;
         order.proof_keys = browser_.proof_keys();
         order.per_second = run_.per_second;
+        order.ramp = run_.ramp;
         order.stop_above = run_.stop_above;
         // Failures count over all queues.
         if (order.stop_above) *order.stop_above -= std::min(*order.stop_above, report_.failed());
@@ -412,7 +418,7 @@ int replay_or_drop(const ParkedOptions& options, const ParkedRunOptions& run, bo
         const std::string command = drop ? "drop" : "replay";
         return output.fail("parked " + command +
                                " needs to know which messages: give --queue, --reason, --older-than, --newer-than, "
-                               "--header or --first, or --all for every one",
+                               "--header, --id, --exchange, --type or --first, or --all for every one",
                            exit_code::wrong_usage);
     }
     return output.run(

@@ -18,6 +18,7 @@ struct ParkedRunOptions {
     // Of replay.
     std::string to;                              // empty: each to its own work queue
     int per_second = 50;                         // 0: as fast as it goes
+    bool ramp = false;                           // a few first, then more and more
     std::optional<std::size_t> stop_above = 10;  // failures; absent: whatever fails
 
     bool yes = false;  // of drop: do not ask

@@ -14,6 +14,7 @@
 #include "amqp/refusal.h"
 #include "amqp/timeouts.h"
 #include "commands/parked/browse_queue.h"
+#include "commands/parked/window.h"
 #include "core/duration.h"
 #include "core/time.h"
 #include "system/clock.h"
@@ -45,7 +46,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         const Progress& progress)
         : runner_(runner),
           progress_(progress),
-          reader_(endpoint(), runner.settings_.broker, "retryd parked consume"),
+          reader_(endpoint(), runner.settings_.broker, "retryd parked consume", held_by_one_consumer()),
           stall_(runner.broker_, queue),
           run_(std::move(order), *this) {
         if (run_.sends()) writer_.emplace(endpoint(), runner.settings_.broker, "retryd parked publish");
@@ -73,6 +74,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         turn_writer();
         turn_tap();
         run_.on_tick(now_);
+        go_on_when_full();
         stop_when_interrupted();
         stop_when_reader_ended();
         stop_when_held_too_long();
@@ -99,6 +101,12 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
     void turn_tap() {
         if (runner_.tap_ == nullptr) return;
         runner_.tap_->turn([this](const core::Table& headers) { run_.on_rejected(headers); });
+    }
+
+    void go_on_when_full() {
+        if (!run_.consumer_full() || (!run_.wants_more() && reader_.may_leave())) return;
+        if (!reader_.can_go_on()) return run_.stop(End::held);
+        run_.next_consumer(reader_.go_on(!run_.wants_more()));
     }
 
     void stop_when_interrupted() {
@@ -161,10 +169,11 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         }
     }
 
-    /// Before the consumer may go, all that is on its way to it has to be here.
+    /// Before the consumer may go, all that is on its way to it has to be here, and all that was given back before.
     void read_the_rest() {
-        while (!reader_.all_here() && reader_.ended().empty()) {
+        while (!reader_.may_leave() && reader_.ended().empty()) {
             now_ = system::now();
+            go_on_when_full();
             const bool more = reader_.turn(*this, messages_per_turn);
             turn_writer();
             serve_broker_connection();

@@ -49,7 +49,8 @@ int plan(const ReportOptions& options, std::ostream& out, std::ostream& err) {
     const Report report(options, out, err);
     return report.run([&](const config::Settings& settings) {
         const auto broker = connect(settings, "retryd plan");
-        const Plan found = diff_topology(*broker, settings.policy);
+        Plan found = diff_topology(*broker, settings.policy);
+        found.configuration = configuration_option(options.config_path);
         const int code = plan_exit_code(found);
         print(found, nullptr, code, report);
         return code;
@@ -75,6 +76,7 @@ int apply(const ReportOptions& options, bool with_prune, std::ostream& out, std:
                            [&](const std::string& text) { err << "retryd: " << core::safe_line(text) << std::endl; });
         }
         Plan found = diff_topology(*broker, settings.policy);
+        found.configuration = configuration_option(options.config_path);
         add_outcomes(found, outcomes);
         const bool refused = any_refused(outcomes) || (pruned && !pruned->refused.empty());
         const int code = apply_exit_code(found, refused);
@@ -237,8 +239,9 @@ bool can_apply(const Plan& plan) {
 }
 
 void print_what_to_do(const Plan& plan, const Summary& summary, std::ostream& out) {
-    if (can_apply(plan)) out << "`retryd apply` declares what is missing.\n";
-    if (summary.left_over > 0) out << "`retryd apply --prune` deletes what is left over and empty.\n";
+    const std::string& same = plan.configuration;
+    if (can_apply(plan)) out << "`retryd apply" << same << "` declares what is missing.\n";
+    if (summary.left_over > 0) out << "`retryd apply --prune" << same << "` deletes what is left over and empty.\n";
 }
 
 std::string sums(const Summary& summary) {

@@ -55,6 +55,7 @@ struct Plan {
     std::string management_fault;  // why it did not answer; then the rest is not known
     std::vector<LeftOver> left_over;
     std::string why_not_compared;  // the broker's first refusal to
+    std::string configuration;     // configuration_option() of the commands that mend it
 };
 
 struct Summary {

@@ -40,6 +40,7 @@ void add_broken_keys(std::vector<SchemaCase>& cases) {
                      {"no queues", false, "ladders: {s: {delays: [1s]}}\n"},
                      {"an entry without match", false, entry("ladder: s")},
                      {"an entry without ladder", false, entry("match: a")},
+                     {"a source without a dialect", false, top("sources: [{queue: q}]")},
                      {"a binding without an exchange", false, top("errors: {bind: [{routing_key: x}]}")},
                      {"an exchange to park in without a name", false, more("parked: {routing_key: x}")},
                      {"jitter without lanes", false, ladder("delays: [1s], jitter: {width: 5%}")},
@@ -146,6 +147,9 @@ std::vector<SchemaCase> good_cases() {
               "\"{queue}.dead\"")},
         {"an exchange to park in", true, more("parked: {exchange: team.dlx, routing_key: \"\"}")},
         {"an exchange to park in, with the producer's key", true, more("parked: {exchange: team.dlx, routing_key: }")},
+        {"sources", true,
+         top("sources: [{queue: q, dialect: rebus}, {queue: r, dialect: generic, work_queue: {header: h}, reason: "
+             "{header: h}}, {queue: s, dialect: spring, work_queue: w}]")},
         {"bindings", true, top("errors: {bind: [{exchange: a}, {exchange: a, routing_key: b}]}")},
         {"management", true,
          top("management: {url: \"https://h:15671/x\", username: eve, password: x}\ndeclare: false")},

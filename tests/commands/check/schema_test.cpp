@@ -23,11 +23,11 @@ std::string contents(const std::string& path) {
 /// What a validator says of each file, in their order: "good" or "bad: why".
 std::vector<std::string> validate(const std::vector<SchemaCase>& cases) {
     const test::TemporaryFolder folder;
-    std::string command = std::string{RETRYD_SCHEMA_AGREES} + " " + RETRYD_SCHEMA;
+    std::string command = test::shell_word(RETRYD_SCHEMA_AGREES) + " " + test::shell_word(RETRYD_SCHEMA);
     for (std::size_t i = 0; i < cases.size(); ++i) {
         const std::string path = folder.file(std::to_string(i) + ".yaml");
         std::ofstream{path} << cases[i].text;
-        command.append(" ").append(path);
+        command.append(" ").append(test::shell_word(path));
     }
     const test::ShellResult said = test::run_shell(command + " 2>&1");
     std::istringstream lines{said.out};

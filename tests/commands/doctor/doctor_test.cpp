@@ -96,7 +96,7 @@ TEST_CASE("doctor: what is missing, with whom it concerns") {
     found = detour.only();
     CHECK(found.cause == "detour 'retryd.detour.30s' is missing");
     CHECK(found.consequence ==
-          "while a rung or parking queue takes no messages, they are held in the error queue, where they hold up "
+          "while a rung or parking queue takes no messages, they stay in the error queue, where they hold up "
           "others");
     Fixture base;
     base.broker.api.bindings.clear();
@@ -155,7 +155,7 @@ TEST_CASE("doctor: who may write to the error exchange without need, or that thi
 
 TEST_CASE("doctor: an error queue with an old limit is told once: by its policies where they are seen, else by AMQP") {
     Fixture f;
-    f.broker.api.policies.set(admin::general_guard(f.settings.policy));
+    f.broker.api.policies.set(admin::general_guards(f.settings.policy).front());
     f.broker.answers["declare queue retryd.errors"] = {FakeBroker::Result::done, 0, "has x-delivery-limit 1000000", {}};
     SECTION("no policy mends it") {
         f.broker.api.policies.add("retryd.errors", "quorum", {{"x-delivery-limit", std::int64_t{1'000'000}}});
@@ -175,7 +175,7 @@ TEST_CASE("doctor: an error queue with an old limit is told once: by its policie
 TEST_CASE("doctor: an error queue with a limit that no message reaches, and the policy that mends it") {
     Fixture f;
     f.broker.api.policies.add("retryd.errors", "quorum", {{"x-delivery-limit", std::int64_t{1'000'000}}});
-    f.broker.api.policies.set(admin::general_guard(f.settings.policy));
+    f.broker.api.policies.set(admin::general_guards(f.settings.policy).front());
     const admin::Finding found = f.only();
     CHECK(found.code == admin::FindingCode::error_queue_unlimited);
     CHECK(found.severity == Severity::problem);

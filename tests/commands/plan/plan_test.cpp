@@ -173,6 +173,15 @@ TEST_CASE("plan: why something was not compared is said once") {
           std::string::npos);
 }
 
+TEST_CASE("plan: its commands name a configuration that is not the usual one, as a shell reads it") {
+    Plan plan = busy_plan();
+    plan.configuration = configuration_option("/srv/my shop/retryd.yaml");
+    const std::string text = text_of(plan);
+    CHECK(text.find("`retryd apply -c '/srv/my shop/retryd.yaml'` declares") != std::string::npos);
+    CHECK(text.find("`retryd apply --prune -c '/srv/my shop/retryd.yaml'` deletes") != std::string::npos);
+    CHECK(configuration_option("/etc/retryd/retryd.yaml").empty());
+}
+
 TEST_CASE("plan: what only others can make is no reason to apply") {
     Plan plan = base_plan();
     plan.items[0].state = State::missing;

@@ -1,0 +1,30 @@
+#include "amqp/background.h"
+
+#include "amqp/decode_stack.h"
+#include "amqp/error.h"
+
+namespace retryd::amqp {
+namespace {
+
+void* run_and_free(void* run) {
+    const std::unique_ptr<std::function<void()>> owned(static_cast<std::function<void()>*>(run));
+    (*owned)();
+    return nullptr;
+}
+
+}  // namespace
+
+pthread_t start_thread(std::function<void()> run) {
+    auto owned = std::make_unique<std::function<void()>>(std::move(run));
+    pthread_attr_t attributes{};
+    pthread_attr_init(&attributes);
+    pthread_attr_setstacksize(&attributes, decode_stack_bytes);
+    pthread_t thread{};
+    const int error = pthread_create(&thread, &attributes, run_and_free, owned.get());
+    pthread_attr_destroy(&attributes);
+    if (error != 0) throw Error(Error::Kind::unreachable, "no thread can be started that would open a connection");
+    static_cast<void>(owned.release());  // it is the thread's now
+    return thread;
+}
+
+}  // namespace retryd::amqp

@@ -1,0 +1,288 @@
+#include "daemon/held_queues.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "core/names.h"
+#include "core/safe_text.h"
+
+namespace retryd::daemon {
+
+namespace {
+
+using config::LogLevel;
+using core::Milliseconds;
+using core::Outage;
+
+/// After the start: until then it is not known whether an earlier run held. It takes a second or so, and where the
+/// broker does not answer, nobody waits for it.
+constexpr Milliseconds known_within{5'000};
+constexpr Milliseconds empty_again_after{60'000};
+/// Names come out of headers that anybody may write.
+constexpr std::size_t most_queues = 10'000;
+
+std::string with_commas(std::uint64_t number) {
+    std::string text = std::to_string(number);
+    for (std::size_t at = text.size(); at > 3; at -= 3)
+        text.insert(at - 3, 1, ',');
+    return text;
+}
+
+std::string clock_of(core::WallTime time) {
+    const auto today = time - std::chrono::floor<std::chrono::days>(time);
+    const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(today).count();
+    std::string text = "00:00";
+    const auto put = [&](std::size_t at, auto number) {
+        text[at] = static_cast<char>('0' + number / 10);
+        text[at + 1] = static_cast<char>('0' + number % 10);
+    };
+    put(0, minutes / 60);
+    put(3, minutes % 60);
+    return text;
+}
+
+std::string in_seconds(Milliseconds time) {
+    return std::to_string(std::chrono::round<std::chrono::seconds>(time).count()) + " s";
+}
+
+std::string messages_in(const std::optional<std::uint64_t>& messages) {
+    return messages ? with_commas(*messages) + (*messages == 1 ? " message" : " messages") : "messages";
+}
+
+std::string rate_text(double rate) {
+    return std::to_string(static_cast<std::int64_t>(rate)) + " a second";
+}
+
+}  // namespace
+
+void HeldQueues::adopt(const std::shared_ptr<const config::Settings>& settings, const core::Now& now) {
+    const std::lock_guard lock(mutex_);
+    settings_ = settings;
+    if (!began_) began_ = now.steady;
+    for (const core::Entry& entry : settings->policy.entries) {
+        if (core::is_glob(entry.match)) continue;
+        if (core::may_hold(entry)) {
+            add(entry.match, now);
+        } else if (asked_for_.insert(entry.match).second) {
+            unknown_.push_back(entry.match);
+        }
+    }
+    for (auto& [work_queue, queue] : queues_) {
+        follow_entry(queue, now);
+        tell(queue);
+    }
+}
+
+void HeldQueues::follow_entry(Queue& queue, const core::Now& now) const {
+    const core::Entry* const entry = core::match(settings_->policy, queue.work_queue);
+    if (entry == nullptr) return lose_entry(queue, now);
+    queue.shared = entry->ladder.return_path == core::ReturnPath::headers;
+    const bool configured = core::may_hold(*entry);
+    const bool another = configured != queue.configured || !queue.known_entry;
+    if (another && queue.whose != Whose::ours) queue.whose = Whose::unknown;
+    queue.configured = configured;
+    queue.was_configured = queue.was_configured || configured;
+    queue.known_entry = true;
+    queue.outage.adopt(entry->outage, now);
+    queue.outage.by_hand(entry->hold, now);
+}
+
+/// What lies there by then goes home still, where retryd has put it there: that was for an entry which matched. What
+/// comes later is nobody's to release.
+void HeldQueues::lose_entry(Queue& queue, const core::Now& now) {
+    const bool with_this_reload = std::exchange(queue.known_entry, false);
+    queue.configured = false;
+    queue.was_configured = false;
+    if (queue.whose == Whose::ours) queue.whose = Whose::ours_where_proven;
+    queue.outage.adopt(std::nullopt, now);
+    queue.outage.by_hand(false, now);
+    const bool some = queue.messages.value_or(0) > 0 && queue.whose != Whose::not_ours;
+    if (with_this_reload && some) queue.outage.found_held(false, now);
+}
+
+HeldQueues::Queue* HeldQueues::add(std::string_view work_queue, const core::Now& now) {
+    if (const auto known = queues_.find(work_queue); known != queues_.end()) return &known->second;
+    if (!settings_ || queues_.size() >= most_queues) return nullptr;
+    Queue queue{std::string{work_queue}, core::held_name(work_queue), core::Outage{std::nullopt}};
+    follow_entry(queue, now);
+    return &queues_.emplace(std::string{work_queue}, std::move(queue)).first->second;
+}
+
+core::Holding HeldQueues::holding(std::string_view work_queue, core::SteadyTime now) const {
+    const std::lock_guard lock(mutex_);
+    const auto found = queues_.find(work_queue);
+    core::Holding holding = found == queues_.end() ? core::Holding{} : found->second.outage.holding(now);
+    const bool looked = found != queues_.end() && found->second.looked;
+    holding.unknown = !holding.holds && !looked && began_ && now - *began_ < known_within;
+    return holding;
+}
+
+void HeldQueues::settled(const relay::Settled& message, const core::Now& now) {
+    const bool held = message.outcome == relay::Outcome::held;
+    if ((message.attempt == 0 && !held) || message.work_queue.empty()) return;
+    const std::lock_guard lock(mutex_);
+    const auto known = queues_.find(message.work_queue);
+    Queue* queue = known == queues_.end() ? nullptr : &known->second;
+    if (queue == nullptr) {
+        const core::Entry* const entry = settings_ ? core::match(settings_->policy, message.work_queue) : nullptr;
+        if (!held && (entry == nullptr || !core::may_hold(*entry))) return;
+        queue = add(message.work_queue, now);
+        if (queue == nullptr) return;
+    }
+    if (held) {
+        queue->held_queue = message.target;
+        queue->messages = queue->messages.value_or(0) + 1;
+    }
+    if (message.attempt > 0) queue->outage.failed(message.attempt, message.was_held, now);
+    tell(*queue);
+}
+
+std::optional<std::string> HeldQueues::take_unknown(core::SteadyTime now) {
+    const std::lock_guard lock(mutex_);
+    if (settings_ && settings_->management) return std::nullopt;
+    while (!empty_.empty() && now >= empty_.front().first) {
+        unknown_.push_back(std::move(empty_.front().second));
+        empty_.pop_front();
+    }
+    if (unknown_.empty()) return std::nullopt;
+    std::string queue = std::move(unknown_.back());
+    unknown_.pop_back();
+    return queue;
+}
+
+void HeldQueues::found_empty(const std::string& work_queue, core::SteadyTime now) {
+    const std::lock_guard lock(mutex_);
+    empty_.emplace_back(now + empty_again_after, work_queue);
+}
+
+void HeldQueues::found(const std::string& work_queue, const std::string& held_queue, bool arguments_seen,
+                       const core::Now& now) {
+    const std::lock_guard lock(mutex_);
+    const bool known = queues_.contains(work_queue);
+    Queue* const queue = add(work_queue, now);
+    if (queue == nullptr) return;
+    queue->arguments_seen = queue->arguments_seen || arguments_seen;
+    if (!known) queue->held_queue = held_queue;
+}
+
+void HeldQueues::found_without_entry(const std::string& held_queue, std::uint64_t messages) {
+    const std::lock_guard lock(mutex_);
+    const std::string work_queue = held_queue.substr(0, held_queue.size() - core::held_suffix.size());
+    if (queues_.contains(work_queue) || told_without_entry_.size() >= most_queues) return;
+    if (!told_without_entry_.insert(held_queue).second) return;
+    const std::string cause = "no entry of `queues:` matches its work queue";
+    log_.write(LogLevel::warning, "release_failed",
+               messages_in(messages) + " held in " + core::quoted(held_queue) + " cannot be sent home: " + cause +
+                   ", and without one retryd touches nothing there. Add an entry for " + core::quoted(work_queue) +
+                   " and reload: then they are sent home",
+               {{"queue", work_queue}, {"cause", cause}});
+}
+
+std::vector<std::string> HeldQueues::names() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> names;
+    for (const auto& [work_queue, queue] : queues_)
+        names.push_back(work_queue);
+    return names;
+}
+
+std::vector<std::string> HeldQueues::wanting_counters(core::SteadyTime now) const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> names;
+    for (const auto& [work_queue, queue] : queues_) {
+        if (queue.outage.wants_counters(now)) names.push_back(work_queue);
+    }
+    return names;
+}
+
+std::vector<HeldQueues::Shown> HeldQueues::shown(core::SteadyTime now) const {
+    const std::lock_guard lock(mutex_);
+    std::vector<Shown> shown;
+    for (const auto& [work_queue, queue] : queues_) {
+        Shown each{work_queue,
+                   queue.held_queue,
+                   queue.outage.state(),
+                   queue.outage.held_by_hand(),
+                   queue.messages,
+                   queue.outage.since(),
+                   {},
+                   {},
+                   queue.outage.rate()};
+        if (const auto failed = queue.outage.last_probe_failed()) each.probe_failed_ago = now - *failed;
+        if (each.state == Outage::State::holding) {
+            if (const auto next = queue.outage.next_send(now)) each.next_in = std::max(*next - now, Milliseconds{0});
+        }
+        if (each.state == Outage::State::none) each.since.reset();
+        if (queue.whose == Whose::not_ours) each.messages.reset();
+        if (queue.whose == Whose::not_ours && !queue.configured) continue;
+        shown.push_back(std::move(each));
+    }
+    return shown;
+}
+
+void HeldQueues::tell(Queue& queue) {
+    const std::string whose = core::quoted(queue.work_queue);
+    const std::string where = core::quoted(queue.held_queue);
+    if (queue.fault != queue.told_fault) {
+        queue.told_fault = queue.fault;
+        if (!queue.fault.cause.empty()) {
+            log_.write(
+                LogLevel::warning, "release_failed",
+                "what is held in " + where + " cannot be sent home: " + queue.fault.cause +
+                    (queue.whose == Whose::not_ours ? ". It stays there. " : ". It stays there, and is tried again. ") +
+                    queue.fault.remedy,
+                {{"queue", queue.work_queue}, {"cause", queue.fault.cause}});
+        }
+    }
+    for (const Outage::Event event : queue.outage.take_events()) {
+        const telemetry::LogField field{"queue", queue.work_queue};
+        switch (event) {
+            case Outage::Event::begun:
+                log_.write(LogLevel::warning, "outage_began",
+                           queue.outage.held_by_hand()
+                               ? "holding what fails in " + whose + ", as configured (hold: true): it waits in " +
+                                     where + ", its attempt unspent, until `hold` is taken out of the entry"
+                               : "an outage: what fails in " + whose + " is held in " + where +
+                                     ", its attempt unspent. One message is sent home now and then; two that succeed "
+                                     "end it. Look after what the consumers of " +
+                                     whose + " need",
+                           {field});
+                break;
+            case Outage::Event::relapsed:
+                log_.write(LogLevel::warning, "outage_relapsed",
+                           "what was sent home to " + whose + " failed again: it is held in " + where +
+                               " as before. Look after what the consumers of " + whose + " need",
+                           {field});
+                break;
+            case Outage::Event::releasing:
+                log_.write(LogLevel::info, "outage_releasing",
+                           "sending home what is held in " + where + " (" + messages_in(queue.messages) +
+                               "), at first " + rate_text(queue.outage.rate()),
+                           {field});
+                break;
+            case Outage::Event::over:
+                log_.write(LogLevel::info, "outage_over", "nothing of " + whose + " is held any more", {field});
+                break;
+        }
+    }
+}
+
+std::string describe(const HeldQueues::Shown& held) {
+    switch (held.state) {
+        case Outage::State::none:
+            return held.messages.value_or(0) == 0 ? "" : messages_in(held.messages) + " held";
+        case Outage::State::releasing:
+            return "releasing: " + messages_in(held.messages) + " left, " + rate_text(held.rate);
+        case Outage::State::holding:
+            break;
+    }
+    std::string text = "holding: " + messages_in(held.messages);
+    if (held.since) text += " since " + clock_of(*held.since);
+    if (held.by_hand) return text + ", by hand";
+    if (held.probe_failed_ago) text += ", last probe failed " + in_seconds(*held.probe_failed_ago) + " ago";
+    if (held.next_in) text += ", next in " + in_seconds(*held.next_in);
+    return text;
+}
+
+}  // namespace retryd::daemon

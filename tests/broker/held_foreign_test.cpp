@@ -1,0 +1,152 @@
+// Queues of somebody else's that only look like one of held messages: nothing of theirs is touched, and their messages
+// are not looked at so often that a delivery limit throws them out.
+#include <functional>
+#include <string>
+
+#include "broker/held_scene.h"
+#include "support/environment.h"
+#include "support/full_queue.h"
+
+using namespace retryd::test;
+
+namespace {
+
+/// RabbitMQ gives nothing out of a queue with a single active consumer but to a consumer.
+Received taken_from(const std::string& queue) {
+    Worker one(queue, 1);
+    Received message = one.receive();
+    one.ack(message);
+    return message;
+}
+
+void purge(const std::string& queue) {
+    erlang("begin {ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"" + broker_address().vhost + "\">>, queue, <<\"" +
+           queue + "\">>)), rabbit_amqqueue:purge(Q) end.");
+}
+
+struct ForeignScene : Scenario {
+    /// A queue of theirs by the name of one of held messages, with one message.
+    explicit ForeignScene(const Table& arguments) : work(quorum_work_queue("work")) {
+        Table all{{"x-queue-type", longstr("quorum")}, {"x-single-active-consumer", boolean(true)}};
+        all.insert(all.end(), arguments.begin(), arguments.end());
+        theirs = plain_queue("work.held", all);
+        client.publish("", theirs, {.body = "theirs", .headers = {{"retryd-queue", longstr(work)}}});
+    }
+
+    /// So many times somebody looks what an earlier run may have left: at each start and with each reload.
+    void look_around(int starts, int reloads) {
+        Worker worker(work);
+        for (int i = 0; i < starts; ++i) {
+            start();
+            CHECK(worker.stays_idle(milliseconds(2'500)));
+            for (int j = 0; j < reloads; ++j) {
+                config.prefetch = 100 + 10 * i + j;  // another configuration each time
+                reload();
+                CHECK(worker.stays_idle(milliseconds(500)));
+            }
+            CHECK(daemon.lines_with({"is held any more"}) == 0);
+            CHECK(daemon.lines_with({"sending home"}) == 0);
+            stop();
+        }
+    }
+    /// It is still there; how often it has been given to somebody before.
+    std::int64_t looks() {
+        const Received message = taken_from(theirs);
+        CHECK(message.body == "theirs");
+        return find(message.headers, "x-delivery-count") == nullptr ? 0 : long_header(message, "x-delivery-count");
+    }
+
+    std::string work;
+    std::string theirs;
+};
+
+}  // namespace
+
+TEST_CASE("a queue of somebody else's with the name of one of held messages: nothing of it is looked at", "[night]") {
+    SECTION("AMQP alone, an entry that does not hold") {
+        ForeignScene s({{"x-delivery-limit", int32(20)}});
+        s.retry(s.work, {"100ms"});
+        s.look_around(2, 2);
+        CHECK(s.looks() == 0);
+    }
+    SECTION("with the management API, and an entry that matches everything and holds") {
+        ForeignScene s({{"x-delivery-limit", int32(20)}});
+        s.config.management_url = management_url();
+        s.retry(s.queue_name("*"), {"100ms"});
+        s.entry().outage = "{of: 20, within: 5s, probe: 1s}";
+        s.look_around(2, 2);
+        CHECK(s.looks() == 0);
+    }
+    SECTION("an entry that holds in that very queue") {
+        ForeignScene s({{"x-delivery-limit", int32(20)}});
+        s.config.management_url = management_url();
+        s.retry(s.work, {"100ms"});
+        s.entry().outage = "{of: 20, within: 5s, probe: 1s}";
+        s.look_around(2, 2);
+        CHECK(s.looks() == 0);
+    }
+}
+
+TEST_CASE("an entry holds in a queue that somebody else has declared otherwise: nothing of it is looked at") {
+    ForeignScene s({{"x-delivery-limit", int32(20)}});
+    s.config.management_url = management_url();
+    s.retry(s.work, {"100ms"});
+    s.entry().outage = "{of: 20, within: 5s, probe: 1s}";
+    s.look_around(1, 1);
+    CHECK(s.looks() == 0);
+}
+
+TEST_CASE(
+    "without the arguments of retryd's but those that every version has, and messages of theirs: one look a run") {
+    ForeignScene s({});
+    s.config.management_url = management_url();
+    s.retry(s.work, {"100ms"});
+    s.entry().outage = "{of: 20, within: 5s, probe: 1s}";
+    s.look_around(2, 1);
+    CHECK(s.looks() <= 2);
+}
+
+TEST_CASE("a queue that retryd has made, and a message of somebody else's in it: one look, and the log says so") {
+    HeldScene s;
+    s.start();
+    s.fill(1);
+    s.stop();
+    taken_from(held_of(s.work));
+    s.client.publish("", held_of(s.work), {.body = "theirs", .headers = {{"retryd-queue", longstr(s.work)}}});
+    s.entry().hold = false;
+    s.start();
+    REQUIRE(s.daemon.await_log("cannot be sent home"));
+    Worker worker(s.work);
+    for (int i = 0; i < 3; ++i) {
+        s.config.prefetch = 100 + i;
+        s.reload();
+        CHECK(worker.stays_idle(milliseconds(500)));
+    }
+    CHECK(s.daemon.lines_with({"is held any more"}) == 0);
+    const Received message = taken_from(held_of(s.work));
+    CHECK(message.body == "theirs");
+    CHECK(long_header(message, "x-delivery-count") == 1);
+    s.stop();
+}
+
+TEST_CASE("a reload ends the hold while the queue of held messages is full: nobody has paid") {
+    HeldScene s;
+    s.start();
+    REQUIRE(await([&] { return s.exists(held_of(s.work)); }));
+    Worker worker(s.work);
+    {
+        const FullQueue full(held_of(s.work));
+        s.send(3);
+        s.reject(worker, 3);
+        REQUIRE(s.await_depth("retryd.detour.2s", 3));
+        purge(held_of(s.work));  // what has filled it
+        REQUIRE(s.await_depth(held_of(s.work), 0));
+        s.entry().hold = false;
+        s.reload();
+        REQUIRE(s.daemon.await_log(hold_in_force));
+    }
+    s.take_home(worker, 3);
+    for (const auto& [body, attempt] : s.attempts)
+        CHECK(attempt == 0);
+    s.stop();
+}

@@ -1,0 +1,229 @@
+// What the threads share of held messages: who holds, who counts, and how it is told.
+#include "daemon/held_queues.h"
+
+#include "support/catch.h"
+
+namespace retryd::daemon::held_queues_test {
+namespace {
+
+using core::Milliseconds;
+using State = core::Outage::State;
+
+config::Settings settings_with(bool hold, bool rule) {
+    config::Settings settings;
+    settings.policy.entries.push_back({"email", {"s", {Milliseconds{1'000}}}, {"{queue}.parked"}});
+    settings.policy.entries.push_back({"web.*", {"s", {Milliseconds{1'000}}}, {"{queue}.parked"}});
+    for (core::Entry& entry : settings.policy.entries) {
+        entry.hold = hold;
+        if (rule) entry.outage = core::OutageRule{};
+    }
+    return settings;
+}
+
+struct Fixture {
+    void adopt(bool hold, bool rule) {
+        held.adopt(std::make_shared<const config::Settings>(settings_with(hold, rule)), now);
+    }
+    void settle(std::string_view work_queue, relay::Outcome outcome, std::int64_t attempt = 1) {
+        relay::Settled message{.outcome = outcome, .work_queue = work_queue};
+        message.target = "email.held";
+        message.attempt = attempt;
+        held.settled(message, now);
+    }
+
+    telemetry::Log log{{config::LogLevel::error, config::LogFormat::text}, telemetry::Log::Sink::plain};
+    core::Now now{core::WallTime{Milliseconds{1'800'000'000'000}}, core::SteadyTime{Milliseconds{1'000'000}}};
+    HeldQueues held{log};
+};
+
+}  // namespace
+
+TEST_CASE("held: queues with an exact name are known from the configuration, those of a glob from what fails") {
+    Fixture f;
+    f.adopt(false, true);
+    CHECK(f.held.names() == std::vector<std::string>{"email"});
+    f.settle("web.shop", relay::Outcome::retried);
+    f.settle("other", relay::Outcome::retried);
+    CHECK(f.held.names() == std::vector<std::string>{"email", "web.shop"});
+    CHECK(f.held.wanting_counters(f.now.steady) == std::vector<std::string>{"web.shop"});
+}
+
+TEST_CASE(
+    "held: after the start it is unknown whether an earlier run held, until somebody has looked, or for some seconds") {
+    Fixture f;
+    f.adopt(false, true);
+    CHECK(f.held.holding("email", f.now.steady).unknown);
+    CHECK(f.held.holding("web.shop", f.now.steady).unknown);
+    f.held.visit("email", [](HeldQueues::Queue& queue) { queue.looked = true; });
+    CHECK(!f.held.holding("email", f.now.steady).unknown);
+    CHECK(f.held.holding("web.shop", f.now.steady).unknown);
+    f.now.steady += Milliseconds{5'000};
+    CHECK(!f.held.holding("web.shop", f.now.steady).unknown);
+}
+
+TEST_CASE("held: what an entry that does not hold may have left behind is asked for once, and not for a glob") {
+    Fixture f;
+    f.adopt(false, false);
+    CHECK(f.held.take_unknown(f.now.steady) == "email");
+    CHECK(!f.held.take_unknown(f.now.steady));
+    f.adopt(false, false);
+    CHECK(!f.held.take_unknown(f.now.steady));
+    f.now.steady += Milliseconds{60'000};
+    CHECK(!f.held.take_unknown(f.now.steady));
+}
+
+TEST_CASE("held: a queue that is there and said to be empty is asked for again, a minute later") {
+    Fixture f;
+    f.adopt(false, false);
+    REQUIRE(f.held.take_unknown(f.now.steady) == "email");
+    f.held.found_empty("email", f.now.steady);
+    f.now.steady += Milliseconds{60'000};
+    CHECK(f.held.take_unknown(f.now.steady) == "email");
+    f.held.found_empty("email", f.now.steady);
+    f.now.steady += Milliseconds{59'999};
+    CHECK(!f.held.take_unknown(f.now.steady));
+    f.now.steady += Milliseconds{1};
+    CHECK(f.held.take_unknown(f.now.steady) == "email");
+    CHECK(!f.held.take_unknown(f.now.steady));
+}
+
+TEST_CASE("held: an entry that comes with a reload is asked for, too") {
+    Fixture f;
+    f.held.adopt(std::make_shared<const config::Settings>(), f.now);
+    CHECK(!f.held.take_unknown(f.now.steady));
+    f.adopt(false, false);
+    CHECK(f.held.take_unknown(f.now.steady) == "email");
+}
+
+TEST_CASE("held: nothing is known where no entry holds") {
+    Fixture f;
+    f.adopt(false, false);
+    f.settle("email", relay::Outcome::retried);
+    CHECK(f.held.names().empty());
+    CHECK(!f.held.holding("email", f.now.steady).holds);
+}
+
+TEST_CASE("held: a reload that takes the hold away releases, whether the entry stays or not") {
+    Fixture f;
+    f.adopt(true, false);
+    CHECK(f.held.shown(f.now.steady)[0].state == State::holding);
+    f.settle("email", relay::Outcome::held);
+    SECTION("it stays") {
+        f.adopt(false, false);
+    }
+    SECTION("it is gone") {
+        f.held.adopt(std::make_shared<const config::Settings>(), f.now);
+    }
+    CHECK(f.held.shown(f.now.steady)[0].state == State::releasing);
+    CHECK(f.held.shown(f.now.steady)[0].messages == 1);
+}
+
+TEST_CASE(
+    "held: a reload takes the entry away, and what lies there goes home where it has a proof; what comes later stays") {
+    using Whose = HeldQueues::Whose;
+    Fixture f;
+    const auto without_entry = std::make_shared<const config::Settings>();
+    const auto look = [&](const auto& see) { REQUIRE(f.held.visit("email", see)); };
+    SECTION("held by hand") {
+        f.adopt(true, false);
+        look([](HeldQueues::Queue& queue) { queue.whose = Whose::ours; });
+    }
+    SECTION("left there by an outage that nobody knows of yet") {
+        f.adopt(false, true);
+        look([](HeldQueues::Queue& queue) { queue.whose = Whose::ours, queue.messages = 3; });
+    }
+    f.held.adopt(without_entry, f.now);
+    look([&](HeldQueues::Queue& queue) {
+        CHECK(queue.outage.state() == State::releasing);
+        CHECK(queue.whose == Whose::ours_where_proven);
+        CHECK(queue.may_go_home());
+        queue.outage.emptied(f.now);
+        CHECK(!queue.may_go_home());
+        queue.messages = 5;
+    });
+    f.held.adopt(without_entry, f.now);
+    look([](HeldQueues::Queue& queue) { CHECK(!queue.may_go_home()); });
+    f.adopt(false, true);
+    look([](HeldQueues::Queue& queue) {
+        CHECK(queue.may_go_home());
+        CHECK(queue.whose == Whose::unknown);
+    });
+}
+
+TEST_CASE("held: of a queue that no entry matches, or that is not retryd's, a reload releases nothing") {
+    using Whose = HeldQueues::Whose;
+    Fixture f;
+    f.adopt(false, true);
+    SECTION("no entry has matched") {
+        f.held.found("gone", "gone.held", true, f.now);
+        f.held.visit("gone", [](HeldQueues::Queue& queue) { queue.messages = 3; });
+        f.held.adopt(std::make_shared<const config::Settings>(), f.now);
+        f.held.visit("gone", [](HeldQueues::Queue& queue) { CHECK(!queue.may_go_home()); });
+    }
+    SECTION("it is not retryd's") {
+        f.held.visit("email", [](HeldQueues::Queue& queue) { queue.whose = Whose::not_ours, queue.messages = 3; });
+        f.held.adopt(std::make_shared<const config::Settings>(), f.now);
+        f.held.visit("email", [](HeldQueues::Queue& queue) {
+            CHECK(!queue.may_go_home());
+            CHECK(queue.whose == Whose::not_ours);
+        });
+    }
+}
+
+TEST_CASE("held: a queue of held messages that is found belongs to its work queue") {
+    Fixture f;
+    f.adopt(false, true);
+    f.held.found("gone", "gone.held", true, f.now);
+    f.held.found("email", "email.held", false, f.now);
+    CHECK(f.held.names() == std::vector<std::string>{"email", "gone"});
+}
+
+TEST_CASE(
+    "held: whose a queue is gets asked anew when another entry is behind its name, unless it is known as retryd's") {
+    using Whose = HeldQueues::Whose;
+    Fixture f;
+    f.adopt(false, false);
+    f.held.found("email", "email.held", false, f.now);
+    const auto whose = [&](Whose now) {
+        Whose before = Whose::unknown;
+        f.held.visit("email", [&](HeldQueues::Queue& queue) { before = std::exchange(queue.whose, now); });
+        return before;
+    };
+    whose(Whose::not_ours);
+    f.adopt(false, false);
+    CHECK(whose(Whose::not_ours) == Whose::not_ours);
+    f.adopt(true, false);
+    CHECK(whose(Whose::ours) == Whose::unknown);
+    f.adopt(false, false);
+    CHECK(whose(Whose::ours) == Whose::ours);
+}
+
+TEST_CASE("held: what is not retryd's is not shown") {
+    Fixture f;
+    f.adopt(false, false);
+    f.held.found("email", "email.held", false, f.now);
+    f.held.visit("email", [](HeldQueues::Queue& queue) { queue.whose = HeldQueues::Whose::not_ours; });
+    CHECK(f.held.shown(f.now.steady).empty());
+}
+
+TEST_CASE("held: what an operator reads") {
+    HeldQueues::Shown shown;
+    shown.messages = 12'400;
+    CHECK(describe(shown) == "12,400 messages held");
+    shown.state = State::holding;
+    shown.since = core::WallTime{std::chrono::hours{14} + std::chrono::minutes{2}};
+    shown.probe_failed_ago = Milliseconds{8'100};
+    shown.next_in = Milliseconds{1'900};
+    CHECK(describe(shown) == "holding: 12,400 messages since 14:02, last probe failed 8 s ago, next in 2 s");
+    shown.by_hand = true;
+    CHECK(describe(shown) == "holding: 12,400 messages since 14:02, by hand");
+    shown.state = State::releasing;
+    shown.messages = 1;
+    shown.rate = 100;
+    CHECK(describe(shown) == "releasing: 1 message left, 100 a second");
+    shown.state = State::none;
+    shown.messages = 0;
+    CHECK(describe(shown).empty());
+}
+
+}  // namespace retryd::daemon::held_queues_test
