@@ -235,6 +235,13 @@ void HeldQueues::tell(Queue& queue) {
                 {{"queue", queue.work_queue}, {"cause", queue.fault.cause}});
         }
     }
+    if (std::exchange(queue.told_gone, queue.gone) != queue.gone && queue.gone) {
+        log_.write(LogLevel::warning, "parking",
+                   "messages from " + whose + " that were held begin to be parked in " +
+                       core::quoted(settings_->policy.catch_all) +
+                       ": queue-gone. They are kept there until somebody sends them back: retryd parked list",
+                   {{"work_queue", queue.work_queue}, {"target", settings_->policy.catch_all}});
+    }
     for (const Outage::Event event : queue.outage.take_events()) {
         const telemetry::LogField field{"queue", queue.work_queue};
         switch (event) {
@@ -262,6 +269,7 @@ void HeldQueues::tell(Queue& queue) {
                            {field});
                 break;
             case Outage::Event::over:
+                queue.gone = false;
                 log_.write(LogLevel::info, "outage_over", "nothing of " + whose + " is held any more", {field});
                 break;
         }

@@ -64,7 +64,9 @@ class HeldQueues {
         bool arguments_seen = false;                 // by the management API: they are those of retryd's
         Whose whose = Whose::unknown;
         std::uint64_t stays = 0;  // messages that cannot go home at all: of others, as retryd would not have held them
-        bool looked = false;      // what lay there at the start is known
+        bool gone = false;        // the work queue: what was sent home is parked
+        bool told_gone = false;
+        bool looked = false;  // what lay there at the start is known
         Fault fault = {};         // why nothing can be sent home; empty where it can
         Fault told_fault = {};
 

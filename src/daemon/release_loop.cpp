@@ -386,6 +386,7 @@ class ReleaseLoop::Worker {
         for (std::size_t i = 0; i < sent; ++i)
             queue.outage.sent(now);
         if (sent > 0) queue.fault = {};
+        if (way.release->counts().parked > 0) queue.gone = true;
         way.release->on_tick(now);
         const bool idle = way.release->empty();
         if (!idle) way.busy_at = now.steady;

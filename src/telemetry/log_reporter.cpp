@@ -299,8 +299,7 @@ void LogReporter::tick(core::SteadyTime now) {
         const std::string whose = "messages " + from(change.work_queue);
         if (change.fails) {
             log_.write(LogLevel::warning, "queue_fails",
-                       whose + " have begun to fail: " + counts +
-                           ". They are retried on their ladder; see what its consumers say",
+                       whose + " have begun to fail: " + counts + ". None is lost; see what its consumers say",
                        {{"work_queue", change.work_queue}, {"messages", static_cast<std::int64_t>(change.messages)}});
         } else {
             log_.write(LogLevel::info, "queue_recovers", whose + " fail no more than usual: " + counts,

@@ -50,7 +50,7 @@ struct Attached : Scenario {
 }  // namespace
 
 TEST_CASE("attach: what it prints attaches when pasted into a shell, and its undo undoes it, whatever the names",
-          "[3.8][slow]") {
+          "[3.8][slow][two-versions]") {
     Attached s;
     const std::string classic = s.plain_queue("it's [a].b+c $HOME \"q\"");
     const std::string quorum = s.plain_queue("paid|x", {{"x-queue-type", longstr("quorum")}});
@@ -73,7 +73,7 @@ TEST_CASE("attach: what it prints attaches when pasted into a shell, and its und
 }
 
 TEST_CASE("attach --apply: what the policies in effect say stays, for its queues and for others; twice does nothing",
-          "[3.8]") {
+          "[3.8][two-versions]") {
     Attached s;
     const std::string alone = s.plain_queue("alone");
     const std::string shared = s.plain_queue("shared");
@@ -102,7 +102,8 @@ TEST_CASE("attach --apply: what the policies in effect say stays, for its queues
     s.stop();
 }
 
-TEST_CASE("attach --apply: quorum queues get at-least-once, and keep dropping the oldest where they do") {
+TEST_CASE("attach --apply: quorum queues get at-least-once, and keep dropping the oldest where they do",
+          "[two-versions]") {
     Attached s;
     if (!s.has_quorum_ttl()) return;
     const std::string paid = s.plain_queue("paid", {{"x-queue-type", longstr("quorum")}});
@@ -122,7 +123,8 @@ TEST_CASE("attach --apply: quorum queues get at-least-once, and keep dropping th
     CHECK(policies().find("at-least-once") != std::string::npos);
 }
 
-TEST_CASE("attach: a queue that no policy can attach is named with the way out, and that way leads there") {
+TEST_CASE("attach: a queue that no policy can attach is named with the way out, and that way leads there",
+          "[two-versions]") {
     Attached s;
     const std::string legacy = s.exchange_name("legacy.dlx");
     s.client.declare_exchange(legacy, "topic");

@@ -117,7 +117,7 @@ void policy(const std::string& queue, const std::string& definition, PolicyKind 
 
 }  // namespace
 
-TEST_CASE("doctor: nothing is wrong with a set-up that is in order", "[3.8]") {
+TEST_CASE("doctor: nothing is wrong with a set-up that is in order", "[3.8][two-versions]") {
     Patient s;
     s.start();
     const CommandResult result = s.doctor();
@@ -130,7 +130,7 @@ TEST_CASE("doctor: nothing is wrong with a set-up that is in order", "[3.8]") {
     s.stop();
 }
 
-TEST_CASE("doctor: finds work queues whose rejected messages do not come to retryd") {
+TEST_CASE("doctor: finds work queues whose rejected messages do not come to retryd", "[two-versions]") {
     Patient s;
     const std::string none = s.plain_queue("none");
     const std::string elsewhere = s.plain_queue("elsewhere");
@@ -157,7 +157,7 @@ TEST_CASE("doctor: finds work queues whose rejected messages do not come to retr
     s.stop();
 }
 
-TEST_CASE("doctor: finds that nothing is declared, and that nobody consumes", "[3.8]") {
+TEST_CASE("doctor: finds that nothing is declared, and that nobody consumes", "[3.8][two-versions]") {
     Patient s;
     const CommandResult before = s.doctor();
     INFO(before.out);
@@ -173,7 +173,8 @@ TEST_CASE("doctor: finds that nothing is declared, and that nobody consumes", "[
     CHECK(declared.says({"1 problem, 1 warning"}));  // that there is no guard; before 3.10, of the broker's version
 }
 
-TEST_CASE("doctor: finds an error queue with other arguments, and one that its exchange does not lead to") {
+TEST_CASE("doctor: finds an error queue with other arguments, and one that its exchange does not lead to",
+          "[two-versions]") {
     Patient s;
     s.client.declare_queue(s.config.error_queue, {{"x-queue-type", longstr("classic")}});
     const CommandResult result = s.doctor();
@@ -190,7 +191,7 @@ TEST_CASE("doctor: finds an error queue with other arguments, and one that its e
     s.stop();
 }
 
-TEST_CASE("doctor: finds policies that would throw away or shorten what waits", "[3.8][slow]") {
+TEST_CASE("doctor: finds policies that would throw away or shorten what waits", "[3.8][slow][two-versions]") {
     Patient s;
     s.start();
     const std::string rung = s.rung(s.classic, "1h");
@@ -216,7 +217,7 @@ TEST_CASE("doctor: finds policies that would throw away or shorten what waits", 
     s.stop();
 }
 
-TEST_CASE("doctor: each command that it prints mends what it is printed for") {
+TEST_CASE("doctor: each command that it prints mends what it is printed for", "[two-versions]") {
     Patient s;
     const std::string none = s.plain_queue("none");
     const std::string elsewhere = s.plain_queue("elsewhere");
@@ -240,7 +241,8 @@ TEST_CASE("doctor: each command that it prints mends what it is printed for") {
 }
 
 TEST_CASE(
-    "doctor: with the guard that it asks for, a policy that is made for all queues deletes nothing that is parked") {
+    "doctor: with the guard that it asks for, a policy that is made for all queues deletes nothing that is parked",
+    "[two-versions]") {
     Patient s;
     if (!s.has_quorum_ttl()) return;
     s.start_unguarded();
@@ -266,7 +268,8 @@ TEST_CASE(
     s.stop();
 }
 
-TEST_CASE("doctor: a queue that is made later under a glob is told of until it is attached at-least-once") {
+TEST_CASE("doctor: a queue that is made later under a glob is told of until it is attached at-least-once",
+          "[two-versions]") {
     Patient s;
     if (!s.has_quorum_ttl()) return;
     s.retry(s.queue_name("late.*"), {"1h"});
@@ -320,7 +323,8 @@ TEST_CASE("doctor: a harmful policy of the highest priority there is is lowered 
     s.stop();
 }
 
-TEST_CASE("doctor: an error queue without a delivery limit that a message reaches gets one by the printed command") {
+TEST_CASE("doctor: an error queue without a delivery limit that a message reaches gets one by the printed command",
+          "[two-versions]") {
     Patient s;
     if (!s.has_quorum_ttl()) return;
     s.client.declare_queue(s.config.error_queue, {{"x-queue-type", longstr("quorum")},
@@ -350,7 +354,7 @@ TEST_CASE("doctor: a pattern that backtracks for ever holds up nothing", "[one-v
     s.stop();
 }
 
-TEST_CASE("doctor: finds a permission that the daemon's user lacks") {
+TEST_CASE("doctor: finds a permission that the daemon's user lacks", "[two-versions]") {
     Patient s;
     s.start();
     const std::string user = s.queue_name("poor");
@@ -375,7 +379,7 @@ TEST_CASE("doctor: finds a permission that the daemon's user lacks") {
 }
 
 TEST_CASE("doctor: the feature flag without which 3.10 dead-letters at-most-once is enabled by what it prints",
-          "[own-broker]") {
+          "[own-broker][two-versions]") {
     if (minor_version() != Version{3, 10}) return;  // before, there is none; later it is enabled or required
     const BrokerWithoutStreams node;
     Patient s;
@@ -389,7 +393,7 @@ TEST_CASE("doctor: the feature flag without which 3.10 dead-letters at-most-once
     s.stop();
 }
 
-TEST_CASE("doctor: finds rungs that a former configuration left over", "[slow]") {
+TEST_CASE("doctor: finds rungs that a former configuration left over", "[slow][two-versions]") {
     Patient s;
     s.start();
     const std::string old = s.rung(s.classic, "1h");
@@ -411,7 +415,7 @@ TEST_CASE("doctor: finds rungs that a former configuration left over", "[slow]")
     s.stop();
 }
 
-TEST_CASE("doctor: finds RabbitMQ's own delayed retry in effect on a work queue") {
+TEST_CASE("doctor: finds RabbitMQ's own delayed retry in effect on a work queue", "[two-versions]") {
     Patient s;
     if (version_of(s.client) < Version{4, 3}) return;
     policy(s.quorum, R"({"delayed-retry-type": "all", "delayed-retry-min": 1000})");
@@ -424,7 +428,7 @@ TEST_CASE("doctor: finds RabbitMQ's own delayed retry in effect on a work queue"
     s.stop();
 }
 
-TEST_CASE("doctor: with AMQP alone it says what it could not see") {
+TEST_CASE("doctor: with AMQP alone it says what it could not see", "[two-versions]") {
     Patient s;
     s.start();
     s.config.management_url = "";
@@ -438,7 +442,8 @@ TEST_CASE("doctor: with AMQP alone it says what it could not see") {
     s.stop();
 }
 
-TEST_CASE("doctor: a management API that does not let the user in leaves nothing that could be called fine") {
+TEST_CASE("doctor: a management API that does not let the user in leaves nothing that could be called fine",
+          "[two-versions]") {
     Patient s;
     s.start();
     s.config.management_url = "";
@@ -452,7 +457,8 @@ TEST_CASE("doctor: a management API that does not let the user in leaves nothing
     s.stop();
 }
 
-TEST_CASE("doctor: finds a stream in the place of a work queue, and a parking queue of an earlier RabbitMQ") {
+TEST_CASE("doctor: finds a stream in the place of a work queue, and a parking queue of an earlier RabbitMQ",
+          "[two-versions]") {
     Patient s;
     if (!s.has_quorum_ttl()) return;  // nor streams
     const std::string stream = s.plain_queue("stream", {{"x-queue-type", longstr("stream")}});
@@ -470,7 +476,7 @@ TEST_CASE("doctor: finds a stream in the place of a work queue, and a parking qu
     s.stop();
 }
 
-TEST_CASE("doctor: a daemon that does not answer, or is not ready, is seen") {
+TEST_CASE("doctor: a daemon that does not answer, or is not ready, is seen", "[two-versions]") {
     Patient s;
     s.config.http = "127.0.0.1:1";
     const CommandResult silent = s.doctor();
@@ -479,7 +485,8 @@ TEST_CASE("doctor: a daemon that does not answer, or is not ready, is seen") {
     CHECK(silent.says({"cannot tell whether the daemon is well: the daemon does not answer at http://127.0.0.1:1"}));
 }
 
-TEST_CASE("doctor: where the broker or its management API cannot be reached it ends with 1, with a problem with 2") {
+TEST_CASE("doctor: where the broker or its management API cannot be reached it ends with 1, with a problem with 2",
+          "[two-versions]") {
     Patient s;
     s.config.management_url = "http://127.0.0.1:1";
     const CommandResult blind = s.doctor();

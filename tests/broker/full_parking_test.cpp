@@ -21,7 +21,8 @@ Table without_overflow(Scenario& s) {
 
 }  // namespace
 
-TEST_CASE("a parking queue that a policy limits refuses what comes, and throws out nothing that is parked") {
+TEST_CASE("a parking queue that a policy limits refuses what comes, and throws out nothing that is parked",
+          "[two-versions]") {
     Scenario s;
     if (!s.has_quorum_ttl()) return;
     const std::string work = s.work_queue("work");
@@ -43,7 +44,8 @@ TEST_CASE("a parking queue that a policy limits refuses what comes, and throws o
     s.stop();
 }
 
-TEST_CASE("a policy that makes all queues small and dead-letter to the error exchange does not make messages run hot") {
+TEST_CASE("a policy that makes all queues small and dead-letter to the error exchange does not make messages run hot",
+          "[two-versions]") {
     Scenario s;
     s.client.declare_queue(s.config.catch_all, without_overflow(s));
     const std::string work = s.work_queue("work");
@@ -62,7 +64,8 @@ TEST_CASE("a policy that makes all queues small and dead-letter to the error exc
     s.stop();
 }
 
-TEST_CASE("a parked message that somebody rejects keeps its story, and can be sent back to its work queue") {
+TEST_CASE("a parked message that somebody rejects keeps its story, and can be sent back to its work queue",
+          "[two-versions]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms"});

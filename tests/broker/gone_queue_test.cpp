@@ -66,8 +66,8 @@ std::string messages_and_ready(const std::string& queue) {
 
 }  // namespace
 
-TEST_CASE(
-    "an exclusive queue under a glob gets no rungs, which would outlive it: its messages are parked as no-entry") {
+TEST_CASE("an exclusive queue under a glob gets no rungs, which would outlive it: its messages are parked as no-entry",
+          "[two-versions]") {
     Scenario s;
     const std::string exclusive = s.queue_name("glob.exclusive");
     s.client.declare_exclusive_queue(exclusive, {{"x-dead-letter-exchange", longstr(s.config.error_exchange)}});
@@ -87,7 +87,7 @@ TEST_CASE(
 }
 
 TEST_CASE("return: headers, work queue deleted: its messages are parked as queue-gone at once, the neighbour's go on",
-          "[3.8][slow]") {
+          "[3.8][slow][two-versions]") {
     const std::string rungs = GENERATE(as<std::string>{}, "quorum", "classic");
     const bool by_glob = GENERATE(false, true);
     CAPTURE(rungs, by_glob);
@@ -109,7 +109,7 @@ TEST_CASE("return: headers, work queue deleted: its messages are parked as queue
 }
 
 TEST_CASE("return: headers, work queue deleted and made again: it is bound again and its messages are delivered",
-          "[slow]") {
+          "[slow][two-versions]") {
     const std::string rungs = GENERATE(as<std::string>{}, "quorum", "classic");
     CAPTURE(rungs);
     Gone s;
@@ -132,7 +132,7 @@ TEST_CASE("return: headers, work queue deleted and made again: it is bound again
 }
 
 TEST_CASE("return: queue, quorum rungs, work queue deleted: its messages stay on the rung, the neighbour's go on",
-          "[slow]") {
+          "[slow][two-versions]") {
     Gone s;
     if (!s.has_quorum_ttl()) return;  // classic rungs, as in the next test
     s.retry(s.doomed, {"5s"});
@@ -148,7 +148,7 @@ TEST_CASE("return: queue, quorum rungs, work queue deleted: its messages stay on
 }
 
 TEST_CASE("return: queue, classic rungs, work queue deleted: the broker loses its messages, the neighbour's go on",
-          "[3.8]") {
+          "[3.8][two-versions]") {
     Gone s;
     s.retry(s.doomed, {"5s"}, "classic");
     s.retry(s.neighbour, {"5s"}, "classic");

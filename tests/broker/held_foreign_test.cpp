@@ -87,7 +87,8 @@ TEST_CASE("a queue of somebody else's with the name of one of held messages: not
     }
 }
 
-TEST_CASE("an entry holds in a queue that somebody else has declared otherwise: nothing of it is looked at") {
+TEST_CASE("an entry holds in a queue that somebody else has declared otherwise: nothing of it is looked at",
+          "[two-versions]") {
     ForeignScene s({{"x-delivery-limit", int32(20)}});
     s.config.management_url = management_url();
     s.retry(s.work, {"100ms"});
@@ -96,8 +97,8 @@ TEST_CASE("an entry holds in a queue that somebody else has declared otherwise: 
     CHECK(s.looks() == 0);
 }
 
-TEST_CASE(
-    "without the arguments of retryd's but those that every version has, and messages of theirs: one look a run") {
+TEST_CASE("without the arguments of retryd's but those that every version has, and messages of theirs: one look a run",
+          "[two-versions]") {
     ForeignScene s({});
     s.config.management_url = management_url();
     s.retry(s.work, {"100ms"});
@@ -106,7 +107,8 @@ TEST_CASE(
     CHECK(s.looks() <= 2);
 }
 
-TEST_CASE("a queue that retryd has made, and a message of somebody else's in it: one look, and the log says so") {
+TEST_CASE("a queue that retryd has made, and a message of somebody else's in it: one look, and the log says so",
+          "[two-versions]") {
     HeldScene s;
     s.start();
     s.fill(1);
@@ -129,7 +131,7 @@ TEST_CASE("a queue that retryd has made, and a message of somebody else's in it:
     s.stop();
 }
 
-TEST_CASE("a reload ends the hold while the queue of held messages is full: nobody has paid") {
+TEST_CASE("a reload ends the hold while the queue of held messages is full: nobody has paid", "[two-versions]") {
     HeldScene s;
     s.start();
     REQUIRE(await([&] { return s.exists(held_of(s.work)); }));

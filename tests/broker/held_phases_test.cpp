@@ -73,7 +73,8 @@ TEST_CASE("a restart of the broker while messages are held, probed and sent home
     });
 }
 
-TEST_CASE("a reload that takes the entry away: what is held goes home, and what fails again is parked as no-entry") {
+TEST_CASE("a reload that takes the entry away: what is held goes home, and what fails again is parked as no-entry",
+          "[two-versions]") {
     HeldScene s;
     s.config.management_url = management_url();
     const std::string other = s.work_queue("other");

@@ -124,7 +124,9 @@ TEST_CASE("the work queue is gone when its messages are released: they are parke
     CHECK(text_header(parked, "retryd-parked-reason") == "queue-gone");
     CHECK(text_header(parked, "retryd-queue") == s.work);
     CHECK(find(parked.headers, "retryd-held-since") == nullptr);
+    CHECK(s.daemon.await_log("messages from '" + s.work + "' that were held begin to be parked"));
     s.stop();
+    CHECK(s.daemon.lines_with({"warning", s.config.catch_all, "queue-gone", "retryd parked list"}) == 1);
 }
 
 TEST_CASE("a shared ladder: held messages come home with the producer's routing key") {

@@ -10,7 +10,7 @@
 
 using namespace retryd::test;
 
-TEST_CASE("messages that wait on a long first rung never delay one on a shorter rung") {
+TEST_CASE("messages that wait on a long first rung never delay one on a shorter rung", "[two-versions]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"30s", "100ms"});
@@ -35,7 +35,7 @@ TEST_CASE("messages that wait on a long first rung never delay one on a shorter 
     CHECK(s.depth(s.rung(work, "30s")) == 200);
 }
 
-TEST_CASE("a stream of failures with priority 9 never holds back those without priority", "[3.8]") {
+TEST_CASE("a stream of failures with priority 9 never holds back those without priority", "[3.8][two-versions]") {
     constexpr int normals = 200;
     Scenario s;
     const std::string work = s.work_queue("work");

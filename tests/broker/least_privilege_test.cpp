@@ -64,7 +64,7 @@ void import(const std::string& definitions, const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("with the permissions that doctor names, and no others, everything works", "[3.8]") {
+TEST_CASE("with the permissions that doctor names, and no others, everything works", "[3.8][two-versions]") {
     Locked s;
     const auto daemon = s.needed().at("daemon");
     set_permissions(s.user, daemon.at("configure"), daemon.at("write"), daemon.at("read"));
@@ -128,7 +128,7 @@ TEST_CASE("with what doctor names for the operator, attach, parked and waiting w
     s.stop();
 }
 
-TEST_CASE("where the definitions were imported, a user that may configure nothing has all it needs") {
+TEST_CASE("where the definitions were imported, a user that may configure nothing has all it needs", "[two-versions]") {
     Scenario s;
     const std::string user = s.queue_name("user");
     const std::string work = s.work_queue("work");

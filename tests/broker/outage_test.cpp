@@ -35,7 +35,7 @@ struct BehindRelay : Scenario {
 
 }  // namespace
 
-TEST_CASE("started while no broker listens, the daemon keeps trying and works as soon as one does") {
+TEST_CASE("started while no broker listens, the daemon keeps trying and works as soon as one does", "[two-versions]") {
     BehindRelay s;
     s.daemon.start(s.config.yaml());
     REQUIRE(s.daemon.await_log("127.0.0.1:" + std::to_string(s.network.address().port)));
@@ -47,7 +47,7 @@ TEST_CASE("started while no broker listens, the daemon keeps trying and works as
     s.stop();
 }
 
-TEST_CASE("of several uris a dead first one does not matter") {
+TEST_CASE("of several uris a dead first one does not matter", "[two-versions]") {
     BehindRelay s;
     s.config.uris.push_back(uri_of(broker_address()));
     s.start();
@@ -55,7 +55,7 @@ TEST_CASE("of several uris a dead first one does not matter") {
     s.stop();
 }
 
-TEST_CASE("when its broker goes away the daemon goes on with the next uri") {
+TEST_CASE("when its broker goes away the daemon goes on with the next uri", "[two-versions]") {
     BehindRelay s;
     TcpRelay second(broker_address());
     second.open();
@@ -70,7 +70,7 @@ TEST_CASE("when its broker goes away the daemon goes on with the next uri") {
     s.stop();
 }
 
-TEST_CASE("after a lost connection the daemon declares again and goes on") {
+TEST_CASE("after a lost connection the daemon declares again and goes on", "[two-versions]") {
     BehindRelay s;
     s.network.open();
     s.start();
@@ -88,7 +88,7 @@ TEST_CASE("after a lost connection the daemon declares again and goes on") {
     s.stop();
 }
 
-TEST_CASE("connections lost under load lose no message", "[3.8]") {
+TEST_CASE("connections lost under load lose no message", "[3.8][two-versions]") {
     constexpr int messages = 1500;
     BehindRelay s;
     s.network.open();
@@ -120,7 +120,8 @@ TEST_CASE("connections lost under load lose no message", "[3.8]") {
     s.stop();
 }
 
-TEST_CASE("a network that swallows everything is noticed by the heartbeat, and the daemon goes on afterwards") {
+TEST_CASE("a network that swallows everything is noticed by the heartbeat, and the daemon goes on afterwards",
+          "[two-versions]") {
     BehindRelay s;
     s.config.heartbeat = "1s";
     s.network.open();
@@ -136,7 +137,7 @@ TEST_CASE("a network that swallows everything is noticed by the heartbeat, and t
     s.stop();
 }
 
-TEST_CASE("SIGTERM while the broker is down ends the daemon promptly with exit code 0", "[threads]") {
+TEST_CASE("SIGTERM while the broker is down ends the daemon promptly with exit code 0", "[threads][two-versions]") {
     BehindRelay s;
     SECTION("it never was there") {
         s.daemon.start(s.config.yaml());
@@ -156,7 +157,8 @@ TEST_CASE("SIGTERM while the broker is down ends the daemon promptly with exit c
     CHECK(since(start) < milliseconds(1500) + machine.slack());
 }
 
-TEST_CASE("SIGTERM while the broker does not answer ends the daemon within the shutdown time-out", "[threads]") {
+TEST_CASE("SIGTERM while the broker does not answer ends the daemon within the shutdown time-out",
+          "[threads][two-versions]") {
     BehindRelay s;
     s.config.shutdown_timeout = "1s";
     s.network.open();
@@ -170,7 +172,8 @@ TEST_CASE("SIGTERM while the broker does not answer ends the daemon within the s
     CHECK(since(start) < milliseconds(1000 + 1500) + machine.slack());
 }
 
-TEST_CASE("wrong credentials end nothing: the daemon says so and keeps trying, without the password in its log") {
+TEST_CASE("wrong credentials end nothing: the daemon says so and keeps trying, without the password in its log",
+          "[two-versions]") {
     Scenario s;
     Address wrong = broker_address();
     wrong.password = "not-the-password";
@@ -184,7 +187,7 @@ TEST_CASE("wrong credentials end nothing: the daemon says so and keeps trying, w
 }
 
 TEST_CASE("a restart of the broker: what waits on a rung comes back, and the daemon goes on by itself",
-          "[own-broker]") {
+          "[own-broker][two-versions]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms", "3s"});

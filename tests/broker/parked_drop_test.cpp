@@ -4,7 +4,7 @@
 
 using namespace retryd::test;
 
-TEST_CASE("parked drop --yes deletes the selected and leaves the rest in order") {
+TEST_CASE("parked drop --yes deletes the selected and leaves the rest in order", "[two-versions]") {
     ParkedScene s;
     s.park(60);
     const CommandResult result = s.parked("drop --header third=yes --yes");
@@ -14,7 +14,8 @@ TEST_CASE("parked drop --yes deletes the selected and leaves the rest in order")
     CHECK(s.depth(s.work) == 0);
 }
 
-TEST_CASE("parked drop --first deletes the oldest of the selected and keeps the order of all others") {
+TEST_CASE("parked drop --first deletes the oldest of the selected and keeps the order of all others",
+          "[two-versions]") {
     ParkedScene s;
     s.park(30);
     CHECK(s.parked("drop --header third=no --first 2 --yes").code == 0);

@@ -40,7 +40,7 @@ class FilesScene : public ParkedScene {
 
 }  // namespace
 
-TEST_CASE("parked export, drop and import: every message comes back exact and in order") {
+TEST_CASE("parked export, drop and import: every message comes back exact and in order", "[two-versions]") {
     FilesScene s;
     s.park(20);
     s.park_one(std::string("\0\1\xff binary\n", 12), one_of_each("own-"));
@@ -74,7 +74,7 @@ TEST_CASE("parked export never replaces a file, and writes what is selected alon
     CHECK(s.parked("export /nowhere/at/all").err.find("No such file") != std::string::npos);
 }
 
-TEST_CASE("parked import of a file that is wrong anywhere changes nothing, and the line is named") {
+TEST_CASE("parked import of a file that is wrong anywhere changes nothing, and the line is named", "[two-versions]") {
     FilesScene s;
     s.park(5);
     REQUIRE(s.parked("export " + s.file).code == 0);
@@ -126,7 +126,7 @@ TEST_CASE("parked import twice: every message twice, and nothing else", "[one-ve
     CHECK(s.drain(s.parking, 6) == std::vector<std::string>{"0", "1", "2", "0", "1", "2"});
 }
 
-TEST_CASE("parked import into a full queue stops, says how far it is, and goes on from there") {
+TEST_CASE("parked import into a full queue stops, says how far it is, and goes on from there", "[two-versions]") {
     FilesScene s;
     s.park(1'000);
     REQUIRE(s.parked("export " + s.file).code == 0);
@@ -142,7 +142,8 @@ TEST_CASE("parked import into a full queue stops, says how far it is, and goes o
     CHECK(s.drain(s.parking, 900).front() == "100");
 }
 
-TEST_CASE("parked import that is interrupted or killed anywhere loses nothing, and export leaves no half of a file") {
+TEST_CASE("parked import that is interrupted or killed anywhere loses nothing, and export leaves no half of a file",
+          "[two-versions]") {
     constexpr int messages = 600;
     FilesScene s;
     s.park(messages);
@@ -188,7 +189,7 @@ TEST_CASE("parked import that is interrupted or killed anywhere loses nothing, a
     CHECK(distinct.size() == messages);
 }
 
-TEST_CASE("parked import whose connection is lost says how far it is") {
+TEST_CASE("parked import whose connection is lost says how far it is", "[two-versions]") {
     FilesScene s;
     s.park(600);
     REQUIRE(s.parked("export " + s.file).code == 0);
@@ -207,7 +208,8 @@ TEST_CASE("parked import whose connection is lost says how far it is") {
     }
 }
 
-TEST_CASE("parked export and import by a user without permissions: refused in words, and nothing changes") {
+TEST_CASE("parked export and import by a user without permissions: refused in words, and nothing changes",
+          "[two-versions]") {
     FilesScene s;
     s.park(3);
     REQUIRE(s.parked("export " + s.file).code == 0);

@@ -52,7 +52,7 @@ TEST_CASE("parked list names the parking queues of a glob only where it can see 
     CHECK_FALSE(s.parked("list").says({"Not seen"}));
 }
 
-TEST_CASE("parked show: one message, its story, its headers, its body") {
+TEST_CASE("parked show: one message, its story, its headers, its body", "[two-versions]") {
     ParkedScene s;
     s.park_one("first");
     s.park_one(R"({"b":1.50,"a":[true,{}]})", {{"own", longstr("\x1b[31mred")}});
@@ -68,7 +68,7 @@ TEST_CASE("parked show: one message, its story, its headers, its body") {
     CHECK(s.parked("show --number 3").code == 1);
 }
 
-TEST_CASE("25 looks at what is parked cost no message and keep the order", "[3.8][slow]") {
+TEST_CASE("25 looks at what is parked cost no message and keep the order", "[3.8][slow][two-versions]") {
     ParkedScene s;
     s.park(30);
     for (int i = 0; i < 25; ++i) {
@@ -81,7 +81,8 @@ TEST_CASE("25 looks at what is parked cost no message and keep the order", "[3.8
     CHECK(s.drain(s.parking, 30) == wanted);
 }
 
-TEST_CASE("a queue where a look may cost the message is not looked at, unless that is insisted on", "[3.8]") {
+TEST_CASE("a queue where a look may cost the message is not looked at, unless that is insisted on",
+          "[3.8][two-versions]") {
     ParkedScene s;
     if (!has_default_delivery_limit(s)) return;
     const std::string old = s.plain_queue("made-under-3", {{"x-queue-type", longstr("quorum")}});
@@ -92,7 +93,7 @@ TEST_CASE("a queue where a look may cost the message is not looked at, unless th
     CHECK(s.parked("list --despite-delivery-limit --from " + old).code == 0);
 }
 
-TEST_CASE("a policy that lifts the delivery limit is seen through the management API") {
+TEST_CASE("a policy that lifts the delivery limit is seen through the management API", "[two-versions]") {
     ParkedScene s;
     if (!has_default_delivery_limit(s)) return;
     const std::string old = s.plain_queue("made-under-3", {{"x-queue-type", longstr("quorum")}});
@@ -103,7 +104,7 @@ TEST_CASE("a policy that lifts the delivery limit is seen through the management
     CHECK(await([&] { return s.parked("list --from " + old).code == 0; }));
 }
 
-TEST_CASE("a classic queue of somebody else's may be looked at") {
+TEST_CASE("a classic queue of somebody else's may be looked at", "[two-versions]") {
     ParkedScene s;
     const std::string classic = s.plain_queue("classic", {{"x-queue-type", longstr("classic")}});
     s.client.publish("", classic, {.body = "x"});
@@ -112,7 +113,8 @@ TEST_CASE("a classic queue of somebody else's may be looked at") {
     CHECK(result.says({"(unknown)", " 1 "}));
 }
 
-TEST_CASE("a queue whose messages the broker gives to another consumer alone is given up with a reason") {
+TEST_CASE("a queue whose messages the broker gives to another consumer alone is given up with a reason",
+          "[two-versions]") {
     ParkedScene s;
     const std::string theirs =
         s.plain_queue("theirs", {{"x-queue-type", longstr("classic")}, {"x-single-active-consumer", {'t', true}}});

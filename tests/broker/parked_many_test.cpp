@@ -39,7 +39,7 @@ std::vector<std::string> all_but(const std::vector<std::string>& gone) {
 
 }  // namespace
 
-TEST_CASE("more than one consumer holds: list counts all, show finds each, and the order stays") {
+TEST_CASE("more than one consumer holds: list counts all, show finds each, and the order stays", "[two-versions]") {
     ManyParked s;
     for (int i = 0; i < 2; ++i) {
         const CommandResult list = s.parked("list");
@@ -56,7 +56,7 @@ TEST_CASE("more than one consumer holds: list counts all, show finds each, and t
     CHECK(s.drain(s.parking, all_parked + 1) == wanted);
 }
 
-TEST_CASE("a look at the first of messages that nobody has looked at keeps the order of all") {
+TEST_CASE("a look at the first of messages that nobody has looked at keeps the order of all", "[two-versions]") {
     ManyParked s;
     for (const char* number : {"1", "30", "2"}) {
         CHECK(s.parked(std::string("show --raw --number ") + number).code == 0);
@@ -65,7 +65,8 @@ TEST_CASE("a look at the first of messages that nobody has looked at keeps the o
     CHECK(s.drain(s.parking, all_parked) == all_but({}));
 }
 
-TEST_CASE("more than one consumer holds: replay sends the selected of all of them, the rest stays in order") {
+TEST_CASE("more than one consumer holds: replay sends the selected of all of them, the rest stays in order",
+          "[two-versions]") {
     ManyParked s;
     CHECK(s.parked("replay --header third=yes --dry-run").says({"200 messages would be replayed"}));
     const CommandResult first = s.parked("replay --header third=yes --first 70 --rate unlimited");
@@ -77,13 +78,15 @@ TEST_CASE("more than one consumer holds: replay sends the selected of all of the
     CHECK(s.drain(s.parking, 400) == bodies(all_parked, false));
 }
 
-TEST_CASE("more than one consumer holds: drop deletes the selected of all of them, the rest stays in order") {
+TEST_CASE("more than one consumer holds: drop deletes the selected of all of them, the rest stays in order",
+          "[two-versions]") {
     ManyParked s;
     CHECK(s.parked("drop --header third=yes --yes").says({"dropped", "200 of 200"}));
     CHECK(s.drain(s.parking, 400) == bodies(all_parked, false));
 }
 
-TEST_CASE("more than one consumer holds: SIGINT ends a replay in order, and the same command goes on") {
+TEST_CASE("more than one consumer holds: SIGINT ends a replay in order, and the same command goes on",
+          "[two-versions]") {
     ManyParked s;
     const auto replay = s.start_parked({"replay", "--header", "third=yes", "--rate", "100"});
     REQUIRE(await([&] { return s.depth(s.work) >= 40; }));
@@ -97,7 +100,8 @@ TEST_CASE("more than one consumer holds: SIGINT ends a replay in order, and the 
     CHECK(s.drain(s.parking, 400) == bodies(all_parked, false));
 }
 
-TEST_CASE("more than one consumer holds: kill -9 again and again loses nothing, and sends the selected alone") {
+TEST_CASE("more than one consumer holds: kill -9 again and again loses nothing, and sends the selected alone",
+          "[two-versions]") {
     ManyParked s;
     std::vector<std::string> sent;
     int kills = 0;

@@ -5,7 +5,8 @@
 
 using namespace retryd::test;
 
-TEST_CASE("parked replay: the selected return in order, the rest stays in order, and it is written down", "[3.8]") {
+TEST_CASE("parked replay: the selected return in order, the rest stays in order, and it is written down",
+          "[3.8][two-versions]") {
     ParkedScene s;
     s.park(60);
     const CommandResult result = s.parked("replay --header third=yes --rate unlimited");
@@ -62,7 +63,7 @@ TEST_CASE("parked replay without a selection is wrong usage, and so is a wrong o
     CHECK(s.await_depth(s.parking, 1));
 }
 
-TEST_CASE("parked replay --to sends elsewhere") {
+TEST_CASE("parked replay --to sends elsewhere", "[two-versions]") {
     ParkedScene s;
     const std::string other = s.plain_queue("other");
     s.park(3);
@@ -73,7 +74,7 @@ TEST_CASE("parked replay --to sends elsewhere") {
     CHECK(s.depth(s.work) == 0);
 }
 
-TEST_CASE("parked replay to a queue that is gone changes nothing and says so") {
+TEST_CASE("parked replay to a queue that is gone changes nothing and says so", "[two-versions]") {
     ParkedScene s;
     s.park(3);
     s.client.delete_queue(s.work);
@@ -90,7 +91,7 @@ TEST_CASE("parked replay into the parking queue itself is refused", "[one-versio
     CHECK(s.await_depth(s.parking, 3));
 }
 
-TEST_CASE("parked replay to a queue that is full: what it refuses stays parked, in order") {
+TEST_CASE("parked replay to a queue that is full: what it refuses stays parked, in order", "[two-versions]") {
     ParkedScene s;
     const std::string full =
         s.plain_queue("full", {{"x-max-length", int64(2)}, {"x-overflow", longstr("reject-publish")}});
@@ -102,7 +103,7 @@ TEST_CASE("parked replay to a queue that is full: what it refuses stays parked, 
     CHECK(s.drain(s.parking, 4) == std::vector<std::string>{"2", "3", "4", "5"});
 }
 
-TEST_CASE("parked replay by a shared ladder: the consumer sees the producer's routing key") {
+TEST_CASE("parked replay by a shared ladder: the consumer sees the producer's routing key", "[two-versions]") {
     ParkedScene s(true);
     s.park(3);
     CHECK(s.parked("replay --all").code == 0);
@@ -111,7 +112,8 @@ TEST_CASE("parked replay by a shared ladder: the consumer sees the producer's ro
     CHECK(first.routing_key == "order.paid");
 }
 
-TEST_CASE("a message that was replayed and fails again climbs its ladder anew and is parked with its history") {
+TEST_CASE("a message that was replayed and fails again climbs its ladder anew and is parked with its history",
+          "[two-versions]") {
     ParkedScene s;
     s.start();
     s.park(1);

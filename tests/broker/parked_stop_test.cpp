@@ -72,7 +72,7 @@ void kill_until_all_are_back(ParkedScene& s, int messages, const std::string& ra
 
 }  // namespace
 
-TEST_CASE("parked replay stops when more fail again than may, and what is left stays in order") {
+TEST_CASE("parked replay stops when more fail again than may, and what is left stays in order", "[two-versions]") {
     ParkedScene s;
     s.start();
     s.park(200);
@@ -87,7 +87,7 @@ TEST_CASE("parked replay stops when more fail again than may, and what is left s
     CHECK(came_back - left.begin() >= 100);
 }
 
-TEST_CASE("parked replay sends nothing twice in one run, although it comes back while it runs") {
+TEST_CASE("parked replay sends nothing twice in one run, although it comes back while it runs", "[two-versions]") {
     ParkedScene s;
     s.start();
     s.park(20);
@@ -97,7 +97,7 @@ TEST_CASE("parked replay sends nothing twice in one run, although it comes back 
     REQUIRE(s.await_depth(s.parking, 20));
 }
 
-TEST_CASE("where failures may not be watched, nothing is sent, and it says which right it takes") {
+TEST_CASE("where failures may not be watched, nothing is sent, and it says which right it takes", "[two-versions]") {
     ParkedScene s;
     s.park(3);
     const std::string user = s.queue_name("user");
@@ -116,7 +116,8 @@ TEST_CASE("where failures may not be watched, nothing is sent, and it says which
     CHECK(blind.code == 0);
 }
 
-TEST_CASE("SIGINT ends a replay in order: what was sent is settled, nothing is there twice, the rest stays in order") {
+TEST_CASE("SIGINT ends a replay in order: what was sent is settled, nothing is there twice, the rest stays in order",
+          "[two-versions]") {
     ParkedScene s;
     s.park(300);
     const auto replay = s.start_parked({"replay", "--header", "third=yes", "--rate", "50"});
@@ -134,7 +135,8 @@ TEST_CASE("SIGINT ends a replay in order: what was sent is settled, nothing is t
     CHECK(s.drain(s.parking, wanted.size()) == wanted);
 }
 
-TEST_CASE("SIGINT ends a replay in time although the broker takes no messages, and nothing is lost", "[own-broker]") {
+TEST_CASE("SIGINT ends a replay in time although the broker takes no messages, and nothing is lost",
+          "[own-broker][two-versions]") {
     ParkedScene s;
     s.park(300);
     const auto replay = s.start_parked({"replay", "--all", "--rate", "10", "--stop-after", "never"});
@@ -151,7 +153,7 @@ TEST_CASE("SIGINT ends a replay in time although the broker takes no messages, a
     CHECK(std::set<std::string>(all.begin(), all.end()).size() == 300);
 }
 
-TEST_CASE("1,000 parked, kill -9 again and again: none lost, the unselected in order", "[slow]") {
+TEST_CASE("1,000 parked, kill -9 again and again: none lost, the unselected in order", "[slow][two-versions]") {
     ParkedScene s;
     kill_until_all_are_back(s, 1'000, "200");
 }

@@ -56,7 +56,8 @@ void check_parked(const Received& parked, const std::string& work) {
 
 }  // namespace
 
-TEST_CASE("parked to an exchange: under a fixed key, one with the queue's name, or the producer's own") {
+TEST_CASE("parked to an exchange: under a fixed key, one with the queue's name, or the producer's own",
+          "[two-versions]") {
     Team s;
     s.open_exchange("#");
     const std::string fixed = s.parking_work_queue("fixed", ", routing_key: team.parked");
@@ -87,7 +88,8 @@ TEST_CASE("parked to an exchange: under a fixed key, one with the queue's name, 
     s.stop();
 }
 
-TEST_CASE("a parking exchange that does not exist: the catch-all takes its messages, the log says so, others go on") {
+TEST_CASE("a parking exchange that does not exist: the catch-all takes its messages, the log says so, others go on",
+          "[two-versions]") {
     Team s;
     const std::string work = s.parking_work_queue("work", "");
     const std::string neighbour = s.work_queue("neighbour");
@@ -104,7 +106,8 @@ TEST_CASE("a parking exchange that does not exist: the catch-all takes its messa
     s.stop();
 }
 
-TEST_CASE("a parking exchange that leads nowhere: the catch-all after one refusal, and others go on") {
+TEST_CASE("a parking exchange that leads nowhere: the catch-all after one refusal, and others go on",
+          "[two-versions]") {
     Team s;
     s.open_exchange("only.this.key");
     const std::string work = s.parking_work_queue("work", ", routing_key: another.key");
@@ -123,7 +126,8 @@ TEST_CASE("a parking exchange that leads nowhere: the catch-all after one refusa
     CHECK(s.depth(s.config.error_queue) == 0);
 }
 
-TEST_CASE("a message is not lost because another entry parks with the routing key that its producer used") {
+TEST_CASE("a message is not lost because another entry parks with the routing key that its producer used",
+          "[two-versions]") {
     Team s;
     s.open_exchange("only.this.key");
     const std::string own = s.parking_work_queue("own", "");
@@ -137,7 +141,8 @@ TEST_CASE("a message is not lost because another entry parks with the routing ke
     s.stop();
 }
 
-TEST_CASE("a full queue behind one key of a parking exchange keeps no other work queue's messages out of it") {
+TEST_CASE("a full queue behind one key of a parking exchange keeps no other work queue's messages out of it",
+          "[two-versions]") {
     constexpr int messages = 300;
     Team s;
     const std::string full =
@@ -160,7 +165,8 @@ TEST_CASE("a full queue behind one key of a parking exchange keeps no other work
     CHECK(s.depth(s.config.catch_all) == messages);
 }
 
-TEST_CASE("a parking exchange that nobody may publish to: the catch-all takes its messages, and others go on") {
+TEST_CASE("a parking exchange that nobody may publish to: the catch-all takes its messages, and others go on",
+          "[two-versions]") {
     Team s;
     declare_internal_exchange(s.exchange);
     const std::string work = s.parking_work_queue("work", "");
@@ -175,7 +181,7 @@ TEST_CASE("a parking exchange that nobody may publish to: the catch-all takes it
     s.stop();
 }
 
-TEST_CASE("a parking exchange that leads back to the error queue: no message runs round and round") {
+TEST_CASE("a parking exchange that leads back to the error queue: no message runs round and round", "[two-versions]") {
     Team s;
     s.client.declare_exchange(s.exchange, "topic");
     const std::string work = s.parking_work_queue("work", "");
@@ -189,7 +195,7 @@ TEST_CASE("a parking exchange that leads back to the error queue: no message run
     s.stop();
 }
 
-TEST_CASE("a forged mark of a parked message keeps no other out of a parking exchange") {
+TEST_CASE("a forged mark of a parked message keeps no other out of a parking exchange", "[two-versions]") {
     Team s;
     s.client.declare_exchange(s.exchange, "topic");
     const std::string work = s.parking_work_queue("work", "");
@@ -207,7 +213,8 @@ TEST_CASE("a forged mark of a parked message keeps no other out of a parking exc
 }
 
 TEST_CASE(
-    "keys that a producer makes up and that lead nowhere: a line of the log, and the exchange stays open to others") {
+    "keys that a producer makes up and that lead nowhere: a line of the log, and the exchange stays open to others",
+    "[two-versions]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     const std::string dlx = s.exchange_name("team.dlx");

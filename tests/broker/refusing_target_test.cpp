@@ -149,27 +149,29 @@ struct Neighbours : Scenario {
 
 // Not one test case for both numbers: each needs a vhost of its own, for there the detours lead to one error exchange.
 
-TEST_CASE("a full rung holds up no other, and its message comes when there is room") {
+TEST_CASE("a full rung holds up no other, and its message comes when there is room", "[two-versions]") {
     Neighbours s;
     s.check_full_rung(1);
 }
 
-TEST_CASE("a full rung holds up no other, and its 700 messages come when there is room") {
+TEST_CASE("a full rung holds up no other, and its 700 messages come when there is room", "[two-versions]") {
     Neighbours s;
     s.check_full_rung(700);
 }
 
-TEST_CASE("a rung that does not answer holds up no other, and what waits for it comes once, when it answers") {
+TEST_CASE("a rung that does not answer holds up no other, and what waits for it comes once, when it answers",
+          "[two-versions]") {
     Neighbours s;
     s.check_silent_rung(1);
 }
 
-TEST_CASE("a rung that does not answer holds up no other, and 700 that wait for it come once, when it answers") {
+TEST_CASE("a rung that does not answer holds up no other, and 700 that wait for it come once, when it answers",
+          "[two-versions]") {
     Neighbours s;
     s.check_silent_rung(700);
 }
 
-TEST_CASE("a rung that stops to answer while much is under way to it holds up no other") {
+TEST_CASE("a rung that stops to answer while much is under way to it holds up no other", "[two-versions]") {
     constexpr int messages = 700;
     Neighbours s;
     s.start();
@@ -183,7 +185,7 @@ TEST_CASE("a rung that stops to answer while much is under way to it holds up no
     s.stop();
 }
 
-TEST_CASE("a parking queue that refuses holds up nobody: the catch-all takes its messages") {
+TEST_CASE("a parking queue that refuses holds up nobody: the catch-all takes its messages", "[two-versions]") {
     Neighbours s;
     if (!s.has_quorum_ttl()) return;  // before, quorum queues do not refuse
     s.start();
@@ -199,20 +201,20 @@ TEST_CASE("a parking queue that refuses holds up nobody: the catch-all takes its
     s.stop();
 }
 
-TEST_CASE(
-    "a catch-all that refuses holds up nobody, and 300 messages that nothing is known of come when it takes them") {
+TEST_CASE("a catch-all that refuses holds up nobody, and 300 messages that nothing is known of come when it takes them",
+          "[two-versions]") {
     Neighbours s;
     if (s.has_quorum_ttl()) s.check_full_catch_all(300);
 }
 
 TEST_CASE(
     "a catch-all that refuses holds up nobody, and 1,200 messages that nothing is known of come when it takes them",
-    "[slow]") {
+    "[slow][two-versions]") {
     Neighbours s;
     if (s.has_quorum_ttl()) s.check_full_catch_all(1'200);
 }
 
-TEST_CASE("a parking exchange that is deleted holds up nobody: the catch-all takes its messages") {
+TEST_CASE("a parking exchange that is deleted holds up nobody: the catch-all takes its messages", "[two-versions]") {
     constexpr int messages = 700;
     Neighbours s;
     const std::string exchange = s.exchange_name("dlx");

@@ -36,7 +36,7 @@ struct Silent : Scenario {
 }  // namespace
 
 TEST_CASE("a classic error queue that hangs: within about a minute the log and /readyz say so, until it goes on",
-          "[slow]") {
+          "[slow][one-version]") {
     Silent s("classic");
     s.check_comes_back();
     HangingQueue hang(s.config.error_queue);

@@ -82,7 +82,8 @@ Table quorum_source(const Table& more = {}) {
 
 }  // namespace
 
-TEST_CASE("a message of a source that RabbitMQ cannot hand over leaves by the source's delivery limit", "[slow]") {
+TEST_CASE("a message of a source that RabbitMQ cannot hand over leaves by the source's delivery limit",
+          "[slow][one-version]") {
     OwnWindows s(quorum_source({{"x-delivery-limit", int32(20)}}));
     const std::string grave = s.plain_queue("grave");
     set_policy("grave", "^" + s.source + "$",
@@ -108,7 +109,7 @@ TEST_CASE("a message of a source that RabbitMQ cannot hand over leaves by the so
 }
 
 TEST_CASE("a message of a source that RabbitMQ cannot hand over, and no limit takes away, is told with what helps",
-          "[slow]") {
+          "[slow][one-version]") {
     Table limits;
     OwnWindows probe({});
     if (version_of(probe.client) >= Version{4, 0}) limits = {{"x-delivery-limit", int32(1'000'000)}};
@@ -147,7 +148,7 @@ TEST_CASE("a message of a source that RabbitMQ cannot hand over, and no limit ta
 }
 
 TEST_CASE("a quorum source that dead-letters nowhere keeps the message that RabbitMQ cannot hand over",
-          "[slow][two-versions]") {
+          "[slow][one-version]") {
     OwnWindows s(quorum_source({{"x-delivery-limit", int32(20)}}));
     const bool told_how = GENERATE(true, false);
     CAPTURE(told_how);
@@ -200,7 +201,7 @@ TEST_CASE("five sources, one of which reconnects, do not hold up the end", "[one
 }
 
 TEST_CASE("a message of a classic source that RabbitMQ cannot hand over is dropped by the command that is told",
-          "[slow][two-versions]") {
+          "[slow][one-version]") {
     OwnWindows s({});
     const bool told_how = GENERATE(true, false);
     CAPTURE(told_how);
@@ -223,7 +224,7 @@ TEST_CASE("a message of a classic source that RabbitMQ cannot hand over is dropp
     s.stop();
 }
 
-TEST_CASE("a source whose rung takes no messages delays no message of the error queue", "[slow][two-versions]") {
+TEST_CASE("a source whose rung takes no messages delays no message of the error queue", "[slow][one-version]") {
     constexpr int many = 3'000;
     OwnWindows s({}, "10m");
     const std::string rung = Scenario::rung(s.work, "10m");

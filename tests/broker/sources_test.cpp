@@ -235,7 +235,7 @@ void check_climbs(const std::string& dialect, const std::string& suffix, const s
 
 }  // namespace
 
-TEST_CASE("sources: anybody's own error queue, with the work queue in a header") {
+TEST_CASE("sources: anybody's own error queue, with the work queue in a header", "[two-versions]") {
     check_climbs("generic", ".failures", ", work_queue: {header: my-origin}, reason: {header: my-exception}",
                  as_somebody);
 }

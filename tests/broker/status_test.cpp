@@ -57,7 +57,7 @@ class Watcher {
 
 }  // namespace
 
-TEST_CASE("status counts what waits on each rung and what is parked, as the broker does", "[3.8]") {
+TEST_CASE("status counts what waits on each rung and what is parked, as the broker does", "[3.8][two-versions]") {
     WatchedStatus s;
     const std::string parks = s.work_queue("parks");
     s.retry(parks, {"1h"});
@@ -90,7 +90,8 @@ TEST_CASE("status counts on a broker where nothing has been declared, and makes 
     CHECK_FALSE(s.exists(s.config.error_queue));
 }
 
-TEST_CASE("status finds the queues of a glob by the management API, and says what it takes where there is none") {
+TEST_CASE("status finds the queues of a glob by the management API, and says what it takes where there is none",
+          "[two-versions]") {
     WatchedStatus s;
     const std::string one = s.work_queue("web.one");
     s.work_queue("web.idle");

@@ -152,7 +152,7 @@ TEST_CASE(
 }
 
 TEST_CASE("messages that RabbitMQ cannot hand over for any reason leave one after the other, while good ones come home",
-          "[slow]") {
+          "[slow][two-versions]") {
     Attack s;
     s.start();
     // What each of them costs is shown above.

@@ -44,7 +44,8 @@ struct WaitingScene : Scenario {
 
 }  // namespace
 
-TEST_CASE("waiting list, send and park: what is selected goes home with its attempt or is parked, the rest waits on") {
+TEST_CASE("waiting list, send and park: what is selected goes home with its attempt or is parked, the rest waits on",
+          "[two-versions]") {
     WaitingScene s;
     s.start();
     s.fail(20);
@@ -103,7 +104,7 @@ TEST_CASE("waiting --from a queue that does not exist, or is no rung: it is name
     s.stop();
 }
 
-TEST_CASE("waiting send of a shared ladder: home with the producer's routing key") {
+TEST_CASE("waiting send of a shared ladder: home with the producer's routing key", "[two-versions]") {
     WaitingScene s;
     s.config.ladders.clear();
     s.config.entries.clear();
@@ -122,7 +123,7 @@ TEST_CASE("waiting send of a shared ladder: home with the producer's routing key
     s.stop();
 }
 
-TEST_CASE("waiting send while the TTL sends home as well: each message comes once, none is lost") {
+TEST_CASE("waiting send while the TTL sends home as well: each message comes once, none is lost", "[two-versions]") {
     constexpr int messages = 1'500;
     WaitingScene s("2s");
     s.start();

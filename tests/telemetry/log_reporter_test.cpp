@@ -123,8 +123,8 @@ TEST_CASE("a queue whose messages begin to fail is told before any is parked") {
             reporter.tick(now += Milliseconds{60'000});
     });
     CHECK(text ==
-          "<4>messages from 'email' have begun to fail: 30 within a minute, usually 0. They are retried on their "
-          "ladder; see what its consumers say\n"
+          "<4>messages from 'email' have begun to fail: 30 within a minute, usually 0. None is lost; see what its "
+          "consumers say\n"
           "<6>messages from 'email' fail no more than usual: 0 within a minute, usually 0\n");
 }
 
