@@ -63,6 +63,11 @@ std::string format(const Problem& problem, std::string_view file) {
     return core::safe_line(text.append(problem.message));
 }
 
+void refuse_both(const Place& one, const Place& other, Problems& problems) {
+    add(problems, one,
+        "is given besides " + other.path + " on line " + std::to_string(other.at.line) + "; expected one of the two");
+}
+
 std::string format(const Problems& problems, std::string_view file) {
     std::string text;
     for (const Problem& problem : problems)

@@ -46,6 +46,9 @@ using Problems = std::vector<Problem>;
 void add(Problems& problems, Position at, std::string message);
 void add(Problems& problems, const Place& place, std::string message);
 
+/// Two keys of which only one may be given.
+void refuse_both(const Place& one, const Place& other, Problems& problems);
+
 /// `FILE:LINE:COLUMN: KEY.PATH: what is wrong; what was expected`; without LINE:COLUMN or KEY.PATH where there is none.
 std::string format(const Problem& problem, std::string_view file);
 

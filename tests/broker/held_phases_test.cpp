@@ -92,7 +92,7 @@ TEST_CASE("a reload that takes the entry away: what is held goes home, and what 
     s.stop();
 }
 
-TEST_CASE("a reload takes the entry away, and somebody else's message is among the held ones: it stays",
+TEST_CASE("a reload takes the entry away, and somebody else's message is among the held ones and stays",
           "[one-version]") {
     HeldScene s;
     s.retry(s.work_queue("other"), {"1s"});

@@ -127,7 +127,7 @@ TEST_CASE("queues of held messages are declared for entries that may hold, and f
 }
 
 TEST_CASE(
-    "while it is unknown whether an earlier run held, what fails takes the detour: no attempt is spent, nothing "
+    "while it is unknown whether an earlier run held, what fails takes the detour and no attempt is spent, nothing "
     "parked") {
     core::Policy policy = Fixture::policy();
     for (core::Entry& entry : policy.entries)

@@ -323,7 +323,7 @@ TEST_CASE("since when a confirm is missing is told by the oldest publication tha
     CHECK_FALSE(f.relay.unconfirmed_since());
 }
 
-TEST_CASE("where nothing may be declared nothing is handed to a dead-lettering that may not be there: it stays") {
+TEST_CASE("where nothing may be declared nothing is handed to a dead-lettering that may not be there, so it stays") {
     Fixture f(Fixture::policy(), {}, false);
     f.answer_declares();
     f.deliver();

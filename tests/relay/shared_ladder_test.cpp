@@ -143,7 +143,7 @@ TEST_CASE("what its rung could not deliver is parked as unpublishable when its q
     CHECK(f.header("retryd.parked", "retryd-parked-reason") == "unpublishable");
 }
 
-TEST_CASE("an undelivered message of a queue that no entry names, or of our own, is never bound: parked") {
+TEST_CASE("an undelivered message of a queue that no entry names, or of our own, is never bound but parked") {
     SharedFixture f;
     for (const char* queue : {"nobody's", "retryd.errors", "retryd.parked", "email.parked", "retryd.shared.1s"}) {
         f.deliver_undelivered(queue);

@@ -16,7 +16,7 @@ using Names = std::vector<std::string>;
 
 }  // namespace
 
-TEST_CASE("the parking queues of names, the one of a glob that has one for all, and the catch-all: each once") {
+TEST_CASE("the parking queues of names, the one of a glob that has one for all, and the catch-all, each once") {
     FakeBroker broker;
     core::Policy policy;
     policy.entries = {entry("email"), entry("sms", "team.parked"), entry("web.*", "team.parked")};

@@ -1,0 +1,26 @@
+// Checks how the broker is reached, and the files of secrets that the configuration names.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "config/environment.h"
+#include "config/problem.h"
+#include "config/raw_config.h"
+#include "config/settings.h"
+
+namespace retryd::config {
+
+/// broker:
+void validate_broker(const RawBroker& raw, const FileEnvironment& env, Broker& broker, Problems& problems);
+
+/// management: Nothing where there is no management API to ask. Without a user name and a password, those of the first
+/// endpoint of `broker`.
+std::optional<Management> validate_management(const RawManagement& raw, const FileEnvironment& env,
+                                              const Broker& broker, Problems& problems);
+
+/// The lines of errors.key_file, empty ones left out.
+std::vector<std::string> read_secrets(const Given<std::string>& file, const FileEnvironment& env, Problems& problems);
+
+}  // namespace retryd::config
