@@ -67,7 +67,7 @@ class HeldQueues {
         bool gone = false;        // the work queue: what was sent home is parked
         bool told_gone = false;
         bool looked = false;  // what lay there at the start is known
-        Fault fault = {};         // why nothing can be sent home; empty where it can
+        Fault fault = {};     // why nothing can be sent home; empty where it can
         Fault told_fault = {};
 
         /// An entry matches, or a reload has taken it away and what it held is not home yet.

@@ -97,8 +97,9 @@ TEST_CASE("an entry holds in a queue that somebody else has declared otherwise: 
     CHECK(s.looks() == 0);
 }
 
-TEST_CASE("without the arguments of retryd's but those that every version has, and messages of theirs, gets one look a run",
-          "[two-versions]") {
+TEST_CASE(
+    "without the arguments of retryd's but those that every version has, and messages of theirs, gets one look a run",
+    "[two-versions]") {
     ForeignScene s({});
     s.config.management_url = management_url();
     s.retry(s.work, {"100ms"});

@@ -136,7 +136,8 @@ TEST_CASE("a death in the error queue is a hop of ours, whatever the reason") {
     CHECK(read_death(headers.deaths({{"retryd.errors"}}), "another.errors")->queue == "retryd.errors");
 }
 
-TEST_CASE("behind a death in the error queue deaths of two queues leave open which is the newer one, as 3.x turns them") {
+TEST_CASE(
+    "behind a death in the error queue deaths of two queues leave open which is the newer one, as 3.x turns them") {
     Headers headers;
     const DeathEntry last{error_queue, "rejected"};
     CHECK_FALSE(read_death(headers.deaths({last, {"victim"}, {"own"}}), error_queue));

@@ -23,7 +23,8 @@ void configuration(std::string_view input) {
     // A secret that the input itself writes where a name belongs is shown there.
     if (input.find(environment_secret) != input.npos || input.find(file_secret) != input.npos) return;
     const auto time = time_of([&] { load(std::string{input}); });
-    require(time < file_patience, "a file is read within three seconds of the processor, not " + std::to_string(time.count()) + " ms");
+    require(time < file_patience,
+            "a file is read within three seconds of the processor, not " + std::to_string(time.count()) + " ms");
 }
 
 }  // namespace retryd::fuzz
