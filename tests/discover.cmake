@@ -59,8 +59,10 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
     escaped("${case}" spec)
     set(broker rabbitmq-${version})
     set(properties "")
+    set(timeout 300)
     if(SUITE STREQUAL "cluster")
       set(broker cluster-${version})
+      set(timeout 600)  # three nodes on two processors
       string(APPEND properties " RESOURCE_LOCK ${broker} COST 300")
     elseif(case IN_LIST with_own-broker)
       set(broker ${SUITE}-${version}-alone)
@@ -87,7 +89,7 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
     set(name "${SUITE} ${version}: ${title}")
     string(JOIN "]==] [==[" command "${WITH_BROKER}" "${BROKERS}/${broker}" ${RUN} "${PROGRAM}" "${spec}")
     string(APPEND text "add_test([==[${name}]==] [==[${command}]==])\n"
-           "set_tests_properties([==[${name}]==] PROPERTIES FIXTURES_REQUIRED ${broker} TIMEOUT 300"
+           "set_tests_properties([==[${name}]==] PROPERTIES FIXTURES_REQUIRED ${broker} TIMEOUT ${timeout}"
            " LABELS \"${labels}\"${properties})\n")
     if(version STREQUAL THREADS_VERSION AND case IN_LIST with_threads)
       string(APPEND text "add_test([==[threads ${version}: ${title}]==] [==[${command}]==])\n"
