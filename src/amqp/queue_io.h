@@ -11,9 +11,9 @@
 //
 // Who only looks has all consumers on one channel. Who acks has a channel for each:
 // to ack one message RabbitMQ walks through all that are unacked on the channel before it, and copies them
-// (collect_acks in rabbit_channel.erl, 3.8 to 4.3). With half a million of them an ack takes a tenth of a second of the
-// channel's time, in which it gives out nothing; those that wait for their turn are forgotten when the channel ends,
-// and their messages come again.
+// (collect_acks in rabbit_channel.erl, read in 4.3). With 131,070 and more in front, 1,000 acks took the channel longer
+// than two minutes on a busy machine (4.3.6), in which it answered nothing; those that wait for their turn are
+// forgotten when the channel ends, and their messages come again.
 //
 // That it goes back in its order takes care. A quorum queue gives back what one consumer holds in the order in which it
 // was delivered, and one consumer of a channel after the other in the order of their tags, all in one step when their
