@@ -191,13 +191,13 @@ TEST_CASE("parked import that is interrupted or killed anywhere loses nothing, a
 
 TEST_CASE("parked import that was killed: the same command says where to go on, and there nothing is lost",
           "[slow][one-version]") {
-    constexpr int messages = 5'000;
+    constexpr int messages = 2'500;
     FilesScene s;
     s.park(messages);
     REQUIRE(s.parked("export " + s.file).code == 0);
     REQUIRE(s.parked("drop --all --yes").code == 0);
     const auto importing = s.start_parked({"import", s.file});
-    REQUIRE(await([&] { return s.depth(s.parking) > 1'500; }));
+    REQUIRE(await([&] { return s.depth(s.parking) > 1'200; }));
     importing->signal(SIGKILL);
     REQUIRE(importing->wait(patience) == 128 + SIGKILL);
     const std::uint32_t there = s.depth(s.parking);
