@@ -212,7 +212,7 @@ bool ParkedRun::consumer_full() const {
 }
 
 void ParkedRun::next_consumer(std::size_t most_held) {
-    acks_.leave_open();
+    acks_ = {};
     order_.most_held = most_held;
 }
 

@@ -102,7 +102,7 @@ struct ParkedRunOrder {
     Selection selection;
     std::size_t count = 0;             // how many messages to look at: no more than lay there at the start
     std::optional<std::size_t> first;  // of the selected only so many
-    std::size_t most_held = 0;         // as many unacked deliveries as the consumer may have; to be set
+    std::size_t most_held = 0;         // as many unacked deliveries as the first consumer may have
     std::string error_queue;
     core::ProofKeys proof_keys;
 
@@ -192,7 +192,7 @@ class ParkedRun {
 
     /// The consumer holds as many messages as it may, and all of them stay: another one has to go on.
     bool consumer_full() const;
-    /// Another one goes on, which may hold so many.
+    /// Another one goes on, which may hold so many. Its delivery tags begin anew.
     void next_consumer(std::size_t most_held);
 
     bool sends() const { return order_.action != ParkedRunOrder::Action::drop; }

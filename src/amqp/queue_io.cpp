@@ -21,6 +21,17 @@ using Clock = std::chrono::steady_clock;
 using core::Milliseconds;
 
 constexpr std::size_t frames_a_turn = 1'000;
+/// A quorum queue hands out all that a consumer may hold in one step, in which it does nothing else; and to ack one
+/// message the broker walks through half of what the consumer holds. So it holds no more than this, where there may be
+/// that many consumers.
+constexpr std::size_t held_without_need = 8'192;
+/// Up to RabbitMQ 4.2 so many consumers of one channel give back what they hold in its order.
+constexpr std::size_t most_consumers_in_order = 32;
+constexpr core::BrokerVersion any_number_in_order{4, 3, 0};
+/// So long the queue has to take back what a channel held. Beyond that somebody else takes from it, and it has no order
+/// to be kept.
+constexpr Milliseconds return_timeout{5'000};
+constexpr Milliseconds ask_again_after{5};
 
 /// In the order of their numbers: the broker gives back what they hold in the order of these texts.
 std::string reader_tag(std::size_t number) {
@@ -32,9 +43,10 @@ std::string reader_tag(std::size_t number) {
 }  // namespace
 
 QueueReader::QueueReader(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name,
-                         std::size_t window)
+                         std::size_t window, Use use)
     : connection_(Connection::open(endpoint, settings, name)),
       features_(core::features_of(connection_->version())),
+      use_(use),
       full_window_(std::min(window, most_held)) {
     connection_->receive_large_headers();
 }
@@ -43,37 +55,62 @@ QueueReader::~QueueReader() {
     if (!lost_) connection_->close(close_timeout);
 }
 
-void QueueReader::begin(const std::string& queue, std::size_t ready) {
+std::size_t QueueReader::begin(const std::string& queue, std::size_t ready) {
     begun_ = true;
     queue_ = queue;
     ready_ = ready;
-    connection_->open_channel(only_channel);
+    full_window_ = window_for(ready);
     consume(full_window_);
+    return window_;
+}
+
+std::size_t QueueReader::window_for(std::size_t ready) const {
+    if (!features_.clean_cancel) return full_window_;
+    if (use_ == Use::look && !(connection_->version() < any_number_in_order))
+        return std::min(full_window_, held_without_need);
+    const std::size_t consumers =
+        use_ == Use::look ? most_consumers_in_order - 1 : std::max<std::size_t>(1, connection_->last_channel() / 2U);
+    return std::min(full_window_, std::max(held_without_need, ready / consumers + 1));
+}
+
+bool QueueReader::can_go_on() const {
+    return features_.clean_cancel && (use_ == Use::look || channel_ + 1 < asking_channel());
+}
+
+/// The last of all: none of the consumers gets there.
+Channel QueueReader::asking_channel() const {
+    return connection_->last_channel();
 }
 
 /// A prefetch counts for the consumer that comes after it.
 void QueueReader::consume(std::size_t window) {
+    if (channel_ == 0 || use_ == Use::settle) connection_->open_channel(++channel_);
     window_ = window;
     expected_by_consumer_ = std::min(window, ready_ - std::min(ready_, delivered_));
     delivered_to_consumer_ = 0;
     consuming_ = false;
     last_delivery_ = Clock::now();
     consumer_tag_ = reader_tag(++consumers_);
-    connection_->qos(only_channel, static_cast<std::uint16_t>(window));
-    connection_->consume(only_channel, queue_, consumer_tag_);
+    connection_->qos(channel_, static_cast<std::uint16_t>(window));
+    connection_->consume(channel_, queue_, consumer_tag_);
 }
 
 /// Nothing is on its way to a consumer that is full, so that nothing goes back when it is cancelled.
-std::size_t QueueReader::go_on(bool only_to_leave) {
-    // RabbitMQ 3.10 closes the connection (541) if basic.cancel overtakes basic.consume within the broker.
-    await([&] { return consuming_; });
-    cancelled_ = false;
-    if (ended_.empty()) connection_->cancel(only_channel, consumer_tag_);
-    await([&] { return cancelled_; });
+std::size_t QueueReader::go_on(bool only_to_leave, const Meanwhile& meanwhile) {
+    cancel(meanwhile);
+    held_.push_back(window_);
     const bool one = only_to_leave && !tried_one_;
     tried_one_ = tried_one_ || one;
     if (ended_.empty()) consume(one ? 1 : full_window_);
     return window_;
+}
+
+void QueueReader::cancel(const Meanwhile& meanwhile) {
+    // RabbitMQ 3.10 closes the connection (541) if basic.cancel overtakes basic.consume within the broker.
+    await([&] { return consuming_; }, meanwhile);
+    cancelled_ = false;
+    if (ended_.empty()) connection_->cancel(channel_, consumer_tag_);
+    await([&] { return cancelled_; }, meanwhile);
 }
 
 bool QueueReader::turn(DeliverySink& sink, std::size_t limit) {
@@ -101,24 +138,50 @@ bool QueueReader::drain(std::size_t limit) {
 void QueueReader::ack(core::DeliveryTag tag, bool multiple) {
     if (!ended_.empty()) return;  // the broker has given it back already, and would close the channel over the ack
     last_ack_ = Clock::now();
-    connection_->ack(only_channel, tag, multiple);
+    connection_->ack(channel_, tag, multiple);
 }
 
 /// What comes meanwhile is not looked at: it goes back with the rest.
-void QueueReader::leave() {
+void QueueReader::leave(const Meanwhile& meanwhile) {
     if (!begun_ || !ended_.empty()) return;
-    // RabbitMQ 3.10 closes the connection (541) if basic.cancel overtakes basic.consume within the broker.
-    await([&] { return consuming_; });
+    await([&] { return consuming_; }, meanwhile);
     // What the acks have made room for has to be here before the consumer goes.
-    await([&] { return all_here(); });
-    cancelled_ = false;
+    await([&] { return all_here(); }, meanwhile);
     // Before 3.10 what is on its way when the consumer is cancelled arrives twice: there only the channel is closed.
-    if (features_.clean_cancel) {
-        connection_->cancel(only_channel, consumer_tag_);
-        await([&] { return cancelled_; });
+    if (features_.clean_cancel) cancel(meanwhile);
+    give_back(meanwhile);
+}
+
+/// The queue hears that a channel has ended from the channel itself, a moment after we do.
+void QueueReader::give_back(const Meanwhile& meanwhile) {
+    std::size_t ready = 0;
+    if (channel_ > only_channel) {
+        connection_->open_channel(asking_channel());
+        ready = count_ready(meanwhile);
     }
-    connection_->close_channel(only_channel);
-    await([&] { return left_; });
+    for (Channel channel = only_channel; channel <= channel_; ++channel) {
+        left_ = false;
+        if (ended_.empty()) connection_->close_channel(channel);
+        await([&] { return left_; }, meanwhile);
+        if (channel == channel_) return;
+        ready += held_[channel - only_channel];
+        await_return(ready, meanwhile);
+    }
+}
+
+void QueueReader::await_return(std::size_t ready, const Meanwhile& meanwhile) {
+    const auto deadline = Clock::now() + return_timeout;
+    while (asks_ && ended_.empty() && count_ready(meanwhile) < ready) {
+        asks_ = Clock::now() < deadline;
+        if (asks_) wait_for_frames(ask_again_after);
+    }
+}
+
+std::size_t QueueReader::count_ready(const Meanwhile& meanwhile) {
+    answered_ = false;
+    connection_->check_queue(asking_channel(), queue_);
+    await([&] { return answered_ || !asks_; }, meanwhile);
+    return counted_;
 }
 
 bool QueueReader::all_here() const {
@@ -143,7 +206,7 @@ void QueueReader::count_delivery() {
 }
 
 template <typename Condition>
-void QueueReader::await(Condition condition) {
+void QueueReader::await(Condition condition, const Meanwhile& meanwhile) {
     auto deadline = Clock::now() + answer_timeout;
     while (!condition() && ended_.empty()) {
         const std::size_t before = delivered_;
@@ -153,6 +216,7 @@ void QueueReader::await(Condition condition) {
         if (Clock::now() >= deadline) {
             throw Error(Error::Kind::lost, "the broker has not answered for " + core::format_duration(answer_timeout));
         }
+        meanwhile();
         wait_for_frames(std::min({system::left_until(deadline), longest_poll, ack_linger / 5}));
     }
 }
@@ -162,15 +226,23 @@ void QueueReader::wait_for_frames(Milliseconds longest) {
     poll(&readable, 1, static_cast<int>(std::max(longest, Milliseconds{0}).count()));
 }
 
-void QueueReader::on_delivery(const core::Delivery& delivery) {
+/// What still comes to one that is cancelled goes back with the rest.
+void QueueReader::on_delivery_on(Channel channel, const core::Delivery& delivery) {
+    if (channel != channel_) return;
     count_delivery();
     if (!delivery.redelivered) met_untouched_ = true;
     if (sink_ != nullptr) sink_->on_delivery(delivery);
 }
 
-void QueueReader::on_unreadable_delivery(core::DeliveryTag tag) {
+void QueueReader::on_unreadable_delivery_on(Channel channel, core::DeliveryTag tag) {
+    if (channel != channel_) return;
     count_delivery();
     if (sink_ != nullptr) sink_->on_unreadable_delivery(tag);
+}
+
+void QueueReader::on_declared(Channel, const QueueCounts& counts) {
+    counted_ = counts.messages;
+    answered_ = true;
 }
 
 void QueueReader::on_consumer_cancelled() {
@@ -180,6 +252,10 @@ void QueueReader::on_consumer_cancelled() {
 }
 
 void QueueReader::on_channel_closed(const ChannelClosed& closed) {
+    if (closed.channel == asking_channel() && closed.channel != channel_) {
+        asks_ = false;
+        return;
+    }
     if (!consuming_)
         throw Error(Error::Kind::refused, "the broker refuses to let retryd read the queue: " + closed.text);
     ended_ = "the broker closed the channel: " + closed.text;

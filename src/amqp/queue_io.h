@@ -3,26 +3,38 @@
 // QueueReader reads from the head without taking anything out: every message stays unacked until it is settled, and
 // what is not goes back to where it lay when the reader leaves.
 //
-// A consumer holds 65,535 messages and no more. Where that is not enough it is cancelled, which takes nothing from what
-// it holds, and another one of the same channel goes on where it has ended: go_on().
+// A consumer holds 65,535 messages and no more. When it is full it is cancelled, which takes nothing from what
+// it holds, and another one goes on where it has ended: go_on().
+//
+// A quorum queue hands out all that a consumer may hold in one step, in which it does nothing else and answers nobody;
+// with 65,535 messages that took 20 seconds and more on a busy machine. So a consumer holds a few thousand.
+//
+// Who only looks has all consumers on one channel. Who acks has a channel for each:
+// to ack one message RabbitMQ walks through all that are unacked on the channel before it, and copies them
+// (collect_acks in rabbit_channel.erl, read in 4.3). With 131,070 and more in front, 1,000 acks took the channel longer
+// than two minutes on a busy machine (4.3.6), in which it answered nothing; those that wait for their turn are
+// forgotten when the channel ends, and their messages come again.
 //
 // That it goes back in its order takes care. A quorum queue gives back what one consumer holds in the order in which it
-// was delivered, and one consumer after the other in the order of their tags, all in one step when their channel ends,
-// whether in order or with the process (return_all and handle_down in rabbit_fifo.erl, 3.10 to 4.3; up to 4.2 the order
-// of the tags holds for 32 consumers). But all of it goes behind whatever was given back before: what lies in front of
-// a queue that somebody has looked at, and is marked as redelivered. So a reader does not leave before it has met a
-// message that is not, or has all of them; then nothing is left to get in front. And what is still on its way to a
-// consumer that is cancelled goes back at once, in front of the rest (handle_delivery in rabbit_fifo_client.erl). So a
-// consumer is cancelled when it is full, or when all that was there has come, and what the acks have made room for,
-// too; channel.close comes after the answer to the last basic.cancel.
+// was delivered, and one consumer of a channel after the other in the order of their tags, all in one step when their
+// channel ends, whether in order or with the process (return_all and handle_down in rabbit_fifo.erl, 3.10 to 4.3; up to
+// 4.2 the order of the tags holds for 32 consumers). Of several channels each is closed once the queue has what the one
+// before it held; with the process they end in any order. But all of it goes behind whatever was given back before:
+// what lies in front of a queue that somebody has looked at, and is marked as redelivered. So a reader does not leave
+// before it has met a message that is not, or has all of them; then nothing is left to get in front. And what is still
+// on its way to a consumer that is cancelled goes back at once, in front of the rest (handle_delivery in
+// rabbit_fifo_client.erl). So a consumer is cancelled when it is full, or when all that was there has come, and what
+// the acks have made room for, too; channel.close comes after the answer to the last basic.cancel.
 #pragma once
 
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "amqp/events.h"
 #include "amqp/send_progress.h"
@@ -46,36 +58,43 @@ class DeliverySink {
 /// Every call throws Error when the connection is lost.
 class QueueReader : private Events {
   public:
-    /// Connects. `settings` must outlive it. `window`: what one consumer holds, at most most_held.
+    enum class Use {
+        look,   // nothing is acked
+        settle  // some is
+    };
+    /// What has to go on while the reader waits for an answer: the connections that nobody else serves meanwhile.
+    using Meanwhile = std::function<void()>;
+
+    /// Connects. `settings` must outlive it. `window`: what one consumer holds at most, and no more than most_held.
     QueueReader(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name,
-                std::size_t window);
+                std::size_t window, Use use);
     ~QueueReader() override;
     QueueReader(const QueueReader&) = delete;
     QueueReader& operator=(const QueueReader&) = delete;
 
     /// The most that a consumer can hold unacked: 16 bits.
     static constexpr std::size_t most_held = 65'535;
-    /// So many consumers in turn give back what they hold in its order.
-    static constexpr std::size_t most_consumers_in_order = 32;
 
-    /// Once only. `ready`: how many messages lie there, as the broker counts them.
-    void begin(const std::string& queue, std::size_t ready);
+    /// Once only. `ready`: how many messages lie there, as the broker counts them. Returns how many the first consumer
+    /// may hold.
+    std::size_t begin(const std::string& queue, std::size_t ready);
 
     /// Takes in at most `limit` messages, without waiting; with 0 it reads nothing and keeps the connection alive.
     /// True if there may be more already.
     bool turn(DeliverySink& sink, std::size_t limit);
 
+    /// Of the consumer that is there now: with each one the tags begin again at 1.
     void ack(core::DeliveryTag tag, bool multiple);
 
     std::size_t delivered() const { return delivered_; }
     /// Whether the consumer holds all that it may, where nothing was acked.
     bool full() const { return delivered_to_consumer_ >= window_; }
     /// Not before RabbitMQ 3.10.
-    bool can_go_on() const { return features_.clean_cancel; }
+    bool can_go_on() const;
     /// For when the consumer holds all that it may, and all of that stays: another one goes on. Waits for the broker's
     /// answer. Returns how many that one may hold: all, or where no more messages are wanted but the reader may not
     /// leave yet, one alone at first, because that may be enough.
-    std::size_t go_on(bool only_to_leave);
+    std::size_t go_on(bool only_to_leave, const Meanwhile& meanwhile);
 
     /// The broker took the consumer away and gave what it held back to the queue: because it held a message for too
     /// long (consumer_timeout), or because the queue or its node is gone. Or it ended the connection, because it cannot
@@ -89,22 +108,29 @@ class QueueReader : private Events {
     bool may_leave() const;
 
     /// Gives back what is not acked. Waits until the broker has done with the acks, too.
-    void leave();
+    void leave(const Meanwhile& meanwhile);
 
     int fd() const;
 
   private:
     void consume(std::size_t window);
+    std::size_t window_for(std::size_t ready) const;
+    void cancel(const Meanwhile& meanwhile);
+    void give_back(const Meanwhile& meanwhile);
+    std::size_t count_ready(const Meanwhile& meanwhile);
+    void await_return(std::size_t ready, const Meanwhile& meanwhile);
+    Channel asking_channel() const;
     bool all_here() const;
     bool silent() const;
     bool drain(std::size_t limit);
     void count_delivery();
     template <typename Condition>
-    void await(Condition condition);
+    void await(Condition condition, const Meanwhile& meanwhile);
     void wait_for_frames(core::Milliseconds longest);
 
-    void on_delivery(const core::Delivery& delivery) override;
-    void on_unreadable_delivery(core::DeliveryTag tag) override;
+    void on_delivery_on(Channel channel, const core::Delivery& delivery) override;
+    void on_unreadable_delivery_on(Channel channel, core::DeliveryTag tag) override;
+    void on_declared(Channel channel, const QueueCounts& counts) override;
     void on_consume_ok() override { consuming_ = true; }
     void on_cancel_ok() override { cancelled_ = true; }
     void on_channel_left(Channel) override { left_ = true; }
@@ -113,12 +139,15 @@ class QueueReader : private Events {
 
     std::unique_ptr<Connection> connection_;
     core::BrokerFeatures features_;
+    Use use_;
     std::size_t full_window_;
     DeliverySink* sink_ = nullptr;
     std::string queue_;
+    Channel channel_ = 0;  // of the consumer that is there now; those before it have their own, or the same
     std::string consumer_tag_;
     std::size_t window_ = 0;  // of the one that is there now
     std::size_t consumers_ = 0;
+    std::vector<std::size_t> held_;          // by those before it, on the channels from 1 on
     std::size_t ready_ = 0;                  // at the beginning
     std::size_t delivered_ = 0;              // of these
     std::size_t expected_by_consumer_ = 0;   // by the one that is there now
@@ -132,6 +161,9 @@ class QueueReader : private Events {
     bool consuming_ = false;
     bool cancelled_ = false;
     bool left_ = false;
+    std::size_t counted_ = 0;  // ready messages, by the last answer
+    bool answered_ = false;
+    bool asks_ = true;   // how many are ready, between one channel and the next
     bool lost_ = false;  // the connection
 };
 

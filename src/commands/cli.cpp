@@ -381,7 +381,7 @@ void ParkedCommands::add_import(CLI::App& parked) {
     add_text(*import_, "--to", import_options_.to, "All of them into this queue instead", "QUEUE", check_name);
     import_->add_option("--skip", import_options_.skip, "Leave out the first N lines: they were imported before")
         ->type_name("N")
-        ->check(CLI::Validator(check_positive, "", ""));
+        ->check(CLI::Validator(check_number, "", ""));
     import_->add_flag("--dry-run", import_options_.dry_run, "Read the file, look for the queues and change nothing");
 }
 

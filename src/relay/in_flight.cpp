@@ -107,7 +107,7 @@ void AckTracker::forget(core::DeliveryTag tag) {
     close(tag, State::done);
 }
 
-void AckTracker::flush_up_to_open(AckPort& port) {
+void AckTracker::flush(AckPort& port) {
     core::DeliveryTag up_to = 0;
     while (!states_.empty() && states_.front() != State::open) {
         if (states_.front() == State::to_ack) {
@@ -118,12 +118,6 @@ void AckTracker::flush_up_to_open(AckPort& port) {
         ++first_;
     }
     if (up_to != 0) port.ack(up_to, true);
-}
-
-void AckTracker::leave_open() {
-    left_open_ = left_open_ || open_ > 0;
-    states_.clear();
-    open_ = 0;
 }
 
 void AckTracker::flush_unsent(AckPort& port) {

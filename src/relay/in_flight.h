@@ -156,18 +156,10 @@ class AckTracker {
     void forget(core::DeliveryTag tag);
 
     /// One ack with `multiple` for the oldest deliveries, up to the first open one.
-    void flush(AckPort& port) {
-        if (left_open_) [[unlikely]]
-            flush_unsent(port);
-        flush_up_to_open(port);
-    }
+    void flush(AckPort& port);
 
     /// Acks that have not been sent. After flush(): those behind an open delivery.
     std::size_t unsent() const { return to_ack_; }
-
-    /// What is open stays open for good, and is not kept in mind any more; all else is acked one by one from now on.
-    /// Only where nothing is unsent.
-    void leave_open();
 
     /// Acks those one by one. Not more often than needed: each is a command to a quorum queue, and those that queue up
     /// on their way are forgotten by the broker when the channel ends, so that their messages come again.
@@ -183,14 +175,12 @@ class AckTracker {
     enum class State : unsigned char { open, to_ack, done };
 
     void close(core::DeliveryTag tag, State state);
-    void flush_up_to_open(AckPort& port);
 
     Ring<State> states_;  // states_[i] belongs to tag first_ + i
     core::DeliveryTag first_ = 1;
     std::size_t open_ = 0;
     std::size_t to_ack_ = 0;
     core::DeliveryTag first_to_ack_ = 0;  // no older one is to be acked
-    bool left_open_ = false;              // something before first_
 };
 
 /// Deliveries to be requeued, each when its pause is over.

@@ -33,7 +33,7 @@ class FilesScene : public ParkedScene {
 
   private:
     void remove_files() const {
-        for (const char* end : {"", "2", ".part"})
+        for (const char* end : {"", "2", ".part", ".imported"})
             std::filesystem::remove(file + end);
     }
 };
@@ -187,6 +187,33 @@ TEST_CASE("parked import that is interrupted or killed anywhere loses nothing, a
     for (const std::string& body : s.drain(s.parking, messages))
         distinct.insert(body);
     CHECK(distinct.size() == messages);
+}
+
+TEST_CASE("parked import that was killed: the same command says where to go on, and there nothing is lost",
+          "[slow][one-version]") {
+    constexpr int messages = 2'500;
+    FilesScene s;
+    s.park(messages);
+    REQUIRE(s.parked("export " + s.file).code == 0);
+    REQUIRE(s.parked("drop --all --yes").code == 0);
+    const auto importing = s.start_parked({"import", s.file});
+    REQUIRE(await([&] { return s.depth(s.parking) > 1'200; }));
+    importing->signal(SIGKILL);
+    REQUIRE(importing->wait(patience) == 128 + SIGKILL);
+    const std::uint32_t there = s.depth(s.parking);
+    const CommandResult again = s.parked("import " + s.file);
+    INFO(again.err);
+    CHECK(again.code == 1);
+    CHECK(again.err.find("Nothing was imported") != std::string::npos);
+    CHECK(s.depth(s.parking) == there);
+    const std::size_t at = again.err.find("--skip ");
+    REQUIRE(at != std::string::npos);
+    const std::string lines = std::to_string(std::stoul(again.err.substr(at + 7)));
+    CHECK(s.parked("import --skip " + lines + " " + s.file).code == 0);
+    const auto found = s.drain(s.parking, messages);
+    CHECK(std::set<std::string>(found.begin(), found.end()).size() == messages);
+    CHECK(found.size() <= messages + 1'000);
+    CHECK_FALSE(std::filesystem::exists(s.file + ".imported"));
 }
 
 TEST_CASE("parked import whose connection is lost says how far it is", "[two-versions]") {

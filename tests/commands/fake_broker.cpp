@@ -24,6 +24,7 @@ struct Line {
 
 FakeBroker::Outcome FakeBroker::carry_out(amqp::Declarer::Step step) {
     asked.push_back(std::visit(Line{}, step));
+    if (before_answer) before_answer(asked.back());
     const auto answer = answers.find(asked.back());
     return answer == answers.end() ? Outcome{} : answer->second;
 }

@@ -1,6 +1,7 @@
 // A broker and its management API that answer what the test says and write down what they are asked.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -64,6 +65,8 @@ class FakeBroker : public Broker {
     /// What is answered to a step, by the line that it writes; all others are done.
     std::map<std::string, Outcome> answers;
     std::vector<std::string> asked;
+    /// Called with each step before it is answered: time may pass, or the answer change.
+    std::function<void(const std::string&)> before_answer;
     bool has_management = true;
     core::BrokerVersion version{3, 13, 7};
     FakeManagementApi api;

@@ -27,11 +27,17 @@ ParkedScene::ParkedScene(bool shared) : output_file_(daemon.config_file() + ".ou
 
 void ParkedScene::park(int messages) {
     for (int i = 0; i < messages; ++i)
-        park_one(std::to_string(i), {{"third", longstr(i % 3 == 0 ? "yes" : "no")}});
+        send_parked(std::to_string(i), {{"third", longstr(i % 3 == 0 ? "yes" : "no")}}, "attempts-exhausted");
+    client.await_confirms(seconds(60));
     REQUIRE(await_depth(parking, static_cast<std::uint32_t>(messages)));
 }
 
 void ParkedScene::park_one(const std::string& body, const Table& headers, const std::string& reason) {
+    send_parked(body, headers, reason);
+    client.await_confirms();
+}
+
+void ParkedScene::send_parked(const std::string& body, const Table& headers, const std::string& reason) {
     const auto an_hour_ago = static_cast<std::uint64_t>(std::time(nullptr)) - 3'600;
     Message message{.body = body, .headers = headers, .properties = {.delivery_mode = 2}};
     for (const Field& field : Table{{"x-death", array({death_entry(work)})},
@@ -47,7 +53,6 @@ void ParkedScene::park_one(const std::string& body, const Table& headers, const 
     }
     message.headers = proven(std::move(message.headers), config);
     client.send("", parking, message);
-    client.await_confirms();
 }
 
 CommandResult ParkedScene::parked(const std::string& arguments) {

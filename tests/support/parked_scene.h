@@ -37,6 +37,8 @@ class ParkedScene : public Scenario {
     std::string parking;
 
   private:
+    void send_parked(const std::string& body, const Table& headers, const std::string& reason);
+
     std::string output_file_;
 };
 

@@ -31,6 +31,10 @@ inline std::string check_header(const std::string& text) {
     return text.find('=') != std::string::npos && text.front() != '=' ? "" : core::quoted(text) + " is not NAME=VALUE";
 }
 
+inline std::string check_number(const std::string& text) {
+    return whole_number(text) ? "" : core::quoted(text) + " is no number";
+}
+
 inline std::string check_positive(const std::string& text) {
     return whole_number(text).value_or(0) > 0 ? "" : core::quoted(text) + " is no number above 0";
 }

@@ -23,7 +23,7 @@ bool StallDetector::stalled(std::size_t delivered) {
     constexpr Milliseconds a_while{500};
     constexpr int most_times_asked = 20;
     constexpr int most_times_once_given = 120;  // a busy broker may take a minute to read what it hands over
-    const auto now = Clock::now();
+    const core::SteadyTime now = clock_();
     if (delivered != delivered_) {
         delivered_ = delivered;
         since_ = now;
@@ -31,14 +31,16 @@ bool StallDetector::stalled(std::size_t delivered) {
     }
     if (now - since_ < a_while) return false;
     const auto answer = broker_.carry_out(amqp::Declarer::CheckQueue{queue_});
-    since_ = Clock::now();
+    since_ = clock_();
     // A queue that does not answer the broker in time counts as empty: only a quick 0 is one (parked_queues.cpp).
     const bool quick = since_ - now < Milliseconds{100};
     if (answer.result != amqp::Declarer::Result::done) return true;
     // None are ready either when all are on their way to us, which may take a busy broker a while.
     if (++times_asked_ < most_times_asked) return false;
     if (answer.counts.messages == 0 && quick) return true;
-    if (delivered > 0 && times_asked_ < most_times_once_given) return false;
+    // Handing out what a consumer may hold is one step for a queue, in which it answers nobody.
+    const bool busy = answer.counts.messages == 0 && !quick;
+    if ((busy || delivered > 0) && times_asked_ < most_times_once_given) return false;
     reason_ = answer.counts.messages == 0
                   ? "the broker is too busy to ask the queue, and gives us nothing meanwhile"
                   : std::to_string(answer.counts.messages) +
@@ -55,7 +57,7 @@ class QueueBrowser : private amqp::DeliverySink {
                  const system::Signals& signals, const Visitor& visit, const LookProgress& progress,
                  amqp::Undeliverable* held)
         : reader_(endpoint_of(settings, broker.identity()), settings.broker, "retryd parked look",
-                  held_by_one_consumer()),
+                  held_by_one_consumer(), amqp::QueueReader::Use::look),
           stall_(broker, queue),
           broker_(broker),
           count_(count),
@@ -74,9 +76,9 @@ class QueueBrowser : private amqp::DeliverySink {
         while (!reader_.may_leave() && reader_.ended().empty()) {
             serve_broker_connection();
             if (!take_deliveries(messages_per_turn)) wait_for(pollfd{reader_.fd(), POLLIN, 0}, Milliseconds{50});
-            if (reader_.full() && !reader_.may_leave() && reader_.can_go_on()) reader_.go_on(true);
+            if (reader_.full() && !reader_.may_leave() && reader_.can_go_on()) reader_.go_on(true, serve_);
         }
-        reader_.leave();
+        reader_.leave(serve_);
         // What is met behind the last one that was wanted is in the way of whoever comes next.
         result_.met_undeliverable = reader_.met_undeliverable();
         if (result_.met_undeliverable) result_.ended = reader_.ended();
@@ -94,7 +96,7 @@ class QueueBrowser : private amqp::DeliverySink {
         result_.ended = reader_.ended();
         if (ended()) return;
         if (reader_.full()) {
-            reader_.go_on(false);
+            reader_.go_on(false, serve_);
         } else if (!more) {
             wait_for_more();
         }
@@ -150,6 +152,7 @@ class QueueBrowser : private amqp::DeliverySink {
     BrowseResult result_;
     bool enough_ = false;
     bool stalled_ = false;
+    const amqp::QueueReader::Meanwhile serve_ = [this] { serve_broker_connection(); };
 };
 
 }  // namespace

@@ -1,15 +1,17 @@
 // Looks at every message of a queue, once, and puts all of them back in their order.
 #pragma once
 
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "amqp/undeliverable.h"
 #include "commands/common/broker.h"
 #include "config/settings.h"
 #include "core/message.h"
+#include "core/time.h"
+#include "system/clock.h"
 #include "system/signals.h"
 
 namespace retryd::commands {
@@ -21,7 +23,10 @@ inline constexpr std::size_t messages_per_turn = 128;
 /// too, or the broker does not deliver to us.
 class StallDetector {
   public:
-    StallDetector(Broker& broker, std::string queue) : broker_(broker), queue_(std::move(queue)) {}
+    using Clock = std::function<core::SteadyTime()>;
+
+    StallDetector(Broker& broker, std::string queue, Clock clock = system::steady_now)
+        : broker_(broker), queue_(std::move(queue)), clock_(std::move(clock)) {}
 
     /// `delivered`: how many messages came so far. Asks the broker where none has come for a while. Throws amqp::Error.
     bool stalled(std::size_t delivered);
@@ -31,10 +36,11 @@ class StallDetector {
   private:
     Broker& broker_;
     std::string queue_;
+    Clock clock_;
     std::string reason_;
     int times_asked_ = 0;
     std::size_t delivered_ = 0;
-    std::chrono::steady_clock::time_point since_ = std::chrono::steady_clock::now();
+    core::SteadyTime since_ = clock_();
 };
 
 struct BrowseResult {

@@ -15,6 +15,7 @@
 #include "commands/common/text.h"
 #include "commands/parked/export_file.h"
 #include "commands/parked/import_file.h"
+#include "commands/parked/import_mark.h"
 #include "commands/parked/importer.h"
 #include "commands/parked/message_line.h"
 #include "core/safe_text.h"
@@ -134,6 +135,9 @@ int parked_export(const ParkedOptions& options, const ExportOptions& file, std::
 
 namespace {
 
+/// Those in flight, and those of which the mark does not know yet that they are settled.
+constexpr std::size_t most_that_come_twice = Importer::most_in_flight + ImportMark::most_unwritten;
+
 /// What a file asks for.
 struct Contents {
     std::size_t messages = 0;
@@ -146,14 +150,14 @@ Contents contents_of(ImportFile& file, const ImportOptions& options, const syste
     constexpr std::size_t most_queues_named = 10'000;
     Contents contents;
     MessageLine line;
-    while (contents.fault.empty() && file.next(line, options.skip)) {
+    while (contents.fault.empty() && file.next(line, options.skip.value_or(0))) {
         ++contents.messages;
         ++contents.by_queue[options.to.empty() ? line.queue() : options.to];
         if (contents.by_queue.size() > most_queues_named) contents.fault = "it names more than 10,000 queues";
         if (signals.pending()) contents.fault = "interrupted";
     }
     if (!file.fault().empty()) contents.fault = file.fault();
-    const bool too_short = contents.fault.empty() && options.skip > file.lines();
+    const bool too_short = contents.fault.empty() && options.skip.value_or(0) > file.lines();
     if (too_short) contents.fault = "it has no more than " + counted(file.lines(), "line", "lines");
     return contents;
 }
@@ -169,6 +173,16 @@ std::string why_no_way(Broker& broker, const Contents& contents) {
                ", does not exist on this broker. Declare it, or name another one with --to QUEUE";
     }
     return "";
+}
+
+/// Why it has to be told where to begin; empty where it need not be.
+std::string ended_early(const ImportMark& mark, const ImportOptions& options) {
+    const auto left = options.skip || options.dry_run ? std::nullopt : mark.left();
+    if (!left) return "";
+    const std::string lines = std::to_string(*left);
+    return "an import of " + core::quoted(options.file) + " ended early, or is under way: all up to line " + lines +
+           " is settled, as " + core::quoted(mark.name()) + " says. --skip " + lines + " goes on behind it (up to " +
+           std::to_string(most_that_come_twice) + " messages may then come twice); --skip 0 begins anew";
 }
 
 std::string nothing_imported(const std::string& why) {
@@ -223,6 +237,9 @@ int parked_import(const ReportOptions& report, const ImportOptions& options, std
     const Report output(report, out, err);
     return output.run([&](const config::Settings& settings) {
         const system::Signals signals{SIGINT, SIGTERM};
+        ImportMark mark(options.file);
+        const std::string early = ended_early(mark, options);
+        if (!early.empty()) return output.fail(nothing_imported(early), exit_code::failed);
         ImportFile file(options.file);
         const Contents contents = contents_of(file, options, signals);
         if (!contents.fault.empty()) return output.fail(nothing_imported(contents.fault), exit_code::failed);
@@ -236,11 +253,22 @@ int parked_import(const ReportOptions& report, const ImportOptions& options, std
         }
         broker.reset();  // nobody would serve its heartbeats
         file.begin_again();
-        Importer importer(settings, identity, signals, file, options.to, options.skip);
+        Importer importer(settings, identity, signals, file, options.to, options.skip.value_or(0));
         {
             ProgressBar bar(output.err(), standard_error_is_terminal(), contents.messages, "imported");
-            importer.run([&](std::size_t imported, const std::string& note) { bar.show(imported, note); });
+            importer.run([&](std::size_t imported, const std::string& note) {
+                bar.show(imported, note);
+                mark.settled(importer.settled_lines());
+            });
         }
+        if (importer.why().empty()) {
+            mark.remove();
+        } else {
+            mark.end(importer.settled_lines());
+        }
+        if (!mark.fault().empty())
+            output.err() << "retryd: " << core::safe_line(mark.fault())
+                         << "; after a kill -9 nobody would know how far this import was\n";
         print_import(contents, importer, output);
         return importer.why().empty() ? exit_code::fine : exit_code::failed;
     });

@@ -22,13 +22,14 @@ int parked_export(const ParkedOptions& options, const ExportOptions& file, std::
 
 struct ImportOptions {
     std::string file;
-    std::string to;        // empty: each into the queue that it was parked in
-    std::size_t skip = 0;  // lines that were imported before
+    std::string to;                   // empty: each into the queue that it was parked in
+    std::optional<std::size_t> skip;  // lines that were imported before
     bool dry_run = false;
 };
 
 /// Reads all of the file before it sends any of it: a wrong one changes nothing. Returns 0 when the broker has
-/// confirmed every message; 1 where some are not in their queues, or it cannot be reached; 78 wrong configuration.
+/// confirmed every message; 1 where some are not in their queues, or it cannot be reached, or an earlier import of the
+/// file ended early and `skip` does not say where to go on; 78 wrong configuration.
 int parked_import(const ReportOptions& report, const ImportOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace retryd::commands

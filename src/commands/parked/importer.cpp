@@ -20,7 +20,6 @@ namespace retryd::commands {
 
 namespace {
 
-constexpr std::size_t most_in_flight = 500;
 constexpr core::Milliseconds patience_interrupted{10'000};
 
 /// What would make the broker refuse it, send it elsewhere, delete it or forget it is set aside, as on a retry.

@@ -34,6 +34,8 @@ class Importer : private amqp::ConfirmSink {
 
     void run(const Progress& progress);
 
+    static constexpr std::size_t most_in_flight = 500;
+
     /// Messages that the broker has confirmed.
     std::size_t imported() const { return imported_; }
     /// Whether they got in is not known.

@@ -1,7 +1,7 @@
 #include "commands/parked/parked_queues.h"
 
 #include <algorithm>
-#include <chrono>
+#include <functional>
 #include <optional>
 #include <utility>
 
@@ -129,16 +129,15 @@ struct CheckedQueue {
     bool believed = true;
 };
 
-CheckedQueue check_queue(Broker& broker, const std::string& queue) {
-    using SteadyClock = std::chrono::steady_clock;
+CheckedQueue check_queue(Broker& broker, const std::string& queue, const std::function<core::SteadyTime()>& clock) {
     constexpr core::Milliseconds quickly{100};
     constexpr int most_times_asked = 40;
     int quick_zeros = 0;
     for (int asked = 1;; ++asked) {
-        const auto begun = SteadyClock::now();
+        const core::SteadyTime begun = clock();
         auto there = broker.carry_out(Declarer::CheckQueue{queue});
         if (there.result != Result::done || there.counts.messages > 0) return {std::move(there), true};
-        quick_zeros = SteadyClock::now() - begun < quickly ? quick_zeros + 1 : 0;
+        quick_zeros = clock() - begun < quickly ? quick_zeros + 1 : 0;
         if (quick_zeros >= 2 || asked >= most_times_asked) return {std::move(there), quick_zeros >= 2};
     }
 }
@@ -154,9 +153,9 @@ ParkingQueues parking_queues(Broker& broker, const core::Policy& policy, const s
 }
 
 BrowsePermission may_browse(Broker& broker, const admin::VhostPolicies* vhost_policies, const std::string& queue,
-                            bool despite_limit) {
+                            bool despite_limit, const std::function<core::SteadyTime()>& clock) {
     BrowsePermission permission;
-    const auto [there, believed] = check_queue(broker, queue);
+    const auto [there, believed] = check_queue(broker, queue, clock);
     if (there.result == Result::missing) return permission;
     permission.exists = true;
     permission.messages = there.counts.messages;

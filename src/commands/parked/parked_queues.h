@@ -11,6 +11,8 @@
 #include "admin/effective_policy.h"
 #include "commands/common/broker.h"
 #include "config/settings.h"
+#include "core/time.h"
+#include "system/clock.h"
 
 namespace retryd::commands {
 
@@ -37,7 +39,7 @@ struct BrowsePermission {
 /// `vhost_policies` may be null: then the arguments of the queue are all that is known. `despite_limit`: whatever the
 /// limit is. Where nothing lies, nothing can happen to it.
 BrowsePermission may_browse(Broker& broker, const admin::VhostPolicies* vhost_policies, const std::string& queue,
-                            bool despite_limit);
+                            bool despite_limit, const std::function<core::SteadyTime()>& clock = system::steady_now);
 
 /// How replayed messages get to their work queues.
 struct Destinations {

@@ -46,11 +46,12 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         const Progress& progress)
         : runner_(runner),
           progress_(progress),
-          reader_(endpoint(), runner.settings_.broker, "retryd parked consume", held_by_one_consumer()),
+          reader_(endpoint(), runner.settings_.broker, "retryd parked consume", held_by_one_consumer(),
+                  amqp::QueueReader::Use::settle),
           stall_(runner.broker_, queue),
           run_(std::move(order), *this) {
         if (run_.sends()) writer_.emplace(endpoint(), runner.settings_.broker, "retryd parked publish");
-        reader_.begin(queue, ready);
+        run_.next_consumer(reader_.begin(queue, ready));
     }
 
     void run() {
@@ -59,7 +60,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         run_.flush_acks();
         wait_for_late_failures();
         read_the_rest();
-        reader_.leave();
+        leave();
     }
 
     ParkedRunResult result() const { return {run_.ended(), run_.counts(), why_, {}}; }
@@ -106,7 +107,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
     void go_on_when_full() {
         if (!run_.consumer_full() || (!run_.wants_more() && reader_.may_leave())) return;
         if (!reader_.can_go_on()) return run_.stop(End::held);
-        run_.next_consumer(reader_.go_on(!run_.wants_more()));
+        run_.next_consumer(reader_.go_on(!run_.wants_more(), [this] { serve_others(); }));
     }
 
     void stop_when_interrupted() {
@@ -150,8 +151,16 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         run_.give_up_unconfirmed();
     }
 
+    /// All connections but the reader's.
+    void serve_others() {
+        turn_writer();
+        turn_tap();
+        serve_broker_connection();
+    }
+
     /// The command's main connection is idle during the run; its heartbeats have to be served.
     void serve_broker_connection() {
+        now_ = system::now();
         if (now_.steady < broker_due_) return;
         runner_.broker_.wait(Milliseconds{1});
         if (runner_.held_ != nullptr) runner_.held_->serve();
@@ -179,6 +188,20 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
             serve_broker_connection();
             if (!more) wait();
         }
+    }
+
+    /// What is held goes back in its order even if another connection is lost meanwhile: whoever needs it next hears of
+    /// that.
+    void leave() {
+        bool lost = false;
+        reader_.leave([&] {
+            if (lost) return;
+            try {
+                serve_broker_connection();
+            } catch (const amqp::Error&) {
+                lost = true;
+            }
+        });
     }
 
     void wait() {

@@ -17,7 +17,6 @@
 #include "commands/parked/browse_queue.h"
 #include "commands/parked/parked_queues.h"
 #include "commands/parked/runner.h"
-#include "commands/parked/window.h"
 #include "commands/waiting/waiting_rungs.h"
 #include "core/duration.h"
 #include "core/safe_text.h"
@@ -172,7 +171,6 @@ class SendOrPark {
         order.action = park_ ? Action::park : Action::home;
         order.selection = scene_.selection;
         order.count = rung.messages;
-        order.most_held = held_by_one_consumer();
         if (scene_.options.first) order.first = *scene_.options.first - done_;
         order.error_queue = scene_.settings.policy.error_queue;
         order.from = rung.queue;

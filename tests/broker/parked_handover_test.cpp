@@ -1,0 +1,89 @@
+// One consumer of a replay goes on for another: what that costs the broker, and what becomes of the run where the
+// broker takes its time.
+#include <csignal>
+#include <cstdlib>
+#include <set>
+
+#include "support/catch.h"
+#include "support/hanging_queue.h"
+#include "support/parked_scene.h"
+
+using namespace retryd::test;
+
+namespace {
+
+/// So many messages one consumer holds, in all commands that the test starts.
+struct Window {
+    explicit Window(const char* messages) { setenv("RETRYD_TEST_WINDOW", messages, 1); }
+    ~Window() { unsetenv("RETRYD_TEST_WINDOW"); }
+};
+
+/// How many unacked messages that channel has that has most of them.
+int most_unacked_on_a_channel() {
+    const std::string answer = erlang(
+        "lists:max([0 | [N || C <- rabbit_channel:list_local(), "
+        "[{messages_unacknowledged, N}] <- [catch rabbit_channel:info(C, [messages_unacknowledged])]]]).");
+    return std::stoi(answer.substr(answer.find_first_of("0123456789")));
+}
+
+std::vector<std::string> replay_command() {
+    return {"replay", "--header", "third=yes", "--rate", "unlimited", "--stop-after", "never"};
+}
+
+}  // namespace
+
+TEST_CASE("to ack a message in the middle of many costs the broker no walk through all in front of it",
+          "[one-version]") {
+    ParkedScene s;
+    s.park(600);
+    const Window window("25");
+    const auto replay = s.start_parked({"replay", "--header", "third=yes", "--rate", "40"});
+    REQUIRE(await([&] { return s.depth(s.work) >= 100; }));
+    CHECK(most_unacked_on_a_channel() <= 25);
+    CHECK(replay->wait(patience) == 0);
+    CHECK(s.drain(s.work, 200) == bodies(600, true));
+    CHECK(s.drain(s.parking, 400) == bodies(600, false));
+}
+
+TEST_CASE("a parking queue that is silent while one consumer goes on for another: all once, and the rest in order",
+          "[slow][one-version]") {
+    constexpr int all = 20'000;
+    ParkedScene s;
+    s.park(all);
+    s.config.heartbeat = "2s";
+    const Window window("500");
+    const auto replay = s.start_parked(replay_command());
+    for (int i = 1; i <= 3; ++i) {
+        REQUIRE(await([&] { return s.depth(s.work) >= static_cast<std::uint32_t>(i * 1'000); }));
+        const HangingQueue hang(s.parking);
+        CHECK(replay->wait(seconds(9)) == std::nullopt);  // longer than a broker waits for heartbeats
+    }
+    const auto code = replay->wait(seconds(300));
+    INFO(s.output());
+    CHECK(code == 0);
+    CHECK(s.drain(s.work, 6'667) == bodies(all, true));
+    CHECK(s.drain(s.parking, all - 6'667) == bodies(all, false));
+}
+
+TEST_CASE("a look at a parking queue that is silent while one consumer goes on for another comes to its end",
+          "[slow][one-version]") {
+    constexpr int all = 20'000;
+    ParkedScene s;
+    s.park(all);
+    s.config.heartbeat = "2s";
+    const Window window("500");
+    const auto list = s.start_parked({"list"});
+    REQUIRE(await([&] { return s.depth(s.parking) < all - 2'000; }));
+    {
+        const HangingQueue hang(s.parking);
+        CHECK(list->wait(seconds(9)) == std::nullopt);
+    }
+    CHECK(list->wait(seconds(120)) == 0);
+    CHECK(s.output().find(" 20000 ") != std::string::npos);
+    CHECK(s.drain(s.parking, all) == [] {
+        std::vector<std::string> wanted;
+        for (int i = 0; i < all; ++i)
+            wanted.push_back(std::to_string(i));
+        return wanted;
+    }());
+}
