@@ -120,6 +120,14 @@ void AckTracker::flush_up_to_open(AckPort& port) {
     if (up_to != 0) port.ack(up_to, true);
 }
 
+std::vector<core::DeliveryTag> AckTracker::untold() const {
+    std::vector<core::DeliveryTag> tags;
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+        if (states_[i] != State::done) tags.push_back(first_ + i);
+    }
+    return tags;
+}
+
 void AckTracker::leave_open() {
     left_open_ = left_open_ || open_ > 0;
     states_.clear();
