@@ -114,8 +114,8 @@ TEST_CASE("the connection that consumes answers nothing: the log and /readyz say
     Silent s("quorum");
     s.check_comes_back();
     suspend("begin [{connection, C}] = rabbit_channel:info(Channel, [connection]), C end", s.config.error_queue,
-            seconds(30));
-    CHECK(await([&] { return s.ready().starts_with("not ready: the broker has not answered"); }, seconds(28)));
+            seconds(20));
+    CHECK(await([&] { return s.ready().starts_with("not ready: the broker has not answered"); }, seconds(19)));
     CHECK(s.daemon.await_log("on any channel that consumes the error queue '" + s.config.error_queue + "'"));
     CHECK(await([&] { return s.ready().starts_with("ready"); }, seconds(60)));
     CHECK(s.daemon.lines_with({"answers again"}) == 1);
