@@ -18,11 +18,11 @@ struct Window {
     ~Window() { unsetenv("RETRYD_TEST_WINDOW"); }
 };
 
-/// How many unacked messages that channel has that has most of them.
+/// How many unacked messages that channel has that has most of them, in the vhost of this test.
 int most_unacked_on_a_channel() {
     const std::string answer = erlang(
-        "lists:max([0 | [N || C <- rabbit_channel:list_local(), "
-        "[{messages_unacknowledged, N}] <- [catch rabbit_channel:info(C, [messages_unacknowledged])]]]).");
+        "lists:max([0 | [N || C <- rabbit_channel:list_local(), [{vhost, <<\"" + broker_address().vhost +
+        "\">>}, {messages_unacknowledged, N}] <- [catch rabbit_channel:info(C, [vhost, messages_unacknowledged])]]]).");
     return std::stoi(answer.substr(answer.find_first_of("0123456789")));
 }
 
