@@ -39,7 +39,9 @@ TEST_CASE("to ack a message in the middle of many costs the broker no walk throu
     const Window window("25");
     const auto replay = s.start_parked({"replay", "--header", "third=yes", "--rate", "40"});
     REQUIRE(await([&] { return s.depth(s.work) >= 100; }));
-    CHECK(most_unacked_on_a_channel() <= 25);
+    const int most = most_unacked_on_a_channel();
+    CHECK(most > 0);
+    CHECK(most <= 25);
     CHECK(replay->wait(patience) == 0);
     CHECK(s.drain(s.work, 200) == bodies(600, true));
     CHECK(s.drain(s.parking, 400) == bodies(600, false));
