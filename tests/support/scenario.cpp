@@ -100,10 +100,14 @@ bool Scenario::consuming() {
 }
 
 void Scenario::start() {
+    const std::string word = "connected to";
+    const int before = daemon.lines_with({word});
     daemon.start(config.yaml());
     const bool ready = await([&] { return consuming() || !daemon.running(); }, seconds(20)) && daemon.running();
     INFO("the daemon must consume the error queue");
     REQUIRE(ready);
+    // The broker knows of the consumer before the daemon knows that it does.
+    await([&] { return daemon.lines_with({word}) > before; }, seconds(5));
 }
 
 void Scenario::stop() {
