@@ -17,8 +17,9 @@ namespace {
 struct Silent : Scenario {
     std::string work = work_queue("work");
 
-    explicit Silent(const std::string& queue_type) {
+    explicit Silent(const std::string& queue_type, const std::string& heartbeat = "5s") {
         config.error_queue_type = queue_type;
+        config.heartbeat = heartbeat;
         config.http = "127.0.0.1:0";
         retry(work, {"100ms"});
         start();
@@ -111,7 +112,8 @@ TEST_CASE("a minute after the channel that consumes has been busy, messages come
 
 TEST_CASE("the connection that consumes answers nothing: the log and /readyz say so, until it goes on",
           "[one-version]") {
-    Silent s("quorum");
+    // RabbitMQ itself ends a connection whose process has read nothing for two heartbeats.
+    Silent s("quorum", "30s");
     s.check_comes_back();
     suspend("begin [{connection, C}] = rabbit_channel:info(Channel, [connection]), C end", s.config.error_queue,
             seconds(20));
