@@ -34,6 +34,7 @@
 namespace retryd::amqp {
 
 class Connection;
+class ErrorQueueConsumer;
 class SourceConsumers;
 
 /// What a session wants to tell its operator.
@@ -50,6 +51,10 @@ class BrokerSessionObserver {
     /// from it. `note` says what that means. Over with error_queue_answers().
     virtual void error_queue_silent(std::string_view note) = 0;
     virtual void error_queue_answers() = 0;
+    /// A message holds up the channel that consumes the error queue; the others are delivered on further ones, one at a
+    /// time. `note` says what that means. Over with delivery_free().
+    virtual void delivery_stuck(std::string_view note) = 0;
+    virtual void delivery_free() = 0;
     /// The broker has stopped taking messages (memory or disk alarm), in its own words.
     virtual void blocked(std::string_view reason) = 0;
     virtual void unblocked() = 0;
@@ -105,6 +110,8 @@ class BrokerSession : public relay::Broker {
     bool has_undeliverable() const;
     /// How many deliveries may have been unsettled at that moment.
     std::size_t window() const;
+    /// Messages come one at a time on each channel: an ack that waits for another one holds up the next message.
+    bool delivers_singly() const;
 
     /// When the last ack was sent.
     core::SteadyTime last_ack() const { return last_ack_; }
@@ -130,17 +137,15 @@ class BrokerSession : public relay::Broker {
     void count(const std::string& queue, const SessionTopology::Counted& told) { topology_.count(queue, told); }
 
   private:
-    static constexpr Channel consume_channel = 1;
-    static constexpr Channel first_declare_channel = 2;  // apart: a refused declare closes its channel
+    static constexpr Channel first_declare_channel = 2;  // the first is nobody's
 
-    /// Those for declares come first. A question that a queue does not answer keeps its channel, so there are many
-    /// where the broker allows many.
+    /// Those for declares come first, apart: a refused declare closes its channel. A question that a queue does not
+    /// answer keeps its channel, so there are many where the broker allows many.
     Channel first_publishing_channel() const;
     Channel channel_of(relay::ChannelIndex index) const {
         return static_cast<Channel>(first_publishing_channel() + index);
     }
 
-    class ConsumerEvents;
     class PublisherEvents;
     class FailureEvents;
 
@@ -151,29 +156,16 @@ class BrokerSession : public relay::Broker {
     };
 
     void consume_once();
-    void consume();
-    void add_consumer();
-    void consume_more();
-    void renew_consumer();
-    void cancel_consumers();
 
     bool drain();
     bool drain_both();
     Readable take_readable();
-    void look_at_trial();
-    void end_trial();
-    bool drain_deliveries(Events& events);
+    bool drain_deliveries();
     bool no_room() const;
     bool saturated() const;
     bool wants_room() const;
     bool was_blocked() const;
     void require_answers();
-
-    void look_at_error_queue();
-    void ask_consuming_channel();
-    void note_channel(bool silent);
-    void note_error_queue(bool silent, core::SteadyTime asked_at);
-    void require_consumer(const Declarer::Outcome& outcome, core::SteadyTime asked_at, std::size_t consumers_made);
 
     std::shared_ptr<const config::Settings> settings_;
     BrokerSessionObserver& observer_;
@@ -182,34 +174,21 @@ class BrokerSession : public relay::Broker {
     std::unique_ptr<Connection> publishing_;
     std::unique_ptr<FailureEvents> failures_;
     std::unique_ptr<SourceConsumers> sources_;  // null where there are none
-    DeliveryNumbers numbers_;                   // of all deliveries, where there are sources
+    DeliveryNumbers numbers_;                   // of all deliveries, where they come on several channels
     core::FailureScratch scratch_;
     Declarer declarer_;
     SessionTopology topology_;
+    std::unique_ptr<ErrorQueueConsumer> consumer_;
     relay::Relay* relay_ = nullptr;
-    std::string consumer_tag_;
-    std::uint16_t consumer_prefetch_ = 0;
-    std::vector<std::string> consumers_;  // their tags: consumer_tag_, and a number if it is not the first
-    std::size_t consumers_made_ = 0;      // on this channel
-    core::SteadyTime more_due_{};         // no other one is added before
-    bool consume_answered_ = false;       // the broker knows that consumer
-    bool consuming_reported_ = false;     // the operator knows that messages are consumed
-    bool leaving_ = false;                // nothing is consumed any more
+    bool leaving_ = false;  // nothing is consumed any more
     core::Now now_{};
     core::SteadyTime last_ack_{};
-    core::SteadyTime look_due_{};
-    core::SteadyTime delivered_at_{};
-    bool look_under_way_ = false;
-    bool error_queue_silent_ = false;
-    bool channel_silent_ = false;  // the one that consumes
-    std::optional<core::SteadyTime> channel_asked_at_;
-    core::SteadyTime channel_due_{};
-    int looks_without_consumer_ = 0;  // in a row
     bool blocked_ = false;
     core::SteadyTime unblocked_at_{};
     core::SteadyTime heard_at_{};      // the last answer of the broker to anything that was published or asked
     SendProgress progress_;            // of the connection that publishes
     bool reading_stopped_ = false;     // there may be deliveries that no poll() tells of
+    bool read_all_ = true;             // that the broker has sent on the connection that consumes
     std::vector<pollfd> polled_;       // scratch: both, what wakes, and those of the sources
     Readable readable_;                // as the last wait() has seen it
     core::SteadyTime read_all_due_{};  // then both are read, whatever it has seen

@@ -100,6 +100,17 @@ void Connection::consume(Channel channel, const std::string& queue, const std::s
     socket_.send(channel, AMQP_BASIC_CONSUME_METHOD, method);
 }
 
+void Connection::consume_first(Channel channel, const std::string& queue, const std::string& consumer_tag,
+                               std::int64_t priority) {
+    const core::Arguments arguments{{"x-priority", priority}};
+    Entries entries = entries_of(arguments);
+    amqp_basic_consume_t method{};
+    method.queue = bytes_of(queue);
+    method.consumer_tag = bytes_of(consumer_tag);
+    method.arguments = table_of(entries);
+    socket_.send(channel, AMQP_BASIC_CONSUME_METHOD, method);
+}
+
 void Connection::consume_without_acks(Channel channel, const std::string& queue, const std::string& consumer_tag) {
     amqp_basic_consume_t method{};
     method.queue = bytes_of(queue);
@@ -118,6 +129,11 @@ void Connection::ack(Channel channel, core::DeliveryTag tag, bool multiple) {
 
 void Connection::nack_requeue(Channel channel, core::DeliveryTag tag) {
     socket_.send(channel, AMQP_BASIC_NACK_METHOD, amqp_basic_nack_t{tag, 0, 1});
+}
+
+/// With `multiple`, the tag 0 means all (collect_acks in rabbit_channel.erl, 3.10 to 4.3).
+void Connection::give_back_all(Channel channel) {
+    socket_.send(channel, AMQP_BASIC_NACK_METHOD, amqp_basic_nack_t{0, 1, 1});
 }
 
 void Connection::reject(Channel channel, core::DeliveryTag tag) {

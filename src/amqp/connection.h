@@ -64,15 +64,21 @@ class Connection : public TopologyCommands {
 
     void qos(Channel channel, std::uint16_t prefetch);  // → on_qos_ok
     void consume(Channel channel, const std::string& queue, const std::string& consumer_tag);
+    /// With that priority: as long as it can take messages, the queue gives none to consumers with a lower one; others
+    /// have 0.
+    void consume_first(Channel channel, const std::string& queue, const std::string& consumer_tag,
+                       std::int64_t priority);
     /// Every message counts as acked once it was sent.
     void consume_without_acks(Channel channel, const std::string& queue, const std::string& consumer_tag);
     void cancel(Channel channel, const std::string& consumer_tag);  // → on_cancel_ok
     void ack(Channel channel, core::DeliveryTag tag, bool multiple);
     void nack_requeue(Channel channel, core::DeliveryTag tag);
+    /// All that the broker has given that channel and that is not settled, whether it has come or not.
+    void give_back_all(Channel channel);
     void reject(Channel channel, core::DeliveryTag tag);  // without requeue: dead-letters
 
-    /// Whether some message has come in part.
-    bool receiving() const { return dispatcher_.receiving(); }
+    /// Whether some message has come on it in part.
+    bool receiving(Channel channel) const { return dispatcher_.receiving(channel); }
 
     // ── Publishing ──
 

@@ -4,30 +4,48 @@
 
 namespace retryd::amqp {
 
-core::DeliveryTag DeliveryNumbers::add(Origin origin, std::size_t bytes) {
-    if (open_.size() <= origin.connection) {
-        open_.resize(origin.connection + 1);
-        keeps_.resize(origin.connection + 1);
+void DeliveryNumbers::begin(std::size_t channel, const std::vector<core::DeliveryTag>& unsettled,
+                            core::DeliveryTag last) {
+    first_ = unsettled.empty() ? last + 1 : unsettled.front();
+    auto next = unsettled.begin();
+    for (core::DeliveryTag tag = first_; tag <= last; ++tag) {
+        const bool open = next != unsettled.end() && *next == tag;
+        entries_.push_back({{channel, tag}, 0, open});
+        if (!open) continue;
+        count(entries_.back());
+        ++next;
     }
-    ++open_[origin.connection].messages;
-    open_[origin.connection].bytes += bytes;
-    if (origin.connection > 0) bytes_beside_first_ += bytes;
+}
+
+core::DeliveryTag DeliveryNumbers::add(Origin origin, std::size_t bytes) {
     entries_.push_back({origin, bytes});
+    count(entries_.back());
     return first_ + entries_.size() - 1;
+}
+
+void DeliveryNumbers::count(const Entry& entry) {
+    const std::size_t channel = entry.origin.channel;
+    if (open_.size() <= channel) {
+        open_.resize(channel + 1);
+        keeps_.resize(channel + 1);
+    }
+    ++open_[channel].messages;
+    open_[channel].bytes += entry.bytes;
+    if (channel >= first_source_) bytes_of_sources_ += entry.bytes;
 }
 
 void DeliveryNumbers::close(Entry& entry) {
     entry.open = false;
-    Open& open = open_[entry.origin.connection];
+    Open& open = open_[entry.origin.channel];
     --open.messages;
     open.bytes -= entry.bytes;
-    if (entry.origin.connection > 0) bytes_beside_first_ -= entry.bytes;
+    if (entry.origin.channel >= first_source_) bytes_of_sources_ -= entry.bytes;
 }
 
-bool DeliveryNumbers::is_of_first(core::DeliveryTag number) const {
+bool DeliveryNumbers::is_of_error_queue(core::DeliveryTag number) const {
     if (number < first_ || number - first_ >= entries_.size()) return false;
     const Entry& entry = entries_[static_cast<std::size_t>(number - first_)];
-    return entry.open && entry.origin.connection == 0;
+    return entry.open && entry.origin.channel < first_source_;
 }
 
 std::optional<DeliveryNumbers::Origin> DeliveryNumbers::settle(core::DeliveryTag number) {
@@ -42,7 +60,7 @@ std::optional<DeliveryNumbers::Origin> DeliveryNumbers::settle(core::DeliveryTag
 
 std::optional<DeliveryNumbers::Origin> DeliveryNumbers::keep(core::DeliveryTag number) {
     const auto origin = settle(number);
-    if (origin) keeps_[origin->connection] = true;
+    if (origin) keeps_[origin->channel] = true;
     return origin;
 }
 
@@ -54,12 +72,11 @@ std::vector<DeliveryNumbers::Ack> DeliveryNumbers::settle_up_to(core::DeliveryTa
         ++first_;
         if (!entry.open) continue;
         close(entry);
-        const std::size_t connection = entry.origin.connection;
-        const auto same = std::find_if(acks.begin(), acks.end(), [&](const Ack& ack) {
-            return ack.multiple && ack.origin.connection == connection;
-        });
+        const std::size_t channel = entry.origin.channel;
+        const auto same = std::find_if(acks.begin(), acks.end(),
+                                       [&](const Ack& ack) { return ack.multiple && ack.origin.channel == channel; });
         if (same == acks.end()) {
-            acks.push_back({entry.origin, !keeps_[connection]});
+            acks.push_back({entry.origin, !keeps_[channel]});
         } else {
             same->origin = entry.origin;
         }
@@ -67,10 +84,10 @@ std::vector<DeliveryNumbers::Ack> DeliveryNumbers::settle_up_to(core::DeliveryTa
     return acks;
 }
 
-void DeliveryNumbers::forget(std::size_t connection) {
-    if (connection < keeps_.size()) keeps_[connection] = false;
+void DeliveryNumbers::forget(std::size_t channel) {
+    if (channel < keeps_.size()) keeps_[channel] = false;
     for (Entry& entry : entries_) {
-        if (entry.origin.connection == connection && entry.open) close(entry);
+        if (entry.origin.channel == channel && entry.open) close(entry);
     }
     drop_settled();
 }

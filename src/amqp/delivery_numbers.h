@@ -1,8 +1,7 @@
-// One row of numbers for the deliveries of several connections.
+// One row of numbers for the deliveries of several channels.
 //
 // The relay knows deliveries by tags 1, 2, 3 … without a gap, and each channel has tags of its own. So where there are
-// sources, deliveries are numbered as they come, and an ack for the numbers up to one becomes an ack for each
-// connection.
+// several, deliveries are numbered as they come, and an ack for the numbers up to one becomes an ack for each channel.
 #pragma once
 
 #include <cstddef>
@@ -16,13 +15,13 @@ namespace retryd::amqp {
 
 class DeliveryNumbers {
   public:
-    /// A delivery as its connection knows it.
+    /// A delivery as its channel knows it.
     struct Origin {
-        std::size_t connection = 0;
+        std::size_t channel = 0;  // numbered by the caller; each source has one of its own
         core::DeliveryTag tag = 0;
         bool operator==(const Origin&) const = default;
     };
-    /// Deliveries of one connection that are not settled, and their bodies.
+    /// Deliveries of one channel that are not settled, and their bodies.
     struct Open {
         std::size_t messages = 0;
         std::size_t bytes = 0;
@@ -34,29 +33,36 @@ class DeliveryNumbers {
         bool operator==(const Ack&) const = default;
     };
 
+    /// Channels from this one on are those of sources, the others are of the error queue.
+    explicit DeliveryNumbers(std::size_t first_source) : first_source_(first_source) {}
+
+    /// Begins after deliveries of one channel whose tags were their numbers, up to `last`: these of them, in order, are
+    /// not settled. To be called before the first add().
+    void begin(std::size_t channel, const std::vector<core::DeliveryTag>& unsettled, core::DeliveryTag last);
+
     /// The number of a delivery that has come. `bytes`: of its body.
     core::DeliveryTag add(Origin origin, std::size_t bytes);
 
-    /// That one is settled: where it came from. Nothing where it has been already, or where its connection's channel
-    /// has ended since: the broker does not know that tag any more.
+    /// That one is settled: where it came from. Nothing where it has been already, or where its channel has
+    /// ended since: the broker does not know that tag any more.
     std::optional<Origin> settle(core::DeliveryTag number);
 
-    /// Whether it came from the first connection, and is not settled.
-    bool is_of_first(core::DeliveryTag number) const;
+    /// Whether it came from the error queue, and is not settled.
+    bool is_of_error_queue(core::DeliveryTag number) const;
 
     /// Stays unacked for as long as its channel lasts: no ack of many may take it in. The same answer as settle().
     std::optional<Origin> keep(core::DeliveryTag number);
 
-    /// All up to that one are settled: of each connection the newest of them that was not yet, for an ack of all; each
+    /// All up to that one are settled: of each channel the newest of them that was not yet, for an ack of all; each
     /// of them, where one that is kept is on its channel.
     std::vector<Ack> settle_up_to(core::DeliveryTag number);
 
-    /// The channel of that connection has ended, and with it its tags.
-    void forget(std::size_t connection);
+    /// That channel has ended, and with it its tags.
+    void forget(std::size_t channel);
 
-    Open open(std::size_t connection) const { return connection < open_.size() ? open_[connection] : Open{}; }
-    /// The bodies of all connections but the first.
-    std::size_t bytes_beside_first() const { return bytes_beside_first_; }
+    Open open(std::size_t channel) const { return channel < open_.size() ? open_[channel] : Open{}; }
+    /// The bodies of all sources.
+    std::size_t bytes_of_sources() const { return bytes_of_sources_; }
 
   private:
     struct Entry {
@@ -65,14 +71,16 @@ class DeliveryNumbers {
         bool open = true;
     };
 
+    void count(const Entry& entry);
     void close(Entry& entry);
     void drop_settled();
 
+    const std::size_t first_source_;
     std::deque<Entry> entries_;  // entries_[i] has the number first_ + i
     core::DeliveryTag first_ = 1;
-    std::vector<Open> open_;   // by connection
-    std::vector<bool> keeps_;  // by connection
-    std::size_t bytes_beside_first_ = 0;
+    std::vector<Open> open_;   // by channel
+    std::vector<bool> keeps_;  // by channel
+    std::size_t bytes_of_sources_ = 0;
 };
 
 }  // namespace retryd::amqp

@@ -27,6 +27,8 @@ class Events {
     virtual void on_delivery_on(Channel, const core::Delivery& delivery) { on_delivery(delivery); }
     virtual void on_unreadable_delivery_on(Channel, core::DeliveryTag tag) { on_unreadable_delivery(tag); }
     virtual void on_consumer_cancelled_on(Channel) { on_consumer_cancelled(); }
+    virtual void on_consume_ok_on(Channel) { on_consume_ok(); }
+    virtual void on_cancel_ok_on(Channel) { on_cancel_ok(); }
     /// A delivery whose headers nest deeper than deepest_level, or cannot be decoded at all: it can be settled but not
     /// read. To be settled before returning: in the second case the connection ends right after.
     virtual void on_unreadable_delivery(core::DeliveryTag) {}

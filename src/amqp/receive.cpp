@@ -150,12 +150,12 @@ bool Dispatcher::drain(Events& events, std::size_t limit) {
     return true;
 }
 
-/// Trying in vain costs two calls into the kernel each turn. The rest of a message is as good as there.
-bool Dispatcher::receiving() const {
-    return std::any_of(messages_.begin(), messages_.end(),
-                       [](const auto& message) { return message.second.kind() != MessageAssembler::Kind::none; });
+bool Dispatcher::receiving(Channel channel) const {
+    const auto found = messages_.find(channel);
+    return found != messages_.end() && found->second.kind() != MessageAssembler::Kind::none;
 }
 
+/// Trying in vain costs two calls into the kernel each turn. The rest of a message is as good as there.
 bool Dispatcher::may_hold_more() const {
     return socket_.may_hold_more() || std::any_of(messages_.begin(), messages_.end(), [](const auto& message) {
                return message.second.kind() != MessageAssembler::Kind::none;
@@ -275,11 +275,11 @@ void Dispatcher::on_consumer_method(Channel channel, const amqp_method_t& method
                                                      view_of(delivery.routing_key));
         }
         case AMQP_BASIC_CONSUME_OK_METHOD:
-            return events.on_consume_ok();
+            return events.on_consume_ok_on(channel);
         case AMQP_BASIC_CANCEL_METHOD:
             return cancel_consumer(channel, as<amqp_basic_cancel_t>(method), events);
         default:
-            return events.on_cancel_ok();
+            return events.on_cancel_ok_on(channel);
     }
 }
 

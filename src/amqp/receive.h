@@ -81,7 +81,7 @@ class Dispatcher {
     /// As Connection::drain.
     bool drain(Events& events, std::size_t limit);
     /// As Connection::receiving.
-    bool receiving() const;
+    bool receiving(Channel channel) const;
 
   private:
     bool may_hold_more() const;

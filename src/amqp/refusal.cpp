@@ -223,10 +223,21 @@ std::string explain_silent_error_queue(const std::string& queue) {
            "its node. retryd goes on by itself when it answers";
 }
 
+std::string explain_stuck_channel(const std::string& queue) {
+    return "the broker answers nothing on the channel that consumes the error queue " + core::quoted(queue) +
+           ", but does on others: as a rule it is busy with one message, as with headers that nest tens of thousands "
+           "of "
+           "levels deep, which may take it minutes. That one comes when the broker is through with it; the others come "
+           "one at a time on further channels until a minute after the last such message, fewer a second than else. "
+           "Nothing is lost. rabbitmqctl list_queues name messages_unacknowledged shows how much is stuck; "
+           "docs/security.md says what helps: max_message_size for AMQP 1.0, and no strangers who may publish to work "
+           "queues";
+}
+
 std::string explain_busy_channel(const std::string& queue, core::Milliseconds silence) {
     return "the broker has not answered for " + core::format_duration(silence) +
-           " on the channel that consumes the error queue " + core::quoted(queue) +
-           ", and nothing comes on it: it hangs, or is busy with one message, as with headers that nest tens of "
+           " on any channel that consumes the error queue " + core::quoted(queue) +
+           ", and nothing comes on them: it hangs, or each is busy with one message, as with headers that nest tens of "
            "thousands of levels deep, which may take it minutes. While that lasts, nothing is retried or parked, and "
            "nothing is lost. rabbitmqctl list_queues name messages_unacknowledged shows how much waits behind it; "
            "docs/security.md says what helps. retryd goes on by itself when it answers";

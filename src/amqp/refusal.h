@@ -52,9 +52,11 @@ std::string explain_delete_refusal(std::string_view kind, std::string_view name,
 /// For a step that was not answered within declare_timeout. `what`: "declare queue 'q'"; `queue`: the one that it asks,
 /// empty where it asks none.
 std::string explain_no_answer(const std::string& what, const std::string& queue);
-/// The same for the error queue while it is consumed.
-/// The channel that consumes that queue answers nothing for so long.
+/// A channel that consumes that queue answers nothing, while others do.
+std::string explain_stuck_channel(const std::string& queue);
+/// None that consumes that queue answers anything for so long.
 std::string explain_busy_channel(const std::string& queue, core::Milliseconds silence);
+/// As explain_no_answer() for the error queue while it is consumed.
 std::string explain_silent_error_queue(const std::string& queue);
 /// For an error queue that is consumed, and of which the broker says that nobody does.
 std::string explain_no_consumer(const std::string& queue);

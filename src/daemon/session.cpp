@@ -90,7 +90,7 @@ void Session::serve() {
         const bool more = broker_.turn(now);
         find_sources(now);
         relay_.on_tick(now);
-        relay_.flush(now);
+        broker_.delivers_singly() ? relay_.flush_all() : relay_.flush(now);
         report_load(now);
         look_for_held(began, now.steady);
         events_.tell_held_back(now.steady);
@@ -252,6 +252,17 @@ void Session::error_queue_answers() {
                "the error queue " + core::quoted(settings_->policy.error_queue) + " answers again",
                {{"queue", settings_->policy.error_queue}});
     notify_status(status_line(context_.http.state().snapshot()));
+}
+
+void Session::delivery_stuck(std::string_view note) {
+    log_.write(LogLevel::warning, "delivery_stuck", note, {{"queue", settings_->policy.error_queue}});
+}
+
+void Session::delivery_free() {
+    log_.write(LogLevel::info, "delivery_free",
+               "no message has held up a channel that consumes the error queue " +
+                   core::quoted(settings_->policy.error_queue) + " for a minute: messages come on one again, as before",
+               {{"queue", settings_->policy.error_queue}});
 }
 
 void Session::blocked(std::string_view reason) {

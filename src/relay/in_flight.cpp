@@ -120,6 +120,14 @@ void AckTracker::flush(AckPort& port) {
     if (up_to != 0) port.ack(up_to, true);
 }
 
+std::vector<core::DeliveryTag> AckTracker::untold() const {
+    std::vector<core::DeliveryTag> tags;
+    for (std::size_t i = 0; i < states_.size(); ++i) {
+        if (states_[i] != State::done) tags.push_back(first_ + i);
+    }
+    return tags;
+}
+
 void AckTracker::flush_unsent(AckPort& port) {
     for (auto i = static_cast<std::size_t>(std::max(first_to_ack_, first_) - first_); to_ack_ > 0; ++i) {
         if (states_[i] != State::to_ack) continue;

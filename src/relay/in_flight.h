@@ -170,6 +170,8 @@ class AckTracker {
     /// No older one is open; it may not be itself.
     core::DeliveryTag oldest_open() const { return first_; }
     core::DeliveryTag last_delivered() const { return first_ + states_.size() - 1; }
+    /// What the broker has not been told about, in order.
+    std::vector<core::DeliveryTag> untold() const;
 
   private:
     enum class State : unsigned char { open, to_ack, done };
@@ -244,6 +246,9 @@ class Deliveries {
     std::size_t pausing() const { return requeues_.size(); }
     /// All that the broker would deliver again if the connection ended now.
     std::size_t redelivered_if_lost() const { return acks_.open() + acks_.unsent(); }
+    /// The tags of those, in order, and of the last delivery at all.
+    std::vector<core::DeliveryTag> unsettled() const { return acks_.untold(); }
+    core::DeliveryTag last_delivered() const { return acks_.last_delivered(); }
     /// So many were open at once: as much of the prefetch as has been seen.
     std::size_t most_open() const { return most_open_; }
     /// The prefetch may be smaller now.

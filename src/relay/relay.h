@@ -69,6 +69,9 @@ class Relay {
     std::size_t held_up() const { return publisher_.in_flight_in_silence() + deliveries_.pausing(); }
     /// Since when the oldest delivery has waited that is not settled yet, to the second.
     std::optional<core::SteadyTime> unsettled_since() const { return deliveries_.unsettled_since(); }
+    /// The tags of what the broker has not been told about, in order, and of the last delivery at all.
+    std::vector<core::DeliveryTag> unsettled() const { return deliveries_.unsettled(); }
+    core::DeliveryTag last_delivered() const { return deliveries_.last_delivered(); }
 
     // ── What has to wait ──
 

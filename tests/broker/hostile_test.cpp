@@ -1,11 +1,11 @@
 // Malformed and forged messages: they are parked or retried, and the daemon neither crashes nor loops.
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <limits>
 #include <sstream>
 
 #include "support/catch.h"
+#include "support/deep_stack.h"
 #include "support/forged.h"
 #include "support/management.h"
 #include "support/proof.h"
@@ -232,28 +232,6 @@ TEST_CASE("a work queue with a name of 255 bytes gets rungs and a parking queue 
     }
     s.stop();
 }
-
-namespace {
-
-/// A larger stack for the test client, which reads tables recursively. Not for the daemon, which has been started
-/// before.
-class DeepStack {
-  public:
-    DeepStack() {
-        ::getrlimit(RLIMIT_STACK, &before_);
-        rlimit more = before_;
-        more.rlim_cur = std::min<rlim_t>(before_.rlim_max, rlim_t{64} << 20);
-        ::setrlimit(RLIMIT_STACK, &more);
-    }
-    ~DeepStack() { ::setrlimit(RLIMIT_STACK, &before_); }
-    DeepStack(const DeepStack&) = delete;
-    DeepStack& operator=(const DeepStack&) = delete;
-
-  private:
-    rlimit before_{};
-};
-
-}  // namespace
 
 TEST_CASE("headers nested 5,000 deep are set aside by the broker itself, and the daemon works on") {
     Hostile s;

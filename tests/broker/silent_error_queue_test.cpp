@@ -1,6 +1,7 @@
 // The error queue itself answers nothing: then nothing comes from it, as if no message were ever rejected. That is
 // told.
 #include <string>
+#include <thread>
 
 #include "support/catch.h"
 #include "support/hanging_queue.h"
@@ -16,8 +17,9 @@ namespace {
 struct Silent : Scenario {
     std::string work = work_queue("work");
 
-    explicit Silent(const std::string& queue_type) {
+    explicit Silent(const std::string& queue_type, const std::string& heartbeat = "5s") {
         config.error_queue_type = queue_type;
+        config.heartbeat = heartbeat;
         config.http = "127.0.0.1:0";
         retry(work, {"100ms"});
         start();
@@ -61,26 +63,65 @@ TEST_CASE("a classic error queue that hangs: within about a minute the log and /
 
 namespace {
 
-/// As if the broker were busy with something that the consumer of that queue is to get: its channel does nothing for so
-/// long.
-void suspend_channel_that_consumes(const std::string& queue, seconds time) {
+/// What consumes that queue does nothing for so long: `what` is an Erlang expression of its channel.
+void suspend(const std::string& what, const std::string& queue, seconds time) {
     erlang("spawn(fun() -> {ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"" + broker_address().vhost +
            "\">>, queue, <<\"" + queue +
-           "\">>)), Channel = element(1, hd(rabbit_amqqueue:consumers(Q))), "
-           "erlang:suspend_process(Channel), receive after " +
-           std::to_string(milliseconds(time).count()) + " -> ok end end).");
+           "\">>)), Channel = element(1, hd(rabbit_amqqueue:consumers(Q))), erlang:suspend_process(" + what +
+           "), receive after " + std::to_string(milliseconds(time).count()) + " -> ok end end).");
 }
 
 }  // namespace
 
-TEST_CASE("the channel that consumes is busy: the log and /readyz say so, until it goes on", "[one-version]") {
+TEST_CASE("the channel that consumes is busy: messages come on others, and that is told once", "[one-version]") {
     Silent s("quorum");
     s.check_comes_back();
-    suspend_channel_that_consumes(s.config.error_queue, seconds(30));
-    CHECK(await([&] { return s.ready().starts_with("not ready: the broker has not answered"); }, seconds(28)));
-    CHECK(s.daemon.await_log("on the channel that consumes the error queue '" + s.config.error_queue + "'"));
+    const Machine machine;
+    const Clock::time_point begin = Clock::now();
+    suspend("Channel", s.config.error_queue, seconds(30));
+    CHECK(s.daemon.await_log("answers nothing on the channel that consumes the error queue '" + s.config.error_queue +
+                             "'"));
+    CHECK(since(begin) < seconds(3) + machine.slack());
+    for (int i = 0; i < 10; ++i)
+        s.check_comes_back();
+    CHECK(since(begin) < seconds(25));
+    CHECK(s.ready().starts_with("ready"));
+    std::this_thread::sleep_until(begin + seconds(31));
+    for (int i = 0; i < 10; ++i)
+        s.check_comes_back();
+    CHECK(s.daemon.lines_with({"answers nothing on the channel"}) == 1);
+    CHECK(s.daemon.lines_with({"neither retried nor parked"}) == 0);
+    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    s.stop();
+}
+
+TEST_CASE("a minute after the channel that consumes has been busy, messages come on one channel again",
+          "[slow][one-version]") {
+    Silent s("quorum");
+    s.check_comes_back();
+    suspend("Channel", s.config.error_queue, seconds(10));
+    REQUIRE(s.daemon.await_log("answers nothing on the channel"));
+    CHECK(s.client.look_at(s.config.error_queue)->consumers >= 8);
+    s.check_comes_back();
+    CHECK(s.daemon.await_log("messages come on one again", seconds(120)));
+    CHECK(await([&] { return s.client.look_at(s.config.error_queue)->consumers == 1; }));
+    s.check_comes_back();
+    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    s.stop();
+}
+
+TEST_CASE("the connection that consumes answers nothing: the log and /readyz say so, until it goes on",
+          "[one-version]") {
+    // RabbitMQ itself ends a connection whose process has read nothing for two heartbeats.
+    Silent s("quorum", "30s");
+    s.check_comes_back();
+    suspend("begin [{connection, C}] = rabbit_channel:info(Channel, [connection]), C end", s.config.error_queue,
+            seconds(20));
+    CHECK(await([&] { return s.ready().starts_with("not ready: the broker has not answered"); }, seconds(19)));
+    CHECK(s.daemon.await_log("on any channel that consumes the error queue '" + s.config.error_queue + "'"));
     CHECK(await([&] { return s.ready().starts_with("ready"); }, seconds(60)));
     CHECK(s.daemon.lines_with({"answers again"}) == 1);
+    CHECK(s.daemon.lines_with({"answers nothing on the channel"}) == 0);
     s.check_comes_back();
     CHECK(s.daemon.lines_with({"connected to"}) == 1);
     s.stop();

@@ -201,6 +201,17 @@ std::string ulong(std::uint64_t value) {
     return '\x80' + number<8>(value);
 }
 
+std::string nested_lists(int levels) {
+    constexpr std::uint64_t each = 9;
+    const std::string empty = "\x45";
+    std::string all;
+    for (int level = levels; level > 0; --level) {
+        const std::uint64_t inner = empty.size() + each * static_cast<std::uint64_t>(level - 1);
+        all += '\xd0' + number<4>(inner + 4) + number<4>(1);
+    }
+    return all + empty;
+}
+
 void publish(const std::string& queue, const Message& message) {
     publish_encoded(queue, encoded(message));
 }

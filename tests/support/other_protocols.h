@@ -19,6 +19,8 @@ std::string symbol(const std::string& text);
 std::string text(const std::string& text);
 std::string binary(const std::string& bytes);
 std::string ulong(std::uint64_t number);
+/// One within the other, the innermost is empty.
+std::string nested_lists(int levels);
 
 struct Message {
     std::vector<std::pair<std::string, std::string>> application_properties = {};  // name, encoded value

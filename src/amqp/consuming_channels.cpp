@@ -1,0 +1,256 @@
+#include "amqp/consuming_channels.h"
+
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
+#include "amqp/timeouts.h"
+
+namespace retryd::amqp {
+namespace {
+
+using core::Milliseconds;
+
+constexpr Milliseconds asked_every{500};
+constexpr Milliseconds silent_after{1'000};
+/// The first one has so long to answer after a spare one has: a broker that is slow as a whole lets both wait.
+constexpr Milliseconds stuck_after{250};
+/// A spare one that takes longer does not count.
+constexpr Milliseconds spare_asked_every{250};
+constexpr Milliseconds spare_silent_after{250};
+/// Those that were to show whether the first is stuck may be held up by the next such message.
+constexpr Milliseconds another_after{500};
+constexpr std::size_t most_tries = 8;
+/// So many are to answer and have nothing to do.
+constexpr std::size_t free_spares = 8;
+constexpr Milliseconds between_openings{100};
+/// What was on its way to the channel when its messages went back has come to it since.
+constexpr Milliseconds given_back_every{500};
+/// Each return to the one channel costs the others a moment if the next such message comes.
+constexpr Milliseconds quiet_for{60'000};
+
+}  // namespace
+
+ConsumingChannels::ConsumingChannels(Commands& commands, Channel last)
+    : commands_(commands), last_(std::min<Channel>(last, end_of_numbers - 1)) {}
+
+bool ConsumingChannels::Line::owes() const {
+    return std::any_of(owed.begin(), owed.end(), [](int answers) { return answers > 0; });
+}
+
+ConsumingChannels::Line* ConsumingChannels::find(Channel channel) {
+    const auto found = lines_.find(channel);
+    return found == lines_.end() ? nullptr : &found->second;
+}
+
+const ConsumingChannels::Line* ConsumingChannels::find(Channel channel) const {
+    const auto found = lines_.find(channel);
+    return found == lines_.end() ? nullptr : &found->second;
+}
+
+void ConsumingChannels::start(core::SteadyTime now) {
+    now_ = now;
+    alive_at_ = now;
+    main_ = open(false);
+}
+
+/// Nothing where the broker allows no more.
+std::optional<Channel> ConsumingChannels::open(bool spare) {
+    if (spare && lines_.size() >= most_spares) return std::nullopt;
+    Channel channel = 1;
+    while (channel <= last_ && lines_.contains(channel))
+        ++channel;
+    if (channel > last_) return std::nullopt;
+    Line& line = lines_[channel];
+    line.spare = spare;
+    line.owes_since = now_;
+    line.due = now_ + (spare ? spare_asked_every : asked_every);
+    commands_.open(channel, spare);
+    return channel;
+}
+
+// ── What has been sent, and what has come ───────────────────────────────────────────────────────────────────────
+
+void ConsumingChannels::sent(Channel channel, Question question) {
+    Line* const line = find(channel);
+    if (line == nullptr) return;
+    if (!line->owes()) line->owes_since = now_;
+    ++line->of(question);
+}
+
+void ConsumingChannels::answered(Channel channel, Question question) {
+    Line* const line = find(channel);
+    if (line == nullptr) return;
+    if (line->of(question) > 0) --line->of(question);
+    note_life(*line);
+    if (question == Question::consume) line->consumes_since = now_;
+}
+
+void ConsumingChannels::delivered(Channel channel) {
+    if (Line* const line = find(channel)) note_life(*line);
+}
+
+void ConsumingChannels::note_life(Line& line) {
+    line.owes_since = now_;
+    if (line.state == State::consuming) alive_at_ = now_;
+}
+
+void ConsumingChannels::acked(Channel channel) {
+    if (Line* const line = find(channel)) line->acked_at = now_;
+}
+
+bool ConsumingChannels::takes(Channel channel) const {
+    const Line* const line = find(channel);
+    return line != nullptr && (line->state == State::consuming || line->state == State::leaving);
+}
+
+bool ConsumingChannels::closes(Channel channel) const {
+    const Line* const line = find(channel);
+    return line != nullptr && line->state == State::closing;
+}
+
+bool ConsumingChannels::consumes(Channel channel) const {
+    const Line* const line = find(channel);
+    return line != nullptr && line->state == State::consuming;
+}
+
+bool ConsumingChannels::knows_consumers(Channel channel) const {
+    const Line* const line = find(channel);
+    return line != nullptr && line->of(Question::consume) == 0;
+}
+
+std::size_t ConsumingChannels::spares() const {
+    return static_cast<std::size_t>(
+        std::count_if(lines_.begin(), lines_.end(), [](const auto& line) { return line.second.spare; }));
+}
+
+bool ConsumingChannels::silent(const Line& line, Milliseconds time) const {
+    return line.owes() && now_ - line.owes_since >= time;
+}
+
+// ── A turn ──────────────────────────────────────────────────────────────────────────────────────────────────────
+
+void ConsumingChannels::tick(core::SteadyTime now, bool may_open, bool read_all) {
+    now_ = now;
+    note_silence(read_all);
+    ask();
+    if (may_open) look();
+    for (auto next = lines_.begin(); next != lines_.end();) {
+        const auto line = next++;
+        leave(line->first, line->second);
+    }
+    const Line* const main = lines_.size() == 1 && main_ ? find(*main_) : nullptr;
+    next_tick_ = main == nullptr ? now_ + between_openings : main->owes() ? main->owes_since + silent_after : main->due;
+}
+
+void ConsumingChannels::ask() {
+    for (auto& [channel, line] : lines_) {
+        if (line.state != State::consuming || line.owes() || now_ < line.due) continue;
+        line.due = now_ + (line.spare ? spare_asked_every : asked_every);
+        commands_.ask(channel);
+    }
+}
+
+void ConsumingChannels::note_silence(bool read_all) {
+    bool any_owes = false;
+    for (auto& [channel, line] : lines_) {
+        if (!read_all || commands_.receives(channel)) note_life(line);
+        if (line.state != State::consuming) continue;
+        any_owes = any_owes || line.owes();
+        if (line.spare && silent(line, silent_after)) quiet_since_ = now_;
+    }
+    if (!any_owes) alive_at_ = now_;
+}
+
+void ConsumingChannels::look() {
+    Line* const main = main_ ? find(*main_) : nullptr;
+    if (main != nullptr) look_at_main(*main);
+    if (!narrow_) return;
+    provide_spares();
+    if (!main_ && now_ - quiet_since_ >= quiet_for) main_ = open(false);
+}
+
+void ConsumingChannels::look_at_main(Line& main) {
+    if (!silent(main, silent_after)) {
+        if (spares() > 0 && main.of(Question::consume) == 0) widen();
+        return;
+    }
+    if (!some_spare_works()) return try_another();
+    main.state = State::leaving;
+    main.stuck = true;
+    main_.reset();
+    narrow_ = true;
+    quiet_since_ = now_;
+}
+
+/// It got its answer later than the first one should have.
+bool ConsumingChannels::some_spare_works() const {
+    return std::any_of(lines_.begin(), lines_.end(), [&](const auto& each) {
+        const Line& line = each.second;
+        return line.spare && line.state == State::consuming && line.consumes_since &&
+               now_ - *line.consumes_since >= stuck_after;
+    });
+}
+
+void ConsumingChannels::try_another() {
+    std::size_t tries = 0;
+    for (const auto& [channel, line] : lines_) {
+        if (!line.spare) continue;
+        ++tries;
+        if (line.state == State::consuming && !silent(line, another_after)) return;
+    }
+    if (tries < most_tries) open(true);
+}
+
+void ConsumingChannels::widen() {
+    narrow_ = false;
+    renew_spares();
+}
+
+void ConsumingChannels::renew_spares() {
+    for (auto& [channel, line] : lines_) {
+        if (line.spare && line.state == State::consuming) line.state = State::leaving;
+    }
+    open_due_ = {};
+}
+
+void ConsumingChannels::provide_spares() {
+    if (now_ < open_due_) return;
+    open_due_ = now_ + between_openings;
+    std::size_t free = 0;
+    for (const auto& [channel, line] : lines_) {
+        const bool answers = line.spare && line.state == State::consuming && !silent(line, spare_silent_after);
+        if (answers && commands_.is_idle(channel)) ++free;
+    }
+    for (; free < free_spares && open(true); ++free) {
+    }
+}
+
+// ── The way out ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+/// basic.cancel-ok comes behind all that the broker has sent on it. A quorum queue forgets acks that are still on their
+/// way to it when their channel ends; and RabbitMQ 3.10 closes the connection (541) if basic.cancel overtakes
+/// basic.consume within the broker, which is a matter of milliseconds: one that is stuck has had a second.
+void ConsumingChannels::leave(Channel channel, Line& line) {
+    if (line.state == State::consuming || line.state == State::closing) return;
+    if (!line.cancelled && (line.stuck || line.of(Question::consume) == 0)) {
+        line.cancelled = true;
+        commands_.cancel(channel);
+    }
+    const bool through = line.cancelled && line.of(Question::cancel) == 0;
+    if (line.stuck && (!through || line.state == State::given_back)) give_back(channel, line);
+    if (!through || !commands_.is_idle(channel) || now_ - line.acked_at < ack_linger) return;
+    line.state = State::closing;
+    commands_.close(channel);
+}
+
+/// Not while something that it has delivered is unsettled: that would come twice.
+void ConsumingChannels::give_back(Channel channel, Line& line) {
+    if (line.state == State::leaving && !commands_.is_idle(channel)) return;
+    if (line.state == State::given_back && now_ < line.due) return;
+    line.state = State::given_back;
+    line.due = now_ + given_back_every;
+    commands_.give_back(channel);
+}
+
+}  // namespace retryd::amqp

@@ -1,0 +1,336 @@
+#include "amqp/error_queue_consumer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "amqp/broker_session.h"
+#include "amqp/error.h"
+#include "amqp/refusal.h"
+#include "core/fingerprint.h"
+#include "core/safe_text.h"
+
+namespace retryd::amqp {
+namespace {
+
+/// Each with a prefetch of its own.
+constexpr std::size_t most_further_consumers = 8;
+/// The error queue may hang without a word. With declare_timeout it is known within a minute.
+constexpr core::Milliseconds look_again_after{25'000};
+/// While a quorum queue has no leader for a moment, the broker counts no consumers.
+constexpr core::Milliseconds look_twice_after{5'000};
+/// Spare channels get messages before others: one that is stuck without anybody knowing gets none as long as they can
+/// take them.
+constexpr std::int64_t priority_of_spares = 1;
+
+}  // namespace
+
+ErrorQueueConsumer::ErrorQueueConsumer(Session session, std::shared_ptr<const config::Settings> settings, bool numbered)
+    : session_(std::move(session)),
+      settings_(std::move(settings)),
+      channels_(*this, session_.connection.last_channel()),
+      numbered_(numbered) {}
+
+void ErrorQueueConsumer::consume(relay::Relay& relay) {
+    if (began() || leaving_) return;
+    relay_ = &relay;
+    consumer_tag_ = core::consumer_tag(settings_->policy);
+    channels_.start(now_.steady);
+}
+
+void ErrorQueueConsumer::stop() {
+    leaving_ = true;
+    for (const auto& [channel, consuming] : consuming_) {
+        if (channels_.consumes(channel)) cancel(channel);
+    }
+}
+
+void ErrorQueueConsumer::turn(const Broker& broker, bool read_all) {
+    broker_ = broker;
+    if (!began()) return;
+    look_at_error_queue();
+    if (!leaving_) look_at_channels(read_all);
+    consume_more();
+    look_at_trial();
+}
+
+std::optional<core::SteadyTime> ErrorQueueConsumer::next_tick() const {
+    if (!began() || leaving_) return std::nullopt;
+    return channels_.next_tick();
+}
+
+// ── What comes ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+void ErrorQueueConsumer::on_delivery_on(Channel channel, const core::Delivery& delivery) {
+    if (!numbered_) [[likely]] {
+        delivered_at_ = now_.steady;
+        session_.trial.passed(now_.steady);
+        return relay_->on_delivery(delivery, now_);
+    }
+    channels_.delivered(channel);
+    if (!channels_.takes(channel)) return;
+    delivered_at_ = now_.steady;
+    session_.trial.passed(now_.steady);
+    core::Delivery numbered = delivery;
+    numbered.tag = session_.numbers.add({channel, delivery.tag}, delivery.message.body.size());
+    relay_->on_delivery(numbered, now_);
+}
+
+void ErrorQueueConsumer::on_unreadable_delivery_on(Channel channel, core::DeliveryTag tag) {
+    channels_.delivered(channel);
+    if (!channels_.takes(channel)) return;
+    session_.trial.passed(now_.steady);
+    relay_->on_unreadable_delivery(numbered_ ? session_.numbers.add({channel, tag}, 0) : tag, now_);
+}
+
+void ErrorQueueConsumer::on_consume_ok_on(Channel channel) {
+    channels_.answered(channel, Question::consume);
+    if (!std::exchange(reported_, true)) session_.observer.consuming();
+    session_.consuming();
+    look_due_ = now_.steady + look_again_after;
+    session_.trial.consuming(now_.steady);
+    renew();
+}
+
+void ErrorQueueConsumer::on_consumer_cancelled_on(Channel channel) {
+    if (!channels_.takes(channel)) return;
+    throw Error(Error::Kind::cancelled,
+                "the broker cancelled the consumer of the error queue " + core::quoted(settings_->policy.error_queue) +
+                    ": the queue was deleted, its node went away, or a message was held for longer than "
+                    "consumer_timeout allows (RabbitMQ 4.3)");
+}
+
+void ErrorQueueConsumer::on_channel_closed(const ChannelClosed& closed) {
+    if (channels_.closes(closed.channel)) return;
+    if (!channels_.takes(closed.channel)) return on_channel_left(closed.channel);
+    throw Error(Error::Kind::refused, "the broker closed the consuming channel: " + closed.text);
+}
+
+void ErrorQueueConsumer::on_channel_left(Channel channel) {
+    session_.numbers.forget(channel);
+    channels_.closed(channel);
+    consuming_.erase(channel);
+}
+
+// ── Of a delivery ───────────────────────────────────────────────────────────────────────────────────────────────
+
+void ErrorQueueConsumer::ack(const DeliveryNumbers::Origin& origin, bool multiple) {
+    const auto channel = static_cast<Channel>(origin.channel);
+    channels_.acked(channel);
+    session_.connection.ack(channel, origin.tag, multiple);
+}
+
+void ErrorQueueConsumer::requeue(const DeliveryNumbers::Origin& origin) {
+    const auto channel = static_cast<Channel>(origin.channel);
+    channels_.acked(channel);
+    session_.connection.nack_requeue(channel, origin.tag);
+}
+
+void ErrorQueueConsumer::reject(const DeliveryNumbers::Origin& origin) {
+    const auto channel = static_cast<Channel>(origin.channel);
+    channels_.acked(channel);
+    session_.connection.reject(channel, origin.tag);
+}
+
+/// Until then there was one channel, whose tags were the numbers.
+void ErrorQueueConsumer::number_from_now_on() {
+    if (std::exchange(numbered_, true)) return;
+    session_.numbers.begin(only_channel, relay_->unsettled(), relay_->last_delivered());
+}
+
+// ── Consumers ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+void ErrorQueueConsumer::open(Channel channel, bool spare) {
+    if (spare) number_from_now_on();
+    consuming_[channel].spare = spare;
+    session_.connection.open_channel(channel);
+    begin(channel);
+}
+
+std::uint16_t ErrorQueueConsumer::main_prefetch() const {
+    return session_.trial.prefetch(settings_->prefetch.messages);
+}
+
+/// A prefetch counts for the consumers that come after it.
+void ErrorQueueConsumer::begin(Channel channel) {
+    Consuming& consuming = consuming_[channel];
+    consuming.prefetch = consuming.spare ? 1 : main_prefetch();
+    set_prefetch(channel);
+    add_consumer(channel);
+}
+
+void ErrorQueueConsumer::set_prefetch(Channel channel) {
+    session_.connection.qos(channel, consuming_[channel].prefetch);
+    channels_.sent(channel, Question::qos);
+}
+
+/// None has the tag of a former one of its channel: as long as what that one got is unsettled, RabbitMQ 3.10 takes them
+/// for the same, and closes the connection with its next delivery (541; function_clause in rabbit_channel, seen on
+/// 3.10.8).
+void ErrorQueueConsumer::add_consumer(Channel channel) {
+    Consuming& consuming = consuming_[channel];
+    const std::string number = ++consumers_made_ == 1 ? "" : "-" + std::to_string(consumers_made_);
+    const std::string& tag = consuming.tags.emplace_back(consumer_tag_ + number);
+    const std::string& queue = settings_->policy.error_queue;
+    consuming.spare ? session_.connection.consume_first(channel, queue, tag, priority_of_spares)
+                    : session_.connection.consume(channel, queue, tag);
+    channels_.sent(channel, Question::consume);
+}
+
+void ErrorQueueConsumer::cancel(Channel channel) {
+    for (const std::string& tag : std::exchange(consuming_[channel].tags, {})) {
+        session_.connection.cancel(channel, tag);
+        channels_.sent(channel, Question::cancel);
+    }
+}
+
+/// The broker knows all its consumers.
+bool ErrorQueueConsumer::main_answers() const {
+    return !leaving_ && channels_.main() && channels_.knows_consumers(*channels_.main());
+}
+
+/// What stays unacked for long, for targets that do not answer, is lost to the window of the others: another consumer
+/// makes up for it. Not at once where one message is tried after the other: what is unacked beside the next one that
+/// cannot be handed over comes home once more, and a broker that is slow for a moment is not worth that.
+void ErrorQueueConsumer::consume_more() {
+    constexpr core::Milliseconds between{500};
+    constexpr core::Milliseconds patience_in_trial{5'000};
+    if (now_.steady < more_due_ || !main_answers()) return;
+    if (session_.trial.going_on()) {
+        const auto since = relay_->unsettled_since();
+        if (!since || now_.steady - *since < patience_in_trial) return;
+    }
+    const Consuming& main = consuming_[*channels_.main()];
+    if (main.tags.size() > most_further_consumers) return;
+    const std::size_t window = main.prefetch * main.tags.size();
+    if (main.prefetch == 0 || 2 * relay_->held_up() < window) return;
+    more_due_ = now_.steady + between;
+    add_consumer(*channels_.main());
+}
+
+void ErrorQueueConsumer::adopt(std::shared_ptr<const config::Settings> settings) {
+    settings_ = std::move(settings);
+    renew();
+}
+
+/// Replaces the consumers if the prefetch or their tag has changed. Waits for basic.consume-ok first, which leads here
+/// again: RabbitMQ 3.10 closes the connection (541) if basic.cancel overtakes basic.consume within the broker.
+void ErrorQueueConsumer::renew() {
+    if (!began() || leaving_ || !session_.features.clean_cancel) return;
+    const std::string tag = core::consumer_tag(settings_->policy);
+    const bool same_tag = consumer_tag_ == tag;
+    if (!channels_.main()) {
+        consumer_tag_ = tag;
+        return same_tag ? void() : channels_.renew_spares();
+    }
+    if (!main_answers()) return;
+    const Channel main = *channels_.main();
+    if (same_tag && consuming_[main].prefetch == main_prefetch()) return;
+    consumer_tag_ = tag;
+    if (!same_tag) channels_.renew_spares();
+    // Deliveries of the former consumer stay valid: their tags are the channel's.
+    cancel(main);
+    begin(main);
+}
+
+// ── What cannot be handed over ──────────────────────────────────────────────────────────────────────────────────
+
+void ErrorQueueConsumer::look_at_trial() {
+    relay::HeadTrial& trial = session_.trial;
+    if (trial.asks_for_count(now_.steady, !relay_->unsettled_since())) {
+        session_.declarer.submit(
+            Declarer::CheckQueue{settings_->policy.error_queue}, [this](const Declarer::Outcome& outcome) {
+                const bool done = outcome.result == Declarer::Result::done;
+                session_.trial.counted(done ? std::optional<std::uint64_t>{outcome.counts.messages} : std::nullopt,
+                                       now_.steady);
+            });
+    }
+    if (trial.on_tick(now_.steady)) end_trial();
+}
+
+/// What was suspect has been handed over: from now on as many at once as configured.
+void ErrorQueueConsumer::end_trial() {
+    session_.observer.trial_over();
+    if (!main_answers()) return;
+    if (session_.features.clean_cancel) return renew();
+    const Channel main = *channels_.main();
+    consuming_[main].prefetch = settings_->prefetch.messages;
+    set_prefetch(main);
+    add_consumer(main);
+}
+
+std::size_t ErrorQueueConsumer::window() const {
+    constexpr std::size_t unlimited = 2'000;  // what a quorum queue hands out at most without a prefetch
+    std::size_t window = 0;
+    for (const auto& [channel, consuming] : consuming_) {
+        const std::size_t each = consuming.prefetch == 0 ? unlimited : consuming.prefetch;
+        window += each * std::max<std::size_t>(consuming.tags.size(), 1);
+    }
+    return window;
+}
+
+std::optional<std::size_t> ErrorQueueConsumer::largest_window() const {
+    const std::uint16_t prefetch = main_prefetch();
+    if (prefetch == 0) return std::nullopt;
+    return prefetch * (most_further_consumers + 1) + ConsumingChannels::most_spares;
+}
+
+// ── When nothing comes ──────────────────────────────────────────────────────────────────────────────────────────
+
+/// Before 3.10 a consumer of a quorum queue cannot leave without second copies; and while one message after the other
+/// is tried, others beside it would hide the one that cannot be handed over.
+void ErrorQueueConsumer::look_at_channels(bool read_all) {
+    if (!numbered_ && delivered_at_ == now_.steady) channels_.delivered(only_channel);
+    channels_.tick(now_.steady, session_.features.clean_cancel && !session_.trial.going_on(), read_all);
+    if (channels_.narrow() != narrow_) {
+        narrow_ = channels_.narrow();
+        narrow_ ? session_.observer.delivery_stuck(explain_stuck_channel(settings_->policy.error_queue))
+                : session_.observer.delivery_free();
+    }
+    if (!reported_ || channels_.all_silent() == channels_silent_) return;
+    channels_silent_ = channels_.all_silent();
+    if (error_queue_silent_) return;
+    channels_silent_ ? session_.observer.error_queue_silent(
+                           explain_busy_channel(settings_->policy.error_queue, ConsumingChannels::all_silent_after))
+                     : session_.observer.error_queue_answers();
+}
+
+/// It may hang, and then nothing comes from it: that looks as if no message were ever rejected.
+void ErrorQueueConsumer::look_at_error_queue() {
+    if (!reported_ || leaving_ || broker_.blocked || look_under_way_ || now_.steady < look_due_) return;
+    look_due_ = now_.steady + look_again_after;
+    look_under_way_ = true;
+    const auto answer = [this, asked_at = now_.steady, made = consumers_made_](const Declarer::Outcome& outcome) {
+        look_under_way_ = false;
+        note_error_queue(outcome.unanswered, asked_at);
+        require_consumer(outcome, asked_at, made);
+    };
+    session_.declarer.submit(Declarer::CheckQueue{settings_->policy.error_queue}, answer);
+}
+
+/// A broker that has blocked us meanwhile has read nothing: then nobody knows. And what delivers does not hang.
+void ErrorQueueConsumer::note_error_queue(bool silent, core::SteadyTime asked_at) {
+    const bool nobody_knows = broker_.blocked || broker_.unblocked_at >= asked_at || delivered_at_ > asked_at;
+    if (silent == error_queue_silent_ || (silent && nobody_knows)) return;
+    error_queue_silent_ = silent;
+    if (channels_silent_) return;
+    silent ? session_.observer.error_queue_silent(explain_silent_error_queue(settings_->policy.error_queue))
+           : session_.observer.error_queue_answers();
+}
+
+/// The broker may have taken our consumer away without a word (3.8.9 does, now and then, when the queue is deleted).
+/// And of a quorum queue whose leader does not answer it says that it has none (stat/2 in rabbit_quorum_queue.erl, 3.8
+/// to 4.3).
+void ErrorQueueConsumer::require_consumer(const Declarer::Outcome& outcome, core::SteadyTime asked_at,
+                                          std::size_t consumers_made) {
+    const bool unknown = channels_.main() && !channels_.knows_consumers(*channels_.main());
+    const bool renewed = unknown || consumers_made != consumers_made_;  // for a moment there was none
+    const bool none = outcome.result == Declarer::Result::done && outcome.counts.consumers == 0;
+    const bool delivers = delivered_at_ > asked_at - look_twice_after;
+    looks_without_consumer_ = none && !renewed && !delivers ? looks_without_consumer_ + 1 : 0;
+    if (leaving_ || looks_without_consumer_ == 0) return;
+    look_due_ = now_.steady + look_twice_after;
+    if (looks_without_consumer_ == 1) return;
+    throw Error(Error::Kind::lost, explain_no_consumer(settings_->policy.error_queue));
+}
+
+}  // namespace retryd::amqp

@@ -1,0 +1,145 @@
+// Consumes the error queue, on a connection of its own: with how many consumers, on which channels, and what it means
+// when nothing comes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "amqp/connection.h"
+#include "amqp/consuming_channels.h"
+#include "amqp/declarer.h"
+#include "amqp/delivery_numbers.h"
+#include "amqp/events.h"
+#include "config/settings.h"
+#include "core/broker_features.h"
+#include "core/time.h"
+#include "relay/head_trial.h"
+#include "relay/relay.h"
+
+namespace retryd::amqp {
+
+class BrokerSessionObserver;
+
+class ErrorQueueConsumer : private Events, private ConsumingChannels::Commands {
+  public:
+    /// What it works with; the references must outlive it.
+    struct Session {
+        Connection& connection;
+        Declarer& declarer;
+        BrokerSessionObserver& observer;
+        relay::HeadTrial& trial;
+        DeliveryNumbers& numbers;  // channels are known there by their own numbers
+        core::BrokerFeatures features;
+        std::function<void()> consuming;  // messages come: each time that the broker has answered basic.consume
+    };
+    /// What the other connection knows.
+    struct Broker {
+        bool blocked = false;
+        core::SteadyTime unblocked_at{};
+    };
+
+    /// `numbered`: deliveries have numbers of their own from the beginning.
+    ErrorQueueConsumer(Session session, std::shared_ptr<const config::Settings> settings, bool numbered);
+
+    /// `relay` gets the deliveries, and must outlive it. Once; later calls do nothing.
+    void consume(relay::Relay& relay);
+    bool began() const { return relay_ != nullptr; }
+    /// Goes on with other settings: consumes anew where that shows.
+    void adopt(std::shared_ptr<const config::Settings> settings);
+    void stop();
+
+    /// To be called before the connection is drained into events().
+    void begin_turn(const core::Now& now) { now_ = now; }
+    Events& events() { return *this; }
+    /// The rest of a turn. `read_all`: everything that the broker has sent so far.
+    void turn(const Broker& broker, bool read_all);
+    std::optional<core::SteadyTime> next_tick() const;
+
+    // ── Of a delivery ──
+
+    /// Whether deliveries have numbers of their own, and not the tags of the only channel.
+    bool numbered() const { return numbered_; }
+    void ack(const DeliveryNumbers::Origin& origin, bool multiple);
+    void requeue(const DeliveryNumbers::Origin& origin);
+    void reject(const DeliveryNumbers::Origin& origin);
+    /// As long as they have no numbers.
+    static DeliveryNumbers::Origin of_only_channel(core::DeliveryTag tag) { return {only_channel, tag}; }
+
+    /// How many deliveries may be unsettled.
+    std::size_t window() const;
+    /// How many may become so, when all is done to make up for those that stay so for long; nothing: any number.
+    std::optional<std::size_t> largest_window() const;
+    /// They come one at a time on each channel: an ack that waits for another one holds up the next.
+    bool delivers_singly() const { return channels_.narrow(); }
+
+  private:
+    using Question = ConsumingChannels::Question;
+
+    void on_delivery_on(Channel channel, const core::Delivery& delivery) override;
+    void on_unreadable_delivery_on(Channel channel, core::DeliveryTag tag) override;
+    void on_qos_ok(Channel channel) override { channels_.answered(channel, Question::qos); }
+    void on_consume_ok_on(Channel channel) override;
+    void on_cancel_ok_on(Channel channel) override { channels_.answered(channel, Question::cancel); }
+    void on_consumer_cancelled_on(Channel channel) override;
+    void on_channel_closed(const ChannelClosed& closed) override;
+    void on_channel_left(Channel channel) override;
+
+    void open(Channel channel, bool spare) override;
+    void ask(Channel channel) override { set_prefetch(channel); }
+    void cancel(Channel channel) override;
+    void give_back(Channel channel) override { session_.connection.give_back_all(channel); }
+    void close(Channel channel) override { session_.connection.close_channel(channel); }
+    bool is_idle(Channel channel) const override { return session_.numbers.open(channel).messages == 0; }
+    bool receives(Channel channel) const override { return session_.connection.receiving(channel); }
+
+    /// What it consumes with on one channel.
+    struct Consuming {
+        std::uint16_t prefetch = 0;
+        bool spare = false;
+        std::vector<std::string> tags;
+    };
+
+    void number_from_now_on();
+    void begin(Channel channel);
+    void set_prefetch(Channel channel);
+    void add_consumer(Channel channel);
+    void consume_more();
+    void renew();
+    bool main_answers() const;
+    std::uint16_t main_prefetch() const;
+    void look_at_trial();
+    void end_trial();
+    void look_at_channels(bool read_all);
+    void look_at_error_queue();
+    void note_error_queue(bool silent, core::SteadyTime asked_at);
+    void require_consumer(const Declarer::Outcome& outcome, core::SteadyTime asked_at, std::size_t consumers_made);
+
+    Session session_;
+    std::shared_ptr<const config::Settings> settings_;
+    relay::Relay* relay_ = nullptr;
+    ConsumingChannels channels_;
+    std::map<Channel, Consuming> consuming_;
+    bool numbered_;
+    std::string consumer_tag_;        // each consumer has it, and a number if it is not the first
+    std::size_t consumers_made_ = 0;  // on this connection
+    core::SteadyTime more_due_{};     // no other one is added before
+    bool reported_ = false;           // that messages are consumed
+    bool leaving_ = false;            // nothing is consumed any more
+    bool narrow_ = false;             // the operator knows that
+    bool channels_silent_ = false;
+    bool error_queue_silent_ = false;
+    bool look_under_way_ = false;
+    int looks_without_consumer_ = 0;  // in a row
+    core::SteadyTime look_due_{};
+    core::SteadyTime delivered_at_{};
+    core::Now now_{};
+    Broker broker_;
+};
+
+}  // namespace retryd::amqp
