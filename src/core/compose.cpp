@@ -6,6 +6,7 @@
 #include "core/death.h"
 #include "core/names.h"
 #include "core/text.h"
+#include "core/verdict.h"
 
 namespace retryd::core {
 namespace {
@@ -15,9 +16,10 @@ constexpr std::uint8_t persistent = 2;
 /// Headers that would travel on as stale claims, or send copies: never part of what is published again. And what a
 /// framework said of why it failed, which only a parked message carries. Asked of every header of every message: most
 /// of them differ in the first letter.
-bool is_left_out(std::string_view name, bool parked) {
+bool is_left_out(std::string_view name, bool parked, bool heeds_verdict = false) {
     switch (name.empty() ? '\0' : name.front()) {
         case 'x':
+            if (heeds_verdict && is_verdict(name)) return !parked || name != verdict_header::retry_reason;
             return name.starts_with("x-first-death-") || name.starts_with("x-last-death-") ||
                    name == "x-delivery-count" || name == "x-acquired-count";
         case 'C':
@@ -38,9 +40,11 @@ bool is_rewritten(std::string_view name, bool death_known) {
     return death_known && own != OwnHeader::none;
 }
 
-void keep_headers(const Table& headers, bool keep_death, bool death_known, std::vector<Field>& fields) {
+void keep_headers(const Table& headers, bool keep_death, const ComposeContext& context, std::vector<Field>& fields) {
+    const bool death_known = context.death.has_value();
     for (const Field& field : headers) {
-        if (is_left_out(field.name, keep_death) || is_rewritten(field.name, death_known)) continue;
+        if (is_left_out(field.name, keep_death, context.heeds_verdict)) continue;
+        if (is_rewritten(field.name, death_known)) continue;
         if (field.name == x_death && !keep_death) continue;
         fields.push_back(field);
     }
@@ -172,7 +176,7 @@ void add_why_and_when(std::string_view reason, WallTime now, OwnFields& own) {
 OwnFields add_common(const Message& message, const ComposeContext& context, std::int64_t attempt, bool keep_death,
                      ComposeScratch& scratch) {
     scratch.fields.clear();
-    keep_headers(message.properties.header_table(), keep_death, context.death.has_value(), scratch.fields);
+    keep_headers(message.properties.header_table(), keep_death, context, scratch.fields);
     OwnFields own(context, scratch);
     add_origin(context, attempt, own);
     add_set_aside(message, context, own);

@@ -5,6 +5,7 @@
 #include <chrono>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace retryd::core {
 namespace {
@@ -16,6 +17,15 @@ bool is_too_old(const Death& death, const RetryHistory& history, const Entry& en
     const auto today = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
     const auto most = std::chrono::ceil<std::chrono::seconds>(*entry.max_age).count();
     return today > most && *first < static_cast<std::uint64_t>(today - most);
+}
+
+/// The shortest that is at least as long, or else the longest.
+Milliseconds step_of_at_least(Milliseconds time, const std::vector<Milliseconds>& steps) {
+    Milliseconds best = *std::max_element(steps.begin(), steps.end());
+    for (const Milliseconds step : steps) {
+        if (step >= time && step < best) best = step;
+    }
+    return best;
 }
 
 /// Whether all its deaths are of the outage. The broker's stamps are seconds.
@@ -44,7 +54,7 @@ std::int64_t attempt_of(const Death& death, const RetryHistory& history) {
 }
 
 Decision decide(const std::optional<Death>& death, const RetryHistory& history, const Entry* entry, WallTime now,
-                double roll, const Holding& holding) {
+                double roll, const Holding& holding, const Verdict& verdict) {
     if (!death) return Park{ParkReason::no_death};
     const std::int64_t attempt = attempt_of(*death, history);
     if (entry == nullptr) return Park{ParkReason::no_entry, attempt};
@@ -56,6 +66,7 @@ Decision decide(const std::optional<Death>& death, const RetryHistory& history, 
         case Action::retry:
             break;
     }
+    if (verdict.never) return Park{ParkReason::consumer_verdict, attempt};
     const bool of_outage = failed_only_in(holding.since, *death, history);
     const bool unspent = waits_to_be_held(*death, history);
     if (holding.holds) return Hold{of_outage ? 0 : unspent ? history.attempt : attempt - 1};
@@ -71,7 +82,8 @@ Decision decide(const std::optional<Death>& death, const RetryHistory& history, 
         return Retry{0, lane_of(steps.front(), entry->ladder.jitter, roll)};
     if (attempt > static_cast<std::int64_t>(steps.size())) return Park{ParkReason::attempts_exhausted, attempt};
     if (is_too_old(*death, history, *entry, now)) return Park{ParkReason::too_old, attempt};
-    const Milliseconds step = steps[static_cast<std::size_t>(attempt - 1)];
+    const Milliseconds step =
+        verdict.after ? step_of_at_least(*verdict.after, steps) : steps[static_cast<std::size_t>(attempt - 1)];
     return Retry{attempt, lane_of(step, entry->ladder.jitter, roll)};
 }
 
@@ -108,6 +120,8 @@ std::string_view reason_text(ParkReason reason, std::string_view death_reason, s
             return "attempts-exhausted";
         case ParkReason::too_old:
             return "too-old";
+        case ParkReason::consumer_verdict:
+            return "consumer-verdict";
         case ParkReason::no_entry:
             return "no-entry";
         case ParkReason::no_death:

@@ -12,6 +12,7 @@
 
 #include "core/death.h"
 #include "core/policy.h"
+#include "core/verdict.h"
 
 namespace retryd::core {
 
@@ -28,8 +29,9 @@ struct Retry {
 enum class ParkReason {
     attempts_exhausted,
     too_old,
-    death_reason,  // `on:` parks this reason of death (by default expired and maxlen), or it is one that we do not
-                   // know; written as `reason-<reason>`
+    death_reason,      // `on:` parks this reason of death (by default expired and maxlen), or it is one that we do not
+                       // know; written as `reason-<reason>`
+    consumer_verdict,  // the consumer says that it is never to be tried again
     no_entry,
     no_death,
     queue_gone,     // this and the next are found in relay/relay.cpp, which asks the broker
@@ -76,8 +78,11 @@ std::int64_t attempt_of(const Death& death, const RetryHistory& history);
 /// max_age counts from the first death in the history, if there is one, since the broker's own stamp starts anew with
 /// every republish. While `holding`, what would be retried is held, and so is what has used up its ladder or is too
 /// old: an outage costs nobody an attempt.
+/// `verdict` is empty where the entry does not listen to the consumer. What is never to be tried again is parked, even
+/// in an outage. A time takes the shortest rung of the ladder that is at least as long, or else the longest; the
+/// attempt counts all the same.
 Decision decide(const std::optional<Death>& death, const RetryHistory& history, const Entry* entry, WallTime now,
-                double roll, const Holding& holding = {});
+                double roll, const Holding& holding = {}, const Verdict& verdict = {});
 
 /// What the operator wants for a reason of death. One that this version does not know leads to parking.
 Action action_for(const OnDeath& on, std::string_view reason);
