@@ -3,8 +3,6 @@
 
 #include "support/catch.h"
 #include "support/command_line.h"
-#include "support/environment.h"
-#include "support/management.h"
 #include "support/other_protocols.h"
 #include "support/scenario.h"
 #include "support/worker.h"
@@ -14,7 +12,7 @@ using namespace retryd::test;
 namespace {
 
 struct Verdicts : Scenario {
-    Verdicts() : heard(work_queue("heard")), unheard(work_queue("unheard")) {
+    Verdicts() : heard(quorum_work_queue("heard")), unheard(quorum_work_queue("unheard")) {
         retry(heard, {"50ms", "2s"});
         entry().verdict = true;
         retry(unheard, {"50ms", "2s"});
@@ -82,23 +80,5 @@ TEST_CASE("what a message says of its retry counts where the entry listens, and 
     const Received back = unheard.receive();
     CHECK(long_header(back, "retryd-attempt") == 1);
     CHECK(text_header(back, "x-opt-retry") == "never");
-    s.stop();
-}
-
-TEST_CASE("a rung that takes nothing: what the consumer said is still known after the detour", "[one-version]") {
-    Verdicts s;
-    Worker worker(s.heard);
-    s.client.publish("", s.heard, {.body = "first"});
-    worker.reject(worker.receive());
-    worker.ack(worker.receive());  // the rungs are there
-    set_policy("verdict-test", "^" + s.rung(s.heard, "2s") + "$", R"({"max-length": 0})");
-    s.client.publish("", s.heard, {.body = "later", .headers = {{"x-opt-retry-after", longstr("1")}}});
-    worker.reject(worker.receive());
-    REQUIRE(await([&] { return s.daemon.lines_with({s.rung(s.heard, "2s"), "refused"}) > 0; }));
-    clear_policy("verdict-test");
-    CHECK(s.await_depth(s.rung(s.heard, "2s"), 1, seconds(60)));
-    const Received back = worker.receive();
-    CHECK(long_header(back, "retryd-attempt") == 1);
-    CHECK_FALSE(says_anything(back));
     s.stop();
 }
