@@ -16,10 +16,9 @@ constexpr std::uint8_t persistent = 2;
 /// Headers that would travel on as stale claims, or send copies: never part of what is published again. And what a
 /// framework said of why it failed, which only a parked message carries. Asked of every header of every message: most
 /// of them differ in the first letter.
-bool is_left_out(std::string_view name, bool parked, bool heeds_verdict = false) {
+bool is_left_out(std::string_view name, bool parked) {
     switch (name.empty() ? '\0' : name.front()) {
         case 'x':
-            if (heeds_verdict && is_verdict(name)) return !parked || name != verdict_header::retry_reason;
             return name.starts_with("x-first-death-") || name.starts_with("x-last-death-") ||
                    name == "x-delivery-count" || name == "x-acquired-count";
         case 'C':
@@ -40,14 +39,19 @@ bool is_rewritten(std::string_view name, bool death_known) {
     return death_known && own != OwnHeader::none;
 }
 
-void keep_headers(const Table& headers, bool keep_death, const ComposeContext& context, std::vector<Field>& fields) {
-    const bool death_known = context.death.has_value();
+void keep_headers(const Table& headers, bool keep_death, bool death_known, std::vector<Field>& fields) {
     for (const Field& field : headers) {
-        if (is_left_out(field.name, keep_death, context.heeds_verdict)) continue;
-        if (is_rewritten(field.name, death_known)) continue;
+        if (is_left_out(field.name, keep_death) || is_rewritten(field.name, death_known)) continue;
         if (field.name == x_death && !keep_death) continue;
         fields.push_back(field);
     }
+}
+
+/// What the consumer says of why stays with a parked message, for people.
+void leave_out_verdict(std::vector<Field>& fields, bool parked) {
+    std::erase_if(fields, [&](const Field& field) {
+        return is_verdict(field.name) && !(parked && field.name == verdict_header::retry_reason);
+    });
 }
 
 /// In the place of the same header where it stands already, kept from an unknown earlier round.
@@ -176,7 +180,9 @@ void add_why_and_when(std::string_view reason, WallTime now, OwnFields& own) {
 OwnFields add_common(const Message& message, const ComposeContext& context, std::int64_t attempt, bool keep_death,
                      ComposeScratch& scratch) {
     scratch.fields.clear();
-    keep_headers(message.properties.header_table(), keep_death, context, scratch.fields);
+    keep_headers(message.properties.header_table(), keep_death, context.death.has_value(), scratch.fields);
+    if (context.heeds_verdict) [[unlikely]]
+        leave_out_verdict(scratch.fields, keep_death);
     OwnFields own(context, scratch);
     add_origin(context, attempt, own);
     add_set_aside(message, context, own);

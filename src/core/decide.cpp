@@ -54,7 +54,7 @@ std::int64_t attempt_of(const Death& death, const RetryHistory& history) {
 }
 
 Decision decide(const std::optional<Death>& death, const RetryHistory& history, const Entry* entry, WallTime now,
-                double roll, const Holding& holding, const Verdict& verdict) {
+                double roll, const Holding& holding) {
     if (!death) return Park{ParkReason::no_death};
     const std::int64_t attempt = attempt_of(*death, history);
     if (entry == nullptr) return Park{ParkReason::no_entry, attempt};
@@ -66,7 +66,6 @@ Decision decide(const std::optional<Death>& death, const RetryHistory& history, 
         case Action::retry:
             break;
     }
-    if (verdict.never) return Park{ParkReason::consumer_verdict, attempt};
     const bool of_outage = failed_only_in(holding.since, *death, history);
     const bool unspent = waits_to_be_held(*death, history);
     if (holding.holds) return Hold{of_outage ? 0 : unspent ? history.attempt : attempt - 1};
@@ -82,9 +81,17 @@ Decision decide(const std::optional<Death>& death, const RetryHistory& history, 
         return Retry{0, lane_of(steps.front(), entry->ladder.jitter, roll)};
     if (attempt > static_cast<std::int64_t>(steps.size())) return Park{ParkReason::attempts_exhausted, attempt};
     if (is_too_old(*death, history, *entry, now)) return Park{ParkReason::too_old, attempt};
-    const Milliseconds step =
-        verdict.after ? step_of_at_least(*verdict.after, steps) : steps[static_cast<std::size_t>(attempt - 1)];
+    const Milliseconds step = steps[static_cast<std::size_t>(attempt - 1)];
     return Retry{attempt, lane_of(step, entry->ladder.jitter, roll)};
+}
+
+Decision heed(const Verdict& verdict, const Decision& decision, std::int64_t attempt, const Ladder& ladder,
+              double roll) {
+    const auto* const retry = std::get_if<Retry>(&decision);
+    const bool of_ladder = spends_an_attempt(decision) || std::holds_alternative<Hold>(decision);
+    if (verdict.never && of_ladder) return Park{ParkReason::consumer_verdict, attempt};
+    if (!verdict.after || retry == nullptr) return decision;
+    return Retry{retry->attempt, lane_of(step_of_at_least(*verdict.after, ladder.steps), ladder.jitter, roll)};
 }
 
 Action action_for(const OnDeath& on, std::string_view reason) {

@@ -78,11 +78,15 @@ std::int64_t attempt_of(const Death& death, const RetryHistory& history);
 /// max_age counts from the first death in the history, if there is one, since the broker's own stamp starts anew with
 /// every republish. While `holding`, what would be retried is held, and so is what has used up its ladder or is too
 /// old: an outage costs nobody an attempt.
-/// `verdict` is empty where the entry does not listen to the consumer. What is never to be tried again is parked, even
-/// in an outage. A time takes the shortest rung of the ladder that is at least as long, or else the longest; the
-/// attempt counts all the same.
 Decision decide(const std::optional<Death>& death, const RetryHistory& history, const Entry* entry, WallTime now,
-                double roll, const Holding& holding = {}, const Verdict& verdict = {});
+                double roll, const Holding& holding = {});
+
+/// The decision about a death in a queue of this entry, once the consumer has been heard. What is never to be tried
+/// again is parked instead of being retried, held, or parked for another reason of its ladder; not where `on:` parks or
+/// drops it. A time takes the shortest rung that is at least as long, or else the longest; the attempt counts all the
+/// same.
+Decision heed(const Verdict& verdict, const Decision& decision, std::int64_t attempt, const Ladder& ladder,
+              double roll);
 
 /// What the operator wants for a reason of death. One that this version does not know leads to parking.
 Action action_for(const OnDeath& on, std::string_view reason);

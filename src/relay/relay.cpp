@@ -79,15 +79,19 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
             return park_again(delivery, rejected ? ParkedAgain::rejected : ParkedAgain::thrown_out, now);
         }
     }
-    context.heeds_verdict = route && route->entry->verdict;
+    const core::Entry* const entry = route ? route->entry : nullptr;
     const core::Holding outage = holding(route.get());
-    const core::Decision decision =
-        core::decide(context.death, context.history, route ? route->entry : nullptr, now.wall,
-                     route && route->entry->ladder.jitter.lanes > 1 ? roll_of(delivery.tag) : 0, outage,
-                     context.heeds_verdict ? core::read_verdict(headers) : core::Verdict{});
+    core::Decision decision =
+        core::decide(context.death, context.history, entry, now.wall,
+                     entry != nullptr && entry->ladder.jitter.lanes > 1 ? roll_of(delivery.tag) : 0, outage);
     if (std::holds_alternative<core::Drop>(decision)) return drop(delivery, context, *route);
     const std::int64_t attempt = context.death ? core::attempt_of(*context.death, context.history) : 0;
-    if (route && core::may_hold(*route->entry) && context.death->count > 0 && core::is_failure(context.death->reason))
+    if (entry != nullptr && entry->verdict) [[unlikely]] {
+        context.heeds_verdict = true;
+        decision = core::heed(core::read_verdict(headers), decision, attempt, entry->ladder, roll_of(delivery.tag));
+    }
+    if (entry != nullptr && core::may_hold(*entry) && context.death->count > 0 &&
+        core::is_failure(context.death->reason))
         failed_attempt_ = attempt;
     const bool known_gone = route && from_detour && route->gone_for_detoured;
     if (route && !known_gone && !declarations_.work_queue_checked(*route, now)) {

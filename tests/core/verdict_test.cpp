@@ -31,7 +31,8 @@ Decision decided(std::vector<Milliseconds> steps, std::int64_t attempt, const Ve
     death.reason = "rejected";
     RetryHistory history;
     history.attempt = attempt - 1;
-    return decide(death, history, &entry, WallTime{1'800'000'000s}, 0, {.holds = holds}, verdict);
+    const Decision decision = decide(death, history, &entry, WallTime{1'800'000'000s}, 0, {.holds = holds});
+    return heed(verdict, decision, attempt, entry.ladder, 0);
 }
 
 }  // namespace
