@@ -227,6 +227,9 @@ void describe_entry(Section& s, RawEntry& entry) {
               "outage costs no message an attempt. It needs `management`, whose counters tell what succeeds. Without "
               "this section nothing is held by itself; `outage: {}` is one with all defaults.",
               [&](Section& in) { describe_outage(in, entry.outage.emplace()); });
+    s.key("verdict", boolean(entry.verdict),
+          "Whether consumers may say when a message that they give up is tried again, in its headers "
+          "`x-opt-retry-after` and `x-opt-retry`.");
     s.section("on",
               "What happens to a message, by the reason of its death: retry, park or drop. A dropped message is gone.",
               [&](Section& in) { describe_actions(in, entry.on); });

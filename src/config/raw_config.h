@@ -59,6 +59,7 @@ struct RawEntry {
     core::OnDeath on;
     bool hold = false;
     std::optional<RawOutage> outage;
+    bool verdict = false;
 };
 
 struct RawBinding {

@@ -177,8 +177,8 @@ std::vector<core::Entry> validate_entries(const RawConfig& raw, Problems& proble
         if (found != names.end()) {
             const auto max_age = entry.max_age.given ? std::optional{entry.max_age.value} : std::nullopt;
             const core::Ladder& ladder = ladders[static_cast<std::size_t>(found - names.begin())];
-            entries.push_back(
-                {entry.match.value, ladder, parking(entry, raw), entry.on, max_age, entry.hold, outage_of(entry)});
+            entries.push_back({entry.match.value, ladder, parking(entry, raw), entry.on, max_age, entry.hold,
+                               outage_of(entry), entry.verdict});
             continue;
         }
         const std::string what = in_quotes(entry.ladder) + " is not one of the ladders; ";

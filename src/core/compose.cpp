@@ -6,6 +6,7 @@
 #include "core/death.h"
 #include "core/names.h"
 #include "core/text.h"
+#include "core/verdict.h"
 
 namespace retryd::core {
 namespace {
@@ -44,6 +45,13 @@ void keep_headers(const Table& headers, bool keep_death, bool death_known, std::
         if (field.name == x_death && !keep_death) continue;
         fields.push_back(field);
     }
+}
+
+/// What the consumer says of why stays with a parked message, for people.
+void leave_out_verdict(std::vector<Field>& fields, bool parked) {
+    std::erase_if(fields, [&](const Field& field) {
+        return is_verdict(field.name) && !(parked && field.name == verdict_header::retry_reason);
+    });
 }
 
 /// In the place of the same header where it stands already, kept from an unknown earlier round.
@@ -173,6 +181,8 @@ OwnFields add_common(const Message& message, const ComposeContext& context, std:
                      ComposeScratch& scratch) {
     scratch.fields.clear();
     keep_headers(message.properties.header_table(), keep_death, context.death.has_value(), scratch.fields);
+    if (context.heeds_verdict) [[unlikely]]
+        leave_out_verdict(scratch.fields, keep_death);
     OwnFields own(context, scratch);
     add_origin(context, attempt, own);
     add_set_aside(message, context, own);

@@ -32,6 +32,7 @@ struct ComposeContext {
     RetryHistory history;              // of the rounds before this death
     std::string_view connection_user;  // a user-id other than this one would be refused (406), so it is set aside
     const ProofKeys* keys = nullptr;   // null or empty: no proof is written
+    bool heeds_verdict = false;        // what the consumer has said (core/verdict.h) is done, and goes no further
 };
 
 /// Writes the proof (core/own_headers.h) for the headers of ours among `scratch.fields`, in the place of an older one.

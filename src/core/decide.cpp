@@ -5,6 +5,7 @@
 #include <chrono>
 #include <limits>
 #include <string>
+#include <vector>
 
 namespace retryd::core {
 namespace {
@@ -16,6 +17,15 @@ bool is_too_old(const Death& death, const RetryHistory& history, const Entry& en
     const auto today = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
     const auto most = std::chrono::ceil<std::chrono::seconds>(*entry.max_age).count();
     return today > most && *first < static_cast<std::uint64_t>(today - most);
+}
+
+/// The shortest that is at least as long, or else the longest.
+Milliseconds step_of_at_least(Milliseconds time, const std::vector<Milliseconds>& steps) {
+    Milliseconds best = *std::max_element(steps.begin(), steps.end());
+    for (const Milliseconds step : steps) {
+        if (step >= time && step < best) best = step;
+    }
+    return best;
 }
 
 /// Whether all its deaths are of the outage. The broker's stamps are seconds.
@@ -75,6 +85,15 @@ Decision decide(const std::optional<Death>& death, const RetryHistory& history, 
     return Retry{attempt, lane_of(step, entry->ladder.jitter, roll)};
 }
 
+Decision heed(const Verdict& verdict, const Decision& decision, std::int64_t attempt, const Ladder& ladder,
+              double roll) {
+    const auto* const retry = std::get_if<Retry>(&decision);
+    const bool of_ladder = spends_an_attempt(decision) || std::holds_alternative<Hold>(decision);
+    if (verdict.never && of_ladder) return Park{ParkReason::consumer_verdict, attempt};
+    if (!verdict.after || retry == nullptr) return decision;
+    return Retry{retry->attempt, lane_of(step_of_at_least(*verdict.after, ladder.steps), ladder.jitter, roll)};
+}
+
 Action action_for(const OnDeath& on, std::string_view reason) {
     if (reason == "rejected") return on.rejected;
     if (reason == "delivery_limit") return on.delivery_limit;
@@ -108,6 +127,8 @@ std::string_view reason_text(ParkReason reason, std::string_view death_reason, s
             return "attempts-exhausted";
         case ParkReason::too_old:
             return "too-old";
+        case ParkReason::consumer_verdict:
+            return "consumer-verdict";
         case ParkReason::no_entry:
             return "no-entry";
         case ParkReason::no_death:

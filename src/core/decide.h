@@ -12,6 +12,7 @@
 
 #include "core/death.h"
 #include "core/policy.h"
+#include "core/verdict.h"
 
 namespace retryd::core {
 
@@ -28,8 +29,9 @@ struct Retry {
 enum class ParkReason {
     attempts_exhausted,
     too_old,
-    death_reason,  // `on:` parks this reason of death (by default expired and maxlen), or it is one that we do not
-                   // know; written as `reason-<reason>`
+    death_reason,      // `on:` parks this reason of death (by default expired and maxlen), or it is one that we do not
+                       // know; written as `reason-<reason>`
+    consumer_verdict,  // the consumer says that it is never to be tried again
     no_entry,
     no_death,
     queue_gone,     // this and the next are found in relay/relay.cpp, which asks the broker
@@ -78,6 +80,13 @@ std::int64_t attempt_of(const Death& death, const RetryHistory& history);
 /// old: an outage costs nobody an attempt.
 Decision decide(const std::optional<Death>& death, const RetryHistory& history, const Entry* entry, WallTime now,
                 double roll, const Holding& holding = {});
+
+/// The decision about a death in a queue of this entry, once the consumer has been heard. What is never to be tried
+/// again is parked instead of being retried, held, or parked for another reason of its ladder; not where `on:` parks or
+/// drops it. A time takes the shortest rung that is at least as long, or else the longest; the attempt counts all the
+/// same.
+Decision heed(const Verdict& verdict, const Decision& decision, std::int64_t attempt, const Ladder& ladder,
+              double roll);
 
 /// What the operator wants for a reason of death. One that this version does not know leads to parking.
 Action action_for(const OnDeath& on, std::string_view reason);

@@ -81,6 +81,7 @@ void add(PolicyText& text, const Entry& entry) {
     text << to_string(entry.on.rejected) << to_string(entry.on.delivery_limit) << to_string(entry.on.expired)
          << to_string(entry.on.maxlen) << (entry.max_age ? entry.max_age->count() : -1);
     if (entry.hold) text << "hold";
+    if (entry.verdict) text << "verdict";
     if (!entry.outage) return;
     const OutageRule& outage = *entry.outage;
     text << "outage" << outage.failing_percent << outage.of << outage.within.count() << outage.probe.count()

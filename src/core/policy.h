@@ -96,6 +96,7 @@ struct Entry {
     std::optional<Milliseconds> max_age = {};  // parked when its first death is longer ago than this
     bool hold = false;                         // by hand: what fails is held
     std::optional<OutageRule> outage = {};     // absent: nothing is held by itself
+    bool verdict = false;                      // the consumer may say when to try again (core/verdict.h)
     bool operator==(const Entry&) const = default;
 };
 

@@ -79,13 +79,19 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
             return park_again(delivery, rejected ? ParkedAgain::rejected : ParkedAgain::thrown_out, now);
         }
     }
+    const core::Entry* const entry = route ? route->entry : nullptr;
     const core::Holding outage = holding(route.get());
-    const core::Decision decision =
-        core::decide(context.death, context.history, route ? route->entry : nullptr, now.wall,
-                     route && route->entry->ladder.jitter.lanes > 1 ? roll_of(delivery.tag) : 0, outage);
+    core::Decision decision =
+        core::decide(context.death, context.history, entry, now.wall,
+                     entry != nullptr && entry->ladder.jitter.lanes > 1 ? roll_of(delivery.tag) : 0, outage);
     if (std::holds_alternative<core::Drop>(decision)) return drop(delivery, context, *route);
     const std::int64_t attempt = context.death ? core::attempt_of(*context.death, context.history) : 0;
-    if (route && core::may_hold(*route->entry) && context.death->count > 0 && core::is_failure(context.death->reason))
+    if (entry != nullptr && entry->verdict) [[unlikely]] {
+        context.heeds_verdict = true;
+        decision = core::heed(core::read_verdict(headers), decision, attempt, entry->ladder, roll_of(delivery.tag));
+    }
+    if (entry != nullptr && core::may_hold(*entry) && context.death->count > 0 &&
+        core::is_failure(context.death->reason))
         failed_attempt_ = attempt;
     const bool known_gone = route && from_detour && route->gone_for_detoured;
     if (route && !known_gone && !declarations_.work_queue_checked(*route, now)) {
@@ -251,12 +257,15 @@ Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeCon
     const std::string_view work_queue = context.death ? context.death->queue : undelivered.value_or("");
     const bool again = context.death && core::waits_to_be_held(*context.death, context.history);
     const core::Hold unspent{again && !hold ? context.history.attempt : attempt};
+    // It is decided again when it comes back, by what the consumer has said.
+    core::ComposeContext as_it_is = context;
+    as_it_is.heeds_verdict = false;
     const auto compose = [&](Milliseconds delay) {
-        if (hold || again) return core::compose_held(delivery.message, context, unspent, now.wall, scratch_);
-        if (known) return core::compose_retry(delivery.message, context, {attempt, delay}, scratch_);
-        return core::compose_parked_detour(delivery.message, context, now.wall, scratch_);
+        if (hold || again) return core::compose_held(delivery.message, as_it_is, unspent, now.wall, scratch_);
+        if (known) return core::compose_retry(delivery.message, as_it_is, {attempt, delay}, scratch_);
+        return core::compose_parked_detour(delivery.message, as_it_is, now.wall, scratch_);
     };
-    return detour_as(delivery, context, work_queue, instead_of, compose, now);
+    return detour_as(delivery, as_it_is, work_queue, instead_of, compose, now);
 }
 
 template <class Compose>

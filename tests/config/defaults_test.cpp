@@ -58,6 +58,7 @@ void check_defaults(const Settings& settings) {
           core::OnDeath{core::Action::retry, core::Action::retry, core::Action::park, core::Action::park});
     CHECK_FALSE(settings.policy.entries[0].max_age.has_value());
     CHECK_FALSE(settings.policy.entries[0].hold);
+    CHECK_FALSE(settings.policy.entries[0].verdict);
     CHECK_FALSE(settings.policy.entries[0].outage.has_value());
     CHECK(settings.policy.error_bindings.empty());
     CHECK(settings.policy.sources.empty());
@@ -189,6 +190,7 @@ std::vector<Change> flow_changes() {
             entry_change("ladder", "match: email, ladder: t"),
             entry_change("max_age", "match: email, max_age: 1d"),
             entry_change("hold", "match: email, hold: true"),
+            entry_change("verdict", "match: email, verdict: true"),
             outage_change("failing", "80%"),
             outage_change("of", "30"),
             outage_change("within", "1m"),

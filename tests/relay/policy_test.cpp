@@ -47,6 +47,33 @@ TEST_CASE("a dropped message asks nothing of the broker, however many names are 
     CHECK(f.broker.declares.empty());
 }
 
+TEST_CASE("what a consumer says of the wait chooses the rung, and goes no further; to a detour it goes along") {
+    core::Policy policy = Fixture::policy();
+    policy.entries[0].verdict = true;
+    Fixture f(policy);
+    f.answer_declares();
+    DeadMessage dead;
+    dead.retry_after = "30";
+    f.deliver(dead);
+    CHECK(f.lying_in("email.retry.30s") == 1);
+    CHECK_FALSE(f.has_header("email.retry.30s", "x-opt-retry-after"));
+    f.broker.full.insert("email.retry.30s");
+    f.deliver(dead);
+    f.confirm_all();
+    f.deliver(dead);
+    CHECK(f.lying_in("retryd.detour.2s") == 1);
+    CHECK(f.header("retryd.detour.2s", "x-opt-retry-after") == "30");
+}
+
+TEST_CASE("where the entry does not listen, what a consumer says of the wait is a header like any other") {
+    Fixture f;
+    f.answer_declares();
+    DeadMessage dead;
+    dead.retry_after = "30";
+    f.deliver(dead);
+    CHECK(f.header("email.retry.5s", "x-opt-retry-after") == "30");
+}
+
 TEST_CASE("the age of a message is told by the clock that comes in") {
     core::Policy policy = Fixture::policy();
     policy.entries[0].max_age = std::chrono::hours{24};

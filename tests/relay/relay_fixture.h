@@ -57,6 +57,7 @@ struct DeadMessage {
     bool redelivered = false;
     bool parked_before = false;
     bool forged = false;  // no proof of retryd's
+    std::string retry_after = {};
 };
 
 class Fixture {
@@ -103,6 +104,8 @@ class Fixture {
         std::vector<core::Field> fields(headers, headers + (dead.carried_queue.empty() ? 1 : 3));
         if (dead.first_death != 0) fields.push_back(headers[3]);
         if (dead.parked_before) fields.push_back({"retryd-parked-reason", core::Value::of_longstr("too-old")});
+        if (!dead.retry_after.empty())
+            fields.push_back({"x-opt-retry-after", core::Value::of_longstr(dead.retry_after)});
         core::ProofText proof;
         if (!dead.forged) fields.push_back(core::test::proof_of({fields.data(), fields.size()}, proof));
         core::Message message;

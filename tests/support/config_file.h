@@ -26,6 +26,7 @@ struct EntrySpec {
     std::string max_age = {};                          // 24h
     bool hold = false;
     std::string outage = {};  // {of: 20, within: 5s}
+    bool verdict = false;
 };
 
 /// Everything that tests set; yaml() writes it the way an operator would.

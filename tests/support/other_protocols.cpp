@@ -96,13 +96,17 @@ std::string described(std::uint8_t code, const std::string& value) {
 std::string list(std::uint8_t code, const std::vector<std::string>& items) {
     return described(code, compound('\xd0', items));
 }
-std::string map(std::uint8_t code, const std::vector<std::pair<std::string, std::string>>& fields, bool symbols) {
+using Fields = std::vector<std::pair<std::string, std::string>>;
+std::string plain_map(const Fields& fields, bool symbols) {
     std::vector<std::string> items;
     for (const auto& [name, value] : fields) {
         items.push_back(symbols ? symbol(name) : text(name));
         items.push_back(value);
     }
-    return described(code, compound('\xd1', items));
+    return compound('\xd1', items);
+}
+std::string map(std::uint8_t code, const Fields& fields, bool symbols) {
+    return described(code, plain_map(fields, symbols));
 }
 
 }  // namespace
@@ -150,6 +154,19 @@ class Session {
         const std::string state = await(0x15);  // disposition
         if (state.find(described(0x24, "")) == std::string::npos)
             throw std::runtime_error("the broker did not accept the message");
+    }
+
+    void take_and_give_up(const std::string& address, const Fields& annotations) {
+        const std::string source = list(0x28, {text(address)});
+        write(amqp_frame, list(0x12, {text("receiver"), uint(0), boolean(true), null, null, source, list(0x29, {})}));
+        await(0x12);
+        const std::string window = uint(2048);
+        write(amqp_frame, list(0x13, {null, window, uint(0), window, uint(0), uint(0), uint(1)}));
+        await(0x14);  // the message
+        const std::string modified = list(0x27, {boolean(false), boolean(true), plain_map(annotations, true)});
+        write(amqp_frame, list(0x15, {boolean(true), uint(0), uint(0), boolean(true), modified}));
+        write(amqp_frame, list(0x18, {}));
+        await(0x18);  // the broker has heard it all
     }
 
   private:
@@ -214,6 +231,10 @@ std::string nested_lists(int levels) {
 
 void publish(const std::string& queue, const Message& message) {
     publish_encoded(queue, encoded(message));
+}
+
+void take_and_give_up(const std::string& queue, const Fields& annotations) {
+    Session().take_and_give_up("/queues/" + queue, annotations);
 }
 
 void publish_encoded(const std::string& queue, const std::string& message) {

@@ -37,6 +37,10 @@ void publish(const std::string& queue, const Message& message);
 /// The same of a message that is encoded already, or is none.
 void publish_encoded(const std::string& queue, const std::string& message);
 
+/// Takes one message from that queue and gives it up: `modified`, undeliverable here, with these annotations (name,
+/// encoded value). RabbitMQ 4.
+void take_and_give_up(const std::string& queue, const std::vector<std::pair<std::string, std::string>>& annotations);
+
 }  // namespace amqp10
 
 /// To that topic: levels are separated by slashes, which become dots in the routing key. It goes to the exchange

@@ -138,6 +138,7 @@ std::vector<std::string> remarks(const core::Entry& entry) {
         lines.push_back("parked at once when its first failure is more than " + core::format_duration(*entry.max_age) +
                         " ago");
     }
+    if (entry.verdict) lines.push_back("consumers may say when it is tried again, or never");
     const std::string held = core::is_glob(entry.match) ? "{queue}.held" : core::held_name(entry.match);
     if (entry.hold) lines.push_back("held in " + held + " when it fails, until `hold` is taken away");
     if (entry.outage) {

@@ -95,6 +95,7 @@ Json queue(const core::Entry& entry) {
             {"max_age_ms", entry.max_age ? Json(entry.max_age->count()) : Json(nullptr)},
             {"hold", entry.hold},
             {"outage", outage(entry.outage)},
+            {"verdict", entry.verdict},
             {"on", actions(entry.on)},
             {"attempts", attempts(entry)},
             {"parked", parked(entry)}};
