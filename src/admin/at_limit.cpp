@@ -22,14 +22,6 @@ bool leads_to_a_queue(const QueuePolicies& from, const VhostPolicies& vhost_poli
     });
 }
 
-/// Nothing where more than quotes would have to be taken off.
-std::optional<std::string> text_of(const std::string& json) {
-    if (json.size() < 2) return std::nullopt;
-    std::string text = json.substr(1, json.size() - 2);
-    if (core::json_string(text) != json) return std::nullopt;
-    return text;
-}
-
 }  // namespace
 
 std::optional<std::int64_t> delivery_limit_of(const QueuePolicies& queue, const VhostPolicies& vhost_policies) {

@@ -7,7 +7,9 @@
 #include <utility>
 
 #include "admin/broker_pattern.h"
+#include "admin/dead_letter_way.h"
 #include "admin/patterns.h"
+#include "admin/plumbing.h"
 #include "admin/policy_copies.h"
 #include "core/names.h"
 #include "core/safe_text.h"
@@ -123,18 +125,92 @@ struct Requirement {
     std::string note;
     std::string remedy;
     std::optional<FindingCode> finding;
+    std::vector<core::ErrorBinding> bindings = {};
 };
 
 Requirement out_of_reach(FindingCode finding, std::string note, std::string remedy) {
     return {State::out_of_reach, {}, "", std::move(note), std::move(remedy), finding};
 }
 
-Requirement fixed_by_argument(const std::string& exchange) {
+/// `errors.bind` for an exchange that it does not have yet; empty where no binding helps.
+std::string remedy_by_binding(const DeadLetterWays& ways, const QueuePolicies& queue, const std::string& exchange,
+                              const core::Policy& policy, const EffectivePolicy& effective) {
+    const std::string item = "{exchange: " + core::json_string(exchange) + "}";
+    const std::string bind = "name that exchange in errors.bind, ";
+    if (ways.ways().type_of(exchange) != "direct") return bind + item;
+    const DeadLetterKeys keys = dead_letter_keys(queue, effective, ways.ways(), returns_by_name(policy, queue.name));
+    if (keys.any || !can_be_bound("direct", keys.keys)) {
+        return bind + "with each key that its messages have, {exchange: " + core::json_string(exchange) +
+               ", routing_key: KEY}";
+    }
+    return bind + bind_items(exchange, keys.keys);
+}
+
+/// The default exchange takes no bindings; but the queue that it leads to can be consumed.
+std::string remedy_by_source(const VhostPolicies& vhost_policies, const core::Policy& policy,
+                             const QueuePolicies& queue, const EffectivePolicy& effective) {
+    const auto key = text_of(effective.value(queue, "dead-letter-routing-key").value);
+    if (!key || *key == queue.name || core::is_own_queue(policy, *key)) return "";
+    const bool there = std::any_of(vhost_policies.queues.begin(), vhost_policies.queues.end(),
+                                   [&](const QueuePolicies& each) { return each.name == *key; });
+    return there ? "have retryd consume the queue that it leads to, sources: [{queue: " + core::json_string(*key) +
+                       ", dialect: generic}]"
+                 : "";
+}
+
+Requirement fixed_by_argument(const QueuePolicies& queue, const std::string& exchange_json, const DeadLetterWays& ways,
+                              const core::Policy& policy, const VhostPolicies& vhost_policies) {
+    const EffectivePolicy effective(vhost_policies);
     const std::string recreate = "recreate the queue without x-dead-letter-exchange";
-    const std::string bind = "name that exchange in errors.bind, {exchange: " + exchange + "}, or ";
-    return out_of_reach(FindingCode::fixed_dead_letter_exchange,
-                        "its dead-letter exchange " + exchange + " is fixed by argument, and no policy overrides that",
-                        exchange == "\"\"" ? recreate : bind + recreate);
+    const std::string note =
+        "its dead-letter exchange " + exchange_json + " is fixed by argument, and no policy overrides that";
+    std::string instead;
+    if (effective.value(queue, "message-ttl").source != Source::none) {
+        instead = "take it out of the configuration if it only lets messages wait for its TTL";
+    } else if (!vhost_policies.routing || !text_of(exchange_json)) {
+        if (exchange_json != "\"\"") instead = "name that exchange in errors.bind, {exchange: " + exchange_json + "}";
+    } else if (exchange_json == "\"\"") {
+        instead = remedy_by_source(vhost_policies, policy, queue, effective);
+    } else {
+        instead = remedy_by_binding(ways, queue, *text_of(exchange_json), policy, effective);
+    }
+    return out_of_reach(FindingCode::fixed_dead_letter_exchange, note,
+                        instead.empty() ? recreate : instead + ", or " + recreate);
+}
+
+/// What has this key, or one of these.
+std::string keys_named(const std::set<RoutingKey>& keys) {
+    std::string text = keys.size() == 1 ? "the routing key " : "the routing keys ";
+    const char* between = "";
+    for (const RoutingKey& key : keys) {
+        text.append(between).append(core::quoted(key.text));
+        between = ", ";
+    }
+    return text;
+}
+
+/// By an exchange of errors.bind that does not take what the queue rejects, with the keys that it has.
+void add_unmatched(Requirement& required, const DeadLetterWay& way, const std::string& exchange) {
+    if (way.missing.empty() && !way.keys_unknown) return;
+    const std::string subject =
+        "its dead-letter exchange " + core::json_string(exchange) + " is a " + way.exchange_type + " exchange";
+    required.finding = FindingCode::unmatched_dead_letters;
+    if (way.keys_unknown || !can_be_bound(way.exchange_type, way.missing)) {
+        required.state = State::out_of_reach;
+        required.note =
+            subject + ", which takes no wildcards, and with which routing keys its messages come nothing tells";
+        required.remedy = "name each of them in errors.bind, {exchange: " + core::json_string(exchange) +
+                          ", routing_key: KEY}, or recreate the queue with an x-dead-letter-routing-key";
+        return;
+    }
+    required.state = State::to_attach;
+    required.note = subject + ", and the error queue is not bound to it with " + keys_named(way.missing);
+    required.remedy =
+        "retryd attach --apply binds it, with the keys of all. Have them in errors.bind as well, so that "
+        "it is bound again when the exchange has been made anew: " +
+        bind_items(exchange, way.missing);
+    for (const RoutingKey& key : way.missing)
+        required.bindings.push_back({exchange, key.text});
 }
 
 class QuorumRequirement {
@@ -185,8 +261,8 @@ class QuorumRequirement {
     Setting strategy_;
 };
 
-Requirement requirement_of(const QueuePolicies& queue, const core::Policy& policy,
-                           const VhostPolicies& vhost_policies) {
+Requirement requirement_of(const QueuePolicies& queue, const core::Policy& policy, const VhostPolicies& vhost_policies,
+                           const DeadLetterWays& ways) {
     if (queue.type != "classic" && queue.type != "quorum") {
         return out_of_reach(FindingCode::stream_queue, "a " + queue.type + " queue cannot dead-letter",
                             "take it out of the configuration");
@@ -195,7 +271,7 @@ Requirement requirement_of(const QueuePolicies& queue, const core::Policy& polic
     const Setting exchange = effective.dead_letter_exchange(queue);
     const bool ours = exchange.source != Source::none && leads_to_error_queue(policy, exchange.value);
     if (exchange.source == Source::argument && !ours) {
-        return fixed_by_argument(exchange.value);
+        return fixed_by_argument(queue, exchange.value, ways, policy, vhost_policies);
     }
     Requirement required;
     if (!ours) {
@@ -206,6 +282,9 @@ Requirement requirement_of(const QueuePolicies& queue, const core::Policy& polic
         QuorumRequirement(queue, effective).add_to(required);
     }
     if (!required.keys.empty()) required.state = State::to_attach;
+    const auto by = ours ? text_of(exchange.value) : std::nullopt;
+    if (!by || *by == policy.error_exchange) return required;
+    if (const auto way = ways.way(queue, *by)) add_unmatched(required, *way, *by);
     return required;
 }
 
@@ -274,11 +353,14 @@ class AttachPlanner {
         : policy_(policy),
           vhost_policies_(vhost_policies),
           effective_(vhost_policies),
+          ways_(policy, vhost_policies),
           general_(general_policy_name(policy)) {}
 
     AttachPlan plan() {
+        for (const PlumbingQueue& each : plumbing_under_globs(policy_, vhost_policies_))
+            plumbing_.insert(each.queue);
         for (const QueuePolicies& queue : vhost_policies_.queues) {
-            const bool ignored = queue.exclusive || queue.name.starts_with("amq.");
+            const bool ignored = queue.exclusive || queue.name.starts_with("amq.") || plumbing_.contains(queue.name);
             if (ignored || match(policy_, queue.name) == nullptr) continue;
             // Left over of an entry that does not hold any more.
             const bool held = core::work_queue_held_in(policy_, queue.name, queue.arguments).has_value();
@@ -289,6 +371,7 @@ class AttachPlanner {
         plan_general_policy();
         for (const auto& [key, group] : groups_)
             plan_change(key.first, key.second, group);
+        plan_bindings();
         for (PolicyChange& change : renewed_copies(policy_, vhost_policies_, false)) {
             if (names_.insert(change.after.name).second) plan_.changes.push_back(std::move(change));
         }
@@ -299,17 +382,18 @@ class AttachPlanner {
 
   private:
     void classify(const QueuePolicies& queue) {
-        Requirement required = requirement_of(queue, policy_, vhost_policies_);
+        Requirement required = requirement_of(queue, policy_, vhost_policies_, ways_);
         if (!queue.policy.empty() && effective_.policy(queue.policy) == nullptr) {
             required =
                 out_of_reach(FindingCode::policy_in_change, "its policy has just been deleted or made", "look again");
         }
         there_.insert(queue.name);
-        plan_.queues.push_back(
-            {queue.name, queue.type, required.state, queue.policy, required.note, required.remedy, required.finding});
+        plan_.queues.push_back({queue.name, queue.type, required.state, queue.policy, required.note, required.remedy,
+                                required.finding, required.bindings});
         if (is_under_general_policy(queue)) under_general_.insert(queue.name);
-        if (required.state != State::to_attach && !is_ours(queue.policy)) kept_under_others_.push_back(&queue);
-        if (required.state != State::to_attach) return;
+        const bool by_policy = required.state == State::to_attach && !required.keys.empty();
+        if (!by_policy && !is_ours(queue.policy)) kept_under_others_.push_back(&queue);
+        if (!by_policy) return;
         const bool by_general = queue.policy.empty() || is_general(queue.policy);
         const bool exchange_alone = required.keys.size() == 1 && required.keys.contains(dead_letter_exchange);
         if (by_general && exchange_alone) {
@@ -452,6 +536,21 @@ class AttachPlanner {
         }
     }
 
+    /// Each once, with all queues that need it.
+    void plan_bindings() {
+        for (const AttachState& state : plan_.queues) {
+            for (const core::ErrorBinding& binding : state.bindings) {
+                const auto known = std::find_if(plan_.bindings.begin(), plan_.bindings.end(),
+                                                [&](const BindingChange& each) { return each.binding == binding; });
+                if (known != plan_.bindings.end()) {
+                    known->queues.push_back(state.queue);
+                } else {
+                    plan_.bindings.push_back({binding, {state.queue}});
+                }
+            }
+        }
+    }
+
     void add(PolicyChange change) {
         names_.insert(change.after.name);
         plan_.changes.push_back(std::move(change));
@@ -507,7 +606,9 @@ class AttachPlanner {
     const core::Policy& policy_;
     const VhostPolicies& vhost_policies_;
     EffectivePolicy effective_;
+    DeadLetterWays ways_;
     std::string general_;
+    std::set<std::string> plumbing_;  // that globs leave out
     std::set<std::string> there_;
     std::set<std::string> under_general_;
     std::vector<std::string> left_over_;                   // queues of held messages: no work queues

@@ -31,6 +31,8 @@ struct AttachState {
     std::string remedy;  // of what the note says
     /// What `doctor` makes of the note; nothing where there is none.
     std::optional<FindingCode> finding;
+    /// The exchange that has to be bound to the error queue with these keys, as far as it can be; none: no such.
+    std::vector<core::ErrorBinding> bindings = {};
     bool operator==(const AttachState&) const = default;
 };
 
@@ -45,12 +47,21 @@ struct PolicyChange {
     std::vector<std::string> notes;   // for the operator
 };
 
+/// A binding to be made: of the error queue, to an exchange that the configuration names in errors.bind.
+struct BindingChange {
+    core::ErrorBinding binding;
+    std::vector<std::string> queues;  // that it attaches, or that need it among others
+    bool operator==(const BindingChange&) const = default;
+};
+
 struct AttachPlan {
     std::vector<AttachState> queues;  // by name
     std::vector<PolicyChange> changes;
+    std::vector<BindingChange> bindings = {};
 };
 
-/// Exclusive queues are left out: they go with their connection.
+/// Queues that globs leave out (admin/plumbing.h) are left out, and exclusive ones: they go with their connection.
+/// Where the routing of the vhost is known, exchanges of errors.bind that cannot match are seen.
 AttachPlan plan_attach(const core::Policy& policy, const VhostPolicies& vhost_policies);
 
 std::string_view to_string(AttachState::State state);

@@ -1,6 +1,7 @@
 #include "admin/checks.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "admin/guard.h"
 #include "admin/harm.h"
 #include "admin/patterns.h"
+#include "admin/plumbing.h"
 #include "admin/policy_copies.h"
 #include "admin/rabbitmqctl.h"
 #include "core/names.h"
@@ -22,6 +24,8 @@ namespace retryd::admin {
 namespace {
 
 constexpr const char* attach_command = "retryd attach --apply";
+/// Of a work queue, in milliseconds: hardly anybody means that what waits longer is to be given up.
+constexpr std::int64_t short_ttl = 60'000;
 
 /// Makes room above a policy of the highest priority there is; what it applies to stays the same.
 std::string lower_and_attach(const BrokerPolicy& policy, std::string_view vhost) {
@@ -166,11 +170,17 @@ class WorkQueueChecker {
                        {.name = state.queue});
         }
         if (state.finding) {
+            // The keys may be those of each queue.
+            const bool bound = !state.bindings.empty();
             add(*state.finding, "work queue " + core::quoted(state.queue) + ": " + state.note,
-                {.remedy = state.remedy, .name = state.queue, .group = state.note});
+                {.remedy = state.remedy,
+                 .command = bound ? attach_command : "",
+                 .name = state.queue,
+                 .group = bound ? state.bindings.front().exchange : state.note});
         }
-        if (state.state == State::to_attach) add_not_attached(*queue->second);
+        if (state.state == State::to_attach && state.bindings.empty()) add_not_attached(*queue->second);
         add_native_retry(*queue->second);
+        add_short_lived(*queue->second);
     }
 
   private:
@@ -223,6 +233,27 @@ class WorkQueueChecker {
             {.name = queue.name, .group = type.value});
     }
 
+    /// Of an entry with its very name, or a glob.
+    void add_short_lived(const QueuePolicies& queue) {
+        const std::string subject = "work queue " + core::quoted(queue.name) + " ";
+        const auto goes = [&](const std::string& how) {
+            add(FindingCode::short_lived_queue, subject + how, {.name = queue.name, .group = how});
+        };
+        if (queue.exclusive) return goes("is exclusive: it goes with its connection");
+        if (queue.auto_delete) return goes("is auto-delete: it goes with its last consumer");
+        const Setting expires = effective_.value(queue, "expires");
+        if (expires.source != Source::none)
+            return goes("goes when nobody has used it for " + expires.value + " ms (expires)");
+        const Setting ttl = effective_.value(queue, "message-ttl");
+        if (ttl.source == Source::none || number_of(ttl.value).value_or(short_ttl) >= short_ttl) return;
+        add(FindingCode::short_lived_queue, subject + "keeps messages for " + ttl.value + " ms only (message-ttl)",
+            {.consequence = "what its consumers have not taken by then, whatever has come back from a rung included, "
+                            "dies as expired: it is parked, unless `on` says otherwise",
+             .remedy = "give it a longer TTL, or none; or take it out of the configuration",
+             .name = queue.name,
+             .group = "ttl " + ttl.value});
+    }
+
     void add(FindingCode code, std::string cause, FindingDetails details) {
         found.emplace_back(code, std::move(cause), std::move(details));
     }
@@ -265,6 +296,17 @@ std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPo
     for (const AttachState& state : plan_attach(policy, vhost_policies).queues)
         checker.check(state);
     return std::move(checker.found);
+}
+
+std::vector<Finding> check_globs(const core::Policy& policy, const VhostPolicies& vhost_policies) {
+    std::vector<Finding> found;
+    for (const PlumbingQueue& each : plumbing_under_globs(policy, vhost_policies)) {
+        found.emplace_back(FindingCode::plumbing_under_glob,
+                           "glob " + core::quoted(each.glob) + " also names what is no work queue: queue " +
+                               core::quoted(each.queue) + " " + each.why,
+                           FindingDetails{.name = each.queue, .group = each.glob});
+    }
+    return found;
 }
 
 std::vector<Finding> check_error_queue(const core::Policy& policy, const VhostPolicies& vhost_policies,

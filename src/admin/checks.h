@@ -14,6 +14,13 @@ namespace retryd::admin {
 std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPolicies& vhost_policies,
                                        std::string_view vhost);
 
+/// Of the dead-letter exchanges of work queues: do they lead to other queues besides, and those back? Needs the
+/// routing.
+std::vector<Finding> check_other_queues(const core::Policy& policy, const VhostPolicies& vhost_policies);
+
+/// Of globs: do they name queues that are no work queues?
+std::vector<Finding> check_globs(const core::Policy& policy, const VhostPolicies& vhost_policies);
+
 /// Of the error queue: whether its delivery limit is such that a message which RabbitMQ cannot hand over reaches it,
 /// and no other does.
 std::vector<Finding> check_error_queue(const core::Policy& policy, const VhostPolicies& vhost_policies,

@@ -67,6 +67,13 @@ Setting EffectivePolicy::in_policies(const QueuePolicies& queue, const std::stri
     return {};
 }
 
+std::optional<std::string> text_of(const std::string& json) {
+    if (json.size() < 2) return std::nullopt;
+    std::string text = json.substr(1, json.size() - 2);
+    if (core::json_string(text) != json) return std::nullopt;
+    return text;
+}
+
 std::optional<std::int64_t> number_of(const std::string& json) {
     std::int64_t number = 0;
     const char* const end = json.data() + json.size();

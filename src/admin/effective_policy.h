@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "admin/routing.h"
 #include "core/broker_features.h"
 #include "core/text.h"
 #include "core/topology.h"
@@ -31,6 +32,7 @@ struct QueuePolicies {
     std::string policy;           // empty: none
     std::string operator_policy;  // empty: none
     bool exclusive = false;
+    bool auto_delete = false;
 };
 
 /// All that a vhost has.
@@ -39,6 +41,8 @@ struct VhostPolicies {
     std::vector<QueuePolicies> queues;
     std::vector<BrokerPolicy> policies;
     std::vector<BrokerPolicy> operator_policies;
+    /// Nothing: it was not asked for, and where an exchange leads is not judged.
+    std::optional<Routing> routing = std::nullopt;
 };
 
 /// RabbitMQ takes any whole number, up to the largest that is kept here.
@@ -87,6 +91,9 @@ std::optional<std::string> argument(const QueuePolicies& queue, const std::strin
 
 /// Of a policy that is to be in effect on a queue of retryd's own whether or not there is a guard (admin/guard.h).
 inline constexpr std::int64_t above_guard = 2000;
+
+/// What is a text, as JSON text; nothing where more than quotes would have to be taken off.
+std::optional<std::string> text_of(const std::string& json);
 
 /// What is a whole number, as JSON text.
 std::optional<std::int64_t> number_of(const std::string& json);

@@ -78,6 +78,33 @@ struct AllKinds {
          "what its consumers requeue is delayed by the broker, besides what they reject and retryd delays: each "
          "message is delayed by both, one after the other",
          "take delayed-retry-type out of its policy or arguments, or the queue out of the configuration", ""},
+        {unmatched_dead_letters, "unmatched-dead-letters", problem, "what its consumers reject does not come to retryd",
+         "retryd attach prints with which keys the error queue has to be bound to that exchange",
+         "retryd attach --apply"},
+        {sent_back_twice, "sent-back-twice", problem,
+         "each time that a message fails it comes back from there as well as from retryd: one becomes two, these four",
+         "unbind that queue from the exchange, or give it another dead-letter exchange", ""},
+        {copied_elsewhere, "copied-elsewhere", warning,
+         "each failure of each message puts a copy there, also of those that succeed at a later attempt",
+         "unbind that queue from the exchange; what retryd gives up on can go there by `parked`", ""},
+        {no_ack_consumer, "no-ack-consumer", problem,
+         "what they are sent counts as done: they can reject nothing, and what they fail on, or hold when they stop, "
+         "is "
+         "lost",
+         "have them consume with manual acks (no_ack, noAck, auto_ack: false), ack what is done and reject what has "
+         "failed with requeue=false",
+         ""},
+        {redelivery_loop, "redelivery-loop", problem,
+         "the same messages go to its consumers again and again without a delay, and never come to retryd",
+         "have the consumers reject, or nack, with requeue=false; if they stop while they hold messages, see why", ""},
+        {plumbing_under_glob, "plumbing-under-glob", warning,
+         "what dies in one of these is not retried: what reaches retryd of it is parked in the catch-all as no-entry",
+         "have a glob that names work queues alone, such as orders.*; an entry with the very name of a queue, before "
+         "the glob, makes a work queue of it",
+         ""},
+        {short_lived_queue, "short-lived-queue", warning,
+         "what waits on its rungs or in its parking queue when it is gone cannot return to it",
+         "declare it without that, or take it out of the configuration", ""},
         {old_broker, "old-broker", warning, "a message can be lost on its way back to its work queue",
          "upgrade RabbitMQ to 3.10 or later", ""},
         {broker_alarm, "broker-alarm", problem,

@@ -39,6 +39,13 @@ enum class FindingCode {
     policy_in_change,
     at_most_once,
     delayed_retry,
+    unmatched_dead_letters,
+    sent_back_twice,
+    copied_elsewhere,
+    no_ack_consumer,
+    redelivery_loop,
+    plumbing_under_glob,
+    short_lived_queue,
     // The broker, and what retryd's user may do there.
     old_broker,
     broker_alarm,

@@ -5,7 +5,9 @@
 #include <ostream>
 #include <utility>
 
+#include "admin/attach_hints.h"
 #include "admin/checks.h"
+#include "admin/dead_letter_way.h"
 #include "admin/guard.h"
 #include "admin/rabbitmqctl.h"
 #include "commands/common/json.h"
@@ -96,13 +98,15 @@ int attach_exit_code(const AttachReport& report) {
     if (!report.fault.empty()) return exit_code::failed;
     if (!report.applied) {
         const AttachSummary summary = summary_of(report);
-        const bool work = report.version && !report.plan.changes.empty();
+        const bool work = report.version && !(report.plan.changes.empty() && report.plan.bindings.empty());
         const bool beyond = summary.out_of_reach > 0 || !report.not_guarded.empty();
         return work || beyond ? exit_code::something_to_do : exit_code::fine;
     }
-    const bool refused = std::any_of(report.refusals.begin(), report.refusals.end(),
-                                     [](const std::string& refusal) { return !refusal.empty(); });
-    if (refused) return exit_code::failed;
+    const auto any = [](const std::vector<std::string>& refusals) {
+        return std::any_of(refusals.begin(), refusals.end(),
+                           [](const std::string& refusal) { return !refusal.empty(); });
+    };
+    if (any(report.refusals) || any(report.binding_refusals)) return exit_code::failed;
     return report.left.empty() && report.not_guarded.empty() ? exit_code::fine : exit_code::something_to_do;
 }
 
@@ -135,14 +139,21 @@ std::string why_not_ready(ManagementApi& management, const core::Policy& policy)
            "first, or start the daemon";
 }
 
-/// Why it was not set; empty where it was.
-std::string refusal_of(ManagementApi& management, const admin::BrokerPolicy& policy) {
+/// Why it was not done; empty where it was.
+template <typename Change>
+std::string refusal_of(const Change& change) {
     try {
-        management.set_policy(policy);
+        change();
     } catch (const http::Error& error) {
         return error.what();
     }
     return "";
+}
+
+admin::VhostPolicies look_at_all(ManagementApi& management) {
+    admin::VhostPolicies found = management.vhost_policies();
+    found.routing = management.routing();
+    return found;
 }
 
 }  // namespace
@@ -151,18 +162,24 @@ AttachReport attach_work_queues(ManagementApi& management, const core::Policy& p
                                 bool apply) {
     AttachReport report;
     try {
-        const admin::VhostPolicies before = management.vhost_policies();
+        const admin::VhostPolicies before = look_at_all(management);
         report.version = before.version;
         report.plan = admin::plan_attach(policy, before);
         std::vector<admin::PolicyChange> guard = admin::plan_guard(policy, before);
         std::move(guard.begin(), guard.end(), std::back_inserter(report.plan.changes));
         report.not_guarded = beyond_guarding(policy, before, vhost);
-        if (!report.plan.changes.empty()) report.not_ready = why_not_ready(management, policy);
+        report.hints = admin::attach_hints(policy, before);
+        const bool work = !report.plan.changes.empty() || !report.plan.bindings.empty();
+        if (work) report.not_ready = why_not_ready(management, policy);
         if (!apply || !report.not_ready.empty()) return report;
         report.applied = true;
         for (const admin::PolicyChange& change : report.plan.changes)
-            report.refusals.push_back(refusal_of(management, change.after));
-        report.left = not_attached(admin::plan_attach(policy, management.vhost_policies()));
+            report.refusals.push_back(refusal_of([&] { management.set_policy(change.after); }));
+        for (const admin::BindingChange& change : report.plan.bindings) {
+            const core::BindingSpec binding = core::error_binding(policy, change.binding);
+            report.binding_refusals.push_back(refusal_of([&] { management.bind(binding); }));
+        }
+        report.left = not_attached(admin::plan_attach(policy, look_at_all(management)));
     } catch (const http::Error& error) {
         report.fault = error.what();
     }
@@ -172,7 +189,7 @@ AttachReport attach_work_queues(ManagementApi& management, const core::Policy& p
 namespace {
 
 bool something_was_set(const AttachReport& report) {
-    return report.applied && !report.plan.changes.empty();
+    return report.applied && !(report.plan.changes.empty() && report.plan.bindings.empty());
 }
 
 void print_queues(const std::vector<admin::AttachState>& queues, std::ostream& out) {
@@ -253,6 +270,27 @@ void print_change(const admin::PolicyChange& change, const AttachReport& report,
     if (refusal.empty()) print_commands(change, report, out);
 }
 
+void print_binding(const admin::BindingChange& change, const AttachReport& report, const std::string& refusal,
+                   const Bold& bold, std::ostream& out) {
+    out << '\n';
+    const std::string done = !report.applied ? "" : refusal.empty() ? ", bound" : ", not bound";
+    print_line("Binding to exchange " + core::safe_name(change.binding.exchange) + " with the routing key " +
+                   core::quoted(change.binding.routing_key) + ": new" + done,
+               bold(""), out);
+    if (!refusal.empty()) print_line(refusal, "  ", out);
+    print_line("attaches " + joined(change.queues), "  ", out);
+    print_line("have it in errors.bind as well: it is bound again then when the exchange has been made anew",
+               "  Note: ", out);
+    print_line(admin::bind_items(change.binding.exchange, {{change.binding.routing_key}}), "    ", out);
+}
+
+void print_bindings(const AttachReport& report, const Bold& bold, std::ostream& out) {
+    for (std::size_t i = 0; i < report.plan.bindings.size(); ++i) {
+        const bool known = i < report.binding_refusals.size();
+        print_binding(report.plan.bindings[i], report, known ? report.binding_refusals[i] : "", bold, out);
+    }
+}
+
 void print_what_is_not_known(const AttachReport& report, std::ostream& out) {
     if (report.version) return;
     out << "\nNot known: "
@@ -288,12 +326,24 @@ std::string sums(const AttachReport& report) {
     add(summary.to_attach, "to attach");
     add(summary.out_of_reach, "out of reach");
     add(summary.not_there, "not there");
-    if (report.plan.changes.empty()) return line + "; nothing to set";
-    const std::string policies = counted(report.plan.changes.size(), "policy", "policies");
-    if (!report.applied)
-        return line + "; " + policies + " to set: retryd attach --apply" + report.configuration + " does";
-    const auto set = static_cast<std::size_t>(std::count(report.refusals.begin(), report.refusals.end(), ""));
-    return "before: " + line + "; " + std::to_string(set) + " of " + policies + " set; " +
+    const std::size_t changes = report.plan.changes.size();
+    const std::size_t bindings = report.plan.bindings.size();
+    if (changes + bindings == 0) return line + "; nothing to set";
+    const std::string policies = counted(changes, "policy", "policies");
+    const std::string keys = counted(bindings, "binding", "bindings");
+    const auto both = [&](const std::string& of_policies, const std::string& of_bindings) {
+        if (bindings == 0) return of_policies;
+        return changes == 0 ? of_bindings : of_policies + ", " + of_bindings;
+    };
+    if (!report.applied) {
+        return line + "; " + both(policies + " to set", keys + " to make") + ": retryd attach --apply" +
+               report.configuration + " does";
+    }
+    const auto done = [](const std::vector<std::string>& refusals) {
+        return std::to_string(std::count(refusals.begin(), refusals.end(), "")) + " of ";
+    };
+    return "before: " + line + "; " +
+           both(done(report.refusals) + policies + " set", done(report.binding_refusals) + keys + " made") + "; " +
            (report.left.empty() ? "all are attached now"
                                 : counted(report.left.size(), "queue is", "queues are") + " not attached");
 }
@@ -313,10 +363,13 @@ void print_attach(const AttachReport& report, bool colour, std::ostream& out) {
         const bool known = i < report.refusals.size();
         print_change(report.plan.changes[i], report, known ? report.refusals[i] : "", bold, out);
     }
+    print_bindings(report, bold, out);
     print_what_is_not_known(report, out);
     print_left(report, bold, out);
     print_not_guarded(report, bold, out);
     if (report.version && !report.fault.empty()) print_line(report.fault, "\nNot known: ", out);
+    for (const std::string& hint : report.hints)
+        print_line(hint, '\n' + bold("Hint: "), out);
     if (report.version) out << '\n' << sums(report) << '\n';
 }
 
@@ -384,6 +437,20 @@ Json changes(const AttachReport& report) {
     return list;
 }
 
+Json bindings(const AttachReport& report) {
+    Json list = Json::array();
+    for (std::size_t i = 0; i < report.plan.bindings.size(); ++i) {
+        const admin::BindingChange& change = report.plan.bindings[i];
+        const bool known = i < report.binding_refusals.size();
+        list.push_back({{"exchange", change.binding.exchange},
+                        {"routing_key", change.binding.routing_key},
+                        {"queues", change.queues},
+                        {"applied", known && report.binding_refusals[i].empty()},
+                        {"refusal", known ? text_or_null(report.binding_refusals[i]) : Json()}});
+    }
+    return list;
+}
+
 }  // namespace
 
 void print_attach_json(const AttachReport& report, bool ok, std::ostream& out) {
@@ -394,6 +461,8 @@ void print_attach_json(const AttachReport& report, bool ok, std::ostream& out) {
                 {"management", {{"configured", report.management}, {"error", text_or_null(report.fault)}}},
                 {"queues", json_of(report.plan.queues)},
                 {"policies", changes(report)},
+                {"bindings", bindings(report)},
+                {"hints", report.hints},
                 {"not_ready", text_or_null(report.not_ready)},
                 {"applied", report.applied},
                 {"not_attached", report.applied ? json_of(report.left) : Json()},

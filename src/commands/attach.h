@@ -37,6 +37,10 @@ struct AttachReport {
     bool applied = false;
     /// For each change of `plan` why it was not set; empty where it was. None unless `applied`.
     std::vector<std::string> refusals;
+    /// The same for each binding of `plan`.
+    std::vector<std::string> binding_refusals;
+    /// What to think of, where nothing is wrong.
+    std::vector<std::string> hints;
     /// What was not attached when all was set.
     std::vector<admin::AttachState> left;
     /// Policies that harm queues of retryd's own, and that no policy of attach can stand above.

@@ -123,8 +123,8 @@ inline bool may_hold(const Entry& entry) {
     return entry.hold || entry.outage.has_value();
 }
 
-/// The entry for a work queue, or null; null for a queue of our own and for a source, even where a glob matches its
-/// name. Valid as long as the policy.
+/// The entry for a work queue, or null; null for a queue of our own, for a source and for what a framework keeps for
+/// itself (core/plumbing.h), even where a glob matches its name. Valid as long as the policy.
 const Entry* match(const Policy& policy, std::string_view work_queue);
 
 /// A queue that retryd declares under this policy: no rungs are made for it, whatever an x-death says. That is the

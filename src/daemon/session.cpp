@@ -45,10 +45,12 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
               }),
       guard_(context.watchdog, broker_.sockets(), 2 * settings_->broker.heartbeat, system::steady_now()),
       features_(core::features_of(broker_.version())),
+      plumbing_(ask_for_plumbing(settings_, endpoint_.vhost)),
       relay_(policy_of(settings_),
              {features_, endpoint.username, context.dice, settings_->declare, broker_.publishing_channels(),
               std::move(proof_keys),
-              [&held = context.held](std::string_view queue) { return held.holding(queue, system::steady_now()); }},
+              [&held = context.held](std::string_view queue) { return held.holding(queue, system::steady_now()); },
+              [this](std::string_view queue) { return plumbing_.left_out(queue, system::steady_now()); }},
              broker_, events_, context.poison) {
     context.held.adopt(settings_, system::now());
 }
@@ -89,6 +91,7 @@ void Session::serve() {
         context_.watchdog.turned(now.steady);
         const bool more = broker_.turn(now);
         find_sources(now);
+        find_plumbing(now);
         relay_.on_tick(now);
         broker_.delivers_singly() ? relay_.flush_all() : relay_.flush(now);
         report_load(now);
@@ -172,6 +175,7 @@ void Session::adopt_next(const core::Now& now) {
     broker_.adopt(settings_);
     look_for_sources();
     context_.held.adopt(settings_, now);
+    plumbing_.ask_anew(ask_for_plumbing(settings_, endpoint_.vhost));
     relay_.adopt(policy_of(settings_), now);
     log_.write(LogLevel::info, "reloaded",
                "reloaded " + context_.configuration.path() + ": in force from the next message on, connection kept",
@@ -197,6 +201,8 @@ Milliseconds Session::time_to_wait(const core::Now& now) const {
     Milliseconds time = context_.watchdog.longest_wait();  // heartbeats have to be served, and the stop noticed
     if (const auto due = relay_.next_tick()) time = std::min(time, *due - now.steady);
     if (const auto due = broker_.next_tick()) time = std::min(time, *due - now.steady);
+    constexpr Milliseconds look_turn{20};
+    if (plumbing_.awaited()) time = std::min(time, look_turn);
     if (shutdown_deadline_) time = std::min({time, amqp::ack_linger / 4, *shutdown_deadline_ - now.steady});
     return std::max(time, Milliseconds::zero());
 }
@@ -323,6 +329,11 @@ void Session::find_sources(const core::Now& now) {
                        "it cannot be looked for the sources that globs match (" + look->fault +
                            "): those that are known go on, new ones are not consumed. It is tried again every minute");
     }
+}
+
+void Session::find_plumbing(const core::Now& now) {
+    for (const std::string& queue : plumbing_.turn(now.steady))
+        relay_.on_kind_known(queue, now);
 }
 
 void Session::source_trouble(std::string_view source, amqp::SourceTrouble trouble, std::string_view note) {

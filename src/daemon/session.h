@@ -18,6 +18,7 @@
 #include "daemon/flow_events.h"
 #include "daemon/held_queues.h"
 #include "daemon/http_service.h"
+#include "daemon/plumbing_finder.h"
 #include "daemon/requests.h"
 #include "daemon/source_finder.h"
 #include "daemon/watchdog.h"
@@ -71,6 +72,7 @@ class Session : private amqp::BrokerSessionObserver {
     void warn_of_old_broker();
     void find_sources(const core::Now& now);
     void look_for_sources();
+    void find_plumbing(const core::Now& now);
 
     void consuming() override;
     void accepted(std::string_view note) override;
@@ -95,6 +97,7 @@ class Session : private amqp::BrokerSessionObserver {
     amqp::BrokerSession broker_;
     Watchdog::Guard guard_;
     core::BrokerFeatures features_;
+    PlumbingFinder plumbing_;
     relay::Relay relay_;
     std::optional<core::SteadyTime> shutdown_deadline_;  // set once the session is to end
     std::optional<SourceFinder> finder_;                 // where there are globs among the sources

@@ -114,7 +114,9 @@ Response get(const Request& request) {
     return perform(handle, request.largest_body);
 }
 
-Response put(const Request& request, const std::string& json) {
+namespace {
+
+Response send(const Request& request, const char* method, const std::string& json) {
     const Handle handle = new_handle();
     set_request(handle, request);
     const HeaderList headers(curl_slist_append(nullptr, "Content-Type: application/json"));
@@ -122,8 +124,18 @@ Response put(const Request& request, const std::string& json) {
     set(handle, CURLOPT_HTTPHEADER, headers.get());
     set(handle, CURLOPT_POSTFIELDS, json.c_str());
     set(handle, CURLOPT_POSTFIELDSIZE, static_cast<long>(json.size()));
-    set(handle, CURLOPT_CUSTOMREQUEST, "PUT");
+    set(handle, CURLOPT_CUSTOMREQUEST, method);
     return perform(handle, request.largest_body);
+}
+
+}  // namespace
+
+Response put(const Request& request, const std::string& json) {
+    return send(request, "PUT", json);
+}
+
+Response post(const Request& request, const std::string& json) {
+    return send(request, "POST", json);
 }
 
 std::string percent_encoded(const std::string& text) {

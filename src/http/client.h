@@ -1,5 +1,5 @@
-// One HTTP request, GET or PUT, with basic authentication, bounded in time and size: to RabbitMQ's management API, and
-// from `retryd status` to the daemon. Only this file and its .cpp know that it is done by libcurl.
+// One HTTP request, GET, PUT or POST, with basic authentication, bounded in time and size: to RabbitMQ's management
+// API, and from `retryd status` to the daemon. Only this file and its .cpp know that it is done by libcurl.
 #pragma once
 
 #include <chrono>
@@ -41,6 +41,7 @@ Response get(const Request& request);
 
 /// The same, with `json` as the request's body.
 Response put(const Request& request, const std::string& json);
+Response post(const Request& request, const std::string& json);
 
 /// `text` as one segment of a URL's path.
 std::string percent_encoded(const std::string& text);

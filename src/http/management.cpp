@@ -75,6 +75,7 @@ class Api {
     std::optional<Json> health(const std::string& path) const;
 
     Response put(const std::string& path, const std::string& json) const;
+    Response post(const std::string& path, const std::string& json) const;
 
     /// As every answer tells it.
     std::optional<core::WallTime> clock() const { return get("whoami").date; }
@@ -162,6 +163,14 @@ Response Api::put(const std::string& path, const std::string& json) const {
     }
 }
 
+Response Api::post(const std::string& path, const std::string& json) const {
+    try {
+        return http::post(request_to(path), json);
+    } catch (const Error& error) {
+        throw Error(unreachable(error.what()));
+    }
+}
+
 std::string Api::no_vhost() const {
     return "the management API at " + settings_.url + " knows no vhost " + core::quoted(vhost_) + consequence +
            "management.url must name the same cluster as broker.uri, and nothing behind host and port where the "
@@ -212,6 +221,16 @@ std::optional<std::int64_t> number_in(const Json& object, const char* key) {
     return found->get<std::int64_t>();
 }
 
+/// Of `message_stats`, where it is counted.
+std::optional<double> rate_in(const Json& queue, const char* details) {
+    const auto stats = queue.find("message_stats");
+    if (stats == queue.end() || !stats->is_object()) return std::nullopt;
+    const auto found = stats->find(details);
+    if (found == stats->end() || !found->is_object()) return std::nullopt;
+    const auto rate = found->find("rate");
+    return rate != found->end() && rate->is_number() ? std::optional{rate->get<double>()} : std::nullopt;
+}
+
 /// RabbitMQ takes any number for it, however large, and fractions. None becomes one that it stands above.
 std::int64_t priority_in(const Json& object) {
     constexpr auto highest = static_cast<std::uint64_t>(admin::highest_priority);
@@ -254,9 +273,10 @@ ManagementClient::ManagementClient(config::Management settings, config::Tls tls,
 
 std::vector<ListedQueue> ManagementClient::queues() const {
     const Api api(settings_, tls_, vhost_);
-    const std::string path = "queues/" + percent_encoded(vhost_) +
-                             "?columns=name,type,messages,messages_ready,messages_unacknowledged,arguments,"
-                             "exclusive,auto_delete";
+    const std::string path =
+        "queues/" + percent_encoded(vhost_) +
+        "?columns=name,type,messages,messages_ready,messages_unacknowledged,arguments,"
+        "exclusive,auto_delete,message_stats.redeliver_details.rate,message_stats.ack_details.rate";
     std::vector<ListedQueue> queues;
     for (const Json& item : api.list_of_vhost(path)) {
         ListedQueue queue{text_in(item, "name"), text_in(item, "type"), {}, arguments_in(item)};
@@ -267,6 +287,8 @@ std::vector<ListedQueue> ManagementClient::queues() const {
             queue.held = std::max<std::int64_t>(0, *queue.messages - *ready - *unacked);
         queue.exclusive = is_true(item, "exclusive");
         queue.auto_delete = is_true(item, "auto_delete");
+        queue.redelivered_rate = rate_in(item, "redeliver_details");
+        queue.acked_rate = rate_in(item, "ack_details");
         queues.push_back(std::move(queue));
     }
     return queues;
@@ -298,7 +320,8 @@ std::vector<ListedConsumer> ManagementClient::consumers() const {
     for (const Json& item : api.list_of_vhost("consumers/" + percent_encoded(vhost_))) {
         const auto queue = item.find("queue");
         const std::string name = queue != item.end() && queue->is_object() ? text_in(*queue, "name") : "";
-        consumers.push_back({name, text_in(item, "consumer_tag")});
+        const bool acks = item.value("ack_required", Json()) != Json(false);
+        consumers.push_back({name, text_in(item, "consumer_tag"), acks});
     }
     return consumers;
 }
@@ -333,19 +356,77 @@ admin::VhostPolicies ManagementClient::vhost_policies() const {
     std::map<std::string, std::string> by_operator;
     if (!found.operator_policies.empty()) by_operator = operator_policies_by_queue(api, vhost);
     const std::string path =
-        "queues/" + vhost + "?disable_stats=true&columns=name,type,arguments,exclusive,policy,operator_policy";
+        "queues/" + vhost +
+        "?disable_stats=true&columns=name,type,arguments,exclusive,auto_delete,policy,operator_policy";
     for (const Json& item : api.list_of_vhost(path)) {
         admin::QueuePolicies queue{text_in(item, "name"),
                                    text_in(item, "type"),
                                    arguments_in(item),
                                    text_in(item, "policy"),
                                    text_in(item, "operator_policy"),
-                                   item.value("exclusive", Json()) == Json(true)};
+                                   is_true(item, "exclusive"),
+                                   is_true(item, "auto_delete")};
         if (queue.operator_policy.empty()) queue.operator_policy = by_operator[queue.name];
         found.queues.push_back(std::move(queue));
     }
     found.policies = policies_at(api, "policies/" + vhost);
     return found;
+}
+
+namespace {
+
+/// Its argument, else what its policy says.
+std::string alternate_of(const Json& exchange, const std::vector<admin::BrokerPolicy>& policies) {
+    const auto arguments = exchange.find("arguments");
+    const std::string by_argument =
+        arguments != exchange.end() && arguments->is_object() ? text_in(*arguments, "alternate-exchange") : "";
+    if (!by_argument.empty()) return by_argument;
+    const std::string name = text_in(exchange, "policy");
+    for (const admin::BrokerPolicy& policy : policies) {
+        if (name.empty() || policy.name != name) continue;
+        const auto set = policy.definition.find("alternate-exchange");
+        if (set != policy.definition.end()) return admin::text_of(set->second).value_or("");
+    }
+    return "";
+}
+
+}  // namespace
+
+admin::Routing ManagementClient::routing() const {
+    const Api api(settings_, tls_, vhost_);
+    const std::string vhost = percent_encoded(vhost_);
+    const std::vector<admin::BrokerPolicy> policies = policies_at(api, "policies/" + vhost);
+    admin::Routing found;
+    for (const Json& item : api.list_of_vhost("exchanges/" + vhost + "?columns=name,type,arguments,policy")) {
+        const std::string name = text_in(item, "name");
+        if (!name.empty()) found.exchanges[name] = {text_in(item, "type"), alternate_of(item, policies)};
+    }
+    const std::string columns = "?columns=source,destination,destination_type,routing_key,arguments";
+    for (const Json& item : api.list_of_vhost("bindings/" + vhost + columns)) {
+        const auto arguments = item.find("arguments");
+        const bool has_arguments = arguments != item.end() && arguments->is_object() && !arguments->empty();
+        admin::BrokerBinding binding{text_in(item, "source"), text_in(item, "destination"),
+                                     text_in(item, "destination_type") == "exchange", text_in(item, "routing_key"),
+                                     has_arguments};
+        if (!binding.source.empty()) found.bindings.push_back(std::move(binding));
+    }
+    return found;
+}
+
+void ManagementClient::bind(const core::BindingSpec& binding) const {
+    const Api api(settings_, tls_, vhost_);
+    const Response response = api.post("bindings/" + percent_encoded(vhost_) + "/e/" +
+                                           percent_encoded(binding.exchange) + "/q/" + percent_encoded(binding.queue),
+                                       R"({"routing_key":)" + core::json_string(binding.routing_key) + '}');
+    if (response.status == http_status::created || response.status == http_status::no_content) return;
+    std::string text = "the management API refused to bind queue " + core::quoted(binding.queue) + " to exchange " +
+                       core::quoted(binding.exchange) + ": " + reason_in(response) + "; it was not bound";
+    if (response.status == http_status::unauthorised || response.status == http_status::forbidden) {
+        text += ". User " + core::quoted(settings_.username) +
+                " needs the permissions to write to the queue and to read from the exchange; or name the exchange and "
+                "the key in errors.bind, and the daemon binds it";
+    }
+    throw Error(text);
 }
 
 core::BrokerVersion ManagementClient::version() const {

@@ -9,6 +9,7 @@
 
 #include "admin/effective_policy.h"
 #include "admin/permissions.h"
+#include "admin/routing.h"
 #include "config/settings.h"
 #include "core/outage.h"
 #include "core/topology.h"
@@ -27,11 +28,15 @@ struct ListedQueue {
     std::optional<std::int64_t> held = std::nullopt;
     bool exclusive = false;  // of one connection
     bool auto_delete = false;
+    /// A second, of the last seconds; nothing where nothing is counted.
+    std::optional<double> redelivered_rate = std::nullopt;
+    std::optional<double> acked_rate = std::nullopt;
 };
 
 struct ListedConsumer {
     std::string queue;
     std::string tag;
+    bool acks = true;  // false: what it is sent counts as done
     bool operator==(const ListedConsumer&) const = default;
 };
 
@@ -61,6 +66,10 @@ class ManagementClient {
     core::BrokerVersion version() const;
     /// All queues and policies of the vhost. Which operator policy is in effect may be 5 s old.
     admin::VhostPolicies vhost_policies() const;
+    /// All exchanges of the vhost, and all bindings but those of the default exchange.
+    admin::Routing routing() const;
+    /// Binds a queue. The user needs the permission to write to it and to read from the exchange.
+    void bind(const core::BindingSpec& binding) const;
     /// Creates the policy, or replaces the one of that name. The user needs the tag policymaker.
     void set_policy(const admin::BrokerPolicy& policy) const;
 

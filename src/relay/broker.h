@@ -85,7 +85,7 @@ enum class DeclareOutcome {
 };
 
 /// Of a check: `refused` means that the broker would not say (no permission, another fault). Of a binding: that it is
-/// not there. exclusive: the queue is one connection's, and goes with it.
+/// not there. exclusive: the queue is one connection's, and goes with it; or it is one of those that a glob leaves out.
 enum class CheckOutcome { exists, missing, exclusive, refused };
 
 }  // namespace retryd::relay

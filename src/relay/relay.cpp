@@ -517,7 +517,31 @@ void Relay::on_declared(std::string_view key, DeclareOutcome outcome, std::strin
     process_waiting_for(target->awaited, now);
 }
 
+/// What a glob leaves out is treated as an exclusive queue is: its rungs would outlive it, or it is not meant to have
+/// any. False where that is told later.
+bool Relay::kind_is_known(std::string_view queue, CheckOutcome& outcome, bool bound) {
+    if (!session_.left_out || outcome != CheckOutcome::exists) return true;
+    const core::Entry* const entry = core::match(*policy_, queue);
+    if (entry == nullptr || !core::is_glob(entry->match)) return true;
+    const auto left_out = session_.left_out(queue);
+    if (!left_out) {
+        of_unknown_kind_[std::string{queue}] = bound;
+    } else if (*left_out) {
+        outcome = CheckOutcome::exclusive;
+    }
+    return left_out.has_value();
+}
+
+void Relay::on_kind_known(const std::string& queue, const core::Now& now) {
+    const auto found = of_unknown_kind_.find(queue);
+    if (found == of_unknown_kind_.end()) return;
+    const bool bound = found->second;
+    of_unknown_kind_.erase(found);
+    bound ? on_bound(queue, CheckOutcome::exists, "", now) : on_checked(queue, CheckOutcome::exists, now);
+}
+
 void Relay::on_checked(std::string_view queue, CheckOutcome outcome, const core::Now& now) {
+    if (!kind_is_known(queue, outcome, false)) return;
     const std::shared_ptr<Route> route = routes_.find(queue);
     if (!route) return;
     declarations_.on_work_queue_answer(*route, outcome, now);
@@ -526,6 +550,7 @@ void Relay::on_checked(std::string_view queue, CheckOutcome outcome, const core:
 }
 
 void Relay::on_bound(std::string_view queue, CheckOutcome outcome, std::string_view why, const core::Now& now) {
+    if (!kind_is_known(queue, outcome, true)) return;
     declarations_.on_bound(queue, outcome, why, now);
     process_waiting(now);
     declarations_.forget_rebinding(queue);

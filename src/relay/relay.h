@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -40,6 +41,9 @@ struct SessionInfo {
     core::ProofKeys proof_keys = {};        // of the headers of ours
     /// Of a work queue whose entry has an outage rule; may be empty.
     std::function<core::Holding(std::string_view work_queue)> holding = {};
+    /// Whether a queue that a glob names is none of its work queues: one that goes by itself, or only delays. Nothing:
+    /// that is not known yet, and told by Relay::on_kind_known(). May be empty.
+    std::function<std::optional<bool>(std::string_view queue)> left_out = {};
 };
 
 class Relay {
@@ -127,6 +131,8 @@ class Relay {
     void on_checked(std::string_view queue, CheckOutcome outcome, const core::Now& now);
     /// `why` is empty unless refused.
     void on_bound(std::string_view queue, CheckOutcome outcome, std::string_view why, const core::Now& now);
+    /// SessionInfo::left_out knows it now.
+    void on_kind_known(const std::string& queue, const core::Now& now);
 
   private:
     /// done: published, dropped or dead-lettered. wait: it cannot go on yet, and is processed from the start later.
@@ -144,6 +150,7 @@ class Relay {
               const core::Hold& hold, const core::Now& now);
     double roll_of(core::DeliveryTag tag) const;
     core::Holding holding(const Route* route) const;
+    bool kind_is_known(std::string_view queue, CheckOutcome& outcome, bool bound);
     /// What has been parked before comes again.
     enum class ParkedAgain {
         rejected,    // by whoever looks after its parking queue
@@ -201,6 +208,7 @@ class Relay {
     /// Of the delivery that is on its way, where it may be held: its attempt, if it is a failure not reported before.
     std::int64_t failed_attempt_ = 0;
     bool stopping_ = false;
+    std::map<std::string, bool, std::less<>> of_unknown_kind_;  // queues that are there; true: they have been bound
 
     core::ComposeScratch scratch_;
 };

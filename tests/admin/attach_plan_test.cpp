@@ -1,5 +1,7 @@
 #include "admin/attach_plan.h"
 
+#include <utility>
+
 #include "admin/fake_policies.h"
 #include "support/catch.h"
 
@@ -229,6 +231,146 @@ TEST_CASE("attach plan: what no policy can attach is named with the way out") {
     CHECK(w.attach_state_of("log").note == "a stream queue cannot dead-letter");
     for (const char* queue : {"fixed", "default", "log"})
         CHECK(w.state_of(queue) == State::out_of_reach);
+}
+
+namespace {
+
+/// `orders` names `legacy` as its dead-letter exchange, which is in errors.bind as it stands in most configurations.
+struct Legacy : World {
+    explicit Legacy(const std::string& type, core::Arguments more = {}) : World({"orders"}) {
+        policy.error_bindings = {{"legacy"}};
+        more.emplace_back("x-dead-letter-exchange", "legacy");
+        add("orders", "classic", std::move(more));
+        add_exchange("legacy", type);
+        add_exchange("events", "topic");
+    }
+    std::vector<std::string> keys() const {
+        std::vector<std::string> found;
+        for (const BindingChange& change : plan().bindings)
+            found.push_back(change.binding.exchange + ' ' + change.binding.routing_key);
+        return found;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("attach plan: a direct exchange of errors.bind is bound with the dead-letter routing key of the queue") {
+    Legacy w("direct", {{"x-dead-letter-routing-key", "dead.orders"}});
+    CHECK(w.state_of("orders") == State::to_attach);
+    CHECK(w.keys() == Names{"legacy dead.orders"});
+    CHECK(w.plan().changes.empty());
+    const AttachState state = w.attach_state_of("orders");
+    CHECK(state.finding == FindingCode::unmatched_dead_letters);
+    CHECK(state.note ==
+          "its dead-letter exchange \"legacy\" is a direct exchange, and the error queue is not bound to it with the "
+          "routing key 'dead.orders'");
+    CHECK(state.remedy.find(R"({exchange: "legacy", routing_key: "dead.orders"})") != std::string::npos);
+    w.bind("retryd.errors", "legacy", "dead.orders");
+    CHECK(w.state_of("orders") == State::attached);
+    CHECK(w.keys().empty());
+}
+
+TEST_CASE("attach plan: without such a key it is bound with the keys that the queue is bound with, and with its name") {
+    Legacy w("direct");
+    CHECK(w.keys() == Names{"legacy orders"});
+    w.add_exchange("app", "direct");
+    w.bind("orders", "app", "order.created");
+    CHECK(w.keys() == Names{"legacy order.created", "legacy orders"});
+    // A shared ladder sends back with the producer's key.
+    w.policy.entries[0].ladder.return_path = core::ReturnPath::headers;
+    CHECK(w.keys() == Names{"legacy order.created"});
+    w.policy.error_bindings.push_back({"legacy", "order.created"});
+    CHECK(w.state_of("orders") == State::attached);
+}
+
+TEST_CASE(
+    "attach plan: where nothing tells the keys of a direct exchange, that is said, unless somebody has bound some") {
+    Legacy w("direct");
+    w.bind("orders", "events", "order.*");
+    CHECK(w.state_of("orders") == State::out_of_reach);
+    CHECK(w.attach_state_of("orders").finding == FindingCode::unmatched_dead_letters);
+    CHECK(w.keys().empty());
+    Legacy fanout("direct");
+    fanout.add_exchange("news", "fanout");
+    fanout.bind("orders", "news", "");
+    fanout.policy.error_bindings.push_back({"legacy", "orders"});
+    CHECK(fanout.state_of("orders") == State::attached);
+    fanout.policy.error_bindings.pop_back();
+    CHECK(fanout.state_of("orders") == State::out_of_reach);
+}
+
+TEST_CASE("attach plan: of a topic exchange it is seen whether the key that it is bound with matches") {
+    Legacy all("topic");
+    CHECK(all.state_of("orders") == State::attached);
+    Legacy some("topic", {{"x-dead-letter-routing-key", "dead.orders"}});
+    some.policy.error_bindings = {{"legacy", "failed.#"}};
+    CHECK(some.keys() == Names{"legacy dead.orders"});
+    some.policy.error_bindings = {{"legacy", "dead.*"}};
+    CHECK(some.state_of("orders") == State::attached);
+    Legacy patterns("topic");
+    patterns.bind("orders", "events", "order.#");
+    patterns.policy.error_bindings = {{"legacy", "failed.#"}};
+    CHECK(patterns.keys() == Names{"legacy order.#", "legacy orders"});
+}
+
+TEST_CASE("attach plan: what takes anything, and what cannot be told, is no fault") {
+    for (const char* type : {"fanout", "headers", "x-consistent-hash"}) {
+        CAPTURE(type);
+        CHECK(Legacy(type).state_of("orders") == State::attached);
+    }
+    Legacy gone("direct");
+    gone.routing->exchanges.erase("legacy");
+    CHECK(gone.state_of("orders") == State::attached);
+    Legacy behind("direct");  // an exchange between them leads to the error queue
+    behind.routing->bindings.push_back({"legacy", "retryd.errors", true, "orders", false});
+    CHECK(behind.state_of("orders") == State::attached);
+    Legacy unasked("direct");
+    unasked.routing.reset();
+    CHECK(unasked.state_of("orders") == State::attached);
+}
+
+TEST_CASE("attach plan: a quorum queue gets its policy and the binding") {
+    World w({"paid"});
+    w.policy.error_bindings = {{"legacy"}};
+    w.add("paid", "quorum", {{"x-dead-letter-exchange", "legacy"}});
+    w.add_exchange("legacy", "direct");
+    CHECK(w.plan().bindings.size() == 1);
+    const AttachPlan plan = w.attach();
+    CHECK(plan.changes.size() == 1);
+    w.bind("retryd.errors", "legacy", "paid");
+    CHECK(w.state_of("paid") == State::attached);
+}
+
+TEST_CASE("attach plan: for an exchange that is not in errors.bind the item is one that can match") {
+    World w({"*"});
+    w.add("fixed", "classic", {{"x-dead-letter-exchange", "theirs"}, {"x-dead-letter-routing-key", "dead"}});
+    w.add("any", "classic", {{"x-dead-letter-exchange", "topics"}});
+    w.add("default", "classic", {{"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", "default.XQ"}});
+    w.add("default.XQ", "classic");
+    w.add("nowhere", "classic", {{"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", "gone"}});
+    w.add_exchange("theirs", "direct");
+    w.add_exchange("topics", "topic");
+    const auto remedy = [&](const std::string& queue) { return w.attach_state_of(queue).remedy; };
+    CHECK(remedy("fixed").find(R"({exchange: "theirs", routing_key: "dead"})") != std::string::npos);
+    CHECK(remedy("any").find(R"({exchange: "topics"})") != std::string::npos);
+    CHECK(remedy("default").find(R"(sources: [{queue: "default.XQ", dialect: generic}])") != std::string::npos);
+    CHECK(remedy("nowhere") == "recreate the queue without x-dead-letter-exchange");
+}
+
+TEST_CASE("attach plan: what is no work queue is left out of globs, and an entry with its very name takes it") {
+    World w({"celery_delayed_2", "*"});
+    w.add("email", "classic");
+    w.add_exclusive("reply");
+    w.add_auto_delete("events");
+    w.add("expires", "classic", {{"x-expires", std::int64_t{1000}}});
+    w.add("waiting", "classic", {{"x-message-ttl", std::int64_t{1000}}, {"x-dead-letter-exchange", ""}});
+    w.add("celery_delayed_1", "quorum");
+    w.add("celery_delayed_2", "quorum");
+    w.add("MOL-shop.EVENT.node-1", "classic");
+    Names names;
+    for (const AttachState& state : w.plan().queues)
+        names.push_back(state.queue);
+    CHECK(names == Names{"celery_delayed_2", "email"});
 }
 
 TEST_CASE("attach plan: publishers are not refused where now the oldest messages are dropped") {

@@ -18,6 +18,7 @@ struct World : retryd::test::FakePolicies {
         policy.entries.push_back({.match = match, .parked = {.queue = "{queue}.parked"}});
     }
     Found work() const { return check_work_queues(policy, vhost_policies(), "/"); }
+    Found others() const { return check_other_queues(policy, vhost_policies()); }
     Found error_queue() const { return check_error_queue(policy, vhost_policies(), "shop"); }
     Found own() const { return check_own_queues(policy, vhost_policies(), "/"); }
 };
@@ -118,6 +119,99 @@ TEST_CASE("diagnosis: RabbitMQ's own delayed retry on a work queue") {
     REQUIRE(found.size() == 2);
     CHECK(found[0].cause == "work queue 'by-argument' has RabbitMQ's own delayed retry in effect, of type \"failed\"");
     CHECK(found[1].cause == "work queue 'by-policy' has RabbitMQ's own delayed retry in effect, of type \"all\"");
+}
+
+TEST_CASE("diagnosis: a dead-letter exchange that cannot match is a problem, with the command that binds it") {
+    World w("orders");
+    w.policy.error_bindings = {{"legacy"}};
+    w.add("orders", "classic", {{"x-dead-letter-exchange", "legacy"}});
+    w.add_exchange("legacy", "direct");
+    const Found found = w.work();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].code == FindingCode::unmatched_dead_letters);
+    CHECK(found[0].severity == Severity::problem);
+    CHECK(found[0].command == "retryd attach --apply");
+    w.bind("retryd.errors", "legacy", "orders");
+    CHECK(w.work().empty());
+}
+
+TEST_CASE("diagnosis: a queue behind a dead-letter exchange gets copies; one that sends back multiplies") {
+    World w("orders");
+    w.policy.entries[0].ladder.steps.assign(5, core::Milliseconds{1000});
+    w.policy.error_bindings = {{"legacy"}};
+    w.add("orders", "classic", {{"x-dead-letter-exchange", "legacy"}});
+    w.add("other", "classic");
+    w.add("retry", "classic",
+          {{"x-message-ttl", std::int64_t{1000}},
+           {"x-dead-letter-exchange", ""},
+           {"x-dead-letter-routing-key", "orders"}});
+    w.add_auto_delete("looks");
+    w.add_exchange("legacy", "topic");
+    CHECK(w.others().empty());
+    w.bind("looks", "legacy", "#");
+    w.bind("retry", "legacy", "bills");
+    w.bind("retryd.errors", "legacy", "#");
+    CHECK(w.others().empty());
+    w.bind("other", "legacy", "#");
+    Found found = w.others();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].code == FindingCode::copied_elsewhere);
+    CHECK(
+        found[0].cause ==
+        "what work queue 'orders' rejects goes to queue 'other' besides, bound to its dead-letter exchange 'legacy' as "
+        "well");
+    w.routing->bindings.pop_back();
+    w.bind("retry", "legacy", "orders");
+    found = w.others();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].code == FindingCode::sent_back_twice);
+    CHECK(found[0].consequence.find(", up to 32 at the end of its ladder") != std::string::npos);
+    CHECK(found[0].remedy.find("unbind queue 'retry' from exchange 'legacy'") == 0);
+    w.routing->bindings.pop_back();
+    w.bind("orders", "legacy", "orders");
+    found = w.others();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].code == FindingCode::sent_back_twice);
+    CHECK(found[0].cause.find("comes back to it at once besides") != std::string::npos);
+}
+
+TEST_CASE("diagnosis: a glob that names what is no work queue is told of, with all names") {
+    World w("*");
+    w.add("email", "classic");
+    w.add("amq.gen-x", "classic", {{"x-expires", std::int64_t{1}}});
+    w.add_rung("email", "5s", 5'000);
+    CHECK(check_globs(w.policy, w.vhost_policies()).empty());
+    w.add_auto_delete("events");
+    w.add("celery_delayed_7", "quorum");
+    const Found found = grouped(check_globs(w.policy, w.vhost_policies()));
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].code == FindingCode::plumbing_under_glob);
+    CHECK(found[0].cause ==
+          "glob '*' also names what is no work queue: queue 'events' is auto-delete: it goes with its last consumer");
+    CHECK(found[0].names == std::vector<std::string>{"events", "celery_delayed_7"});
+    w.policy.entries[0].match = "e*l";
+    CHECK(check_globs(w.policy, w.vhost_policies()).empty());
+}
+
+TEST_CASE("diagnosis: a work queue that goes by itself, or hardly keeps what it has") {
+    const auto only = [](const World& w) {
+        const Found found = w.work();
+        REQUIRE(found.size() == 1);
+        CHECK(found[0].code == FindingCode::short_lived_queue);
+        return found[0].cause;
+    };
+    World fleeting("email");
+    fleeting.add_auto_delete("email");
+    fleeting.set({"a", ".*", "queues", attached, 0});
+    CHECK(only(fleeting) == "work queue 'email' is auto-delete: it goes with its last consumer");
+    World expires("email");
+    expires.add("email", "classic", {{"x-expires", std::int64_t{5000}}, {"x-dead-letter-exchange", "retryd.errors"}});
+    CHECK(only(expires) == "work queue 'email' goes when nobody has used it for 5000 ms (expires)");
+    for (const std::int64_t ttl : {59'999, 60'000}) {
+        World w("email");
+        w.add("email", "classic", {{"x-message-ttl", ttl}, {"x-dead-letter-exchange", "retryd.errors"}});
+        CHECK(w.work().size() == (ttl == 59'999 ? 1 : 0));
+    }
 }
 
 TEST_CASE("diagnosis: each key that harms a rung is named") {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,9 +18,10 @@ class FakePolicies {
     core::BrokerVersion version{4, 0, 5};
     std::vector<admin::BrokerPolicy> policies;
     std::vector<admin::BrokerPolicy> operator_policies;
+    std::optional<admin::Routing> routing;
 
     void add(const std::string& name, const std::string& type, core::Arguments arguments = {}) {
-        queues_.push_back({name, type, std::move(arguments), "", "", false});
+        queues_.push_back({name, type, std::move(arguments), "", ""});
     }
     void add_rung(const std::string& work_queue, const std::string& delay, std::int64_t milliseconds,
                   const std::string& type = "quorum") {
@@ -30,13 +32,24 @@ class FakePolicies {
     }
     void add_exclusive(const std::string& name) { queues_.push_back({name, "classic", {}, "", "", true}); }
 
+    void add_auto_delete(const std::string& name) { queues_.push_back({name, "classic", {}, "", "", false, true}); }
+    void add_exchange(const std::string& name, const std::string& type) {
+        if (!routing) routing.emplace();
+        routing->exchanges[name] = {type};
+    }
+    /// Of a queue.
+    void bind(const std::string& queue, const std::string& exchange, const std::string& key) {
+        if (!routing) routing.emplace();
+        routing->bindings.push_back({exchange, queue, false, key, false});
+    }
+
     void set(const admin::BrokerPolicy& policy) {
         std::erase_if(policies, [&](const admin::BrokerPolicy& old) { return old.name == policy.name; });
         policies.push_back(policy);
     }
 
     admin::VhostPolicies vhost_policies() const {
-        admin::VhostPolicies found{version, queues_, policies, operator_policies};
+        admin::VhostPolicies found{version, queues_, policies, operator_policies, routing};
         for (admin::QueuePolicies& queue : found.queues) {
             queue.policy = in_effect(policies, queue);
             queue.operator_policy = in_effect(operator_policies, queue);

@@ -39,6 +39,17 @@ admin::VhostPolicies FakeManagementApi::vhost_policies() {
     return policies.vhost_policies();
 }
 
+admin::Routing FakeManagementApi::routing() {
+    ask("routing");
+    return routes;
+}
+
+void FakeManagementApi::bind(const core::BindingSpec& binding) {
+    ask("bind " + binding.queue + " to " + binding.exchange + " with " + binding.routing_key);
+    routes.bindings.push_back({binding.exchange, binding.queue, false, binding.routing_key, false});
+    bound.push_back(binding);
+}
+
 void FakeManagementApi::set_policy(const admin::BrokerPolicy& policy) {
     ask("set policy " + policy.name);
     policies.set(policy);

@@ -26,6 +26,8 @@ class FakeManagementApi : public ManagementApi {
     std::optional<std::vector<std::string>> disabled_flags{std::vector<std::string>{}};
     std::optional<std::vector<http::NodeAlarm>> node_alarms{std::vector<http::NodeAlarm>{}};
     std::optional<core::WallTime> broker_clock;
+    admin::Routing routes;
+    std::vector<core::BindingSpec> bound;                 // those that were not refused
     std::string fault;                                    // of every question
     std::map<std::string, std::string> faults;            // of one question
     std::vector<std::string>* asked_of_broker = nullptr;  // gets each question
@@ -35,6 +37,8 @@ class FakeManagementApi : public ManagementApi {
     std::vector<http::ListedConsumer> consumers() override { return next("consumers", consumer_lists); }
     std::vector<core::BindingSpec> bindings_from(const std::string& exchange) override;
     admin::VhostPolicies vhost_policies() override;
+    admin::Routing routing() override;
+    void bind(const core::BindingSpec& binding) override;
     void set_policy(const admin::BrokerPolicy& policy) override;
     std::optional<admin::Permissions> permissions() override { return given_permissions; }
     std::optional<std::vector<admin::UserPermissions>> user_permissions() override { return all_permissions; }

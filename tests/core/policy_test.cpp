@@ -63,6 +63,23 @@ TEST_CASE("queues of our own are told from work queues, and never match an entry
     CHECK(match(policy_of({"*"}), "email.parked") == nullptr);
 }
 
+TEST_CASE("what a framework keeps for itself matches no glob, only an entry with its very name") {
+    const Policy policy = policy_of({"celery_delayed_1", "*"});
+    for (const char* plumbing :
+         {"celery_delayed_0", "celery_delayed_27", "celery@host.celery.pidbox", "celeryev.1", "nsb.delay-level-03",
+          "nsb.v2.delay-level-27", "nsb.v2.verify-stream", "MOL.EVENT.node-1", "MOL-shop.REQ.n", "MOL.HEARTBEAT.n"}) {
+        CAPTURE(plumbing);
+        CHECK(match(policy, plumbing) == nullptr);
+    }
+    for (const char* work :
+         {"celery", "celery_delayed_", "celery_delayed_x", "MOL.REQB.orders.create", "MOL.EVENTB.mail.order.created",
+          "MOL.EVENT", "MOL.EVENT.", "MOLE.EVENT.x", "nsb.orders"}) {
+        CAPTURE(work);
+        CHECK(match(policy, work) != nullptr);
+    }
+    CHECK(match(policy, "celery_delayed_1") == &policy.entries[0]);
+}
+
 TEST_CASE("a delay that stands several times in a ladder is one rung, in the order of first use") {
     CHECK(distinct_delays(Ladder{"l", {30s, 5s, 30s, 30s, 2min, 5s}}) == std::vector<Milliseconds>{30s, 5s, 2min});
     CHECK(distinct_delays(Ladder{"l", {5s}}) == std::vector<Milliseconds>{5s});

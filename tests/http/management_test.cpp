@@ -32,12 +32,14 @@ std::string fault_of(const std::string& status, const std::string& body) {
 TEST_CASE("management: lists queues with what they were declared with") {
     test::Server server(test::answer("200 OK", R"([
         {"name": "a.retry.5s", "type": "quorum", "messages": 12, "messages_ready": 7, "messages_unacknowledged": 1,
-         "arguments": {"x-message-ttl": 5000, "x-dead-letter-exchange": "", "odd": true, "table": {"a": 1}}},
+         "arguments": {"x-message-ttl": 5000, "x-dead-letter-exchange": "", "odd": true, "table": {"a": 1}},
+         "message_stats": {"redeliver_details": {"rate": 120.5}, "ack_details": {"rate": 3}}},
         {"name": "new", "type": "classic", "arguments": {}}])"));
     const auto queues = client_of(server.url(), "a/b").queues();
     CHECK(server.requests() ==
           Lines{"GET /api/queues/a%2Fb?columns=name,type,messages,messages_ready,messages_unacknowledged,"
-                "arguments,exclusive,auto_delete HTTP/1.1"});
+                "arguments,exclusive,auto_delete,message_stats.redeliver_details.rate,"
+                "message_stats.ack_details.rate HTTP/1.1"});
     REQUIRE(queues.size() == 2);
     CHECK(queues[0].name == "a.retry.5s");
     CHECK(queues[0].type == "quorum");
@@ -45,6 +47,9 @@ TEST_CASE("management: lists queues with what they were declared with") {
     CHECK(queues[0].held == 4);
     CHECK(queues[0].arguments ==
           core::Arguments{{"odd", true}, {"x-dead-letter-exchange", ""}, {"x-message-ttl", std::int64_t{5000}}});
+    CHECK(queues[0].redelivered_rate == 120.5);
+    CHECK(queues[0].acked_rate == 3.0);
+    CHECK_FALSE(queues[1].redelivered_rate);
     CHECK(queues[1].type == "classic");
     CHECK_FALSE(queues[1].messages);
     CHECK_FALSE(queues[1].held);
@@ -67,10 +72,11 @@ TEST_CASE("management: tells what is counted of a queue, as far as anything is")
 
 TEST_CASE("management: lists consumers with their queue and tag") {
     test::Server server(test::answer("200 OK", R"([
-        {"consumer_tag": "retryd-0123", "queue": {"name": "retryd.errors", "vhost": "/"}},
+        {"consumer_tag": "retryd-0123", "queue": {"name": "retryd.errors", "vhost": "/"}, "ack_required": true},
+        {"consumer_tag": "careless", "queue": {"name": "work", "vhost": "/"}, "ack_required": false},
         {"consumer_tag": "x", "queue": "odd"}])"));
     CHECK(client_of(server.url()).consumers() ==
-          std::vector<ListedConsumer>{{"retryd.errors", "retryd-0123"}, {"", "x"}});
+          std::vector<ListedConsumer>{{"retryd.errors", "retryd-0123"}, {"work", "careless", false}, {"", "x"}});
     CHECK(server.requests() == Lines{"GET /api/consumers/%2F HTTP/1.1"});
 }
 

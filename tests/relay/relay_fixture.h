@@ -2,7 +2,10 @@
 #pragma once
 
 #include <deque>
+#include <functional>
+#include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/proof.h"
@@ -69,7 +72,8 @@ class Fixture {
                      PoisonDetector* known = nullptr, double roll = 0)
         : relay(std::make_shared<const core::Policy>(std::move(policy)),
                 {features, "retryd", [=] { return roll; }, declare, 128, core::test::proof_keys,
-                 [this](std::string_view) { return outage; }},
+                 [this](std::string_view) { return outage; },
+                 [this](std::string_view queue) { return left_out ? left_out(queue) : std::optional{false}; }},
                 broker, reporter, known != nullptr ? *known : poison) {
         broker.queues["retryd.parked"];
         broker.queues["retryd.errors"];
@@ -193,6 +197,7 @@ class Fixture {
     core::Now now{core::WallTime{core::Milliseconds{1'800'000'000'000}},
                   core::SteadyTime{core::Milliseconds{1'000'000}}};
     core::Holding outage;  // what is known of one, in entries that have the rule
+    std::function<std::optional<bool>(std::string_view)> left_out;  // what is known of queues that globs name
     PoisonDetector poison;
     FakeBroker broker;
     LineReporter reporter;

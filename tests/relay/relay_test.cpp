@@ -131,6 +131,50 @@ TEST_CASE("a work queue that does not exist gets no rungs: its messages are park
     CHECK(f.lying_in("web.forged.retry.1s") == 1);
 }
 
+TEST_CASE("a queue that a glob leaves out gets no rungs; its messages are parked, once that is known") {
+    Fixture f;
+    std::optional<bool> known;
+    f.left_out = [&](std::string_view) { return known; };
+    f.deliver({"web.events"});
+    f.deliver({"web.shop"});
+    f.broker.answer_checks(f.relay, f.now);
+    f.answer_declares();
+    CHECK(f.reporter.lines.empty());
+    known = true;
+    f.relay.on_kind_known("web.events", f.now);
+    f.confirm_all();
+    CHECK(f.header("retryd.parked", "retryd-queue") == "web.events");
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-entry");
+    CHECK(f.lying_in("web.events.retry.1s") == 0);
+    known = false;
+    f.relay.on_kind_known("web.shop", f.now);
+    f.answer_declares();
+    f.confirm_all();
+    CHECK(f.lying_in("web.shop.retry.1s") == 1);
+    f.relay.on_kind_known("web.shop", f.now);  // nobody waits for it
+    known = true;
+    f.deliver({"email"});  // by its very name
+    f.answer_declares();
+    f.confirm_all();
+    CHECK(f.lying_in("email.retry.5s") == 1);
+}
+
+TEST_CASE("what a framework keeps for itself is a work queue only by its very name") {
+    core::Policy policy = Fixture::policy();
+    policy.entries[1].match = "*";
+    policy.entries.insert(policy.entries.begin(), policy.entries[0]);
+    policy.entries[0].match = "celery_delayed_3";
+    Fixture f(policy);
+    for (const char* queue : {"celery_delayed_3", "celery_delayed_4", "MOL.EVENT.node-1"})
+        f.deliver({queue});
+    f.broker.answer_checks(f.relay, f.now);
+    f.answer_declares();
+    f.confirm_all();
+    CHECK(f.lying_in("celery_delayed_3.retry.5s") == 1);
+    CHECK(f.lying_in("retryd.parked") == 2);
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-entry");
+}
+
 TEST_CASE("a broker that will not say whether a queue exists is not taken for a no") {
     Fixture f;
     f.answer_declares();

@@ -63,6 +63,21 @@ TEST_CASE("a work queue that only a glob names is bound before its first message
     CHECK(f.broker.binds.empty());
 }
 
+TEST_CASE("a queue that a glob leaves out does not wait on a shared rung either") {
+    SharedFixture f;
+    std::optional<bool> known;
+    f.left_out = [&](std::string_view) { return known; };
+    f.deliver({"web.events"});
+    f.answer_binds();
+    f.answer_declares();
+    CHECK(f.reporter.lines.empty());
+    known = true;
+    f.relay.on_kind_known("web.events", f.now);
+    f.confirm_all();
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-entry");
+    CHECK(f.lying_in("retryd.shared.1s") == 0);
+}
+
 TEST_CASE("a queue of a glob that cannot be bound because it is not there: parked as queue-gone, and not remembered") {
     SharedFixture f;
     f.broker.missing.insert("web.forged");

@@ -176,6 +176,12 @@ void Client::consume(const std::string& queue, std::uint16_t prefetch) {
         give_up("consuming " + queue + " failed");
 }
 
+void Client::consume_without_acks(const std::string& queue) {
+    if (amqp_basic_consume(connection_, content_channel, bytes_of(queue), amqp_empty_bytes, 0, 1, 0,
+                           amqp_empty_table) == nullptr)
+        give_up("consuming " + queue + " failed");
+}
+
 std::optional<Received> Client::next(milliseconds within) {
     const Clock::time_point deadline = Clock::now() + within;
     while (deliveries_.empty()) {
@@ -283,6 +289,13 @@ void Client::declare_exclusive_queue(const std::string& queue, const Table& argu
     check_control();
 }
 
+void Client::declare_auto_delete_queue(const std::string& queue, const Table& arguments) {
+    open_control();
+    TableEncoder encoder;
+    amqp_queue_declare(connection_, control, bytes_of(queue), 0, 1, 0, 1, encoder.encode(arguments));
+    check_control();
+}
+
 void Client::declare_exchange(const std::string& exchange, const std::string& type) {
     open_control();
     amqp_exchange_declare(connection_, control, bytes_of(exchange), bytes_of(type), 0, 1, 0, 0, amqp_empty_table);
@@ -292,6 +305,12 @@ void Client::declare_exchange(const std::string& exchange, const std::string& ty
 void Client::bind(const std::string& queue, const std::string& exchange, const std::string& key) {
     open_control();
     amqp_queue_bind(connection_, control, bytes_of(queue), bytes_of(exchange), bytes_of(key), amqp_empty_table);
+    check_control();
+}
+
+void Client::unbind(const std::string& queue, const std::string& exchange, const std::string& key) {
+    open_control();
+    amqp_queue_unbind(connection_, control, bytes_of(queue), bytes_of(exchange), bytes_of(key), amqp_empty_table);
     check_control();
 }
 

@@ -59,8 +59,11 @@ class Client {
     void declare_queue(const std::string& queue, const Table& arguments = {});
     /// For this connection alone; it goes with it.
     void declare_exclusive_queue(const std::string& queue, const Table& arguments = {});
+    /// Durable, for any connection; it goes with its last consumer.
+    void declare_auto_delete_queue(const std::string& queue, const Table& arguments = {});
     void declare_exchange(const std::string& exchange, const std::string& type);
     void bind(const std::string& queue, const std::string& exchange, const std::string& key = "");
+    void unbind(const std::string& queue, const std::string& exchange, const std::string& key = "");
     void delete_queue(const std::string& queue);
     void delete_exchange(const std::string& exchange);
     /// Nothing when there is no such queue.
@@ -79,6 +82,8 @@ class Client {
     void receive_large_headers();
     /// Starts consuming; the deliveries come out of next().
     void consume(const std::string& queue, std::uint16_t prefetch);
+    /// The same with no-ack: what it is sent counts as done.
+    void consume_without_acks(const std::string& queue);
     std::optional<Received> next(milliseconds within);
 
     void ack(std::uint64_t tag);

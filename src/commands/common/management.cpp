@@ -16,6 +16,8 @@ class HttpManagementApi : public ManagementApi {
         return client_.bindings_from(exchange);
     }
     admin::VhostPolicies vhost_policies() override { return client_.vhost_policies(); }
+    admin::Routing routing() override { return client_.routing(); }
+    void bind(const core::BindingSpec& binding) override { client_.bind(binding); }
     void set_policy(const admin::BrokerPolicy& policy) override { client_.set_policy(policy); }
     std::optional<admin::Permissions> permissions() override { return client_.permissions(user_); }
     std::optional<std::vector<admin::UserPermissions>> user_permissions() override {

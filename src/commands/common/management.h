@@ -8,6 +8,7 @@
 
 #include "admin/effective_policy.h"
 #include "admin/permissions.h"
+#include "admin/routing.h"
 #include "config/settings.h"
 #include "core/topology.h"
 #include "http/client.h"
@@ -26,6 +27,8 @@ class ManagementApi {
     virtual std::vector<core::BindingSpec> bindings_from(const std::string& exchange) = 0;
 
     virtual admin::VhostPolicies vhost_policies() = 0;
+    virtual admin::Routing routing() = 0;
+    virtual void bind(const core::BindingSpec& binding) = 0;
     virtual void set_policy(const admin::BrokerPolicy& policy) = 0;
 
     /// Of retryd's user; nothing where the user of the management API may not know.

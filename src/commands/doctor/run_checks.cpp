@@ -14,7 +14,9 @@
 #include <vector>
 
 #include "admin/checks.h"
+#include "admin/dead_letter_way.h"
 #include "admin/permissions.h"
+#include "admin/plumbing.h"
 #include "admin/rabbitmqctl.h"
 #include "admin/work_queues.h"
 #include "commands/common/text.h"
@@ -85,6 +87,7 @@ class Checks {
             check_permissions();
             check_feature_flags();
             check_alarms();
+            check_no_ack();
             check_writers();
             check_clock_against_broker();
         });
@@ -94,6 +97,8 @@ class Checks {
     void check_policies() {
         ask_management([this] {
             append(admin::check_work_queues(settings_.policy, vhost_policies(), checked_.broker.vhost));
+            append(admin::check_other_queues(settings_.policy, vhost_policies()));
+            append(admin::check_globs(settings_.policy, vhost_policies()));
             append(admin::check_error_queue(settings_.policy, vhost_policies(), checked_.broker.vhost));
             append(admin::check_own_queues(settings_.policy, vhost_policies(), checked_.broker.vhost));
             append(admin::check_copies(settings_.policy, vhost_policies()));
@@ -189,7 +194,13 @@ class Checks {
     }
 
     const admin::VhostPolicies& vhost_policies() {
-        if (!vhost_policies_) vhost_policies_ = management_->vhost_policies();
+        if (!vhost_policies_) {
+            admin::VhostPolicies found = management_->vhost_policies();
+            const core::Policy& policy = settings_.policy;
+            if (admin::needs_routing(policy, found, management_->bindings_from(policy.error_exchange)))
+                found.routing = management_->routing();
+            vhost_policies_ = std::move(found);
+        }
         return *vhost_policies_;
     }
 
@@ -283,6 +294,40 @@ class Checks {
         }
     }
 
+    /// A stream is read with acks only, and never dead-letters.
+    void check_no_ack() {
+        std::map<std::string, std::size_t> without;
+        for (const http::ListedConsumer& consumer : management_->consumers()) {
+            if (!consumer.acks && is_work_queue(consumer.queue)) ++without[consumer.queue];
+        }
+        for (const auto& [queue, number] : without) {
+            add(FindingCode::no_ack_consumer,
+                "work queue " + core::quoted(queue) + " has " +
+                    counted(number, "consumer that does not ack", "consumers that do not ack") + " (no-ack)",
+                {.name = queue});
+        }
+    }
+
+    /// That an entry matches and that no glob leaves out.
+    bool is_work_queue(const std::string& name) {
+        if (core::match(settings_.policy, name) == nullptr) return false;
+        if (!plumbing_) {
+            plumbing_.emplace();
+            for (const admin::PlumbingQueue& each : admin::plumbing_under_globs(settings_.policy, vhost_policies()))
+                plumbing_->insert(each.queue);
+        }
+        return !plumbing_->contains(name);
+    }
+
+    /// Much more is delivered again than is acked. Many at once come back when a consumer is lost, too: that is over at
+    /// the second look.
+    bool loops(const http::ListedQueue& queue) {
+        constexpr double at_least = 20;  // a second
+        constexpr double times = 10;
+        const double again = queue.redelivered_rate.value_or(0);
+        return again >= at_least && again >= times * queue.acked_rate.value_or(0) && is_work_queue(queue.name);
+    }
+
     /// Dead letters that the work queue has not taken. Where it is there they may be on their way at this moment: a
     /// second look, with newer numbers, tells.
     void check_held() {
@@ -291,7 +336,9 @@ class Checks {
         for (const http::ListedQueue& queue : queues)
             names.insert(queue.name);
         std::vector<http::ListedQueue> slow;
+        std::set<std::string> looping;
         for (const http::ListedQueue& queue : queues) {
+            if (loops(queue)) looping.insert(queue.name);
             const auto rung = core::parse_rung(queue.name, queue.arguments);
             if (!rung || queue.held.value_or(0) == 0) continue;
             if (rung->return_path == core::ReturnPath::headers || names.count(rung->serves) > 0) {
@@ -302,17 +349,30 @@ class Checks {
                     {.name = queue.name, .group = rung->serves});
             }
         }
-        if (!slow.empty()) check_slow(slow);
+        if (!slow.empty() || !looping.empty()) look_again(slow, looping);
     }
 
-    void check_slow(const std::vector<http::ListedQueue>& before) {
+    void look_again(const std::vector<http::ListedQueue>& before, const std::set<std::string>& looping) {
         broker_.wait(statistics_renewed);
         std::map<std::string, std::int64_t> now;
-        for (const http::ListedQueue& queue : management_->queues())
+        for (const http::ListedQueue& queue : management_->queues()) {
             now[queue.name] = queue.held.value_or(0);
+            if (looping.contains(queue.name) && loops(queue)) add_loop(queue);
+        }
         for (const http::ListedQueue& queue : before) {
             if (now[queue.name] > 0) add(FindingCode::slow_return, held_on(queue), {.name = queue.name});
         }
+    }
+
+    void add_loop(const http::ListedQueue& queue) {
+        const auto rate = [](const std::optional<double>& number) {
+            return std::to_string(static_cast<std::int64_t>(number.value_or(0)));
+        };
+        add(FindingCode::redelivery_loop,
+            "work queue " + core::quoted(queue.name) + " delivers " + rate(queue.redelivered_rate) +
+                " messages a second again that it has delivered before, and " + rate(queue.acked_rate) +
+                " a second are acked",
+            {.name = queue.name});
     }
 
     static std::string held_on(const http::ListedQueue& rung) {
@@ -411,6 +471,7 @@ class Checks {
     const telemetry::Status* daemon_ = nullptr;           // null: it did not answer
     std::optional<core::Milliseconds> daemon_ahead_;      // its clock, of this machine's; nothing: it did not tell
     std::optional<admin::VhostPolicies> vhost_policies_;  // once they were asked for
+    std::optional<std::set<std::string>> plumbing_;       // that globs leave out, once it was asked for
     std::vector<Finding> found_;
     Checked checked_;
 };

@@ -1,0 +1,66 @@
+#include "admin/attach_hints.h"
+
+#include <cstddef>
+#include <map>
+#include <set>
+#include <utility>
+
+#include "admin/dead_letter_way.h"
+#include "admin/finding.h"
+#include "admin/plumbing.h"
+#include "core/safe_text.h"
+
+namespace retryd::admin {
+
+namespace {
+
+constexpr std::size_t most_names = 10;
+
+/// By what its consumers may tell messages apart; empty where there is nothing.
+std::string keys_of(const std::string& queue, const Ways& ways) {
+    std::vector<std::string> keys;
+    std::set<std::string> known;
+    bool pattern = false;
+    for (const BrokerBinding* const binding : ways.bindings_to(queue)) {
+        const std::string type = ways.type_of(binding->source);
+        if (type != "topic" && type != "direct") continue;
+        if (known.insert(binding->routing_key).second) keys.push_back(binding->routing_key);
+        pattern = pattern || (type == "topic" && binding->routing_key.find_first_of("*#") != std::string::npos);
+    }
+    return keys.size() > 1 || pattern ? folded(keys, most_names) : "";
+}
+
+}  // namespace
+
+std::vector<std::string> attach_hints(const core::Policy& policy, const VhostPolicies& vhost_policies) {
+    std::vector<std::string> hints;
+    std::map<std::string, std::vector<PlumbingQueue>> left_out;
+    std::set<std::string> plumbing;
+    for (PlumbingQueue& each : plumbing_under_globs(policy, vhost_policies)) {
+        plumbing.insert(each.queue);
+        left_out[each.glob].push_back(std::move(each));
+    }
+    if (vhost_policies.routing) {
+        const Ways ways(*vhost_policies.routing);
+        for (const QueuePolicies& queue : vhost_policies.queues) {
+            const bool by_name =
+                returns_by_name(policy, queue.name) && queue.type != "stream" && !plumbing.contains(queue.name);
+            const std::string keys = by_name ? keys_of(queue.name, ways) : "";
+            if (keys.empty()) continue;
+            hints.push_back("queue " + core::quoted(queue.name) + " is bound with the keys " + keys +
+                            ": if its consumers tell messages apart by the routing key, give it a ladder with "
+                            "`return: headers`. Without that a message comes back with the routing key " +
+                            core::quoted(queue.name) + ", and its own in the header retryd-routing-key");
+        }
+    }
+    for (const auto& [glob, queues] : left_out) {
+        std::vector<std::string> names;
+        for (const PlumbingQueue& each : queues)
+            names.push_back(each.queue);
+        hints.push_back("glob " + core::quoted(glob) + " leaves out " + folded(names, most_names) + ": the first " +
+                        queues.front().why + ". An entry with the very name of a queue, before the glob, takes it");
+    }
+    return hints;
+}
+
+}  // namespace retryd::admin

@@ -1,0 +1,139 @@
+#include "admin/routing.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+namespace retryd::admin {
+
+namespace {
+
+using Words = std::vector<std::string_view>;
+
+Words words_of(std::string_view key) {
+    Words words;
+    if (key.empty()) return words;
+    for (;;) {
+        const std::size_t dot = key.find('.');
+        words.push_back(key.substr(0, dot));
+        if (dot == std::string_view::npos) return words;
+        key.remove_prefix(dot + 1);
+    }
+}
+
+/// `*` is one word, `#` any number of them. A wildcard of a pattern is covered by one that is as wide.
+bool covers(const Words& binding, const Words& key, bool pattern) {
+    // matched[k]: whether what has been read of the binding covers the first k words.
+    std::vector<bool> matched(key.size() + 1, false);
+    matched[0] = true;
+    for (const std::string_view word : binding) {
+        std::vector<bool> next(key.size() + 1, false);
+        next[0] = word == "#" && matched[0];
+        for (std::size_t k = 1; k <= key.size(); ++k) {
+            const bool one = word == "*" ? !pattern || key[k - 1] != "#" : word == key[k - 1];
+            next[k] = word == "#" ? matched[k] || next[k - 1] : one && matched[k - 1];
+        }
+        matched = std::move(next);
+    }
+    return matched[key.size()];
+}
+
+/// Whether there may be a key that both take: false only where the words before any `#` differ.
+bool may_overlap(const Words& left, const Words& right) {
+    for (std::size_t i = 0; i < left.size() && i < right.size(); ++i) {
+        if (left[i] == "#" || right[i] == "#") return true;
+        if (left[i] != "*" && right[i] != "*" && left[i] != right[i]) return false;
+    }
+    const Words& longer = left.size() > right.size() ? left : right;
+    const std::size_t common = std::min(left.size(), right.size());
+    return longer.size() == common || longer[common] == "#";
+}
+
+enum class Takes { yes, no, perhaps };
+
+Takes takes_by_topic(const std::string& binding_key, const RoutingKey& key) {
+    if (topic_covers(binding_key, key)) return Takes::yes;
+    return key.pattern && may_overlap(words_of(binding_key), words_of(key.text)) ? Takes::perhaps : Takes::no;
+}
+
+Takes takes_by_name(const std::string& binding_key, const RoutingKey& key) {
+    if (!key.pattern) return binding_key == key.text ? Takes::yes : Takes::no;
+    // Bound as if it were a topic exchange: no message has that key.
+    if (binding_key == "#") return Takes::no;
+    return topic_covers(key.text, {binding_key}) ? Takes::perhaps : Takes::no;
+}
+
+Takes takes(const std::string& type, const BrokerBinding& binding, const RoutingKey& key) {
+    if (type == "fanout") return Takes::yes;
+    if (type == "topic") return takes_by_topic(binding.routing_key, key);
+    if (type == "direct") return takes_by_name(binding.routing_key, key);
+    // A headers exchange takes anything for a binding that asks for nothing.
+    return type == "headers" && !binding.has_arguments ? Takes::yes : Takes::perhaps;
+}
+
+}  // namespace
+
+bool topic_covers(std::string_view binding_key, const RoutingKey& key) {
+    return covers(words_of(binding_key), words_of(key.text), key.pattern);
+}
+
+Ways::Ways(const Routing& routing) : routing_(routing) {
+    for (const BrokerBinding& binding : routing.bindings) {
+        from_[binding.source].push_back(&binding);
+        if (!binding.to_exchange) to_queue_[binding.destination].push_back(&binding);
+    }
+}
+
+std::string Ways::type_of(const std::string& exchange) const {
+    const auto found = routing_.exchanges.find(exchange);
+    return found == routing_.exchanges.end() ? "" : found->second.type;
+}
+
+const std::vector<const BrokerBinding*>& Ways::bindings_to(const std::string& queue) const {
+    static const std::vector<const BrokerBinding*> none;
+    const auto found = to_queue_.find(queue);
+    return found == to_queue_.end() ? none : found->second;
+}
+
+Reached Ways::reached(const std::string& exchange, const RoutingKey& key) const {
+    Reached found;
+    std::set<std::string> seen;
+    follow(exchange, key, seen, found);
+    return found;
+}
+
+void Ways::follow(const std::string& exchange, const RoutingKey& key, std::set<std::string>& seen,
+                  Reached& found) const {
+    if (exchange.empty()) {
+        if (key.pattern) {
+            found.doubtful = true;
+        } else {
+            found.queues.insert(key.text);
+        }
+        return;
+    }
+    if (!seen.insert(exchange).second) return;
+    const auto known = routing_.exchanges.find(exchange);
+    if (known == routing_.exchanges.end()) {
+        found.doubtful = true;
+        return;
+    }
+    bool taken = false;
+    const auto bindings = from_.find(exchange);
+    if (bindings != from_.end()) {
+        for (const BrokerBinding* binding : bindings->second) {
+            const Takes answer = takes(known->second.type, *binding, key);
+            if (answer == Takes::perhaps) found.doubtful = true;
+            if (answer != Takes::yes) continue;
+            taken = true;
+            if (binding->to_exchange) {
+                follow(binding->destination, key, seen, found);
+            } else {
+                found.queues.insert(binding->destination);
+            }
+        }
+    }
+    if (!taken && !known->second.alternate.empty()) follow(known->second.alternate, key, seen, found);
+}
+
+}  // namespace retryd::admin

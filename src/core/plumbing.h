@@ -1,0 +1,12 @@
+// Queues that frameworks keep for themselves, told by their names: delays, answers, what the nodes tell each other.
+#pragma once
+
+#include <string_view>
+
+namespace retryd::core {
+
+/// Celery's delays (celery_delayed_N), remote control and events, NServiceBus's delays, and of Moleculer the queues
+/// that each node has. From the sources of Celery 5.6.2, NServiceBus.RabbitMQ 11.2.0 and Moleculer 0.14.
+bool is_known_plumbing(std::string_view queue);
+
+}  // namespace retryd::core

@@ -1,0 +1,95 @@
+#include "daemon/plumbing_finder.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "admin/plumbing.h"
+#include "core/names.h"
+#include "http/client.h"
+#include "http/management.h"
+
+namespace retryd::daemon {
+namespace {
+
+/// What was seen holds for so long, and so does that nobody answers.
+constexpr core::Milliseconds seen_holds_for{60'000};
+/// Messages wait for it no longer.
+constexpr core::Milliseconds longest_wait{3'000};
+
+PlumbingFinder::Look look_for_plumbing(const config::Settings& settings, const std::string& vhost) {
+    PlumbingFinder::Look found;
+    try {
+        const http::ManagementClient client(*settings.management, settings.broker.tls, vhost);
+        const admin::VhostPolicies there = client.vhost_policies();
+        for (const admin::QueuePolicies& queue : there.queues)
+            found.queues.insert(queue.name);
+        for (const admin::PlumbingQueue& each : admin::plumbing_under_globs(settings.policy, there))
+            found.left_out.insert(each.queue);
+    } catch (const http::Error&) {
+        found.failed = true;  // the daemon's own checks say what is wrong with the management API
+    }
+    return found;
+}
+
+}  // namespace
+
+PlumbingFinder::Ask ask_for_plumbing(std::shared_ptr<const config::Settings> settings, std::string vhost) {
+    const std::vector<core::Entry>& entries = settings->policy.entries;
+    const bool globs = std::any_of(entries.begin(), entries.end(),
+                                   [](const core::Entry& entry) { return core::is_glob(entry.match); });
+    if (!settings->management || !globs) return {};
+    return [settings = std::move(settings), vhost = std::move(vhost)] { return look_for_plumbing(*settings, vhost); };
+}
+
+std::optional<bool> PlumbingFinder::left_out(std::string_view queue, core::SteadyTime now) {
+    const bool nobody = !ask_ || (failed_until_ && now < *failed_until_);
+    if (nobody || given_up_.contains(queue)) return false;
+    if (known_until_ && now < *known_until_ && known_.queues.contains(queue)) return known_.left_out.contains(queue);
+    asked_.try_emplace(std::string{queue}, now);
+    return std::nullopt;
+}
+
+std::vector<std::string> PlumbingFinder::turn(core::SteadyTime now) {
+    given_up_.clear();
+    if (!ask_) return answered(now);
+    std::vector<std::string> names;
+    if (looking_ && looking_->done()) {
+        known_ = std::exchange(looking_, nullptr)->take();
+        known_until_ = now + seen_holds_for;
+        if (known_.failed) failed_until_ = known_until_;
+        names = answered(began_);
+    }
+    if (!asked_.empty() && !looking_) {
+        began_ = now;
+        looking_ = std::make_unique<Looking>([ask = ask_](const Looking::GoOn&) { return ask(); });
+    }
+    for (std::string& name : answered(now - longest_wait))
+        names.push_back(std::move(name));
+    return names;
+}
+
+std::vector<std::string> PlumbingFinder::answered(core::SteadyTime asked_until) {
+    std::vector<std::string> names;
+    for (auto each = asked_.begin(); each != asked_.end();) {
+        if (each->second > asked_until) {
+            ++each;
+            continue;
+        }
+        if (!known_.queues.contains(each->first)) given_up_.insert(each->first);
+        names.push_back(each->first);
+        each = asked_.erase(each);
+    }
+    return names;
+}
+
+void PlumbingFinder::ask_anew(Ask ask) {
+    ask_ = std::move(ask);
+    known_ = {};
+    known_until_.reset();
+    failed_until_.reset();
+    looking_.reset();
+    for (auto& [name, since] : asked_)
+        since = {};
+}
+
+}  // namespace retryd::daemon

@@ -1,0 +1,60 @@
+// Which of the queues that globs name are no work queues (admin/plumbing.h), asked of the management API when somebody
+// has to know, in a thread that lasts as long as one look.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "amqp/background.h"
+#include "config/settings.h"
+#include "core/time.h"
+
+namespace retryd::daemon {
+
+class PlumbingFinder {
+  public:
+    using Names = std::set<std::string, std::less<>>;
+    struct Look {
+        Names queues;    // all that there are
+        Names left_out;  // of them those that globs name and leave out
+        bool failed = false;
+    };
+    using Ask = std::function<Look()>;
+
+    /// `ask` uses nothing but what it owns; empty: there is nobody to ask, or nothing to ask for.
+    explicit PlumbingFinder(Ask ask = {}) : ask_(std::move(ask)) {}
+
+    /// Nothing where it is not known yet: then turn() tells when it is.
+    std::optional<bool> left_out(std::string_view queue, core::SteadyTime now);
+    /// The queues that were asked for and are known from now on. Where nobody answers, a queue is a work queue.
+    std::vector<std::string> turn(core::SteadyTime now);
+    /// Whether somebody waits for turn().
+    bool awaited() const { return !asked_.empty(); }
+    /// From now on somebody else is asked. Whatever is awaited is known with the next turn.
+    void ask_anew(Ask ask);
+
+  private:
+    using Looking = amqp::Background<Look>;
+
+    std::vector<std::string> answered(core::SteadyTime asked_until);
+
+    Ask ask_;
+    std::map<std::string, core::SteadyTime, std::less<>> asked_;  // since when
+    Names given_up_;  // answered without being known: it holds until the next turn
+    Look known_;
+    std::optional<core::SteadyTime> known_until_;
+    std::optional<core::SteadyTime> failed_until_;
+    std::unique_ptr<Looking> looking_;
+    core::SteadyTime began_{};  // the look that is under way
+};
+
+/// Asks the management API, where there is one and an entry is a glob; else empty.
+PlumbingFinder::Ask ask_for_plumbing(std::shared_ptr<const config::Settings> settings, std::string vhost);
+
+}  // namespace retryd::daemon

@@ -1,0 +1,105 @@
+#include "daemon/plumbing_finder.h"
+
+#include <atomic>
+#include <chrono>
+#include <memory>
+#include <thread>
+
+#include "support/catch.h"
+
+namespace retryd::daemon::plumbing_finder_test {
+namespace {
+
+using Names = std::vector<std::string>;
+using core::Milliseconds;
+
+struct Scene {
+    struct Shared {
+        std::atomic<bool> answers{true};
+        std::atomic<bool> fails{false};
+        std::atomic<int> asked{0};
+    };
+    std::shared_ptr<Shared> shared = std::make_shared<Shared>();
+    core::SteadyTime now{Milliseconds{1'000'000}};
+    PlumbingFinder finder{ask()};
+
+    PlumbingFinder::Ask ask() const {
+        return [shared = shared] {
+            ++shared->asked;
+            while (!shared->answers)
+                std::this_thread::sleep_for(std::chrono::milliseconds{1});
+            return PlumbingFinder::Look{{"events", "orders"}, {"events"}, shared->fails};
+        };
+    }
+    ~Scene() { shared->answers = true; }
+
+    /// Until somebody is told something.
+    Names turns() {
+        for (;;) {
+            Names names = finder.turn(now);
+            if (!names.empty()) return names;
+            std::this_thread::sleep_for(std::chrono::milliseconds{1});
+        }
+    }
+};
+
+}  // namespace
+
+TEST_CASE("plumbing: what is not known is asked for once, and then known for a minute") {
+    Scene s;
+    CHECK_FALSE(s.finder.left_out("events", s.now).has_value());
+    CHECK_FALSE(s.finder.left_out("orders", s.now).has_value());
+    CHECK(s.finder.awaited());
+    CHECK(s.turns() == Names{"events", "orders"});
+    CHECK_FALSE(s.finder.awaited());
+    CHECK(s.finder.left_out("events", s.now) == true);
+    CHECK(s.finder.left_out("orders", s.now) == false);
+    s.now += Milliseconds{59'000};
+    CHECK(s.finder.left_out("events", s.now) == true);
+    CHECK(s.shared->asked == 1);
+    s.now += Milliseconds{1'000};
+    CHECK_FALSE(s.finder.left_out("events", s.now).has_value());
+    CHECK(s.turns() == Names{"events"});
+    CHECK(s.shared->asked == 2);
+}
+
+TEST_CASE("plumbing: a queue that is not listed is a work queue, until the next turn") {
+    Scene s;
+    CHECK_FALSE(s.finder.left_out("new", s.now).has_value());
+    CHECK(s.turns() == Names{"new"});
+    CHECK(s.finder.left_out("new", s.now) == false);
+    s.finder.turn(s.now);
+    CHECK_FALSE(s.finder.left_out("new", s.now).has_value());
+}
+
+TEST_CASE("plumbing: who does not answer in time, or fails, makes nobody wait") {
+    Scene s;
+    s.shared->answers = false;
+    CHECK_FALSE(s.finder.left_out("events", s.now).has_value());
+    CHECK(s.finder.turn(s.now).empty());
+    s.now += Milliseconds{2'999};
+    CHECK(s.finder.turn(s.now).empty());
+    s.now += Milliseconds{1};
+    CHECK(s.finder.turn(s.now) == Names{"events"});
+    CHECK(s.finder.left_out("events", s.now) == false);
+
+    Scene failing;
+    failing.shared->fails = true;
+    CHECK_FALSE(failing.finder.left_out("events", failing.now).has_value());
+    CHECK(failing.turns() == Names{"events"});
+    failing.finder.turn(failing.now);
+    CHECK(failing.finder.left_out("events", failing.now) == false);
+    failing.now += Milliseconds{60'000};
+    CHECK_FALSE(failing.finder.left_out("events", failing.now).has_value());
+}
+
+TEST_CASE("plumbing: where there is nobody to ask every queue is a work queue, also what was awaited") {
+    CHECK(PlumbingFinder{}.left_out("events", {}) == false);
+    Scene s;
+    CHECK_FALSE(s.finder.left_out("events", s.now).has_value());
+    s.finder.ask_anew({});
+    CHECK(s.finder.turn(s.now) == Names{"events"});
+    CHECK(s.finder.left_out("events", s.now) == false);
+}
+
+}  // namespace retryd::daemon::plumbing_finder_test
