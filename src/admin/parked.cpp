@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "admin/edit.h"
 #include "core/names.h"
 
 namespace retryd::admin {
@@ -112,6 +113,7 @@ bool selects(const Selection& selection, const Parked& parked, const core::Messa
     if (!selection.queue.empty() && !core::glob_matches(selection.queue, parked.queue)) return false;
     if (!selection.reason.empty() && !core::glob_matches(selection.reason, parked.reason)) return false;
     if (!matches_time(selection, parked.at)) return false;
+    if (selection.exactly != nullptr && !same_message(*selection.exactly, message)) return false;
     return std::all_of(selection.headers.begin(), selection.headers.end(), [&](const HeaderMatch& wanted) {
         return matches_value(wanted.value, find(headers, wanted.name));
     });

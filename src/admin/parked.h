@@ -56,10 +56,12 @@ struct Selection {
     std::string message_id = {};  // exactly that
     std::string exchange = {};    // that it was published to; a name or a glob
     std::string type = {};        // the property; a name or a glob
+    /// As this one in everything that its publisher, or retryd, has written. Must outlive the selection.
+    const core::Message* exactly = nullptr;
 
     bool everything() const {
         return queue.empty() && reason.empty() && !parked_before && !parked_after && headers.empty() &&
-               message_id.empty() && exchange.empty() && type.empty();
+               message_id.empty() && exchange.empty() && type.empty() && exactly == nullptr;
     }
 };
 

@@ -108,10 +108,11 @@ void ParkedRun::send_waiting(const core::Now& now) {
 }
 
 relay::PublishResult ParkedRun::send(const core::Delivery& delivery, const core::Now& now) {
-    const Parked parked = read(delivery.message.properties.header_table());
+    const core::Message& message = order_.instead == nullptr ? delivery.message : *order_.instead;
+    const Parked parked = read(message.properties.header_table());
     const core::ComposeContext context = compose_context_of(parked, order_.connection_user, order_.proof_keys);
-    const core::Publication publication = order_.action == Action::park ? to_parking(delivery, parked, context, now)
-                                                                        : to_work_queue(delivery, parked, context, now);
+    const core::Publication publication = order_.action == Action::park ? to_parking(message, parked, context, now)
+                                                                        : to_work_queue(message, parked, context, now);
     const relay::PublishResult result = port_.publish(publication);
     if (result != relay::PublishResult::sent) return result;
     relay::Pending pending;
@@ -124,24 +125,24 @@ relay::PublishResult ParkedRun::send(const core::Delivery& delivery, const core:
     return result;
 }
 
-core::Publication ParkedRun::to_work_queue(const core::Delivery& delivery, const Parked& parked,
+core::Publication ParkedRun::to_work_queue(const core::Message& message, const Parked& parked,
                                            const core::ComposeContext& context, const core::Now& now) {
     const std::string_view to = order_.to.empty() ? parked.queue : std::string_view{order_.to};
     const bool through_return = order_.through_return.count(to) > 0;
     const std::string_view exchange = through_return ? core::return_exchange_name : "";
     const std::string_view key = through_return ? core::producer_routing_key(context) : to;
     if (order_.action == Action::home)
-        return {exchange, key, core::compose_released(delivery.message, context, scratch_.compose)};
+        return {exchange, key, core::compose_released(message, context, scratch_.compose)};
     const ReplayStamp stamp{seconds_of(now.wall), order_.id, order_.from};
-    return {exchange, key, compose_replay(delivery.message, parked, to, stamp, context, scratch_)};
+    return {exchange, key, compose_replay(message, parked, to, stamp, context, scratch_)};
 }
 
-core::Publication ParkedRun::to_parking(const core::Delivery& delivery, const Parked& parked,
+core::Publication ParkedRun::to_parking(const core::Message& message, const Parked& parked,
                                         const core::ComposeContext& context, const core::Now& now) {
     const auto& [exchange, key] = order_.parking.find(parked.queue)->second;
     const bool as_produced = !exchange.empty() && key.empty();
     return {exchange, as_produced ? core::producer_routing_key(context) : std::string_view{key},
-            compose_parked_by_hand(delivery.message, context, now.wall, scratch_.compose)};
+            compose_parked_by_hand(message, context, now.wall, scratch_.compose)};
 }
 
 void ParkedRun::on_confirm(relay::PublishSeq seq, bool multiple, bool acked) {

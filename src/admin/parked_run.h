@@ -109,6 +109,7 @@ struct ParkedRunOrder {
     // For sending.
     std::string from;                                   // the parking queue
     std::string to;                                     // empty: each to its own work queue
+    const core::Message* instead = nullptr;             // this goes in the place of what is selected; null: that itself
     std::string id;                                     // of this run
     std::string connection_user;                        // a foreign user-id is set aside
     std::set<std::string, std::less<>> through_return;  // these work queues are sent to through the return exchange
@@ -207,9 +208,9 @@ class ParkedRun {
     void take(const core::Delivery& delivery);
     void send_waiting(const core::Now& now);
     relay::PublishResult send(const core::Delivery& delivery, const core::Now& now);
-    core::Publication to_work_queue(const core::Delivery& delivery, const Parked& parked,
+    core::Publication to_work_queue(const core::Message& message, const Parked& parked,
                                     const core::ComposeContext& context, const core::Now& now);
-    core::Publication to_parking(const core::Delivery& delivery, const Parked& parked,
+    core::Publication to_parking(const core::Message& message, const Parked& parked,
                                  const core::ComposeContext& context, const core::Now& now);
     void settle(const relay::Pending& pending, bool acked);
     void stop_at_too_many_failures();

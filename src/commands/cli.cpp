@@ -12,6 +12,7 @@
 #include "commands/common/report.h"
 #include "commands/common/terminal.h"
 #include "commands/doctor/doctor.h"
+#include "commands/parked/edit.h"
 #include "commands/parked/export_and_import.h"
 #include "commands/parked/list_and_show.h"
 #include "commands/parked/replay_and_drop.h"
@@ -46,6 +47,7 @@ class ParkedCommands {
     void add_drop(CLI::App& parked);
     void add_export(CLI::App& parked);
     void add_import(CLI::App& parked);
+    void add_edit(CLI::App& parked);
     void add_report(CLI::App& command);
     void add_selectors(CLI::App& command);
     void add_first(CLI::App& command);
@@ -58,6 +60,7 @@ class ParkedCommands {
     CLI::App* drop_ = nullptr;
     CLI::App* export_ = nullptr;
     CLI::App* import_ = nullptr;
+    CLI::App* edit_ = nullptr;
 
     std::string config_path_;
     bool json_ = false;
@@ -69,6 +72,7 @@ class ParkedCommands {
     ShowOptions show_options_;
     ExportOptions export_options_;
     ImportOptions import_options_;
+    EditOptions edit_options_;
     ParkedRunOptions replay_options_;
     ParkedRunOptions drop_options_;
     std::size_t first_ = 0;
@@ -277,6 +281,7 @@ void ParkedCommands::add_to(CLI::App& app) {
     add_show(*parked_);
     add_replay(*parked_);
     add_drop(*parked_);
+    add_edit(*parked_);
     add_export(*parked_);
     add_import(*parked_);
 }
@@ -385,6 +390,20 @@ void ParkedCommands::add_import(CLI::App& parked) {
     import_->add_flag("--dry-run", import_options_.dry_run, "Read the file, look for the queues and change nothing");
 }
 
+void ParkedCommands::add_edit(CLI::App& parked) {
+    edit_ = parked.add_subcommand("edit",
+                                  "Open one message in your editor (VISUAL, EDITOR, or vi) and send it to its work "
+                                  "queue as it comes back from there. Without a change nothing is done");
+    add_selectors(*edit_);
+    edit_->add_option("--number", edit_options_.number, "Which of the selected, counted from the oldest")
+        ->type_name("N")
+        ->check(CLI::Validator(check_positive, "", ""))
+        ->capture_default_str();
+    add_text(*edit_, "--to", edit_options_.to, "Send it to this queue instead of its own", "QUEUE", check_name);
+    add_text(*edit_, "--archive", edit_options_.archive,
+             "Append the original to this file before anything is sent, as export writes it", "FILE", check_file);
+}
+
 bool ParkedCommands::parsed() const {
     return parked_->parsed();
 }
@@ -405,6 +424,7 @@ int ParkedCommands::run(const ReportOptions& before, std::ostream& out, std::ost
     if (list_->parsed()) return parked_list(options, list_options_, out, err);
     if (show_->parsed()) return parked_show(options, show_options_, out, err);
     if (import_->parsed()) return parked_import(options.report, import_options_, out, err);
+    if (edit_->parsed()) return parked_edit(options, edit_options_, out, err);
     if (export_->parsed()) {
         ExportOptions export_options = export_options_;
         if (first_ > 0) export_options.first = first_;

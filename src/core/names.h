@@ -39,6 +39,7 @@ inline constexpr std::string_view parked_at = "retryd-parked-at";
 inline constexpr std::string_view held_since = "retryd-held-since";
 inline constexpr std::string_view proof = "retryd-proof";
 inline constexpr std::string_view replays = "retryd-replays";
+inline constexpr std::string_view edited = "retryd-edited";
 inline constexpr std::string_view exception = "retryd-exception";
 }  // namespace header
 

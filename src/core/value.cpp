@@ -1,6 +1,7 @@
 #include "core/value.h"
 
 #include <algorithm>
+#include <bit>
 #include <type_traits>
 
 namespace retryd::core {
@@ -23,6 +24,10 @@ bool equal(const Value& left, const Value& right) {
         [&]<typename T>(const T& a) {
             if constexpr (std::is_same_v<T, Table> || std::is_same_v<T, Array>) {
                 return false;  // only under their own kinds, handled above
+            } else if constexpr (std::is_same_v<T, float>) {
+                return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(std::get<T>(right.data));
+            } else if constexpr (std::is_same_v<T, double>) {
+                return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(std::get<T>(right.data));
             } else {
                 return a == std::get<T>(right.data);
             }

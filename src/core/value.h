@@ -137,7 +137,8 @@ inline std::optional<Table> table_of(const Value* value) {
     return std::get<Table>(value->data);
 }
 
-/// Same kinds, same contents, in the same order, all the way down.
+/// Same kinds, same contents, in the same order, all the way down. Of numbers with a point every bit counts: what is
+/// not a number equals itself.
 bool equal(const Value& left, const Value& right);
 bool equal(const Table& left, const Table& right);
 

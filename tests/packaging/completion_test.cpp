@@ -20,7 +20,7 @@ TEST_CASE("completion: commands, and what is below them") {
     CHECK(offered("\"\"") == "run check plan apply attach doctor parked waiting status\n");
     CHECK(offered("-c /etc/hosts pl") == "plan\n");
     CHECK(offered("waiting \"\"") == "list send park\n");
-    CHECK(offered("parked \"\"") == "list show replay drop export import\n");
+    CHECK(offered("parked \"\"") == "list show replay drop edit export import\n");
     CHECK(offered("parked re") == "replay\n");
     CHECK(offered("parked --") == "--help\n");
 }

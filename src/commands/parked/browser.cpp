@@ -21,8 +21,9 @@
 namespace retryd::commands {
 
 admin::Selection selection_of(const ParkedOptions& options, core::WallTime now) {
-    admin::Selection selection{options.queue,      options.reason,   {},          {}, options.headers,
-                               options.message_id, options.exchange, options.type};
+    admin::Selection selection{
+        options.queue, options.reason, {}, {}, options.headers, options.message_id, options.exchange,
+        options.type,  options.exactly};
     if (options.older_than) selection.parked_before = now - *options.older_than;
     if (options.newer_than) selection.parked_after = now - *options.newer_than;
     return selection;

@@ -39,6 +39,7 @@ struct ParkedOptions {
     std::string exchange;
     std::string type;
     bool despite_delivery_limit = false;
+    const core::Message* exactly = nullptr;  // as admin::Selection has it; no option says so
 };
 
 admin::Selection selection_of(const ParkedOptions& options, core::WallTime now);

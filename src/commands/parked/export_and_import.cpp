@@ -26,16 +26,6 @@ namespace retryd::commands {
 
 namespace {
 
-/// Without what the broker has put there with this delivery.
-std::string exported_line(const std::string& from, core::Message message) {
-    std::vector<core::Field> fields;
-    for (const core::Field& field : message.properties.header_table()) {
-        if (field.name != "x-delivery-count" && field.name != "x-acquired-count") fields.push_back(field);
-    }
-    if (message.properties.headers) message.properties.headers = core::Table{fields.data(), fields.size()};
-    return line_of_message(from, message);
-}
-
 /// One look after the other, each queue's messages in their order.
 class Exporter {
   public:

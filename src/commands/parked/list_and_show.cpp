@@ -6,12 +6,14 @@
 #include <ostream>
 #include <utility>
 
+#include "admin/edit.h"
 #include "admin/replay.h"
 #include "commands/common/json.h"
 #include "commands/common/report.h"
 #include "commands/common/table.h"
 #include "commands/common/terminal.h"
 #include "commands/common/text.h"
+#include "commands/parked/one_message.h"
 #include "commands/parked/value_groups.h"
 #include "commands/parked/value_view.h"
 #include "core/message.h"
@@ -145,6 +147,13 @@ std::string moment(const std::optional<std::uint64_t>& seconds, core::WallTime n
     return seconds ? utc(*seconds) + ", " + age(*seconds, now) + " ago" : "(unknown)";
 }
 
+std::string names_of(const std::vector<std::string_view>& fields) {
+    std::string names;
+    for (const std::string_view field : fields)
+        names += (names.empty() ? "" : ", ") + core::safe_name(field);
+    return names;
+}
+
 Rows history_rows(const std::string& from, const core::Message& message, const admin::Parked& parked,
                   core::WallTime now) {
     const core::ComposeContext context{parked.death, parked.carried, {}};
@@ -167,6 +176,8 @@ Rows history_rows(const std::string& from, const core::Message& message, const a
         rows.push_back({"replayed", utc(replay.time) + " to " + core::safe_name(replay.to) + ", after " +
                                         std::to_string(replay.attempts) + " attempts, run " +
                                         core::safe_name(replay.id)});
+    for (const admin::Edit& edit : admin::read_edits(message.properties.header_table()))
+        rows.push_back({"edited", utc(edit.time) + " by " + or_unknown(edit.by) + ": " + names_of(edit.fields)});
     return rows;
 }
 
@@ -244,14 +255,9 @@ Json json_of_message(const std::string& from, const core::Message& message, cons
     return object;
 }
 
-struct FoundMessage {
-    std::string from;
-    core::OwnedDelivery delivery;
-};
-
 void print(const FoundMessage& found, const config::Settings& settings, const ParkedBrowser& browser, bool raw,
            const Report& output) {
-    const core::Message& message = found.delivery.get().message;
+    const core::Message& message = found.message();
     const admin::Parked parked =
         admin::read_parked(message.properties.header_table(), settings.policy.error_queue, browser.proof_keys());
     if (raw) {
@@ -263,33 +269,15 @@ void print(const FoundMessage& found, const config::Settings& settings, const Pa
     }
 }
 
-std::string why_none(const ParkedOverview& overview, std::size_t number) {
-    std::string text = overview.selected() == 0 ? "no message that fits is parked there"
-                                                : "there is no message number " + std::to_string(number) + ": only " +
-                                                      counted(overview.selected(), "message fits", "messages fit");
-    for (const ParkingQueueOverview& queue : overview.queues) {
-        if (!queue.fault.empty()) text += "; " + queue.fault;
-    }
-    for (const std::string& note : overview.notes)
-        text += "; not seen: " + note;
-    return text + "; retryd parked list shows what there is";
-}
-
 }  // namespace
 
 int parked_show(const ParkedOptions& options, const ShowOptions& show, std::ostream& out, std::ostream& err) {
     const Report output(options.report, out, err);
     return output.run([&](const config::Settings& settings) {
         ParkedBrowser browser(settings, options, system::wall_now(), output.err());
-        std::optional<FoundMessage> found;
-        const ParkedOverview overview =
-            browser.browse([&](const std::string& from, const core::Delivery& delivery, std::size_t number) {
-                if (number == show.number) found.emplace(FoundMessage{from, core::OwnedDelivery(delivery)});
-                return !found;
-            });
-        if (!overview.fault.empty()) return output.fail(overview.fault, exit_code::failed);
-        if (!found) return output.fail(why_none(overview, show.number), exit_code::failed);
-        print(*found, settings, browser, show.raw, output);
+        const OneMessage one = find_one(browser, show.number);
+        if (!one.fault.empty()) return output.fail(one.fault, exit_code::failed);
+        print(*one.found, settings, browser, show.raw, output);
         return exit_code::fine;
     });
 }

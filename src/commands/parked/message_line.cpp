@@ -24,8 +24,6 @@ namespace {
 
 using LineKind = core::Kind;
 
-constexpr int deepest = 100;  // as deep as the headers of a delivery are read
-
 /// JSON has no word for what is not finite, and none for the bits of a NaN.
 template <typename Float, typename Bits>
 Json json_of_float(Float number) {
@@ -33,27 +31,14 @@ Json json_of_float(Float number) {
     return "bits " + std::to_string(std::bit_cast<Bits>(number));
 }
 
-Json exact_json_of(const core::Value& value);
-
-Json exact_json_of(const core::Table& table) {
-    Json list = Json::array();
-    for (const core::Field& field : table) {
-        Json object;
-        put_text(object, "name", field.name);
-        object.update(exact_json_of(field.value));
-        list.push_back(std::move(object));
-    }
-    return list;
-}
-
-Json exact_json_of(const core::Value& value) {
+Json exact_json_of_value(const core::Value& value) {
     Json object = value.kind == LineKind::array || value.kind == LineKind::table
                       ? Json{{"type", value.kind == LineKind::array ? "array" : "table"}}
                       : json_of_value(value);
     if (const auto* array = std::get_if<core::Array>(&value.data)) {
         object["value"] = Json::array();
         for (const core::Value& element : *array)
-            object["value"].push_back(exact_json_of(element));
+            object["value"].push_back(exact_json_of_value(element));
     } else if (const auto* table = std::get_if<core::Table>(&value.data)) {
         object["value"] = exact_json_of(*table);
     } else if (const auto* single = std::get_if<float>(&value.data)) {
@@ -64,6 +49,19 @@ Json exact_json_of(const core::Value& value) {
     return object;
 }
 
+}  // namespace
+
+Json exact_json_of(const core::Table& headers) {
+    Json list = Json::array();
+    for (const core::Field& field : headers) {
+        Json object;
+        put_text(object, "name", field.name);
+        object.update(exact_json_of_value(field.value));
+        list.push_back(std::move(object));
+    }
+    return list;
+}
+
 /// As text each of these takes six bytes.
 bool mostly_controls(std::string_view body) {
     const auto is_control = [](char c) {
@@ -72,6 +70,8 @@ bool mostly_controls(std::string_view body) {
     const auto controls = std::count_if(body.begin(), body.end(), is_control);
     return static_cast<std::size_t>(controls) > body.size() / 8;
 }
+
+namespace {
 
 template <typename Put>
 void each_text(core::Properties& properties, const Put& put) {
@@ -87,6 +87,8 @@ void each_text(core::Properties& properties, const Put& put) {
     put("cluster-id", properties.cluster_id);
 }
 
+}  // namespace
+
 Json json_of_properties(core::Properties properties) {
     Json object = Json::object();
     each_text(properties, [&](const char* name, const std::optional<std::string_view>& text) {
@@ -97,8 +99,6 @@ Json json_of_properties(core::Properties properties) {
     if (properties.timestamp) object["timestamp"] = *properties.timestamp;
     return object;
 }
-
-}  // namespace
 
 std::string line_of_message(const std::string& queue, const core::Message& message) {
     Json object;
@@ -111,6 +111,15 @@ std::string line_of_message(const std::string& queue, const core::Message& messa
         put_text(object, "body", message.body);
     }
     return telemetry::to_safe_json(std::move(object));
+}
+
+std::string exported_line(const std::string& queue, core::Message message) {
+    std::vector<core::Field> fields;
+    for (const core::Field& field : message.properties.header_table()) {
+        if (field.name != "x-delivery-count" && field.name != "x-acquired-count") fields.push_back(field);
+    }
+    if (message.properties.headers) message.properties.headers = core::Table{fields.data(), fields.size()};
+    return line_of_message(queue, message);
 }
 
 /// What is wrong is thrown within this file.
@@ -201,7 +210,7 @@ class MessageLine::Reader {
 
     static void check(const Json& list, int depth) {
         if (!list.is_array()) throw std::invalid_argument("it has something else where a list is expected");
-        if (depth > deepest) throw std::invalid_argument("it has headers that nest too deep");
+        if (depth > deepest_headers) throw std::invalid_argument("it has headers that nest too deep");
     }
 
     core::Value value_of(const Json& object, int depth) {
@@ -286,12 +295,15 @@ class MessageLine::Reader {
 };
 
 std::string MessageLine::read(std::string_view line) {
+    return read_json(Json::parse(line, nullptr, false));
+}
+
+std::string MessageLine::read_json(const Json& object) {
     queue_.clear();
     message_ = {};
     texts_.clear();
     tables_.clear();
     arrays_.clear();
-    const Json object = Json::parse(line, nullptr, false);
     if (object.is_discarded() || !object.is_object())
         return "it is no message as retryd parked export writes it, or not all of one";
     try {

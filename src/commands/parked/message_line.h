@@ -8,6 +8,7 @@
 #pragma once
 
 #include <deque>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,6 +19,17 @@ namespace retryd::commands {
 
 /// Without the line's end. `queue`: where it is parked.
 std::string line_of_message(const std::string& queue, const core::Message& message);
+/// The same without what the broker has put there with this delivery (x-delivery-count, x-acquired-count).
+std::string exported_line(const std::string& queue, core::Message message);
+
+/// The parts of such a line.
+nlohmann::ordered_json json_of_properties(core::Properties properties);
+nlohmann::ordered_json exact_json_of(const core::Table& headers);
+/// Whether a text is so full of control characters that it is written as base64.
+bool mostly_controls(std::string_view body);
+
+/// As deep as headers may nest: those of a delivery are read no deeper.
+inline constexpr int deepest_headers = 100;
 
 /// Owns what it has read.
 class MessageLine {
@@ -28,6 +40,7 @@ class MessageLine {
 
     /// Why the line is no message; empty where it is one.
     std::string read(std::string_view line);
+    std::string read_json(const nlohmann::ordered_json& object);
 
     const std::string& queue() const { return queue_; }
     const core::Message& message() const { return message_; }

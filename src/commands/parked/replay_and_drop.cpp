@@ -226,10 +226,11 @@ std::vector<core::BindingSpec> error_exchanges(const core::Policy& policy) {
 class ReplayOrDrop {
   public:
     ReplayOrDrop(const Report& output, const config::Settings& settings, const ParkedOptions& options,
-                 const ParkedRunOptions& run, bool drop)
+                 const ParkedRunOptions& run, bool drop, const EditedReplay* edited = nullptr)
         : output_(output),
           settings_(settings),
           run_(run),
+          edited_(edited),
           browser_(settings, options, system::wall_now(), output.err()) {
         report_.id = drop ? "" : random_id();
         report_.drop = drop;
@@ -242,6 +243,7 @@ class ReplayOrDrop {
         look();
         if (!report_.overview.fault.empty()) return output_.fail(report_.overview.fault, exit_code::failed);
         if (report_.overview.interrupted) return output_.fail("interrupted: nothing was changed", exit_code::failed);
+        if (edited_ != nullptr && report_.meant() == 0) return output_.fail(why_gone(), exit_code::failed);
         if (report_.meant() > 0) {
             const std::string fault = report_.drop ? "" : prepare_replay();
             if (!fault.empty()) return output_.fail("nothing was changed: " + fault, exit_code::failed);
@@ -257,6 +259,18 @@ class ReplayOrDrop {
     }
 
   private:
+    std::string why_gone() const {
+        std::string text =
+            "nothing was sent: the message is not parked there any more; somebody has replayed or "
+            "dropped it meanwhile, or holds it at the moment";
+        for (const ParkingQueueOverview& queue : report_.overview.queues) {
+            if (!queue.fault.empty()) text = "nothing was sent: " + queue.fault;
+        }
+        for (const std::string& note : report_.overview.notes)
+            text += "; " + note;
+        return text;
+    }
+
     void look() {
         report_.overview = browser_.browse([&](const std::string&, const core::Delivery&, std::size_t number) {
             return !run_.first || number < *run_.first;
@@ -375,8 +389,9 @@ class ReplayOrDrop {
             if (!blocked.empty()) note = "waiting: the broker takes no messages (" + core::safe_name(blocked) + ")";
             bar.show(counts.done, note);
         };
-        const ParkedRunner runner(settings_, browser_.broker(), browser_.signals(), tap_ ? &*tap_ : nullptr,
-                                  queue.held.get());
+        ParkedRunner runner(settings_, browser_.broker(), browser_.signals(), tap_ ? &*tap_ : nullptr,
+                            queue.held.get());
+        if (edited_ != nullptr) runner.before_sending(edited_->before);
         return runner.run(queue.name, queue.messages - queue.undeliverable(), order_for(queue), show);
     }
 
@@ -389,6 +404,7 @@ class ReplayOrDrop {
         order.error_queue = settings_.policy.error_queue;
         order.from = queue.name;
         order.to = run_.to;
+        if (edited_ != nullptr) order.instead = edited_->message;
         order.id = report_.id;
         order.connection_user = username_;
         order.through_return = destinations_.through_return;
@@ -405,6 +421,7 @@ class ReplayOrDrop {
     const Report& output_;
     const config::Settings& settings_;
     const ParkedRunOptions& run_;
+    const EditedReplay* edited_;  // null: the messages as they are
     ParkedBrowser browser_;
     std::string username_ = endpoint_of(settings_, browser_.broker().identity()).username;
     ParkedRunReport report_;
@@ -434,6 +451,11 @@ int parked_replay(const ParkedOptions& options, const ParkedRunOptions& run, std
 
 int parked_drop(const ParkedOptions& options, const ParkedRunOptions& run, std::ostream& out, std::ostream& err) {
     return replay_or_drop(options, run, true, out, err);
+}
+
+int replay_edited(const Report& output, const config::Settings& settings, const ParkedOptions& options,
+                  const ParkedRunOptions& run, const EditedReplay& edited) {
+    return ReplayOrDrop(output, settings, options, run, false, &edited).execute();
 }
 
 }  // namespace retryd::commands

@@ -6,7 +6,11 @@
 #include <optional>
 #include <string>
 
+#include "commands/common/report.h"
 #include "commands/parked/browser.h"
+#include "commands/parked/runner.h"
+#include "config/settings.h"
+#include "core/message.h"
 
 namespace retryd::commands {
 
@@ -28,5 +32,16 @@ struct ParkedRunOptions {
 /// or cannot be reached; 64 where nothing says which messages are meant; 78 wrong configuration.
 int parked_replay(const ParkedOptions& options, const ParkedRunOptions& run, std::ostream& out, std::ostream& err);
 int parked_drop(const ParkedOptions& options, const ParkedRunOptions& run, std::ostream& out, std::ostream& err);
+
+/// What `retryd parked edit` has made of a message.
+struct EditedReplay {
+    const core::Message* message;  // goes in the place of the one that is selected
+    ParkedRunner::Before before;
+};
+
+/// Replays it. `options.exactly` is the original, which stays where the broker does not confirm. Returns as
+/// parked_replay; also 1 where the original is gone.
+int replay_edited(const Report& output, const config::Settings& settings, const ParkedOptions& options,
+                  const ParkedRunOptions& run, const EditedReplay& edited);
 
 }  // namespace retryd::commands

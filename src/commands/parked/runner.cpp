@@ -75,6 +75,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         turn_writer();
         turn_tap();
         run_.on_tick(now_);
+        stop_when_unprepared();
         go_on_when_full();
         stop_when_interrupted();
         stop_when_reader_ended();
@@ -108,6 +109,12 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         if (!run_.consumer_full() || (!run_.wants_more() && reader_.may_leave())) return;
         if (!reader_.can_go_on()) return run_.stop(End::held);
         run_.next_consumer(reader_.go_on(!run_.wants_more(), [this] { serve_others(); }));
+    }
+
+    void stop_when_unprepared() {
+        if (unprepared_.empty()) return;
+        why_ = unprepared_;
+        run_.stop(End::broker);
     }
 
     void stop_when_interrupted() {
@@ -226,7 +233,8 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         run_.on_returned(exchange, routing_key);
     }
     relay::PublishResult publish(const core::Publication& publication) override {
-        return writer_->publish(publication);
+        if (runner_.before_ && !std::exchange(prepared_, true)) unprepared_ = runner_.before_();
+        return unprepared_.empty() ? writer_->publish(publication) : relay::PublishResult::would_block;
     }
     void ack(core::DeliveryTag tag, bool multiple) override { reader_.ack(tag, multiple); }
 
@@ -241,6 +249,8 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
     SteadyTime broker_due_{};
     SteadyTime unblocked_at_{};
     std::optional<SteadyTime> interrupted_at_;
+    bool prepared_ = false;
+    std::string unprepared_;
     std::string why_;
 };
 

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <functional>
 #include <string>
+#include <utility>
 
 #include "admin/parked_run.h"
 #include "amqp/dead_letter_tap.h"
@@ -27,12 +28,16 @@ class ParkedRunner {
   public:
     /// `blocked`: why the broker takes no messages at the moment, in its words; empty where it does.
     using Progress = std::function<void(const admin::ParkedRunCounts&, const std::string& blocked)>;
+    /// What has to be done before the first message is sent. Returns why it could not be, and then none is; else empty.
+    using Before = std::function<std::string()>;
 
     /// `tap` may be null: then nobody sees what fails again.
     /// `held` may be null: what it holds stays out of the way as long as it is kept alive, which happens here.
     ParkedRunner(const config::Settings& settings, Broker& broker, const system::Signals& signals,
                  amqp::DeadLetterTap* tap, amqp::Undeliverable* held)
         : settings_(settings), broker_(broker), signals_(signals), tap_(tap), held_(held) {}
+
+    void before_sending(Before before) { before_ = std::move(before); }
 
     /// Returns when all is settled. `ready`: how many messages lie in the queue. A lost connection is part of the
     /// result.
@@ -47,6 +52,7 @@ class ParkedRunner {
     const system::Signals& signals_;
     amqp::DeadLetterTap* tap_;
     amqp::Undeliverable* held_;
+    Before before_;
 };
 
 }  // namespace retryd::commands

@@ -1,0 +1,136 @@
+#include "commands/parked/archive_file.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstddef>
+#include <cstring>
+#include <filesystem>
+#include <string_view>
+#include <utility>
+
+#include "commands/parked/message_line.h"
+#include "core/safe_text.h"
+
+namespace retryd::commands {
+
+namespace {
+
+constexpr int archive_mode = 0600;  // bodies are nobody else's business
+
+off_t size_of(int file) {
+    struct stat status {};
+    return fstat(file, &status) == 0 ? status.st_size : -1;
+}
+
+/// Whether the archive may be one file or another: a pipe, a device or a link is none.
+bool is_file_of_ours(int file) {
+    struct stat status {};
+    return fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
+}
+
+}  // namespace
+
+ArchiveFile::~ArchiveFile() {
+    if (file_ >= 0) close(file_);
+}
+
+void ArchiveFile::add(const std::string& line) {
+    text_ += line;
+    text_ += '\n';
+}
+
+void ArchiveFile::sync() {
+    if (text_.empty() || !fault_.empty()) return;
+    if (file_ < 0) open_it();
+    if (!fault_.empty()) return;
+    int locked = 0;
+    do {
+        locked = flock(file_, LOCK_EX);
+    } while (locked != 0 && errno == EINTR);
+    if (locked != 0) return fail("cannot be locked");
+    append();
+    flock(file_, LOCK_UN);
+}
+
+void ArchiveFile::open_it() {
+    file_ = open(name_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, archive_mode);
+    if (file_ < 0) return fail("cannot be written");
+    if (!is_file_of_ours(file_)) fault_ = core::quoted(name_) + " is there and is no file of yours: name another one";
+}
+
+/// With the lock.
+void ArchiveFile::append() {
+    const off_t before = size_of(file_);
+    if (before < 0) return fail("cannot be read");
+    mend_end(before);
+    const off_t begin = size_of(file_);
+    if (fault_.empty()) write_all();
+    if (fault_.empty() && fsync(file_) != 0) fail("cannot be written to the disk");
+    if (fault_.empty()) {
+        keep_name();
+        text_.clear();
+    } else if (begin >= 0 && ftruncate(file_, begin) != 0) {
+        fault_ += "; what was written of the last lines could not be taken away";
+    }
+}
+
+/// A line without an end is half of one, or all of one whose end somebody has taken away.
+void ArchiveFile::mend_end(off_t size) {
+    const std::string line = last_line(size);
+    if (line.empty() || !fault_.empty()) return;
+    if (MessageLine().read(line).empty()) {
+        text_.insert(0, 1, '\n');
+    } else if (ftruncate(file_, size - static_cast<off_t>(line.size())) != 0) {
+        fail("cannot be cut behind its last whole line");
+    }
+}
+
+/// Where it has no end; else empty.
+std::string ArchiveFile::last_line(off_t size) {
+    constexpr off_t step = 65'536;
+    std::string line;
+    while (size > 0) {
+        const off_t from = std::max<off_t>(0, size - step);
+        std::string part(static_cast<std::size_t>(size - from), '\0');
+        if (pread(file_, part.data(), part.size(), from) != static_cast<ssize_t>(part.size())) {
+            fail("cannot be read");
+            return "";
+        }
+        const auto end = part.rfind('\n');
+        if (end != std::string::npos) return part.substr(end + 1) + line;
+        line.insert(0, part);
+        size = from;
+    }
+    return line;
+}
+
+void ArchiveFile::write_all() {
+    std::size_t done = 0;
+    while (done < text_.size()) {
+        const ssize_t written = write(file_, text_.data() + done, text_.size() - done);
+        if (written < 0 && errno == EINTR) continue;
+        if (written <= 0) return fail("cannot be written");
+        done += static_cast<std::size_t>(written);
+    }
+}
+
+/// The name, too, is to be there after a loss of power. Not every file system can do that for a folder.
+void ArchiveFile::keep_name() {
+    if (std::exchange(named_, true)) return;
+    const std::string folder = std::filesystem::path(name_).parent_path().string();
+    const int opened = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (opened < 0) return;
+    fsync(opened);
+    close(opened);
+}
+
+void ArchiveFile::fail(const std::string& what) {
+    fault_ = core::quoted(name_) + " " + what + ": " + std::strerror(errno);
+}
+
+}  // namespace retryd::commands

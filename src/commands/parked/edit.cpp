@@ -1,0 +1,247 @@
+#include "commands/parked/edit.h"
+
+#include <poll.h>
+#include <pwd.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <climits>
+#include <csignal>
+#include <cstdint>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <optional>
+#include <ostream>
+#include <utility>
+#include <vector>
+
+#include "admin/edit.h"
+#include "amqp/error.h"
+#include "commands/common/json.h"
+#include "commands/common/report.h"
+#include "commands/common/text.h"
+#include "commands/parked/archive_file.h"
+#include "commands/parked/edit_text.h"
+#include "commands/parked/editor.h"
+#include "commands/parked/message_line.h"
+#include "commands/parked/one_message.h"
+#include "commands/parked/parked_queues.h"
+#include "commands/parked/replay_and_drop.h"
+#include "core/safe_text.h"
+#include "system/clock.h"
+#include "system/signals.h"
+
+namespace retryd::commands {
+
+namespace {
+
+constexpr const char* still_parked = ". The message is parked as it was";
+
+/// user@host. With sudo the person is not the one that the process runs as.
+std::string who() {
+    const char* behind_sudo = std::getenv("SUDO_USER");  // NOLINT(concurrency-mt-unsafe)
+    std::string user = geteuid() == 0 && behind_sudo != nullptr ? behind_sudo : "";
+    if (user.empty()) {
+        const passwd* entry = getpwuid(getuid());  // NOLINT(concurrency-mt-unsafe)
+        user = entry == nullptr ? std::to_string(getuid()) : entry->pw_name;
+    }
+    std::array<char, HOST_NAME_MAX + 1> host{};
+    return gethostname(host.data(), host.size() - 1) == 0 ? user + "@" + host.data() : user;
+}
+
+std::uint64_t seconds_now() {
+    return static_cast<std::uint64_t>(
+        std::chrono::duration_cast<std::chrono::seconds>(system::wall_now().time_since_epoch()).count());
+}
+
+/// What was found by the first look, which is over when the editor begins: nobody would serve its connections.
+struct Editable {
+    std::optional<FoundMessage> message;
+    std::string work_queue;  // that it is to go to
+    std::string comments;
+    std::string fault;
+};
+
+std::string comments_on(const FoundMessage& found, const admin::Parked& parked, const std::string& to,
+                        core::WallTime now) {
+    std::string text = "Parked in " + core::safe_name(found.from) + ", because " + or_unknown(parked.reason);
+    if (parked.at) text += ", " + age(*parked.at, now) + " ago";
+    if (parked.attempts > 0)
+        text += ", after " + counted(static_cast<std::size_t>(parked.attempts), "attempt", "attempts");
+    text += ".\nOnce it is saved and the editor has ended, it goes to " + core::safe_name(to) +
+            ". Without a change nothing is done.\n";
+    return text +
+           "Headers of retryd's and of the broker's are not here: they stay as they are (retryd parked show has "
+           "them).\n";
+}
+
+Editable find_editable(const Report& output, const config::Settings& settings, const ParkedOptions& options,
+                       const EditOptions& edit) {
+    ParkedBrowser browser(settings, options, system::wall_now(), output.err());
+    OneMessage one = find_one(browser, edit.number);
+    Editable found{std::move(one.found), edit.to, "", std::move(one.fault)};
+    if (!found.fault.empty()) return found;
+    const core::Table headers = found.message->message().properties.header_table();
+    const auto parked = admin::read_parked(headers, settings.policy.error_queue, browser.proof_keys());
+    if (found.work_queue.empty()) found.work_queue = parked.queue;
+    if (found.work_queue.empty()) {
+        found.fault = "nobody knows which work queue the message comes from: --to QUEUE says where it is to go";
+        return found;
+    }
+    found.fault =
+        find_destinations(browser.broker(), settings, {found.work_queue}, {found.message->from}, !edit.to.empty())
+            .fault;
+    found.comments = comments_on(*found.message, parked, found.work_queue, browser.now());
+    return found;
+}
+
+/// Before a person begins to write.
+std::string why_no_archive(const std::string& file) {
+    if (file.empty()) return "";
+    const auto slash = file.rfind('/');
+    const std::string folder = slash == std::string::npos ? "." : file.substr(0, slash + 1);
+    const bool there = access(file.c_str(), F_OK) == 0;
+    if (access(there ? file.c_str() : folder.c_str(), W_OK) == 0) return "";
+    return "the archive " + core::quoted(file) + " cannot be written: " + std::strerror(errno);
+}
+
+/// The file in the editor, again and again, until it is a message, or the person gives up.
+class Editing {
+  public:
+    enum class End { changed, unchanged, given_up };
+
+    Editing(const core::Message& original, const std::string& comments, std::ostream& err)
+        : original_(original), err_(err), text_(text_for_editor(original, comments)) {
+        file_.write(text_);
+    }
+
+    End run() {
+        const system::Signals signals{SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+        const std::string command = editor_command();
+        while (file_.fault().empty()) {
+            const EditorEnd editor = run_editor(command, file_.name(), signals);
+            why_ = editor.interrupted ? "interrupted" : editor.why;
+            if (!why_.empty()) return End::given_up;
+            const std::string text = file_.read();
+            if (!file_.fault().empty()) break;
+            if (text == text_) return End::unchanged;
+            std::string problem = read(text);
+            if (problem.empty()) return fields_.empty() ? End::unchanged : End::changed;
+            err_ << "retryd: what you have written is no message: " << core::safe_line(problem) << ".\n";
+            if (!wants_to_go_on(signals)) {
+                why_ = "given up";
+                return End::given_up;
+            }
+        }
+        why_ = file_.fault();
+        return End::given_up;
+    }
+
+    const std::string& why() const { return why_; }
+    const core::Message& message() const { return edited_.message(); }
+    const std::vector<std::string>& fields() const { return fields_; }
+    /// What is written there is not to be lost.
+    void keep(bool kept) { file_.keep(kept); }
+    const std::string& file() const { return file_.name(); }
+
+  private:
+    std::string read(const std::string& text) {
+        if (text.find_first_not_of(" \t\r\n") == std::string::npos) return "the file is empty";
+        std::string problem = edited_.read(text);
+        if (problem.empty()) fields_ = admin::changed_fields(original_, edited_.message());
+        return problem;
+    }
+
+    bool wants_to_go_on(const system::Signals& signals) {
+        err_ << "Edit it again? With n nothing is done. [Y/n] " << std::flush;
+        std::array fds{pollfd{STDIN_FILENO, POLLIN, 0}, pollfd{signals.fd(), POLLIN, 0}};
+        std::string answer;
+        const bool answered = poll(fds.data(), fds.size(), -1) > 0 && fds[1].revents == 0 && getline(std::cin, answer);
+        return answered && answer != "n" && answer != "no" && answer != "N";
+    }
+
+    const core::Message& original_;
+    std::ostream& err_;
+    EditFile file_;
+    std::string text_;
+    EditedText edited_;
+    std::vector<std::string> fields_;
+    std::string why_;
+};
+
+int report_unchanged(const Report& output) {
+    if (output.json()) {
+        print_json({{"ok", true}, {"dry_run", false}, {"selected", 1}, {"done", 0}}, output.out());
+    } else {
+        output.out() << "Nothing was changed in it, so nothing is done. The message is parked as it was.\n";
+    }
+    return exit_code::fine;
+}
+
+int send_edited(const Report& output, const config::Settings& settings, const ParkedOptions& options,
+                const EditOptions& edit, const FoundMessage& found, const Editing& editing) {
+    const std::string by = who();
+    const admin::Edit stamp{seconds_now(), by, {editing.fields().begin(), editing.fields().end()}};
+    admin::EditScratch scratch;
+    const core::Message edited = admin::compose_edited(found.message(), editing.message(), stamp, scratch);
+    ParkedOptions exactly;
+    exactly.report = options.report;
+    exactly.from = found.from;
+    exactly.exactly = &found.message();
+    exactly.despite_delivery_limit = options.despite_delivery_limit;
+    ParkedRunOptions run;
+    run.first = 1;
+    run.to = edit.to;
+    run.per_second = 0;
+    run.stop_above.reset();
+    const auto archive = [&]() -> std::string {
+        if (edit.archive.empty()) return "";
+        ArchiveFile file(edit.archive);
+        file.add(exported_line(found.from, found.message()));
+        file.sync();
+        return file.fault().empty() ? "" : "the original could not be kept, so nothing was sent: " + file.fault();
+    };
+    return replay_edited(output, settings, exactly, run, {&edited, archive});
+}
+
+void tell_kept(const Editing& editing, const Report& output) {
+    output.err() << "retryd: what you have written is kept in " << core::quoted(editing.file()) << '\n';
+}
+
+}  // namespace
+
+int parked_edit(const ParkedOptions& options, const EditOptions& edit, std::ostream& out, std::ostream& err) {
+    const Report output(options.report, out, err);
+    return output.run([&](const config::Settings& settings) {
+        if (isatty(STDIN_FILENO) != 1 || isatty(STDERR_FILENO) != 1)
+            return output.fail(
+                "parked edit opens an editor and needs a terminal for it, on standard input and standard "
+                "error. Without one: retryd parked export, change the file, retryd parked import",
+                exit_code::failed);
+        const std::string no_archive = why_no_archive(edit.archive);
+        if (!no_archive.empty()) return output.fail(no_archive, exit_code::failed);
+        const Editable found = find_editable(output, settings, options, edit);
+        if (!found.fault.empty()) return output.fail(found.fault, exit_code::failed);
+        Editing editing(found.message->message(), found.comments, output.err());
+        const Editing::End end = editing.run();
+        if (end == Editing::End::unchanged) return report_unchanged(output);
+        if (end == Editing::End::given_up)
+            return output.fail(editing.why() + still_parked + "; nothing was done", exit_code::failed);
+        editing.keep(true);  // until it is sent: whatever ends us
+        int code = exit_code::failed;
+        try {
+            code = send_edited(output, settings, options, edit, *found.message, editing);
+        } catch (const amqp::Error&) {
+            tell_kept(editing, output);
+            throw;
+        }
+        editing.keep(code != exit_code::fine);
+        if (code != exit_code::fine) tell_kept(editing, output);
+        return code;
+    });
+}
+
+}  // namespace retryd::commands
