@@ -7,6 +7,7 @@
 #   [3.8]         worth a run on 3.8 in every run: what differs there
 #   [threads]     threads meet in it: runs with ThreadSanitizer, too
 #   [slow]        begins early, so that nobody waits for it in the end
+#   [serial]      it keeps all processors busy for long: nothing runs beside it
 #   [two-versions]  RabbitMQ 4.0 does there what 4.3 does: on 4.0 at night
 #   [one-version] what it is about is retryd's alone: on the newest version in every run, on the others at night
 #   [night]       takes too long for every run
@@ -44,7 +45,7 @@ cases_with("~[.]" cases)
 if(NOT cases)
   message(FATAL_ERROR "${PROGRAM} lists no test case")
 endif()
-foreach(tag own-broker tls 3.8 threads slow one-version two-versions night)
+foreach(tag own-broker tls 3.8 threads slow serial one-version two-versions night)
   cases_with("[${tag}]" with_${tag})
 endforeach()
 
@@ -71,6 +72,9 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
       string(APPEND properties " RESOURCE_LOCK ${broker}-tls COST 150")
     elseif(case IN_LIST with_slow)
       string(APPEND properties " COST 100")
+    endif()
+    if(case IN_LIST with_serial)
+      string(APPEND properties " RUN_SERIAL TRUE")
     endif()
     set(labels "${SUITE};${SUITE}-${version}")
     if(version IN_LIST NIGHTLY OR case IN_LIST with_night

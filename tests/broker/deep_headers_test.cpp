@@ -72,7 +72,7 @@ struct DeepHeaders : Scenario {
 }  // namespace
 
 TEST_CASE("a message of AMQP 1.0 with headers that nest 60,000 levels deep delays the others by seconds at most",
-          "[slow][two-versions]") {
+          "[serial][one-version]") {
     DeepHeaders s;
     if (version_of(s.client) < Version{4, 0}) return;
     SteadyNeighbour neighbour(broker_address(), s.good, home_after);
@@ -84,8 +84,7 @@ TEST_CASE("a message of AMQP 1.0 with headers that nest 60,000 levels deep delay
     s.stop();
 }
 
-TEST_CASE("messages with headers that nest 26,000 levels deep delay the others by seconds at most",
-          "[slow][one-version]") {
+TEST_CASE("messages with headers that nest 26,000 levels deep delay the others by seconds at most", "[serial][night]") {
     DeepHeaders s;
     SteadyNeighbour neighbour(broker_address(), s.good, home_after);
     const Machine machine;
@@ -99,7 +98,7 @@ TEST_CASE("messages with headers that nest 26,000 levels deep delay the others b
 }
 
 TEST_CASE("a stop while a message with very deep headers is under way loses nothing, and gives no second copies",
-          "[slow][one-version]") {
+          "[serial][night]") {
     DeepHeaders s;
     SteadyNeighbour neighbour(broker_address(), s.good, home_after);
     std::this_thread::sleep_for(seconds(2));
@@ -117,7 +116,7 @@ TEST_CASE("a stop while a message with very deep headers is under way loses noth
     s.stop();
 }
 
-TEST_CASE("a reload while a message with very deep headers is under way is in force at once", "[slow][one-version]") {
+TEST_CASE("a reload while a message with very deep headers is under way is in force at once", "[serial][night]") {
     DeepHeaders s;
     SteadyNeighbour neighbour(broker_address(), s.good, home_after);
     const Machine machine;
