@@ -52,7 +52,9 @@ void ParkedRun::on_unreadable_delivery(core::DeliveryTag tag) {
 void ParkedRun::select(const core::Delivery& delivery) {
     const core::Table headers = delivery.message.properties.header_table();
     const Parked parked = read(headers);
-    if (!selects(order_.selection, parked, delivery.message)) {
+    if (stops_before(parked)) return;
+    const bool belongs = !order_.belongs || order_.belongs(parked.queue);
+    if (!belongs || !selects(order_.selection, parked, delivery.message)) {
         ++counts_.not_selected;
     } else if (!order_.id.empty() && newest_replay_id(headers) == order_.id) {
         ++counts_.came_back;
@@ -61,6 +63,18 @@ void ParkedRun::select(const core::Delivery& delivery) {
     } else {
         take(delivery);
     }
+}
+
+/// What claims to be from the future stops nothing: anybody may have put it there.
+bool ParkedRun::stops_before(const Parked& parked) {
+    const auto at = parked_at(parked);
+    const bool younger = order_.stop_at_younger && at && order_.selection.parked_before &&
+                         *at > *order_.selection.parked_before && *at <= *order_.stop_at_younger;
+    if (!younger) return false;
+    younger_at_ = parked.at;
+    ++counts_.not_selected;
+    end(End::all);
+    return true;
 }
 
 Parked ParkedRun::read(const core::Table& headers) const {
@@ -111,8 +125,10 @@ relay::PublishResult ParkedRun::send(const core::Delivery& delivery, const core:
     const core::Message& message = order_.instead == nullptr ? delivery.message : *order_.instead;
     const Parked parked = read(message.properties.header_table());
     const core::ComposeContext context = compose_context_of(parked, order_.connection_user, order_.proof_keys);
-    const core::Publication publication = order_.action == Action::park ? to_parking(message, parked, context, now)
-                                                                        : to_work_queue(message, parked, context, now);
+    const core::Publication publication = order_.action == Action::archive ? core::Publication{"", order_.from, message}
+                                          : order_.action == Action::park
+                                              ? to_parking(message, parked, context, now)
+                                              : to_work_queue(message, parked, context, now);
     const relay::PublishResult result = port_.publish(publication);
     if (result != relay::PublishResult::sent) return result;
     relay::Pending pending;

@@ -41,7 +41,8 @@ std::string yaml_of(const EntrySpec& entry) {
     return "  - match: " + in_quotes(entry.match) + "\n    ladder: " + in_quotes(entry.ladder) + "\n" +
            optional_key("parked", entry.parked ? in_quotes(*entry.parked) : entry.parked_to) +
            optional_key("on", entry.on) + optional_key("max_age", entry.max_age) +
-           optional_key("hold", entry.hold ? "true" : "") + optional_key("outage", entry.outage);
+           optional_key("hold", entry.hold ? "true" : "") + optional_key("outage", entry.outage) +
+           optional_key("parked_age", entry.parked_age);
 }
 
 }  // namespace

@@ -25,7 +25,8 @@ struct EntrySpec {
     std::string on = {};                               // {expired: retry}
     std::string max_age = {};                          // 24h
     bool hold = false;
-    std::string outage = {};  // {of: 20, within: 5s}
+    std::string outage = {};      // {of: 20, within: 5s}
+    std::string parked_age = {};  // {max: 30d, drop: true}
 };
 
 /// Everything that tests set; yaml() writes it the way an operator would.

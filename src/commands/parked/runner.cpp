@@ -14,6 +14,7 @@
 #include "amqp/refusal.h"
 #include "amqp/timeouts.h"
 #include "commands/parked/browse_queue.h"
+#include "commands/parked/message_line.h"
 #include "commands/parked/window.h"
 #include "core/duration.h"
 #include "core/time.h"
@@ -46,7 +47,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         const Progress& progress)
         : runner_(runner),
           progress_(progress),
-          reader_(endpoint(), runner.settings_.broker, "retryd parked consume", held_by_one_consumer(),
+          reader_(endpoint(), runner.settings_.broker, "retryd parked consume", window(runner, ready),
                   amqp::QueueReader::Use::settle),
           stall_(runner.broker_, queue),
           run_(std::move(order), *this) {
@@ -63,9 +64,17 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         leave();
     }
 
-    ParkedRunResult result() const { return {run_.ended(), run_.counts(), why_, {}}; }
+    ParkedRunResult result() const { return {run_.ended(), run_.counts(), why_, run_.younger_at(), {}}; }
 
   private:
+    /// What a consumer may hold the broker hands out at once, and the bodies with it.
+    static std::size_t window(const ParkedRunner& runner, std::size_t ready) {
+        constexpr std::size_t few = 256;
+        constexpr std::size_t consumers = 500;
+        const std::size_t most = held_by_one_consumer();
+        return runner.holds_few_ ? std::min(most, std::max(few, ready / consumers + 1)) : most;
+    }
+
     const config::Endpoint& endpoint() const { return endpoint_of(runner_.settings_, runner_.broker_.identity()); }
 
     void turn() {
@@ -76,6 +85,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         turn_tap();
         run_.on_tick(now_);
         stop_when_unprepared();
+        settle_archived();
         go_on_when_full();
         stop_when_interrupted();
         stop_when_reader_ended();
@@ -117,8 +127,20 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         run_.stop(End::broker);
     }
 
+    /// Only what is safe on the disk is acked.
+    void settle_archived() {
+        if (archived_ == settled_) return;
+        runner_.archive_->sync();
+        if (!runner_.archive_->fault().empty()) {
+            why_ = runner_.archive_->fault();
+            return run_.give_up_unconfirmed();
+        }
+        settled_ = archived_;
+        run_.on_confirm(settled_, true, true);
+    }
+
     void stop_when_interrupted() {
-        if (!runner_.signals_.pending()) return;
+        if (!runner_.stop_.pending()) return;
         run_.stop(End::interrupted);
         if (!interrupted_at_) interrupted_at_ = now_.steady;
         // A blocked broker confirms nothing, so the wait has an end.
@@ -177,7 +199,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
     void wait_for_late_failures() {
         if (runner_.tap_ == nullptr || run_.counts().done == 0) return;
         const SteadyTime until = system::now().steady + late_failures_within;
-        while (system::now().steady < until && !runner_.signals_.pending()) {
+        while (system::now().steady < until && !runner_.stop_.pending()) {
             reader_.turn(*this, messages_per_turn);
             turn_writer();
             turn_tap();
@@ -220,7 +242,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         std::array fds{pollfd{wants_deliveries() ? reader_.fd() : -1, POLLIN, 0},
                        pollfd{writer_ ? writer_->fd() : -1, static_cast<short>(full ? POLLIN | POLLOUT : POLLIN), 0},
                        pollfd{runner_.tap_ != nullptr ? runner_.tap_->fd() : -1, POLLIN, 0},
-                       pollfd{interrupted ? -1 : runner_.signals_.fd(), POLLIN, 0}};
+                       pollfd{interrupted ? -1 : runner_.stop_.fd, POLLIN, 0}};
         poll(fds.data(), fds.size(), static_cast<int>(time.count()));
     }
 
@@ -233,6 +255,11 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         run_.on_returned(exchange, routing_key);
     }
     relay::PublishResult publish(const core::Publication& publication) override {
+        if (runner_.archive_ != nullptr) {
+            runner_.archive_->add(exported_line(std::string{publication.routing_key}, publication.message));
+            ++archived_;
+            return relay::PublishResult::sent;
+        }
         if (runner_.before_ && !std::exchange(prepared_, true)) unprepared_ = runner_.before_();
         return unprepared_.empty() ? writer_->publish(publication) : relay::PublishResult::would_block;
     }
@@ -249,6 +276,8 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
     SteadyTime broker_due_{};
     SteadyTime unblocked_at_{};
     std::optional<SteadyTime> interrupted_at_;
+    relay::PublishSeq archived_ = 0;
+    relay::PublishSeq settled_ = 0;
     bool prepared_ = false;
     std::string unprepared_;
     std::string why_;

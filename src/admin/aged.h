@@ -1,0 +1,28 @@
+// What has become of parked messages that are older than their entry allows (`parked_age`): what the daemon hears from
+// whoever has taken them out.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/time.h"
+
+namespace retryd::admin {
+
+/// One parking queue, one entry.
+struct AgedQueue {
+    std::string queue;         // the parking queue
+    std::string archive;       // the file that the messages are in now; empty: they are dropped
+    std::size_t messages = 0;  // that are not parked any more
+    std::string fault;         // why not all that are old enough; cause and remedy, empty where all
+};
+
+struct AgeRun {
+    std::vector<AgedQueue> queues;      // of which something is to be told
+    std::vector<std::string> not_seen;  // parking queues whose names nobody could tell; one line each
+    core::Milliseconds next{};          // when the next look makes sense
+};
+
+}  // namespace retryd::admin
