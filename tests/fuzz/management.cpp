@@ -23,6 +23,10 @@ Response put(const Request&, const std::string&) {
     return next_answer;
 }
 
+Response post(const Request&, const std::string&) {
+    return next_answer;
+}
+
 std::string percent_encoded(const std::string& text) {
     return text;
 }
