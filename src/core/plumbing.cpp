@@ -22,7 +22,7 @@ bool is_of_moleculer_node(std::string_view queue) {
 
 }  // namespace
 
-bool is_known_plumbing(std::string_view queue) {
+bool has_name_of_plumbing(std::string_view queue) {
     constexpr std::string_view celery_delay = "celery_delayed_";
     if (queue.starts_with(celery_delay)) {
         queue.remove_prefix(celery_delay.size());

@@ -75,11 +75,15 @@ const Entry* match(const Policy& policy, std::string_view work_queue) {
     constexpr std::string_view direct_reply_to = "amq.rabbitmq.reply-to";
     if (is_own_queue(policy, work_queue) || work_queue.starts_with(direct_reply_to)) return nullptr;
     if (!policy.sources.empty() && is_source(policy, work_queue)) return nullptr;
+    const auto& entries = policy.entries;
+    auto entry =
+        std::find_if(entries.begin(), entries.end(), [&](const Entry& e) { return glob_matches(e.match, work_queue); });
+    if (entry == entries.end()) return nullptr;
     // What a framework keeps for itself is a work queue only for an entry with its very name.
-    const auto entry = std::find_if(policy.entries.begin(), policy.entries.end(), [&](const Entry& e) {
-        return glob_matches(e.match, work_queue) && (e.match == work_queue || !is_known_plumbing(work_queue));
-    });
-    return entry == policy.entries.end() ? nullptr : &*entry;
+    if (is_known_plumbing(work_queue) && entry->match != work_queue) {
+        entry = std::find_if(entry, entries.end(), [&](const Entry& e) { return e.match == work_queue; });
+    }
+    return entry == entries.end() ? nullptr : &*entry;
 }
 
 bool is_own_queue(const Policy& policy, std::string_view queue) {
