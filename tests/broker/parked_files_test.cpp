@@ -198,7 +198,7 @@ TEST_CASE("parked import that was killed: the same command says where to go on, 
     REQUIRE(s.parked("export " + s.file).code == 0);
     REQUIRE(s.parked("drop --all --yes").code == 0);
     const auto importing = s.start_parked({"import", s.file});
-    REQUIRE(await([&] { return s.depth(s.parking) > 1'200; }, patience, milliseconds(2)));
+    REQUIRE(await([&] { return s.depth(s.parking) > 1'200; }, patience, milliseconds(10)));
     importing->signal(SIGKILL);
     REQUIRE(importing->wait(patience) == 128 + SIGKILL);
     // The broker still reads what it was sent.

@@ -59,7 +59,7 @@ TEST_CASE("a parking queue that is silent while one consumer goes on for another
     const auto replay = s.start_parked(replay_command());
     for (int i = 1; i <= 3; ++i) {
         const auto so_many = static_cast<std::uint32_t>(i * 1'000);
-        REQUIRE(await([&] { return s.depth(s.work) >= so_many; }, patience, milliseconds(2)));
+        REQUIRE(await([&] { return s.depth(s.work) >= so_many; }, patience, milliseconds(10)));
         const HangingQueue hang(s.parking);
         CHECK(replay->wait(seconds(9)) == std::nullopt);  // longer than a broker waits for heartbeats
     }
@@ -78,7 +78,7 @@ TEST_CASE("a look at a parking queue that is silent while one consumer goes on f
     s.config.heartbeat = "2s";
     const Window window("500");
     const auto list = s.start_parked({"list"});
-    REQUIRE(await([&] { return s.depth(s.parking) < all - 2'000; }, patience, milliseconds(2)));
+    REQUIRE(await([&] { return s.depth(s.parking) < all - 2'000; }, patience, milliseconds(10)));
     {
         const HangingQueue hang(s.parking);
         CHECK(list->wait(seconds(9)) == std::nullopt);
