@@ -1,5 +1,6 @@
 #include "cluster/load.h"
 
+#include <algorithm>
 #include <fstream>
 #include <sstream>
 #include <thread>
@@ -27,6 +28,12 @@ std::vector<std::string> names_of(const std::vector<stress::WorkQueue>& queues) 
     return names;
 }
 
+/// What the daemon declares after it has begun to consume. A quorum queue whose leader dies while it is being declared
+/// may stay without one for good (4.3.6, seen): the broker's fault, and not what is tried here.
+const std::vector<std::string> declared_later{"orders.retry.200ms",  "orders.retry.400ms",  "orders.retry.900ms",
+                                              "retryd.shared.250ms", "retryd.shared.500ms", "retryd.shared.900ms",
+                                              "retryd.detour.2s",    "retryd.detour.30s",   "retryd.detour.5m"};
+
 }  // namespace
 
 Load::Load(const Cluster& cluster, int connected_to, int led_by)
@@ -49,6 +56,7 @@ void Load::begin(const Cluster& cluster, int connected_to) {
     const bool began = await([&] { return consuming(); }, 2 * patience);
     INFO("retryd must consume the error queue");
     REQUIRE(began);
+    REQUIRE(await([&] { return declared(); }, 2 * patience));
 }
 
 Load::~Load() {
@@ -72,6 +80,12 @@ bool Load::consuming() const {
     } catch (const std::exception&) {
         return false;
     }
+}
+
+bool Load::declared() const {
+    const auto client = stress::connect(addresses_);
+    return std::all_of(declared_later.begin(), declared_later.end(),
+                       [&](const std::string& queue) { return client->look_at(queue).has_value(); });
 }
 
 void Load::check() {

@@ -33,6 +33,7 @@ class Load {
     void check();
 
   private:
+    bool declared() const;
     void begin(const Cluster& cluster, int connected_to);
 
     stress::Ledger ledger_{stress::ladder_steps};
