@@ -16,277 +16,11 @@
 
 namespace retryd::admin {
 
-std::string_view to_string(AttachState::State state) {
-    switch (state) {
-        case AttachState::State::attached:
-            return "attached";
-        case AttachState::State::to_attach:
-            return "to attach";
-        case AttachState::State::out_of_reach:
-            return "out of reach";
-        case AttachState::State::not_there:
-            break;
-    }
-    return "not there";
-}
-
-bool leads_to_error_queue(const core::Policy& policy, const std::string& exchange) {
-    if (exchange == core::json_string(policy.error_exchange)) return true;
-    return std::any_of(policy.error_bindings.begin(), policy.error_bindings.end(),
-                       [&](const core::ErrorBinding& bound) { return core::json_string(bound.exchange) == exchange; });
-}
-
 namespace {
 
 using State = AttachState::State;
 
 constexpr const char* dead_letter_exchange = "dead-letter-exchange";
-constexpr const char* at_least_once = "\"at-least-once\"";
-constexpr const char* reject_publish = "\"reject-publish\"";
-
-core::Definition merged(core::Definition definition, const core::Definition& keys) {
-    for (const auto& [key, value] : keys)
-        definition[key] = value;
-    return definition;
-}
-
-bool has_all(const core::Definition& definition, const core::Definition& keys) {
-    return merged(definition, keys) == definition;
-}
-
-}  // namespace
-
-/// Told apart by the error exchange: a vhost may have several retryd.
-std::string general_policy_name(const core::Policy& policy) {
-    return (policy.error_exchange.starts_with("retryd") ? "" : "retryd-") + policy.error_exchange;
-}
-
-std::vector<BrokerPolicy> general_policies(const core::Policy& policy) {
-    std::vector<std::string> matches;
-    for (const core::Entry& entry : policy.entries)
-        matches.push_back(entry.match);
-    const BrokerPolicy whole{general_policy_name(policy),
-                             "",
-                             "queues",
-                             {{dead_letter_exchange, core::json_string(policy.error_exchange)}},
-                             0};
-    return in_parts(whole, matches_patterns(policy, matches));
-}
-
-std::vector<BrokerPolicy> in_parts(const BrokerPolicy& whole, const std::vector<std::string>& patterns) {
-    std::vector<BrokerPolicy> parts;
-    for (const std::string& pattern : patterns) {
-        parts.push_back(whole);
-        parts.back().pattern = pattern;
-        if (parts.size() > 1) parts.back().name += '.' + std::to_string(parts.size());
-    }
-    return parts;
-}
-
-bool is_called_like_part(std::string_view name, std::string_view whole) {
-    if (!name.starts_with(whole)) return false;
-    name.remove_prefix(whole.size());
-    return name.empty() ||
-           (name.size() > 1 && name[0] == '.' && name.find_first_not_of("0123456789", 1) == std::string_view::npos);
-}
-
-std::vector<PolicyChange> changed_parts(const BrokerPolicy& whole, const core::Definition& ours,
-                                        const std::vector<std::string>& patterns, const VhostPolicies& vhost_policies) {
-    const EffectivePolicy effective(vhost_policies);
-    std::vector<PolicyChange> changes;
-    std::size_t part = 0;
-    for (int number = 1;; ++number) {
-        BrokerPolicy after = whole;
-        if (number > 1) after.name += '.' + std::to_string(number);
-        const BrokerPolicy* const before = effective.policy(after.name);
-        if (part >= patterns.size() && before == nullptr) return changes;
-        if (number > 1 && before != nullptr && !has_all(before->definition, ours)) continue;
-        after.pattern = part < patterns.size() ? patterns[part++] : patterns.back();
-        if (before != nullptr && *before == after) continue;
-        PolicyChange change{after, {}, "", {}, {}, {}};
-        if (before != nullptr) {
-            change.before = *before;
-            change.in_effect = before->name;
-            change.definition_now = before->definition;
-        }
-        changes.push_back(std::move(change));
-    }
-}
-
-namespace {
-
-// What one work queue needs of a policy to be attached.
-
-struct Requirement {
-    State state = State::attached;
-    core::Definition keys;   // what the policy has to set besides what it sets; empty unless to_attach
-    std::string taken_from;  // the exchange, as JSON text, that its dead letters go to now and then no more
-    // About the queue, whatever its state; empty and nothing where there is no more to say.
-    std::string note;
-    std::string remedy;
-    std::optional<FindingCode> finding;
-    std::vector<core::ErrorBinding> bindings = {};
-};
-
-Requirement out_of_reach(FindingCode finding, std::string note, std::string remedy) {
-    return {State::out_of_reach, {}, "", std::move(note), std::move(remedy), finding};
-}
-
-/// `errors.bind` for an exchange that it does not have yet; empty where no binding helps.
-std::string remedy_by_binding(const DeadLetterWays& ways, const QueuePolicies& queue, const std::string& exchange,
-                              const core::Policy& policy, const EffectivePolicy& effective) {
-    const std::string item = "{exchange: " + core::json_string(exchange) + "}";
-    const std::string bind = "name that exchange in errors.bind, ";
-    if (ways.ways().type_of(exchange) != "direct") return bind + item;
-    const DeadLetterKeys keys = dead_letter_keys(queue, effective, ways.ways(), returns_by_name(policy, queue.name));
-    if (keys.any || !can_be_bound("direct", keys.keys)) {
-        return bind + "with each key that its messages have, {exchange: " + core::json_string(exchange) +
-               ", routing_key: KEY}";
-    }
-    return bind + bind_items(exchange, keys.keys);
-}
-
-/// The default exchange takes no bindings; but the queue that it leads to can be consumed.
-std::string remedy_by_source(const VhostPolicies& vhost_policies, const core::Policy& policy,
-                             const QueuePolicies& queue, const EffectivePolicy& effective) {
-    const auto key = text_of(effective.value(queue, "dead-letter-routing-key").value);
-    if (!key || *key == queue.name || core::is_own_queue(policy, *key)) return "";
-    const bool there = std::any_of(vhost_policies.queues.begin(), vhost_policies.queues.end(),
-                                   [&](const QueuePolicies& each) { return each.name == *key; });
-    return there ? "have retryd consume the queue that it leads to, sources: [{queue: " + core::json_string(*key) +
-                       ", dialect: generic}]"
-                 : "";
-}
-
-Requirement fixed_by_argument(const QueuePolicies& queue, const std::string& exchange_json, const DeadLetterWays& ways,
-                              const core::Policy& policy, const VhostPolicies& vhost_policies) {
-    const EffectivePolicy effective(vhost_policies);
-    const std::string recreate = "recreate the queue without x-dead-letter-exchange";
-    const std::string note =
-        "its dead-letter exchange " + exchange_json + " is fixed by argument, and no policy overrides that";
-    std::string instead;
-    if (effective.value(queue, "message-ttl").source != Source::none) {
-        instead = "take it out of the configuration if it only lets messages wait for its TTL";
-    } else if (!vhost_policies.routing || !text_of(exchange_json)) {
-        if (exchange_json != "\"\"") instead = "name that exchange in errors.bind, {exchange: " + exchange_json + "}";
-    } else if (exchange_json == "\"\"") {
-        instead = remedy_by_source(vhost_policies, policy, queue, effective);
-    } else {
-        instead = remedy_by_binding(ways, queue, *text_of(exchange_json), policy, effective);
-    }
-    return out_of_reach(FindingCode::fixed_dead_letter_exchange, note,
-                        instead.empty() ? recreate : instead + ", or " + recreate);
-}
-
-/// What has this key, or one of these.
-std::string keys_named(const std::set<RoutingKey>& keys) {
-    std::string text = keys.size() == 1 ? "the routing key " : "the routing keys ";
-    const char* between = "";
-    for (const RoutingKey& key : keys) {
-        text.append(between).append(core::quoted(key.text));
-        between = ", ";
-    }
-    return text;
-}
-
-/// By an exchange of errors.bind that does not take what the queue rejects, with the keys that it has.
-void add_unmatched(Requirement& required, const DeadLetterWay& way, const std::string& exchange) {
-    if (way.missing.empty() && !way.keys_unknown) return;
-    const std::string subject =
-        "its dead-letter exchange " + core::json_string(exchange) + " is a " + way.exchange_type + " exchange";
-    required.finding = FindingCode::unmatched_dead_letters;
-    if (way.keys_unknown || !can_be_bound(way.exchange_type, way.missing)) {
-        required.state = State::out_of_reach;
-        required.note =
-            subject + ", which takes no wildcards, and with which routing keys its messages come nothing tells";
-        required.remedy = "name each of them in errors.bind, {exchange: " + core::json_string(exchange) +
-                          ", routing_key: KEY}, or recreate the queue with an x-dead-letter-routing-key";
-        return;
-    }
-    required.state = State::to_attach;
-    required.note = subject + ", and the error queue is not bound to it with " + keys_named(way.missing);
-    required.remedy =
-        "retryd attach --apply binds it, with the keys of all. Have them in errors.bind as well, so that "
-        "it is bound again when the exchange has been made anew: " +
-        bind_items(exchange, way.missing);
-    for (const RoutingKey& key : way.missing)
-        required.bindings.push_back({exchange, key.text});
-}
-
-class QuorumRequirement {
-  public:
-    QuorumRequirement(const QueuePolicies& queue, const EffectivePolicy& effective)
-        : limited_(effective.is_limited(queue)),
-          overflow_(effective.quorum_overflow(queue)),
-          strategy_(effective.dead_letter_strategy(queue)) {}
-
-    void add_to(Requirement& required) const {
-        if (say_why_not(required)) return;
-        if (strategy_.value != at_least_once) required.keys["dead-letter-strategy"] = at_least_once;
-        if (overflow_.value != reject_publish) required.keys["overflow"] = reject_publish;
-    }
-
-  private:
-    /// True where its dead letters are not made at-least-once.
-    bool say_why_not(Requirement& required) const {
-        const auto say = [&](const std::string& why, const std::string& remedy) {
-            required.note = "its way to the error queue is at-most-once: " + why;
-            required.remedy = remedy;
-            required.finding = FindingCode::at_most_once;
-            return true;
-        };
-        if (strategy_.source == Source::argument && strategy_.value != at_least_once) {
-            return say("x-dead-letter-strategy is fixed by argument", "recreate the queue without it");
-        }
-        if (overflow_.value == reject_publish) return false;
-        if (overflow_.source != Source::none) {
-            return say("at-least-once needs overflow reject-publish, and " + set_by(overflow_.source) + " says " +
-                           overflow_.value,
-                       "change that there if publishers may be refused when the queue is full");
-        }
-        if (!limited_) return false;
-        return say(
-            "at-least-once needs overflow reject-publish, but its length is limited, and publishers would be refused "
-            "where now the oldest messages are dropped",
-            "set overflow by yourself if they may be");
-    }
-
-    static std::string set_by(Source source) {
-        if (source == Source::argument) return "its argument x-overflow";
-        return source == Source::policy ? "its policy" : "an operator policy";
-    }
-
-    bool limited_;
-    Setting overflow_;
-    Setting strategy_;
-};
-
-Requirement requirement_of(const QueuePolicies& queue, const core::Policy& policy, const VhostPolicies& vhost_policies,
-                           const DeadLetterWays& ways) {
-    if (queue.type != "classic" && queue.type != "quorum") {
-        return out_of_reach(FindingCode::stream_queue, "a " + queue.type + " queue cannot dead-letter",
-                            "take it out of the configuration");
-    }
-    const EffectivePolicy effective(vhost_policies);
-    const Setting exchange = effective.dead_letter_exchange(queue);
-    const bool ours = exchange.source != Source::none && leads_to_error_queue(policy, exchange.value);
-    if (exchange.source == Source::argument && !ours) {
-        return fixed_by_argument(queue, exchange.value, ways, policy, vhost_policies);
-    }
-    Requirement required;
-    if (!ours) {
-        required.keys["dead-letter-exchange"] = core::json_string(policy.error_exchange);
-        required.taken_from = exchange.value;
-    }
-    if (queue.type == "quorum" && features_of(vhost_policies.version).quorum_ttl) {
-        QuorumRequirement(queue, effective).add_to(required);
-    }
-    if (!required.keys.empty()) required.state = State::to_attach;
-    const auto by = ours ? text_of(exchange.value) : std::nullopt;
-    if (!by || *by == policy.error_exchange) return required;
-    if (const auto way = ways.way(queue, *by)) add_unmatched(required, *way, *by);
-    return required;
-}
 
 // What is said beside a policy: what setting it brings and takes.
 
@@ -382,10 +116,10 @@ class AttachPlanner {
 
   private:
     void classify(const QueuePolicies& queue) {
-        Requirement required = requirement_of(queue, policy_, vhost_policies_, ways_);
+        AttachRequirement required = requirement_of(queue, policy_, vhost_policies_, ways_);
         if (!queue.policy.empty() && effective_.policy(queue.policy) == nullptr) {
-            required =
-                out_of_reach(FindingCode::policy_in_change, "its policy has just been deleted or made", "look again");
+            required = {State::out_of_reach,          {}, "", "its policy has just been deleted or made", "look again",
+                        FindingCode::policy_in_change};
         }
         there_.insert(queue.name);
         plan_.queues.push_back({queue.name, queue.type, required.state, queue.policy, required.note, required.remedy,
@@ -410,7 +144,7 @@ class AttachPlanner {
     /// The general policy, or a part of it: another retryd may have one that is called so.
     bool is_general(const std::string& policy) const {
         if (policy == general_) return true;
-        return is_called_like_part(policy, general_) && has_all(definition_of(policy), to_error_exchange());
+        return is_called_like_part(policy, general_) && has_all(definition_of(policy), to_error_exchange(policy_));
     }
 
     /// Owes its exchange to the general policy, or would without the one of ours above it.
@@ -429,10 +163,6 @@ class AttachPlanner {
         Group& group = groups_[{policy, merged(definition_of(policy), keys)}];
         group.queues.push_back(queue);
         if (!taken_from.empty()) group.taken_from.insert(taken_from);
-    }
-
-    core::Definition to_error_exchange() const {
-        return {{dead_letter_exchange, core::json_string(policy_.error_exchange)}};
     }
 
     core::Definition definition_of(const std::string& policy) const {
@@ -456,15 +186,15 @@ class AttachPlanner {
         if (before != nullptr) general_priority_ = before->priority;
         if (general_matches_.empty()) return;
         BrokerPolicy after = before != nullptr ? *before : BrokerPolicy{general_, "", "queues", {}, low_priority()};
-        after.definition = merged(after.definition, to_error_exchange());
+        after.definition = merged(after.definition, to_error_exchange(policy_));
         general_priority_ = after.priority;
         std::vector<PolicyChange> changes = changed_parts(
-            after, to_error_exchange(), matches_patterns(policy_, general_matches_, not_for_general(after.priority)),
-            vhost_policies_);
+            after, to_error_exchange(policy_),
+            matches_patterns(policy_, general_matches_, not_for_general(after.priority)), vhost_policies_);
         if (changes.empty()) {
             // It does not take hold of these: something in it is not for their type.
             for (const auto& [queue, policy] : for_general_)
-                add_to_group(queue, policy, to_error_exchange(), "");
+                add_to_group(queue, policy, to_error_exchange(policy_), "");
             return;
         }
         for (PolicyChange& change : changes) {

@@ -3,10 +3,15 @@
 #include <algorithm>
 #include <utility>
 
-#include "admin/attach_plan.h"
 #include "core/text.h"
 
 namespace retryd::admin {
+
+bool leads_to_error_queue(const core::Policy& policy, const std::string& exchange) {
+    if (exchange == core::json_string(policy.error_exchange)) return true;
+    return std::any_of(policy.error_bindings.begin(), policy.error_bindings.end(),
+                       [&](const core::ErrorBinding& bound) { return core::json_string(bound.exchange) == exchange; });
+}
 
 namespace {
 

@@ -13,6 +13,9 @@
 
 namespace retryd::admin {
 
+/// Whether what dead-letters to that exchange, as JSON text, comes to the error queue.
+bool leads_to_error_queue(const core::Policy& policy, const std::string& exchange);
+
 /// With which keys a queue's dead letters are published.
 struct DeadLetterKeys {
     std::set<RoutingKey> keys;

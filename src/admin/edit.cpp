@@ -32,26 +32,11 @@ bool is_counted_by_broker(std::string_view name) {
     return name == "x-delivery-count" || name == "x-acquired-count";
 }
 
-template <typename Visit>
-void each_text(const Visit& visit) {
-    using core::Properties;
-    visit("content-type", &Properties::content_type);
-    visit("content-encoding", &Properties::content_encoding);
-    visit("correlation-id", &Properties::correlation_id);
-    visit("reply-to", &Properties::reply_to);
-    visit("expiration", &Properties::expiration);
-    visit("message-id", &Properties::message_id);
-    visit("type", &Properties::type);
-    visit("user-id", &Properties::user_id);
-    visit("app-id", &Properties::app_id);
-    visit("cluster-id", &Properties::cluster_id);
-}
-
 std::vector<std::string> changed_properties(const core::Properties& was, const core::Properties& is) {
     std::vector<std::string> changed;
-    each_text([&](const char* name, auto member) {
-        if (was.*member != is.*member) changed.emplace_back(name);
-    });
+    for (const core::TextProperty& each : core::text_properties) {
+        if (was.*each.value != is.*each.value) changed.emplace_back(each.name);
+    }
     if (was.delivery_mode != is.delivery_mode) changed.emplace_back("delivery-mode");
     if (was.priority != is.priority) changed.emplace_back("priority");
     if (was.timestamp != is.timestamp) changed.emplace_back("timestamp");

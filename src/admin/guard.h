@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "admin/attach_plan.h"
+#include "admin/own_policies.h"
 
 namespace retryd::admin {
 
@@ -18,7 +18,7 @@ std::vector<PolicyChange> plan_guard(const core::Policy& policy, const VhostPoli
 /// effect on. As above, none before RabbitMQ 3.10.
 std::vector<std::string> unguarded_queues(const core::Policy& policy, const VhostPolicies& vhost_policies);
 
-/// The name of the guard, or of its first part (in_parts() in admin/attach_plan.h).
+/// The name of the guard, or of its first part (in_parts() in admin/own_policies.h).
 std::string guard_name(const core::Policy& policy);
 
 /// Made without looking at a broker: several where the pattern would be too long.

@@ -6,7 +6,6 @@
 #include <string>
 #include <utility>
 
-#include "admin/attach_plan.h"
 #include "admin/checks.h"
 #include "admin/dead_letter_way.h"
 #include "core/safe_text.h"

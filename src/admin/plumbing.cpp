@@ -2,7 +2,7 @@
 
 #include <utility>
 
-#include "admin/attach_plan.h"
+#include "admin/dead_letter_way.h"
 #include "core/names.h"
 #include "core/plumbing.h"
 #include "core/source_queues.h"

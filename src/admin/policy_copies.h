@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "admin/attach_plan.h"
 #include "admin/effective_policy.h"
+#include "admin/own_policies.h"
 #include "core/policy.h"
 
 namespace retryd::admin {

@@ -72,11 +72,8 @@ OwnedDelivery::OwnedDelivery(const Delivery& source)
       delivery_(source) {
     Copier copier(*arena_);
     Properties& properties = delivery_.message.properties;
-    for (auto* text : {&properties.content_type, &properties.content_encoding, &properties.correlation_id,
-                       &properties.reply_to, &properties.expiration, &properties.message_id, &properties.type,
-                       &properties.user_id, &properties.app_id, &properties.cluster_id}) {
-        copier.own(*text);
-    }
+    for (const TextProperty& each : text_properties)
+        copier.own(properties.*each.value);
     copier.own(properties.headers);
     copier.own(delivery_.routing_key);
     delivery_.message.body = copier.copy(source.message.body);

@@ -3,6 +3,7 @@
 // As views where it can be published at once, which is the rule; as a copy where it has to wait.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -33,6 +34,24 @@ struct Properties {
 
     Table header_table() const { return headers.value_or(Table{}); }
 };
+
+/// A property that is text, by the name that AMQP 0-9-1 gives it.
+struct TextProperty {
+    const char* name;
+    std::optional<std::string_view> Properties::*value;
+};
+inline constexpr std::array<TextProperty, 10> text_properties{{
+    {"content-type", &Properties::content_type},
+    {"content-encoding", &Properties::content_encoding},
+    {"correlation-id", &Properties::correlation_id},
+    {"reply-to", &Properties::reply_to},
+    {"expiration", &Properties::expiration},
+    {"message-id", &Properties::message_id},
+    {"type", &Properties::type},
+    {"user-id", &Properties::user_id},
+    {"app-id", &Properties::app_id},
+    {"cluster-id", &Properties::cluster_id},
+}};
 
 struct Message {
     Properties properties;

@@ -71,8 +71,8 @@ TlsPeer::TlsPeer() : context_(SSL_CTX_new(TLS_server_method())) {
     ::fcntl(socket_, F_SETFL, O_NONBLOCK);
     send_raw(greeting);
     amqp_frame_t frame{};
-    const timeval five_seconds{5, 0};
-    require(amqp_simple_wait_frame_noblock(ours_.get(), &frame, &five_seconds) == AMQP_STATUS_OK, "protocol header");
+    const timeval a_minute{60, 0};
+    require(amqp_simple_wait_frame_noblock(ours_.get(), &frame, &a_minute) == AMQP_STATUS_OK, "protocol header");
 }
 
 TlsPeer::~TlsPeer() {

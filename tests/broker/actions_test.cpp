@@ -13,7 +13,7 @@ namespace {
 const std::vector<std::string> actions{"retry", "park", "drop"};
 
 /// Long enough for a consumer to come before the message is home: it would expire again there.
-const std::string rung_delay = "2s";
+const std::string rung_delay = "3s";
 
 /// basic.reject with requeue counts towards a delivery limit on every version.
 void die_of_delivery_limit(Scenario&, const std::string& work) {
@@ -57,6 +57,7 @@ struct Matrix : Scenario {
             }
         }
         start();
+        await_declared();
     }
 
     std::string work_of(const Reason& reason, const std::string& action) {
@@ -69,18 +70,21 @@ struct Matrix : Scenario {
     }
 
     void check_retried(const Reason& reason, const std::string& work) {
+        Client consumer(broker_address());  // to connect may take longer than the rung's delay
         REQUIRE(await_depth(rung(work, rung_delay), 1));
         // Not earlier: with a consumer the message would not have expired or been dropped.
-        Worker worker(work);
-        Received back = worker.receive();
-        if (back.body == "next") {
-            worker.ack(back);
-            back = worker.receive();
+        consumer.consume(work, 100);
+        std::optional<Received> next = consumer.next(patience);
+        if (next && next->body == "next") {
+            consumer.ack(next->tag);
+            next = consumer.next(patience);
         }
+        REQUIRE(next);
+        const Received& back = *next;
         CHECK(back.body == "x");
         CHECK(long_header(back, "retryd-attempt") == 1);
         CHECK(text_header(back, "retryd-reason") == reason.name);
-        worker.ack(back);
+        consumer.ack(back.tag);
     }
 
     void check_parked(const Reason& reason, const std::string& work) {

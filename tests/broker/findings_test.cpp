@@ -196,6 +196,7 @@ TEST_CASE("findings: messages whose work queue is gone are held by the broker, c
     const std::string sms = s.work_queue("sms");
     s.retry(sms, {"10s"});
     s.start();
+    s.await_declared();
     const std::string rung = s.rung(sms, "10s");
     for (int n = 0; n < 6; ++n)
         s.client.publish("", sms, {.body = std::to_string(n)});

@@ -50,7 +50,7 @@ class GalleryScene : public Scenario {
         const std::string log = "log: {level: debug";
         yaml.replace(yaml.find(log), log.size(), "log: {level: " + log_level + ", format: " + log_format);
         daemon.start(yaml);
-        REQUIRE(await([&] { return consuming(); }, seconds(20)));
+        REQUIRE(await([&] { return consuming(); }));
         names = {work,
                  shared,
                  queue_name("glob.ghost"),

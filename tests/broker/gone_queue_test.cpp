@@ -26,6 +26,7 @@ struct Gone : Scenario {
 
     /// `rung` is where the messages wait for 5 s: long enough for a busy machine to get all of them there.
     void delete_while_they_wait(const std::string& rung) {
+        REQUIRE(await([&] { return exists(rung); }));  // it is declared beside what the daemon does already
         reject_all(doomed, doomed_messages);
         REQUIRE(await_depth(rung, doomed_messages));
         client.delete_queue(doomed);
@@ -155,7 +156,7 @@ TEST_CASE("return: queue, classic rungs, work queue deleted: the broker loses it
     s.start();
     s.delete_while_they_wait(s.rung(s.doomed, "5s"));
     s.check_neighbour_goes_on();
-    CHECK(messages_and_ready(s.rung(s.doomed, "5s")) == "0\t0");
+    CHECK(await([&] { return messages_and_ready(s.rung(s.doomed, "5s")) == "0\t0"; }));
     CHECK(s.depth(s.config.catch_all) == 0);
     CHECK(s.depth(s.parking_of(s.doomed)) == 0);
     s.stop();

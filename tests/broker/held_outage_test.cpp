@@ -181,8 +181,9 @@ void prove(OutageScene& s, int per_second, milliseconds before, milliseconds out
     const int deliveries = service.deliveries - deliveries_before;
     std::cout << probes << " probes among " << deliveries << " deliveries, " << s.held() << " held\n";
     INFO(probes << " probes among " << deliveries << " deliveries");
-    if (since(noticed) > 3 * s.probe) CHECK(probes > 0);  // fresh ones that fail tell as much
     CHECK(probes <= since(noticed) / s.probe + 2);
+    // Fresh ones that fail tell as much.
+    if (since(noticed) > 3 * s.probe) CHECK(machine.await([&] { return service.probes > 0; }, milliseconds(0)));
     CHECK(s.held() > 0);
     service.down = false;
     const Clock::time_point recovered = Clock::now();

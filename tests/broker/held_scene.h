@@ -55,8 +55,13 @@ struct HeldScene : Scenario {
     }
     void take_away() {
         entry().hold = false;
+        reload_and_await();
+    }
+    /// In force when this returns.
+    void reload_and_await() {
+        const int before = daemon.lines_with({hold_in_force});
         reload();
-        REQUIRE(daemon.await_log(hold_in_force));
+        REQUIRE(await([&] { return daemon.lines_with({hold_in_force}) > before; }));
     }
     /// Acks what comes until that many different ones have come; how often each did, and in which order at first.
     void take_home(Worker& worker, int messages) {

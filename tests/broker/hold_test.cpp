@@ -35,8 +35,7 @@ TEST_CASE("what comes home from a rung and fails again is held with the attempts
     const Received again = worker.receive();
     CHECK(long_header(again, "retryd-attempt") == 1);
     s.entry().hold = true;
-    s.reload();
-    REQUIRE(s.daemon.await_log(hold_in_force));
+    s.reload_and_await();
     worker.reject(again);
     REQUIRE(s.await_depth(held_of(s.work), 1));
     s.take_away();

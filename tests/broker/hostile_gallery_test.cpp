@@ -78,7 +78,7 @@ class Exhibition {
         }
         for (; next < hostile_.size(); ++next)
             hostile_[next]();
-        s_.client.await_confirms(seconds(30));
+        s_.client.await_confirms();
         const auto limit = [&] { return seconds(60) + machine.slack() + more(); };
         while (!all_settled() && since(began) < limit()) {
         }
@@ -203,15 +203,15 @@ TEST_CASE("queues with hostile names: their messages come home, and no exit show
             Worker worker(queue);
             s.client.publish("", queue, {.body = "x"});
             worker.reject(worker.receive());
-            const Received back = worker.receive(seconds(20));
+            const Received back = worker.receive();
             CHECK(text_header(back, "retryd-queue") == queue);
             worker.reject(back);
-            CHECK(s.await_depth(s.parking_of(queue), 1, seconds(20)));
+            CHECK(s.await_depth(s.parking_of(queue), 1));
         }
         const auto gallery = hostile_gallery(s.names);
         for (std::size_t i = 0; i < gallery.size(); i += 4)
             s.send_hostile(gallery[i], Way::errors);
-        CHECK(await([&] { return s.depth(s.config.error_queue) == 0; }, seconds(20)));
+        CHECK(await([&] { return s.depth(s.config.error_queue) == 0; }));
         check_all_exits(s);
         s.stop();
         check_safe("the log, to its end", s.daemon.log());

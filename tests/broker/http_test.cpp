@@ -179,11 +179,12 @@ TEST_CASE("reload brings the HTTP server and its two threads, and takes them awa
     Watched s;
     s.config.http = "";
     s.start();
+    s.await_declared();                     // and it has begun whatever it begins at the start
     const int others = s.daemon.threads();  // a sanitizer may have one of its own
     s.config.http = "127.0.0.1:0";
     s.reload();
     REQUIRE(s.daemon.await_log("status page on"));
-    CHECK(s.daemon.threads() == others + 2);
+    CHECK(await([&] { return s.daemon.threads() == others + 2; }));
     s.fail(s.work, 2, 1);
     CHECK(s.served.await_metric(s.messages_total("retried", "rejected"), 2));
     const std::string url = s.served.url();

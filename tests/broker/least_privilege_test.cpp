@@ -140,7 +140,10 @@ TEST_CASE("where the definitions were imported, a user that may configure nothin
     INFO(definitions.err);
     REQUIRE(definitions.code == 0);
     import(definitions.out, s.daemon.config_file() + ".definitions");
-    REQUIRE(await([&] { return s.exists(s.rung(work, "100ms")) && s.exists(s.parking_of(shared)); }));
+    s.config.management_url = management_url();  // which sees bindings, too
+    s.daemon.write(s.config.yaml());
+    REQUIRE(await([&] { return run_retryd("plan -c " + s.daemon.config_file()).code == 0; }));
+    s.config.management_url.clear();
 
     add_user(user, "secret");
     set_permissions(user, "^$", ".*", ".*");

@@ -89,7 +89,7 @@ TEST_CASE("more than one consumer holds: SIGINT ends a replay in order, and the 
           "[two-versions]") {
     ManyParked s;
     const auto replay = s.start_parked({"replay", "--header", "third=yes", "--rate", "100"});
-    REQUIRE(await([&] { return s.depth(s.work) >= 40; }));
+    REQUIRE(await([&] { return s.depth(s.work) >= 40; }, patience, milliseconds(5)));
     replay->signal(SIGINT);
     CHECK(replay->wait(patience) == 1);
     const auto sent = s.drain(s.work, 0);
@@ -107,7 +107,7 @@ TEST_CASE("more than one consumer holds: kill -9 again and again loses nothing, 
     int kills = 0;
     for (bool done = false; !done;) {
         const auto replay = s.start_parked({"replay", "--header", "third=yes", "--rate", "200"});
-        await([&] { return s.depth(s.work) > 30 || !replay->running(); }, seconds(60));
+        await([&] { return s.depth(s.work) > 30 || !replay->running(); }, patience, milliseconds(5));
         done = !replay->running();
         replay->signal(SIGKILL);
         replay->wait(patience);

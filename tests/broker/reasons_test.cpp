@@ -90,9 +90,9 @@ TEST_CASE("a message that was retried and then expires in its work queue is park
     const std::string work = s.work_queue("work", {{"x-message-ttl", int32(300)}});
     s.retry(work, {"50ms", "50ms"});
     s.start();
-    s.client.publish("", work, {.body = "x"});
     {
-        Worker worker(work);
+        Worker worker(work);  // there before the message, which would expire
+        s.client.publish("", work, {.body = "x"});
         worker.reject(worker.receive());
         worker.client.nack(worker.receive().tag, true);
     }

@@ -117,7 +117,7 @@ TEST_CASE("three work queues on a shared ladder of five rungs have five rungs in
         worker.ack(back);
         REQUIRE(await([&] { return s.exists(s.parking_of(work)); }));
     }
-    REQUIRE(await([&] { return s.exists(s.shared_rung(ladder, "500ms")); }));
+    s.await_declared();
     const std::vector<std::string> queues = queue_names();
     CHECK(count_beginning(queues, "retryd." + ladder + ".") == 5);
     // Work queues, their parking queues, error queue and catch-all, but no rung.
@@ -150,5 +150,8 @@ TEST_CASE("a shared rung takes messages of high priority apart where they would 
     CHECK(back.properties.priority == 9);
     const Version version = version_of(s.client);
     const bool needs_its_own = version >= Version{4, 0} && version < Version{4, 3};
-    CHECK(s.exists(s.shared_rung(ladder, "100ms") + ".high") == needs_its_own);
+    const std::string high = s.shared_rung(ladder, "100ms") + ".high";
+    // It is declared beside what goes on: the message may take the detour until it is there.
+    if (needs_its_own) REQUIRE(await([&] { return s.exists(high); }));
+    CHECK(s.exists(high) == needs_its_own);
 }

@@ -250,7 +250,7 @@ TEST_CASE("a source whose rung takes no messages delays no message of the error 
             }
             return bodies.size() == many;
         },
-        seconds(90)));
+        seconds(150)));
     s.stop();
 }
 

@@ -63,6 +63,7 @@ TEST_CASE("status counts what waits on each rung and what is parked, as the brok
     s.retry(parks, {"1h"});
     s.entry().on = "{rejected: park}";
     s.start();
+    s.await_declared();
     s.fail(s.work, 3);
     s.fail(parks, 1);
     REQUIRE(s.await_depth(s.rung(s.work, "1h"), 3));
@@ -163,11 +164,11 @@ TEST_CASE("a watch goes on when the broker went away and comes back, and ends wi
         Watcher watcher(s.daemon.config_file());
         const int before = watcher.lines_with(s.work);
         REQUIRE(await([&] { return watcher.lines_with(s.work) >= before + 2; }));
-        network.close();
         const int told = watcher.lines_with("It is tried again every 2s.");
+        network.close();
         REQUIRE(await([&] { return watcher.lines_with("It is tried again every 2s.") > told; }));
-        network.open();
         const int lost = watcher.lines_with(s.work);
+        network.open();
         REQUIRE(await([&] { return watcher.lines_with(s.work) > lost; }));
         CHECK(watcher.printed().find('\x1b') == std::string::npos);
         watcher.process().signal(signal);
@@ -189,5 +190,6 @@ TEST_CASE("a watch that is connecting to a host that says nothing ends at once b
     REQUIRE(await([&] { return network.connections() > before; }));
     const Machine machine;
     watcher.process().signal(SIGTERM);
-    CHECK(watcher.process().wait(milliseconds(1000) + machine.slack()) == 0);  // connect_timeout is 10 s
+    CHECK(machine.await([&] { return !watcher.process().running(); }, milliseconds(1000)));  // connect_timeout is 10 s
+    CHECK(watcher.process().wait(patience) == 0);
 }

@@ -23,7 +23,7 @@ TEST_CASE("status --watch: keys scroll where there are more lines than the termi
     s.daemon.write(s.config.yaml());
     AtTerminal watch(shell_word(retryd_binary()) + " status --watch --interval 1h -c " + s.daemon.config_file());
     REQUIRE(watch.shows("lines 1 to 4 of "));
-    CHECK(watch.gives_keys());
+    CHECK(await([&] { return watch.gives_keys(); }));
     watch.type("\x1b[B");
     CHECK(watch.shows("lines 2 to 5 of "));
     watch.type("\x1b[6~");

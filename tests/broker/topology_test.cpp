@@ -1,5 +1,4 @@
 // What retryd declares: when, with which arguments, and what it does if something else exists already.
-#include "core/names.h"
 #include "support/catch.h"
 #include "support/command_line.h"
 #include "support/proof.h"
@@ -62,7 +61,7 @@ bool delivery_limit_is_compared(const Scenario& s) {
 /// Checks that the queue exists with these arguments: the same declaration is accepted, one without any of them is not.
 void check_declared(Scenario& s, const std::string& queue, const Table& arguments) {
     CAPTURE(queue);
-    REQUIRE(s.exists(queue));
+    REQUIRE(await([&] { return s.exists(queue); }));
     CHECK(accepted(s, queue, arguments));
     for (const Field& field : arguments) {
         if (field.name == "x-queue-type" && field.value == longstr("classic")) continue;  // the same as none
@@ -139,13 +138,13 @@ TEST_CASE("a glob's rungs are declared when the first message comes, not before"
 TEST_CASE("declaring again at every start changes nothing and disturbs nothing") {
     Scenario s;
     const std::string work = s.work_queue("work");
-    s.retry(work, {"100ms", "30s"});
+    s.retry(work, {"100ms", "10m"});
     s.start();
     Worker worker(work);
     const Table second_attempt = proven({{"retryd-queue", longstr(work)}, {"retryd-attempt", int64(1)}}, s.config);
     s.client.publish("", work, {.body = "waiting", .headers = second_attempt});
     worker.reject(worker.receive());
-    REQUIRE(s.await_depth(s.rung(work, "30s"), 1));
+    REQUIRE(s.await_depth(s.rung(work, "10m"), 1));
     for (int restarts = 0; restarts < 2; ++restarts) {
         s.stop();
         s.start();
@@ -153,7 +152,7 @@ TEST_CASE("declaring again at every start changes nothing and disturbs nothing")
         worker.reject(worker.receive());
         worker.ack(worker.receive());
     }
-    CHECK(s.depth(s.rung(work, "30s")) == 1);
+    CHECK(s.depth(s.rung(work, "10m")) == 1);
     CHECK(s.daemon.lines_with({"PRECONDITION"}) == 0);
 }
 
@@ -244,8 +243,7 @@ TEST_CASE(
     CHECK(s.take(s.parking_of(work)).body == "x");
     const int warnings = version_of(s.client) < Version{4, 1} ? 1 : 0;
     CHECK(s.daemon.lines_with({s.parking_of(work), "x-delivery-limit -1", "4.1.5"}) == warnings);
-    for (const core::Milliseconds delay : core::detour_delays)
-        REQUIRE(await([&] { return s.exists(core::detour_name(delay)); }));
+    s.await_declared();
     CHECK(run_retryd("plan -c " + s.daemon.config_file()).code == 0);
 }
 
@@ -300,7 +298,7 @@ TEST_CASE("an error queue that somebody deletes under the running daemon is made
     s.start();
     s.client.delete_queue(s.config.error_queue);
     // 3.8.9 does not always tell a consumer that its queue is gone: then the daemon finds out within a minute.
-    REQUIRE(await([&] { return s.daemon.lines_with({"connected to"}) == 2; }, seconds(80)));
+    REQUIRE(await([&] { return s.daemon.lines_with({"connected to"}) == 2; }, seconds(120)));
     REQUIRE(await([&] { return s.consuming(); }));
     Worker worker(work);
     s.client.publish("", work, {.body = "x"});

@@ -46,7 +46,7 @@ Load::Load(const Cluster& cluster, int connected_to, int led_by)
 void Load::begin(const Cluster& cluster, int connected_to) {
     daemon_.write(stress::configuration(cluster.addresses_from(connected_to), 0, loaded_queues()));
     daemon_.start();
-    const bool began = await([&] { return consuming(); }, seconds(30));
+    const bool began = await([&] { return consuming(); }, 2 * patience);
     INFO("retryd must consume the error queue");
     REQUIRE(began);
 }

@@ -24,7 +24,7 @@ TEST_CASE("the node that retryd is connected to is killed: it goes on at another
     Load load(cluster, 1, 1);
     load.run_for(seconds(3));
     cluster.kill(1);
-    CHECK(await([&] { return load.consuming(); }));
+    CHECK(await([&] { return load.consuming(); }, 2 * patience));
     load.run_for(seconds(8));
     cluster.start(1);
     load.check();

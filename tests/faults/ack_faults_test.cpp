@@ -42,7 +42,7 @@ TEST_CASE("an ack that costs the channel or the consumer: both are made again, a
     REQUIRE(s.network.await_matched(met));
     s.check_nothing_is_lost();
     s.check_goes_on();
-    CHECK(s.reconnects() == 1);
+    CHECK(s.reconnects_as_often_as(1));
     CHECK(s.parked.empty());
     s.stop();
 }
@@ -62,14 +62,14 @@ TEST_CASE("the consumer is cancelled while publications are in flight: they come
     CHECK(await([&] { return s.drain_work_queues(), s.came_twice() >= messages; }));
     s.check_goes_on();
     CHECK(s.parked.empty());
-    CHECK(s.reconnects() == 1);
+    CHECK(s.reconnects_as_often_as(1));
     s.stop();
 }
 
 TEST_CASE("the error queue is deleted between confirms and acks: its messages are on their way, each comes back once") {
     ThroughFaults s;
     s.start();
-    const auto late = s.network.on(ack(), fault::late(milliseconds(1500)));
+    const auto late = s.network.on(ack(), fault::late(milliseconds(3000)));
     s.reject_many(messages);
     REQUIRE(s.network.await_matched(late));
     REQUIRE(s.await_depth(s.work, messages));

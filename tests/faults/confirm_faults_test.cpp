@@ -83,7 +83,7 @@ TEST_CASE("the connection breaks between a publication and its confirm: the mess
     s.check_nothing_is_lost();
     CHECK(await([&] { return s.drain_work_queues(), s.came_twice() > 0; }));
     s.check_goes_on();
-    CHECK(s.reconnects() == 1);
+    CHECK(s.reconnects_as_often_as(1));
     s.stop();
 }
 
@@ -126,6 +126,7 @@ TEST_CASE("the connection breaks while what a shared rung could not deliver is r
     s.config.entries.clear();
     const std::string ladder = s.share({s.work, s.other}, {"5s"});
     s.start();
+    s.await_declared();  // else some take a detour
     s.reject_many(20);
     REQUIRE(s.await_depth(s.shared_rung(ladder, "5s"), 20));
     s.client.delete_queue(s.work);  // its binding is gone too
@@ -134,7 +135,7 @@ TEST_CASE("the connection breaks while what a shared rung could not deliver is r
     s.check_nothing_is_lost();
     REQUIRE(s.network.await_matched(cut));
     s.check_goes_on();
-    CHECK(s.reconnects() == 1);
+    CHECK(s.reconnects_as_often_as(1));
     s.stop();
 }
 
@@ -158,7 +159,7 @@ TEST_CASE("a confirm that never comes: its message stays in the error queue, the
     CHECK(s.reconnects() == 0);
     s.stop();
     CHECK(s.daemon.lines_with({"has not confirmed 1 messages", "nothing is lost, some may come twice"}) == 1);
-    CHECK(s.depth(s.config.error_queue) == 1);
+    CHECK(s.await_depth(s.config.error_queue, 1));
     s.start();
     CHECK(await([&] { return s.drain_work_queues(), s.copies.at("0-0") == 2; }));
     CHECK(s.came_twice() == 1);

@@ -12,7 +12,7 @@ void check_survives(ThroughFaults& s, const When& when, const Fault& fault) {
     REQUIRE(s.network.await_matched(set, when.nth));
     s.check_nothing_is_lost();
     s.check_goes_on();
-    CHECK(s.reconnects() == 1);
+    CHECK(s.reconnects_as_often_as(1));
     s.stop();
 }
 
@@ -36,7 +36,7 @@ TEST_CASE("a connection that is cut in the middle of a frame loses nothing, and 
 
 TEST_CASE("half a frame and then silence is noticed by the heartbeat, and nothing is lost", "[slow]") {
     ThroughFaults s;
-    s.config.heartbeat = "1s";
+    s.config.heartbeat = "2s";  // with 1 s a busy machine is silent for as long by itself
     SECTION("of a delivery") {
         check_survives(s, delivery(70), fault::half_then_silence());
     }

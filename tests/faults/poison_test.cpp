@@ -23,7 +23,8 @@ TEST_CASE("a message at which the broker ends the connection with 541 is set asi
     s.reject_many(150);
     s.check_nothing_is_lost();
     check_only_aside(s, "poison");
-    CHECK(s.daemon.lines_with({"each time it was published the broker ended the connection"}) == 1);
+    const std::string told = "each time it was published the broker ended the connection";
+    CHECK(await([&] { return s.daemon.lines_with({told}) == 1; }));
     s.check_goes_on();
     CHECK(s.reconnects() <= 4);
     s.stop();

@@ -19,6 +19,7 @@ struct QuickReturn : ThroughFaults {
     void put_on_rung(int count, const std::string& delay) {
         ladder().delays = {delay};
         start();
+        REQUIRE(await([&] { return exists(rung(other, delay)); }));  // else some take a detour
         for (int i = 0; i < count; ++i)
             reject("other" + std::to_string(i), other);
         client.await_confirms();
@@ -33,12 +34,13 @@ struct QuickReturn : ThroughFaults {
 
 TEST_CASE("messages on a rung come back while no daemon runs", "[own-broker]") {
     ThroughFaults s;
-    s.ladder().delays = {"1s"};  // the other queue's
+    s.ladder().delays = {"3s"};  // the other queue's; all are there at once for some time, on a busy machine, too
     s.start();
+    s.await_declared();
     for (int i = 0; i < 10; ++i)
         s.reject("other" + std::to_string(i), s.other);
     s.client.await_confirms();
-    REQUIRE(s.await_depth(s.rung(s.other, "1s"), 10));
+    REQUIRE(s.await_depth(s.rung(s.other, "3s"), 10));
     SECTION("it was stopped") {
         s.stop();
     }
@@ -58,8 +60,8 @@ TEST_CASE("a work queue that refuses what comes back, being full: it stays on it
     s.client.delete_queue(s.other);
     s.work_queue("other", {{"x-max-length", int32(1)}, {"x-overflow", longstr("reject-publish")}});
     s.client.publish("", s.other, {.body = "full", .properties = {.message_id = "full"}});
-    s.put_on_rung(3, "1s");
-    s.await_expiry("1s");
+    s.put_on_rung(3, "3s");
+    s.await_expiry("3s");
     CHECK(s.depth(s.other) == 1);
     s.check_nothing_is_lost();
     s.stop();
@@ -70,8 +72,8 @@ TEST_CASE("a work queue that is deleted, and made again: what waited for it on a
     QuickReturn s;
     if (!s.has_quorum_ttl()) return;  // classic rungs: the broker loses it
     s.client.delete_queue(s.other);
-    s.put_on_rung(40, "1s");
-    s.await_expiry("1s");
+    s.put_on_rung(40, "3s");
+    s.await_expiry("3s");
     s.work_queue("other");
     s.check_nothing_is_lost();
     s.stop();
@@ -85,6 +87,7 @@ TEST_CASE("a return exchange that is deleted under way: made again, what waits o
     s.config.entries.clear();
     const std::string ladder = s.share({s.work, s.queue_name("oth*")}, {"4s"});
     s.start();
+    s.await_declared();
     s.reject_many(20);
     REQUIRE(s.await_depth(s.shared_rung(ladder, "4s"), 20));
     s.client.delete_exchange("retryd.return");
@@ -101,7 +104,7 @@ TEST_CASE("what a rung returns comes back under an alarm, too", "[own-broker]") 
     QuickReturn s;
     if (!s.has_quorum_ttl()) return;  // classic rungs: nothing keeps a message on one until the alarm is there
     s.client.delete_queue(s.other);
-    s.put_on_rung(10, "1s");
+    s.put_on_rung(10, "3s");
     const Alarm memory(Alarm::Cause::memory);
     const Alarm disk(Alarm::Cause::disk);
     s.work_queue("other");

@@ -71,7 +71,7 @@ TEST_CASE("SIGTERM, and what is in flight is refused: it stays in the error queu
     }
     SECTION("as unroutable") {
         s.check_goes_on();
-        const auto on_its_way = s.network.on(publication(), fault::late(milliseconds(1500)));
+        const auto on_its_way = s.network.on(publication(), fault::late(milliseconds(3000)));
         s.reject("returned", s.other);
         REQUIRE(s.network.await_matched(on_its_way));
         s.client.delete_queue(s.rung(s.other, "50ms"));
@@ -83,7 +83,7 @@ TEST_CASE("SIGTERM, and what is in flight is refused: it stays in the error queu
     SECTION("by closing the channel with 406") {
         const auto closed =
             s.network.on(publication(), [](Proxied& connection, Direction direction, const Frame& frame) {
-                connection.hold(direction, milliseconds(1500));
+                connection.hold(direction, milliseconds(3000));
                 fault::then_406()(connection, direction, frame);
             });
         s.reject_many(in_flight);

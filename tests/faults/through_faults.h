@@ -98,6 +98,10 @@ struct ThroughFaults : Scenario {
         return ids;
     }
     int reconnects() const { return network.accepted() / 2 - 1; }
+    /// Whether it has reconnected so often, and not more often. It may be about to.
+    bool reconnects_as_often_as(int times) const {
+        return await([&] { return reconnects() >= times; }) && reconnects() == times;
+    }
 
     FaultProxy network;
     std::string work;

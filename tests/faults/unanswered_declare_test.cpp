@@ -19,7 +19,7 @@ TEST_CASE("a broker that does not answer a declare at the start: said, and the n
     s.daemon.start(s.config.yaml());
     REQUIRE(s.network.await_matched(swallowed));
     CHECK_FALSE(s.consuming());
-    REQUIRE(await([&] { return s.consuming(); }));
+    REQUIRE(await([&] { return s.consuming(); }, 2 * patience));
     CHECK(s.daemon.lines_with({"has not answered for 30s when asked to declare queue", "trying the next broker"}) == 1);
     CHECK(s.network.accepted() == 2);
     s.check_goes_on();

@@ -9,7 +9,7 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
-from waiting import wait_until
+from waiting import PATIENCE, wait_until
 
 HERE = pathlib.Path(__file__).parent
 SWITCHES = """--headless --disable-gpu --disable-quic --no-first-run --disable-background-networking
@@ -57,7 +57,7 @@ class Browser:
     def texts(self, selector):
         return self.run("return [...document.querySelectorAll(arguments[0])].map(e => e.textContent)", selector)
 
-    def await_text(self, selector, wanted, what, within=15.0):
+    def await_text(self, selector, wanted, what, within=PATIENCE):
         seen = [None]
 
         def look():

@@ -87,7 +87,7 @@ class PageTest(unittest.TestCase):
 
     def await_ladder(self, queue, rung, number):
         return wait_until(lambda: browser.ladders().get(queue, {}).get(rung) == number,
-                          f"{queue} shows {number} at {rung}", 30)
+                          f"{queue} shows {number} at {rung}")
 
 
 class Live(PageTest):
@@ -107,9 +107,9 @@ class Live(PageTest):
         self.await_ladder(INVOICE, "parked", "2")
         self.await_ladder(HOSTILE_SHOWN, "2h", "3")
         # The count of a quorum queue reaches the broker's list a moment later.
-        wait_until(self.agrees_with_the_broker, "the page agrees with the broker", 30)
+        wait_until(self.agrees_with_the_broker, "the page agrees with the broker")
         self.assertEqual(browser.text("#word"), "Working")
-        browser.await_text("#waits", "8 messages wait for a retry, 2 parked", "the sums", 30)
+        browser.await_text("#waits", "8 messages wait for a retry, 2 parked", "the sums")
         self.assertIn("8 waiting", browser.text("#flow-words"))
         self.assertRegex(browser.text("#reasons tbody"), "attempts-exhausted.*2$")
         self.assertRegex(browser.text("#facts"), r"RabbitMQ \d+\.\d+")
@@ -246,14 +246,14 @@ class Trouble(PageTest):
         self.open()
         broker.control("stop")
         try:
-            browser.await_text("#word", "Not connected to the broker", "that it is gone", 30)
+            browser.await_text("#word", "Not connected to the broker", "that it is gone")
             self.assertIn("retryd tries again by itself", browser.text("#means"))
             self.assertIn("not connected", browser.text("#facts"))
             self.assertEqual(browser.low_contrasts(), [])
             self.paint("no-broker")
         finally:
             broker.control("start")
-        browser.await_text("#word", "Working", "that it is back", 60)
+        browser.await_text("#word", "Working", "that it is back", 120)
 
 
 class StandInTest(PageTest):

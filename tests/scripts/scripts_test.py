@@ -85,7 +85,7 @@ class Session(Scratch):
         first, work = self.start()
         second, said = self.start()
         self.assertIn(f"another ./demo (pid {first.pid}) works in build/dev", said)
-        self.assertEqual(1, second.wait(10))
+        self.assertEqual(1, second.wait(60))
         self.assertTrue(os.path.exists(work))
 
     def test_what_a_killed_run_left_is_removed_by_the_next(self):
@@ -95,7 +95,7 @@ class Session(Scratch):
         first.wait()
         second, said = self.start()
         self.assertIn(work, said)
-        self.assertEqual(-9, deaf.wait(10))
+        self.assertEqual(-9, deaf.wait(60))
         self.assertNotEqual(work, second.stdout.readline().strip())
         self.assertFalse(os.path.exists(work))
 
@@ -106,7 +106,7 @@ class Session(Scratch):
             self.assertTrue(work.startswith(f"{self.folder}/retryd."), work)
             self.assertTrue(os.path.exists(work))
             first.terminate()
-            first.wait(20)
+            first.wait(60)
 
     def test_a_locale_that_is_not_installed_is_not_complained_of_by_what_runs_in_it(self):
         self.environment["LC_ALL"] = "no_WHERE"
@@ -118,7 +118,7 @@ class Session(Scratch):
         process, said = self.start()
         self.assertIn("mktemp", said)
         self.assertIn(f"nothing can be written to {self.folder}/missing", process.stdout.readline())
-        self.assertEqual(1, process.wait(10))
+        self.assertEqual(1, process.wait(60))
 
     def test_the_number_of_another_process_is_no_owner_and_no_owner_is_no_run(self):
         namespace = os.readlink("/proc/self/ns/pid")
@@ -133,14 +133,14 @@ class Session(Scratch):
     def test_it_leaves_nothing(self):
         first, work = self.start()
         first.terminate()
-        self.assertEqual(143, first.wait(20))
+        self.assertEqual(143, first.wait(60))
         self.assertFalse(os.path.exists(work))
 
     def test_a_project_that_cannot_be_written_to(self):
         self.write("build", "no folder")
         first, said = self.start()
         self.assertIn("nothing can be written to", said)
-        self.assertEqual(1, first.wait(10))
+        self.assertEqual(1, first.wait(60))
 
 
 class Mirror(Scratch):

@@ -18,7 +18,7 @@ class Sidecar {
     void write(const std::string& yaml) const;
     void start();
     void kill();
-    /// SIGTERM. It has to end with 0, soon.
+    /// SIGTERM. It has to end with 0, within a minute: how soon is shown elsewhere, on machines that are not so busy.
     void terminate();
     void reload(const std::string& yaml);
     bool started() const { return process_ != nullptr; }

@@ -24,8 +24,7 @@ TestBed::TestBed(unsigned seed, std::string folder)
     create_vhost(addresses);
     first.write(yaml());
     first.start();
-    if (!await_consuming(test::seconds(30)))
-        throw std::runtime_error("retryd does not begin: read " + first.log_file());
+    if (!await_consuming(test::patience)) throw std::runtime_error("retryd does not begin: read " + first.log_file());
     for (const WorkQueue& queue : work_queues()) {
         if (queue.time_to_live == 0) consumers.push_back(std::make_unique<Consumer>(addresses, ledger, queue.name));
     }

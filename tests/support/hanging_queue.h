@@ -9,13 +9,15 @@ namespace retryd::test {
 
 /// The process of the queue, or of its leader on a single node, does nothing as long as this lives: no declare of it is
 /// answered, a passive one neither, and nothing that is published to it confirmed. So it is with a quorum queue
-/// without a leader.
+/// without a leader. The queue may still be about to be declared.
 class HangingQueue {
   public:
     explicit HangingQueue(const std::string& queue)
         : process_("begin {ok, Q} = rabbit_amqqueue:lookup(rabbit_misc:r(<<\"" + broker_address().vhost +
                    "\">>, queue, <<\"" + queue + "\">>)), amqqueue:get_pid(Q) end") {
-        erlang("sys:suspend(" + process_ + ").");
+        Client client(broker_address());
+        await([&] { return client.look_at(queue).has_value(); });
+        erlang("sys:suspend(" + process_ + ", 60000).");  // a busy node takes longer than the usual 5 s
     }
     ~HangingQueue() {
         if (hangs_) end();
@@ -24,7 +26,7 @@ class HangingQueue {
     HangingQueue& operator=(const HangingQueue&) = delete;
 
     void end() {
-        erlang("sys:resume(" + process_ + ").");
+        erlang("sys:resume(" + process_ + ", 60000).");
         hangs_ = false;
     }
 

@@ -33,7 +33,7 @@ class Broker:
         request = urllib.request.Request(self.api + path, method=method, data=json.dumps(body or {}).encode())
         request.add_header("Authorization", "Basic " + base64.b64encode(b"guest:guest").decode())
         request.add_header("Content-Type", "application/json")
-        with urllib.request.urlopen(request, timeout=20) as answer:
+        with urllib.request.urlopen(request, timeout=60) as answer:
             text = answer.read()
         return json.loads(text) if text else None
 
@@ -129,20 +129,20 @@ class Daemon:
 
     def status(self):
         try:
-            with urllib.request.urlopen(self.url + "/status.json", timeout=5) as answer:
+            with urllib.request.urlopen(self.url + "/status.json", timeout=20) as answer:
                 return json.load(answer)
         except (urllib.error.URLError, OSError):
             return {}
 
     def page(self):
         """The bytes and the headers of the page."""
-        with urllib.request.urlopen(self.url + "/", timeout=5) as answer:
+        with urllib.request.urlopen(self.url + "/", timeout=60) as answer:
             return answer.read(), dict(answer.headers)
 
     def stop(self):
         if self.process and self.process.poll() is None:
             self.process.terminate()
-            assert self.process.wait(20) == 0, "the daemon did not end with 0"
+            assert self.process.wait(60) == 0, "the daemon did not end with 0"
 
     def close(self):
         if self.process and self.process.poll() is None:

@@ -28,7 +28,7 @@ ParkedScene::ParkedScene(bool shared) : output_file_(daemon.config_file() + ".ou
 void ParkedScene::park(int messages) {
     for (int i = 0; i < messages; ++i)
         send_parked(std::to_string(i), {{"third", longstr(i % 3 == 0 ? "yes" : "no")}}, "attempts-exhausted");
-    client.await_confirms(seconds(60));
+    client.await_confirms();
     REQUIRE(await_depth(parking, static_cast<std::uint32_t>(messages)));
 }
 
@@ -77,7 +77,7 @@ std::string ParkedScene::output() const {
 }
 
 std::vector<std::string> ParkedScene::drain(const std::string& queue, std::size_t expected) {
-    await([&] { return depth(queue) >= expected; }, seconds(30));
+    await([&] { return depth(queue) >= expected; });
     std::vector<std::string> found;
     while (const auto message = client.get(queue)) {
         found.push_back(message->body);

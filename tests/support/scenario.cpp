@@ -103,11 +103,32 @@ void Scenario::start() {
     const std::string word = "connected to";
     const int before = daemon.lines_with({word});
     daemon.start(config.yaml());
-    const bool ready = await([&] { return consuming() || !daemon.running(); }, seconds(20)) && daemon.running();
+    // The broker knows of the consumer before the daemon knows that it does, and may still know of an earlier one's.
+    const auto connected = [&] { return consuming() && daemon.lines_with({word}) > before; };
+    const bool ready = await([&] { return connected() || !daemon.running(); }) && daemon.running();
     INFO("the daemon must consume the error queue");
     REQUIRE(ready);
-    // The broker knows of the consumer before the daemon knows that it does.
-    await([&] { return daemon.lines_with({word}) > before; }, seconds(5));
+}
+
+void Scenario::await_declared() {
+    std::vector<std::string> queues{config.catch_all};
+    for (const core::Milliseconds delay : core::detour_delays)
+        queues.push_back(core::detour_name(delay));
+    for (const EntrySpec& entry : config.entries) {
+        if (core::is_glob(entry.match)) continue;
+        if (entry.parked_to.empty())
+            queues.push_back(entry.parked.value_or(core::expand_queue(config.parking_template, entry.match)));
+        for (const LadderSpec& ladder : config.ladders) {
+            if (ladder.name != entry.ladder) continue;
+            for (const std::string& delay : ladder.delays)
+                queues.push_back(ladder.return_path == "headers" ? shared_rung(ladder.name, delay)
+                                                                 : rung(entry.match, delay));
+        }
+    }
+    for (const std::string& queue : queues) {
+        INFO("queue " << queue << " must be declared");
+        REQUIRE(await([&] { return exists(queue); }));
+    }
 }
 
 void Scenario::stop() {

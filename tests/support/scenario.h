@@ -40,8 +40,12 @@ class Scenario {
     EntrySpec& entry() { return config.entries.back(); }
     LadderSpec& ladder() { return config.ladders.back(); }
 
-    /// Starts the daemon and waits until it consumes the error queue.
+    /// Starts the daemon and waits until it consumes the error queue, and has said so.
     void start();
+    /// Waits until all is there that the daemon declares in advance, which goes on while it consumes already: the
+    /// catch-all, the detours, and the rungs and parking queues of entries with an exact name. A message whose rung is
+    /// not declared in 300 ms takes a detour.
+    void await_declared();
     /// Whether the daemon consumes the error queue at this moment.
     bool consuming();
     /// Sends SIGTERM; the daemon must end with exit code 0. At the end of a test this finds what sanitizers report at

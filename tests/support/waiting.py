@@ -1,7 +1,7 @@
 """Waits for a condition, instead of sleeping for as long as it might take."""
 import time
 
-PATIENCE = 15.0  # seconds, for what takes one or two, on a machine that is busy
+PATIENCE = 60.0  # seconds, for what takes one or two, on a machine that is busy
 
 
 def wait_until(condition, what, within=PATIENCE, pause=0.05):

@@ -13,6 +13,7 @@
 #include "commands/common/table.h"
 #include "commands/common/terminal.h"
 #include "commands/common/text.h"
+#include "commands/parked/message_line.h"
 #include "commands/parked/one_message.h"
 #include "commands/parked/value_groups.h"
 #include "commands/parked/value_view.h"
@@ -181,25 +182,11 @@ Rows history_rows(const std::string& from, const core::Message& message, const a
     return rows;
 }
 
-template <typename Put>
-void each_property(const core::Properties& properties, const Put& put) {
-    put("content-type", properties.content_type);
-    put("content-encoding", properties.content_encoding);
-    put("correlation-id", properties.correlation_id);
-    put("reply-to", properties.reply_to);
-    put("expiration", properties.expiration);
-    put("message-id", properties.message_id);
-    put("type", properties.type);
-    put("user-id", properties.user_id);
-    put("app-id", properties.app_id);
-    put("cluster-id", properties.cluster_id);
-}
-
 Rows property_rows(const core::Properties& properties) {
     Rows rows;
-    each_property(properties, [&](const char* name, const std::optional<std::string_view>& text) {
-        if (text) rows.push_back({name, core::safe_name(*text)});
-    });
+    for (const core::TextProperty& each : core::text_properties) {
+        if (properties.*each.value) rows.push_back({each.name, core::safe_name(*(properties.*each.value))});
+    }
     if (properties.delivery_mode) rows.push_back({"delivery-mode", std::to_string(*properties.delivery_mode)});
     if (properties.priority) rows.push_back({"priority", std::to_string(*properties.priority)});
     if (properties.timestamp) rows.push_back({"timestamp", utc(*properties.timestamp)});
@@ -211,17 +198,6 @@ Rows header_rows(const core::Table& headers) {
     for (const core::Field& field : headers)
         rows.push_back({core::safe_name(field.name), shortened(text_of_value(field.value), longest_value)});
     return rows;
-}
-
-Json property_json(const core::Properties& properties) {
-    Json object = Json::object();
-    each_property(properties, [&](const char* name, const std::optional<std::string_view>& text) {
-        if (text) put_text(object, name, *text);
-    });
-    if (properties.delivery_mode) object["delivery-mode"] = *properties.delivery_mode;
-    if (properties.priority) object["priority"] = *properties.priority;
-    if (properties.timestamp) object["timestamp"] = *properties.timestamp;
-    return object;
 }
 
 void print_part(const std::string& title, const Rows& rows, const Bold& bold, std::ostream& out) {
@@ -249,7 +225,7 @@ Json json_of_message(const std::string& from, const core::Message& message, cons
     object["parked_at"] = parked.at ? Json(utc(*parked.at)) : Json();
     object["attempts"] = parked.attempts;
     object["proven"] = parked.by_retryd;
-    object["properties"] = property_json(message.properties);
+    object["properties"] = json_of_properties(message.properties);
     object["headers"] = json_of_table(message.properties.header_table());
     put_text(object, "body", message.body);
     return object;

@@ -71,29 +71,11 @@ bool mostly_controls(std::string_view body) {
     return static_cast<std::size_t>(controls) > body.size() / 8;
 }
 
-namespace {
-
-template <typename Put>
-void each_text(core::Properties& properties, const Put& put) {
-    put("content-type", properties.content_type);
-    put("content-encoding", properties.content_encoding);
-    put("correlation-id", properties.correlation_id);
-    put("reply-to", properties.reply_to);
-    put("expiration", properties.expiration);
-    put("message-id", properties.message_id);
-    put("type", properties.type);
-    put("user-id", properties.user_id);
-    put("app-id", properties.app_id);
-    put("cluster-id", properties.cluster_id);
-}
-
-}  // namespace
-
-Json json_of_properties(core::Properties properties) {
+Json json_of_properties(const core::Properties& properties) {
     Json object = Json::object();
-    each_text(properties, [&](const char* name, const std::optional<std::string_view>& text) {
-        if (text) put_text(object, name, *text);
-    });
+    for (const core::TextProperty& each : core::text_properties) {
+        if (properties.*each.value) put_text(object, each.name, *(properties.*each.value));
+    }
     if (properties.delivery_mode) object["delivery-mode"] = *properties.delivery_mode;
     if (properties.priority) object["priority"] = *properties.priority;
     if (properties.timestamp) object["timestamp"] = *properties.timestamp;
@@ -168,8 +150,8 @@ class MessageLine::Reader {
     }
 
     void read_properties(const Json& object, core::Properties& properties) {
-        each_text(properties,
-                  [&](const char* name, std::optional<std::string_view>& text) { text = short_text_in(object, name); });
+        for (const core::TextProperty& each : core::text_properties)
+            properties.*each.value = short_text_in(object, each.name);
         if (const Json* mode = member(object, "delivery-mode")) properties.delivery_mode = small<std::uint8_t>(*mode);
         if (const Json* priority = member(object, "priority")) properties.priority = small<std::uint8_t>(*priority);
         if (const Json* time = member(object, "timestamp")) properties.timestamp = small<std::uint64_t>(*time);

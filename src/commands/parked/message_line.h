@@ -23,7 +23,7 @@ std::string line_of_message(const std::string& queue, const core::Message& messa
 std::string exported_line(const std::string& queue, core::Message message);
 
 /// The parts of such a line.
-nlohmann::ordered_json json_of_properties(core::Properties properties);
+nlohmann::ordered_json json_of_properties(const core::Properties& properties);
 nlohmann::ordered_json exact_json_of(const core::Table& headers);
 /// Whether a text is so full of control characters that it is written as base64.
 bool mostly_controls(std::string_view body);
