@@ -7,10 +7,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "commands/parked/message_line.h"
@@ -46,21 +48,40 @@ void ArchiveFile::add(const std::string& line) {
 
 void ArchiveFile::sync() {
     if (text_.empty() || !fault_.empty()) return;
+    if (file_ >= 0 && !is_there()) close(std::exchange(file_, -1));
     if (file_ < 0) open_it();
     if (!fault_.empty()) return;
-    int locked = 0;
-    do {
-        locked = flock(file_, LOCK_EX);
-    } while (locked != 0 && errno == EINTR);
-    if (locked != 0) return fail("cannot be locked");
+    lock();
+    if (!fault_.empty()) return;
     append();
     flock(file_, LOCK_UN);
 }
 
+/// Somebody else who holds the lock holds up whoever waits for it, and the broker with him.
+void ArchiveFile::lock() {
+    constexpr auto patience = std::chrono::seconds{5};
+    constexpr auto try_again_after = std::chrono::milliseconds{5};
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    while (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EINTR) continue;
+        if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() >= deadline) return fail("cannot be locked");
+        std::this_thread::sleep_for(try_again_after);
+    }
+}
+
 void ArchiveFile::open_it() {
     file_ = open(name_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, archive_mode);
+    named_ = false;
     if (file_ < 0) return fail("cannot be written");
     if (!is_file_of_ours(file_)) fault_ = core::quoted(name_) + " is there and is no file of yours: name another one";
+}
+
+/// Whether the file of that name is still the one that is open: somebody may have moved or deleted it.
+bool ArchiveFile::is_there() const {
+    struct stat ours {};
+    struct stat named {};
+    return fstat(file_, &ours) == 0 && lstat(name_.c_str(), &named) == 0 && ours.st_dev == named.st_dev &&
+           ours.st_ino == named.st_ino;
 }
 
 /// With the lock.
@@ -71,6 +92,7 @@ void ArchiveFile::append() {
     const off_t begin = size_of(file_);
     if (fault_.empty()) write_all();
     if (fault_.empty() && fsync(file_) != 0) fail("cannot be written to the disk");
+    if (fault_.empty() && !is_there()) fault_ = core::quoted(name_) + " was taken away while it was written";
     if (fault_.empty()) {
         keep_name();
         text_.clear();

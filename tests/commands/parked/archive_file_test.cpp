@@ -1,5 +1,7 @@
 #include "commands/parked/archive_file.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -92,6 +94,41 @@ TEST_CASE("nothing is there before sync") {
     CHECK(messages_in(name) == 1);
     file.sync();
     CHECK(messages_in(name) == 1);
+}
+
+TEST_CASE("an archive that somebody moves or deletes while it grows begins anew: no line goes where nobody finds it") {
+    const retryd::test::TemporaryFolder folder;
+    const std::string name = folder.file("a.ndjson");
+    ArchiveFile file(name);
+    const auto add = [&] {
+        file.add(line);
+        file.sync();
+        return file.fault();
+    };
+    REQUIRE(add() == "");
+    std::filesystem::rename(name, name + ".1");
+    CHECK(add() == "");
+    CHECK(messages_in(name) == 1);
+    CHECK(messages_in(name + ".1") == 1);
+    std::filesystem::remove(name);
+    CHECK(add() == "");
+    CHECK(messages_in(name) == 1);
+    std::filesystem::remove(name);
+    std::filesystem::create_symlink(name + ".1", name);
+    CHECK(add().find("cannot be written") != std::string::npos);
+    CHECK(messages_in(name + ".1") == 1);
+}
+
+TEST_CASE("an archive that another process has locked for long is not waited for") {
+    const retryd::test::TemporaryFolder folder;
+    const std::string name = folder.file("a.ndjson");
+    REQUIRE(add_to(name) == "");
+    const int other = open(name.c_str(), O_RDWR | O_CLOEXEC);
+    REQUIRE(flock(other, LOCK_EX) == 0);
+    CHECK(add_to(name).find("cannot be locked") != std::string::npos);
+    CHECK(messages_in(name) == 1);
+    close(other);
+    CHECK(add_to(name) == "");
 }
 
 TEST_CASE("half a line that a killed process has left is taken away, a whole one without an end stays") {
