@@ -11,20 +11,31 @@ std::string end_of_options(std::string_view name, std::string_view pattern = "")
     return name.starts_with('-') || pattern.starts_with('-') ? " --" : "";
 }
 
+std::string with_each_quote(std::string_view text, std::string_view as) {
+    std::string written;
+    for (const char c : text) {
+        if (c == '\'') {
+            written += as;
+        } else {
+            written += c;
+        }
+    }
+    return written;
+}
+
 }  // namespace
 
 std::string shell_word(std::string_view text) {
-    // The quoting of bash, zsh and ksh, and of POSIX since 2024.
-    if (!core::is_safe(text)) return '$' + core::quoted(text);
-    std::string word = "'";
-    for (const char c : text) {
-        if (c == '\'') {
-            word += "'\\''";
-        } else {
-            word += c;
-        }
-    }
-    return word + '\'';
+    // In the quoting of bash, zsh and ksh, and of POSIX since 2024. A shell that does not know it ends the word at the
+    // first quote, also at one behind a backslash, and obeys the rest: so none is in it.
+    if (!core::is_safe(text)) return "$'" + with_each_quote(core::safe_name(text), "\\x27") + '\'';
+    return '\'' + with_each_quote(text, "'\\''") + '\'';
+}
+
+std::string word_as_typed(std::string_view text) {
+    constexpr std::string_view plain = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._:@%+=/,-";
+    const bool bare = !text.empty() && text.front() != '-' && text.find_first_not_of(plain) == std::string_view::npos;
+    return bare ? std::string{text} : shell_word(text);
 }
 
 std::string vhost_option(std::string_view vhost) {

@@ -10,7 +10,10 @@
 namespace retryd::admin {
 
 /// As one word of a shell command: in '…', or in $'…' where something in it is unsafe (core/safe_text.h).
+/// Where the shell knows only '…', the word is another one, and still a single one.
 std::string shell_word(std::string_view text);
+/// The same, as people type it where nothing in it means anything to a shell.
+std::string word_as_typed(std::string_view text);
 
 /// ` --vhost 'shop'`; empty for the vhost /, which rabbitmqctl takes by itself.
 std::string vhost_option(std::string_view vhost);

@@ -18,6 +18,7 @@
 
 #include "amqp/error.h"
 #include "amqp/rabbitmq.h"
+#include "amqp/server.h"
 #include "amqp/tls/socket.h"
 #include "config/addresses.h"
 #include "core/safe_text.h"
@@ -162,14 +163,17 @@ std::string not_offered(bool external) {
            "EXTERNAL among the broker's auth_mechanisms, and ssl_options.verify = verify_peer";
 }
 
+bool was_greeted(amqp_connection_state_t state) {
+    return amqp_get_server_properties(state)->num_entries > 0;
+}
+
 [[noreturn]] void fail_to_log_in(amqp_connection_state_t state, const config::Endpoint& endpoint,
                                  const config::Broker& settings, int status) {
     const std::string beginning = "cannot log in to the broker at " + peer_of(endpoint) + ": ";
     if (status == AMQP_STATUS_BROKER_UNSUPPORTED_SASL_METHOD) {
         throw Error(Error::Kind::refused_login, beginning + not_offered(is_external(settings)));
     }
-    const bool greeted = amqp_get_server_properties(state)->num_entries > 0;
-    if (endpoint.tls && !greeted) {  // with TLS 1.3 a refusal of our certificate comes only now
+    if (endpoint.tls && !was_greeted(state)) {  // with TLS 1.3 a refusal of our certificate comes only now
         const auto reason = explain_tls(amqp_get_socket(state), status, endpoint.host, settings.tls);
         if (reason) throw Error(Error::Kind::insecure, beginning + *reason);
     }
@@ -181,6 +185,12 @@ std::string not_offered(bool external) {
         reason += endpoint.tls ? "; is this an AMQP port?" : "; is this an AMQP port, and one without TLS?";
     }
     throw Error(Error::Kind::unreachable, beginning + reason);
+}
+
+/// Before what a login led to: at another server nothing that an operator does about a user is of use.
+void check_server(amqp_connection_state_t state, const config::Endpoint& endpoint) {
+    const std::string why = why_not_used(server_of(state));
+    if (!why.empty()) throw Error(Error::Kind::other_server, "the server at " + peer_of(endpoint) + ' ' + why);
 }
 
 amqp_rpc_reply_t log_in_as(amqp_connection_state_t state, const config::Endpoint& endpoint,
@@ -195,7 +205,8 @@ amqp_rpc_reply_t log_in_as(amqp_connection_state_t state, const config::Endpoint
                                       AMQP_SASL_METHOD_PLAIN, endpoint.username.c_str(), endpoint.password.c_str());
 }
 
-/// On a connected socket, within the handshake timeout. Throws Error: refused_login, insecure or unreachable.
+/// On a connected socket, within the handshake timeout. Throws Error: refused_login, other_server, insecure or
+/// unreachable.
 void log_in(amqp_connection_state_t state, const config::Endpoint& endpoint, const config::Broker& settings,
             const std::string& name) {
     // Without consumer_cancel_notify a deleted error queue stops deliveries without a word; without
@@ -209,7 +220,9 @@ void log_in(amqp_connection_state_t state, const config::Endpoint& endpoint, con
     std::array properties{text_entry("connection_name", name), text_entry("product", "retryd"),
                           text_entry("version", RETRYD_VERSION), text_entry("information", ""), capability_entry};
     const amqp_rpc_reply_t reply = log_in_as(state, endpoint, settings, table_of(properties));
-    if (reply.reply_type == AMQP_RESPONSE_NORMAL) return;
+    const bool logged_in = reply.reply_type == AMQP_RESPONSE_NORMAL;
+    if (logged_in || was_greeted(state)) check_server(state, endpoint);
+    if (logged_in) return;
     if (reply.reply_type != AMQP_RESPONSE_SERVER_EXCEPTION)
         fail_to_log_in(state, endpoint, settings, reply.library_error);
     if (reply.reply.id != AMQP_CONNECTION_CLOSE_METHOD)

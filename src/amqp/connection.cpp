@@ -7,6 +7,7 @@
 
 #include "amqp/connect.h"
 #include "amqp/decode_stack.h"
+#include "amqp/server.h"
 #include "amqp/tls/socket.h"
 #include "config/addresses.h"
 
@@ -22,14 +23,6 @@ constexpr std::size_t largest_copy = std::size_t{16} * 1024;
 
 constexpr amqp_boolean_t mandatory = 1;
 constexpr amqp_boolean_t immediate = 0;
-
-core::BrokerVersion version_of(amqp_connection_state_t state) {
-    Arena arena;
-    const auto properties = read_table(*amqp_get_server_properties(state), arena);
-    if (!properties) return {};
-    const auto text = core::text_of(core::find(*properties, "version"));
-    return core::parse_version(text.value_or("")).value_or(core::BrokerVersion{});
-}
 
 using Entries = std::vector<amqp_table_entry_t>;
 
@@ -75,7 +68,7 @@ std::unique_ptr<Connection> Connection::open(const config::Endpoint& endpoint, c
 Connection::Connection(RawConnection connection, std::string peer, Socket socket, ssl_st* stream)
     : socket_(std::move(connection), std::move(peer), socket, stream),
       dispatcher_(socket_),
-      version_(version_of(socket_.state())) {}
+      version_(version_of(server_of(socket_.state())).value_or(core::BrokerVersion{})) {}
 
 Channel Connection::last_channel() const {
     const int agreed = amqp_get_channel_max(socket_.state());

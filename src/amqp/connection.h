@@ -44,7 +44,7 @@ class Connection : public TopologyCommands {
     /// Over a connection that is logged in; open() makes one.
     Connection(RawConnection connection, std::string peer, Socket socket = Socket::secured, ssl_st* stream = nullptr);
 
-    /// The broker's version from connection.start; 0.0.0 where it does not say.
+    /// The broker's version from connection.start; 0.0.0 only where open() has not made it.
     core::BrokerVersion version() const { return version_; }
     /// As the broker allows (channel_max); opening one beyond it ends the connection.
     Channel last_channel() const;

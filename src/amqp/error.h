@@ -14,6 +14,7 @@ class Error : public std::runtime_error {
         unreachable,    // no connection: refused, unresolved, timed out
         insecure,       // TLS does not come about: a certificate is refused, or a file of broker.tls is of no use
         refused_login,  // wrong credentials, no such vhost, no access to it
+        other_server,   // no RabbitMQ, or one that does not say which
         lost,           // an established connection ended
         undeliverable,  // the broker ended the connection that consumes: it cannot hand over a message
         passed_over,    // a message ended it, and was set aside without being read

@@ -98,6 +98,8 @@ std::string remedy(Error::Kind kind) {
                    "cannot hand over\" in docs/operations.md";
         case Error::Kind::passed_over:
             return "look at the message in the catch-all queue (retryd parked list)";
+        case Error::Kind::other_server:
+            return "see \"Other servers\" in docs/reference.md";
         case Error::Kind::lost:
         case Error::Kind::cancelled:
         case Error::Kind::protocol:
@@ -111,6 +113,7 @@ std::string consequence(Error::Kind kind) {
         return "If the queue was deleted, what lay in it is gone, and until it is declared again the broker drops "
                "what is rejected; else rejected messages wait in it";
     }
+    if (kind == Error::Kind::other_server) return "No rejected message is taken from there";
     return "Rejected messages wait in the error queue meanwhile, none is lost";
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "admin/rabbitmqctl.h"
 #include "amqp/refusal.h"
 #include "core/broker_features.h"
 #include "core/reply_code.h"
@@ -346,7 +347,7 @@ std::string SourceConsumer::policy_command() const {
 }
 
 std::string SourceConsumer::drop_command() const {
-    return "retryd parked drop --reason undeliverable --from " + core::safe_name(queue_);
+    return "retryd parked drop --reason undeliverable --from " + admin::word_as_typed(queue_);
 }
 
 void SourceConsumer::report_limited() {

@@ -1,5 +1,7 @@
 #include "admin/rabbitmqctl.h"
 
+#include <string>
+
 #include "support/catch.h"
 
 namespace retryd::admin::rabbitmqctl_test {
@@ -13,8 +15,17 @@ TEST_CASE("rabbitmqctl: a word of the shell is one word, whatever is in it") {
     CHECK(shell_word("email") == "'email'");
     CHECK(shell_word("") == "''");
     CHECK(shell_word("it's $HOME; `x` \"y\" \\") == "'it'\\''s $HOME; `x` \"y\" \\'");
-    CHECK(shell_word("a\x1b[2Jb'c\\d\x7f") == "$'a\\x1b[2Jb\\'c\\\\d\\x7f'");
+    CHECK(shell_word("a\x1b[2Jb'c\\d\x7f") == "$'a\\x1b[2Jb\\x27c\\\\d\\x7f'");
     CHECK(shell_word("a\u202eb") == "$'a\\u202eb'");
+}
+
+TEST_CASE("rabbitmqctl: a word is as people type it only where nothing in it means anything to a shell") {
+    for (const char* typed : {"order-4711", "a/b=c", "me@host:1,2+3%._"})
+        CHECK(word_as_typed(typed) == typed);
+    for (const std::string odd : {"", "-x", "a b", "a;b", "$(x)", "`x`", "a'b", "~", "#x", "!x", "*", "a&b", "ü"}) {
+        CAPTURE(odd);
+        CHECK(word_as_typed(odd) == shell_word(odd));
+    }
 }
 
 TEST_CASE("rabbitmqctl: sets a policy with all that belongs to it") {

@@ -15,8 +15,8 @@ from selenium.webdriver.common.keys import Keys
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from browser import Browser  # noqa: E402
 from stand_in import StandIn  # noqa: E402
+from live import PREFIX, Broker, Daemon  # noqa: E402
 from waiting import wait_until  # noqa: E402
-from fixture import PREFIX, Broker, Daemon  # noqa: E402
 
 EMAIL = PREFIX + "email"          # retried twice; waits for long on its second rung
 INVOICE = PREFIX + "invoice"      # its only rung is short: its messages are parked soon

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstddef>
 #include <cstring>
@@ -22,6 +23,8 @@ namespace {
 
 constexpr int archive_mode = 0600;  // bodies are nobody else's business
 
+constexpr std::array<std::string_view, 2> first_members{"{\"queue\":", "{\"queue_base64\":"};
+
 off_t size_of(int file) {
     struct stat status {};
     return fstat(file, &status) == 0 ? status.st_size : -1;
@@ -31,6 +34,12 @@ off_t size_of(int file) {
 bool is_file_of_ours(int file) {
     struct stat status {};
     return fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
+}
+
+/// The first name in a line, as this program writes it. Any other file is somebody's work: nothing of it is cut.
+bool begins_a_message(std::string_view line) {
+    return std::any_of(first_members.begin(), first_members.end(),
+                       [&](std::string_view member) { return line.starts_with(member) || member.starts_with(line); });
 }
 
 }  // namespace
@@ -85,6 +94,8 @@ void ArchiveFile::mend_end(off_t size) {
     if (line.empty() || !fault_.empty()) return;
     if (MessageLine().read(line).empty()) {
         text_.insert(0, 1, '\n');
+    } else if (!begins_a_message(line)) {
+        fault_ = core::quoted(name_) + " is there and does not end as an archive does: name another file";
     } else if (ftruncate(file_, size - static_cast<off_t>(line.size())) != 0) {
         fail("cannot be cut behind its last whole line");
     }

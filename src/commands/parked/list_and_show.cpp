@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "admin/edit.h"
+#include "admin/rabbitmqctl.h"
 #include "admin/replay.h"
 #include "commands/common/json.h"
 #include "commands/common/report.h"
@@ -93,7 +94,7 @@ class Lister {
                            text(parked.reason) + "  " + (parked.at ? age(*parked.at, browser_.now()) : "(unknown)") +
                            "  " + std::to_string(message.body.size()) + " bytes";
         if (properties.type) line += "  type " + text(*properties.type);
-        if (properties.message_id) line += "  --id " + text(*properties.message_id);
+        if (properties.message_id) line += "  --id " + admin::word_as_typed(shortened(*properties.message_id, longest));
         output_.out() << line << '\n';
     }
 

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "admin/rabbitmqctl.h"
 #include "admin/replay.h"
 #include "commands/common/json.h"
 #include "commands/common/table.h"
@@ -33,12 +34,6 @@ std::vector<ValueGroup> largest_first(const ValueGroups& groups) {
         return left.second.messages > right.second.messages;
     });
     return sorted;
-}
-
-/// As a shell reads it, and as a terminal does not obey it.
-std::string word_of(const std::string& text) {
-    const std::string quoted = core::quoted(text);
-    return quoted == "'" + text + "'" ? quoted : "$" + quoted;
 }
 
 std::string age_of(const std::optional<std::uint64_t>& seconds, core::WallTime now) {
@@ -79,8 +74,9 @@ std::string options_for(const std::string& by, const GroupValue& group) {
     const std::string& value = group.text;
     const bool printable = !value.empty() && value.size() < longest_kept_value && value.find('\0') == value.npos;
     if (!printable || !group.selectable) return "";
-    if (by == "reason" || by == "queue" || by == "exchange" || by == "type") return "--" + by + ' ' + word_of(value);
-    return by.find('=') != std::string::npos ? "" : "--header " + word_of(by + "=" + value);
+    if (by == "reason" || by == "queue" || by == "exchange" || by == "type")
+        return "--" + by + ' ' + admin::shell_word(value);
+    return by.find('=') != std::string::npos ? "" : "--header " + admin::shell_word(by + "=" + value);
 }
 
 void ValueGroups::add(const GroupValue& value, const admin::Parked& parked, const core::Message& message) {

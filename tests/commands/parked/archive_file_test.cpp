@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "commands/parked/import_file.h"
+#include "commands/parked/message_line.h"
 #include "support/catch.h"
 #include "support/folder.h"
 
@@ -78,6 +79,26 @@ TEST_CASE("an archive grows by whole lines that can be imported, and is its owne
     struct stat status {};
     REQUIRE(stat(name.c_str(), &status) == 0);
     CHECK((status.st_mode & 0777U) == 0600);
+}
+
+TEST_CASE("a file whose last line has no end and is no message stays as it is") {
+    const retryd::test::TemporaryFolder folder;
+    const std::string name = folder.file("notes.txt");
+    for (const std::string notes : {"one\ntwo", R"({"listen": 80})", R"({"body":"x"})", " ", "x"}) {
+        write(name, notes);
+        CHECK(add_to(name).find("does not end as an archive does") != std::string::npos);
+        CHECK(text_of(name) == notes);
+    }
+}
+
+TEST_CASE("an archive's last line is known by how every line begins") {
+    for (const std::string queue : {"q", "\xff"}) {
+        const std::string written = exported_line(queue, {});
+        const retryd::test::TemporaryFolder folder;
+        write(folder.file("a"), written.substr(0, written.size() - 1));
+        CHECK(add_to(folder.file("a")) == "");
+        CHECK(messages_in(folder.file("a")) == 1);
+    }
 }
 
 TEST_CASE("nothing is there before sync") {

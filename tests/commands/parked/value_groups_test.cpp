@@ -37,7 +37,7 @@ bool selected_by_text(core::Value value) {
 TEST_CASE("list --by: the option that is printed for a value selects it") {
     CHECK(options_for("own", {"acme"}) == "--header 'own=acme'");
     CHECK(options_for("reason", {"too-old"}) == "--reason 'too-old'");
-    CHECK(options_for("own", {"it's"}) == "--header $'own=it\\'s'");
+    CHECK(options_for("own", {"it's"}) == "--header 'own=it'\\''s'");
     CHECK(options_for("own", {"\x1b[2J\\"}) == "--header $'own=\\x1b[2J\\\\'");
     CHECK(options_for("o\nwn", {"acme"}) == "--header $'o\\x0awn=acme'");
 

@@ -1,5 +1,5 @@
-"""A RabbitMQ that the environment names (see tests/support/environment.h), and a daemon of the test's own on it. The
-management API serves as producer and consumer: it can publish, and it can reject."""
+"""For tests in Python: a RabbitMQ that the environment names (see tests/support/environment.h), and a daemon of the test's
+own on it. The management API serves as producer and consumer: it can publish, and it can reject."""
 import base64
 import json
 import os
@@ -13,7 +13,7 @@ import urllib.request
 
 from waiting import wait_until
 
-PREFIX = f"page{os.getpid()}."
+PREFIX = f"test{os.getpid()}."
 
 
 def free_port():
@@ -81,10 +81,11 @@ class Broker:
 
 
 class Daemon:
-    """`retryd run` with a status page. `queues`: a list of (work queue, delays)."""
+    """`retryd run` with a status page. `queues`: a list of (work queue, delays); `sections`: of the configuration, besides
+    or instead of those that follow from that."""
 
-    def __init__(self, broker, queues):
-        self.folder = tempfile.TemporaryDirectory(prefix="retryd-page-")
+    def __init__(self, broker, queues, /, **sections):
+        self.folder = tempfile.TemporaryDirectory(prefix="retryd-test-")
         self.url = f"http://127.0.0.1:{free_port()}"
         self.config = os.path.join(self.folder.name, "retryd.yaml")
         self.log = open(os.path.join(self.folder.name, "log"), "w+", encoding="utf-8")
@@ -98,17 +99,33 @@ class Daemon:
                 "queues": [{"match": name, "ladder": f"ladder{i}"} for i, (name, _) in enumerate(queues)],
                 "parking": {"catch_all": PREFIX + "parked"},
                 "http": {"listen": self.url.removeprefix("http://")},
+                **sections,
             }, file, ensure_ascii=False)
 
     exchange = PREFIX + "dlx"
 
+    @staticmethod
+    def binary():
+        return os.environ.get("RETRYD_TEST_BINARY") or os.path.join(os.environ["RETRYD_BUILD"], "src/retryd")
+
     def start(self):
-        binary = os.environ.get("RETRYD_TEST_BINARY") or os.path.join(os.environ["RETRYD_BUILD"], "src/retryd")
-        self.process = subprocess.Popen([binary, "run", "-c", self.config], stdout=self.log, stderr=self.log)
-        wait_until(lambda: self.process.poll() is not None or self.status().get("ready"), "the daemon is ready")
+        self.process = subprocess.Popen([self.binary(), "run", "-c", self.config], stdout=self.log, stderr=self.log)
+        wait_until(lambda: self.process.poll() is not None or self.status().get("ready"), "the daemon is ready", 60)
         if self.process.poll() is not None:
-            self.log.seek(0)
-            raise AssertionError("the daemon ended:\n" + self.log.read())
+            raise AssertionError("the daemon ended:\n" + self.said())
+
+    def said(self):
+        with open(self.log.name, encoding="utf-8") as log:
+            return log.read()
+
+    def command(self, *words):
+        """What that command of retryd's prints, as JSON, and its exit code."""
+        ended = subprocess.run([self.binary(), *words, "--json", "-c", self.config], capture_output=True, text=True,
+                               stdin=subprocess.DEVNULL, timeout=240, check=False)
+        try:
+            return json.loads(ended.stdout), ended.returncode
+        except json.JSONDecodeError:
+            raise AssertionError(f"retryd {' '.join(words)}: {ended.returncode}\n{ended.stdout}{ended.stderr}") from None
 
     def status(self):
         try:

@@ -1,0 +1,37 @@
+"""Celery: a task that raises Reject(requeue=False), acknowledged late."""
+
+import celery
+import kombu
+from celery.exceptions import Reject
+from scenario import MESSAGES, QUEUE, URI, body_of, on_command, ready, succeeds
+
+app = celery.Celery("orders", broker=URI)
+app.conf.update(
+    task_queues=[kombu.Queue(QUEUE, kombu.Exchange(""), routing_key=QUEUE)], task_default_queue=QUEUE, task_acks_late=True,
+    worker_hijack_root_logger=False, worker_redirect_stdouts=False, broker_connection_retry_on_startup=True)
+
+
+@app.task(name="order.made", bind=True)
+def made(self, order):
+    request = self.request
+    where = request.delivery_info
+    properties = {name: value for name, value in request.properties.items() if name != "application_headers"}
+    properties |= {"id": request.id, "args": request.args, "retries": request.retries}
+    if not succeeds(order, properties, request.headers, None, exchange=where["exchange"], key=where["routing_key"],
+                    redelivered=where["redelivered"]):
+        raise Reject("not now", requeue=False)
+
+
+def publish():
+    for message in MESSAGES:
+        made.apply_async([body_of(message)], headers={"text": "grüße 👋", "integer": 42, "table": {"inner": {"deep": "x"}}},
+                         queue=QUEUE)
+
+
+@celery.signals.worker_ready.connect
+def on_ready(**_):
+    ready(celery.__version__)
+
+
+on_command(publish)
+app.worker_main(["worker", "--pool=solo", "--loglevel=CRITICAL", "--without-gossip", "--without-mingle", "--without-heartbeat"])
