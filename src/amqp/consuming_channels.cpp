@@ -124,6 +124,11 @@ std::size_t ConsumingChannels::spares() const {
         std::count_if(lines_.begin(), lines_.end(), [](const auto& line) { return line.second.spare; }));
 }
 
+Milliseconds ConsumingChannels::main_silent_for() const {
+    const Line* const main = main_ ? find(*main_) : nullptr;
+    return main != nullptr && main->owes() ? now_ - main->owes_since : Milliseconds::zero();
+}
+
 bool ConsumingChannels::silent(const Line& line, Milliseconds time) const {
     return line.owes() && now_ - line.owes_since >= time;
 }
@@ -141,6 +146,7 @@ void ConsumingChannels::tick(core::SteadyTime now, bool may_open, bool read_all)
     }
     const Line* const main = lines_.size() == 1 && main_ ? find(*main_) : nullptr;
     next_tick_ = main == nullptr ? now_ + between_openings : main->owes() ? main->owes_since + silent_after : main->due;
+    if (next_tick_ <= now_) next_tick_ = now_ + between_openings;  // it is silent, and none may be opened
 }
 
 void ConsumingChannels::ask() {

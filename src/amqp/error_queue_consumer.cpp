@@ -244,7 +244,10 @@ void ErrorQueueConsumer::look_at_trial() {
                                        now_.steady);
             });
     }
-    if (trial.on_tick(now_.steady)) end_trial();
+    if (trial.on_tick(now_.steady)) return end_trial();
+    // Nothing is unsettled here that would come twice.
+    if (leaving_ || !trial.held_up(channels_.main_silent_for(), !relay_->unsettled_since())) return;
+    throw Error(Error::Kind::held_up, explain_held_up(settings_->policy.error_queue));
 }
 
 /// What was suspect has been handed over: from now on as many at once as configured.

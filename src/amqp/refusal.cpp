@@ -100,6 +100,8 @@ std::string remedy(Error::Kind kind) {
             return "look at the message in the catch-all queue (retryd parked list)";
         case Error::Kind::other_server:
             return "see \"Other servers\" in docs/reference.md";
+        case Error::Kind::held_up:
+            return "see \"Messages that harm the broker\" in docs/security.md";
         case Error::Kind::lost:
         case Error::Kind::cancelled:
         case Error::Kind::protocol:
@@ -235,6 +237,14 @@ std::string explain_stuck_channel(const std::string& queue) {
            "Nothing is lost. rabbitmqctl list_queues name messages_unacknowledged shows how much is stuck; "
            "docs/security.md says what helps: max_message_size for AMQP 1.0, and no strangers who may publish to work "
            "queues";
+}
+
+std::string explain_held_up(const std::string& queue) {
+    return "while the messages of the error queue " + core::quoted(queue) +
+           " come one at a time, since RabbitMQ cannot hand over one of them, it answers nothing on the channel that "
+           "consumes them: as a rule it is busy with another one, as with headers that nest tens of thousands of "
+           "levels "
+           "deep, which may take it minutes. That one is held on a connection of its own for so long";
 }
 
 std::string explain_busy_channel(const std::string& queue, core::Milliseconds silence) {

@@ -267,8 +267,9 @@ void SourceConsumer::look_at_head() {
         std::make_unique<Looking>([endpoint = settings_.endpoint, broker = settings_.broker, queue = queue_,
                                    ask = settings_.ask_at_limit(), alone = trial_.alone()](const Looking::GoOn& go_on) {
             Look look{ask(queue), {PoisonHead::State::stopped, 0}};
+            HeldHeads held;
             if (alone && look.at_limit.fate == admin::AtLimit::Fate::dead_lettered)
-                look.head = wear_out_head(endpoint, broker, queue, attempts_at_a_time, between_attempts, go_on);
+                look.head = wear_out_head(endpoint, broker, queue, held, attempts_at_a_time, between_attempts, go_on);
             return look;
         });
 }

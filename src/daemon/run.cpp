@@ -105,6 +105,7 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
               {{"version", RETRYD_VERSION}, {"file", path}});
     relay::PoisonDetector poison;
     relay::HeadTrial trial;
+    amqp::HeldHeads held_heads;
     amqp::SourceMemories sources;
     Watchdog watchdog(log, watchdog_interval());
     DaemonState state;
@@ -116,7 +117,8 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
     notify_starting(longest_turn(*configuration.current()));
     if (!http.start()) return failed;
     auto held_threads = std::make_unique<HeldThreads>(held);
-    const SessionContext daemon{configuration, log, requests, dice, poison, trial, sources, watchdog, http, *held};
+    const SessionContext daemon{configuration, log,     requests, dice, poison, trial,
+                                held_heads,    sources, watchdog, http, *held};
     std::thread watcher([&] { watch_over(signals, daemon, *held_threads, ended); });
     supervise(daemon);
     http.stop();

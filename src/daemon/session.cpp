@@ -90,6 +90,7 @@ void Session::serve() {
         const core::Now now = system::now();
         context_.watchdog.turned(now.steady);
         const bool more = broker_.turn(now);
+        context_.held_heads.turn(now.steady);
         find_sources(now);
         find_plumbing(now);
         relay_.on_tick(now);
@@ -288,6 +289,7 @@ void Session::unblocked() {
 
 /// A few ends may have been the broker's own trouble, or another daemon has met the rest of them.
 void Session::trial_over() {
+    context_.held_heads.release();  // from now on one of them holds up nobody but itself (amqp/consuming_channels.h)
     constexpr int few = 3;
     const int ended = context_.trial.ended();
     const std::string& queue = settings_->policy.error_queue;

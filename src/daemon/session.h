@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "amqp/broker_session.h"
+#include "amqp/held_heads.h"
 #include "amqp/source_memory.h"
 #include "config/settings.h"
 #include "core/broker_features.h"
@@ -37,6 +38,7 @@ struct SessionContext {
     const core::Dice& dice;
     relay::PoisonDetector& poison;
     relay::HeadTrial& trial;
+    amqp::HeldHeads& held_heads;  // until the trial is over
     amqp::SourceMemories& sources;
     Watchdog& watchdog;
     HttpService& http;

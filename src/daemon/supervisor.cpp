@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "amqp/error.h"
@@ -70,6 +71,9 @@ class ReconnectLoop {
     void after_fault(const config::Endpoint& endpoint, const amqp::Error& error, bool lasted, bool last_of_list);
     bool goes_on_at_once(const amqp::Error& error) const;
     void remove_poison_head(const config::Endpoint& endpoint, bool last_of_list);
+    void look_past_head(const amqp::Error& error, const config::Endpoint& endpoint, bool last_of_list);
+    std::optional<amqp::PoisonHead> spend_on_head(const config::Endpoint& endpoint, bool last_of_list);
+    void note_staying(const amqp::PoisonHead& head, const config::Endpoint& endpoint);
     void report_staying(const config::Endpoint& endpoint);
     void wait(core::Milliseconds time) const;
 
@@ -95,6 +99,7 @@ void ReconnectLoop::try_one(const config::Endpoint& endpoint, bool last_of_list)
     } catch (const amqp::Error& error) {
         const bool at_the_head = error.kind() == amqp::Error::Kind::undeliverable && context_.trial.alone();
         if (at_the_head) return remove_poison_head(endpoint, last_of_list);
+        if (error.kind() == amqp::Error::Kind::held_up) return look_past_head(error, endpoint, last_of_list);
         const bool lasted = system::steady_now() - begin > settings_->broker.reconnect.max;
         after_fault(endpoint, error, lasted, last_of_list);
     }
@@ -126,23 +131,45 @@ bool ReconnectLoop::goes_on_at_once(const amqp::Error& error) const {
     return error.kind() == amqp::Error::Kind::undeliverable;
 }
 
-/// Without a limit it would take for ever: then the head is only tried again now and then, for somebody may set one.
 void ReconnectLoop::remove_poison_head(const config::Endpoint& endpoint, bool last_of_list) {
+    const auto head = spend_on_head(endpoint, last_of_list);
+    if (!head) return;
+    context_.trial.looked(head->connections_ended, head->state == amqp::PoisonHead::State::another);
+    note_staying(*head, endpoint);
+}
+
+/// The one that the broker is busy with is held, and the head is what is behind it: if that cannot be handed over, it
+/// is got out of the way at once.
+void ReconnectLoop::look_past_head(const amqp::Error& error, const config::Endpoint& endpoint, bool last_of_list) {
+    context_.log.write(LogLevel::info, "held_up", name_of(endpoint) + ": " + error.what(),
+                       {{"queue", settings_->policy.error_queue}});
+    const std::size_t held = context_.held_heads.size();
+    const auto head = spend_on_head(endpoint, last_of_list);
+    if (!head) return;
+    context_.trial.looked_past(context_.held_heads.size() > held || head->connections_ended > 0);
+    context_.trial.looked(head->connections_ended, false);  // what could be handed over was behind nothing that cannot
+    note_staying(*head, endpoint);
+}
+
+/// Nothing where there is no connection.
+std::optional<amqp::PoisonHead> ReconnectLoop::spend_on_head(const config::Endpoint& endpoint, bool last_of_list) {
     constexpr int a_few = 3;
-    const bool limited = context_.trial.limited();
-    const int most = limited ? amqp::most_poison_head_attempts : amqp::poison_head_attempts;
-    amqp::PoisonHead head;
+    const int most = context_.trial.limited() ? amqp::most_poison_head_attempts : amqp::poison_head_attempts;
     try {
-        head = amqp::wear_out_head(endpoint, settings_->broker, settings_->policy.error_queue,
+        return amqp::wear_out_head(endpoint, settings_->broker, settings_->policy.error_queue, context_.held_heads,
                                    head_stays_ ? a_few : most, amqp::poison_head_pause, [&] {
                                        context_.watchdog.turned(system::steady_now());
                                        return !context_.requests.stopping();
                                    });
     } catch (const amqp::Error& error) {
-        return after_fault(endpoint, error, false, last_of_list);
+        after_fault(endpoint, error, false, last_of_list);
+        return std::nullopt;
     }
-    context_.trial.looked(head.connections_ended, head.state == amqp::PoisonHead::State::another);
-    const bool stays = !limited && head.state == amqp::PoisonHead::State::stays;
+}
+
+/// Without a limit it would take for ever: then the head is only tried again now and then, for somebody may set one.
+void ReconnectLoop::note_staying(const amqp::PoisonHead& head, const config::Endpoint& endpoint) {
+    const bool stays = !context_.trial.limited() && head.state == amqp::PoisonHead::State::stays;
     if (stays) report_staying(endpoint);
     head_stays_ = stays;
     stays ? wait(backoff_.next(context_.dice())) : backoff_.reset();

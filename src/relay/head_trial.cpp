@@ -18,6 +18,7 @@ void HeadTrial::begin(std::size_t suspects, core::SteadyTime now) {
     if (!going_on()) {
         needed_ = least_in_vain;
         ended_ = 0;
+        patience_ = least_patience;
     }
     in_vain_ = going_on() && passed_ == 0 ? in_vain_ + 1 : 0;
     ++ended_;
@@ -39,6 +40,11 @@ void HeadTrial::looked(int ended, bool found_other) {
     ended_ += ended;
     in_vain_ = 0;
     if (found_other) needed_ = std::min(2 * needed_, most);
+}
+
+void HeadTrial::looked_past(bool found) {
+    constexpr core::Milliseconds most{30'000};
+    patience_ = found ? least_patience : std::min(2 * patience_, most);
 }
 
 void HeadTrial::passed(core::SteadyTime now) {

@@ -33,6 +33,13 @@ class HeadTrial {
     /// Whether the queue was declared with its delivery limit; else nobody knows whether a policy gives it one.
     void queue_is_limited(bool limited) { limited_ = limited; }
     bool limited() const { return limited_; }
+    /// The broker has answered nothing on the only channel for so long, though it was asked: it is busy with one
+    /// message, and the one that cannot be handed over may be behind that. `idle`: nothing waits to be settled. True
+    /// when the connection is to be left, and the head looked at on others (amqp/held_heads.h).
+    bool held_up(core::Milliseconds silence, bool idle) const { return going_on() && idle && silence >= patience_; }
+    /// That was done, and has shown what held it up, or not: a broker that is slow as a whole gets more and more time.
+    void looked_past(bool found);
+
     /// How many connections have ended since the trial began.
     int ended() const { return ended_; }
 
@@ -55,6 +62,7 @@ class HeadTrial {
 
   private:
     static constexpr int least_in_vain = 2;
+    static constexpr core::Milliseconds least_patience{1'000};
 
     std::size_t suspects_ = 0;
     std::optional<core::SteadyTime> until_;  // not over before
@@ -65,6 +73,7 @@ class HeadTrial {
     int in_vain_ = 0;         // connections in a row
     int needed_ = least_in_vain;
     int ended_ = 0;
+    core::Milliseconds patience_ = least_patience;
     bool limited_ = false;
 };
 

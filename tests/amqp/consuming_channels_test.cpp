@@ -44,6 +44,7 @@ class Broker : private ConsumingChannels::Commands {
     Did take_did() { return std::exchange(did, {}); }
     /// Those that are open on the broker.
     std::size_t open_channels() const { return open_.size(); }
+    core::SteadyTime now() const { return now_; }
 
   private:
     struct Owed {
@@ -105,6 +106,22 @@ void stick(Broker& broker) {
 }
 
 }  // namespace
+
+TEST_CASE("where no spare channel may be opened, it is known how long the only one has been silent, without haste") {
+    Broker broker;
+    broker.may_open = false;
+    broker.pass(Milliseconds(2'000));
+    CHECK(broker.channels.main_silent_for() <= Milliseconds(50));
+    broker.stuck.insert(1);
+    broker.pass(Milliseconds(4'000));
+    CHECK(broker.channels.main_silent_for() >= Milliseconds(3'000));
+    CHECK(broker.channels.main_silent_for() <= Milliseconds(4'000));
+    CHECK(broker.channels.next_tick() > broker.now());
+    CHECK(broker.channels.spares() == 0);
+    broker.stuck.clear();
+    broker.pass(Milliseconds(100));
+    CHECK(broker.channels.main_silent_for() <= Milliseconds(50));
+}
 
 TEST_CASE("as long as it answers there is one channel, and it is asked twice a second") {
     Broker broker;

@@ -60,13 +60,15 @@ class Service {
     const core::Dice dice_ = [] { return 0.5; };
     relay::PoisonDetector poison_;
     relay::HeadTrial trial_;
+    amqp::HeldHeads held_heads_;
     amqp::SourceMemories sources_;
     Watchdog watchdog_{log_, std::nullopt};
     DaemonState state_;
     PeriodicChecks checks_{nullptr};
     HeldQueues held_{log_};
     HttpService http_{configuration_, watchdog_, state_, checks_, log_, held_};
-    SessionContext context_{configuration_, log_, requests_, dice_, poison_, trial_, sources_, watchdog_, http_, held_};
+    SessionContext context_{configuration_, log_,     requests_, dice_, poison_, trial_,
+                            held_heads_,    sources_, watchdog_, http_, held_};
     std::thread thread_;
 
     static config::Settings settings() {

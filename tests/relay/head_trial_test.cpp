@@ -68,6 +68,40 @@ TEST_CASE("a trial goes on while a broker that hands over nothing has some ready
     CHECK(trial.asks_for_count(after(70'001), true));
 }
 
+TEST_CASE("a trial is held up when its only channel is silent for a second and nothing waits to be settled") {
+    HeadTrial trial;
+    const core::Milliseconds second{1'000};
+    CHECK_FALSE(trial.held_up(10 * second, true));  // messages do not come one at a time
+    trial.begin(100, start);
+    CHECK_FALSE(trial.held_up(second - core::Milliseconds{1}, true));
+    CHECK_FALSE(trial.held_up(10 * second, false));
+    CHECK(trial.held_up(second, true));
+}
+
+TEST_CASE(
+    "a broker that is slow as a whole gets twice the time each time, until something is found or a trial begins") {
+    HeadTrial trial;
+    const core::Milliseconds second{1'000};
+    trial.begin(100, start);
+    trial.looked_past(false);
+    CHECK_FALSE(trial.held_up(2 * second - core::Milliseconds{1}, true));
+    CHECK(trial.held_up(2 * second, true));
+    for (int i = 0; i < 10; ++i)
+        trial.looked_past(false);
+    CHECK_FALSE(trial.held_up(30 * second - core::Milliseconds{1}, true));
+    CHECK(trial.held_up(30 * second, true));
+    trial.looked_past(true);
+    CHECK(trial.held_up(second, true));
+    trial.looked_past(false);
+    trial.counted(0, after(1));
+    CHECK(trial.asks_for_count(after(10'000), true));
+    trial.counted(0, after(10'001));
+    REQUIRE(trial.on_tick(after(10'001)));
+    CHECK_FALSE(trial.held_up(30 * second, true));
+    trial.begin(100, after(20'000));
+    CHECK(trial.held_up(second, true));
+}
+
 TEST_CASE("those that were suspect stay so when another connection ends") {
     HeadTrial trial;
     trial.begin(100, start);

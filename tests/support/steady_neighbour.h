@@ -27,6 +27,14 @@ class SteadyNeighbour {
     SteadyNeighbour(const SteadyNeighbour&) = delete;
     SteadyNeighbour& operator=(const SteadyNeighbour&) = delete;
 
+    /// Whether all that were rejected between these times are back by now.
+    bool all_back(Clock::time_point begin, Clock::time_point end) {
+        const std::lock_guard lock(mutex_);
+        return std::all_of(messages_.begin(), messages_.end(), [&](const auto& message) {
+            const Times& times = message.second;
+            return times.back || times.rejected < begin || times.rejected >= end;
+        });
+    }
     /// The lateness, over the delay, of all that were rejected between these times; those that are not back have not
     /// been waited for.
     std::vector<milliseconds> between(Clock::time_point begin, Clock::time_point end) {
@@ -43,11 +51,20 @@ class SteadyNeighbour {
     }
     /// Deliveries beyond the first return of a message.
     int second_copies() const { return second_copies_; }
+    /// How often the one came back that did most often.
+    int most_returns() {
+        const std::lock_guard lock(mutex_);
+        int most = 0;
+        for (const auto& [body, times] : messages_)
+            most = std::max(most, times.returns);
+        return most;
+    }
 
   private:
     struct Times {
         Clock::time_point rejected;
         std::optional<Clock::time_point> back;
+        int returns = 0;
     };
 
     void run() {
@@ -70,16 +87,10 @@ class SteadyNeighbour {
             return client.reject(message.tag, false);
         }
         Times& times = messages_[message.body];
+        ++times.returns;
         if (times.back) ++second_copies_;
         if (!times.back) times.back = Clock::now();
         client.ack(message.tag);
-    }
-    bool all_back(Clock::time_point begin, Clock::time_point end) {
-        const std::lock_guard lock(mutex_);
-        return std::all_of(messages_.begin(), messages_.end(), [&](const auto& message) {
-            const Times& times = message.second;
-            return times.back || times.rejected < begin || times.rejected >= end;
-        });
     }
 
     Address address_;

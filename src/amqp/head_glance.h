@@ -1,0 +1,55 @@
+// What one connection sees of the head of a queue.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "amqp/connection.h"
+#include "config/settings.h"
+#include "core/time.h"
+
+namespace retryd::amqp {
+
+/// Consumes with a prefetch of 1. As long as it lives, the broker gives what is at the head to nobody else. Destroyed
+/// without close() it drops the connection, which counts as a delivery in vain.
+class HeadGlance : private Events {
+  public:
+    enum class Sees {
+        end,      // the broker has ended the connection: it cannot hand over what is there
+        message,  // one that can be handed over; it went back
+        nothing,  // the queue is empty, or another daemon has its head
+        silence,  // the broker answers nothing on the channel: it is busy with writing what is there
+    };
+
+    HeadGlance(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue);
+
+    /// Takes as long as it takes to know. Throws Error. After silence it may be kept, after anything else not.
+    Sees look();
+
+    /// After silence, now and then, which serves its heartbeats too: what has come after all goes back. False when it
+    /// is of no use any more. Never waits, never throws.
+    bool hold(core::SteadyTime now) noexcept;
+
+  private:
+    void on_consume_ok() override;
+    void on_qos_ok(Channel channel) override;
+    void on_delivery(const core::Delivery& delivery) override;
+    void on_unreadable_delivery(core::DeliveryTag tag) override;
+    void on_channel_closed(const ChannelClosed& closed) override;
+
+    std::optional<Sees> seen();
+    core::Milliseconds waited() const;
+    void wait(core::Milliseconds time) const;
+    void give_back();
+
+    std::unique_ptr<Connection> connection_;
+    core::SteadyTime since_{};  // when the broker last owed something new
+    int answers_owed_ = 0;      // to basic.qos
+    bool consuming_ = false;
+    bool asked_ = false;
+    std::optional<core::DeliveryTag> delivered_;
+    std::optional<core::SteadyTime> gave_back_at_;
+};
+
+}  // namespace retryd::amqp

@@ -1,0 +1,93 @@
+// What RabbitMQ cannot hand over, and what it needs minutes to hand over, in one error queue: while the one is got out
+// of the way, messages come one at a time, and the other must not be the one that all wait for.
+#include <algorithm>
+#include <cstdio>
+#include <string>
+
+#include "broker/connect_time.h"
+#include "support/catch.h"
+#include "support/forged.h"
+#include "support/machine.h"
+#include "support/other_protocols.h"
+#include "support/scenario.h"
+#include "support/steady_neighbour.h"
+
+using namespace retryd::test;
+
+namespace {
+
+constexpr milliseconds out_of_the_way_within = seconds(30);
+
+struct BothKinds : Scenario {
+    std::string good = work_queue("good");
+    /// What is published there is dead-lettered at once.
+    std::string strange = work_queue("strange", {{"x-message-ttl", int32(1)}});
+
+    BothKinds() {
+        retry(good, {"200ms"});
+        start();
+    }
+
+    void undeliverable() const { amqp10::publish(strange, {.application_properties = {{"a", amqp10::uuid()}}}); }
+    void deep() const {
+        amqp10::publish(strange, {.annotations = {{"x-deep", amqp10::nested_lists(60'000)}}, .body = "deep"});
+    }
+
+    /// `order`: u for one that cannot be handed over, d for a deep one.
+    void check_goes_on(const std::string& order) {
+        if (version_of(client) < Version{4, 0}) return;
+        SteadyNeighbour neighbour(broker_address(), good, milliseconds(200));
+        const ConnectTime connecting;
+        const Machine machine;
+        REQUIRE(
+            await([&] { return daemon.await_log("connected to") && !neighbour.between({}, Clock::now()).empty(); }));
+        const auto begin = Clock::now();
+        for (const char kind : order)
+            kind == 'u' ? undeliverable() : deep();
+        const auto bad = static_cast<std::uint32_t>(std::count(order.begin(), order.end(), 'u'));
+        const auto within = [&] {
+            return out_of_the_way_within + connecting.of(100 * static_cast<int>(bad)) + machine.slack();
+        };
+        const auto too_late = [&] { return since(begin) > within(); };
+        CHECK(await([&] { return depth(config.catch_all) >= bad || too_late(); }, seconds(200)));
+        CHECK(depth(config.catch_all) >= bad);
+        const auto gone = Clock::now();
+        std::printf("        %s: out of the way after %ld ms of %ld\n", order.c_str(),
+                    static_cast<long>(since(begin).count()), static_cast<long>(within().count()));
+        // Those that failed meanwhile come home, and do not wait for a deep one.
+        CHECK(await([&] { return neighbour.all_back(begin, gone) || since(begin) > 2 * within(); }, seconds(400)));
+        REQUIRE(neighbour.all_back(begin, gone));
+        CHECK(depth(config.catch_all) == bad);
+        const auto late = neighbour.between(begin, gone);
+        REQUIRE_FALSE(late.empty());
+        std::printf("        %zu messages, the latest %ld ms late, %d second copies, all back after %ld ms\n",
+                    late.size(), static_cast<long>(late.back().count()), neighbour.second_copies(),
+                    static_cast<long>(since(begin).count()));
+        CHECK(neighbour.most_returns() <= 2);
+        CHECK(daemon.lines_with({"neither retried nor parked"}) == 0);
+        CHECK(daemon.lines_with({"ended the connection: "}) == 0);
+    }
+};
+
+}  // namespace
+
+TEST_CASE("a deep message behind one that cannot be handed over keeps no others from coming home",
+          "[serial][one-version]") {
+    BothKinds s;
+    s.check_goes_on("ud");
+    s.stop();
+}
+
+TEST_CASE("a deep message in front of one that cannot be handed over keeps no others from coming home",
+          "[serial][one-version]") {
+    BothKinds s;
+    s.check_goes_on("du");
+    s.stop();
+}
+
+TEST_CASE("three deep messages among three that cannot be handed over keep no others from coming home",
+          "[serial][night]") {
+    BothKinds s;
+    s.check_goes_on("ududud");
+    s.stop();
+}
