@@ -126,7 +126,7 @@ std::size_t ConsumingChannels::spares() const {
 
 Milliseconds ConsumingChannels::main_silent_for() const {
     const Line* const main = main_ ? find(*main_) : nullptr;
-    return main != nullptr && main->owes() ? now_ - main->owes_since : Milliseconds::zero();
+    return main != nullptr && main->owes() ? now_ - std::max(main->owes_since, main->acked_at) : Milliseconds::zero();
 }
 
 bool ConsumingChannels::silent(const Line& line, Milliseconds time) const {

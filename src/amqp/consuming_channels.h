@@ -79,7 +79,7 @@ class ConsumingChannels {
     /// The one with the whole prefetch; none while there are only spare ones.
     std::optional<Channel> main() const { return main_; }
     std::size_t spares() const;
-    /// How long that one has answered nothing though it was asked; 0 where it answers.
+    /// How long that one has answered nothing though it was asked, nor was sent an ack; 0 where it answers.
     core::Milliseconds main_silent_for() const;
     /// Messages come one at a time, on spare ones.
     bool narrow() const { return narrow_; }

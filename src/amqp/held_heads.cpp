@@ -2,6 +2,8 @@
 
 #include <utility>
 
+#include "amqp/head_glance.h"
+
 namespace retryd::amqp {
 namespace {
 

@@ -8,10 +8,11 @@
 #include <memory>
 #include <vector>
 
-#include "amqp/head_glance.h"
 #include "core/time.h"
 
 namespace retryd::amqp {
+
+class HeadGlance;
 
 /// Belongs to one thread.
 class HeldHeads {

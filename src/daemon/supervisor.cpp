@@ -139,7 +139,7 @@ void ReconnectLoop::remove_poison_head(const config::Endpoint& endpoint, bool la
 }
 
 /// The one that the broker is busy with is held, and the head is what is behind it: if that cannot be handed over, it
-/// is got out of the way at once.
+/// is got out of the way at once. If it can, it is behind nothing that cannot, and the next session takes it.
 void ReconnectLoop::look_past_head(const amqp::Error& error, const config::Endpoint& endpoint, bool last_of_list) {
     context_.log.write(LogLevel::info, "held_up", name_of(endpoint) + ": " + error.what(),
                        {{"queue", settings_->policy.error_queue}});
@@ -147,7 +147,7 @@ void ReconnectLoop::look_past_head(const amqp::Error& error, const config::Endpo
     const auto head = spend_on_head(endpoint, last_of_list);
     if (!head) return;
     context_.trial.looked_past(context_.held_heads.size() > held || head->connections_ended > 0);
-    context_.trial.looked(head->connections_ended, false);  // what could be handed over was behind nothing that cannot
+    context_.trial.looked(head->connections_ended, false);
     note_staying(*head, endpoint);
 }
 

@@ -7,6 +7,8 @@
 // handed over is alone when it ends the next connection. Then only it counts towards the delivery limit of the error
 // queue, and amqp/poison_head.h opens one connection after the other until the broker has moved it to the catch-all.
 //
+// A message that the broker needs minutes to write would be the only one meanwhile: it is passed by (held_up()).
+//
 // The same goes for a message that is handed over, but in a frame that ends our connection.
 #pragma once
 

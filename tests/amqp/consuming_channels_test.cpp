@@ -118,6 +118,10 @@ TEST_CASE("where no spare channel may be opened, it is known how long the only o
     CHECK(broker.channels.main_silent_for() <= Milliseconds(4'000));
     CHECK(broker.channels.next_tick() > broker.now());
     CHECK(broker.channels.spares() == 0);
+    broker.channels.acked(1);  // an ack may still be on its way to the queue
+    broker.pass(Milliseconds(1'000));
+    CHECK(broker.channels.main_silent_for() <= Milliseconds(1'000));
+    CHECK(broker.channels.main_silent_for() >= Milliseconds(900));
     broker.stuck.clear();
     broker.pass(Milliseconds(100));
     CHECK(broker.channels.main_silent_for() <= Milliseconds(50));

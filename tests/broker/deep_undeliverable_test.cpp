@@ -33,6 +33,13 @@ struct BothKinds : Scenario {
         amqp10::publish(strange, {.annotations = {{"x-deep", amqp10::nested_lists(60'000)}}, .body = "deep"});
     }
 
+    void send(const std::string& order) {
+        for (const char kind : order) {
+            if (kind == 'u') undeliverable();
+            if (kind == 'd') deep();
+        }
+    }
+
     /// `order`: u for one that cannot be handed over, d for a deep one.
     void check_goes_on(const std::string& order) {
         if (version_of(client) < Version{4, 0}) return;
@@ -42,8 +49,7 @@ struct BothKinds : Scenario {
         REQUIRE(
             await([&] { return daemon.await_log("connected to") && !neighbour.between({}, Clock::now()).empty(); }));
         const auto begin = Clock::now();
-        for (const char kind : order)
-            kind == 'u' ? undeliverable() : deep();
+        send(order);
         const auto bad = static_cast<std::uint32_t>(std::count(order.begin(), order.end(), 'u'));
         const auto within = [&] {
             return out_of_the_way_within + connecting.of(100 * static_cast<int>(bad)) + machine.slack();
