@@ -13,18 +13,36 @@ namespace {
 
 constexpr std::uint8_t persistent = 2;
 
-/// Headers that would travel on as stale claims, or send copies: never part of what is published again. And what a
-/// framework said of why it failed, which only a parked message carries. Asked of every header of every message: most
-/// of them differ in the first letter.
-bool is_left_out(std::string_view name, bool parked) {
+/// Headers of others that are set aside. Null where they are absent.
+struct SetAside {
+    const Value* cc = nullptr;
+    const Value* bcc = nullptr;
+    const Value* delivery_time = nullptr;
+    const Value* deferral_token = nullptr;
+};
+
+/// Of two with one name the first counts.
+bool sets_aside(const Value*& value, const Field& field, std::string_view name) {
+    if (field.name != name) return false;
+    if (value == nullptr) value = &field.value;
+    return true;
+}
+
+/// Headers that would travel on as stale claims, send copies or cause delays: never part of what is published again.
+/// And what a framework said of why it failed, which only a parked message carries. Asked of every header of every
+/// message: most of them differ in the first letter.
+bool is_left_out(const Field& field, bool parked, SetAside& aside) {
+    const std::string_view name = field.name;
     switch (name.empty() ? '\0' : name.front()) {
         case 'x':
             return name.starts_with("x-first-death-") || name.starts_with("x-last-death-") ||
-                   name == "x-delivery-count" || name == "x-acquired-count";
+                   name == "x-delivery-count" || name == "x-acquired-count" ||
+                   sets_aside(aside.delivery_time, field, delivery_time_annotation) ||
+                   sets_aside(aside.deferral_token, field, deferral_token_annotation);
         case 'C':
-            return name == "CC";
+            return sets_aside(aside.cc, field, "CC");
         case 'B':
-            return name == "BCC";
+            return sets_aside(aside.bcc, field, "BCC");
         case 'r':
             return !parked && name == header::exception;
         default:
@@ -39,12 +57,23 @@ bool is_rewritten(std::string_view name, bool death_known) {
     return death_known && own != OwnHeader::none;
 }
 
-void keep_headers(const Table& headers, bool keep_death, bool death_known, std::vector<Field>& fields) {
+SetAside keep_headers(const Table& headers, bool keep_death, bool death_known, std::vector<Field>& fields) {
+    SetAside aside;
     for (const Field& field : headers) {
-        if (is_left_out(field.name, keep_death) || is_rewritten(field.name, death_known)) continue;
+        if (is_left_out(field, keep_death, aside) || is_rewritten(field.name, death_known)) continue;
         if (field.name == x_death && !keep_death) continue;
         fields.push_back(field);
     }
+    return aside;
+}
+
+/// Ours stay as well.
+SetAside keep_all_headers(const Table& headers, bool keep_death, std::vector<Field>& fields) {
+    SetAside aside;
+    for (const Field& field : headers) {
+        if (!is_left_out(field, true, aside) && (keep_death || field.name != x_death)) fields.push_back(field);
+    }
+    return aside;
 }
 
 /// What the consumer says of why stays with a parked message, for people.
@@ -68,7 +97,8 @@ void put(std::vector<Field>& fields, std::string_view name, const Value& value) 
 /// written anew, and nothing else is proven. Else older ones stand where they were.
 class OwnFields {
   public:
-    OwnFields(const ComposeContext& context, ComposeScratch& scratch) : context_(context), scratch_(scratch) {
+    OwnFields(const SetAside& aside, const ComposeContext& context, ComposeScratch& scratch)
+        : context_(context), scratch_(scratch), set_aside_(aside) {
         if (context.death && context.keys != nullptr && !context.keys->empty()) hash_.emplace(context.keys->front());
     }
 
@@ -82,8 +112,20 @@ class OwnFields {
         if (text) add(name, Value::of_longstr(*text));
     }
 
-    /// What a message claims of itself is not signed.
+    const SetAside& set_aside() const { return set_aside_; }
+    /// What is set aside now wins over what an earlier round set aside.
+    void add_set_aside(OwnHeader name, const Value* now, const Value* earlier) {
+        if (const Value* value = now != nullptr ? now : earlier) add(name, *value);
+    }
+    /// The last of them.
+    void add_delays() {
+        add_set_aside(OwnHeader::delivery_time, set_aside_.delivery_time, context_.history.delivery_time);
+        add_set_aside(OwnHeader::deferral_token, set_aside_.deferral_token, context_.history.deferral_token);
+    }
+
+    /// Once, when all others are there. What a message claims of itself is not signed.
     void prove() {
+        add_delays();
         if (!context_.death) {
             if (context_.history.proven) add_proof(context_, scratch_);
         } else if (hash_) {
@@ -96,6 +138,7 @@ class OwnFields {
   private:
     const ComposeContext& context_;
     ComposeScratch& scratch_;
+    SetAside set_aside_;
     std::optional<ProofHash> hash_;  // none where nothing is proven
 };
 
@@ -110,33 +153,14 @@ bool is_foreign(const std::optional<std::string_view>& user_id, std::string_view
     return user_id && *user_id != connection_user;
 }
 
-/// The headers that name further routing keys. Null where they are absent.
-struct Copies {
-    const Value* cc = nullptr;
-    const Value* bcc = nullptr;
-};
-
-Copies copies_of(const Table& headers) {
-    Copies copies;
-    for (const Field& field : headers) {
-        if (field.name.size() == 2 && copies.cc == nullptr && field.name == "CC") copies.cc = &field.value;
-        if (field.name.size() == 3 && copies.bcc == nullptr && field.name == "BCC") copies.bcc = &field.value;
-    }
-    return copies;
-}
-
 /// What is set aside now wins over what an earlier round set aside.
 void add_set_aside(const Message& message, const ComposeContext& context, OwnFields& own) {
     const Properties& was = message.properties;
     const RetryHistory& before = context.history;
-    const auto add_value = [&](OwnHeader name, const Value* now, const Value* earlier) {
-        if (const Value* value = now != nullptr ? now : earlier) own.add(name, *value);
-    };
     const bool foreign = is_foreign(was.user_id, context.connection_user);
     own.add_text(OwnHeader::user_id, foreign ? was.user_id : before.user_id);
-    const Copies copies = copies_of(was.header_table());
-    add_value(OwnHeader::cc, copies.cc, before.cc);
-    add_value(OwnHeader::bcc, copies.bcc, before.bcc);
+    own.add_set_aside(OwnHeader::cc, own.set_aside().cc, before.cc);
+    own.add_set_aside(OwnHeader::bcc, own.set_aside().bcc, before.bcc);
     auto expiration = was.expiration;
     if (!expiration && context.death) expiration = context.death->original_expiration;
     own.add_text(OwnHeader::expiration, expiration ? expiration : before.expiration);
@@ -180,10 +204,11 @@ void add_why_and_when(std::string_view reason, WallTime now, OwnFields& own) {
 OwnFields add_common(const Message& message, const ComposeContext& context, std::int64_t attempt, bool keep_death,
                      ComposeScratch& scratch) {
     scratch.fields.clear();
-    keep_headers(message.properties.header_table(), keep_death, context.death.has_value(), scratch.fields);
+    const SetAside aside =
+        keep_headers(message.properties.header_table(), keep_death, context.death.has_value(), scratch.fields);
     if (context.heeds_verdict) [[unlikely]]
         leave_out_verdict(scratch.fields, keep_death);
-    OwnFields own(context, scratch);
+    OwnFields own(aside, context, scratch);
     add_origin(context, attempt, own);
     add_set_aside(message, context, own);
     return own;
@@ -214,10 +239,8 @@ Message compose_held(const Message& message, const ComposeContext& context, cons
 
 Message compose_released(const Message& message, const ComposeContext& context, ComposeScratch& scratch) {
     scratch.fields.clear();
-    for (const Field& field : message.properties.header_table()) {
-        if (!is_left_out(field.name, true) && field.name != x_death) scratch.fields.push_back(field);
-    }
-    OwnFields own(context, scratch);
+    const SetAside aside = keep_all_headers(message.properties.header_table(), false, scratch.fields);
+    OwnFields own(aside, context, scratch);
     add_set_aside(message, context, own);
     own.prove();
     return with_fields(message, context, scratch.fields);
@@ -262,14 +285,12 @@ Message compose_parked_again(const Message& message, const ComposeContext& conte
     const Table headers = message.properties.header_table();
     const bool proven = context.keys != nullptr && OwnHeaders(headers).proven(*context.keys);
     scratch.fields.clear();
-    for (const Field& field : headers) {
-        if (!is_left_out(field.name, true)) scratch.fields.push_back(field);
-    }
-    if (!keep_death) leave_out_death(scratch.fields);
-    OwnFields own(context, scratch);
+    const SetAside aside = keep_all_headers(headers, keep_death, scratch.fields);
+    OwnFields own(aside, context, scratch);
     add_set_aside(message, context, own);
     if (find(headers, header::parked_reason) == nullptr)
         add_why_and_when(reason_text(ParkReason::no_entry, "", scratch.text), now, own);
+    own.add_delays();
     if (proven) add_proof(context, scratch);
     return with_fields(message, context, scratch.fields);
 }

@@ -41,7 +41,8 @@ void add_proof(const ComposeContext& context, ComposeScratch& scratch);
 
 /// For a rung. Takes off: x-death, x-first-death-*, x-last-death-* (a kept x-death makes 3.10 drop the message on
 /// its way back as a cycle), x-delivery-count, x-acquired-count. Sets aside: CC, BCC, a foreign user-id, expiration, a
-/// reply-to that the broker would refuse. delivery-mode is 2. Headers of ours that the message brings are replaced
+/// reply-to that the broker would refuse, x-opt-delivery-time and x-opt-deferral-token, by which a broker may delay or
+/// defer what is published. delivery-mode is 2. Headers of ours that the message brings are replaced
 /// where `context.death` is known, and else stay, with no new proof unless their own one holds. The result holds views
 /// into `message`, `context` and `scratch`.
 Message compose_retry(const Message& message, const ComposeContext& context, const Retry& retry,

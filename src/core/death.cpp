@@ -174,6 +174,8 @@ RetryHistory claimed_history(const OwnHeaders& own, std::string_view work_queue)
     history.was_held = own[OwnHeader::held_since] != nullptr;
     history.cc = own[OwnHeader::cc];
     history.bcc = own[OwnHeader::bcc];
+    history.delivery_time = own[OwnHeader::delivery_time];
+    history.deferral_token = own[OwnHeader::deferral_token];
     return history;
 }
 

@@ -76,6 +76,8 @@ struct RetryHistory {
     bool was_held = false;  // before this death it came from the queue of held messages
     const Value* cc = nullptr;
     const Value* bcc = nullptr;
+    const Value* delivery_time = nullptr;
+    const Value* deferral_token = nullptr;
     bool proven = false;  // else at most attempt and first_death are there
 };
 

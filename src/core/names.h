@@ -37,11 +37,19 @@ inline constexpr std::string_view reply_to = "retryd-reply-to";
 inline constexpr std::string_view parked_reason = "retryd-parked-reason";
 inline constexpr std::string_view parked_at = "retryd-parked-at";
 inline constexpr std::string_view held_since = "retryd-held-since";
+inline constexpr std::string_view delivery_time = "retryd-delivery-time";
+inline constexpr std::string_view deferral_token = "retryd-deferral-token";
 inline constexpr std::string_view proof = "retryd-proof";
 inline constexpr std::string_view replays = "retryd-replays";
 inline constexpr std::string_view edited = "retryd-edited";
 inline constexpr std::string_view exception = "retryd-exception";
 }  // namespace header
+
+/// Headers of others by which a broker may delay or defer a message: annotations of AMQP 1.0, which RabbitMQ shows as
+/// headers to AMQP 0-9-1 and takes headers for (mc_amqpl.erl, 4.0 to 4.3; 4.3 delays by the first one what a consumer
+/// gives back).
+inline constexpr std::string_view delivery_time_annotation = "x-opt-delivery-time";
+inline constexpr std::string_view deferral_token_annotation = "x-opt-deferral-token";
 
 /// `{queue}.held`: where messages of a work queue are held, cut as the name of a rung is.
 inline constexpr std::string_view held_suffix = ".held";

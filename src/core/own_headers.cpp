@@ -107,7 +107,10 @@ OwnHeader own_header_with_prefix(std::string_view name) {
             if (letter == 'f') return name == header::first_death ? OwnHeader::first_death : OwnHeader::none;
             return name == header::routing_key ? OwnHeader::routing_key : OwnHeader::none;
         case header::parked_reason.size():
+            if (letter == 'd') return name == header::delivery_time ? OwnHeader::delivery_time : OwnHeader::none;
             return name == header::parked_reason ? OwnHeader::parked_reason : OwnHeader::none;
+        case header::deferral_token.size():
+            return name == header::deferral_token ? OwnHeader::deferral_token : OwnHeader::none;
         default:
             return OwnHeader::none;
     }

@@ -48,6 +48,8 @@ enum class OwnHeader : std::uint8_t {
     parked_reason,
     parked_at,
     held_since,
+    delivery_time,
+    deferral_token,
     proof,  // over all the others
     none,   // not one of these
 };
@@ -61,9 +63,10 @@ inline OwnHeader own_header_of(std::string_view name) {
 }
 
 inline constexpr std::array<std::string_view, static_cast<std::size_t>(OwnHeader::none)> own_header_names{
-    header::queue,       header::attempt,       header::reason,    header::first_death, header::exchange,
-    header::routing_key, header::user_id,       header::cc,        header::bcc,         header::expiration,
-    header::reply_to,    header::parked_reason, header::parked_at, header::held_since,  header::proof};
+    header::queue,          header::attempt,       header::reason,    header::first_death, header::exchange,
+    header::routing_key,    header::user_id,       header::cc,        header::bcc,         header::expiration,
+    header::reply_to,       header::parked_reason, header::parked_at, header::held_since,  header::delivery_time,
+    header::deferral_token, header::proof};
 
 /// Hashes headers of ours one by one, in the order of OwnHeader: as they are written, so that writing them takes no
 /// second look.

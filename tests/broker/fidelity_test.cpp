@@ -228,6 +228,34 @@ TEST_CASE("an expiration is set aside and cuts no delay short") {
     }
 }
 
+TEST_CASE("annotations that would delay or defer the message on its way are set aside, and prove nothing false") {
+    Scenario s;
+    const std::string work = s.work_queue("work");
+    s.retry(work, {"50ms", "50ms"});
+    s.start();
+    Worker worker(work);
+    const Value when = timestamp(4'000'000'000);
+    s.client.publish(
+        "", work,
+        {.body = "x", .headers = {{"x-opt-delivery-time", when}, {"x-opt-deferral-token", longstr("later")}}});
+    worker.reject(worker.receive());
+    for (int round = 1; round <= 2; ++round) {
+        const Received back = worker.receive();
+        CAPTURE(round);
+        CHECK(long_header(back, "retryd-attempt") == round);
+        CHECK(find(back.headers, "x-opt-delivery-time") == nullptr);
+        CHECK(find(back.headers, "x-opt-deferral-token") == nullptr);
+        REQUIRE(find(back.headers, "retryd-delivery-time") != nullptr);
+        CHECK(*find(back.headers, "retryd-delivery-time") == when);
+        CHECK(text_header(back, "retryd-deferral-token") == "later");
+        worker.reject(back);
+    }
+    const Received parked = s.take(s.parking_of(work));
+    CHECK(text_header(parked, "retryd-parked-reason") == "attempts-exhausted");
+    CHECK(text_header(parked, "retryd-deferral-token") == "later");
+    s.stop();
+}
+
 TEST_CASE("the user-id of another user is set aside, round after round") {
     const Producer user;
     Scenario s;

@@ -136,7 +136,8 @@ class Gallery {
             for (const char* name :
                  {"retryd-attempt", "retryd-reason", "retryd-first-death", "retryd-exchange", "retryd-routing-key",
                   "retryd-user-id", "retryd-cc", "retryd-bcc", "retryd-expiration", "retryd-reply-to",
-                  "retryd-parked-reason", "retryd-parked-at", "retryd-replays", "retryd-held-since", "retryd-edited"})
+                  "retryd-delivery-time", "retryd-deferral-token", "retryd-parked-reason", "retryd-parked-at",
+                  "retryd-replays", "retryd-held-since", "retryd-edited"})
                 forged.push_back({name, value});
             died_with("all headers of ours are " + describe(value), forged);
         }

@@ -98,7 +98,7 @@ TEST_CASE("stale headers of ours are replaced, each once") {
     for (const std::string_view name :
          {"retryd-queue", "retryd-attempt", "retryd-reason", "retryd-first-death", "retryd-exchange",
           "retryd-routing-key", "retryd-user-id", "retryd-cc", "retryd-bcc", "retryd-expiration", "retryd-reply-to",
-          "retryd-parked-reason", "retryd-parked-at"})
+          "retryd-delivery-time", "retryd-deferral-token", "retryd-parked-reason", "retryd-parked-at"})
         stale.push_back({name, text("stale")});
     scene.died({}, stale);
     CHECK(headers_of(scene.retried()) == '{' + ours_of_first_round + '}');
@@ -374,6 +374,21 @@ TEST_CASE("a reply-to that only its requester may publish with is set aside, sin
     scene.message.properties.reply_to.reset();
     scene.dies_again({});
     CHECK(header_of(scene.retried(2), "retryd-reply-to") == "S:amq.rabbitmq.reply-to");
+}
+
+TEST_CASE("annotations that would delay or defer the message on its way are set aside, round after round") {
+    ComposeScene scene;
+    scene.died({}, {{"x-opt-delivery-time", seconds(1'800'000'000)}, {"x-opt-deferral-token", text("later")}});
+    for (const Message& composed : {scene.retried(), scene.parked()}) {
+        CHECK(header_of(composed, "x-opt-delivery-time") == "(absent)");
+        CHECK(header_of(composed, "x-opt-deferral-token") == "(absent)");
+        CHECK(header_of(composed, "retryd-delivery-time") == "T:1800000000");
+        CHECK(header_of(composed, "retryd-deferral-token") == "S:later");
+    }
+    scene.retried(1);
+    scene.dies_again({});
+    CHECK(header_of(scene.retried(2), "retryd-delivery-time") == "T:1800000000");
+    CHECK(header_of(scene.retried(2), "retryd-deferral-token") == "S:later");
 }
 
 TEST_CASE("every other reply-to stays: also the one that the broker has made of it") {

@@ -30,7 +30,9 @@ std::vector<Field> as_retryd_writes_them(Headers& headers) {
             {"retryd-reply-to", text("amq.rabbitmq.reply-to")},
             {"retryd-parked-reason", text("too-old")},
             {"retryd-parked-at", seconds(1'700'000'100)},
-            {"retryd-held-since", seconds(1'700'000'050)}};
+            {"retryd-held-since", seconds(1'700'000'050)},
+            {"retryd-delivery-time", seconds(1'700'000'200)},
+            {"retryd-deferral-token", text("later")}};
 }
 
 bool proven(const Table& headers) {
@@ -50,11 +52,12 @@ TEST_CASE("own headers: each name is known, and no other one") {
         if (field.name != "tenant") found.insert(own_header_of(field.name));
     }
     found.insert(own_header_of("retryd-proof"));
-    CHECK(found.size() == 15);
+    CHECK(found.size() == 17);
     CHECK(found.count(OwnHeader::none) == 0);
     for (const std::string_view other :
          {"", "retryd-", "retryd-replays", "retryd-queux", "Retryd-queue", "retryd-prooF", "retryd-attempts",
-          "retryd-user-ie", "retryd-held-sincx", "retryd-reply-tx", "retryd-routing-kex", "retryd-xx"}) {
+          "retryd-user-ie", "retryd-held-sincx", "retryd-reply-tx", "retryd-routing-kex", "retryd-xx",
+          "retryd-delivery-timf", "retryd-deferral-tokem"}) {
         CAPTURE(other);
         CHECK(own_header_of(other) == OwnHeader::none);
     }

@@ -16,10 +16,10 @@ using core::Kind;
 using core::Table;
 namespace header = core::header;
 
-constexpr std::array ours{header::queue,     header::attempt,     header::reason,   header::first_death,
-                          header::exchange,  header::routing_key, header::user_id,  header::cc,
-                          header::bcc,       header::expiration,  header::reply_to, header::parked_reason,
-                          header::parked_at, header::proof};
+constexpr std::array ours{header::queue,     header::attempt,       header::reason,         header::first_death,
+                          header::exchange,  header::routing_key,   header::user_id,        header::cc,
+                          header::bcc,       header::expiration,    header::reply_to,       header::parked_reason,
+                          header::parked_at, header::delivery_time, header::deferral_token, header::proof};
 
 constexpr std::string_view refused_reply_to = "amq.rabbitmq.reply-to";
 
@@ -30,7 +30,8 @@ bool is_ours(std::string_view name) {
 /// The contract's list of what is taken off.
 bool is_taken_off(std::string_view name) {
     return name.starts_with("x-first-death-") || name.starts_with("x-last-death-") || name == "x-delivery-count" ||
-           name == "x-acquired-count" || name == "CC" || name == "BCC";
+           name == "x-acquired-count" || name == "CC" || name == "BCC" || name == core::delivery_time_annotation ||
+           name == core::deferral_token_annotation;
 }
 
 std::string foreign_headers(const Table& headers, bool with_death) {
@@ -88,7 +89,10 @@ void check_set_aside(const core::Properties& was, const Table& headers) {
     if (was.user_id && was.user_id != "retryd") require(text(header::user_id) == was.user_id, "the user-id is kept");
     if (was.reply_to == refused_reply_to)
         require(text(header::reply_to) == refused_reply_to, "a reply-to that would be refused is kept");
-    for (const auto& [theirs, kept] : {std::pair{"CC", header::cc}, std::pair{"BCC", header::bcc}}) {
+    for (const auto& [theirs, kept] :
+         {std::pair{std::string_view{"CC"}, header::cc}, std::pair{std::string_view{"BCC"}, header::bcc},
+          std::pair{core::delivery_time_annotation, header::delivery_time},
+          std::pair{core::deferral_token_annotation, header::deferral_token}}) {
         const core::Value* value = core::find(was.header_table(), theirs);
         if (value == nullptr) continue;
         const core::Value* found = core::find(headers, kept);

@@ -10,6 +10,7 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "amqp/amqp10/encoding.h"
 #include "support/environment.h"
 
 namespace retryd::test {
@@ -156,17 +157,20 @@ class Session {
             throw std::runtime_error("the broker did not accept the message");
     }
 
-    void take_and_give_up(const std::string& address, const Fields& annotations) {
+    /// `outcome`, as a disposition has it. The message that it was.
+    std::string take(const std::string& address, const std::string& outcome) {
         const std::string source = list(0x28, {text(address)});
         write(amqp_frame, list(0x12, {text("receiver"), uint(0), boolean(true), null, null, source, list(0x29, {})}));
         await(0x12);
         const std::string window = uint(2048);
         write(amqp_frame, list(0x13, {null, window, uint(0), window, uint(0), uint(0), uint(1)}));
-        await(0x14);  // the message
-        const std::string modified = list(0x27, {boolean(false), boolean(true), plain_map(annotations, true)});
-        write(amqp_frame, list(0x15, {boolean(true), uint(0), uint(0), boolean(true), modified}));
+        const std::string transfer = await(0x14);
+        write(amqp_frame, list(0x15, {boolean(true), uint(0), uint(0), boolean(true), outcome}));
         write(amqp_frame, list(0x18, {}));
         await(0x18);  // the broker has heard it all
+        std::string_view rest = transfer;
+        amqp::amqp10::take_item(rest);
+        return std::string(rest);
     }
 
   private:
@@ -233,8 +237,23 @@ void publish(const std::string& queue, const Message& message) {
     publish_encoded(queue, encoded(message));
 }
 
+std::string list_section(std::uint8_t code, const std::vector<std::string>& items) {
+    return list(code, items);
+}
+std::string map_section(std::uint8_t code, const Fields& fields) {
+    constexpr std::uint8_t application_properties = 0x74;
+    return map(code, fields, code != application_properties);
+}
+
+std::string take_and_reject(const std::string& queue) {
+    return Session().take("/queues/" + queue, list(0x25, {}));
+}
+std::string take_and_accept(const std::string& queue) {
+    return Session().take("/queues/" + queue, list(0x24, {}));
+}
+
 void take_and_give_up(const std::string& queue, const Fields& annotations) {
-    Session().take_and_give_up("/queues/" + queue, annotations);
+    Session().take("/queues/" + queue, list(0x27, {boolean(false), boolean(true), plain_map(annotations, true)}));
 }
 
 void publish_encoded(const std::string& queue, const std::string& message) {

@@ -31,12 +31,19 @@ struct Message {
 };
 
 std::string encoded(const Message& message);
+/// A section of a message, by its number: a list (0x70 header, 0x73 properties) or a map with symbols for names (0x72
+/// message-annotations, 0x78 footer) or with texts (0x74 application-properties).
+std::string list_section(std::uint8_t code, const std::vector<std::string>& items);
+std::string map_section(std::uint8_t code, const std::vector<std::pair<std::string, std::string>>& fields);
 
 /// To that queue. RabbitMQ 4, or 3 with its plugin.
 void publish(const std::string& queue, const Message& message);
 /// The same of a message that is encoded already, or is none.
 void publish_encoded(const std::string& queue, const std::string& message);
 
+/// Takes one message from that queue, rejects or accepts it, and returns it, encoded. RabbitMQ 4.
+std::string take_and_reject(const std::string& queue);
+std::string take_and_accept(const std::string& queue);
 /// Takes one message from that queue and gives it up: `modified`, undeliverable here, with these annotations (name,
 /// encoded value). RabbitMQ 4.
 void take_and_give_up(const std::string& queue, const std::vector<std::pair<std::string, std::string>>& annotations);

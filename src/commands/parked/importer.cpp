@@ -31,6 +31,8 @@ class SetAside {
         for (core::Field field : properties.header_table()) {
             if (field.name == "CC") field.name = core::header::cc;
             if (field.name == "BCC") field.name = core::header::bcc;
+            if (field.name == core::delivery_time_annotation) field.name = core::header::delivery_time;
+            if (field.name == core::deferral_token_annotation) field.name = core::header::deferral_token;
             fields_.push_back(field);
         }
         if (properties.user_id != connection_user) move(properties.user_id, core::header::user_id);
