@@ -202,7 +202,7 @@ void ErrorQueueConsumer::consume_more() {
     const Consuming& main = consuming_[*channels_.main()];
     if (main.tags.size() > most_further_consumers) return;
     const std::size_t window = main.prefetch * main.tags.size();
-    if (main.prefetch == 0 || 2 * relay_->held_up() < window) return;
+    if (main.prefetch == 0 || 3 * relay_->held_up() < window) return;
     more_due_ = now_.steady + between;
     add_consumer(*channels_.main());
 }

@@ -386,7 +386,7 @@ inline void World::deliver() {
 /// As BrokerSession::consume_more.
 inline void World::consume_more() {
     if (now.steady < more_due_ || consumers_ > most_further_consumers) return;
-    if (2 * relay_.held_up() < limits_.prefetch * consumers_) return;
+    if (3 * relay_.held_up() < limits_.prefetch * consumers_) return;
     more_due_ = now.steady + Milliseconds{500};
     ++consumers_;
 }
