@@ -83,6 +83,9 @@ class ConsumingChannels {
     core::Milliseconds main_silent_for() const;
     /// Messages come one at a time, on spare ones.
     bool narrow() const { return narrow_; }
+    /// No channel is answered any more, not even one that was opened since, though messages came on several at once:
+    /// the broker is ending the connection, and waits for the channel that is busy.
+    bool connection_ends() const;
     /// None has answered for so long that nothing comes any more.
     bool all_silent() const { return now_ - alive_at_ >= all_silent_after; }
 

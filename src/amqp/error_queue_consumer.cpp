@@ -289,6 +289,8 @@ void ErrorQueueConsumer::look_at_channels(bool read_all) {
         narrow_ ? session_.observer.delivery_stuck(explain_stuck_channel(settings_->policy.error_queue))
                 : session_.observer.delivery_free();
     }
+    if (!leaving_ && !broker_.blocked && channels_.connection_ends())
+        throw Error(Error::Kind::held_up, explain_ending_connection(settings_->policy.error_queue));
     if (!reported_ || channels_.all_silent() == channels_silent_) return;
     channels_silent_ = channels_.all_silent();
     if (error_queue_silent_) return;

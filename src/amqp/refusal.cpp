@@ -247,6 +247,13 @@ std::string explain_held_up(const std::string& queue) {
            "deep, which may take it minutes. That one is held on a connection of its own for so long";
 }
 
+std::string explain_ending_connection(const std::string& queue) {
+    return "RabbitMQ answers nothing any more on the connection that consumes the error queue " + core::quoted(queue) +
+           ", not even on a new channel: as a rule it ends the connection over a message that it cannot hand over, and "
+           "waits until it has sent another one, whose headers nest tens of thousands of levels deep. Messages are "
+           "consumed on another connection";
+}
+
 std::string explain_busy_channel(const std::string& queue, core::Milliseconds silence) {
     return "the broker has not answered for " + core::format_duration(silence) +
            " on any channel that consumes the error queue " + core::quoted(queue) +

@@ -68,7 +68,8 @@ void Session::run() {
         serve();
     } catch (const amqp::Error& error) {
         const bool undeliverable = broker_.has_undeliverable();
-        if (undeliverable || error.kind() == amqp::Error::Kind::passed_over)
+        const bool ends = error.kind() == amqp::Error::Kind::held_up && !context_.trial.going_on();
+        if (undeliverable || ends || error.kind() == amqp::Error::Kind::passed_over)
             context_.trial.begin(broker_.window(), system::steady_now());
         if (undeliverable) {
             throw amqp::Error(amqp::Error::Kind::undeliverable,

@@ -333,6 +333,32 @@ TEST_CASE("where no other channel may be opened, or the broker allows none, it i
     }
 }
 
+TEST_CASE("when not even a new channel is answered the broker is ending the connection; as long as one is, it is not") {
+    Broker broker;
+    stick(broker);
+    broker.pass(Milliseconds(10'000));
+    CHECK_FALSE(broker.channels.connection_ends());
+    SECTION("none is answered") {
+        for (Channel channel = 1; channel < ConsumingChannels::end_of_numbers; ++channel)
+            broker.stuck.insert(channel);
+        broker.pass(Milliseconds(7'000));
+        CHECK_FALSE(broker.channels.connection_ends());
+        broker.pass(Milliseconds(2'000));
+        CHECK(broker.channels.connection_ends());
+        broker.stuck = {1};
+        broker.pass(Milliseconds(1'000));
+        CHECK_FALSE(broker.channels.connection_ends());
+    }
+    SECTION("all that there are have a message to wait for") {
+        for (Channel channel = 2; channel < ConsumingChannels::end_of_numbers; ++channel) {
+            broker.pass(Milliseconds(500));
+            broker.stuck.insert(channel);
+        }
+        broker.pass(Milliseconds(20'000));
+        CHECK_FALSE(broker.channels.connection_ends());
+    }
+}
+
 TEST_CASE("new ones take the place of the spare ones") {
     Broker broker;
     stick(broker);

@@ -37,10 +37,11 @@ struct BothKinds : Scenario {
         for (const char kind : order) {
             if (kind == 'u') undeliverable();
             if (kind == 'd') deep();
+            if (kind == '-') CHECK(daemon.await_log("the others come one at a time on further channels", seconds(60)));
         }
     }
 
-    /// `order`: u for one that cannot be handed over, d for a deep one.
+    /// `order`: u for one that cannot be handed over, d for a deep one, - for a while in which that one gets stuck.
     void check_goes_on(const std::string& order) {
         if (version_of(client) < Version{4, 0}) return;
         SteadyNeighbour neighbour(broker_address(), good, milliseconds(200));
@@ -88,6 +89,13 @@ TEST_CASE("a deep message in front of one that cannot be handed over keeps no ot
           "[serial][one-version]") {
     BothKinds s;
     s.check_goes_on("du");
+    s.stop();
+}
+
+TEST_CASE("a message that cannot be handed over while a deep one is on its way keeps no others from coming home",
+          "[serial][one-version]") {
+    BothKinds s;
+    s.check_goes_on("d-u");
     s.stop();
 }
 
