@@ -214,6 +214,10 @@ bool QueueReader::may_leave() const {
     return all_here() && (met_untouched_ || delivered_ >= ready_ || !can_go_on() || silent());
 }
 
+bool QueueReader::needs_more_to_leave() const {
+    return all_here() && !may_leave();
+}
+
 /// Somebody else may have taken some: then no more come.
 bool QueueReader::silent() const {
     constexpr Milliseconds long_silence{5'000};

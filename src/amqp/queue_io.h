@@ -111,6 +111,8 @@ class QueueReader : private Events {
     /// Whether all has come that is to come before it may leave: what was there for the consumer, what the acks have
     /// made room for, and all that was given back to the queue before.
     bool may_leave() const;
+    /// It may not, although all that was on its way has come: for their order what lies behind has to be held, too.
+    bool needs_more_to_leave() const;
 
     /// Gives back what is not acked. Waits until the broker has done with the acks, too.
     void leave(const Meanwhile& meanwhile);

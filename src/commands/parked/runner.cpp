@@ -122,7 +122,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
     }
 
     void go_on_when_full() {
-        if (!run_.consumer_full() || (!run_.wants_more() && reader_.may_leave())) return;
+        if (!run_.consumer_full() || (!run_.wants_more() && !reader_.needs_more_to_leave())) return;
         if (!reader_.can_go_on()) return run_.stop(End::held);
         run_.next_consumer(reader_.go_on(!run_.wants_more(), [this] { serve_others(); }));
     }
