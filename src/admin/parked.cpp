@@ -39,6 +39,14 @@ void read_newest_death(const core::Table& headers, Parked& parked) {
     parked.at = seconds_in(*newest, "time");
 }
 
+/// Of a message with a proof. Whoever reads a work queue can copy it to a message of his own, and have that
+/// dead-lettered by the broker: so where that is how it came here, or where it died in a queue that is none of ours,
+/// the proof alone does not tell its work queue.
+bool own_queue_counts(const core::Table& headers, bool reason_given, std::string_view error_queue) {
+    if (find(headers, core::x_death) == nullptr || left_queue_of_ours(headers, error_queue)) return true;
+    return reason_given && !dead_lettered_by_broker(headers, error_queue);
+}
+
 bool matches_value(const std::string& glob, const core::Value* value) {
     const auto text = header_text(value);
     return text && core::glob_matches(glob, *text);
@@ -63,8 +71,8 @@ std::optional<std::string> header_text(const core::Value* value) {
 Parked read_parked(const core::Table& headers, std::string_view error_queue, const core::ProofKeys& keys) {
     using core::OwnHeader;
     const core::OwnHeaders own(headers);
-    const bool proven = own.proven(keys);
     const auto reason = text_of(own[OwnHeader::parked_reason]);
+    const bool proven = own.proven(keys) && own_queue_counts(headers, reason.has_value(), error_queue);
     Parked parked;
     parked.by_retryd = proven && reason;
     parked.death = read_death(headers, error_queue);

@@ -20,8 +20,8 @@ constexpr core::Milliseconds longest_pause{60'000};
 constexpr core::Milliseconds looks_apart{20};
 /// What was unacked has come again by then.
 constexpr core::Milliseconds known_after{10'000};
-/// Each with a prefetch of its own.
-constexpr std::size_t most_consumers = 8;
+/// Each with a prefetch of its own: what stays unacked costs us nothing, and the broker keeps it anyway.
+constexpr std::size_t most_consumers = 250;
 /// Each costs the broker some time, which others pay for.
 constexpr core::Milliseconds between_attempts{100};
 /// At a time: more than the limit of 20 that a quorum queue has from 4.0 on without being asked. A higher one is
@@ -141,10 +141,14 @@ void SourceConsumer::add_consumer() {
     connection_->consume(source_channel, queue_, tags_.back());
 }
 
-/// What can be published nowhere stays unacked: another consumer makes up for it.
+/// What can be published nowhere stays unacked: another consumer makes up for it, before nothing of the window is left
+/// for the others.
 void SourceConsumer::consume_more() {
-    if (!open_ || !consume_answered_ || leaving_ || prefetch_ == 0 || tags_.size() > most_consumers) return;
-    if (2 * kept_ >= prefetch_ * tags_.size()) add_consumer();
+    if (!open_ || !consume_answered_ || leaving_ || prefetch_ == 0) return;
+    const std::size_t window = prefetch_ * tags_.size();
+    if (kept_ + prefetch_ / 2 < window) return;
+    if (tags_.size() < most_consumers) return add_consumer();
+    if (kept_ >= window) report_standstill();
 }
 
 /// What could be published nowhere has come again meanwhile, and could, or somebody has taken it out.
@@ -204,6 +208,7 @@ void SourceConsumer::requeue(core::DeliveryTag tag) {
 
 void SourceConsumer::keep(std::string_view why) {
     ++kept_;
+    if (!unpublishable_.empty()) return;
     report(SourceTrouble::unpublishable,
            "a message of the source " + core::quoted(queue_) + " cannot be published (" + std::string{why} +
                "), and the dead-lettering of that queue is not retryd's: it stays there, unacked, and the others go "
@@ -341,6 +346,14 @@ void SourceConsumer::report_undeliverable(const Error& error) {
                "), as it does when it cannot hand over a message: one from AMQP 1.0, MQTT or STOMP that does not fit "
                "AMQP 0-9-1. The messages of this source are taken one after the other until it is found; all else "
                "goes on");
+}
+
+void SourceConsumer::report_standstill() {
+    report(SourceTrouble::unpublishable,
+           "the source " + core::quoted(queue_) + " stands still: " + std::to_string(kept_) +
+               " messages of it cannot be published and stay there, unacked, as the dead-lettering of that queue is "
+               "not retryd's, and retryd holds no more of them. What is behind them waits, all else goes on. Stop "
+               "retryd, take them out by hand, and start it again");
 }
 
 std::string SourceConsumer::policy_command() const {

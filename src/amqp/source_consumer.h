@@ -104,6 +104,7 @@ class SourceConsumer : private Events {
     void report_over(SourceTrouble trouble, const std::string& note);
     std::string& told(SourceTrouble trouble);
     void report_undeliverable(const Error& error);
+    void report_standstill();
     void report_limited();
     void report_unlimited();
     void report_left_alone(const admin::AtLimit& at_limit);

@@ -218,6 +218,17 @@ std::optional<std::string_view> detour_of(const Table& headers, std::string_view
     return std::nullopt;
 }
 
+bool left_queue_of_ours(const Table& headers, std::string_view error_queue) {
+    const auto entries = array_of(find(headers, x_death));
+    if (!entries) return false;
+    for (const Value& entry : *entries) {
+        const auto place = place_of(entry);
+        if (!place) return false;
+        if (place->queue != error_queue) return is_detour(*place) || is_rung(*place);
+    }
+    return false;
+}
+
 bool is_parked_detour(const Table& headers, std::string_view error_queue) {
     const auto is_mark = [](const Field& field) { return field.name == header::parked_reason; };
     return std::any_of(headers.begin(), headers.end(), is_mark) && detour_of(headers, error_queue).has_value();

@@ -51,6 +51,10 @@ std::optional<std::string_view> detour_of(const Table& headers, std::string_view
 /// all others lose that.
 bool is_parked_detour(const Table& headers, std::string_view error_queue);
 
+/// Whether the broker's own record says that a queue of retryd's sent the message last, a rung or a detour, but for the
+/// error queue behind it: a copied proof is nothing then but for who has a queue of such a name.
+bool left_queue_of_ours(const Table& headers, std::string_view error_queue);
+
 /// Takes from a death what the producer may have written: no death is later than now; and where the broker counts on
 /// an x-death that a client has published (`forgeable`), the routing key is the one that the message was delivered
 /// with, unless that is not known. (It is the dead-letter-routing-key then, where the work queue has one.)

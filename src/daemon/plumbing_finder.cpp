@@ -15,6 +15,9 @@ namespace {
 constexpr core::Milliseconds seen_holds_for{60'000};
 /// Messages wait for it no longer.
 constexpr core::Milliseconds longest_wait{3'000};
+/// Each makes the broker tell of all its queues; a long one is followed by as long a pause. Whoever makes up one name
+/// after the other gets no more of them.
+constexpr core::Milliseconds between_looks{1'000};
 
 PlumbingFinder::Look look_for_plumbing(const config::Settings& settings, const std::string& vhost) {
     PlumbingFinder::Look found;
@@ -57,9 +60,10 @@ std::vector<std::string> PlumbingFinder::turn(core::SteadyTime now) {
         known_ = std::exchange(looking_, nullptr)->take();
         known_until_ = now + seen_holds_for;
         if (known_.failed) failed_until_ = known_until_;
-        names = answered(began_);
+        names = answered(known_.failed ? now : began_);
+        look_due_ = now + std::max(between_looks, now - began_);
     }
-    if (!asked_.empty() && !looking_) {
+    if (!asked_.empty() && !looking_ && now >= look_due_) {
         began_ = now;
         looking_ = std::make_unique<Looking>([ask = ask_](const Looking::GoOn&) { return ask(); });
     }
@@ -88,6 +92,7 @@ void PlumbingFinder::ask_anew(Ask ask) {
     known_until_.reset();
     failed_until_.reset();
     looking_.reset();
+    look_due_ = {};
     for (auto& [name, since] : asked_)
         since = {};
 }

@@ -51,7 +51,8 @@ class PlumbingFinder {
     std::optional<core::SteadyTime> known_until_;
     std::optional<core::SteadyTime> failed_until_;
     std::unique_ptr<Looking> looking_;
-    core::SteadyTime began_{};  // the look that is under way
+    core::SteadyTime began_{};     // the look that is under way
+    core::SteadyTime look_due_{};  // the next one, not before
 };
 
 /// Asks the management API, where there is one and an entry is a glob; else empty.

@@ -98,16 +98,17 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
         if (may_wait({route, &route->awaited}, now)) return Step::wait;
         const Milliseconds age = now.steady - route->checked_at;
         route->detoured_unchecked = true;
+        failed_attempt_ = 0;
         return detour(delivery, context, attempt, {route->detour_rounds, age}, now);
     }
     const auto queue_state = known_gone ? route->gone_for_detoured
                              : route    ? std::optional{route->work_queue_state}
                                         : std::nullopt;
-    if (queue_state == WorkQueueState::missing) {
-        return park(delivery, context, route, {core::ParkReason::queue_gone, attempt}, now);
-    }
-    if (queue_state == WorkQueueState::exclusive) {
-        return park(delivery, context, route, {core::ParkReason::no_entry, attempt}, now);
+    if (queue_state == WorkQueueState::missing || queue_state == WorkQueueState::exclusive) {
+        const bool missing = queue_state == WorkQueueState::missing;
+        failed_attempt_ = 0;
+        return park(delivery, context, route,
+                    {missing ? core::ParkReason::queue_gone : core::ParkReason::no_entry, attempt}, now);
     }
     // The detour costs its delay, and no attempt.
     if (outage.unknown && core::spends_an_attempt(decision))

@@ -104,6 +104,32 @@ TEST_CASE("what a message says of its own work queue sends it nowhere") {
     CHECK_FALSE(parked.carried.proven);
 }
 
+TEST_CASE("a copied proof sends a message nowhere that the broker moved here from somebody's own queue") {
+    Headers headers;
+    const core::Value moved = headers.death({.queue = "retryd.errors", .reason = "rejected"});
+    const core::Field reason{"retryd-parked-reason", text("attempts-exhausted")};
+    const auto copied = [&](std::initializer_list<core::Value> deaths, bool parked_once) {
+        const core::Field died{"x-death", headers.array(deaths)};
+        const core::Field queue{"retryd-queue", text("victim")};
+        return parked_once ? headers.proven({died, queue, reason}) : headers.proven({died, queue});
+    };
+    const core::Value own = headers.death({.queue = "own", .reason = "expired"});
+    const core::Value before = headers.death({.queue = "own-before", .reason = "expired"});
+    const core::Value rung = headers.death({.queue = "retryd.shared.5s", .reason = "expired"});
+    for (const bool parked_once : {false, true}) {
+        CAPTURE(parked_once);
+        const Parked one = read_parked(copied({moved, own}, parked_once), error_queue, proof_keys);
+        CHECK(one.queue == "own");
+        CHECK_FALSE(one.by_retryd);
+        CHECK(one.reason == "rejected");
+        // The broker's record tells of several queues: not which of them was his work queue.
+        CHECK(read_parked(copied({moved, own, before}, parked_once), error_queue, proof_keys).queue.empty());
+        CHECK(read_parked(copied({moved, rung}, parked_once), error_queue, proof_keys).queue == "victim");
+        CHECK(read_parked(headers.proven({{"retryd-queue", text("victim")}}), error_queue, proof_keys).queue ==
+              "victim");
+    }
+}
+
 TEST_CASE("a message without a story has no queue, no reason and no time") {
     const Parked parked = read_parked({}, error_queue, proof_keys);
     CHECK(parked.queue.empty());

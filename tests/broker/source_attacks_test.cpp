@@ -127,8 +127,8 @@ TEST_CASE("a source: a stack trace of 100 KB is cut, headers that fit no frame s
     const Received traced = worker.receive();
     CHECK(traced.body == "traced");
     CHECK(find(traced.headers, "MT-Fault-StackTrace") == nullptr);
-    // Just less than a frame: with what retryd adds it is more. More of them than the prefetch.
-    constexpr int stay = 10;
+    // Just less than a frame: with what retryd adds it is more. More of them than the prefetch of ten consumers.
+    constexpr int stay = 50;
     const std::string most(130'900, 'x');
     for (int i = 0; i < stay; ++i)
         s.client.publish(

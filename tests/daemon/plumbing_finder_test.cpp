@@ -93,6 +93,33 @@ TEST_CASE("plumbing: who does not answer in time, or fails, makes nobody wait") 
     CHECK_FALSE(failing.finder.left_out("events", failing.now).has_value());
 }
 
+TEST_CASE("plumbing: one name after the other that is not known makes no look after the other") {
+    Scene s;
+    CHECK_FALSE(s.finder.left_out("made up 0", s.now).has_value());
+    CHECK(s.turns() == Names{"made up 0"});
+    for (int i = 1; i < 1'000; ++i) {
+        s.now += Milliseconds{10};
+        s.finder.left_out("made up " + std::to_string(i), s.now);
+        s.finder.turn(s.now);
+    }
+    std::this_thread::sleep_for(std::chrono::milliseconds{20});  // what was begun has asked by then
+    CHECK(s.shared->asked <= 11);
+}
+
+TEST_CASE("plumbing: what was asked for while nobody answered makes nobody ask again at once") {
+    Scene s;
+    s.shared->fails = true;
+    s.shared->answers = false;
+    CHECK_FALSE(s.finder.left_out("events", s.now).has_value());
+    CHECK(s.finder.turn(s.now).empty());
+    s.now += Milliseconds{10};
+    CHECK_FALSE(s.finder.left_out("orders", s.now).has_value());
+    s.shared->answers = true;
+    CHECK(s.turns() == Names{"events", "orders"});
+    CHECK_FALSE(s.finder.awaited());
+    CHECK(s.shared->asked == 1);
+}
+
 TEST_CASE("plumbing: where there is nobody to ask every queue is a work queue, also what was awaited") {
     CHECK(PlumbingFinder{}.left_out("events", {}) == false);
     Scene s;
