@@ -1,5 +1,5 @@
 // The wiring: the command line knows every command, and gets the daemon handed in; the daemon gets the checks of
-// `retryd doctor`.
+// `retryd doctor`, and what takes old messages out of the parking queues.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -9,6 +9,7 @@
 #include "commands/cli.h"
 #include "commands/doctor/doctor.h"
 #include "commands/doctor/run_checks.h"
+#include "commands/parked/age_out.h"
 #include "daemon/run.h"
 
 namespace {
@@ -33,7 +34,7 @@ int main(int argc, char* argv[]) {
             commands::name_configuration(diagnosis.findings, path);
             return diagnosis;
         };
-        return daemon::run(config_path, check);
+        return daemon::run(config_path, check, commands::age_out);
     };
     return commands::run_command_line(argc, argv, {.version = RETRYD_VERSION, .run = run});
 }

@@ -52,13 +52,10 @@ bool matches_value(const std::string& glob, const core::Value* value) {
     return text && core::glob_matches(glob, *text);
 }
 
-bool matches_time(const Selection& selection, const std::optional<std::uint64_t>& at) {
+bool matches_time(const Selection& selection, const std::optional<core::WallTime>& at) {
     if (!selection.parked_before && !selection.parked_after) return true;
-    constexpr std::uint64_t latest = 253'402'300'799;  // the year 9999: what a header claims beyond it would overflow
-    if (!at || *at > latest) return false;
-    const core::WallTime time{std::chrono::seconds{static_cast<std::int64_t>(*at)}};
-    return (!selection.parked_before || time <= *selection.parked_before) &&
-           (!selection.parked_after || time >= *selection.parked_after);
+    return at && (!selection.parked_before || *at <= *selection.parked_before) &&
+           (!selection.parked_after || *at >= *selection.parked_after);
 }
 
 }  // namespace
@@ -107,6 +104,12 @@ bool selects_undeliverable(const Selection& selection) {
     return by_reason && rest.everything();
 }
 
+std::optional<core::WallTime> parked_at(const Parked& parked) {
+    constexpr std::uint64_t latest = 253'402'300'799;  // what a header claims beyond it would overflow
+    if (!parked.at || *parked.at > latest) return std::nullopt;
+    return core::WallTime{std::chrono::seconds{static_cast<std::int64_t>(*parked.at)}};
+}
+
 std::string_view exchange_of(const Parked& parked) {
     return parked.carried.exchange.value_or(parked.death ? parked.death->exchange : std::string_view{});
 }
@@ -120,7 +123,7 @@ bool selects(const Selection& selection, const Parked& parked, const core::Messa
         return false;
     if (!selection.queue.empty() && !core::glob_matches(selection.queue, parked.queue)) return false;
     if (!selection.reason.empty() && !core::glob_matches(selection.reason, parked.reason)) return false;
-    if (!matches_time(selection, parked.at)) return false;
+    if (!matches_time(selection, parked_at(parked))) return false;
     if (selection.exactly != nullptr && !same_message(*selection.exactly, message)) return false;
     return std::all_of(selection.headers.begin(), selection.headers.end(), [&](const HeaderMatch& wanted) {
         return matches_value(wanted.value, find(headers, wanted.name));

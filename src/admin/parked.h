@@ -33,6 +33,9 @@ struct Parked {
     core::RetryHistory carried;        // of `queue`, as far as it is to be believed
 };
 
+/// The same as a time; nothing where nobody knows, or where what a header claims is beyond the year 9999.
+std::optional<core::WallTime> parked_at(const Parked& parked);
+
 /// That the producer published it to; empty where nobody knows, or to the default one.
 std::string_view exchange_of(const Parked& parked);
 

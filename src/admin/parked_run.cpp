@@ -15,8 +15,6 @@ using Action = ParkedRunOrder::Action;
 
 /// So many are in flight at once: enough for the broker to work without a pause.
 constexpr std::size_t most_in_flight = 500;
-/// The broker has sent all that a consumer may hold: what we do not take in fills its memory.
-constexpr std::size_t most_waiting_bytes = std::size_t{256} * 1024 * 1024;
 /// So long an ack waits for an older delivery that is still open.
 constexpr Milliseconds late_acks_after{10};
 
@@ -52,7 +50,9 @@ void ParkedRun::on_unreadable_delivery(core::DeliveryTag tag) {
 void ParkedRun::select(const core::Delivery& delivery) {
     const core::Table headers = delivery.message.properties.header_table();
     const Parked parked = read(headers);
-    if (!selects(order_.selection, parked, delivery.message)) {
+    if (stops_before(parked)) return;
+    const bool belongs = !order_.belongs || order_.belongs(parked);
+    if (!belongs || !selects(order_.selection, parked, delivery.message)) {
         ++counts_.not_selected;
     } else if (!order_.id.empty() && newest_replay_id(headers) == order_.id) {
         ++counts_.came_back;
@@ -61,6 +61,18 @@ void ParkedRun::select(const core::Delivery& delivery) {
     } else {
         take(delivery);
     }
+}
+
+/// What has no proof, or claims to be from the future, stops nothing: anybody may have put it there, again and again.
+bool ParkedRun::stops_before(const Parked& parked) {
+    const auto at = parked_at(parked);
+    const bool younger = order_.stop_at_younger && parked.by_retryd && at && order_.selection.parked_before &&
+                         *at > *order_.selection.parked_before && *at <= *order_.stop_at_younger;
+    if (!younger) return false;
+    younger_at_ = parked.at;
+    ++counts_.not_selected;
+    end(End::all);
+    return true;
 }
 
 Parked ParkedRun::read(const core::Table& headers) const {
@@ -86,7 +98,7 @@ void ParkedRun::take(const core::Delivery& delivery) {
 }
 
 bool ParkedRun::has_room() const {
-    return waiting_bytes_ < most_waiting_bytes;
+    return waiting_bytes_ < order_.most_waiting_bytes;
 }
 
 bool ParkedRun::may_send() const {
@@ -111,8 +123,10 @@ relay::PublishResult ParkedRun::send(const core::Delivery& delivery, const core:
     const core::Message& message = order_.instead == nullptr ? delivery.message : *order_.instead;
     const Parked parked = read(message.properties.header_table());
     const core::ComposeContext context = compose_context_of(parked, order_.connection_user, order_.proof_keys);
-    const core::Publication publication = order_.action == Action::park ? to_parking(message, parked, context, now)
-                                                                        : to_work_queue(message, parked, context, now);
+    const core::Publication publication = order_.action == Action::archive ? core::Publication{"", order_.from, message}
+                                          : order_.action == Action::park
+                                              ? to_parking(message, parked, context, now)
+                                              : to_work_queue(message, parked, context, now);
     const relay::PublishResult result = port_.publish(publication);
     if (result != relay::PublishResult::sent) return result;
     relay::Pending pending;

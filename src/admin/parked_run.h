@@ -95,14 +95,22 @@ struct ParkedRunOrder {
     enum class Action {
         send,  // home from a parking queue, with a fresh count
         drop,
-        home,  // from a rung, as the rung would have sent it
-        park   // from a rung
+        archive,  // into a file, through the port, and then dropped
+        home,     // from a rung, as the rung would have sent it
+        park      // from a rung
     };
     Action action = Action::send;
     Selection selection;
     std::size_t count = 0;             // how many messages to look at: no more than lay there at the start
     std::optional<std::size_t> first;  // of the selected only so many
-    std::size_t most_held = 0;         // as many unacked deliveries as the first consumer may have
+    /// Only those of which it says so, besides; empty: all.
+    std::function<bool(const Parked& parked)> belongs = {};
+    /// Ends before the first message that retryd parked later than `selection.parked_before` and not after this: for
+    /// who looks at the head alone.
+    std::optional<core::WallTime> stop_at_younger = {};
+    std::size_t most_held = 0;  // as many unacked deliveries as the first consumer may have
+    /// Of what is selected and waits for its turn: what is not taken in fills the broker's memory instead of ours.
+    std::size_t most_waiting_bytes = std::size_t{256} * 1024 * 1024;
     std::string error_queue;
     core::ProofKeys proof_keys;
 
@@ -196,7 +204,11 @@ class ParkedRun {
     /// Another one goes on, which may hold so many. Its delivery tags begin anew.
     void next_consumer(std::size_t most_held);
 
-    bool sends() const { return order_.action != ParkedRunOrder::Action::drop; }
+    bool sends() const {
+        return order_.action != ParkedRunOrder::Action::drop && order_.action != ParkedRunOrder::Action::archive;
+    }
+    /// When that message was parked, in seconds, before which it has ended (`stop_at_younger`).
+    std::optional<std::uint64_t> younger_at() const { return younger_at_; }
     End ended() const { return end_; }
     const ParkedRunCounts& counts() const { return counts_; }
 
@@ -205,6 +217,7 @@ class ParkedRun {
     Parked read(const core::Table& headers) const;
     bool has_destination(const Parked& parked) const;
     void select(const core::Delivery& delivery);
+    bool stops_before(const Parked& parked);
     void take(const core::Delivery& delivery);
     void send_waiting(const core::Now& now);
     relay::PublishResult send(const core::Delivery& delivery, const core::Now& now);
@@ -230,6 +243,7 @@ class ParkedRun {
     std::optional<core::SteadyTime> late_acks_due_;
     End end_ = End::none;
     bool paused_ = false;
+    std::optional<std::uint64_t> younger_at_;
 };
 
 }  // namespace retryd::admin

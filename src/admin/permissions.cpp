@@ -28,6 +28,8 @@ class PermissionCollector {
         for (const core::Source& source : policy_.sources) {
             if (!core::is_glob(source.queue)) add("read", source.queue);
         }
+        for (const core::Entry& entry : policy_.entries)
+            add_aged(entry);
         add("write", default_exchange);
     }
     void add(const core::DesiredItem& wanted) {
@@ -37,6 +39,13 @@ class PermissionCollector {
     }
 
   private:
+    /// What has been parked for too long is taken out of there.
+    void add_aged(const core::Entry& entry) {
+        const bool one_queue =
+            !core::is_glob(entry.match) || entry.parked.queue.find(core::queue_placeholder) == std::string::npos;
+        if (entry.parked_age && entry.parked.exchange.empty() && one_queue)
+            add("read", core::expand_queue(entry.parked.queue, entry.match));
+    }
     void add_for(const core::ExchangeSpec& exchange) {
         if (!declares_) return;
         add("configure", exchange.name);

@@ -43,6 +43,9 @@ class Background {
     }
 
     bool done() const { return state_->ended_until({}); }
+    bool done_within(std::chrono::milliseconds time) const {
+        return state_->ended_until(std::chrono::steady_clock::now() + time);
+    }
     /// Once it is done, and once only. Throws what the call threw.
     Result take() { return state_->take(); }
 

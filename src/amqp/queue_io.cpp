@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <chrono>
+#include <numeric>
 #include <string>
+#include <utility>
 
 #include "amqp/connection.h"
 #include "amqp/error.h"
@@ -25,6 +27,8 @@ constexpr std::size_t frames_a_turn = 1'000;
 /// message the broker walks through half of what the consumer holds. So it holds no more than this, where there may be
 /// that many consumers.
 constexpr std::size_t held_without_need = 8'192;
+/// Of who needs few: enough for acks to be on their way while more messages come.
+constexpr std::size_t first_few = 32;
 /// Up to RabbitMQ 4.2 so many consumers of one channel give back what they hold in its order.
 constexpr std::size_t most_consumers_in_order = 32;
 constexpr core::BrokerVersion any_number_in_order{4, 3, 0};
@@ -60,8 +64,25 @@ std::size_t QueueReader::begin(const std::string& queue, std::size_t ready) {
     queue_ = queue;
     ready_ = ready;
     full_window_ = window_for(ready);
-    consume(full_window_);
+    consume(next_window());
     return window_;
+}
+
+void QueueReader::hold_few(std::size_t given_back) {
+    few_ = first_few;
+    given_back_ = given_back;
+}
+
+bool QueueReader::past_given_back() const {
+    return std::accumulate(held_.begin(), held_.end(), std::size_t{0}) >= given_back_;
+}
+
+std::size_t QueueReader::next_window() {
+    if (few_ == 0 || !features_.clean_cancel) return full_window_;
+    const std::size_t held = std::accumulate(held_.begin(), held_.end(), std::size_t{0});
+    if (held < given_back_)
+        return std::min(full_window_, held == 0 ? std::max(first_few, given_back_) : given_back_ - held);
+    return std::min(full_window_, std::exchange(few_, std::min(full_window_, few_ * 2)));
 }
 
 std::size_t QueueReader::window_for(std::size_t ready) const {
@@ -99,9 +120,9 @@ void QueueReader::consume(std::size_t window) {
 std::size_t QueueReader::go_on(bool only_to_leave, const Meanwhile& meanwhile) {
     cancel(meanwhile);
     held_.push_back(window_);
-    const bool one = only_to_leave && !tried_one_;
+    const bool one = only_to_leave && !tried_one_ && past_given_back();
     tried_one_ = tried_one_ || one;
-    if (ended_.empty()) consume(one ? 1 : full_window_);
+    if (ended_.empty()) consume(one ? 1 : next_window());
     return window_;
 }
 
@@ -191,6 +212,10 @@ bool QueueReader::all_here() const {
 
 bool QueueReader::may_leave() const {
     return all_here() && (met_untouched_ || delivered_ >= ready_ || !can_go_on() || silent());
+}
+
+bool QueueReader::needs_more_to_leave() const {
+    return all_here() && !may_leave();
 }
 
 /// Somebody else may have taken some: then no more come.

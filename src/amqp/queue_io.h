@@ -75,6 +75,11 @@ class QueueReader : private Events {
     /// The most that a consumer can hold unacked: 16 bits.
     static constexpr std::size_t most_held = 65'535;
 
+    /// Before begin(), for who is likely to need only what lies in front: each message that a consumer holds is given
+    /// back, and marked, and has to be held by the next reader, too. So the first consumer holds few, and each one
+    /// after it twice as many. `given_back`: so many in front are marked already, as far as anybody knows; then it
+    /// holds these, and the next one no more than one message beyond them.
+    void hold_few(std::size_t given_back);
     /// Once only. `ready`: how many messages lie there, as the broker counts them. Returns how many the first consumer
     /// may hold.
     std::size_t begin(const std::string& queue, std::size_t ready);
@@ -106,6 +111,8 @@ class QueueReader : private Events {
     /// Whether all has come that is to come before it may leave: what was there for the consumer, what the acks have
     /// made room for, and all that was given back to the queue before.
     bool may_leave() const;
+    /// It may not, although all that was on its way has come: for their order what lies behind has to be held, too.
+    bool needs_more_to_leave() const;
 
     /// Gives back what is not acked. Waits until the broker has done with the acks, too.
     void leave(const Meanwhile& meanwhile);
@@ -115,6 +122,8 @@ class QueueReader : private Events {
   private:
     void consume(std::size_t window);
     std::size_t window_for(std::size_t ready) const;
+    std::size_t next_window();
+    bool past_given_back() const;
     void cancel(const Meanwhile& meanwhile);
     void give_back(const Meanwhile& meanwhile);
     std::size_t count_ready(const Meanwhile& meanwhile);
@@ -154,6 +163,8 @@ class QueueReader : private Events {
     std::size_t delivered_to_consumer_ = 0;  // of these
     bool met_untouched_ = false;             // a message that was never given back: no more of those come
     bool tried_one_ = false;
+    std::size_t few_ = 0;         // the next consumer of who needs few holds so many; 0: as many as it may
+    std::size_t given_back_ = 0;  // before, by who needs few
     std::chrono::steady_clock::time_point last_delivery_{};
     std::chrono::steady_clock::time_point last_ack_{};
     std::string ended_;

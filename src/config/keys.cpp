@@ -209,6 +209,18 @@ void describe_outage(Section& s, RawOutage& outage) {
           "tenth does.");
 }
 
+void describe_parked_age(Section& s, RawParkedAge& age) {
+    s.key("max", required(duration(age.max, minutes{1}, core::longest_ttl, hours{24 * 30})),
+          "A message is too old when it has been parked for longer than this. Mostly it goes no more than a hundredth "
+          "of that later, or a minute.");
+    s.key("archive", with_example(text(age.archive, "the path of a folder"), "/var/lib/retryd"),
+          "Messages that are too old go into a file in this folder, one for each parking queue and day, as `retryd "
+          "parked export` writes it; once they are safe on the disk they are dropped. The folder has to be there and "
+          "writable.");
+    s.key("drop", boolean(age.drop),
+          "Whether messages that are too old are dropped without being kept anywhere: they are gone for good.");
+}
+
 void describe_entry(Section& s, RawEntry& entry) {
     s.key("match", with_example(required(queue_pattern(entry.match)), "\"*\""),
           "The name of a work queue, or a glob: * stands for any number of characters, ? for one. A glob with a * must "
@@ -238,6 +250,11 @@ void describe_entry(Section& s, RawEntry& entry) {
     s.value_or_section("parked", queue,
                        "Where its messages are parked, if not in `parking.queue`. {queue} stands for the work queue.",
                        [&](Section& in) { describe_parked_exchange(in, entry.parked); });
+    s.section(
+        "parked_age",
+        "What becomes of parked messages that nobody has looked after for long: either `archive` or `drop` says so. "
+        "With a glob it needs `management`. Without this section they wait for a person, however long.",
+        [&](Section& in) { describe_parked_age(in, entry.parked_age.emplace()); });
 }
 
 void describe_queues(Section& file, RawConfig& raw) {

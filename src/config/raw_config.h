@@ -50,6 +50,12 @@ struct RawOutage {
     Given<int> release{core::OutageRule{}.release, {}, false};
 };
 
+struct RawParkedAge {
+    Given<core::Milliseconds> max;
+    Given<std::string> archive;
+    bool drop = false;
+};
+
 struct RawEntry {
     Place place;
     Given<std::string> match;
@@ -60,6 +66,7 @@ struct RawEntry {
     bool hold = false;
     std::optional<RawOutage> outage;
     bool verdict = false;
+    std::optional<RawParkedAge> parked_age;
 };
 
 struct RawBinding {

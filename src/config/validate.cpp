@@ -165,6 +165,40 @@ void check_holding(const RawConfig& raw, Problems& problems) {
     }
 }
 
+std::optional<core::ParkedAge> parked_age_of(const RawEntry& entry) {
+    if (!entry.parked_age) return std::nullopt;
+    return core::ParkedAge{entry.parked_age->max.value, entry.parked_age->archive.value};
+}
+
+/// Nothing is dropped because somebody has forgotten to say where it is to be kept.
+void check_parked_ages(const RawConfig& raw, Problems& problems) {
+    for (const RawEntry& entry : raw.entries) {
+        if (!entry.parked_age) continue;
+        const RawParkedAge& age = *entry.parked_age;
+        const Place place{entry.place.at, entry.place.path + ".parked_age"};
+        if (age.archive.given == age.drop) {
+            add(problems, place,
+                age.drop ? "has both archive and drop: true; expected one of them, for a message is kept or it is not"
+                         : "does not say what becomes of messages that are too old; expected archive: FOLDER, or drop: "
+                           "true");
+        }
+        if (age.archive.given && !age.archive.value.starts_with('/')) {
+            add(problems, age.archive.place,
+                in_quotes(age.archive) + " depends on where retryd is started; expected a path that begins with /");
+        }
+        if (entry.parked.exchange.given) {
+            add(problems, place,
+                "cannot be kept, because the entry parks in an exchange, and retryd does not know which queue that "
+                "leads to; expected parked: to be a queue, or no parked_age");
+        } else if (!raw.management.url.given && entry.match.given && core::is_glob(entry.match.value) &&
+                   parking_key(entry, raw).value.find(core::queue_placeholder) != std::string::npos) {
+            add(problems, place,
+                "with a glob needs the management API, which can list the parking queues; expected a section "
+                "management with its url, or one parking queue for all of them");
+        }
+    }
+}
+
 std::vector<core::Entry> validate_entries(const RawConfig& raw, Problems& problems) {
     const std::vector<core::Ladder> ladders = validate_ladders(raw.ladders, problems);
     std::vector<std::string> names;
@@ -178,7 +212,7 @@ std::vector<core::Entry> validate_entries(const RawConfig& raw, Problems& proble
             const auto max_age = entry.max_age.given ? std::optional{entry.max_age.value} : std::nullopt;
             const core::Ladder& ladder = ladders[static_cast<std::size_t>(found - names.begin())];
             entries.push_back({entry.match.value, ladder, parking(entry, raw), entry.on, max_age, entry.hold,
-                               outage_of(entry), entry.verdict});
+                               outage_of(entry), entry.verdict, parked_age_of(entry)});
             continue;
         }
         const std::string what = in_quotes(entry.ladder) + " is not one of the ladders; ";
@@ -391,6 +425,7 @@ void validate_policy(const RawConfig& raw, bool management, core::Policy& policy
     for (const RawSource& source : raw.sources)
         check_work_queue_role(source, policy, problems);
     check_holding(raw, problems);
+    check_parked_ages(raw, problems);
     check_reachable(raw.entries, problems);
     check_own_queues(raw, problems);
     check_parking_queues(raw, problems);

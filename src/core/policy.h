@@ -87,6 +87,13 @@ struct OutageRule {
     bool operator==(const OutageRule&) const = default;
 };
 
+/// What becomes of parked messages that nobody has looked after.
+struct ParkedAge {
+    Milliseconds max{};        // since they were parked
+    std::string archive = {};  // a folder, into whose files they go first; empty: they are dropped
+    bool operator==(const ParkedAge&) const = default;
+};
+
 /// One item of `queues:`.
 struct Entry {
     std::string match;  // a queue name or a glob
@@ -97,6 +104,7 @@ struct Entry {
     bool hold = false;                         // by hand: what fails is held
     std::optional<OutageRule> outage = {};     // absent: nothing is held by itself
     bool verdict = false;                      // the consumer may say when to try again (core/verdict.h)
+    std::optional<ParkedAge> parked_age = {};  // absent: they wait for a person, however long
     bool operator==(const Entry&) const = default;
 };
 

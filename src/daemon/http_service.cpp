@@ -38,13 +38,14 @@ std::string cannot_listen(const config::Http& listen, const std::string& why) {
 }  // namespace
 
 HttpService::HttpService(const Configuration& configuration, const Watchdog& watchdog, DaemonState& state,
-                         PeriodicChecks& checks, telemetry::Log& log, const HeldQueues& held)
+                         PeriodicChecks& checks, telemetry::Log& log, const HeldQueues& held, const ParkedAge& age)
     : configuration_(configuration),
       watchdog_(watchdog),
       state_(state),
       checks_(checks),
       log_(log),
       held_(held),
+      age_(age),
       started_(system::wall_now()) {}
 
 HttpService::~HttpService() = default;
@@ -208,6 +209,7 @@ http::Reply HttpService::metrics(const Serving& serving) const {
     measured.counts = serving.stats->counts();
     measured.depths = depths_of(serving.depths.snapshot());
     measured.held = status_of(held_.shown(system::steady_now()));
+    measured.aged = age_.counts();
     measured.connected = state.phase == DaemonState::Phase::consuming;
     measured.blocked = state.blocked.has_value();
     measured.reconnects = state.reconnects;

@@ -11,6 +11,7 @@
 #include "daemon/configuration.h"
 #include "daemon/held_queues.h"
 #include "daemon/history.h"
+#include "daemon/parked_age.h"
 #include "daemon/queue_depths.h"
 #include "daemon/state.h"
 #include "daemon/watchdog.h"
@@ -24,7 +25,7 @@ class HttpService {
   public:
     /// All of them must outlive it. Nothing is served yet.
     HttpService(const Configuration& configuration, const Watchdog& watchdog, DaemonState& state,
-                PeriodicChecks& checks, telemetry::Log& log, const HeldQueues& held);
+                PeriodicChecks& checks, telemetry::Log& log, const HeldQueues& held, const ParkedAge& age);
     ~HttpService();
     HttpService(const HttpService&) = delete;
     HttpService& operator=(const HttpService&) = delete;
@@ -73,6 +74,7 @@ class HttpService {
     PeriodicChecks& checks_;
     telemetry::Log& log_;
     const HeldQueues& held_;
+    const ParkedAge& age_;
     const core::WallTime started_;
     std::mutex mutex_;  // of the pointer `serving_`, which tick() reads in another thread
     std::unique_ptr<Serving> serving_;

@@ -20,6 +20,7 @@
 #include "daemon/held_queues.h"
 #include "daemon/held_search.h"
 #include "daemon/http_service.h"
+#include "daemon/parked_age.h"
 #include "daemon/release_loop.h"
 #include "daemon/requests.h"
 #include "daemon/supervisor.h"
@@ -61,7 +62,7 @@ struct HeldThreads {
 
 /// Runs beside the daemon: passes signals on, frees it from a call into the network that hangs, and ends the process
 /// should one hang at the end.
-void watch_over(const system::Signals& signals, const SessionContext& daemon, HeldThreads& held,
+void watch_over(const system::Signals& signals, const SessionContext& daemon, HeldThreads& held, ParkedAge& age,
                 const StopLatch& ended) {
     constexpr core::Milliseconds a_turn{1'000};
     constexpr core::Milliseconds grace{500};
@@ -71,10 +72,13 @@ void watch_over(const system::Signals& signals, const SessionContext& daemon, He
         if (signal == SIGTERM || signal == SIGINT) break;
         daemon.watchdog.watch(system::steady_now());
         daemon.http.tick(system::steady_now());
-        held.follow(relayed_on(daemon));
+        const auto target = relayed_on(daemon);
+        held.follow(target);
+        age.tick(target, system::steady_now());
     }
     daemon.requests.stop();
     held.follow(std::nullopt);
+    age.tick(std::nullopt, system::steady_now());
     const core::Milliseconds timeout = daemon.configuration.current()->shutdown_timeout;
     constexpr core::Milliseconds farewell{5'000};
     notify_stopping(timeout + farewell);
@@ -88,7 +92,7 @@ void watch_over(const system::Signals& signals, const SessionContext& daemon, He
 }
 
 /// The exit code.
-int run_with(const std::string& path, config::Settings settings, const Check& check) {
+int run_with(const std::string& path, config::Settings settings, const Check& check, const AgeOut& age_out) {
     amqp::provide_decode_stack();
     // Never destroyed, so that a second SIGTERM does not kill the process while it ends.
     static const auto& signals = *new system::Signals{SIGTERM, SIGINT, SIGHUP};
@@ -111,7 +115,8 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
     DaemonState state;
     PeriodicChecks checks(check);
     const auto held = std::make_shared<HeldQueues>(log);
-    HttpService http(configuration, watchdog, state, checks, log, *held);
+    ParkedAge age(age_out, log, state.faults());
+    HttpService http(configuration, watchdog, state, checks, log, *held, age);
     watchdog.turned(system::steady_now());
     watchdog.allow(*configuration.current());
     notify_starting(longest_turn(*configuration.current()));
@@ -119,11 +124,12 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
     auto held_threads = std::make_unique<HeldThreads>(held);
     const SessionContext daemon{configuration, log,     requests, dice, poison, trial,
                                 held_heads,    sources, watchdog, http, *held};
-    std::thread watcher([&] { watch_over(signals, daemon, *held_threads, ended); });
+    std::thread watcher([&] { watch_over(signals, daemon, *held_threads, age, ended); });
     supervise(daemon);
     http.stop();
     ended.request();
     watcher.join();
+    age.end();
     held_threads.reset();
     log.write(LogLevel::info, "stopped", "stopped");
     return 0;
@@ -131,14 +137,14 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
 
 }  // namespace
 
-int run(const std::string& config_path, const Check& check) {
+int run(const std::string& config_path, const Check& check, const AgeOut& age_out) {
     auto loaded = config::load_file(config_path, config::process_environment());
     if (const auto* problems = std::get_if<config::Problems>(&loaded)) {
         std::cerr << config::format(*problems, config_path)
                   << "retryd does not start; nothing on the broker was touched\n";
         return wrong_configuration;
     }
-    return run_with(config_path, std::get<config::Settings>(std::move(loaded)), check);
+    return run_with(config_path, std::get<config::Settings>(std::move(loaded)), check, age_out);
 }
 
 }  // namespace retryd::daemon

@@ -314,6 +314,24 @@ std::optional<core::QueueCounters> ManagementClient::counters(const std::string&
     return counters;
 }
 
+namespace {
+
+/// RabbitMQ 4 knows no channel of such a consumer, and its tag is the number of its link (seen on 4.0.5 and 4.3.6).
+bool is_amqp10(const Json& consumer, const std::string& tag) {
+    const auto channel = consumer.find("channel_details");
+    const bool without_channel = channel != consumer.end() && channel->is_structured() && channel->empty();
+    return without_channel && !tag.empty() && tag.find_first_not_of("0123456789") == std::string::npos;
+}
+
+void add_targets(const Json& session, std::vector<std::string>& targets) {
+    const auto links = session.find("incoming_links");
+    if (links == session.end() || !links->is_array()) return;
+    for (const Json& link : *links)
+        if (link.is_object()) targets.push_back(text_in(link, "target_address"));
+}
+
+}  // namespace
+
 std::vector<ListedConsumer> ManagementClient::consumers() const {
     const Api api(settings_, tls_, vhost_);
     std::vector<ListedConsumer> consumers;
@@ -321,9 +339,28 @@ std::vector<ListedConsumer> ManagementClient::consumers() const {
         const auto queue = item.find("queue");
         const std::string name = queue != item.end() && queue->is_object() ? text_in(*queue, "name") : "";
         const bool acks = item.value("ack_required", Json()) != Json(false);
-        consumers.push_back({name, text_in(item, "consumer_tag"), acks});
+        const std::string tag = text_in(item, "consumer_tag");
+        consumers.push_back({name, tag, acks, is_amqp10(item, tag)});
     }
     return consumers;
+}
+
+std::vector<std::string> ManagementClient::amqp10_targets() const {
+    constexpr std::size_t most_connections = 50;  // each is a question of its own
+    const Api api(settings_, tls_, vhost_);
+    std::vector<std::string> targets;
+    std::size_t asked = 0;
+    const auto connections =
+        api.if_permitted("vhosts/" + percent_encoded(vhost_) + "/connections?columns=name,protocol");
+    if (!connections || !connections->is_array()) return targets;
+    for (const Json& item : *connections) {
+        if (!item.is_object() || text_in(item, "protocol") != "AMQP 1-0") continue;
+        if (++asked > most_connections) break;
+        const auto sessions = api.list("connections/" + percent_encoded(text_in(item, "name")) + "/sessions");
+        for (const Json& session : sessions.value_or(Json::array()))
+            add_targets(session, targets);
+    }
+    return targets;
 }
 
 std::vector<core::BindingSpec> ManagementClient::bindings_from(const std::string& exchange) const {

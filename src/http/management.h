@@ -36,7 +36,8 @@ struct ListedQueue {
 struct ListedConsumer {
     std::string queue;
     std::string tag;
-    bool acks = true;  // false: what it is sent counts as done
+    bool acks = true;     // false: what it is sent counts as done
+    bool amqp10 = false;  // it speaks AMQP 1.0; nothing tells before RabbitMQ 4
     bool operator==(const ListedConsumer&) const = default;
 };
 
@@ -55,6 +56,9 @@ class ManagementClient {
     std::vector<ListedQueue> queues() const;
     /// Of all queues of the vhost.
     std::vector<ListedConsumer> consumers() const;
+    /// Where producers of the vhost that speak AMQP 1.0 send to, as their links say; RabbitMQ 4.1 and later tell it.
+    /// Only those whose connections our user may see, and of a great many not all.
+    std::vector<std::string> amqp10_targets() const;
     /// The queues bound to that exchange; none where it does not exist.
     std::vector<core::BindingSpec> bindings_from(const std::string& exchange) const;
     /// Empty where it does not exist.

@@ -214,6 +214,18 @@ MetricFamily outages(const std::vector<HeldStatus>& held) {
     return family;
 }
 
+MetricFamily aged(const std::vector<AgedCount>& aged) {
+    MetricFamily family{"retryd_parked_aged_total",
+                        "Messages taken out of a parking queue because they were older than parked_age allows, by what "
+                        "became of them.",
+                        MetricType::Counter,
+                        {}};
+    for (const AgedCount& count : aged)
+        family.metric.push_back(
+            counter({{"queue", count.queue}, {"outcome", count.outcome}}, static_cast<double>(count.messages)));
+    return family;
+}
+
 MetricFamily reloads(const Measured& measured) {
     return {"retryd_config_reloads_total",
             "Reloads of the configuration, by result.",
@@ -274,6 +286,7 @@ std::string metrics_text(const Measured& measured) {
         held(measured.depths),
         held_messages(measured.held),
         outages(measured.held),
+        aged(measured.aged),
         {"retryd_build_info",
          "1; the version is in the label.",
          MetricType::Gauge,

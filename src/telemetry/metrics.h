@@ -22,6 +22,13 @@ struct Process {
 /// What cannot be found out is 0.
 Process this_process();
 
+/// Parked messages that were older than their entry allows.
+struct AgedCount {
+    std::string queue;    // the parking queue
+    std::string outcome;  // archived, dropped
+    std::uint64_t messages = 0;
+};
+
 /// All that /metrics shows, at one moment.
 struct Measured {
     std::string version;
@@ -29,6 +36,7 @@ struct Measured {
     Counts counts;
     std::vector<Depth> depths;
     std::vector<HeldStatus> held;
+    std::vector<AgedCount> aged;
     bool connected = false;
     bool blocked = false;
     std::uint64_t reconnects = 0;

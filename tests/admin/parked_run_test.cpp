@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,7 @@ class Scene {
         const std::string& body = texts_[last - 1];
         fields_.push_back({{core::header::queue, Value::of_longstr(texts_[last - 4])},
                            {core::header::parked_reason, Value::of_longstr(texts_[last - 3])}});
+        if (parked_at) fields_.back().push_back({core::header::parked_at, Value::of_timestamp(*parked_at)});
         if (queue.empty()) fields_.back().erase(fields_.back().begin());
         if (!id.empty()) {
             replays_.emplace_back();
@@ -73,7 +75,7 @@ class Scene {
                 {core::header::replays, admin::write_replays({{.id = texts_[last - 2]}}, replays_.back())});
         }
         const core::Table headers{fields_.back().data(), fields_.back().size()};
-        fields_.back().push_back(core::test::proof_of(headers, proofs_.emplace_back()));
+        if (proven) fields_.back().push_back(core::test::proof_of(headers, proofs_.emplace_back()));
         core::Delivery delivery;
         delivery.tag = tag_;
         delivery.message.body = body;
@@ -101,6 +103,8 @@ class Scene {
         run.on_rejected({&field, 1});
     }
 
+    std::optional<std::uint64_t> parked_at;  // in seconds, of what is delivered
+    bool proven = true;                      // whether that says that retryd has written it
     FakePassage port;
     core::Now now{core::WallTime{std::chrono::seconds{1'800'000'000}}, core::SteadyTime{Milliseconds{1'000'000}}};
     ParkedRun run;
@@ -439,6 +443,73 @@ TEST_CASE("from a rung messages are parked where their work queue parks: in a qu
     s.tick();
     CHECK(s.port.addresses == std::vector<std::string>{">email.parked", "team.dlx>dead.sms"});
     CHECK(s.run.counts().without_destination == 1);
+}
+
+TEST_CASE("what goes into the archive is handed over as it is, and acked once that is settled") {
+    ParkedRunOrder order = order_of(3);
+    order.action = ParkedRunOrder::Action::archive;
+    order.belongs = [](const Parked& parked) { return parked.queue == "email"; };
+    order.reachable = {};
+    Scene s(order);
+    s.deliver("email");
+    s.deliver("sms");
+    s.deliver("email");
+    s.tick();
+    CHECK_FALSE(s.run.sends());
+    CHECK(s.port.addresses == std::vector<std::string>{">email.parked", ">email.parked"});
+    CHECK(s.port.acked.empty());
+    s.run.on_confirm(2, true, true);
+    s.tick(Milliseconds{100});
+    s.tick(Milliseconds{100});
+    CHECK(s.port.acked == Tags{1, 3});
+    CHECK(s.run.counts().done == 2);
+    CHECK(s.run.counts().not_selected == 1);
+}
+
+TEST_CASE("what could not be archived is never acked") {
+    ParkedRunOrder order = order_of(2);
+    order.action = ParkedRunOrder::Action::archive;
+    Scene s(order);
+    s.deliver_many(2, "email");
+    s.tick();
+    s.run.give_up_unconfirmed();
+    s.tick(Milliseconds{100});
+    CHECK(s.run.finished());
+    CHECK(s.port.acked.empty());
+    CHECK(s.run.counts().done == 0);
+}
+
+TEST_CASE("a look at the head ends before the first message that is young enough, whatever lies behind it") {
+    const core::WallTime now{std::chrono::seconds{1'800'000'000}};
+    ParkedRunOrder order = order_of(10);
+    order.action = ParkedRunOrder::Action::drop;
+    order.selection.parked_before = now - std::chrono::hours{1};
+    order.stop_at_younger = now;
+    Scene s(order);
+    s.parked_at = 1'799'990'000;
+    s.deliver("email");
+    s.parked_at = 1'900'000'000;  // from the future: anybody may say so
+    s.deliver("email");
+    s.parked_at = std::nullopt;
+    s.deliver("email");
+    s.parked_at = 1'799'996'400;  // to the second
+    s.deliver("email");
+    s.proven = false;
+    s.parked_at = 1'799'996'500;  // without a proof: anybody may say so, again and again
+    s.deliver("email");
+    s.proven = true;
+    CHECK(s.run.wants_more());
+    CHECK_FALSE(s.run.younger_at());
+    s.parked_at = 1'799'996'401;
+    s.deliver("email");
+    CHECK_FALSE(s.run.wants_more());
+    CHECK(s.run.younger_at() == 1'799'996'401);
+    s.parked_at = 1'799'990'000;
+    s.deliver("email");
+    s.tick(Milliseconds{100});
+    s.tick(Milliseconds{100});
+    CHECK(s.port.acked == Tags{1, 4});
+    CHECK(s.run.ended() == ParkedRun::End::all);
 }
 
 }  // namespace retryd::admin::parked_run_test

@@ -38,6 +38,18 @@ TEST_CASE("permissions: queues of held messages are declared and consumed") {
     CHECK(has(needed(policy, false), "read", "email.held"));
 }
 
+TEST_CASE("permissions: who takes out what has been parked for too long reads the parking queue") {
+    core::Policy policy = policy_with(core::ReturnPath::queue);
+    CHECK_FALSE(has(needed(policy), "read", "email.parked"));
+    policy.entries[0].parked_age = core::ParkedAge{core::Milliseconds{60'000}, "/a"};
+    CHECK(has(needed(policy), "read", "email.parked"));
+    CHECK(has(needed(policy, false), "read", "email.parked"));
+    policy.entries[0].match = "email.*";
+    CHECK_FALSE(has(needed(policy), "read", "email.*.parked"));
+    policy.entries[0].parked.queue = "graves";
+    CHECK(has(needed(policy), "read", "graves"));
+}
+
 TEST_CASE("permissions: what it takes to declare, to publish and to consume") {
     const Needed list = needed(policy_with(core::ReturnPath::queue));
     for (const char* queue :

@@ -7,6 +7,7 @@
 #include "support/catch.h"
 #include "support/command_line.h"
 #include "support/management.h"
+#include "support/other_protocols.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -392,5 +393,36 @@ TEST_CASE("surroundings: without an answer of the management API a glob's work q
     Worker worker(work);
     worker.reject(worker.receive());
     CHECK(long_header(worker.receive(), "retryd-attempt") == 1);
+    s.stop();
+}
+
+TEST_CASE("surroundings: producers and consumers of AMQP 1.0 are a note, which changes no exit code",
+          "[two-versions]") {
+    Surrounded s;
+    if (version_of(s.client) < Version{4, 0}) return;
+    const std::string orders = s.plain_queue("orders");
+    const std::string mails = s.plain_queue("mails");
+    s.retry(orders, {"1h"});
+    s.retry(mails, {"1h"});
+    const std::string shop = s.exchange_name("shop");
+    s.client.declare_exchange(shop, "direct");
+    s.client.bind(mails, shop, "mail");
+    s.start();
+    s.finds_nothing();
+    CHECK_FALSE(s.run("doctor").says({"AMQP 1.0"}));
+    std::thread consumer([&] { amqp10::take_and_accept(orders); });
+    const bool noted = await([&] { return s.run("doctor").says({"Note: ", orders + " speak AMQP 1.0"}); });
+    s.client.publish("", orders, {.body = "the last one"});
+    consumer.join();
+    CHECK(noted);  // and for some minutes after: so long RabbitMQ lists a consumer whose session ended without a detach
+    {
+        const amqp10::Producer producer("/exchanges/" + shop + "/mail");
+        const bool told = version_of(s.client) >= Version{4, 1};
+        const auto result = [&] {
+            return s.run("doctor").says({"Note: producers or consumers of ", mails, " speak AMQP 1.0"});
+        };
+        CHECK((told ? await(result) : !result()));
+    }
+    s.finds_nothing();
     s.stop();
 }

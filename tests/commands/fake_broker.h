@@ -20,6 +20,7 @@ class FakeManagementApi : public ManagementApi {
     /// One list after the other; the last one stays.
     std::vector<std::vector<http::ListedQueue>> queue_lists{{}};
     std::vector<std::vector<http::ListedConsumer>> consumer_lists{{}};
+    std::vector<std::string> targets_of_amqp10;
     std::map<std::string, std::vector<core::BindingSpec>> bindings;
     std::optional<admin::Permissions> given_permissions{{".*", ".*", ".*"}};
     std::optional<std::vector<admin::UserPermissions>> all_permissions{std::vector<admin::UserPermissions>{}};
@@ -35,6 +36,7 @@ class FakeManagementApi : public ManagementApi {
 
     std::vector<http::ListedQueue> queues() override { return next("queues", queue_lists); }
     std::vector<http::ListedConsumer> consumers() override { return next("consumers", consumer_lists); }
+    std::vector<std::string> amqp10_targets() override { return targets_of_amqp10; }
     std::vector<core::BindingSpec> bindings_from(const std::string& exchange) override;
     admin::VhostPolicies vhost_policies() override;
     admin::Routing routing() override;

@@ -60,6 +60,7 @@ void check_defaults(const Settings& settings) {
     CHECK_FALSE(settings.policy.entries[0].hold);
     CHECK_FALSE(settings.policy.entries[0].verdict);
     CHECK_FALSE(settings.policy.entries[0].outage.has_value());
+    CHECK_FALSE(settings.policy.entries[0].parked_age.has_value());
     CHECK(settings.policy.error_bindings.empty());
     CHECK(settings.policy.sources.empty());
     CHECK(settings.proof_secrets.empty());
@@ -142,6 +143,11 @@ Change outage_change(const std::string& key, const std::string& value) {
     return {"queues[].outage." + key, opening + key + ": " + value + "}}]\n", opening + "}}]\n"};
 }
 
+Change parked_age_change(const std::string& key, const std::string& inside, const std::string& outside) {
+    const std::string opening = "ladders: {s: {delays: [1s]}}\nqueues: [{match: email, ladder: s, parked_age: {";
+    return {"queues[].parked_age." + key, opening + inside + "}}]\n", opening + outside + "}}]\n"};
+}
+
 std::vector<Change> broker_changes() {
     const std::string external = "uri: amqps://h/, tls: {cert_file: /p, key_file: /q}";
     return {change("broker", "uri", "amqp://rabbit/"),
@@ -196,6 +202,9 @@ std::vector<Change> flow_changes() {
             outage_change("within", "1m"),
             outage_change("probe", "20s"),
             outage_change("release", "10/s"),
+            parked_age_change("max", "max: 2d, drop: true", "max: 1d, drop: true"),
+            parked_age_change("archive", "max: 1d, archive: /a", "max: 1d, archive: /b"),
+            parked_age_change("drop", "max: 1d, drop: true", "max: 1d, archive: /b"),
             entry_change("on.rejected", "match: email, on: {rejected: drop}"),
             entry_change("on.delivery_limit", "match: email, on: {delivery_limit: drop}"),
             entry_change("on.expired", "match: email, on: {expired: drop}"),

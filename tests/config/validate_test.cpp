@@ -551,4 +551,34 @@ TEST_CASE("an outage section, or a hold on a glob, needs the management API") {
           core::OutageRule{});
 }
 
+TEST_CASE("parked_age says what becomes of a message: it is archived, or dropped") {
+    const std::string place = "f:3:5: queues[0].parked_age: ";
+    CHECK(problems_of(with_entry("parked_age: {max: 30d, archive: /a, drop: true}")) ==
+          place + "has both archive and drop: true; expected one of them, for a message is kept or it is not\n");
+    for (const char* neither : {"{max: 30d}", "{max: 30d, drop: false}"}) {
+        CHECK(problems_of(with_entry(std::string{"parked_age: "} + neither)) ==
+              place +
+                  "does not say what becomes of messages that are too old; expected archive: FOLDER, or drop: true\n");
+    }
+    CHECK(entry_of("parked_age: {max: 30d, archive: /a, drop: false}").parked_age ==
+          core::ParkedAge{std::chrono::hours{24 * 30}, "/a"});
+    CHECK(entry_of("parked_age: {max: 1m, drop: true}").parked_age == core::ParkedAge{std::chrono::minutes{1}, ""});
+    CHECK(problems_of(with_entry("parked_age: {drop: true}")).find("queues[0].parked_age.max: is missing") !=
+          std::string::npos);
+    CHECK(problems_of(with_entry("parked_age: {max: 59s, drop: true}")).find("is too short") != std::string::npos);
+}
+
+TEST_CASE("parked_age needs a place that is known: of the archive, and of the messages") {
+    CHECK(problems_of(with_entry("parked_age: {max: 1d, archive: here}")).find("expected a path that begins with /") !=
+          std::string::npos);
+    CHECK(problems_of(with_entry("parked: {exchange: x}, parked_age: {max: 1d, drop: true}"))
+              .find("parks in an exchange") != std::string::npos);
+    const std::string glob =
+        "ladders: {s: {delays: [1s]}}\nqueues:\n  - {match: \"a.*\", ladder: s, parked_age: {max: 1d, "
+        "drop: true}";
+    CHECK(problems_of(glob + "}\n").find("with a glob needs the management API") != std::string::npos);
+    CHECK(problems_of(glob + ", parked: graves}\n") == "");
+    CHECK(problems_of("management: {url: http://h:1}\n" + glob + "}\n") == "");
+}
+
 }  // namespace retryd::config::validate_test

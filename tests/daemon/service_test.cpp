@@ -66,7 +66,8 @@ class Service {
     DaemonState state_;
     PeriodicChecks checks_{nullptr};
     HeldQueues held_{log_};
-    HttpService http_{configuration_, watchdog_, state_, checks_, log_, held_};
+    ParkedAge age_{nullptr, log_, state_.faults()};
+    HttpService http_{configuration_, watchdog_, state_, checks_, log_, held_, age_};
     SessionContext context_{configuration_, log_,     requests_, dice_, poison_, trial_,
                             held_heads_,    sources_, watchdog_, http_, held_};
     std::thread thread_;

@@ -80,6 +80,33 @@ TEST_CASE("management: lists consumers with their queue and tag") {
     CHECK(server.requests() == Lines{"GET /api/consumers/%2F HTTP/1.1"});
 }
 
+TEST_CASE("management: a consumer without a channel, with a number for a tag, speaks AMQP 1.0") {
+    test::Server server(test::answer("200 OK", R"([
+        {"consumer_tag": "0", "queue": {"name": "a"}, "channel_details": {}},
+        {"consumer_tag": "0", "queue": {"name": "b"}, "channel_details": []},
+        {"consumer_tag": "0", "queue": {"name": "c"}, "channel_details": {"name": "x"}},
+        {"consumer_tag": "0x", "queue": {"name": "d"}, "channel_details": {}},
+        {"consumer_tag": "", "queue": {"name": "e"}, "channel_details": {}},
+        {"consumer_tag": "0", "queue": {"name": "f"}}])"));
+    std::string found;
+    for (const ListedConsumer& consumer : client_of(server.url()).consumers())
+        if (consumer.amqp10) found += consumer.queue;
+    CHECK(found == "ab");
+}
+
+TEST_CASE("management: lists where producers of AMQP 1.0 send to, as far as our user may see them") {
+    test::Server server(test::answer("200 OK", R"([
+        {"name": "a -> b", "protocol": "AMQP 1-0", "incoming_links": [{"target_address": "/queues/q"}, 7]},
+        {"name": "c", "protocol": "AMQP 0-9-1"}, "odd"])"));
+    CHECK(client_of(server.url()).amqp10_targets() == Lines{"/queues/q"});
+    CHECK(server.requests() == Lines{"GET /api/vhosts/%2F/connections?columns=name,protocol HTTP/1.1",
+                                     "GET /api/connections/a%20-%3E%20b/sessions HTTP/1.1"});
+    test::Server refused(test::answer("401 Unauthorized", "{}"));
+    CHECK(client_of(refused.url()).amqp10_targets().empty());
+    test::Server none(test::answer("404 Not Found", "{}"));
+    CHECK(client_of(none.url()).amqp10_targets().empty());
+}
+
 TEST_CASE("management: lists the queues that are bound to an exchange") {
     test::Server server(test::answer("200 OK", R"([
         {"source": "retryd.return", "destination": "email", "destination_type": "queue", "routing_key": "",

@@ -23,6 +23,7 @@ METRICS = {
     "retryd_queue_held_messages": {"queue": None, "role": ("rung", "detour"), "delay": None},
     "retryd_held_messages": {"queue": None},
     "retryd_outage": {"queue": None},
+    "retryd_parked_aged_total": {"queue": None, "outcome": ("archived", "dropped")},
     "retryd_build_info": {"version": None},
     "retryd_config_reloads_total": {"result": ("success", "failure")},
     "retryd_findings": {"code": None, "severity": ("problem", "warning")},

@@ -27,6 +27,7 @@ struct EntrySpec {
     bool hold = false;
     std::string outage = {};  // {of: 20, within: 5s}
     bool verdict = false;
+    std::string parked_age = {};  // {max: 30d, drop: true}
 };
 
 /// Everything that tests set; yaml() writes it the way an operator would.

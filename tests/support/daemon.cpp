@@ -27,7 +27,10 @@ void Daemon::start(const std::string& yaml) {
 }
 
 void Daemon::write(const std::string& yaml) const {
-    std::ofstream(config_file()) << yaml;
+    // In one step: the daemon may read it at this moment, to reload.
+    const std::string next = folder_.file("next.yaml");
+    std::ofstream(next) << yaml;
+    std::filesystem::rename(next, config_file());
 }
 
 void Daemon::reload(const std::string& yaml) {

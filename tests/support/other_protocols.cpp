@@ -141,12 +141,15 @@ class Session {
         await(0x11);
     }
 
-    void send(const std::string& address, const std::string& message) {
+    void attach_sender(const std::string& address) {
         const std::string source = list(0x28, {text(address)});
         const std::string target = list(0x29, {text(address)});
         write(amqp_frame,
               list(0x12, {text("sender"), uint(0), boolean(false), null, null, source, target, null, null, uint(0)}));
         await(0x13);  // flow: credit
+    }
+    void send(const std::string& address, const std::string& message) {
+        attach_sender(address);
         for (std::size_t from = 0; from < message.size(); from += largest_transfer) {
             const bool more = message.size() - from > largest_transfer;
             write(amqp_frame, list(0x14, {uint(0), uint(0), binary("1"), uint(0), boolean(false), boolean(more)}) +
@@ -232,6 +235,13 @@ std::string nested_lists(int levels) {
     }
     return all + empty;
 }
+
+class Producer::Link : public Session {};
+
+Producer::Producer(const std::string& address) : link_(std::make_unique<Link>()) {
+    link_->attach_sender(address);
+}
+Producer::~Producer() = default;
 
 void publish(const std::string& queue, const Message& message) {
     publish_encoded(queue, encoded(message));

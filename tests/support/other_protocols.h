@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,19 @@ std::string map_section(std::uint8_t code, const std::vector<std::pair<std::stri
 void publish(const std::string& queue, const Message& message);
 /// The same of a message that is encoded already, or is none.
 void publish_encoded(const std::string& queue, const std::string& message);
+
+/// A connection with a link that publishes to that address, and stays. RabbitMQ 4.
+class Producer {
+  public:
+    explicit Producer(const std::string& address);
+    ~Producer();
+    Producer(const Producer&) = delete;
+    Producer& operator=(const Producer&) = delete;
+
+  private:
+    class Link;
+    std::unique_ptr<Link> link_;
+};
 
 /// Takes one message from that queue, rejects or accepts it, and returns it, encoded. RabbitMQ 4.
 std::string take_and_reject(const std::string& queue);

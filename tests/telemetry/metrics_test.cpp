@@ -40,6 +40,7 @@ std::string after_some_messages() {
                        {"retryd.detour.30s", Depth::Role::detour, Milliseconds{30'000}, 9},
                        {"email.parked", Depth::Role::parked, {}, 1}};
     measured.held = {{"email", "email.held", 1, 12'400}, {"sms", "sms.held", 0, std::nullopt}};
+    measured.aged = {{"email.parked", "archived", 12}};
     measured.connected = true;
     measured.reconnects = 4;
     measured.reloads = 5;
@@ -139,6 +140,7 @@ TEST_CASE("metrics: every name of the contract, with its labels") {
                              R"(retryd_held_messages{queue="email"} 12400)",
                              R"(retryd_outage{queue="email"} 1)",
                              R"(retryd_outage{queue="sms"} 0)",
+                             R"(retryd_parked_aged_total{queue="email.parked",outcome="archived"} 12)",
                              R"(retryd_build_info{version="1.2.3"} 1)",
                              R"(retryd_config_reloads_total{result="success"} 5)",
                              R"(retryd_config_reloads_total{result="failure"} 6)"}) {

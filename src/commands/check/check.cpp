@@ -146,6 +146,11 @@ std::vector<std::string> remarks(const core::Entry& entry) {
         lines.push_back("held in " + held + " while " + std::to_string(rule.failing_percent) + "% of at least " +
                         std::to_string(rule.of) + " messages within " + core::format_duration(rule.within) + " fail");
     }
+    if (entry.parked_age) {
+        const core::ParkedAge& age = *entry.parked_age;
+        lines.push_back("what is parked for more than " + core::format_duration(age.max) + " is " +
+                        (age.archive.empty() ? "dropped" : "archived in " + age.archive + " and then dropped"));
+    }
     return lines;
 }
 

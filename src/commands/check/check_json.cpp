@@ -78,6 +78,13 @@ Json outage(const std::optional<core::OutageRule>& rule) {
             {"release", rule->release}};
 }
 
+Json parked_age(const std::optional<core::ParkedAge>& age) {
+    if (!age) return nullptr;
+    return {{"max_ms", age->max.count()},
+            {"archive", age->archive.empty() ? Json(nullptr) : Json(age->archive)},
+            {"drop", age->archive.empty()}};
+}
+
 Json queue(const core::Entry& entry) {
     const core::Milliseconds total = total_wait(entry.ladder);
     const core::Milliseconds least = least_wait(entry.ladder);
@@ -98,7 +105,8 @@ Json queue(const core::Entry& entry) {
             {"verdict", entry.verdict},
             {"on", actions(entry.on)},
             {"attempts", attempts(entry)},
-            {"parked", parked(entry)}};
+            {"parked", parked(entry)},
+            {"parked_age", parked_age(entry.parked_age)}};
 }
 
 Json errors(const config::Settings& settings) {

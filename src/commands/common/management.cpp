@@ -12,6 +12,7 @@ class HttpManagementApi : public ManagementApi {
 
     std::vector<http::ListedQueue> queues() override { return client_.queues(); }
     std::vector<http::ListedConsumer> consumers() override { return client_.consumers(); }
+    std::vector<std::string> amqp10_targets() override { return client_.amqp10_targets(); }
     std::vector<core::BindingSpec> bindings_from(const std::string& exchange) override {
         return client_.bindings_from(exchange);
     }

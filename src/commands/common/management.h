@@ -23,6 +23,7 @@ class ManagementApi {
 
     virtual std::vector<http::ListedQueue> queues() = 0;
     virtual std::vector<http::ListedConsumer> consumers() = 0;
+    virtual std::vector<std::string> amqp10_targets() = 0;
     /// The queues bound to that exchange; none where it does not exist.
     virtual std::vector<core::BindingSpec> bindings_from(const std::string& exchange) = 0;
 

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "admin/amqp10_clients.h"
 #include "admin/checks.h"
 #include "admin/dead_letter_way.h"
 #include "admin/permissions.h"
@@ -105,6 +106,21 @@ class Checks {
             // What mends a harmful policy guards against the next one as well.
             if (!found(FindingCode::harmful_policy)) append(admin::check_guard(settings_.policy, vhost_policies()));
             check_held();
+        });
+    }
+
+    /// It is so by itself, and stays so: nothing that the daemon would have to tell.
+    void note_amqp10_clients() {
+        ask_management([this] {
+            std::set<std::string> queues;
+            for (const http::ListedConsumer& consumer : management_->consumers())
+                if (consumer.amqp10) queues.insert(consumer.queue);
+            const std::vector<std::string> targets = management_->amqp10_targets();
+            const admin::Routing routing = targets.empty() ? admin::Routing{} : management_->routing();
+            for (const std::string& target : targets)
+                queues.merge(admin::queues_behind(target, admin::Ways(routing)));
+            std::erase_if(queues, [this](const std::string& queue) { return !is_work_queue(queue); });
+            if (!queues.empty()) checked_.notes.push_back(admin::amqp10_note(queues));
         });
     }
 
@@ -482,6 +498,7 @@ Checked run_checks(Broker& broker, const config::Settings& settings, const Daemo
     Checks checks(broker, settings, daemon);
     checks.check_all_but_policies();
     checks.check_policies();
+    checks.note_amqp10_clients();
     return checks.result();
 }
 

@@ -17,7 +17,8 @@ struct Checked {
     BrokerIdentity broker;
     bool management = false;  // is configured
     std::string fault;        // why the management API did not answer
-    /// What was not looked at and need not be: it changes nothing about what was found. Each with what it takes.
+    /// What a person may want to know, and that changes nothing about what was found: what was not looked at and need
+    /// not be, with what that takes; what nothing is wrong with.
     std::vector<std::string> notes = {};
     admin::Diagnosis diagnosis;
 };

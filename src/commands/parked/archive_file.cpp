@@ -8,10 +8,12 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "commands/parked/message_line.h"
@@ -55,21 +57,40 @@ void ArchiveFile::add(const std::string& line) {
 
 void ArchiveFile::sync() {
     if (text_.empty() || !fault_.empty()) return;
+    if (file_ >= 0 && !is_there()) close(std::exchange(file_, -1));
     if (file_ < 0) open_it();
     if (!fault_.empty()) return;
-    int locked = 0;
-    do {
-        locked = flock(file_, LOCK_EX);
-    } while (locked != 0 && errno == EINTR);
-    if (locked != 0) return fail("cannot be locked");
+    lock();
+    if (!fault_.empty()) return;
     append();
     flock(file_, LOCK_UN);
 }
 
+/// Somebody else who holds the lock holds up whoever waits for it, and the broker with him.
+void ArchiveFile::lock() {
+    constexpr auto patience = std::chrono::seconds{5};
+    constexpr auto try_again_after = std::chrono::milliseconds{5};
+    const auto deadline = std::chrono::steady_clock::now() + patience;
+    while (flock(file_, LOCK_EX | LOCK_NB) != 0) {
+        if (errno == EINTR) continue;
+        if (errno != EWOULDBLOCK || std::chrono::steady_clock::now() >= deadline) return fail("cannot be locked");
+        std::this_thread::sleep_for(try_again_after);
+    }
+}
+
 void ArchiveFile::open_it() {
     file_ = open(name_.c_str(), O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, archive_mode);
+    named_ = false;
     if (file_ < 0) return fail("cannot be written");
     if (!is_file_of_ours(file_)) fault_ = core::quoted(name_) + " is there and is no file of yours: name another one";
+}
+
+/// Whether the file of that name is still the one that is open: somebody may have moved or deleted it.
+bool ArchiveFile::is_there() const {
+    struct stat ours {};
+    struct stat named {};
+    return fstat(file_, &ours) == 0 && lstat(name_.c_str(), &named) == 0 && ours.st_dev == named.st_dev &&
+           ours.st_ino == named.st_ino;
 }
 
 /// With the lock.
@@ -80,8 +101,9 @@ void ArchiveFile::append() {
     const off_t begin = size_of(file_);
     if (fault_.empty()) write_all();
     if (fault_.empty() && fsync(file_) != 0) fail("cannot be written to the disk");
+    if (fault_.empty() && !is_there()) fault_ = core::quoted(name_) + " was taken away while it was written";
+    if (fault_.empty()) keep_name();
     if (fault_.empty()) {
-        keep_name();
         text_.clear();
     } else if (begin >= 0 && ftruncate(file_, begin) != 0) {
         fault_ += "; what was written of the last lines could not be taken away";
@@ -130,18 +152,24 @@ void ArchiveFile::write_all() {
     }
 }
 
-/// The name, too, is to be there after a loss of power. Not every file system can do that for a folder.
+/// The name, too, is to be there after a loss of power. A file system that cannot do that for a folder says EINVAL.
 void ArchiveFile::keep_name() {
-    if (std::exchange(named_, true)) return;
-    const std::string folder = std::filesystem::path(name_).parent_path().string();
-    const int opened = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    if (opened < 0) return;
-    fsync(opened);
+    if (named_) return;
+    const std::string parent = std::filesystem::path(name_).parent_path().string();
+    const std::string folder = parent.empty() ? "." : parent;
+    const int opened = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (opened < 0) return fail_of(folder, "cannot be opened, so that nobody knows whether the file's name is kept");
+    named_ = fsync(opened) == 0 || errno == EINVAL;
+    if (!named_) fail_of(folder, "cannot be written to the disk");
     close(opened);
 }
 
 void ArchiveFile::fail(const std::string& what) {
-    fault_ = core::quoted(name_) + " " + what + ": " + std::strerror(errno);
+    fail_of(name_, what);
+}
+
+void ArchiveFile::fail_of(const std::string& path, const std::string& what) {
+    fault_ = core::quoted(path) + " " + what + ": " + std::strerror(errno);
 }
 
 }  // namespace retryd::commands

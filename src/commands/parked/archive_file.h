@@ -3,6 +3,7 @@
 
 #include <sys/types.h>
 
+#include <cstddef>
 #include <string>
 
 namespace retryd::commands {
@@ -21,17 +22,23 @@ class ArchiveFile {
     /// All that was added is on the disk, or the file is as it was, and fault() says why.
     void sync();
 
+    /// Of lines that wait for the next sync().
+    std::size_t waiting_bytes() const { return text_.size(); }
+
     /// Why nothing can be written; empty as long as it can.
     const std::string& fault() const { return fault_; }
 
   private:
     void open_it();
+    void lock();
+    bool is_there() const;
     void append();
     void mend_end(off_t size);
     std::string last_line(off_t size);
     void write_all();
     void keep_name();
     void fail(const std::string& what);
+    void fail_of(const std::string& path, const std::string& what);
 
     std::string name_;
     std::string text_;  // not written yet

@@ -14,6 +14,7 @@
 #include "amqp/refusal.h"
 #include "amqp/timeouts.h"
 #include "commands/parked/browse_queue.h"
+#include "commands/parked/message_line.h"
 #include "commands/parked/window.h"
 #include "core/duration.h"
 #include "core/time.h"
@@ -51,6 +52,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
           stall_(runner.broker_, queue),
           run_(std::move(order), *this) {
         if (run_.sends()) writer_.emplace(endpoint(), runner.settings_.broker, "retryd parked publish");
+        if (runner.few_given_back_) reader_.hold_few(*runner.few_given_back_);
         run_.next_consumer(reader_.begin(queue, ready));
     }
 
@@ -63,7 +65,10 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         leave();
     }
 
-    ParkedRunResult result() const { return {run_.ended(), run_.counts(), why_, {}}; }
+    ParkedRunResult result() const {
+        const std::size_t given_back = reader_.delivered() - run_.counts().done;
+        return {run_.ended(), run_.counts(), why_, run_.younger_at(), given_back, {}};
+    }
 
   private:
     const config::Endpoint& endpoint() const { return endpoint_of(runner_.settings_, runner_.broker_.identity()); }
@@ -71,11 +76,13 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
     void turn() {
         now_ = system::now();
         const bool reading = wants_deliveries();
-        const bool more = reader_.turn(*this, reading ? messages_per_turn : 0);
+        const bool more =
+            runner_.archive_ != nullptr ? read_one_by_one() : reader_.turn(*this, reading ? messages_per_turn : 0);
         turn_writer();
         turn_tap();
         run_.on_tick(now_);
         stop_when_unprepared();
+        if (!more || archived_enough()) settle_archived();
         go_on_when_full();
         stop_when_interrupted();
         stop_when_reader_ended();
@@ -85,6 +92,15 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         progress_(run_.counts(), writer_ ? writer_->blocked() : std::string{});
         serve_broker_connection();
         if (!(more && reading) && !run_.finished()) wait();
+    }
+
+    /// Many that come together may be large: it takes in what there is room for.
+    bool read_one_by_one() {
+        for (std::size_t read = 0; read < messages_per_turn; ++read) {
+            const bool room = wants_deliveries();
+            if (!reader_.turn(*this, room ? 1 : 0) || !room) return false;
+        }
+        return true;
     }
 
     /// Once the run has ended, too: to notice that the broker has cancelled the consumer. ParkedRun ignores what comes.
@@ -106,7 +122,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
     }
 
     void go_on_when_full() {
-        if (!run_.consumer_full() || (!run_.wants_more() && reader_.may_leave())) return;
+        if (!run_.consumer_full() || (!run_.wants_more() && !reader_.needs_more_to_leave())) return;
         if (!reader_.can_go_on()) return run_.stop(End::held);
         run_.next_consumer(reader_.go_on(!run_.wants_more(), [this] { serve_others(); }));
     }
@@ -117,8 +133,28 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         run_.stop(End::broker);
     }
 
+    /// For one wait for the disk.
+    bool archived_enough() const {
+        constexpr std::size_t enough_bytes = std::size_t{4} * 1024 * 1024;
+        constexpr relay::PublishSeq enough_messages = 256;
+        return archived_ - settled_ >= enough_messages ||
+               (runner_.archive_ != nullptr && runner_.archive_->waiting_bytes() >= enough_bytes);
+    }
+
+    /// Only what is safe on the disk is acked.
+    void settle_archived() {
+        if (archived_ == settled_) return;
+        runner_.archive_->sync();
+        if (!runner_.archive_->fault().empty()) {
+            why_ = runner_.archive_->fault();
+            return run_.give_up_unconfirmed();
+        }
+        settled_ = archived_;
+        run_.on_confirm(settled_, true, true);
+    }
+
     void stop_when_interrupted() {
-        if (!runner_.signals_.pending()) return;
+        if (!runner_.stop_.pending()) return;
         run_.stop(End::interrupted);
         if (!interrupted_at_) interrupted_at_ = now_.steady;
         // A blocked broker confirms nothing, so the wait has an end.
@@ -148,7 +184,8 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
     }
 
     void stop_when_confirms_are_late() {
-        if (writer_ && !writer_->blocked().empty()) unblocked_at_ = now_.steady;
+        if (!writer_) return;  // what is archived waits for the disk alone
+        if (!writer_->blocked().empty()) unblocked_at_ = now_.steady;
         const auto sent = run_.unconfirmed_since();
         if (!sent || now_.steady - std::max(*sent, unblocked_at_) < amqp::look_into_confirms_after) return;
         const SteadyTime since = writer_->waits_since(*sent, now_.steady);
@@ -177,7 +214,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
     void wait_for_late_failures() {
         if (runner_.tap_ == nullptr || run_.counts().done == 0) return;
         const SteadyTime until = system::now().steady + late_failures_within;
-        while (system::now().steady < until && !runner_.signals_.pending()) {
+        while (system::now().steady < until && !runner_.stop_.pending()) {
             reader_.turn(*this, messages_per_turn);
             turn_writer();
             turn_tap();
@@ -220,7 +257,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         std::array fds{pollfd{wants_deliveries() ? reader_.fd() : -1, POLLIN, 0},
                        pollfd{writer_ ? writer_->fd() : -1, static_cast<short>(full ? POLLIN | POLLOUT : POLLIN), 0},
                        pollfd{runner_.tap_ != nullptr ? runner_.tap_->fd() : -1, POLLIN, 0},
-                       pollfd{interrupted ? -1 : runner_.signals_.fd(), POLLIN, 0}};
+                       pollfd{interrupted ? -1 : runner_.stop_.fd, POLLIN, 0}};
         poll(fds.data(), fds.size(), static_cast<int>(time.count()));
     }
 
@@ -233,6 +270,11 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         run_.on_returned(exchange, routing_key);
     }
     relay::PublishResult publish(const core::Publication& publication) override {
+        if (runner_.archive_ != nullptr) {
+            runner_.archive_->add(exported_line(std::string{publication.routing_key}, publication.message));
+            ++archived_;
+            return relay::PublishResult::sent;
+        }
         if (runner_.before_ && !std::exchange(prepared_, true)) unprepared_ = runner_.before_();
         return unprepared_.empty() ? writer_->publish(publication) : relay::PublishResult::would_block;
     }
@@ -249,6 +291,8 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
     SteadyTime broker_due_{};
     SteadyTime unblocked_at_{};
     std::optional<SteadyTime> interrupted_at_;
+    relay::PublishSeq archived_ = 0;
+    relay::PublishSeq settled_ = 0;
     bool prepared_ = false;
     std::string unprepared_;
     std::string why_;

@@ -3,7 +3,9 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -11,15 +13,24 @@
 #include "amqp/dead_letter_tap.h"
 #include "amqp/undeliverable.h"
 #include "commands/common/broker.h"
+#include "commands/parked/archive_file.h"
 #include "config/settings.h"
 #include "system/signals.h"
 
 namespace retryd::commands {
 
+/// What tells a run to end in order.
+struct StopSign {
+    std::function<bool()> pending;
+    int fd = -1;  // readable once it is pending; -1: pending() is asked often
+};
+
 struct ParkedRunResult {
     admin::ParkedRun::End end = admin::ParkedRun::End::none;
     admin::ParkedRunCounts counts;
-    std::string why;    // of an end that the broker brought about, in its words
+    std::string why;                          // of an end that the broker brought about, in its words
+    std::optional<std::uint64_t> younger_at;  // as admin::ParkedRun has it
+    std::size_t given_back = 0;               // that were held, and lie where they lay
     std::string fault;  // the connection was lost: what was not acked by then stays, or is there twice
 };
 
@@ -35,8 +46,15 @@ class ParkedRunner {
     /// `held` may be null: what it holds stays out of the way as long as it is kept alive, which happens here.
     ParkedRunner(const config::Settings& settings, Broker& broker, const system::Signals& signals,
                  amqp::DeadLetterTap* tap, amqp::Undeliverable* held)
-        : settings_(settings), broker_(broker), signals_(signals), tap_(tap), held_(held) {}
+        : ParkedRunner(settings, broker, {[&signals] { return signals.pending(); }, signals.fd()}, tap, held) {}
+    ParkedRunner(const config::Settings& settings, Broker& broker, StopSign stop, amqp::DeadLetterTap* tap,
+                 amqp::Undeliverable* held)
+        : settings_(settings), broker_(broker), stop_(std::move(stop)), tap_(tap), held_(held) {}
 
+    /// For Action::archive: where it goes.
+    void archive_into(ArchiveFile* archive) { archive_ = archive; }
+    /// For who is likely to need only what lies in front: see QueueReader::hold_few.
+    void hold_few(std::size_t given_back) { few_given_back_ = given_back; }
     void before_sending(Before before) { before_ = std::move(before); }
 
     /// Returns when all is settled. `ready`: how many messages lie in the queue. A lost connection is part of the
@@ -49,10 +67,12 @@ class ParkedRunner {
 
     const config::Settings& settings_;
     Broker& broker_;
-    const system::Signals& signals_;
+    StopSign stop_;
     amqp::DeadLetterTap* tap_;
     amqp::Undeliverable* held_;
     Before before_;
+    ArchiveFile* archive_ = nullptr;
+    std::optional<std::size_t> few_given_back_;
 };
 
 }  // namespace retryd::commands

@@ -38,10 +38,12 @@ ladders:
   shared: {delays: [5s, 1m x2], return: headers, queue_type: classic}
   spread: {delays: [5s, 1ms], jitter: {width: 20%, lanes: 4}}
 queues:
-  - {match: email, ladder: doubling, max_age: 24h, on: {expired: retry, maxlen: drop}}
+  - {match: email, ladder: doubling, max_age: 24h, on: {expired: retry, maxlen: drop},
+     parked_age: {max: 30d, archive: /var/lib/retryd}}
   - {match: fax, ladder: shared, parked: {exchange: team.dlx, routing_key: "dead.{queue}"}}
   - {match: "sms.*", ladder: shared, parked: {exchange: team.dlx}}
-  - {match: "webhook.*", ladder: spread, on: {rejected: park, delivery_limit: drop}}
+  - {match: "webhook.*", ladder: spread, on: {rejected: park, delivery_limit: drop},
+     parked_age: {max: 36h, drop: true}}
 management: {url: http://127.0.0.1:15672, username: eve, password: geheim}
 declare: false
 )";
@@ -230,6 +232,7 @@ Work queues, the first entry that matches wins
   email  ladder doubling: 5 retries on quorum queues, 17s of waiting in all
     what expired is retried; what was too much for its queue is dropped
     parked at once when its first failure is more than 1d ago
+    what is parked for more than 30d is archived in /var/lib/retryd and then dropped
     failure  waits   in
     1        1s      email.retry.1s
     2        2s      email.retry.2s
@@ -253,6 +256,7 @@ Work queues, the first entry that matches wins
 
   webhook.*  ladder spread: 2 retries on quorum queues, 4s1ms … 5s1ms of waiting in all
     what was rejected is parked; what reached its delivery limit is dropped
+    what is parked for more than 1d12h is dropped
     failure  waits               in
     1        4s … 5s in 4 lanes  {queue}.retry.4s
                                  {queue}.retry.4s333ms
@@ -296,6 +300,11 @@ TEST_CASE("check as JSON has the same fields for every entry") {
     CHECK(email["on"] ==
           nlohmann::json::parse(R"({"rejected":"retry","delivery_limit":"retry","expired":"retry","maxlen":"drop"})"));
     CHECK(email["least_wait"] == "17s");
+    CHECK(email["parked_age"] ==
+          nlohmann::json::parse(R"({"max_ms":2592000000,"archive":"/var/lib/retryd","drop":false})"));
+    CHECK(json["queues"][1]["parked_age"] == nullptr);
+    CHECK(json["queues"][3]["parked_age"] ==
+          nlohmann::json::parse(R"({"max_ms":129600000,"archive":null,"drop":true})"));
     const auto& fax = json["queues"][1];
     CHECK(fax["return"] == "headers");
     CHECK(fax["max_age"] == nullptr);

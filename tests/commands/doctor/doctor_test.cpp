@@ -468,4 +468,20 @@ TEST_CASE("doctor --permissions of a wrong configuration tells what is wrong wit
     CHECK(run({"doctor", "--permissions", "-c", file.path().c_str()}).code == 78);
 }
 
+TEST_CASE("doctor: clients of AMQP 1.0 at work queues are a note, and change nothing else") {
+    Fixture f;
+    f.broker.api.policies.add("other", "classic", {});
+    f.broker.api.targets_of_amqp10 = {"/exchanges/shop/mail", "/queues/other"};
+    f.broker.api.routes.exchanges["shop"] = {"direct"};
+    f.broker.api.routes.bindings = {{"shop", "email", false, "mail"}};
+    CHECK(text_of(f.run_checks()).find("Note: producers or consumers of email speak AMQP 1.0. ") != std::string::npos);
+    CHECK(doctor_exit_code(f.run_checks()) == 0);
+    f.broker.api.targets_of_amqp10 = {"/exchanges/shop/sms"};
+    CHECK(f.run_checks().notes.empty());
+    f.broker.api.consumer_lists = {{{"email", "0", true, true}}};
+    CHECK(f.run_checks().notes.size() == 1);
+    f.broker.api.consumer_lists = {{{"email", "0"}}};
+    CHECK(f.run_checks().notes.empty());
+}
+
 }  // namespace retryd::commands::doctor_test

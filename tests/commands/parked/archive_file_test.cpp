@@ -1,5 +1,7 @@
 #include "commands/parked/archive_file.h"
 
+#include <fcntl.h>
+#include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -67,7 +69,38 @@ class FullDisk {
     rlimit before_{};
 };
 
+/// One more file can be opened, and then none.
+class OneMoreFile {
+  public:
+    OneMoreFile() {
+        const int next = dup(0);
+        close(next);
+        getrlimit(RLIMIT_NOFILE, &before_);
+        const rlimit less{static_cast<rlim_t>(next) + 1, before_.rlim_max};
+        setrlimit(RLIMIT_NOFILE, &less);
+    }
+    ~OneMoreFile() { setrlimit(RLIMIT_NOFILE, &before_); }
+
+  private:
+    rlimit before_{};
+};
+
 }  // namespace
+
+TEST_CASE("an archive whose name may be gone after a loss of power is none: nothing stays in it, and it says why") {
+    const retryd::test::TemporaryFolder folder;
+    const std::string name = folder.file("a.ndjson");
+    std::string fault;
+    {
+        const OneMoreFile limit;
+        fault = add_to(name);
+    }
+    CHECK(fault.find(folder.path()) != std::string::npos);
+    CHECK(fault.find("Too many open files") != std::string::npos);
+    CHECK(text_of(name) == "");
+    CHECK(add_to(name) == "");
+    CHECK(messages_in(name) == 1);
+}
 
 TEST_CASE("an archive grows by whole lines that can be imported, and is its owner's alone") {
     const retryd::test::TemporaryFolder folder;
@@ -113,6 +146,41 @@ TEST_CASE("nothing is there before sync") {
     CHECK(messages_in(name) == 1);
     file.sync();
     CHECK(messages_in(name) == 1);
+}
+
+TEST_CASE("an archive that somebody moves or deletes while it grows begins anew: no line goes where nobody finds it") {
+    const retryd::test::TemporaryFolder folder;
+    const std::string name = folder.file("a.ndjson");
+    ArchiveFile file(name);
+    const auto add = [&] {
+        file.add(line);
+        file.sync();
+        return file.fault();
+    };
+    REQUIRE(add() == "");
+    std::filesystem::rename(name, name + ".1");
+    CHECK(add() == "");
+    CHECK(messages_in(name) == 1);
+    CHECK(messages_in(name + ".1") == 1);
+    std::filesystem::remove(name);
+    CHECK(add() == "");
+    CHECK(messages_in(name) == 1);
+    std::filesystem::remove(name);
+    std::filesystem::create_symlink(name + ".1", name);
+    CHECK(add().find("cannot be written") != std::string::npos);
+    CHECK(messages_in(name + ".1") == 1);
+}
+
+TEST_CASE("an archive that another process has locked for long is not waited for") {
+    const retryd::test::TemporaryFolder folder;
+    const std::string name = folder.file("a.ndjson");
+    REQUIRE(add_to(name) == "");
+    const int other = open(name.c_str(), O_RDWR | O_CLOEXEC);
+    REQUIRE(flock(other, LOCK_EX) == 0);
+    CHECK(add_to(name).find("cannot be locked") != std::string::npos);
+    CHECK(messages_in(name) == 1);
+    close(other);
+    CHECK(add_to(name) == "");
 }
 
 TEST_CASE("half a line that a killed process has left is taken away, a whole one without an end stays") {
