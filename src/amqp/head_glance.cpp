@@ -3,6 +3,7 @@
 #include <poll.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "amqp/error.h"
 #include "amqp/timeouts.h"
@@ -24,7 +25,10 @@ constexpr core::Milliseconds answered_within{500};
 }  // namespace
 
 HeadGlance::HeadGlance(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue)
-    : connection_(Connection::open(endpoint, settings, "retryd head")) {
+    : HeadGlance(Connection::open(endpoint, settings, "retryd head"), queue) {}
+
+HeadGlance::HeadGlance(std::unique_ptr<Connection> connection, const std::string& queue)
+    : connection_(std::move(connection)) {
     connection_->receive_large_headers();
     connection_->open_channel(only_consumer);
     connection_->qos(only_consumer, 1);

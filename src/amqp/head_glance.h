@@ -23,6 +23,8 @@ class HeadGlance : private Events {
     };
 
     HeadGlance(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue);
+    /// Over a connection that nobody has used yet.
+    HeadGlance(std::unique_ptr<Connection> connection, const std::string& queue);
 
     /// Takes as long as it takes to know. Throws Error. After silence it may be kept, after anything else not.
     Sees look();

@@ -7,8 +7,6 @@
 namespace retryd::amqp {
 namespace {
 
-/// Each keeps the broker busy: more than these would make it slow for all.
-constexpr std::size_t most_held = 32;
 constexpr core::Milliseconds between_turns{100};
 
 }  // namespace

@@ -17,6 +17,9 @@ class HeadGlance;
 /// Belongs to one thread.
 class HeldHeads {
   public:
+    /// Each keeps the broker busy: more than these would make it slow for all.
+    static constexpr std::size_t most_held = 32;
+
     HeldHeads();
     ~HeldHeads();
     HeldHeads(const HeldHeads&) = delete;

@@ -212,7 +212,8 @@ void SourceConsumer::keep(std::string_view why) {
     report(SourceTrouble::unpublishable,
            "a message of the source " + core::quoted(queue_) + " cannot be published (" + std::string{why} +
                "), and the dead-lettering of that queue is not retryd's: it stays there, unacked, and the others go "
-               "on. Stop retryd and take it out by hand");
+               "on. Stop retryd and take it out by hand: each start and each lost connection counts towards a delivery "
+               "limit of that queue, at which it is deleted where the queue dead-letters nowhere");
 }
 
 // ── What ends ───────────────────────────────────────────────────────────────────────────────────────────────────

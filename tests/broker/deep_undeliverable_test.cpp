@@ -6,6 +6,7 @@
 
 #include "broker/connect_time.h"
 #include "support/catch.h"
+#include "support/deep_stack.h"
 #include "support/forged.h"
 #include "support/machine.h"
 #include "support/other_protocols.h"
@@ -28,9 +29,21 @@ struct BothKinds : Scenario {
         start();
     }
 
-    void undeliverable() const { amqp10::publish(strange, {.application_properties = {{"a", amqp10::uuid()}}}); }
-    void deep() const {
-        amqp10::publish(strange, {.annotations = {{"x-deep", amqp10::nested_lists(60'000)}}, .body = "deep"});
+    bool before_4() { return version_of(client) < Version{4, 0}; }
+
+    void undeliverable() {
+        if (before_4()) return amqp10::publish(strange, {.message_id = amqp10::ulong(1)});
+        amqp10::publish(strange, {.application_properties = {{"a", amqp10::uuid()}}});
+    }
+    void deep() {
+        if (!before_4())
+            return amqp10::publish(strange,
+                                   {.annotations = {{"x-deep", amqp10::nested_lists(60'000)}}, .body = "deep"});
+        const DeepStack stack;
+        Message message{.body = "deep", .headers = Table(1)};
+        message.headers[0].name = "deep";
+        message.headers[0].value = nested_arrays(26'000);
+        client.publish("", strange, message);
     }
 
     void send(const std::string& order) {
@@ -43,7 +56,6 @@ struct BothKinds : Scenario {
 
     /// `order`: u for one that cannot be handed over, d for a deep one, - for a while in which that one gets stuck.
     void check_goes_on(const std::string& order) {
-        if (version_of(client) < Version{4, 0}) return;
         SteadyNeighbour neighbour(broker_address(), good, milliseconds(200));
         const ConnectTime connecting;
         const Machine machine;

@@ -1,0 +1,156 @@
+#include "amqp/head_glance.h"
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "amqp/error.h"
+#include "amqp/held_heads.h"
+#include "amqp/peer.h"
+#include "support/catch.h"
+#include "system/clock.h"
+
+namespace retryd::amqp::head_glance_test {
+namespace {
+
+constexpr Channel channel = 1;
+
+/// A look at a queue, and the broker that it is asked of.
+struct Look {
+    test::Peer peer;
+    std::unique_ptr<HeadGlance> head =
+        std::make_unique<HeadGlance>(std::make_unique<Connection>(peer.take_connection(), "broker"), "errors");
+
+    void answer_qos() { peer.send(channel, AMQP_BASIC_QOS_OK_METHOD, amqp_basic_qos_ok_t{}); }
+    void answer_consume() {
+        peer.send(channel, AMQP_BASIC_CONSUME_OK_METHOD, amqp_basic_consume_ok_t{bytes_of("retryd-head")});
+    }
+    void close_connection(std::uint16_t code) {
+        peer.send(0, AMQP_CONNECTION_CLOSE_METHOD, amqp_connection_close_t{code, bytes_of("INTERNAL_ERROR"), 0, 0});
+    }
+    /// The consumer is there, and what is at the head is not: the broker writes it.
+    void become_silent() {
+        answer_qos();
+        answer_consume();
+        REQUIRE(head->look() == HeadGlance::Sees::silence);
+    }
+
+    std::vector<amqp_method_number_t> sent() {
+        std::vector<amqp_method_number_t> methods;
+        while (const auto method = peer.received())
+            methods.push_back(method->id);
+        return methods;
+    }
+    bool gave_back() {
+        bool cancelled = false;
+        while (const auto method = peer.received()) {
+            cancelled = cancelled || method->id == AMQP_BASIC_CANCEL_METHOD;
+            if (method->id == AMQP_BASIC_NACK_METHOD) return cancelled && method->as<amqp_basic_nack_t>().requeue;
+        }
+        return false;
+    }
+};
+
+core::SteadyTime after(core::Milliseconds time) {
+    return system::steady_now() + time;
+}
+
+}  // namespace
+
+TEST_CASE("the head of a queue: one that can be handed over goes back, behind a cancel") {
+    Look s;
+    s.answer_qos();
+    s.answer_consume();
+    s.peer.deliver(channel, 7, "body");
+    CHECK(s.head->look() == HeadGlance::Sees::message);
+    CHECK(s.gave_back());
+}
+
+TEST_CASE("the head of a queue: a connection that the broker ends with 541 has met what it cannot hand over") {
+    Look s;
+    s.answer_qos();
+    s.answer_consume();
+    s.close_connection(541);
+    CHECK(s.head->look() == HeadGlance::Sees::end);
+}
+
+TEST_CASE("the head of a queue: a connection that ends for another reason says nothing of it") {
+    Look forced;
+    forced.close_connection(320);
+    CHECK_THROWS_AS(forced.head->look(), Error);
+    Look lost;
+    lost.answer_qos();
+    lost.peer.vanish();
+    CHECK_THROWS_AS(lost.head->look(), Error);
+}
+
+TEST_CASE("the head of a queue: where nothing comes and the broker answers, there is nothing") {
+    Look s;
+    s.answer_qos();
+    s.answer_consume();
+    s.answer_qos();  // the second question
+    CHECK(s.head->look() == HeadGlance::Sees::nothing);
+}
+
+TEST_CASE("the head of a queue: where nothing comes and the broker does not answer, it is busy with what is there") {
+    Look s;
+    s.become_silent();
+    CHECK(s.head->hold(after({})));
+    CHECK(s.head->hold(after(core::Milliseconds{60'000})));
+    CHECK_FALSE(s.gave_back());
+}
+
+TEST_CASE("a held head: what comes after all goes back, and it is of no use any more") {
+    Look s;
+    s.become_silent();
+    s.peer.deliver(channel, 1, "deep");
+    const core::SteadyTime came = after({});
+    CHECK(s.head->hold(came));
+    CHECK(s.gave_back());
+    CHECK(s.head->hold(came + core::Milliseconds{100}));  // the queue must have got the nack before it ends
+    CHECK_FALSE(s.head->hold(came + core::Milliseconds{1'000}));
+}
+
+TEST_CASE("a held head: a broker that was only slow is let go of") {
+    Look s;
+    s.become_silent();
+    s.answer_qos();
+    const core::SteadyTime answered = after({});
+    CHECK(s.head->hold(answered));
+    CHECK_FALSE(s.head->hold(answered + core::Milliseconds{1'000}));
+}
+
+TEST_CASE("a held head: one whose connection is lost is of no use") {
+    Look s;
+    s.become_silent();
+    s.peer.vanish();
+    CHECK_FALSE(s.head->hold(after({})));
+}
+
+TEST_CASE("held heads: as many as it takes, one more is dropped, and what is done with makes room") {
+    HeldHeads held;
+    std::vector<std::unique_ptr<Look>> looks;
+    const auto keep = [&] {
+        looks.push_back(std::make_unique<Look>());
+        return held.keep(std::move(looks.back()->head));
+    };
+    for (std::size_t i = 0; i < HeldHeads::most_held; ++i)
+        REQUIRE(keep());
+    CHECK_FALSE(keep());
+    CHECK(held.size() == HeldHeads::most_held);
+    looks[5]->peer.vanish();
+    const core::SteadyTime now = after({});
+    held.turn(now);
+    CHECK(held.size() == HeldHeads::most_held - 1);
+    CHECK(keep());
+    looks[6]->peer.vanish();
+    held.turn(now);  // not every turn of the loop looks at each
+    CHECK(held.size() == HeldHeads::most_held);
+    held.turn(now + core::Milliseconds{100});
+    CHECK(held.size() == HeldHeads::most_held - 1);
+    held.release();
+    CHECK(held.size() == 0);
+}
+
+}  // namespace retryd::amqp::head_glance_test
