@@ -1,5 +1,5 @@
 // The wiring: the command line knows every command, and gets the daemon handed in; the daemon gets the checks of
-// `retryd doctor`, and what takes old messages out of the parking queues.
+// `retryd doctor`, what takes old messages out of the parking queues, and what the desk does with parked messages.
 #include <fcntl.h>
 #include <unistd.h>
 
@@ -7,6 +7,7 @@
 #include <string>
 
 #include "commands/cli.h"
+#include "commands/desk/desk.h"
 #include "commands/doctor/doctor.h"
 #include "commands/doctor/run_checks.h"
 #include "commands/parked/age_out.h"
@@ -34,7 +35,8 @@ int main(int argc, char* argv[]) {
             commands::name_configuration(diagnosis.findings, path);
             return diagnosis;
         };
-        return daemon::run(config_path, check, commands::age_out);
+        return daemon::run(config_path, check, commands::age_out,
+                           {.read = commands::read_desk_task, .carry_out = commands::carry_out_desk_task});
     };
     return commands::run_command_line(argc, argv, {.version = RETRYD_VERSION, .run = run});
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "admin/edit.h"
+#include "admin/replay.h"
 #include "core/names.h"
 
 namespace retryd::admin {
@@ -125,9 +126,11 @@ bool selects(const Selection& selection, const Parked& parked, const core::Messa
     if (!selection.reason.empty() && !core::glob_matches(selection.reason, parked.reason)) return false;
     if (!matches_time(selection, parked_at(parked))) return false;
     if (selection.exactly != nullptr && !same_message(*selection.exactly, message)) return false;
-    return std::all_of(selection.headers.begin(), selection.headers.end(), [&](const HeaderMatch& wanted) {
+    if (!selection.replay.empty() && newest_replay_id(headers) != selection.replay) return false;
+    const bool all = std::all_of(selection.headers.begin(), selection.headers.end(), [&](const HeaderMatch& wanted) {
         return matches_value(wanted.value, find(headers, wanted.name));
     });
+    return all && (selection.among == nullptr || selection.among->take(message));
 }
 
 }  // namespace retryd::admin

@@ -49,6 +49,16 @@ struct HeaderMatch {
     std::string value;  // a glob; numbers and truth values are compared as text
 };
 
+/// Some messages that were looked at before. It counts, for two messages may be equal in everything.
+class MessageChoice {
+  public:
+    virtual ~MessageChoice() = default;
+    /// A queue is looked at from its head on, maybe not for the first time.
+    virtual void begin() = 0;
+    /// Whether it is one of them, and not one more of the kind than was chosen.
+    virtual bool take(const core::Message& message) = 0;
+};
+
 /// Which of them are meant: all conditions hold. One that is empty holds for every message.
 struct Selection {
     std::string queue = {};   // a name or a glob
@@ -61,10 +71,15 @@ struct Selection {
     std::string type = {};        // the property; a name or a glob
     /// As this one in everything that its publisher, or retryd, has written. Must outlive the selection.
     const core::Message* exactly = nullptr;
+    /// Asked last, once for each message. Must outlive the selection.
+    MessageChoice* among = nullptr;
+    /// The run of `parked replay` that sent it last.
+    std::string replay = {};
 
     bool everything() const {
         return queue.empty() && reason.empty() && !parked_before && !parked_after && headers.empty() &&
-               message_id.empty() && exchange.empty() && type.empty() && exactly == nullptr;
+               message_id.empty() && exchange.empty() && type.empty() && exactly == nullptr && among == nullptr &&
+               replay.empty();
     }
 };
 

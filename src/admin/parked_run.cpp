@@ -27,6 +27,7 @@ std::uint64_t seconds_of(core::WallTime time) {
 
 ParkedRun::ParkedRun(ParkedRunOrder order, relay::PublishPort& port)
     : order_(std::move(order)), port_(port), rate_(order_.per_second), ramp_(order_.ramp) {
+    if (order_.selection.among != nullptr) order_.selection.among->begin();
     if (order_.count == 0 || order_.first == std::size_t{0}) end(End::all);
 }
 

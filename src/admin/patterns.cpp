@@ -42,7 +42,14 @@ constexpr std::string_view closing = ")$";
 /// What format_duration makes.
 constexpr const char* well_formed_delay = "(?=[0-9])(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(?:[0-9]+s)?(?:[0-9]+ms)?";
 constexpr const char* brokers_own = "amq\\..*";
-constexpr const char* maybe_high = "(?:\\.high)?";
+
+/// What may follow the delay. Without an entry that keeps x-death it is as it always was, so that policies which are
+/// set stay the same.
+std::string maybe_kinds(const core::Policy& policy) {
+    const bool keeps = std::any_of(policy.entries.begin(), policy.entries.end(),
+                                   [](const core::Entry& entry) { return entry.ladder.x_death == core::XDeath::keep; });
+    return std::string{keeps ? "(?:\\.x-death)?" : ""} + "(?:\\.high)?";
+}
 
 template <typename Strings, typename Convert>
 std::string alternatives(const Strings& texts, const Convert& convert) {
@@ -86,7 +93,7 @@ std::vector<std::string> shortened_rungs(const core::Entry& entry) {
     if (core::is_glob(entry.match) || entry.ladder.return_path == core::ReturnPath::headers) return names;
     for (const core::Milliseconds delay : core::distinct_delays(entry.ladder)) {
         for (const bool high : {false, true}) {
-            std::string name = core::rung_name(entry.match, delay, high);
+            std::string name = core::rung_name(entry.match, delay, high, entry.ladder.x_death);
             if (!name.starts_with(entry.match + '.')) names.push_back(std::move(name));
         }
     }
@@ -110,8 +117,9 @@ class NotWorkQueues {
             add_parking(entry);
             if (core::may_hold(entry)) add_held(entry);
         }
-        patterns.insert(std::string{".+\\.retry\\."} + well_formed_delay + maybe_high);
-        if (any_begins("retryd.")) patterns.insert(std::string{"retryd\\.[^.]+\\."} + well_formed_delay + maybe_high);
+        const std::string delay = well_formed_delay + maybe_kinds(policy);
+        patterns.insert(".+\\.retry\\." + delay);
+        if (any_begins("retryd.")) patterns.insert("retryd\\.[^.]+\\." + delay);
         if (any_begins("amq.")) patterns.insert(brokers_own);
     }
 
@@ -174,11 +182,11 @@ struct OwnQueues {
     auto operator<=>(const OwnQueues&) const = default;
 };
 
-std::string pattern_of(const std::vector<OwnQueues>& own) {
+std::string pattern_of(const std::vector<OwnQueues>& own, const std::string& kinds) {
     std::map<OwnQueues::Of, std::string> all;
     for (const OwnQueues& each : own)
         all[each.kind].append(all[each.kind].empty() ? "" : "|").append(each.pattern);
-    const std::string delay = std::string{"\\."} + well_formed_delay + maybe_high;
+    const std::string delay = std::string{"\\."} + well_formed_delay + kinds;
     std::string text;
     const auto add = [&](const std::string& alternative) { text.append(text.empty() ? "" : "|").append(alternative); };
     using enum OwnQueues::Of;
@@ -263,7 +271,7 @@ std::vector<std::string> own_queues_patterns(const core::Policy& policy, const s
         own.insert({Of::more, pattern_of_name(queue)});
     const std::vector<OwnQueues> all(own.begin(), own.end());
     return patterns_of_parts(all, [&](const std::vector<OwnQueues>& part) {
-        const std::string text = pattern_of(part);
+        const std::string text = pattern_of(part, maybe_kinds(policy));
         const std::vector<std::string> others = caught(excluded, "^(" + text + std::string{closing});
         const std::string none = others.empty() ? "" : "(?!(?:" + alternatives(others, pattern_of_name) + ")$)";
         return '^' + none + '(' + text + std::string{closing};

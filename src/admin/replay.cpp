@@ -84,7 +84,8 @@ std::vector<Replay> with_this_one(const core::Table& headers, const Parked& park
 
 core::ComposeContext compose_context_of(const Parked& parked, std::string_view connection_user,
                                         const core::ProofKeys& keys) {
-    return {parked.death, parked.carried, connection_user, &keys};
+    const core::Value* const x_death = parked.carried.proven ? parked.carried.x_death : nullptr;
+    return {parked.death, parked.carried, connection_user, &keys, false, x_death};
 }
 
 core::Message compose_replay(const core::Message& message, const Parked& parked, std::string_view to,

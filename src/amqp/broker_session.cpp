@@ -218,7 +218,11 @@ void BrokerSession::adopt(std::shared_ptr<const config::Settings> settings) {
 }
 
 bool BrokerSession::has_undeliverable() const {
-    return consumer_->began() && consuming_->closed_with() == core::reply_code::internal_error;
+    return consumer_->began() && consuming_->ended_by_message();
+}
+
+bool BrokerSession::consume_unanswered() const {
+    return consuming_->consume_unanswered();
 }
 
 std::size_t BrokerSession::window() const {
@@ -262,12 +266,13 @@ bool BrokerSession::turn(const core::Now& now) {
 }
 
 /// A connection may end because of a message that was published. What the broker refuses for another reason, a missing
-/// permission most of all, says nothing about any of them; nor does a message that it cannot hand over.
+/// permission most of all, says nothing about any of them; nor does a message that it cannot hand over, or an
+/// error queue without a leader.
 bool BrokerSession::drain() {
     try {
         return drain_both();
     } catch (const Error& error) {
-        if (has_undeliverable()) throw;
+        if (has_undeliverable() || consume_unanswered()) throw;
         if (error.provoked() || error.kind() == Error::Kind::lost || error.kind() == Error::Kind::cancelled)
             relay_->on_connection_lost({error.provoked(), was_blocked(), publishing_->stalled(), error.words()});
         throw;

@@ -108,6 +108,9 @@ class BrokerSession : public relay::Broker {
     /// After an Error: the broker ended the connection that consumes with an error of its own (541). It cannot hand
     /// over one of the messages, as a rule; what was published meanwhile has nothing to do with it.
     bool has_undeliverable() const;
+    /// After an Error: the broker ended that connection because the error queue did not answer a basic.consume. No
+    /// message is at fault.
+    bool consume_unanswered() const;
     /// How many deliveries may have been unsettled at that moment.
     std::size_t window() const;
     /// Messages come one at a time on each channel: an ack that waits for another one holds up the next message.

@@ -27,6 +27,7 @@
 #include "config/settings.h"
 #include "core/broker_features.h"
 #include "core/compose.h"
+#include "core/reply_code.h"
 #include "core/time.h"
 #include "core/topology.h"
 #include "relay/broker.h"
@@ -114,6 +115,11 @@ class Connection : public TopologyCommands {
 
     /// The code with which the broker closed it; 0 where it did not, or not yet.
     int closed_with() const { return socket_.closed_with(); }
+    /// The broker ended it with an error of its own, and not because a queue has no leader: as a rule there is a
+    /// message that it cannot hand over.
+    bool ended_by_message() const { return closed_with() == core::reply_code::internal_error && !consume_unanswered(); }
+    /// The broker ended it because a quorum queue did not answer a basic.consume, as one without a leader.
+    bool consume_unanswered() const { return socket_.consume_unanswered(); }
 
     /// connection.close, then at most so long for the answer. Never throws.
     void close(core::Milliseconds patience) noexcept;

@@ -72,6 +72,15 @@ std::string describe(int status, std::chrono::seconds heartbeat) {
     return text;
 }
 
+/// RabbitMQ 4.3.6 says "INTERNAL_ERROR - timed out consuming from quorum queue 'q' in vhost '/': …", or "failed
+/// consuming from …" where the queue's process is not there; over a message that it cannot hand over, INTERNAL_ERROR
+/// and no more.
+bool says_consume_unanswered(int code, std::string_view text) {
+    return code == core::reply_code::internal_error &&
+           (text.starts_with("INTERNAL_ERROR - timed out consuming from quorum queue") ||
+            text.starts_with("INTERNAL_ERROR - failed consuming from quorum queue"));
+}
+
 }  // namespace
 
 // ── FrameBuffer ─────────────────────────────────────────────────────────────────────────────────────────────────
@@ -298,6 +307,7 @@ void FrameSocket::throw_last_words() {
 
 void FrameSocket::accept_close(const amqp_connection_close_t& close) {
     closed_with_ = close.reply_code;
+    consume_unanswered_ = says_consume_unanswered(close.reply_code, view_of(close.reply_text));
     const std::string reason = std::to_string(close.reply_code) + ' ' + std::string{view_of(close.reply_text)};
     const auto kind =
         close.reply_code == core::reply_code::connection_forced ? Error::Kind::lost : Error::Kind::refused;

@@ -163,6 +163,8 @@ class FrameSocket {
     [[noreturn]] void accept_close(const amqp_connection_close_t& close);
     /// The code of that reason; 0 where there was none.
     int closed_with() const { return closed_with_; }
+    /// The reason was a quorum queue that did not answer a basic.consume, as one without a leader.
+    bool consume_unanswered() const { return consume_unanswered_; }
 
   private:
     static constexpr std::size_t part_count = 3;
@@ -194,6 +196,7 @@ class FrameSocket {
     Clock::time_point heard_at_;  // at the latest; what the kernel knows may be newer
     bool heard_ = true;           // since heard_at_ was set
     int closed_with_ = 0;
+    bool consume_unanswered_ = false;
 };
 
 }  // namespace retryd::amqp

@@ -7,7 +7,6 @@
 
 #include "amqp/error.h"
 #include "amqp/timeouts.h"
-#include "core/reply_code.h"
 #include "core/safe_text.h"
 #include "system/clock.h"
 
@@ -43,7 +42,7 @@ HeadGlance::Sees HeadGlance::look() {
         try {
             connection_->drain(*this, 1);
         } catch (const Error&) {
-            if (connection_->closed_with() == core::reply_code::internal_error) return Sees::end;
+            if (connection_->ended_by_message()) return Sees::end;
             throw;
         }
         if (const auto what = seen()) return *what;

@@ -12,7 +12,6 @@
 #include "amqp/error.h"
 #include "amqp/timeouts.h"
 #include "core/duration.h"
-#include "core/reply_code.h"
 #include "system/clock.h"
 
 namespace retryd::amqp {
@@ -145,7 +144,7 @@ bool QueueReader::drain(std::size_t limit) {
     try {
         return connection_->drain(*this, limit);
     } catch (const Error&) {
-        if (connection_->closed_with() != core::reply_code::internal_error) throw;
+        if (!connection_->ended_by_message()) throw;
         lost_ = true;
         ended_ =
             "next, after " + std::to_string(delivered_) +

@@ -263,6 +263,13 @@ std::string explain_busy_channel(const std::string& queue, core::Milliseconds si
            "docs/security.md says what helps. retryd goes on by itself when it answers";
 }
 
+std::string explain_unanswered_consume(const std::string& queue, const std::string& words) {
+    return "the error queue " + core::quoted(queue) + " has not let the broker consume it (" + core::safe_name(words) +
+           "): its leader does not answer (rabbitmq-queues quorum_status " + shell_word(queue) +
+           " shows whether it has one; start the nodes that are missing, or restart the one where it hangs). Until "
+           "retryd consumes again, what is rejected is neither retried nor parked";
+}
+
 std::string explain_no_consumer(const std::string& queue) {
     return "the broker says that the error queue " + core::quoted(queue) +
            " has no consumer any more: either its leader does not answer (rabbitmq-queues quorum_status " +

@@ -62,6 +62,8 @@ std::string explain_ending_connection(const std::string& queue);
 std::string explain_busy_channel(const std::string& queue, core::Milliseconds silence);
 /// As explain_no_answer() for the error queue while it is consumed.
 std::string explain_silent_error_queue(const std::string& queue);
+/// For an error queue whose leader did not answer a basic.consume in the broker's own time; `words` are the broker's.
+std::string explain_unanswered_consume(const std::string& queue, const std::string& words);
 /// For an error queue that is consumed, and of which the broker says that nobody does.
 std::string explain_no_consumer(const std::string& queue);
 

@@ -6,7 +6,6 @@
 #include "admin/rabbitmqctl.h"
 #include "amqp/refusal.h"
 #include "core/broker_features.h"
-#include "core/reply_code.h"
 #include "core/safe_text.h"
 
 namespace retryd::amqp {
@@ -241,7 +240,7 @@ void SourceConsumer::give_up_channel(const std::string& why) {
 /// The broker may have ended it over a message that it cannot hand over, or we, over one that cannot be read.
 bool SourceConsumer::is_undeliverable(const Error& error) const {
     if (error.kind() == Error::Kind::passed_over) return true;
-    return connection_ != nullptr && open_ && connection_->closed_with() == core::reply_code::internal_error;
+    return connection_ != nullptr && open_ && connection_->ended_by_message();
 }
 
 void SourceConsumer::lose(const Error& error) {

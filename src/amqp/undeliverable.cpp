@@ -10,7 +10,6 @@
 #include "amqp/connection.h"
 #include "amqp/error.h"
 #include "amqp/timeouts.h"
-#include "core/reply_code.h"
 #include "core/safe_text.h"
 #include "system/clock.h"
 
@@ -52,7 +51,7 @@ class Undeliverable::Window : private Events {
             try {
                 connection_->drain(*this, size_ - delivered_);
             } catch (const Error&) {
-                if (connection_->closed_with() == core::reply_code::internal_error) return false;
+                if (connection_->ended_by_message()) return false;
                 throw;
             }
             if (delivered_ > before) {

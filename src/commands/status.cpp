@@ -172,7 +172,8 @@ class StatusCollector {
         std::set<std::string> added;
         for (const core::Entry& entry : policy_.entries) {
             if (entry.ladder.return_path != core::ReturnPath::headers) continue;
-            if (added.insert(entry.ladder.name).second)
+            // Those of entries that keep x-death are others.
+            if (added.insert(entry.ladder.name + '/' + std::string{core::to_string(entry.ladder.x_death)}).second)
                 report_.ladders.push_back({entry.ladder.name, count_rungs(entry.ladder, "")});
         }
     }

@@ -64,6 +64,14 @@ bool is_ipv6_address(std::string_view text) {
     return inet_pton(AF_INET6, std::string{text}.c_str(), ignored.data()) == 1;
 }
 
+bool is_loopback(std::string_view host) {
+    in6_addr six{};
+    if (inet_pton(AF_INET6, std::string{host}.c_str(), &six) == 1) return IN6_IS_ADDR_LOOPBACK(&six) != 0;
+    in_addr four{};
+    if (inet_pton(AF_INET, std::string{host}.c_str(), &four) == 1) return (ntohl(four.s_addr) >> 24U) == 127;
+    return lower_case(host) == "localhost";
+}
+
 std::string host_and_port(const std::string& host, std::uint16_t port) {
     const bool ipv6 = host.find(':') != std::string::npos;
     return (ipv6 ? '[' + host + ']' : host) + ':' + std::to_string(port);

@@ -49,6 +49,9 @@ std::variant<Http, std::string> parse_listen_address(std::string_view text);
 bool is_host_name(std::string_view text);
 bool is_ipv6_address(std::string_view text);
 
+/// Whether it can only be this machine: localhost, 127.0.0.0/8, ::1. Another name is not, whatever it may resolve to.
+bool is_loopback(std::string_view host);
+
 /// HOST:PORT, an IPv6 address in brackets.
 std::string host_and_port(const std::string& host, std::uint16_t port);
 /// amqp://HOST:PORT or amqps://HOST:PORT.

@@ -31,13 +31,16 @@ std::optional<std::string> read_file(const std::string& path, std::string& error
     }
     errno = 0;
     std::ifstream file{path, std::ios::binary};
-    std::string contents(largest_file + 1, '\0');
-    if (file) file.read(contents.data(), static_cast<std::streamsize>(contents.size()));
+    std::string contents;
+    char part[16 * 1024];  // nearly all files are smaller: no command is to fill 4 MiB for them
+    while (file && contents.size() <= largest_file) {
+        file.read(part, sizeof part);
+        contents.append(part, static_cast<std::size_t>(file.gcount()));
+    }
     if (!file.is_open() || file.bad()) {
         error = std::error_code{errno, std::generic_category()}.message();
         return std::nullopt;
     }
-    contents.resize(static_cast<std::size_t>(file.gcount()));
     if (contents.size() > largest_file) {
         error = "it is larger than 4 MiB";
         return std::nullopt;

@@ -242,6 +242,12 @@ void describe_entry(Section& s, RawEntry& entry) {
     s.key("verdict", boolean(entry.verdict),
           "Whether consumers may say when a message that they give up is tried again, in its headers "
           "`x-opt-retry-after` and `x-opt-retry`.");
+    s.key(
+        "x_death",
+        choice(entry.x_death, Choices<core::XDeath>{{"remove", core::XDeath::remove}, {"keep", core::XDeath::keep}}),
+        "keep: consumers see their message's deaths in `x-death`, as without retryd, on every version of RabbitMQ: for "
+        "those that count them, and for Rascal's `republish`. Then what has waited goes home through retryd. remove: "
+        "`x-death` is taken off.");
     s.section("on",
               "What happens to a message, by the reason of its death: retry, park or drop. A dropped message is gone.",
               [&](Section& in) { describe_actions(in, entry.on); });
@@ -337,10 +343,29 @@ void describe_parking(Section& s, RawConfig& raw) {
         "For messages that belong to no work queue: without a readable death, or from a queue that no entry matches.");
 }
 
-void describe_http(Section& s, std::optional<Http>& http) {
+void describe_admin(Section& s, RawHttpAdmin& admin) {
+    s.key(
+        "password_file",
+        with_example(required(text(admin.password_file, "the path of a file")), "/run/credentials/retryd.service/desk"),
+        "A file with the password that signs in. A line break at its end is not part of it. A reload reads it again; "
+        "with another password in it all who are signed in have to sign in again.");
+    s.key("session", duration(admin.session, minutes{1}, hours{24 * 30}), "How long a sign-in lasts.");
+}
+
+void describe_http(Section& s, std::optional<Http>& http, RawHttp& raw) {
     s.key("listen", with_example(required(listen_address(http)), "127.0.0.1:9467"),
           "Where it listens; [::]:9467 and 0.0.0.0:9467 are every address. Anyone who can connect sees names of queues "
           "and numbers, never a message, and can change nothing.");
+    s.section(
+        "admin",
+        "Whoever knows a password may see parked messages there, replay, drop and edit them, and send home or park "
+        "what waits on rungs. `listen` has to be an address of this machine alone (127.0.0.1). Without this "
+        "section nothing can be changed over HTTP.",
+        [&](Section& in) { describe_admin(in, raw.admin.emplace()); });
+    s.key("audit", with_example(text(raw.audit, "the path of a file"), "/var/lib/retryd/audit.ndjson"),
+          "With `admin`: a file to which a line of JSON is appended when an action begins and when it ends: who, what, "
+          "which messages, how many. A regular file, no link, which retryd may read and write. While it cannot be "
+          "written nothing is done at the desk.");
 }
 
 void describe_log(Section& s, Log& log) {
@@ -387,7 +412,7 @@ void describe(Section& file, RawConfig& raw) {
         "http",
         "Metrics for Prometheus (/metrics), health (/healthz, /readyz) and a status page (/) over HTTP. Without "
         "this section nothing is served.",
-        [&](Section& s) { describe_http(s, raw.settings.http); });
+        [&](Section& s) { describe_http(s, raw.settings.http, raw.http); });
     file.section("log", "The log, on standard error.", [&](Section& s) { describe_log(s, raw.settings.log); });
     file.section(
         "management",

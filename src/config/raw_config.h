@@ -66,6 +66,7 @@ struct RawEntry {
     bool hold = false;
     std::optional<RawOutage> outage;
     bool verdict = false;
+    core::XDeath x_death = core::XDeath::remove;
     std::optional<RawParkedAge> parked_age;
 };
 
@@ -106,11 +107,23 @@ struct RawManagement {
     Given<std::string> password_file;
 };
 
+struct RawHttpAdmin {
+    Given<std::string> password_file;
+    core::Milliseconds session = HttpAdmin{}.session;
+};
+
+/// Besides `listen`, which is in the settings.
+struct RawHttp {
+    std::optional<RawHttpAdmin> admin;
+    Given<std::string> audit;
+};
+
 struct RawConfig {
     /// Holds every value that needs no second check, read straight into its place.
     Settings settings;
     RawBroker broker;
     RawManagement management;
+    RawHttp http;
     Given<std::string> exchange{core::Policy{}.error_exchange, {}, false};
     Given<std::string> queue{core::Policy{}.error_queue, {}, false};
     Given<std::string> catch_all{core::Policy{}.catch_all, {}, false};

@@ -78,10 +78,19 @@ struct Management {
     bool operator==(const Management&) const = default;
 };
 
+/// Who may manage parked messages over HTTP.
+struct HttpAdmin {
+    std::string password;
+    core::Milliseconds session{std::chrono::hours{12}};  // how long a sign-in lasts
+    bool operator==(const HttpAdmin&) const = default;
+};
+
 /// Where metrics, health and the status page are served.
 struct Http {
-    std::string host;        // a name or an address; IPv6 without brackets
-    std::uint16_t port = 0;  // 0: any free one
+    std::string host;                     // a name or an address; IPv6 without brackets
+    std::uint16_t port = 0;               // 0: any free one
+    std::optional<HttpAdmin> admin = {};  // absent: nothing can be changed over HTTP
+    std::string audit = {};               // the file that each action is written to; empty: none
     bool operator==(const Http&) const = default;
 };
 

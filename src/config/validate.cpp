@@ -210,7 +210,8 @@ std::vector<core::Entry> validate_entries(const RawConfig& raw, Problems& proble
         const auto found = std::find(names.begin(), names.end(), entry.ladder.value);
         if (found != names.end()) {
             const auto max_age = entry.max_age.given ? std::optional{entry.max_age.value} : std::nullopt;
-            const core::Ladder& ladder = ladders[static_cast<std::size_t>(found - names.begin())];
+            core::Ladder ladder = ladders[static_cast<std::size_t>(found - names.begin())];
+            ladder.x_death = entry.x_death;
             entries.push_back({entry.match.value, ladder, parking(entry, raw), entry.on, max_age, entry.hold,
                                outage_of(entry), entry.verdict, parked_age_of(entry)});
             continue;
@@ -439,6 +440,7 @@ Settings validate(RawConfig raw, const FileEnvironment& env, Problems& problems)
     Settings settings = std::move(raw.settings);
     validate_broker(raw.broker, env, settings.broker, problems);
     settings.management = validate_management(raw.management, env, settings.broker, problems);
+    validate_http(raw.http, env, settings.http, problems);
     validate_policy(raw, settings.management.has_value(), settings.policy, problems);
     settings.proof_secrets = read_secrets(raw.key_file, env, problems);
     return settings;

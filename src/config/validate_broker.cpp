@@ -140,7 +140,35 @@ Reconnect validate_reconnect(const RawBroker& raw, Problems& problems) {
     return reconnect;
 }
 
+Place place_of(const Given<std::string>& file) {
+    return file.given ? file.place : Place{{}, "http.admin"};
+}
+
 }  // namespace
+
+void validate_http(const RawHttp& raw, const FileEnvironment& env, std::optional<Http>& http, Problems& problems) {
+    if (!raw.admin) {
+        if (raw.audit.given)
+            add(problems, raw.audit.place, "has no effect without http.admin; expected a section admin, or no audit");
+        return;
+    }
+    const Given<std::string>& file = raw.admin->password_file;
+    const auto password = read_password({}, file, env, problems);
+    if (raw.audit.given && !raw.audit.value.starts_with('/')) {
+        add(problems, raw.audit.place,
+            in_quotes(raw.audit) + " depends on where retryd is started; expected a path that begins with /");
+    }
+    if (!http) return;
+    if (!is_loopback(http->host)) {
+        add(problems, {place_of(file).at, "http.admin"},
+            "cannot be with http.listen: " + in_quotes(to_string(*http)) +
+                ", because the password would cross the network in clear; expected http.listen: 127.0.0.1:" +
+                std::to_string(http->port) + ", and from elsewhere `ssh -L " + std::to_string(http->port) +
+                ":127.0.0.1:" + std::to_string(http->port) + " HOST`, or a reverse proxy with TLS on the same machine");
+    }
+    http->admin = HttpAdmin{password.value_or(""), raw.admin->session};
+    http->audit = raw.audit.value;
+}
 
 std::vector<std::string> read_secrets(const Given<std::string>& file, const FileEnvironment& env, Problems& problems) {
     constexpr std::size_t shortest = 32;

@@ -20,6 +20,9 @@ void validate_broker(const RawBroker& raw, const FileEnvironment& env, Broker& b
 std::optional<Management> validate_management(const RawManagement& raw, const FileEnvironment& env,
                                               const Broker& broker, Problems& problems);
 
+/// What `http` has besides `listen`. A password goes over the wire in clear, so that only this machine may be asked.
+void validate_http(const RawHttp& raw, const FileEnvironment& env, std::optional<Http>& http, Problems& problems);
+
 /// The lines of errors.key_file, empty ones left out.
 std::vector<std::string> read_secrets(const Given<std::string>& file, const FileEnvironment& env, Problems& problems);
 

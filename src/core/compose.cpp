@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/death.h"
+#include "core/kept_deaths.h"
 #include "core/names.h"
 #include "core/text.h"
 #include "core/verdict.h"
@@ -121,6 +122,8 @@ class OwnFields {
     void add_delays() {
         add_set_aside(OwnHeader::delivery_time, set_aside_.delivery_time, context_.history.delivery_time);
         add_set_aside(OwnHeader::deferral_token, set_aside_.deferral_token, context_.history.deferral_token);
+        if (context_.x_death != nullptr) [[unlikely]]
+            add(OwnHeader::x_death, *context_.x_death);
     }
 
     /// Once, when all others are there. What a message claims of itself is not signed.
@@ -178,6 +181,17 @@ void add_origin(const ComposeContext& context, std::int64_t attempt, OwnFields& 
     if (const auto first = first_death_of(death, before)) own.add(OwnHeader::first_death, Value::of_timestamp(*first));
     own.add(OwnHeader::exchange, Value::of_longstr(before.exchange.value_or(death.exchange)));
     own.add(OwnHeader::routing_key, Value::of_longstr(before.routing_key.value_or(death.routing_key)));
+}
+
+/// Once the death is known, what the consumer is to see with that; before that, what retryd itself has written.
+const Value* kept_deaths(const ComposeContext& context) {
+    if (context.x_death != nullptr || context.death) return context.x_death;
+    return context.history.proven ? context.history.x_death : nullptr;
+}
+
+void restore_deaths(const ComposeContext& context, ComposeScratch& scratch) {
+    if (const Value* kept = kept_deaths(context)) [[unlikely]]
+        add_kept_deaths(*kept, scratch.fields);
 }
 
 Message with_fields(const Message& message, const ComposeContext& context, const std::vector<Field>& fields) {
@@ -243,11 +257,13 @@ Message compose_released(const Message& message, const ComposeContext& context, 
     OwnFields own(aside, context, scratch);
     add_set_aside(message, context, own);
     own.prove();
+    restore_deaths(context, scratch);
     return with_fields(message, context, scratch.fields);
 }
 
 Message compose_return(const Message& message, const ComposeContext& context, ComposeScratch& scratch) {
     add_common(message, context, context.history.attempt, false, scratch).prove();
+    restore_deaths(context, scratch);
     return with_fields(message, context, scratch.fields);
 }
 
@@ -262,6 +278,8 @@ Message compose_parked(const Message& message, const ComposeContext& context, co
     const std::string_view death_reason = context.death ? context.death->reason : "";
     add_why_and_when(reason_text(park.reason, death_reason, scratch.text), now, own);
     own.prove();
+    if (const Value* kept = kept_deaths(context)) [[unlikely]]
+        put(scratch.fields, x_death, *kept);
     return with_fields(message, context, scratch.fields);
 }
 

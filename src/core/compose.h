@@ -33,13 +33,15 @@ struct ComposeContext {
     std::string_view connection_user;  // a user-id other than this one would be refused (406), so it is set aside
     const ProofKeys* keys = nullptr;   // null or empty: no proof is written
     bool heeds_verdict = false;        // what the consumer has said (core/verdict.h) is done, and goes no further
+    const Value* x_death = nullptr;    // what the consumer is to see with this death (core/kept_deaths.h); null: none
 };
 
 /// Writes the proof (core/own_headers.h) for the headers of ours among `scratch.fields`, in the place of an older one.
 /// Only for what retryd itself knows to be so: what is signed is believed from then on.
 void add_proof(const ComposeContext& context, ComposeScratch& scratch);
 
-/// For a rung. Takes off: x-death, x-first-death-*, x-last-death-* (a kept x-death makes 3.10 drop the message on
+/// For a rung. If x-death is kept, it waits in a header of ours: the broker writes its own when the message expires.
+/// Takes off: x-death, x-first-death-*, x-last-death-* (a kept x-death makes 3.10 drop the message on
 /// its way back as a cycle), x-delivery-count, x-acquired-count. Sets aside: CC, BCC, a foreign user-id, expiration, a
 /// reply-to that the broker would refuse, x-opt-delivery-time and x-opt-deferral-token, by which a broker may delay or
 /// defer what is published. delivery-mode is 2. Headers of ours that the message brings are replaced
@@ -58,14 +60,15 @@ Message compose_held(const Message& message, const ComposeContext& context, cons
 /// put the message there, or retryd has another user by now. `context.death` is absent.
 Message compose_released(const Message& message, const ComposeContext& context, ComposeScratch& scratch);
 
-/// For the return exchange, of what a shared rung could not deliver: as it is, without what the broker added on the
-/// way.
+/// To its work queue, of what has waited and the broker does not send there itself: as it is, without what the broker
+/// added on the way. If x-death is kept, with that, and with x-first-death-* and x-last-death-* as they belong to it.
 Message compose_return(const Message& message, const ComposeContext& context, ComposeScratch& scratch);
 
 /// The key that the producer published with; empty where it is not known, or where it cannot be one.
 std::string_view producer_routing_key(const ComposeContext& context);
 
-/// For a parking queue: the same, but x-death stays, and why and when it was parked is added.
+/// For a parking queue: the same, but x-death stays, and why and when it was parked is added. If the consumer sees
+/// x-death, it is the one that it would see next.
 Message compose_parked(const Message& message, const ComposeContext& context, const Park& park, WallTime now,
                        ComposeScratch& scratch);
 

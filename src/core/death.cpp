@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "core/death_entry.h"
 #include "core/names.h"
 
 namespace retryd::core {
@@ -13,47 +14,7 @@ struct Place {
     std::string_view reason;
 };
 
-/// What the broker says of deaths in one queue for one reason. Null where it is absent.
-struct XDeath {
-    const Value* queue = nullptr;
-    const Value* reason = nullptr;
-    const Value* count = nullptr;
-    const Value* time = nullptr;
-    const Value* exchange = nullptr;
-    const Value* routing_keys = nullptr;
-    const Value* original_expiration = nullptr;
-};
-
-const Value** field_of(XDeath& entry, std::string_view name) {
-    switch (name.size()) {
-        case 4:
-            return name == "time" ? &entry.time : nullptr;
-        case 5:
-            return name == "queue" ? &entry.queue : name == "count" ? &entry.count : nullptr;
-        case 6:
-            return name == "reason" ? &entry.reason : nullptr;
-        case 8:
-            return name == "exchange" ? &entry.exchange : nullptr;
-        case 12:
-            return name == "routing-keys" ? &entry.routing_keys : nullptr;
-        case 19:
-            return name == "original-expiration" ? &entry.original_expiration : nullptr;
-        default:
-            return nullptr;
-    }
-}
-
-/// All of it in one pass. Of fields with the same name the first one counts, as everywhere.
-XDeath read_entry(const Table& fields) {
-    XDeath entry;
-    for (const Field& field : fields) {
-        const Value** const place = field_of(entry, field.name);
-        if (place != nullptr && *place == nullptr) *place = &field.value;
-    }
-    return entry;
-}
-
-std::optional<Place> place_in(const XDeath& entry) {
+std::optional<Place> place_in(const DeathEntry& entry) {
     const auto queue = text_of(entry.queue);
     const auto reason = text_of(entry.reason);
     if (!queue || !reason || reason->empty() || !usable_queue_name(*queue)) return std::nullopt;
@@ -61,7 +22,7 @@ std::optional<Place> place_in(const XDeath& entry) {
 }
 
 std::optional<Place> read_place(const Table& entry) {
-    return place_in(read_entry(entry));
+    return place_in(read_death_entry(entry));
 }
 
 /// A look-alike may be somebody's own queue.
@@ -85,18 +46,18 @@ std::optional<Place> newest_place(const Array& entries) {
 }
 
 /// At least 1: a death happened, whatever the number says.
-std::int64_t count_of(const XDeath& entry) {
+std::int64_t count_of(const DeathEntry& entry) {
     return std::max<std::int64_t>(1, integer_of(entry.count).value_or(1));
 }
 
 /// In the same queue, over this entry and all others with another reason; stops at the largest number.
-std::int64_t deaths_in(const Array& entries, const Value& newest, const XDeath& death, std::string_view queue) {
+std::int64_t deaths_in(const Array& entries, const Value& newest, const DeathEntry& death, std::string_view queue) {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
     std::int64_t sum = count_of(death);
     for (const Value& value : entries) {
         const auto fields = &value == &newest ? std::nullopt : table_of(&value);
         if (!fields) continue;
-        const XDeath entry = read_entry(*fields);
+        const DeathEntry entry = read_death_entry(*fields);
         if (text_of(entry.queue) != queue) continue;
         const std::int64_t count = count_of(entry);
         sum = count > most - sum ? most : sum + count;
@@ -108,7 +69,7 @@ std::string_view first_text(const std::optional<Array>& texts) {
     return texts && !texts->empty() ? text_of(texts->begin()).value_or("") : "";
 }
 
-Death make_death(const Array& entries, const Value& newest, const XDeath& entry, const Place& place) {
+Death make_death(const Array& entries, const Value& newest, const DeathEntry& entry, const Place& place) {
     Death death;
     death.queue = place.queue;
     death.reason = place.reason;
@@ -176,6 +137,7 @@ RetryHistory claimed_history(const OwnHeaders& own, std::string_view work_queue)
     history.bcc = own[OwnHeader::bcc];
     history.delivery_time = own[OwnHeader::delivery_time];
     history.deferral_token = own[OwnHeader::deferral_token];
+    history.x_death = own[OwnHeader::x_death];
     return history;
 }
 
@@ -188,7 +150,7 @@ std::optional<Death> read_death(const Table& headers, std::string_view error_que
     for (const Value& value : *entries) {
         const auto fields = table_of(&value);
         if (!fields) return std::nullopt;
-        const XDeath entry = read_entry(*fields);
+        const DeathEntry entry = read_death_entry(*fields);
         const auto place = place_in(entry);
         if (!place) return std::nullopt;
         if (place->queue == error_queue) {
@@ -246,14 +208,18 @@ void distrust(Death& death, bool forgeable, std::optional<std::string_view> deli
     if (forgeable && delivered_key) death.routing_key = *delivered_key;
 }
 
-std::optional<std::string_view> read_undelivered(const Table& headers) {
+std::optional<Undelivered> read_undelivered(const Table& headers) {
     const auto entries = array_of(find(headers, x_death));
     if (!entries) return std::nullopt;
     const auto place = newest_place(*entries);
-    if (!place || place->reason != "expired" || !looks_like_shared_rung(place->queue) || is_detour(*place))
-        return std::nullopt;
+    if (!place) return std::nullopt;
+    const bool awaited = looks_like_x_death_rung(place->queue);
+    const bool unbound = !awaited && place->reason == "expired" && looks_like_shared_rung(place->queue);
+    if ((!awaited && !unbound) || is_detour(*place)) return std::nullopt;
     const auto queue = text_of(find(headers, header::queue));
-    return queue && usable_queue_name(*queue) ? queue : std::nullopt;
+    if (!queue || !usable_queue_name(*queue)) return std::nullopt;
+    if (awaited && !read_x_death_rung(place->queue, *queue)) return std::nullopt;
+    return Undelivered{*queue, place->queue, unbound};
 }
 
 std::int64_t deliveries_in_vain(const Table& headers) {

@@ -60,9 +60,16 @@ bool left_queue_of_ours(const Table& headers, std::string_view error_queue);
 /// with, unless that is not known. (It is the dead-letter-routing-key then, where the work queue has one.)
 void distrust(Death& death, bool forgeable, std::optional<std::string_view> delivered_key, WallTime now);
 
-/// The work queue of a message that left a shared rung and found no way back: the queue was not bound, or is gone. It
-/// came through the alternate exchange, with the rung as its newest death and the queue's name in a header of ours.
-std::optional<std::string_view> read_undelivered(const Table& headers);
+/// What has waited its delay and is for retryd to send home. The rung is its newest death, and the work queue is named
+/// by a header of ours.
+struct Undelivered {
+    std::string_view queue;
+    std::string_view rung;
+    /// It has left a shared rung and found no way back: the queue was not bound, or is gone. It came through the
+    /// alternate exchange. Else it waited on a rung that leads to retryd (XDeath::keep), whatever ended its wait.
+    bool unbound = false;
+};
+std::optional<Undelivered> read_undelivered(const Table& headers);
 
 /// How often it came back to the queue that it is delivered from; 0 where that queue does not count.
 std::int64_t deliveries_in_vain(const Table& headers);
@@ -82,7 +89,8 @@ struct RetryHistory {
     const Value* bcc = nullptr;
     const Value* delivery_time = nullptr;
     const Value* deferral_token = nullptr;
-    bool proven = false;  // else at most attempt and first_death are there
+    const Value* x_death = nullptr;  // core/kept_deaths.h
+    bool proven = false;             // else at most attempt and first_death are there
 };
 
 /// What can be believed of it. If `retryd-queue` names another queue than `work_queue`, nothing: a consumer that copies

@@ -82,6 +82,7 @@ void add(PolicyText& text, const Entry& entry) {
          << to_string(entry.on.maxlen) << (entry.max_age ? entry.max_age->count() : -1);
     if (entry.hold) text << "hold";
     if (entry.verdict) text << "verdict";
+    if (entry.ladder.x_death == XDeath::keep) text << "x-death";
     if (!entry.outage) return;
     const OutageRule& outage = *entry.outage;
     text << "outage" << outage.failing_percent << outage.of << outage.within.count() << outage.probe.count()

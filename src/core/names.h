@@ -39,6 +39,7 @@ inline constexpr std::string_view parked_at = "retryd-parked-at";
 inline constexpr std::string_view held_since = "retryd-held-since";
 inline constexpr std::string_view delivery_time = "retryd-delivery-time";
 inline constexpr std::string_view deferral_token = "retryd-deferral-token";
+inline constexpr std::string_view x_death = "retryd-x-death";
 inline constexpr std::string_view proof = "retryd-proof";
 inline constexpr std::string_view replays = "retryd-replays";
 inline constexpr std::string_view edited = "retryd-edited";
@@ -55,13 +56,17 @@ inline constexpr std::string_view deferral_token_annotation = "x-opt-deferral-to
 inline constexpr std::string_view held_suffix = ".held";
 std::string held_name(std::string_view work_queue, std::size_t longest = longest_queue_name);
 
-/// `{queue}.retry.{delay}`, with `.high` at the end for the rung of messages with a priority above 4.
+/// `{queue}.retry.{delay}`, with `.x-death` behind it where that is kept, and `.high` at the end for the rung of
+/// messages with a priority above 4.
 /// Where that is longer than a queue name may be, the work queue's part is cut and a hash of the whole takes the
 /// place of the rest, so that two work queues never share a rung.
-std::string rung_name(std::string_view work_queue, Milliseconds delay, bool high_priority);
+std::string rung_name(std::string_view work_queue, Milliseconds delay, bool high_priority,
+                      XDeath deaths = XDeath::remove);
 
-/// `retryd.{ladder}.{delay}`: the rung that all work queues of a ladder share, and the fanout exchange before it.
-std::string shared_rung_name(std::string_view ladder, Milliseconds delay, bool high_priority);
+/// `retryd.{ladder}.{delay}`: the rung that all work queues of a ladder share, and the fanout exchange before it. The
+/// same at the end.
+std::string shared_rung_name(std::string_view ladder, Milliseconds delay, bool high_priority,
+                             XDeath deaths = XDeath::remove);
 
 /// The headers exchange through which shared rungs return messages.
 inline constexpr std::string_view return_exchange_name = "retryd.return";
@@ -87,6 +92,17 @@ bool looks_like_rung(std::string_view name);
 /// Whether a name has the shape that shared_rung_name gives; that of detour_name is one of them.
 bool looks_like_shared_rung(std::string_view name);
 
+/// Whether it is one of those, and one that leads back to retryd because x-death is kept.
+bool looks_like_x_death_rung(std::string_view name);
+/// What the name of a rung says of it.
+struct RungName {
+    Milliseconds delay{};
+    bool high_priority = false;
+};
+/// Of a rung that leads back to retryd, which serves that work queue alone or, where its name is of a shared one, any.
+/// Nothing for any other name.
+std::optional<RungName> read_x_death_rung(std::string_view name, std::string_view work_queue);
+
 /// `*` stands for any run of bytes, `?` for one (a character beyond ASCII has several); everything else for itself.
 bool glob_matches(std::string_view glob, std::string_view name);
 bool is_glob(std::string_view pattern);
@@ -96,6 +112,7 @@ struct ParsedRung {
     std::string serves;  // the work queue; of a shared rung the ladder
     ReturnPath return_path = ReturnPath::queue;
     Milliseconds delay{};
+    XDeath x_death = XDeath::remove;
     bool operator==(const ParsedRung&) const = default;
 };
 

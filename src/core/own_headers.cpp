@@ -94,6 +94,7 @@ OwnHeader own_header_with_prefix(std::string_view name) {
             return name == header::reason ? OwnHeader::reason : OwnHeader::none;
         case header::attempt.size():
             if (letter == 'a') return name == header::attempt ? OwnHeader::attempt : OwnHeader::none;
+            if (letter == 'x') return name == header::x_death ? OwnHeader::x_death : OwnHeader::none;
             return name == header::user_id ? OwnHeader::user_id : OwnHeader::none;
         case header::exchange.size():
             if (letter == 'r') return name == header::reply_to ? OwnHeader::reply_to : OwnHeader::none;

@@ -50,6 +50,7 @@ enum class OwnHeader : std::uint8_t {
     held_since,
     delivery_time,
     deferral_token,
+    x_death,
     proof,  // over all the others
     none,   // not one of these
 };
@@ -66,7 +67,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(OwnHeader
     header::queue,          header::attempt,       header::reason,    header::first_death, header::exchange,
     header::routing_key,    header::user_id,       header::cc,        header::bcc,         header::expiration,
     header::reply_to,       header::parked_reason, header::parked_at, header::held_since,  header::delivery_time,
-    header::deferral_token, header::proof};
+    header::deferral_token, header::x_death,       header::proof};
 
 /// Hashes headers of ours one by one, in the order of OwnHeader: as they are written, so that writing them takes no
 /// second look.

@@ -40,6 +40,10 @@ std::string_view to_string(ReturnPath path) {
     return path == ReturnPath::queue ? "queue" : "headers";
 }
 
+std::string_view to_string(XDeath deaths) {
+    return deaths == XDeath::keep ? "keep" : "remove";
+}
+
 std::string_view to_string(Action action) {
     switch (action) {
         case Action::retry:

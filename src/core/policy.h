@@ -24,6 +24,13 @@ enum class ReturnPath {
 };
 std::string_view to_string(ReturnPath path);
 
+/// Whether a consumer sees how often a message has died in its queue.
+enum class XDeath {
+    remove,  // x-death is taken off: what the consumer sees is that of the rung
+    keep,    // it sees all deaths but those in queues of retryd's (core/kept_deaths.h)
+};
+std::string_view to_string(XDeath deaths);
+
 /// Spreads what failed at one moment: a step becomes that many lanes, whose delays lie evenly between the delay less
 /// the width and the delay.
 struct Jitter {
@@ -39,6 +46,8 @@ struct Ladder {
     QueueType queue_type = QueueType::quorum;
     ReturnPath return_path = ReturnPath::queue;
     Jitter jitter = {};
+    /// Of the entry that the ladder is for. With `keep` its rungs are others, which lead back to retryd.
+    XDeath x_death = XDeath::remove;
     bool operator==(const Ladder&) const = default;
 };
 

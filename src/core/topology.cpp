@@ -243,22 +243,26 @@ BindingSpec return_binding(std::string_view work_queue) {
 }
 
 std::string rung_name_of(const Ladder& ladder, std::string_view work_queue, Milliseconds delay, bool high_priority) {
-    return ladder.return_path == ReturnPath::headers ? shared_rung_name(ladder.name, delay, high_priority)
-                                                     : rung_name(work_queue, delay, high_priority);
+    return ladder.return_path == ReturnPath::headers
+               ? shared_rung_name(ladder.name, delay, high_priority, ladder.x_death)
+               : rung_name(work_queue, delay, high_priority, ladder.x_death);
 }
 
 Topology rung_topology(const Policy& policy, const Ladder& ladder, std::string_view work_queue, Milliseconds delay,
                        bool high_priority, const BrokerFeatures& features) {
     std::string name = rung_name_of(ladder, work_queue, delay, high_priority);
+    const bool keep = ladder.x_death == XDeath::keep;
     if (ladder.return_path == ReturnPath::queue) {
-        return {rung_queue(std::move(name), ladder.queue_type, delay, {"", work_queue}, features)};
+        // The error exchange is a fanout: there the key only tells whose rung it is.
+        const std::string_view to = keep ? std::string_view{policy.error_exchange} : "";
+        return {rung_queue(std::move(name), ladder.queue_type, delay, {to, work_queue}, features)};
     }
     ExchangeSpec entrance{name, "fanout", {}};
     BindingSpec binding{name, name, "", {}};
+    const std::string_view to = keep ? std::string_view{policy.error_exchange} : return_exchange_name;
     // The return exchange first: without it the broker would throw away what leaves a classic rung.
     return {return_exchange_spec(policy), std::move(entrance),
-            rung_queue(std::move(name), ladder.queue_type, delay, {return_exchange_name, std::nullopt}, features),
-            std::move(binding)};
+            rung_queue(std::move(name), ladder.queue_type, delay, {to, std::nullopt}, features), std::move(binding)};
 }
 
 std::string parking_queue_of(const Parking& parking, std::string_view work_queue, const BrokerFeatures& features) {

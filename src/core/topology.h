@@ -114,6 +114,8 @@ BindingSpec return_binding(std::string_view work_queue);
 /// The rung of one delay. With ReturnPath::queue: a queue of this work queue's own, from which the broker returns
 /// through the default exchange. With ReturnPath::headers: one queue for all work queues, behind a fanout exchange of
 /// the same name; the routing key that it is published with is the one that the consumer will see.
+/// With XDeath::keep what leaves it goes to the error exchange: RabbitMQ would write its own x-death on any other way,
+/// and 4.x would throw away what was there; what retryd itself publishes to a work queue it leaves as it is.
 Topology rung_topology(const Policy& policy, const Ladder& ladder, std::string_view work_queue, Milliseconds delay,
                        bool high_priority, const BrokerFeatures& features);
 /// The name of that rung: of its queue, and of its exchange where it has one.

@@ -1,6 +1,7 @@
 #include "daemon/http_service.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,6 +32,11 @@ http::Reply plain_reply(int status, const std::string& line) {
     return {status, "text/plain; charset=utf-8", core::safe_line(line) + "\n"};
 }
 
+/// As configured.
+bool same_address(const config::Http& one, const config::Http& other) {
+    return one.host == other.host && one.port == other.port;
+}
+
 std::string cannot_listen(const config::Http& listen, const std::string& why) {
     return "http.listen: cannot listen on " + config::to_string(listen) + " (" + why + ")";
 }
@@ -38,7 +44,8 @@ std::string cannot_listen(const config::Http& listen, const std::string& why) {
 }  // namespace
 
 HttpService::HttpService(const Configuration& configuration, const Watchdog& watchdog, DaemonState& state,
-                         PeriodicChecks& checks, telemetry::Log& log, const HeldQueues& held, const ParkedAge& age)
+                         PeriodicChecks& checks, telemetry::Log& log, const HeldQueues& held, const ParkedAge& age,
+                         Desk& desk)
     : configuration_(configuration),
       watchdog_(watchdog),
       state_(state),
@@ -46,6 +53,7 @@ HttpService::HttpService(const Configuration& configuration, const Watchdog& wat
       log_(log),
       held_(held),
       age_(age),
+      desk_(desk),
       started_(system::wall_now()) {}
 
 HttpService::~HttpService() = default;
@@ -56,10 +64,11 @@ std::unique_ptr<http::Server> HttpService::serve(Serving& serving, const config:
                                        return http::Reply{200, "text/html; charset=utf-8", std::string{http::page()}};
                                    }},
                                   {"/healthz", [this] { return health(); }},
+                                  {"/history.json", [&serving] { return history(serving); }},
                                   {"/metrics", [this, &serving] { return metrics(serving); }},
                                   {"/readyz", [this] { return readiness(); }},
                                   {"/status.json", [this, &serving] { return status(serving); }}};
-    auto server = std::make_unique<http::Server>(listen, handlers);
+    auto server = std::make_unique<http::Server>(listen, handlers, std::chrono::seconds{10}, desk_.api());
     serving.listen = listen;
     const std::string url = "http://" + config::to_string(server->address());
     log_.write(LogLevel::info, "http_listening", "metrics, health and status page on " + url, {{"url", url}});
@@ -69,6 +78,7 @@ std::unique_ptr<http::Server> HttpService::serve(Serving& serving, const config:
 bool HttpService::start() {
     const auto settings = configuration_.current();
     if (!settings->http) return true;
+    configure_desk(*settings->http, true);  // there is no other server that could have it
     auto serving = std::make_unique<Serving>(std::make_shared<telemetry::MessageStats>());
     try {
         serving->server = serve(*serving, *settings->http);
@@ -89,18 +99,33 @@ void HttpService::follow_reload() {
     checks_.hold();
     const auto settings = configuration_.current();
     if (!settings->http) {
+        desk_.configure(std::nullopt);
         if (!serving_) return;
         log_.write(LogLevel::info, "http_ended", "no section http any more: nothing is served over HTTP from now on");
         state_.faults().clear(listen_fault);
         state_.faults().clear(count_fault);
         return stop();
     }
-    if (!serving_ || serving_->listen != *settings->http) {
-        move_to(*settings->http);
+    serve_as(*settings->http);
+    if (serving_) expect_configured_queues();
+}
+
+/// A desk that is not to be any more ends before another address is listened on, and one that is to be begins after
+/// that: there is no moment in which the wrong address has it.
+void HttpService::serve_as(const config::Http& listen) {
+    if (!listen.admin) desk_.configure(listen);
+    if (!serving_ || !same_address(serving_->listen, listen)) {
+        move_to(listen);
     } else {
         state_.faults().clear(listen_fault);
     }
-    if (serving_) expect_configured_queues();
+    configure_desk(listen, serving_ && same_address(serving_->listen, listen));
+}
+
+/// Only this machine may reach the desk: a server that could not move to the configured address may be open to all.
+void HttpService::configure_desk(config::Http http, bool listens_there) {
+    if (!listens_there || !config::is_loopback(http.host)) http.admin.reset();
+    desk_.configure(http);
 }
 
 /// Listens on the new address first, then closes the former one.
@@ -113,7 +138,9 @@ void HttpService::move_to(const config::Http& listen) {
         const std::string text =
             cannot_listen(listen, error.what()) + ". " +
             (serving_ ? "It stays at " + config::to_string(serving_->server->address()) : "Nothing is served") +
-            "; messages go on all the same. Choose another address and reload, or restart retryd where the new address "
+            "; messages go on all the same." +
+            (listen.admin ? " The desk (http.admin) stays off until retryd listens on the new address." : "") +
+            " Choose another address and reload, or restart retryd where the new address "
             "only overlaps the old one";
         state_.faults().raise(listen_fault, text);
         return log_.write(LogLevel::error, "http_failed", text);
@@ -146,6 +173,7 @@ void HttpService::tick(core::SteadyTime now) {
     std::optional<BrokerTarget> target;
     if (state.phase == DaemonState::Phase::consuming) target = {configuration_.current(), state.endpoint};
     serving_->depths.poll(target);
+    serving_->depths.ask_for(serving_->history.failing());
     if (target) report_depths_fault(serving_->depths.snapshot().fault);
 }
 
@@ -231,7 +259,12 @@ http::Reply HttpService::status(const Serving& serving) const {
     status.started = started_;
     status.config_file = configuration_.path();
     status.checks = checks_.status();
+    status.desk = desk_.there();
     return {200, "application/json", telemetry::to_json(status)};
+}
+
+http::Reply HttpService::history(const Serving& serving) {
+    return {200, "application/json", telemetry::to_json(serving.history.day(), system::wall_now())};
 }
 
 http::Reply HttpService::health() const {

@@ -9,6 +9,7 @@
 #include "core/time.h"
 #include "daemon/checks.h"
 #include "daemon/configuration.h"
+#include "daemon/desk.h"
 #include "daemon/held_queues.h"
 #include "daemon/history.h"
 #include "daemon/parked_age.h"
@@ -25,7 +26,7 @@ class HttpService {
   public:
     /// All of them must outlive it. Nothing is served yet.
     HttpService(const Configuration& configuration, const Watchdog& watchdog, DaemonState& state,
-                PeriodicChecks& checks, telemetry::Log& log, const HeldQueues& held, const ParkedAge& age);
+                PeriodicChecks& checks, telemetry::Log& log, const HeldQueues& held, const ParkedAge& age, Desk& desk);
     ~HttpService();
     HttpService(const HttpService&) = delete;
     HttpService& operator=(const HttpService&) = delete;
@@ -57,7 +58,9 @@ class HttpService {
     };
 
     std::unique_ptr<http::Server> serve(Serving& serving, const config::Http& listen) const;
+    void serve_as(const config::Http& listen);
     void move_to(const config::Http& listen);
+    void configure_desk(config::Http http, bool listens_there);
     void expect_configured_queues() const;
     void report_depths_fault(const std::string& fault);
     void tick_checks(const DaemonState::Snapshot& state);
@@ -65,6 +68,7 @@ class HttpService {
 
     http::Reply metrics(const Serving& serving) const;
     http::Reply status(const Serving& serving) const;
+    static http::Reply history(const Serving& serving);
     http::Reply health() const;
     http::Reply readiness() const;
 
@@ -75,6 +79,7 @@ class HttpService {
     telemetry::Log& log_;
     const HeldQueues& held_;
     const ParkedAge& age_;
+    Desk& desk_;
     const core::WallTime started_;
     std::mutex mutex_;  // of the pointer `serving_`, which tick() reads in another thread
     std::unique_ptr<Serving> serving_;

@@ -32,6 +32,7 @@ constexpr Milliseconds longest_pause{600'000};
 constexpr Milliseconds longest_backoff{60'000};
 constexpr Milliseconds between_lists{60'000};
 constexpr Milliseconds valid_for{60'000};
+constexpr Milliseconds work_queues_valid_for{120'000};  // the list of the management API comes once a minute
 
 bool looks_like_ours(const std::string& queue) {
     return core::looks_like_rung(queue) || core::looks_like_shared_rung(queue);
@@ -167,6 +168,13 @@ struct QueueDepthPoller::State : SideThreadState {
     Inventory inventory;
     std::map<std::string, Counted> depths;
     std::map<std::string, std::uint64_t> held;
+    struct CountedWork {
+        WorkQueueDepth depth;
+        core::SteadyTime at{};
+        std::optional<std::uint64_t> acked;  // in all, at the last list
+    };
+    std::map<std::string, CountedWork> work_queues;
+    std::vector<std::string> failing;  // to be asked for
     std::optional<core::WallTime> counted;
     std::string fault;
 
@@ -206,6 +214,10 @@ class QueueDepthPoller::Worker {
     void count(const BrokerTarget& target);
     void count_all(const BrokerTarget& target, amqp::SyncAdminConnection& broker);
     void count_one(const std::string& queue, amqp::SyncAdminConnection& broker);
+    std::vector<std::string> work_queues_to_ask(const BrokerTarget& target) const;
+    void ask_for_work_queue(const std::string& queue, amqp::SyncAdminConnection& broker);
+    void keep_listed(const std::vector<http::ListedQueue>& queues);
+    bool is_paused(const std::string& queue) const;
     void renew_inventory(const BrokerTarget& target, const core::BrokerFeatures& features);
     void list_queues(const BrokerTarget& target);
     void pause(const std::string& queue);
@@ -233,12 +245,20 @@ void QueueDepthPoller::poll(const std::optional<BrokerTarget>& target) {
     state_->follow(target);
 }
 
+void QueueDepthPoller::ask_for(std::vector<std::string> failing) {
+    const std::lock_guard lock(state_->mutex);
+    state_->failing = std::move(failing);
+}
+
 QueueDepthPoller::Snapshot QueueDepthPoller::snapshot() const {
     const core::SteadyTime now = system::steady_now();
     const std::lock_guard lock(state_->mutex);
-    Snapshot snapshot{state_->inventory, {}, state_->held, state_->counted, state_->target ? state_->fault : ""};
+    Snapshot snapshot{state_->inventory, {}, state_->held, {}, state_->counted, state_->target ? state_->fault : ""};
     for (const auto& [queue, depth] : state_->depths) {
         if (now - depth.at <= valid_for) snapshot.messages.emplace(queue, depth.messages);
+    }
+    for (const auto& [queue, counted] : state_->work_queues) {
+        if (now - counted.at <= work_queues_valid_for) snapshot.work_queues.emplace(queue, counted.depth);
     }
     return snapshot;
 }
@@ -263,6 +283,7 @@ std::optional<BrokerTarget> QueueDepthPoller::Worker::await_target() {
         state_->inventory = {};
         state_->depths.clear();
         state_->held.clear();
+        state_->work_queues.clear();
         state_->fault.clear();
         paused_.clear();
         listed_.clear();
@@ -301,18 +322,40 @@ void QueueDepthPoller::Worker::list_queues(const BrokerTarget& target) {
     if (!management || system::steady_now() < list_again_) return;
     list_again_ = system::steady_now() + between_lists;
     std::map<std::string, std::uint64_t> held;
+    std::vector<http::ListedQueue> queues;
     try {
         const http::ManagementClient client(*management, target.settings->broker.tls, target.endpoint.vhost);
+        queues = client.queues();
         listed_.clear();
-        for (http::ListedQueue& queue : client.queues()) {
+        for (const http::ListedQueue& queue : queues) {
             if (queue.held && looks_like_ours(queue.name)) held[queue.name] = static_cast<std::uint64_t>(*queue.held);
-            listed_.emplace_back(std::move(queue.name), std::move(queue.arguments));
+            listed_.emplace_back(queue.name, queue.arguments);
         }
     } catch (const http::Error&) {
         // The daemon's own checks say what is wrong with the management API.
     }
     const std::lock_guard lock(state_->mutex);
     state_->held = std::move(held);
+    keep_listed(queues);
+}
+
+/// Of those that an entry matches. With the mutex held.
+void QueueDepthPoller::Worker::keep_listed(const std::vector<http::ListedQueue>& queues) {
+    std::map<std::string, State::CountedWork> kept;
+    for (const http::ListedQueue& queue : queues) {
+        if (!queue.ready || kept.size() == most_kept_queues) continue;
+        if (core::match(counting_->settings->policy, queue.name) == nullptr) continue;
+        State::CountedWork& counted = kept[queue.name];
+        counted.at = system::steady_now();
+        counted.depth.messages = static_cast<std::uint64_t>(*queue.ready);
+        counted.depth.consumers = static_cast<std::uint64_t>(queue.consumers.value_or(0));
+        if (!queue.acked) continue;
+        counted.acked = static_cast<std::uint64_t>(*queue.acked);
+        const auto before = state_->work_queues.find(queue.name);
+        if (before != state_->work_queues.end() && before->second.acked && *counted.acked >= *before->second.acked)
+            counted.depth.acked_lately = *counted.acked - *before->second.acked;
+    }
+    if (!queues.empty()) state_->work_queues = std::move(kept);
 }
 
 void QueueDepthPoller::Worker::count_all(const BrokerTarget& target, amqp::SyncAdminConnection& broker) {
@@ -322,14 +365,57 @@ void QueueDepthPoller::Worker::count_all(const BrokerTarget& target, amqp::SyncA
     }();
     for (const auto& [queue, kept] : queues) {
         if (!state_->is_current(target)) return;
-        const auto paused = paused_.find(queue);
-        if (paused != paused_.end() && system::steady_now() < paused->second.until) continue;
+        if (is_paused(queue)) continue;
         count_one(queue, broker);
+        broker.wait(between_queues);
+    }
+    for (const std::string& queue : work_queues_to_ask(target)) {
+        if (!state_->is_current(target)) return;
+        if (is_paused(queue)) continue;
+        ask_for_work_queue(queue, broker);
         broker.wait(between_queues);
     }
     backoff_ = {};
     const std::lock_guard lock(state_->mutex);
     state_->fault.clear();
+}
+
+bool QueueDepthPoller::Worker::is_paused(const std::string& queue) const {
+    const auto paused = paused_.find(queue);
+    return paused != paused_.end() && system::steady_now() < paused->second.until;
+}
+
+std::vector<std::string> QueueDepthPoller::Worker::work_queues_to_ask(const BrokerTarget& target) const {
+    std::vector<std::string> queues;
+    const auto add = [&](const std::string& queue) {
+        if (queues.size() < most_asked_work_queues && std::find(queues.begin(), queues.end(), queue) == queues.end())
+            queues.push_back(queue);
+    };
+    const core::Policy& policy = target.settings->policy;
+    const std::lock_guard lock(state_->mutex);
+    for (const std::string& queue : state_->failing) {
+        if (core::match(policy, queue) != nullptr) add(queue);
+    }
+    if (target.settings->management) return queues;
+    for (const core::Entry& entry : policy.entries) {
+        if (!core::is_glob(entry.match)) add(entry.match);
+    }
+    return queues;
+}
+
+void QueueDepthPoller::Worker::ask_for_work_queue(const std::string& queue, amqp::SyncAdminConnection& broker) {
+    pause(queue);  // in case it does not answer
+    const amqp::Declarer::Outcome outcome = broker.carry_out(amqp::Declarer::CheckQueue{queue});
+    const std::lock_guard lock(state_->mutex);
+    if (outcome.result != amqp::Declarer::Result::done) {
+        state_->work_queues.erase(queue);
+        return;
+    }
+    paused_.erase(queue);
+    State::CountedWork& counted = state_->work_queues[queue];
+    counted.depth.messages = outcome.counts.messages;
+    counted.depth.consumers = outcome.counts.consumers;
+    counted.at = system::steady_now();
 }
 
 void QueueDepthPoller::Worker::count_one(const std::string& queue, amqp::SyncAdminConnection& broker) {

@@ -52,10 +52,22 @@ struct QueueSources {
     ListedQueues listed;                          // the management API has them
 };
 
+/// What is known of a work queue, which is not retryd's.
+struct WorkQueueDepth {
+    std::uint64_t messages = 0;  // ready ones
+    std::uint64_t consumers = 0;
+    std::optional<std::uint64_t> acked_lately;  // between the last two lists of the management API
+    bool operator==(const WorkQueueDepth&) const = default;
+};
+
+/// So many work queues are asked for themselves in a round: those in which messages fail, then those that the
+/// configuration names. Where the management API lists all of them once a minute, only the former are.
+inline constexpr std::size_t most_asked_work_queues = 200;
+
 Inventory take_inventory(const core::Policy& policy, const core::BrokerFeatures& features, const QueueSources& sources);
 
 /// Asks for the depths on a connection and in a thread of its own, so that a queue that does not answer holds up
-/// nothing else.
+/// nothing else. Asking is a passive declare, which needs no permission and costs the broker one look-up.
 ///
 /// The broker logs a question for a queue that does not exist. So there are no more than a hundred questions a second,
 /// each queue is asked for at most every five seconds, and one that does not exist ever more seldom.
@@ -67,8 +79,9 @@ class QueueDepthPoller {
         std::map<std::string, std::uint64_t> messages;
         /// Those that the broker holds, by queue, as the management API tells; none where it is not asked.
         std::map<std::string, std::uint64_t> held;
-        std::optional<core::WallTime> counted;  // the last time that a queue was
-        std::string fault;                      // why nothing is counted; empty where it is
+        std::map<std::string, WorkQueueDepth> work_queues;  // by name, no older than two minutes
+        std::optional<core::WallTime> counted;              // the last time that a queue was
+        std::string fault;                                  // why nothing is counted; empty where it is
     };
 
     /// Counts nothing yet. `stats` names the queues that are made while messages go by.
@@ -80,6 +93,9 @@ class QueueDepthPoller {
 
     /// What to count from now on; nothing where there is no broker to ask. The same target again changes nothing.
     void poll(const std::optional<BrokerTarget>& target);
+
+    /// The work queues in which messages fail at the moment, the worst first.
+    void ask_for(std::vector<std::string> failing);
 
     Snapshot snapshot() const;
 

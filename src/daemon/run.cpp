@@ -17,6 +17,7 @@
 #include "daemon/checks.h"
 #include "daemon/configuration.h"
 #include "daemon/counter_poller.h"
+#include "daemon/desk.h"
 #include "daemon/held_queues.h"
 #include "daemon/held_search.h"
 #include "daemon/http_service.h"
@@ -63,7 +64,7 @@ struct HeldThreads {
 /// Runs beside the daemon: passes signals on, frees it from a call into the network that hangs, and ends the process
 /// should one hang at the end.
 void watch_over(const system::Signals& signals, const SessionContext& daemon, HeldThreads& held, ParkedAge& age,
-                const StopLatch& ended) {
+                DeskRuns& desk, const StopLatch& ended) {
     constexpr core::Milliseconds a_turn{1'000};
     constexpr core::Milliseconds grace{500};
     while (!ended.requested()) {
@@ -77,6 +78,7 @@ void watch_over(const system::Signals& signals, const SessionContext& daemon, He
         age.tick(target, system::steady_now());
     }
     daemon.requests.stop();
+    desk.close();
     held.follow(std::nullopt);
     age.tick(std::nullopt, system::steady_now());
     const core::Milliseconds timeout = daemon.configuration.current()->shutdown_timeout;
@@ -92,7 +94,8 @@ void watch_over(const system::Signals& signals, const SessionContext& daemon, He
 }
 
 /// The exit code.
-int run_with(const std::string& path, config::Settings settings, const Check& check, const AgeOut& age_out) {
+int run_with(const std::string& path, config::Settings settings, const Check& check, const AgeOut& age_out,
+             const DeskActions& actions) {
     amqp::provide_decode_stack();
     // Never destroyed, so that a second SIGTERM does not kill the process while it ends.
     static const auto& signals = *new system::Signals{SIGTERM, SIGINT, SIGHUP};
@@ -116,7 +119,12 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
     PeriodicChecks checks(check);
     const auto held = std::make_shared<HeldQueues>(log);
     ParkedAge age(age_out, log, state.faults());
-    HttpService http(configuration, watchdog, state, checks, log, *held, age);
+    Desk desk(actions, log, [&]() -> std::optional<BrokerTarget> {
+        const DaemonState::Snapshot now = state.snapshot();
+        if (now.phase != DaemonState::Phase::consuming) return std::nullopt;
+        return BrokerTarget{configuration.current(), now.endpoint};
+    });
+    HttpService http(configuration, watchdog, state, checks, log, *held, age, desk);
     watchdog.turned(system::steady_now());
     watchdog.allow(*configuration.current());
     notify_starting(longest_turn(*configuration.current()));
@@ -124,9 +132,10 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
     auto held_threads = std::make_unique<HeldThreads>(held);
     const SessionContext daemon{configuration, log,     requests, dice, poison, trial,
                                 held_heads,    sources, watchdog, http, *held};
-    std::thread watcher([&] { watch_over(signals, daemon, *held_threads, age, ended); });
+    std::thread watcher([&] { watch_over(signals, daemon, *held_threads, age, desk.runs(), ended); });
     supervise(daemon);
     http.stop();
+    desk.runs().end(DeskRuns::patience_within(configuration.current()->shutdown_timeout));
     ended.request();
     watcher.join();
     age.end();
@@ -137,14 +146,14 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
 
 }  // namespace
 
-int run(const std::string& config_path, const Check& check, const AgeOut& age_out) {
+int run(const std::string& config_path, const Check& check, const AgeOut& age_out, const DeskActions& desk) {
     auto loaded = config::load_file(config_path, config::process_environment());
     if (const auto* problems = std::get_if<config::Problems>(&loaded)) {
         std::cerr << config::format(*problems, config_path)
                   << "retryd does not start; nothing on the broker was touched\n";
         return wrong_configuration;
     }
-    return run_with(config_path, std::get<config::Settings>(std::move(loaded)), check, age_out);
+    return run_with(config_path, std::get<config::Settings>(std::move(loaded)), check, age_out, desk);
 }
 
 }  // namespace retryd::daemon

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <utility>
 
+#include "amqp/refusal.h"
 #include "amqp/source_events.h"
 #include "amqp/timeouts.h"
 #include "core/safe_text.h"
@@ -67,6 +68,10 @@ void Session::run() {
     try {
         serve();
     } catch (const amqp::Error& error) {
+        if (broker_.consume_unanswered()) {
+            throw amqp::Error(amqp::Error::Kind::lost,
+                              amqp::explain_unanswered_consume(settings_->policy.error_queue, error.words()));
+        }
         const bool undeliverable = broker_.has_undeliverable();
         const bool ends = error.kind() == amqp::Error::Kind::held_up && !context_.trial.going_on();
         if (undeliverable || ends || error.kind() == amqp::Error::Kind::passed_over)

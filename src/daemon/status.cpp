@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <map>
 
+#include "config/addresses.h"
 #include "core/names.h"
 
 namespace retryd::daemon {
 namespace {
 
+using telemetry::FailingStatus;
 using telemetry::Messages;
 using telemetry::QueueStatus;
 using telemetry::RungStatus;
@@ -30,6 +32,7 @@ class StatusBuilder {
         add_queues();
         add_ladders();
         add_sums();
+        add_failing();
         status_.rates = in_.lately.rates;
         status_.confirm_p50_ms = telemetry::quantile(in_.lately.confirms, 0.5);
         status_.confirm_p99_ms = telemetry::quantile(in_.lately.confirms, 0.99);
@@ -47,6 +50,7 @@ class StatusBuilder {
         status_.ready = status_.reason.empty();
         if (now.blocked) status_.reason = why_blocked(now);
         const bool known = now.version != core::BrokerVersion{};
+        const config::Endpoint endpoint = now.version != core::BrokerVersion{} ? now.endpoint : first_endpoint();
         status_.broker = {now.broker,
                           known ? core::to_string(now.version) : "",
                           connected,
@@ -54,7 +58,15 @@ class StatusBuilder {
                           now.blocked.has_value(),
                           now.blocked.value_or(""),
                           now.reconnects,
-                          now.fault};
+                          now.fault,
+                          config::host_and_port(endpoint.host, endpoint.port),
+                          endpoint.vhost};
+    }
+
+    /// Before the first connection there is only what the configuration says.
+    config::Endpoint first_endpoint() const {
+        const auto& endpoints = in_.settings.broker.endpoints;
+        return endpoints.empty() ? config::Endpoint{} : endpoints.front();
     }
 
     Messages messages_in(const std::string& queue) const {
@@ -137,6 +149,10 @@ class StatusBuilder {
             status.parked = telemetry::QueueDepth{"exchange " + entry.parked.exchange, std::nullopt};
         }
         status.totals = counts != nullptr ? totals_of(*counts) : telemetry::QueueTotals{};
+        if (const auto asked = in_.seen.work_queues.find(work_queue); asked != in_.seen.work_queues.end()) {
+            status.messages = asked->second.messages;
+            status.consumers = asked->second.consumers;
+        }
         return status;
     }
 
@@ -152,6 +168,7 @@ class StatusBuilder {
                     break;
                 case relay::Outcome::held:  // it comes again
                 case relay::Outcome::detoured:
+                case relay::Outcome::sent_home:  // its retry goes on
                     break;
                 case relay::Outcome::retried:
                 case relay::Outcome::returned_to_queue:
@@ -182,6 +199,97 @@ class StatusBuilder {
             status_.parked_by_reason.push_back({std::string{reason}, messages});
         for (const std::uint64_t messages : in_.counts.requeued)
             status_.requeued += messages;
+    }
+
+    void add_failing() {
+        for (const telemetry::FailureHistory::Queue& queue : in_.lately.failing)
+            status_.failing.push_back(failing(queue));
+        std::stable_sort(status_.failing.begin(), status_.failing.end(),
+                         [](const auto& a, const auto& b) { return is_whole(a) && !is_whole(b); });
+        if (status_.failing.size() <= telemetry::most_failing_shown) return;
+        status_.failing_left_out = status_.failing.size() - telemetry::most_failing_shown;
+        status_.failing.resize(telemetry::most_failing_shown);
+    }
+
+    static bool is_whole(const FailingStatus& queue) { return queue.state == FailingStatus::State::wholly; }
+
+    FailingStatus failing(const telemetry::FailureHistory::Queue& queue) const {
+        FailingStatus status;
+        status.work_queue = queue.work_queue;
+        status.failures = queue.last_minute;
+        status.minutes = queue.minutes;
+        if (const core::Entry* entry = core::match(policy_, queue.work_queue)) {
+            compare_returns(queue, entry->ladder, status);
+            find_next_due(queue, *entry, status);
+        }
+        if (const auto asked = in_.seen.work_queues.find(queue.work_queue); asked != in_.seen.work_queues.end()) {
+            status.messages = asked->second.messages;
+            status.consumers = asked->second.consumers;
+            status.acked = asked->second.acked_lately;
+        }
+        status.state = state_of(status);
+        return status;
+    }
+
+    /// Of a ladder whose first two delays differ from all others it can be seen how many of its first retries failed
+    /// again: they are put on the second one, or are parked where there is none.
+    static void compare_returns(const telemetry::FailureHistory::Queue& queue, const core::Ladder& ladder,
+                                FailingStatus& status) {
+        const auto& steps = ladder.steps;
+        if (steps.empty() || ladder.jitter.lanes > 1) return;
+        if (std::count(steps.begin(), steps.end(), steps[0]) > 1) return;
+        if (steps.size() > 1 && std::count(steps.begin(), steps.end(), steps[1]) > 1) return;
+        const auto of = [&](core::Milliseconds delay) {
+            return std::find_if(queue.rungs.begin(), queue.rungs.end(),
+                                [&](const auto& rungs) { return rungs.delay == delay; });
+        };
+        const auto first = of(steps[0]);
+        if (first == queue.rungs.end() || !first->home_lately) return;
+        status.came_back = *first->home_lately;
+        if (steps.size() == 1) {
+            status.failed_again = queue.parked_lately;
+        } else {
+            const auto second = of(steps[1]);
+            status.failed_again = second == queue.rungs.end() ? 0 : second->put_lately;
+        }
+        // Consumers take their time: of those that came back just now some are still at work.
+        status.failed_again = std::min(*status.failed_again, *status.came_back);
+    }
+
+    /// What was put on a rung is known for a quarter of an hour; what has been there for longer is only counted.
+    void find_next_due(const telemetry::FailureHistory::Queue& queue, const core::Entry& entry,
+                       FailingStatus& status) const {
+        const bool shared = entry.ladder.return_path == core::ReturnPath::headers;
+        const auto take = [&](core::Milliseconds due, bool at_most) {
+            if (status.next_due && *status.next_due <= due) return;
+            status.next_due = due;
+            status.due_at_most = at_most;
+        };
+        for (const core::Milliseconds delay : core::distinct_delays(entry.ladder)) {
+            const Messages waiting = messages_in(
+                core::rung_name_of(entry.ladder, shared ? entry.ladder.name : queue.work_queue, delay, false));
+            const auto known = std::find_if(queue.rungs.begin(), queue.rungs.end(),
+                                            [&](const auto& rungs) { return rungs.delay == delay; });
+            const bool is_known = known != queue.rungs.end();
+            if (is_known && known->next && waiting != Messages{0}) {
+                take(*known->next, !known->all_known);
+            } else if (!shared && waiting.value_or(0) > 0) {
+                take(delay, true);
+            }
+        }
+    }
+
+    static FailingStatus::State state_of(const FailingStatus& queue) {
+        constexpr std::uint64_t enough = 3;
+        constexpr std::uint64_t percent = 90;
+        const bool tells = queue.came_back.value_or(0) >= enough;
+        if (queue.acked) {
+            if (*queue.acked > 0) return FailingStatus::State::partly;
+            if (queue.failures >= enough) return FailingStatus::State::wholly;
+        }
+        if (!tells) return FailingStatus::State::unknown;
+        return 100 * *queue.failed_again >= percent * *queue.came_back ? FailingStatus::State::wholly
+                                                                       : FailingStatus::State::partly;
     }
 
     const StatusSources& in_;

@@ -276,7 +276,8 @@ std::vector<ListedQueue> ManagementClient::queues() const {
     const std::string path =
         "queues/" + percent_encoded(vhost_) +
         "?columns=name,type,messages,messages_ready,messages_unacknowledged,arguments,"
-        "exclusive,auto_delete,message_stats.redeliver_details.rate,message_stats.ack_details.rate";
+        "exclusive,auto_delete,message_stats.redeliver_details.rate,message_stats.ack_details.rate,consumers,"
+        "message_stats.ack,message_stats.deliver_get";
     std::vector<ListedQueue> queues;
     for (const Json& item : api.list_of_vhost(path)) {
         ListedQueue queue{text_in(item, "name"), text_in(item, "type"), {}, arguments_in(item)};
@@ -285,6 +286,10 @@ std::vector<ListedQueue> ManagementClient::queues() const {
         const auto unacked = number_in(item, "messages_unacknowledged");
         if (queue.messages && ready && unacked)
             queue.held = std::max<std::int64_t>(0, *queue.messages - *ready - *unacked);
+        queue.ready = ready;
+        queue.consumers = number_in(item, "consumers");
+        if (const auto stats = item.find("message_stats"); stats != item.end() && stats->is_object())
+            queue.acked = number_in(*stats, "ack").value_or(0);  // absent before the first one
         queue.exclusive = is_true(item, "exclusive");
         queue.auto_delete = is_true(item, "auto_delete");
         queue.redelivered_rate = rate_in(item, "redeliver_details");

@@ -31,6 +31,10 @@ struct ListedQueue {
     /// A second, of the last seconds; nothing where nothing is counted.
     std::optional<double> redelivered_rate = std::nullopt;
     std::optional<double> acked_rate = std::nullopt;
+    std::optional<std::int64_t> ready = std::nullopt;  // of `messages`; as old
+    std::optional<std::int64_t> consumers = std::nullopt;
+    /// By consumers, since the queue was made; nothing where nothing has been delivered yet, or nothing is counted.
+    std::optional<std::int64_t> acked = std::nullopt;
 };
 
 struct ListedConsumer {

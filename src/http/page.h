@@ -5,7 +5,7 @@
 
 namespace retryd::http {
 
-/// src/http/page/index.html as it was when retryd was built.
+/// src/http/page/index.html as it was when retryd was built, with its style and scripts in it.
 std::string_view page();
 
 }  // namespace retryd::http

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <charconv>
 #include <cstring>
 #include <deque>
 #include <memory>
@@ -97,7 +98,8 @@ Reply nothing_here(const Handlers& handlers) {
 
 Reply reply_to(const Handlers& handlers, std::string_view method, std::string_view path) {
     if (method != MHD_HTTP_METHOD_GET && method != MHD_HTTP_METHOD_HEAD)
-        return {MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", "only GET and HEAD\n"};
+        return {
+            MHD_HTTP_METHOD_NOT_ALLOWED, "text/plain; charset=utf-8", "only GET and HEAD\n", {{"Allow", "GET, HEAD"}}};
     const auto found = handlers.find(path);
     if (found == handlers.end()) return nothing_here(handlers);
     try {
@@ -107,33 +109,168 @@ Reply reply_to(const Handlers& handlers, std::string_view method, std::string_vi
     }
 }
 
-}  // namespace
-
-struct Server::Running {
-    config::Http address;
-    Handlers handlers;
-    std::deque<int> clients;  // their sockets, the oldest first; only the server's thread uses it
-    MHD_Daemon* daemon = nullptr;
-
-    static MHD_Result answer(void* self, MHD_Connection* connection, const char* path, const char* method, const char*,
-                             const char*, std::size_t*, void**);
-    static void client_changed(void* self, MHD_Connection* connection, void**, MHD_ConnectionNotificationCode what);
-    void client_connected(int fd);
+/// A request whose body is on its way.
+struct Asked {
+    WebRequest request;
+    std::size_t most = 0;          // bytes of its body
+    std::optional<Reply> refusal;  // what it is answered, whatever else comes
 };
 
-MHD_Result Server::Running::answer(void* self, MHD_Connection* connection, const char* path, const char* method,
-                                   const char*, const char*, std::size_t*, void**) {
-    Reply reply = reply_to(static_cast<Running*>(self)->handlers, method, path);
+struct HeadersRead {
+    std::map<std::string, std::string> headers;
+    bool doubled = false;  // one came twice: which of them others believe nobody knows
+};
+
+std::string in_lower_case(std::string_view text) {
+    std::string lower{text};
+    for (char& c : lower) {
+        if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    }
+    return lower;
+}
+
+MHD_Result read_header(void* into, MHD_ValueKind, const char* name, const char* value) {
+    auto& read = *static_cast<HeadersRead*>(into);
+    const bool is_new = read.headers.emplace(in_lower_case(name), value == nullptr ? "" : value).second;
+    read.doubled = read.doubled || !is_new;
+    return MHD_YES;
+}
+
+std::string address_of(MHD_Connection* connection) {
+    const auto* info = MHD_get_connection_info(connection, MHD_CONNECTION_INFO_CLIENT_ADDRESS);
+    if (info == nullptr || info->client_addr == nullptr) return "";
+    std::array<char, NI_MAXHOST> host{};
+    const sockaddr* address = info->client_addr;
+    const socklen_t size = address->sa_family == AF_INET6 ? sizeof(sockaddr_in6) : sizeof(sockaddr_in);
+    const int code = getnameinfo(address, size, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST);
+    return code == 0 ? host.data() : "";
+}
+
+/// A body of a length that is told at once, once, is the only one that is taken: with anything else a proxy in front
+/// may see another end of the request than we do.
+std::optional<Reply> refuse_framing(const WebApi& api, const WebRequest& request, bool doubled) {
+    if (doubled) return api.fault(MHD_HTTP_BAD_REQUEST, "a header is there twice");
+    if (request.headers.count("transfer-encoding") > 0)
+        return api.fault(MHD_HTTP_LENGTH_REQUIRED, "a body needs a Content-Length, and no Transfer-Encoding");
+    const auto length = request.headers.find("content-length");
+    if (length == request.headers.end()) return std::nullopt;
+    const std::string& digits = length->second;
+    if (digits.empty() || digits.find_first_not_of("0123456789") != std::string::npos)
+        return api.fault(MHD_HTTP_BAD_REQUEST, "Content-Length is no number");
+    return std::nullopt;
+}
+
+Reply too_large(const WebApi& api, std::size_t most) {
+    return api.fault(MHD_HTTP_CONTENT_TOO_LARGE, "the body is too large: at most " + std::to_string(most) + " bytes");
+}
+
+bool announces_more(const WebRequest& request, std::size_t most) {
+    const auto length = request.headers.find("content-length");
+    if (length == request.headers.end()) return false;
+    std::size_t bytes = 0;
+    const char* end = length->second.data() + length->second.size();
+    const auto [rest, error] = std::from_chars(length->second.data(), end, bytes);
+    return error != std::errc{} || rest != end || bytes > most;
+}
+
+template <class Call>
+auto without_its_words(const WebApi& api, const Call& call) -> decltype(call()) {
+    try {
+        return call();
+    } catch (const std::exception&) {
+        return api.fault(MHD_HTTP_INTERNAL_SERVER_ERROR, "this went wrong inside of retryd");
+    }
+}
+
+/// Its headers are here.
+std::unique_ptr<Asked> begin_of(const WebApi& api, MHD_Connection* connection, const char* path, const char* method) {
+    auto asked = std::make_unique<Asked>();
+    HeadersRead read;
+    MHD_get_connection_values(connection, MHD_HEADER_KIND, &read_header, &read);
+    WebRequest& request = asked->request;
+    request = {method, path, address_of(connection), "", std::move(read.headers)};
+    asked->refusal = refuse_framing(api, request, read.doubled);
+    if (!asked->refusal)
+        asked->refusal = without_its_words(api, [&]() -> std::optional<Reply> { return api.refuse(request); });
+    if (asked->refusal) return asked;
+    asked->most = api.limit(request);
+    if (announces_more(request, asked->most)) asked->refusal = too_large(api, asked->most);
+    return asked;
+}
+
+void take_body(const WebApi& api, Asked& asked, std::string_view part) {
+    if (asked.refusal) return;
+    if (asked.request.body.size() + part.size() > asked.most) {
+        asked.refusal = too_large(api, asked.most);
+        asked.request.body = {};
+    } else {
+        asked.request.body.append(part);
+    }
+}
+
+MHD_Result send_reply(MHD_Connection* connection, Reply reply) {
     MHD_Response* response =
         MHD_create_response_from_buffer(reply.body.size(), reply.body.data(), MHD_RESPMEM_MUST_COPY);
     if (response == nullptr) return MHD_NO;
     for (const auto& [name, value] : headers)
         MHD_add_response_header(response, name, value);
+    for (const auto& [name, value] : reply.headers)
+        MHD_add_response_header(response, name.c_str(), value.c_str());
     MHD_add_response_header(response, "Content-Type", reply.content_type.c_str());
-    if (reply.status == MHD_HTTP_METHOD_NOT_ALLOWED) MHD_add_response_header(response, "Allow", "GET, HEAD");
     const MHD_Result result = MHD_queue_response(connection, static_cast<unsigned int>(reply.status), response);
     MHD_destroy_response(response);
     return result;
+}
+
+}  // namespace
+
+struct Server::Running {
+    config::Http address;
+    Handlers handlers;
+    std::optional<WebApi> api;
+    std::deque<int> clients;  // their sockets, the oldest first; only the server's thread uses it
+    MHD_Daemon* daemon = nullptr;
+
+    static MHD_Result answer(void* self, MHD_Connection* connection, const char* path, const char* method, const char*,
+                             const char*, std::size_t*, void**);
+    MHD_Result answer_api(MHD_Connection* connection, const char* path, const char* method, std::string_view part,
+                          std::size_t* size, void** asked) const;
+    static void request_ended(void*, MHD_Connection*, void** asked, MHD_RequestTerminationCode);
+    static void client_changed(void* self, MHD_Connection* connection, void**, MHD_ConnectionNotificationCode what);
+    void client_connected(int fd);
+};
+
+MHD_Result Server::Running::answer(void* self, MHD_Connection* connection, const char* path, const char* method,
+                                   const char*, const char* part, std::size_t* size, void** asked) {
+    const auto& running = *static_cast<Running*>(self);
+    const bool begun = *asked != nullptr;
+    if (begun || (running.api && std::string_view{path}.starts_with(running.api->prefix) && running.api->there()))
+        return running.answer_api(connection, path, method, {part, part == nullptr ? 0 : *size}, size, asked);
+    return send_reply(connection, reply_to(running.handlers, method, path));
+}
+
+/// Called first with the headers, then with each part of the body, then with none. What is refused is answered at once,
+/// and the connection ends: its body is never read.
+MHD_Result Server::Running::answer_api(MHD_Connection* connection, const char* path, const char* method,
+                                       std::string_view part, std::size_t* size, void** asked) const {
+    if (*asked == nullptr) {
+        auto begun = begin_of(*api, connection, path, method);
+        const auto refusal = begun->refusal;
+        *asked = begun.release();
+        return refusal ? send_reply(connection, *refusal) : MHD_YES;
+    }
+    Asked& request = *static_cast<Asked*>(*asked);
+    if (*size > 0) {
+        take_body(*api, request, part);
+        *size = 0;
+        return MHD_YES;
+    }
+    if (request.refusal) return send_reply(connection, *request.refusal);
+    return send_reply(connection, without_its_words(*api, [&] { return api->handle(request.request); }));
+}
+
+void Server::Running::request_ended(void*, MHD_Connection*, void** asked, MHD_RequestTerminationCode) {
+    delete static_cast<Asked*>(std::exchange(*asked, nullptr));
 }
 
 /// A client that sends a byte now and then is never silent: where all places are taken, the oldest connection is
@@ -155,18 +292,20 @@ void Server::Running::client_changed(void* self, MHD_Connection* connection, voi
     std::erase(running.clients, info->connect_fd);
 }
 
-Server::Server(const config::Http& settings, Handlers handlers, std::chrono::seconds silence)
+Server::Server(const config::Http& settings, Handlers handlers, std::chrono::seconds silence, std::optional<WebApi> api)
     : running_(std::make_unique<Running>()) {
     const Listener listener = listen_on(settings);
     running_->address = listener.address;
     running_->handlers = std::move(handlers);
+    running_->api = std::move(api);
     // Twice as many: those that are being closed count too.
     constexpr auto connections = static_cast<unsigned int>(2 * most_clients);
     running_->daemon = MHD_start_daemon(
         MHD_USE_AUTO_INTERNAL_THREAD, 0, nullptr, nullptr, &Running::answer, running_.get(), MHD_OPTION_LISTEN_SOCKET,
         listener.fd, MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT,
         static_cast<unsigned int>(silence.count()), MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_a_client,
-        MHD_OPTION_NOTIFY_CONNECTION, &Running::client_changed, running_.get(), MHD_OPTION_END);
+        MHD_OPTION_NOTIFY_CONNECTION, &Running::client_changed, running_.get(), MHD_OPTION_NOTIFY_COMPLETED,
+        &Running::request_ended, nullptr, MHD_OPTION_END);
     if (running_->daemon == nullptr) throw Error("its thread cannot be started");
 }
 

@@ -250,13 +250,19 @@ void Declarations::forget_if_gone(const std::shared_ptr<Route>& route, const cor
     route->gone_for_detoured = std::exchange(route->work_queue_state, WorkQueueState::unchecked);
 }
 
-const std::shared_ptr<Declarations::Rebinding>& Declarations::rebinding(std::string_view work_queue) {
+const std::shared_ptr<Declarations::Rebinding>& Declarations::rebinding(std::string_view work_queue, bool bind) {
     const auto [known, is_new] = rebindings_.try_emplace(std::string{work_queue});
     if (is_new) {
         known->second = std::make_shared<Rebinding>();
-        bind_to_return_exchange(work_queue);
+        known->second->binds = bind;
+        bind ? bind_to_return_exchange(work_queue) : broker_.check(work_queue);
     }
     return known->second;
+}
+
+void Declarations::on_looked_for(std::string_view queue, CheckOutcome outcome) {
+    const auto known = rebindings_.find(queue);
+    if (known != rebindings_.end() && !known->second->binds) known->second->state = state_of(outcome);
 }
 
 void Declarations::forget_rebinding(std::string_view work_queue) {

@@ -55,15 +55,19 @@ class Declarations {
     /// they would not wait for it the next time either, and ask for ever.
     void forget_if_gone(const std::shared_ptr<Route>& route, const core::Now& now);
 
-    /// A work queue that a shared rung did not find, being bound again: the answer holds for the messages that wait for
-    /// it, not for later ones, which would go round and round if the queue were deleted again.
+    /// A work queue that a shared rung did not find, being bound again, or one that retryd itself is to send a message
+    /// to, being looked for: the answer holds for the messages that wait for it, not for later ones, which would go
+    /// round and round if the queue were deleted again.
     struct Rebinding {
         WorkQueueState state = WorkQueueState::checking;
-        Awaited awaited;
+        bool binds = true;  // else it is looked for
+        Awaited awaited = {};
     };
     /// Of that work queue; begun where none is under way. Over with forget_rebinding().
-    const std::shared_ptr<Rebinding>& rebinding(std::string_view work_queue);
+    const std::shared_ptr<Rebinding>& rebinding(std::string_view work_queue, bool bind);
     void forget_rebinding(std::string_view work_queue);
+    /// Answers whoever has looked for that work queue.
+    void on_looked_for(std::string_view queue, CheckOutcome outcome);
     /// Answers whatever asked for the binding of that work queue. `why` is empty unless refused.
     void on_bound(std::string_view queue, CheckOutcome outcome, std::string_view why, const core::Now& now);
 

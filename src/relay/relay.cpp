@@ -59,7 +59,7 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
     core::ComposeContext context{
         core::read_death(headers, policy_->error_queue), {}, session_.connection_user, &session_.proof_keys};
     if (!context.death) {
-        if (const auto queue = core::read_undelivered(headers)) return return_undelivered(delivery, *queue, now);
+        if (const auto from = core::read_undelivered(headers)) return return_undelivered(delivery, *from, now);
     }
     const bool from_detour = !context.death || context.death->count == 0;
     if (from_detour && core::is_parked_detour(headers, policy_->error_queue))
@@ -78,8 +78,22 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
             const bool rejected = context.death->reason == "rejected";
             return park_again(delivery, rejected ? ParkedAgain::rejected : ParkedAgain::thrown_out, now);
         }
+        // Of what is thrown out of a rung before its time the broker gives another reason.
+        if (!route && core::looks_like_x_death_rung(context.death->queue)) {
+            if (const auto from = core::read_undelivered(headers)) return return_undelivered(delivery, *from, now);
+        }
+        if (context.history.proven && context.history.x_death != nullptr) [[unlikely]] {
+            if (const auto step = count_kept_deaths(delivery, context, route, now)) return *step;
+        }
     }
     const core::Entry* const entry = route ? route->entry : nullptr;
+    if (entry != nullptr && entry->ladder.x_death == core::XDeath::keep) [[unlikely]] {
+        const core::RetryHistory& before = context.history;
+        const core::Value* const kept = before.proven ? before.x_death : nullptr;
+        context.x_death = kept_deaths_.merge(
+            {headers, kept, context.death->queue, policy_->error_queue, before.exchange, before.routing_key},
+            context.death->count > 0);
+    }
     const core::Holding outage = holding(route.get());
     core::Decision decision =
         core::decide(context.death, context.history, entry, now.wall,
@@ -120,6 +134,24 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
     if (outage.doubtful && last.reason == core::ParkReason::attempts_exhausted)
         return detour(delivery, context, attempt, {route->detour_rounds}, now);
     return park(delivery, context, route, last, now);
+}
+
+/// x-death tells of the rounds before as well, where the broker counts on what retryd has published with it. If it
+/// tells of none that is new, the return exchange has not known the work queue: it is bound again, and the message,
+/// which has spent no attempt, waits on its rung once more. Nothing where it goes on.
+std::optional<Relay::Step> Relay::count_kept_deaths(const core::Delivery& delivery, core::ComposeContext& context,
+                                                    const std::shared_ptr<Route>& route, const core::Now& now) {
+    core::Death& death = *context.death;
+    if (death.count == 0) return std::nullopt;  // from a detour
+    const core::Table headers = delivery.message.properties.header_table();
+    death.count = core::deaths_since(headers, *context.history.x_death, death.queue);
+    if (!route || !route->shared()) death.count = std::max<std::int64_t>(1, death.count);
+    if (death.count > 0 || !session_.declare) return std::nullopt;
+    const std::shared_ptr<Declarations::Rebinding> answer = declarations_.rebinding(death.queue, true);
+    if (answer->state == WorkQueueState::checking && may_wait({answer, &answer->awaited}, now)) return Step::wait;
+    if (answer->state != WorkQueueState::missing || !core::is_glob(route->entry->match)) return std::nullopt;
+    context.x_death = context.history.x_death;
+    return park(delivery, context, nullptr, {core::ParkReason::queue_gone, context.history.attempt}, now);
 }
 
 /// For the lane of a ladder with jitter. The same each time that one delivery is decided: otherwise those that wait for
@@ -255,7 +287,9 @@ Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeCon
                           const InsteadOf& instead_of, const core::Now& now, bool hold) {
     const auto undelivered = core::read_undelivered(delivery.message.properties.header_table());
     const bool known = context.death || undelivered;
-    const std::string_view work_queue = context.death ? context.death->queue : undelivered.value_or("");
+    const std::string_view work_queue = context.death ? context.death->queue
+                                        : undelivered ? undelivered->queue
+                                                      : std::string_view{};
     const bool again = context.death && core::waits_to_be_held(*context.death, context.history);
     const core::Hold unspent{again && !hold ? context.history.attempt : attempt};
     // It is decided again when it comes back, by what the consumer has said.
@@ -316,43 +350,87 @@ Relay::Step Relay::drop(const core::Delivery& delivery, const core::ComposeConte
     return Step::done;
 }
 
-/// Its delay on a shared rung is over, but the return exchange did not know its work queue: that is bound again, and
-/// the message published to the return exchange at once.
-Relay::Step Relay::return_undelivered(const core::Delivery& delivery, std::string_view work_queue,
+/// Its delay is over, and nobody else sends it home: its rung leads to retryd, or the return exchange did not know its
+/// work queue. That is looked for, and bound again, unless it is known to be there.
+Relay::Step Relay::return_undelivered(const core::Delivery& delivery, const core::Undelivered& from,
                                       const core::Now& now) {
     const core::ComposeContext context{
         {},
-        core::read_retry_history(delivery.message.properties.header_table(), work_queue, session_.proof_keys),
+        core::read_retry_history(delivery.message.properties.header_table(), from.queue, session_.proof_keys),
         session_.connection_user,
         &session_.proof_keys};
     const auto park_as = [&](core::ParkReason reason) {
         return park(delivery, context, nullptr, {reason, context.history.attempt}, now);
     };
-    // Its owner may have given any queue the name of a shared rung.
-    if (!context.history.proven) return park_as(core::ParkReason::no_death);
-    if (core::match(*policy_, work_queue) == nullptr) return park_as(core::ParkReason::no_entry);
-    if (!session_.declare) return park_as(core::ParkReason::unpublishable);
-    const std::shared_ptr<Declarations::Rebinding>& answer = declarations_.rebinding(work_queue);
-    const std::shared_ptr<Target>& target = routes_.return_exchange();
-    switch (answer->state) {
+    if (!context.history.proven) {
+        if (const auto step = distrust_rung(delivery, from, now)) return *step;
+    }
+    const bool through_return = core::looks_like_shared_rung(from.rung);
+    const core::Entry* const entry = core::match(*policy_, from.queue);
+    if (through_return && entry == nullptr) return park_as(core::ParkReason::no_entry);
+    if (from.unbound && !session_.declare) return park_as(core::ParkReason::unpublishable);
+    const std::shared_ptr<Target> target = through_return ? routes_.return_exchange() : routes_.home(from.queue);
+    switch (look_for(from, through_return, *target)) {
         case WorkQueueState::exists:
             break;
         case WorkQueueState::missing:
+            // Of an exact name the operator says that it exists: its messages wait until it does.
+            if (!through_return && entry != nullptr && !core::is_glob(entry->match))
+                return detour(delivery, context, context.history.attempt, instead_of(*target, now), now);
             return park_as(core::ParkReason::queue_gone);
         case WorkQueueState::exclusive:
             return park_as(core::ParkReason::no_entry);
         case WorkQueueState::refused:
             return park_as(core::ParkReason::unpublishable);
         default:
+            const auto& answer = declarations_.rebinding(from.queue, through_return);
             if (may_wait({answer, &answer->awaited}, now)) return Step::wait;
             return detour(delivery, context, context.history.attempt, instead_of(*target, now), now);
     }
-    if (declarations_.ensure(*target, now) == Target::State::refused) return park_as(core::ParkReason::unpublishable);
+    if (through_return && declarations_.ensure(*target, now) == Target::State::refused)
+        return park_as(core::ParkReason::unpublishable);
     if (!publisher_.takes(target, now)) return wait_or_detour(delivery, context, context.history.attempt, target, now);
     const core::Message composed = core::compose_return(delivery.message, context, scratch_);
     return publish(delivery, composed, context,
-                   {delivery.tag, target, std::make_shared<const std::string>(work_queue), Outcome::returned_to_queue,
-                    "undelivered", now.steady});
+                   {delivery.tag, target, std::make_shared<const std::string>(from.queue),
+                    from.unbound ? Outcome::returned_to_queue : Outcome::sent_home,
+                    from.unbound ? "undelivered" : "x-death", now.steady});
+}
+
+/// `checking` where the broker is asked. A queue of which it has taken a message is asked for again when it returns
+/// one; what the return exchange does not find comes back by the error queue.
+WorkQueueState Relay::look_for(const core::Undelivered& from, bool through_return, Target& target) {
+    if (!from.unbound) {
+        const auto route = through_return ? routes_.route_for(from.queue) : nullptr;
+        const bool bound = route && route->work_queue_state == WorkQueueState::exists;
+        if (through_return ? bound || !session_.declare : target.is_ready()) return WorkQueueState::exists;
+    }
+    WorkQueueState state = declarations_.rebinding(from.queue, through_return)->state;
+    // If we may not look, we assume that it exists: the broker returns what it cannot deliver.
+    if (!through_return && state == WorkQueueState::refused) state = WorkQueueState::exists;
+    if (!through_return && state == WorkQueueState::exists) target.state = Target::State::ready;
+    return state;
+}
+
+/// What comes from a rung without a proof that is known: its owner may have given any queue the name of a rung. Nothing
+/// where that queue is the entry's own; else a step.
+std::optional<Relay::Step> Relay::distrust_rung(const core::Delivery& delivery, const core::Undelivered& from,
+                                                const core::Now& now) {
+    const auto park_unknown = [&] {
+        const core::ComposeContext nothing{{}, {}, session_.connection_user, &session_.proof_keys};
+        return park(delivery, nothing, nullptr, {core::ParkReason::no_death, 0}, now);
+    };
+    const auto name = core::read_x_death_rung(from.rung, from.queue);
+    const std::shared_ptr<Route> route = name ? routes_.route_for(from.queue) : nullptr;
+    if (!route || route->entry->ladder.x_death != core::XDeath::keep) return park_unknown();
+    const auto delays = core::distinct_delays(route->entry->ladder);
+    if (std::find(delays.begin(), delays.end(), name->delay) == delays.end()) return park_unknown();
+    const std::shared_ptr<Target> rung = routes_.rung(*route, name->delay, name->high_priority);
+    if (rung->name != from.rung) return park_unknown();
+    const Target::State state = declarations_.ensure(*rung, now);
+    if (state == Target::State::ready) return std::nullopt;
+    if (state == Target::State::refused) return park_unknown();
+    return will_take_soon(rung, now) ? Step::wait : hold_back(delivery, *rung, now);
 }
 
 Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& composed,
@@ -444,12 +522,15 @@ bool Relay::renew(const core::Delivery& delivery, const core::Now& now) {
         core::read_death(headers, policy_->error_queue), {}, session_.connection_user, &session_.proof_keys};
     if (context.death)
         core::distrust(*context.death, session_.features.counts_client_deaths, delivery.routing_key, now.wall);
-    const std::string_view queue =
-        context.death ? context.death->queue : core::read_undelivered(headers).value_or(std::string_view{});
+    const auto undelivered = context.death ? std::nullopt : core::read_undelivered(headers);
+    const std::string_view queue = context.death ? context.death->queue
+                                   : undelivered ? undelivered->queue
+                                                 : std::string_view{};
     if (!queue.empty()) context.history = core::read_retry_history(headers, queue, session_.proof_keys);
     const auto name = std::make_shared<const std::string>(context.death ? context.death->queue : "");
     // What it claims of itself is not signed.
     if (context.death && context.death->count == 0 && !context.history.proven) context.death.reset();
+    if (context.history.proven) context.x_death = context.history.x_death;
     const bool parked = core::is_parked_detour(headers, policy_->error_queue);
     const core::Message composed = parked
                                        ? core::compose_parked_again(delivery.message, context, true, now.wall, scratch_)
@@ -543,11 +624,12 @@ void Relay::on_kind_known(const std::string& queue, const core::Now& now) {
 
 void Relay::on_checked(std::string_view queue, CheckOutcome outcome, const core::Now& now) {
     if (!kind_is_known(queue, outcome, false)) return;
+    declarations_.on_looked_for(queue, outcome);
     const std::shared_ptr<Route> route = routes_.find(queue);
-    if (!route) return;
-    declarations_.on_work_queue_answer(*route, outcome, now);
+    if (route) declarations_.on_work_queue_answer(*route, outcome, now);
     process_waiting(now);
-    declarations_.forget_if_gone(route, now);
+    declarations_.forget_rebinding(queue);
+    if (route) declarations_.forget_if_gone(route, now);
 }
 
 void Relay::on_bound(std::string_view queue, CheckOutcome outcome, std::string_view why, const core::Now& now) {

@@ -18,6 +18,7 @@
 #include "core/broker_features.h"
 #include "core/compose.h"
 #include "core/decide.h"
+#include "core/kept_deaths.h"
 #include "core/policy.h"
 #include "core/time.h"
 #include "relay/broker.h"
@@ -176,7 +177,12 @@ class Relay {
                    const InsteadOf& instead_of, const Compose& compose, const core::Now& now);
     const std::shared_ptr<Target>* open_detour(std::size_t chosen, const core::Now& now);
     Step drop(const core::Delivery& delivery, const core::ComposeContext& context, const Route& route);
-    Step return_undelivered(const core::Delivery& delivery, std::string_view work_queue, const core::Now& now);
+    Step return_undelivered(const core::Delivery& delivery, const core::Undelivered& from, const core::Now& now);
+    std::optional<Step> distrust_rung(const core::Delivery& delivery, const core::Undelivered& from,
+                                      const core::Now& now);
+    WorkQueueState look_for(const core::Undelivered& from, bool through_return, Target& target);
+    std::optional<Step> count_kept_deaths(const core::Delivery& delivery, core::ComposeContext& context,
+                                          const std::shared_ptr<Route>& route, const core::Now& now);
     Step publish(const core::Delivery& delivery, const core::Message& composed, const core::ComposeContext& context,
                  Pending&& pending);
 
@@ -211,6 +217,7 @@ class Relay {
     std::map<std::string, bool, std::less<>> of_unknown_kind_;  // queues that are there; true: they have been bound
 
     core::ComposeScratch scratch_;
+    core::KeptDeaths kept_deaths_;
 };
 
 }  // namespace retryd::relay

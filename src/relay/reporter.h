@@ -24,6 +24,7 @@ enum class Outcome {
     dropped,
     held,               // until an outage is over
     detoured,           // waits outside of the error queue until what it is for takes messages again
+    sent_home,          // from a rung that leads back to retryd, because x-death is kept
     returned_to_queue,  // what a shared rung could not deliver, its work queue bound again
 };
 /// Stays the last one: tables are as long.
@@ -37,6 +38,7 @@ enum class Role {
     catch_all,
     detour,
     parking_exchange,  // somebody else's
+    work_queue,        // for what retryd itself sends home
     return_exchange,
     return_binding,  // of a work queue to the return exchange
     error_binding,   // of the error queue to somebody else's dead-letter exchange

@@ -195,6 +195,12 @@ std::shared_ptr<Target> Routes::held(Route& route) {
     return route.held;
 }
 
+std::shared_ptr<Target> Routes::home(std::string_view work_queue) {
+    key_.assign("\n").append(work_queue);
+    if (const auto known = targets_.find(key_); known != targets_.end()) return known->second;
+    return intern(queue_target(Role::work_queue, std::string{work_queue}, {}));
+}
+
 std::shared_ptr<Target> Routes::find_target(std::string_view key) const {
     const auto found = targets_.find(key);
     return found == targets_.end() ? nullptr : found->second;

@@ -130,6 +130,9 @@ class Routes {
     std::shared_ptr<Target> detour(std::string_view name) const;
     /// Where a fresh copy goes of what has come back from there too often.
     const std::shared_ptr<Target>& error_queue() const { return error_queue_; }
+    /// A work queue, for what retryd itself sends home. Nothing is declared for it; it is ready once it is known to be
+    /// there.
+    std::shared_ptr<Target> home(std::string_view work_queue);
     const std::shared_ptr<Target>& return_exchange() const { return return_exchange_; }
     const std::vector<std::shared_ptr<Target>>& error_bindings() const { return error_bindings_; }
 
@@ -159,6 +162,7 @@ class Routes {
     core::BrokerFeatures features_;
     ByName<Route> routes_;
     ByName<Target> targets_;
+    std::string key_;
     std::shared_ptr<Target> catch_all_;
     std::vector<std::shared_ptr<Target>> detours_;
     std::shared_ptr<Target> error_queue_;

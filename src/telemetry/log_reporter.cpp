@@ -55,6 +55,7 @@ std::string_view event_of(relay::Outcome outcome) {
             return "held";
         case relay::Outcome::detoured:
             return "detoured";
+        case relay::Outcome::sent_home:
         case relay::Outcome::returned_to_queue:
             break;
     }
@@ -75,6 +76,8 @@ std::string describe(const relay::Settled& message) {
             return "holding " + whose + " in " + core::quoted(message.target) + ", its attempt unspent";
         case relay::Outcome::detoured:
             return whose + " waits on the detour " + core::quoted(message.target) + ", its attempt unspent";
+        case relay::Outcome::sent_home:
+            return "sent a message home to " + core::quoted(message.work_queue) + ", with its x-death";
         case relay::Outcome::returned_to_queue:
             break;
     }
@@ -158,6 +161,9 @@ std::string consequence_of(relay::Role role, std::string_view name) {
         case relay::Role::parking_exchange:
             return "While that lasts, messages that should be parked in " + core::quoted(name) +
                    " are parked in the catch-all queue";
+        case relay::Role::work_queue:
+            return "While that lasts, messages that have waited for " + core::quoted(name) +
+                   " wait in the queues retryd.detour.*, their attempt unspent";
         case relay::Role::return_exchange:
             return "While that lasts, messages that a shared rung could not deliver stay in the error queue";
         case relay::Role::return_binding:
@@ -340,7 +346,7 @@ void LogReporter::unroutable(std::string_view exchange, std::string_view routing
     constexpr relay::Role role = relay::Role::parking_exchange;
     const std::string why =
         "exchange " + core::quoted(exchange) + " leads to no queue with routing key " + core::quoted(routing_key);
-    raise_refusal(role, exchange, why);
+    raise_refusal(role, exchange, why + ". " + consequence_of(role, exchange) + ". It is tried again every minute");
     const auto held_back = limiter_.allow("refused", std::string{exchange}, clock_());
     log_.write(held_back ? LogLevel::error : LogLevel::debug, "refused",
                with_more(why + ". " + consequence_of(role, exchange) + ". It is tried again every minute", held_back),
@@ -403,14 +409,13 @@ void LogReporter::raise_refusal(relay::Role role, std::string_view name, std::st
 }
 
 void LogReporter::refused(relay::Role role, std::string_view name, std::string_view why) {
-    raise_refusal(role, name, why);
+    const std::string what = std::string{why} + ". " + consequence_of(role, name) + ". It is tried again every minute";
+    raise_refusal(role, name, what);
     // The names of work queues that only a glob matches may be made up.
     const bool limited = role == relay::Role::return_binding;
     const auto held_back = limited ? limiter_.allow("refused", '\n' + std::string{name}, clock_()) : 0;
-    log_.write(
-        held_back ? LogLevel::error : LogLevel::debug, "refused",
-        with_more(std::string{why} + ". " + consequence_of(role, name) + ". It is tried again every minute", held_back),
-        {{"name", std::string{name}}, {"cause", std::string{why}}, {"more", held_back.value_or(0)}});
+    log_.write(held_back ? LogLevel::error : LogLevel::debug, "refused", with_more(what, held_back),
+               {{"name", std::string{name}}, {"cause", std::string{why}}, {"more", held_back.value_or(0)}});
 }
 
 void LogReporter::healed(relay::Role role, std::string_view name) {

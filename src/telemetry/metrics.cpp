@@ -50,6 +50,8 @@ std::string_view name_of(relay::Outcome outcome) {
             return "held";
         case relay::Outcome::detoured:
             return "detoured";
+        case relay::Outcome::sent_home:
+            return "sent_home";
         case relay::Outcome::retried:
         case relay::Outcome::returned_to_queue:  // its retry goes on; the reason tells
             break;

@@ -27,7 +27,9 @@ Json json_of_broker(const BrokerStatus& broker) {
             {"blocked", broker.blocked},
             {"blocked_reason", broker.blocked_reason},
             {"reconnects", broker.reconnects},
-            {"fault", broker.fault}};
+            {"fault", broker.fault},
+            {"address", broker.address},
+            {"vhost", broker.vhost}};
 }
 
 Json json_of_errors(const Status& status) {
@@ -57,7 +59,51 @@ Json json_of_faults(const std::vector<LastingFault>& faults) {
     return list;
 }
 
+constexpr std::string_view name_of(FailingStatus::State state) {
+    switch (state) {
+        case FailingStatus::State::wholly:
+            return "wholly";
+        case FailingStatus::State::partly:
+            return "partly";
+        case FailingStatus::State::unknown:
+            break;
+    }
+    return "unknown";
+}
+
+Json number_or_null(const Messages& messages) {
+    return messages ? Json(*messages) : Json(nullptr);
+}
+
+Json json_of_failing(const std::vector<FailingStatus>& queues) {
+    Json list = Json::array();
+    for (const FailingStatus& queue : queues) {
+        list.push_back({{"work_queue", queue.work_queue},
+                        {"state", name_of(queue.state)},
+                        {"failures", queue.failures},
+                        {"minutes", queue.minutes},
+                        {"came_back", number_or_null(queue.came_back)},
+                        {"failed_again", number_or_null(queue.failed_again)},
+                        {"next_due_ms", queue.next_due ? Json(queue.next_due->count()) : Json(nullptr)},
+                        {"due_at_most", queue.due_at_most},
+                        {"messages", number_or_null(queue.messages)},
+                        {"consumers", number_or_null(queue.consumers)},
+                        {"acked", number_or_null(queue.acked)}});
+    }
+    return list;
+}
+
 }  // namespace
+
+std::string to_json(const DayStatus& day, core::WallTime now) {
+    Json json{{"now", json_of_moment(now)}};
+    json.update(json_of_rates(day.rates));
+    json["failures_interval_ms"] = day.failures_interval.count();
+    json["failing"] = Json::array();
+    for (const DayStatus::Failing& queue : day.failing)
+        json["failing"].push_back({{"work_queue", queue.work_queue}, {"failures", queue.failures}});
+    return to_safe_json(std::move(json));
+}
 
 std::string to_json(const Status& status) {
     Json json{{"version", status.version},
@@ -83,6 +129,9 @@ std::string to_json(const Status& status) {
     json["outages"] = json_of(status.outages);
     json["faults"] = json_of_faults(status.faults);
     json["checks"] = json_of(status.checks);
+    json["failing"] = json_of_failing(status.failing);
+    if (status.failing_left_out > 0) json["failing_left_out"] = status.failing_left_out;
+    if (status.desk) json["desk"] = true;
     return to_safe_json(std::move(json));
 }
 

@@ -75,7 +75,37 @@ struct QueueStatus {
     std::vector<RungStatus> rungs;      // the shortest first
     std::optional<QueueDepth> parked;   // /status.json names an exchange that it parks to, `exchange NAME`, uncounted
     std::optional<QueueTotals> totals;  // nothing where they are not known
+    /// Of the work queue itself, where the daemon has asked: ready messages, and consumers.
+    Messages messages = std::nullopt;
+    Messages consumers = std::nullopt;
 };
+
+/// A work queue in which messages fail at the moment.
+struct FailingStatus {
+    enum class State {
+        wholly,   // nothing that it was given has been done, as far as can be seen
+        partly,   // some of it has been
+        unknown,  // nothing tells
+    };
+    std::string work_queue;
+    State state = State::unknown;
+    std::uint64_t failures = 0;          // within the last minute
+    std::vector<std::uint64_t> minutes;  // of each of the last minutes that are known, a quarter of an hour at most
+    /// Retries whose time was over within the last two minutes, and how many failed again; nothing where the ladder's
+    /// delays do not tell.
+    Messages came_back;
+    Messages failed_again;
+    /// When the next retry goes home; nothing where none waits, or nothing is known of it.
+    std::optional<core::Milliseconds> next_due;
+    bool due_at_most = false;  // it may be earlier
+    Messages messages;         // ready in the work queue
+    Messages consumers;
+    /// Acked within the minute that the management API was last asked for; nothing where it is not.
+    Messages acked;
+    bool operator==(const FailingStatus&) const = default;
+};
+/// So many are told; the rest is a number.
+inline constexpr std::size_t most_failing_shown = 20;
 
 /// A delivery that waits longer than this is worth a line, and a reason not to be ready.
 inline constexpr core::Milliseconds longest_unsettled{60'000};
@@ -99,6 +129,25 @@ struct HeldStatus {
 
 // What the daemon knows of itself.
 
+/// Messages in each interval, the oldest first.
+struct Rates {
+    core::Milliseconds interval{};
+    std::vector<std::uint64_t> retried;
+    std::vector<std::uint64_t> parked;
+    std::vector<std::uint64_t> dropped;
+};
+
+/// What /history.json answers: the last 24 hours, as far as they are kept in memory.
+struct DayStatus {
+    struct Failing {
+        std::string work_queue;
+        std::vector<std::uint64_t> failures;  // the oldest first; the last interval is not over
+    };
+    Rates rates;
+    core::Milliseconds failures_interval{};
+    std::vector<Failing> failing;  // the most failures first
+};
+
 struct BrokerStatus {
     std::string name;
     std::string version;
@@ -108,14 +157,8 @@ struct BrokerStatus {
     std::string blocked_reason;
     std::uint64_t reconnects = 0;
     std::string fault;
-};
-
-/// Messages in each interval, the oldest first.
-struct Rates {
-    core::Milliseconds interval{};
-    std::vector<std::uint64_t> retried;
-    std::vector<std::uint64_t> parked;
-    std::vector<std::uint64_t> dropped;
+    std::string address = {};  // host:port
+    std::string vhost = {};
 };
 
 struct LastingFault {
@@ -172,11 +215,16 @@ struct Status {
     Rates rates;
     std::vector<LastingFault> faults;
     std::optional<ChecksStatus> checks;
-    std::vector<HeldStatus> outages;  // of the work queues whose messages may be held
+    std::vector<HeldStatus> outages;     // of the work queues whose messages may be held
+    std::vector<FailingStatus> failing;  // those that fail wholly first, then the most failures
+    std::size_t failing_left_out = 0;
+    bool desk = false;  // messages may be looked at and changed under /api/, by who signs in
 };
 
 /// What /status.json answers. Names that are not UTF-8 are made so.
 std::string to_json(const Status& status);
+/// What /history.json answers.
+std::string to_json(const DayStatus& day, core::WallTime now);
 
 /// Reads what /status.json answered, as far as `retryd status` and `doctor` use it: now, ready, reason, in_flight,
 /// oldest_unsettled, rates, faults, the findings, the outages, and of each queue its name and totals. What is missing,

@@ -51,6 +51,8 @@ Json json_of(const std::vector<QueueStatus>& queues) {
                         {"rungs", json_of(queue.rungs)},
                         {"parked", queue.parked ? json_of(*queue.parked) : Json(nullptr)},
                         {"totals", queue.totals ? json_of_totals(*queue.totals) : Json(nullptr)}});
+        if (queue.messages) list.back()["messages"] = *queue.messages;
+        if (queue.consumers) list.back()["consumers"] = *queue.consumers;
     }
     return list;
 }

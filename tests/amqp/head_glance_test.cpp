@@ -26,8 +26,8 @@ struct Look {
     void answer_consume() {
         peer.send(channel, AMQP_BASIC_CONSUME_OK_METHOD, amqp_basic_consume_ok_t{bytes_of("retryd-head")});
     }
-    void close_connection(std::uint16_t code) {
-        peer.send(0, AMQP_CONNECTION_CLOSE_METHOD, amqp_connection_close_t{code, bytes_of("INTERNAL_ERROR"), 0, 0});
+    void close_connection(std::uint16_t code, std::string_view text = "INTERNAL_ERROR") {
+        peer.send(0, AMQP_CONNECTION_CLOSE_METHOD, amqp_connection_close_t{code, bytes_of(text), 0, 0});
     }
     /// The consumer is there, and what is at the head is not: the broker writes it.
     void become_silent() {
@@ -73,6 +73,19 @@ TEST_CASE("the head of a queue: a connection that the broker ends with 541 has m
     s.answer_consume();
     s.close_connection(541);
     CHECK(s.head->look() == HeadGlance::Sees::end);
+}
+
+TEST_CASE("the head of a queue: a connection that ends with 541 because the queue has no leader says nothing of it") {
+    for (const char* const words :
+         {"timed out consuming from quorum queue 'errors' in vhost '/': {'%2F_errors',\n 'a@b'}",
+          "failed consuming from quorum queue 'errors' in vhost '/': noproc"}) {
+        CAPTURE(words);
+        Look s;
+        s.answer_qos();
+        const std::string text = std::string("INTERNAL_ERROR - ") + words;
+        s.close_connection(541, text);
+        CHECK_THROWS_AS(s.head->look(), Error);
+    }
 }
 
 TEST_CASE("the head of a queue: a connection that ends for another reason says nothing of it") {

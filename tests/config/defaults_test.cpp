@@ -59,6 +59,7 @@ void check_defaults(const Settings& settings) {
     CHECK_FALSE(settings.policy.entries[0].max_age.has_value());
     CHECK_FALSE(settings.policy.entries[0].hold);
     CHECK_FALSE(settings.policy.entries[0].verdict);
+    CHECK(settings.policy.entries[0].ladder.x_death == core::XDeath::remove);
     CHECK_FALSE(settings.policy.entries[0].outage.has_value());
     CHECK_FALSE(settings.policy.entries[0].parked_age.has_value());
     CHECK(settings.policy.error_bindings.empty());
@@ -197,6 +198,7 @@ std::vector<Change> flow_changes() {
             entry_change("max_age", "match: email, max_age: 1d"),
             entry_change("hold", "match: email, hold: true"),
             entry_change("verdict", "match: email, verdict: true"),
+            entry_change("x_death", "match: email, x_death: keep"),
             outage_change("failing", "80%"),
             outage_change("of", "30"),
             outage_change("within", "1m"),
@@ -226,22 +228,31 @@ std::vector<Change> source_changes() {
             {"sources[].reason.header", source(generic + ", reason: {header: h}"), source(generic)}};
 }
 
+Change http_change(const std::string& key, const std::string& inside, const std::string& outside) {
+    const std::string opening = "http: {listen: \"127.0.0.1:1\"";
+    return {"http." + key, opening + ", " + inside + "}\n" + smallest,
+            opening + (outside.empty() ? "" : ", " + outside) + "}\n" + smallest};
+}
+
 std::vector<Change> changes() {
     std::vector<Change> all = broker_changes();
-    for (std::vector<Change>& more :
-         std::vector<std::vector<Change>>{flow_changes(),
-                                          source_changes(),
-                                          {change("parking", "queue", "graves"),
-                                           change("parking", "catch_all", "lost"),
-                                           {"http.listen", "http: {listen: 127.0.0.1:1}\n" + smallest},
-                                           change("log", "level", "debug"),
-                                           change("log", "format", "json"),
-                                           {"management.url", "management: {url: http://h:1}\n" + smallest},
-                                           change("management", "username", "u", "url: http://h:1, password: p"),
-                                           change("management", "password", "p", "url: http://h:1"),
-                                           change("management", "password_file", "/p", "url: http://h:1"),
-                                           change("", "declare", "false"),
-                                           change("", "shutdown_timeout", "0s")}})
+    for (std::vector<Change>& more : std::vector<std::vector<Change>>{
+             flow_changes(),
+             source_changes(),
+             {change("parking", "queue", "graves"),
+              change("parking", "catch_all", "lost"),
+              {"http.listen", "http: {listen: 127.0.0.1:1}\n" + smallest},
+              http_change("admin.password_file", "admin: {password_file: /p}", ""),
+              http_change("admin.session", "admin: {password_file: /p, session: 1h}", "admin: {password_file: /p}"),
+              http_change("audit", "admin: {password_file: /p}, audit: /a", "admin: {password_file: /p}"),
+              change("log", "level", "debug"),
+              change("log", "format", "json"),
+              {"management.url", "management: {url: http://h:1}\n" + smallest},
+              change("management", "username", "u", "url: http://h:1, password: p"),
+              change("management", "password", "p", "url: http://h:1"),
+              change("management", "password_file", "/p", "url: http://h:1"),
+              change("", "declare", "false"),
+              change("", "shutdown_timeout", "0s")}})
         all.insert(all.end(), more.begin(), more.end());
     return all;
 }

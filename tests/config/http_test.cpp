@@ -49,4 +49,45 @@ TEST_CASE("http without listen is reported, an empty http: is the same as none")
     CHECK_FALSE(settings_of("http:\n" + smallest).http.has_value());
 }
 
+TEST_CASE("http.admin has a password from a file, and sessions that last half a day") {
+    const auto admin_of = [](const std::string& contents, const std::string& keys = "") {
+        return settings_of("http: {listen: \"[::1]:1\", admin: {password_file: p" + keys + "}}\n" + smallest,
+                           {{}, {{"p", contents}}})
+            .http->admin;
+    };
+    CHECK(admin_of("geheim\n") == HttpAdmin{"geheim", std::chrono::hours{12}});
+    CHECK(admin_of("geheim", ", session: 30m") == HttpAdmin{"geheim", std::chrono::minutes{30}});
+    CHECK_FALSE(settings_of("http: {listen: \"h:1\"}\n" + smallest).http->admin.has_value());
+    CHECK(problems_of("http: {listen: \"127.0.0.1:1\", admin: {}}\n" + smallest)
+              .starts_with("f:1:38: http.admin.password_file: is missing"));
+    CHECK(problems_of("http: {listen: \"127.0.0.1:1\", admin: {password_file: p}}\n" + smallest, {{}, {{"p", "\n"}}}) ==
+          "f:1:54: http.admin.password_file: the file \"p\" is empty; expected the password in it\n");
+}
+
+TEST_CASE("http.admin is for this machine alone, and the text says how to reach it from another one") {
+    const auto problem_with = [](const std::string& listen) {
+        return problems_of("http: {listen: \"" + listen + "\", admin: {password_file: p}}\n" + smallest,
+                           {{}, {{"p", "x"}}});
+    };
+    for (const char* fine : {"127.0.0.1:1", "127.9.9.9:1", "localhost:1", "[::1]:1"})
+        CHECK(problem_with(fine).empty());
+    for (const char* open : {"0.0.0.0:9467", "[::]:9467", "192.168.1.5:9467", "rabbit:9467", "128.0.0.1:9467"}) {
+        const std::string problem = problem_with(open);
+        CAPTURE(problem);
+        for (const char* part :
+             {"http.admin: cannot be with http.listen: \"", "the password would cross the network in clear",
+              "ssh -L 9467:127.0.0.1:9467", "a reverse proxy with TLS on the same machine"})
+            CHECK(problem.find(part) != std::string::npos);
+    }
+}
+
+TEST_CASE("http.audit is a file that is always the same one, of a desk that is there") {
+    const World world{{}, {{"p", "x"}}};
+    CHECK(settings_of("http: {listen: \"h:1\"}\n" + smallest).http->audit.empty());
+    CHECK(problems_of("http: {listen: \"h:1\", audit: /a}\n" + smallest) ==
+          "f:1:30: http.audit: has no effect without http.admin; expected a section admin, or no audit\n");
+    CHECK(problems_of("http: {listen: \"127.0.0.1:1\", audit: a, admin: {password_file: p}}\n" + smallest, world)
+              .find("expected a path that begins with /") != std::string::npos);
+}
+
 }  // namespace retryd::config::http_test

@@ -94,6 +94,7 @@ TEST_CASE("two policies that lead a message to another place have another finger
         [](Policy& p) { p.entries[0].on.maxlen = Action::drop; },
         [](Policy& p) { p.entries[0].max_age = 1h; },
         [](Policy& p) { p.entries[0].verdict = true; },
+        [](Policy& p) { p.entries[0].ladder.x_death = XDeath::keep; },
         [](Policy& p) { std::swap(p.entries[0], p.entries[1]); },
     };
     std::set<std::string> seen;

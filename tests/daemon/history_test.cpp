@@ -60,4 +60,20 @@ TEST_CASE("history: ten minutes are kept, and confirm times are those of that ti
     CHECK(telemetry::quantile(s.history.lately(s.stats).confirms, 0.99) <= 2.0);
 }
 
+TEST_CASE("history: a day is kept in minutes, and what fails is named") {
+    Scene s;
+    s.history.sample(s.stats, s.now);
+    CHECK(s.history.day().rates.retried.empty());
+    s.messages(6);
+    s.pass(Milliseconds{60'000});
+    CHECK(s.history.day().rates.interval == Milliseconds{60'000});
+    CHECK(s.history.day().rates.retried == Numbers{6});
+    CHECK(s.history.failing() == std::vector<std::string>{"email"});
+    s.pass(Milliseconds{24 * 3'600'000});
+    CHECK(s.history.day().rates.retried.size() == 1'440);
+    CHECK(s.history.day().rates.retried.front() == 0);
+    CHECK(s.history.failing().empty());
+    CHECK(s.history.day().failures_interval == Milliseconds{300'000});
+}
+
 }  // namespace retryd::daemon::history_test

@@ -162,4 +162,93 @@ TEST_CASE("status: a thousand queues are shown, the rest is a number") {
     CHECK(status.queues_left_out == 201);
 }
 
+namespace {
+
+/// A work queue of the ladder 5s, 30s in which messages fail; `home` came back from the first rung, `again` of them
+/// were put on the second one.
+telemetry::FailureHistory::Queue failing_queue(std::uint64_t home, std::uint64_t again) {
+    return {"email",
+            12,
+            {4, 12},
+            0,
+            {{Milliseconds{5'000}, 12, home, Milliseconds{3'000}, true},
+             {Milliseconds{30'000}, again, again, Milliseconds{20'000}, true}}};
+}
+
+telemetry::FailingStatus failing_status(const telemetry::FailureHistory::Queue& queue,
+                                        const std::optional<WorkQueueDepth>& asked = {},
+                                        std::map<std::string, std::uint64_t> depths = {}) {
+    config::Settings settings;
+    settings.policy = policy();
+    StatusSources sources{{}, settings, {}, {}, {}};
+    sources.lately.failing = {queue};
+    sources.seen.messages = std::move(depths);
+    if (asked) sources.seen.work_queues["email"] = *asked;
+    const telemetry::Status status = status_of(sources);
+    REQUIRE(status.failing.size() == 1);
+    return status.failing[0];
+}
+
+using State = telemetry::FailingStatus::State;
+
+}  // namespace
+
+TEST_CASE("status: a work queue fails wholly when what comes back fails again, and nothing is acked") {
+    CHECK(failing_status(failing_queue(40, 40)).state == State::wholly);
+    CHECK(failing_status(failing_queue(40, 36)).state == State::wholly);
+    CHECK(failing_status(failing_queue(40, 35)).state == State::partly);
+    CHECK(failing_status(failing_queue(2, 2)).state == State::unknown);
+    CHECK(failing_status(failing_queue(0, 0)).state == State::unknown);
+    // What the management API counts is surer.
+    CHECK(failing_status(failing_queue(40, 40), WorkQueueDepth{1, 1, 5}).state == State::partly);
+    CHECK(failing_status(failing_queue(2, 2), WorkQueueDepth{1, 1, 0}).state == State::wholly);
+    const telemetry::FailingStatus told = failing_status(failing_queue(40, 41), WorkQueueDepth{7, 2, {}});
+    CHECK(told.came_back == 40U);
+    CHECK(told.failed_again == 40U);
+    CHECK(told.messages == 7U);
+    CHECK(told.consumers == 2U);
+    CHECK(told.failures == 12);
+    CHECK(told.minutes == std::vector<std::uint64_t>{4, 12});
+}
+
+TEST_CASE("status: when the next retry goes home, as far as it is known") {
+    auto queue = failing_queue(1, 1);
+    CHECK(failing_status(queue).next_due == Milliseconds{3'000});
+    CHECK_FALSE(failing_status(queue).due_at_most);
+    // Somebody has sent them home early.
+    CHECK(failing_status(queue, {}, {{"email.retry.5s", 0}}).next_due == Milliseconds{20'000});
+    // They are there, and nobody knows since when.
+    queue.rungs.clear();
+    CHECK_FALSE(failing_status(queue).next_due);
+    const telemetry::FailingStatus told = failing_status(queue, {}, {{"email.retry.30s", 4}});
+    CHECK(told.next_due == Milliseconds{30'000});
+    CHECK(told.due_at_most);
+}
+
+TEST_CASE("status: those that fail wholly come first, and of many the worst are told") {
+    config::Settings settings;
+    settings.policy = policy();
+    StatusSources sources{{}, settings, {}, {}, {}};
+    for (std::uint64_t n = 0; n < 25; ++n)
+        sources.lately.failing.push_back({"web." + std::to_string(n), 100 - n, {}, 0, {}});
+    sources.lately.failing.push_back(failing_queue(40, 40));
+    const telemetry::Status status = status_of(sources);
+    REQUIRE(status.failing.size() == telemetry::most_failing_shown);
+    CHECK(status.failing[0].work_queue == "email");
+    CHECK(status.failing[1].work_queue == "web.0");
+    CHECK(status.failing_left_out == 6);
+}
+
+TEST_CASE("status: which broker and vhost is told before the first connection, too") {
+    config::Settings settings;
+    settings.broker.endpoints = {{"one", 5672, false, "shop", "u", "p"}};
+    StatusSources sources{{}, settings, {}, {}, {}};
+    CHECK(status_of(sources).broker.address == "one:5672");
+    CHECK(status_of(sources).broker.vhost == "shop");
+    sources.state.version = {4, 3, 6};
+    sources.state.endpoint.host = "two";
+    CHECK(status_of(sources).broker.address == "two:5672");
+    CHECK(status_of(sources).broker.vhost == "/");
+}
+
 }  // namespace retryd::daemon::queue_depths_test

@@ -67,7 +67,8 @@ class Service {
     PeriodicChecks checks_{nullptr};
     HeldQueues held_{log_};
     ParkedAge age_{nullptr, log_, state_.faults()};
-    HttpService http_{configuration_, watchdog_, state_, checks_, log_, held_, age_};
+    Desk desk_{DeskActions{}, log_, [] { return std::nullopt; }};
+    HttpService http_{configuration_, watchdog_, state_, checks_, log_, held_, age_, desk_};
     SessionContext context_{configuration_, log_,     requests_, dice_, poison_, trial_,
                             held_heads_,    sources_, watchdog_, http_, held_};
     std::thread thread_;

@@ -161,7 +161,10 @@ TEST_CASE("reporters: what is refused, and what is given back, lasts until it he
         events.refused(Role::rung, "email.retry.5s", "it has other arguments");
         events.refused(Role::parking, "email.parked", "it has other arguments, too");
         events.healed(Role::rung, "email.retry.5s");
-        CHECK(faults_of(state) == std::vector<std::string>{"it has other arguments, too"});
+        CHECK(faults_of(state) ==
+              std::vector<std::string>{
+                  "it has other arguments, too. While that lasts, messages that should be parked in 'email.parked' are "
+                  "parked in the catch-all queue. It is tried again every minute"});
         events.silent({Role::rung, "email.retry.30s"});
         CHECK(faults_of(state).size() == 2);
         events.in_flight(3);

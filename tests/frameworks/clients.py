@@ -22,6 +22,7 @@ class Client:
     queue_type: str = "classic"   # of a queue that the test declares
     keyed: bool = False           # it publishes to an exchange, with this routing key
     verdicts: bool = False        # it tells with `modified` when to come back
+    x_death: str = "remove"       # of its entry
 
     @property
     def queue(self):
@@ -41,6 +42,7 @@ CLIENTS = (
     Client("amqplib", "amqplib.js", "amqplib", ALL),
     Client("amqp-connection-manager", "amqp-connection-manager.js", "amqp-connection-manager"),
     Client("Rascal", "rascal.js", "rascal", keyed=True),
+    Client("Rascal, republish with immediateNack", "rascal-republish.js", "rascal", ALL, keyed=True, x_death="keep"),
     Client("NestJS microservices", "nestjs.js", "@nestjs/microservices", ALL),
     Client("golevelup/nestjs-rabbitmq", "golevelup.js", "@golevelup/nestjs-rabbitmq", keyed=True),
     Client("foo-foo-mq", "foo-foo-mq.js", "foo-foo-mq", ("3.10", "4.0"), returned="headers", keyed=True),

@@ -59,7 +59,7 @@ def configuration(wanted):
         "ladders": {"queue": {"delays": ["1s x2"]}, "headers": {"delays": ["1s x2"], "return": "headers"},
                     "verdict": {"delays": ["1s", f"{LATER}s"]}},
         "queues": [{"match": client.queue, "ladder": "verdict" if client.verdicts else client.returned,
-                    "verdict": client.verdicts} for client in wanted],
+                    "verdict": client.verdicts, "x_death": client.x_death} for client in wanted],
         "management": {"url": os.environ["RETRYD_TEST_MANAGEMENT_URL"], "username": "guest", "password": "guest"},
     }
 

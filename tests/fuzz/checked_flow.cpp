@@ -110,8 +110,8 @@ core::Policy policy_of(bool with_rest) {
 std::optional<Retried> CheckedFlow::handle(const core::Message& message, double roll) {
     check_copy(message);
     const core::Table headers = message.properties.header_table();
-    if (const auto queue = core::read_undelivered(headers)) {
-        return_undelivered(message, *queue);
+    if (const auto from = core::read_undelivered(headers)) {
+        return_undelivered(message, from->queue);
         return std::nullopt;
     }
     core::ComposeContext context{core::read_death(headers, error_queue), {}, connection_user, &keys};

@@ -39,7 +39,7 @@ TEST_CASE("management: lists queues with what they were declared with") {
     CHECK(server.requests() ==
           Lines{"GET /api/queues/a%2Fb?columns=name,type,messages,messages_ready,messages_unacknowledged,"
                 "arguments,exclusive,auto_delete,message_stats.redeliver_details.rate,"
-                "message_stats.ack_details.rate HTTP/1.1"});
+                "message_stats.ack_details.rate,consumers,message_stats.ack,message_stats.deliver_get HTTP/1.1"});
     REQUIRE(queues.size() == 2);
     CHECK(queues[0].name == "a.retry.5s");
     CHECK(queues[0].type == "quorum");
@@ -49,6 +49,9 @@ TEST_CASE("management: lists queues with what they were declared with") {
           core::Arguments{{"odd", true}, {"x-dead-letter-exchange", ""}, {"x-message-ttl", std::int64_t{5000}}});
     CHECK(queues[0].redelivered_rate == 120.5);
     CHECK(queues[0].acked_rate == 3.0);
+    CHECK(queues[0].acked == 0);
+    CHECK_FALSE(queues[1].acked);
+    CHECK_FALSE(queues[1].consumers);
     CHECK_FALSE(queues[1].redelivered_rate);
     CHECK(queues[1].type == "classic");
     CHECK_FALSE(queues[1].messages);

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <atomic>
 #include <cerrno>
+#include <filesystem>
 #include <fstream>
+#include <memory>
 #include <sstream>
 #include <thread>
 #include <vector>
@@ -254,11 +256,131 @@ TEST_CASE("server: ends at once, whatever its clients do") {
     CHECK(since(start) < test::seconds(2) + std::min<test::milliseconds>(slack, test::seconds(5)));
 }
 
-TEST_CASE("server: the page is built in, byte for byte") {
-    std::ostringstream file;
-    file << std::ifstream(RETRYD_PAGE).rdbuf();
-    CHECK(file.str().size() > 100);
-    CHECK(page() == file.str());
+TEST_CASE("server: the page is built in with its parts, byte for byte") {
+    const auto text_of = [](const std::filesystem::path& name) {
+        std::ostringstream file;
+        file << std::ifstream(name).rdbuf();
+        return file.str();
+    };
+    const std::filesystem::path index{RETRYD_PAGE};
+    std::string whole = text_of(index);
+    CHECK(whole.size() > 100);
+    int parts = 0;
+    for (std::size_t at = whole.find("/*{"); at != std::string::npos; at = whole.find("/*{", at)) {
+        const std::size_t end = whole.find("}*/", at);
+        REQUIRE(end != std::string::npos);
+        const std::string part = text_of(index.parent_path() / whole.substr(at + 3, end - at - 3));
+        whole.replace(at, end + 3 - at, part);
+        at += part.size();
+        ++parts;
+    }
+    CHECK(parts > 5);
+    CHECK(page() == whole);
+}
+
+namespace {
+
+/// Answers with what it was asked; a path that ends with /no is refused before its body is read.
+WebApi echo(std::atomic<int>& handled) {
+    WebApi api;
+    api.prefix = "/api/";
+    api.there = [] { return true; };
+    api.refuse = [](const WebRequest& request) -> std::optional<Reply> {
+        if (!request.path.ends_with("/no")) return std::nullopt;
+        return Reply{403, "application/json", "no"};
+    };
+    api.limit = [](const WebRequest&) -> std::size_t { return 10; };
+    api.handle = [&handled](const WebRequest& request) -> Reply {
+        ++handled;
+        if (request.path.ends_with("/broken")) throw std::runtime_error("geheim");
+        const auto x = request.headers.find("x-one");
+        return {200,
+                "application/json",
+                request.method + " " + request.path + " " + request.client + " " + request.body + " " +
+                    (x == request.headers.end() ? "" : x->second),
+                {{"X-Own", "1"}}};
+    };
+    api.fault = [](int status, const std::string& text) { return Reply{status, "application/json", "fault " + text}; };
+    return api;
+}
+
+struct Echo {
+    std::atomic<int> handled{0};
+    Server server{anywhere, two_pages(), std::chrono::seconds{10}, echo(handled)};
+
+    std::string post(const std::string& path, const std::string& headers, const std::string& body) const {
+        const Raw client(server);
+        client.say("POST " + path + " HTTP/1.1\r\nHost: h\r\n" + headers + "\r\n" + body);
+        return client.rest();
+    }
+};
+
+}  // namespace
+
+TEST_CASE("server: a request below the prefix is handed over with its headers and its whole body") {
+    const Echo e;
+    const std::string answer = e.post("/api/x", "X-One: a\r\nContent-Length: 10\r\n", "0123456789");
+    CHECK(answer.starts_with("HTTP/1.1 200 "));
+    CHECK(body_of(answer) == "POST /api/x 127.0.0.1 0123456789 a");
+    CHECK(holds(answer, "X-Own: 1\r\n"));
+    CHECK(holds(answer, "Cache-Control: no-store\r\n"));
+    CHECK(body_of(ask(e.server, "DELETE /api/y?z=1")) == "DELETE /api/y 127.0.0.1  ");
+    CHECK(ask(e.server, "POST /", "Content-Length: 0\r\n").starts_with("HTTP/1.1 405 "));
+    CHECK(body_of(ask(e.server, "GET /")) == "<p>");
+    const std::string broken = e.post("/api/broken", "Content-Length: 1\r\n", "x");
+    CHECK(broken.starts_with("HTTP/1.1 500 "));
+    CHECK_FALSE(holds(broken, "geheim"));
+}
+
+TEST_CASE("server: a body that is too large, or refused by its headers, is answered before it has come") {
+    const Echo e;
+    CHECK(e.post("/api/x", "Content-Length: 11\r\n", "").starts_with("HTTP/1.1 413 "));
+    CHECK(e.post("/api/x", "Content-Length: 99999999999999999999\r\n", "").starts_with("HTTP/1.1 4"));
+    CHECK(e.post("/api/no", "Content-Length: 5\r\n", "").starts_with("HTTP/1.1 403 "));
+    CHECK(e.handled == 0);
+}
+
+TEST_CASE("server: a request whose end others may see elsewhere is never handed over, nor what hides in it") {
+    const Echo e;
+    const std::string hidden = "POST /api/hidden HTTP/1.1\r\nHost: h\r\nContent-Length: 0\r\n\r\n";
+    for (const char* headers :
+         {"Content-Length: 5\r\nTransfer-Encoding: chunked\r\n", "Transfer-Encoding: chunked\r\nContent-Length: 5\r\n",
+          "Content-Length: 5\r\nContent-Length: 5\r\n", "Content-Length: 5\r\nContent-Length: 0\r\n",
+          "Transfer-Encoding: chunked\r\n", "Content-Length: -1\r\n", "Content-Length: +5\r\n",
+          "Content-Length: 0x5\r\n", "Content-Length: 5\r\nX-One: a\r\nX-One: b\r\n", "Content-Length: 5, 5\r\n"}) {
+        const std::string answer = e.post("/api/x", headers, "0\r\n\r\n" + hidden);
+        CAPTURE(headers, answer);
+        CHECK((answer.empty() || answer.starts_with("HTTP/1.1 4")));
+        CHECK_FALSE(holds(answer, "HTTP/1.1 2"));  // libmicrohttpd may write the head of its own 400 twice
+    }
+    CHECK(e.handled == 0);
+    const std::string pipelined = e.post("/api/x", "Content-Length: 1\r\n", "x" + hidden);
+    CHECK(pipelined.starts_with("HTTP/1.1 200 "));
+    CHECK_FALSE(holds(pipelined, "hidden"));
+    CHECK(e.handled == 1);
+}
+
+TEST_CASE("server: who sends a body byte by byte, or never, holds up nobody") {
+    const Echo e;
+    std::vector<std::unique_ptr<Raw>> slow;
+    for (int i = 0; i < 10; ++i) {
+        slow.push_back(std::make_unique<Raw>(e.server));
+        slow.back()->say("POST /api/x HTTP/1.1\r\nHost: h\r\nContent-Length: 10\r\n\r\n01");
+    }
+    CHECK(body_of(e.post("/api/x", "Content-Length: 1\r\n", "y")) == "POST /api/x 127.0.0.1 y ");
+    CHECK(body_of(ask(e.server, "GET /")) == "<p>");
+    slow.front()->say("23456789");
+    CHECK(body_of(slow.front()->rest()) == "POST /api/x 127.0.0.1 0123456789 ");
+}
+
+TEST_CASE("server: an api that is not there is as none") {
+    std::atomic<int> handled{0};
+    WebApi api = echo(handled);
+    api.there = [] { return false; };
+    const Server server(anywhere, two_pages(), std::chrono::seconds{10}, api);
+    CHECK(body_of(ask(server, "GET /api/x")) == "nothing is here; there is:\n/\n/broken\n/ill\n");
+    CHECK(ask(server, "POST /api/x", "Content-Length: 0\r\n").starts_with("HTTP/1.1 405 "));
+    CHECK(handled == 0);
 }
 
 }  // namespace retryd::http::web_server_test

@@ -25,7 +25,7 @@ const std::vector<Library>& libraries() {
                                           {"curl/", {"http"}},
                                           {"microhttpd.h", {"http"}},
                                           {"systemd/", {"daemon"}},
-                                          {"nlohmann/", {"commands", "http", "telemetry"}}};
+                                          {"nlohmann/", {"commands", "daemon", "http", "telemetry"}}};
     return all;
 }
 

@@ -85,7 +85,7 @@ TEST_CASE("each library is seen from its home only") {
         {"spdlog/spdlog.h", "telemetry"},
         {"fmt/core.h", "telemetry"},
         {"CLI/CLI.hpp", "commands"},
-        {"nlohmann/json.hpp", "commands http telemetry"},
+        {"nlohmann/json.hpp", "commands daemon http telemetry"},
         {"unheard-of/lib.h", ""},
         {"sys/socket.h", "core relay admin config amqp telemetry http commands daemon"},
         {"vector", "core relay admin config amqp telemetry http commands daemon"},

@@ -74,11 +74,20 @@ class PageTest(unittest.TestCase):
         browser.open(daemon.url)
 
     def stand_in(self, change):
-        """The daemon's page and its answer, with `change` made to the answer."""
+        """The daemon's page and its answer, with `change` made to the answer; nothing fails in it but what `change` says."""
         answer = daemon.status()
+        answer["failing"] = []
         change(answer)
         server = StandIn(*daemon.page(), answer)
         self.addCleanup(server.close)
+        return server
+
+    def open_changed(self, change, history=None, **look):
+        server = self.stand_in(change)
+        if history:
+            server.history.update(history)
+        browser.set_view(**look)
+        browser.open(server.url)
         return server
 
     def paint(self, name):
@@ -108,7 +117,7 @@ class Live(PageTest):
         self.await_ladder(HOSTILE_SHOWN, "2h", "3")
         # The count of a quorum queue reaches the broker's list a moment later.
         wait_until(self.agrees_with_the_broker, "the page agrees with the broker")
-        self.assertEqual(browser.text("#word"), "Working")
+        browser.await_text("#word", lambda text: text == "Working", "that nothing fails any more", within=150)
         browser.await_text("#waits", "8 messages wait for a retry, 2 parked", "the sums")
         self.assertIn("8 waiting", browser.text("#flow-words"))
         self.assertRegex(browser.text("#reasons tbody"), "attempts-exhausted.*2$")
@@ -123,6 +132,33 @@ class Live(PageTest):
         self.addCleanup(broker.ask, "DELETE", broker.at(SMS + ".retry.3h") + "/contents")
         self.await_ladder(SMS, "3h", "1")
         self.assertTrue(browser.run("return window.same?.isConnected"))
+
+    def test_what_fails_is_said_above_all(self):
+        self.open()
+        self.await_ladder(SMS, "3h", "0")
+        broker.fail(SMS, 3)
+        self.addCleanup(broker.ask, "DELETE", broker.at(SMS + ".retry.3h") + "/contents")
+        named = "#failing li h3"
+        wait_until(lambda: SMS in browser.texts(named), "the work queue that fails is named", 30)
+        row = browser.texts("#failing li")[browser.texts(named).index(SMS)]
+        self.assertRegex(row, "3 a minute")
+        self.assertRegex(row, "next retry (in|within) 3 h")
+        self.assertNotEqual(browser.run("return document.getElementById('verdict').className"), "good")
+
+    def test_the_day_is_drawn(self):
+        day = daemon.history()
+        self.assertEqual(day["interval_ms"], 60000)
+        self.assertIn(EMAIL, [queue["work_queue"] for queue in day["failing"]])
+        self.open()
+        browser.await_text("#day-failing", EMAIL, "in which queue messages failed")
+        self.assertTrue(browser.run("return document.querySelector('#day-charts path').hasAttribute('d')"))
+
+    def test_which_broker_and_vhost_it_is_about_is_said(self):
+        self.open()
+        vhost = os.environ["RETRYD_TEST_VHOST"]
+        browser.await_text("#where", f"vhost {vhost}", "the vhost")
+        self.assertIn("127.0.0.1:", browser.text("#where"))
+        self.assertIn(browser.text("#where"), browser.run("return document.title"))
 
     def test_names_of_queues_are_text_whatever_they_are(self):
         self.open()
@@ -209,7 +245,8 @@ class Live(PageTest):
             self.assertIn(role, roles)
         headings = [(properties.get("level"), name) for role, name, properties in tree if role == "heading"]
         self.assertEqual([name for level, name in headings if level == 1], ["retryd"])
-        for name in ("Working", "Where the messages are", "Parked, and why", "What waits on the ladders"):
+        self.assertTrue([name for level, name in headings if level == 2 and ("Working" in name or "fail" in name)])
+        for name in ("Where the messages are", "Parked, and why", "What waits on the ladders"):
             self.assertIn((2, name), headings)
         self.assertIn((3, EMAIL), headings)
         for role, name, _ in tree:
@@ -217,7 +254,8 @@ class Live(PageTest):
                 self.assertTrue(name, f"a {role} has no name")
         # Only the verdict and what the filter found are announced, and no number that changes all the time.
         live = browser.texts("[role=status], [aria-live]")
-        self.assertEqual(live, ["Working", ""])
+        self.assertRegex(live[0], "Working|fail")
+        self.assertEqual([text for text in live[1:] if text], [])
 
     def test_nothing_moves_for_who_wants_no_motion(self):
         count = "return document.getAnimations().length"
@@ -257,12 +295,6 @@ class Trouble(PageTest):
 
 
 class StandInTest(PageTest):
-    def open_changed(self, change, **look):
-        server = self.stand_in(change)
-        browser.set_view(**look)
-        browser.open(server.url)
-        return server
-
     def test_a_blocked_broker_is_said_with_the_remedy(self):
         def block(answer):
             answer.update(ready=False, reason="blocked")
@@ -279,6 +311,73 @@ class StandInTest(PageTest):
         server.answer["faults"] = []
         browser.await_text("#word", lambda text: text == "Working", "that it is healed")
         self.assertTrue(browser.run("return document.getElementById('faults').hidden"))
+
+    def failing(self, **more):
+        return {"work_queue": HOSTILE, "state": "wholly", "failures": 312, "minutes": [2, 3, 250, 312], "came_back": 298, "failed_again": 298,
+                "next_due_ms": 400000, "due_at_most": False, "messages": 1204, "consumers": 0, "acked": 0, **more}
+
+    def test_a_queue_that_fails_wholly_is_never_green(self):
+        server = self.open_changed(lambda answer: answer.update(failing=[self.failing()]))
+        self.assertEqual(browser.text("#word"), HOSTILE_SHOWN + " fails wholly")
+        self.assertEqual(browser.run("return document.getElementById('verdict').className"), "bad")
+        row = browser.text("#failing li")
+        for words in (HOSTILE_SHOWN, "312 a minute", "up from 85 a minute in the 3 minutes before", "next retry in 7 min", "298 of 298 retries",
+                      "1,204 ready in it, no consumer", "none was acked", "start its consumers"):
+            self.assertIn(words, row)
+        self.assertIn("⚠ 1 failing", browser.run("return document.title"))
+        self.assertEqual(browser.low_contrasts(), [])
+        server.answer["failing"] = [self.failing(state="unknown", came_back=None, failed_again=None, acked=None, next_due_ms=None)]
+        browser.await_text("#word", "Working; messages fail in ", "that it is not known how many")
+        self.assertEqual(browser.run("return document.getElementById('verdict').className"), "fair")
+        self.assertIn("no retry waits", browser.text("#failing li"))
+        server.answer["failing"] = [self.failing(state="partly", acked=7)]
+        browser.await_text("#word", lambda text: text == "Working", "that others get through")
+        self.assertIn("7 were acked", browser.text("#failing li"))
+        server.answer["failing"] = []
+        wait_until(lambda: browser.run("return document.getElementById('failing').hidden"), "it is over")
+
+    def test_faults_do_not_hide_that_a_queue_fails_and_a_detour_is_not_green(self):
+        def trouble(answer):
+            answer["failing"] = [self.failing()]
+            answer["faults"] = [{"since": answer["now"], "code": "refused", "text": "broken"}]
+        server = self.open_changed(trouble)
+        self.assertEqual(browser.text("#word"), "Working, with 1 fault; " + HOSTILE_SHOWN + " fails wholly")
+        server.answer.update(failing=[], faults=[])
+        server.answer["detours"][0]["messages"] = 4
+        browser.await_text("#word", "Working, and 4 messages take a detour", "the detour")
+        self.assertEqual(browser.run("return document.getElementById('verdict').className"), "bad")
+
+    def test_on_a_phone_what_is_wrong_comes_before_the_drawing(self):
+        self.open_changed(lambda answer: answer.update(failing=[self.failing()]), width=360)
+        order = browser.run("""
+            const all = [...document.querySelectorAll('*')];
+            return ['verdict', 'failing', 'faults', 'flow', 'rates', 'day', 'queues'].map(id => all.indexOf(document.getElementById(id)))""")
+        self.assertEqual(order, sorted(order))
+        self.assertLess(browser.run("return document.getElementById('failing').getBoundingClientRect().top"),
+                        browser.run("return document.getElementById('flow').getBoundingClientRect().top"))
+        self.assertLessEqual(browser.width_needed(), 360)
+        self.paint("failing-phone")
+
+    def test_a_finding_comes_with_its_remedy_and_its_command_can_be_copied(self):
+        finding = {"code": "x", "severity": "problem", "since": 1, "cause": "<b>cause</b>", "consequence": "so", "remedy": "do <i>this</i>",
+                   "command": "retryd attach --apply", "names": ["a", "b"]}
+        self.open_changed(lambda answer: answer.update(checks={"checked": answer["now"], "findings": [finding]}))
+        self.assertEqual(browser.texts("#faults li span")[0], "<b>cause</b>, and 1 other")
+        self.assertIn("Remedy: do <i>this</i>", browser.text("#faults li"))
+        self.assertEqual(browser.text("#faults li code"), "retryd attach --apply")
+        browser.run("document.querySelector('#faults button').click()")
+        browser.await_text("#faults button", lambda text: text in ("Copied", "Selected"), "that it is copied")
+
+    def test_the_day_shows_what_is_known_of_it(self):
+        history = {"now": 1764000000000, "retried": [10] * 700 + [50] * 5, "parked": [0] * 705, "dropped": [1] * 705,
+                   "failing": [{"work_queue": HOSTILE, "failures": [3, 4]}]}
+        self.open_changed(lambda answer: None, history=history, width=360)
+        browser.await_text("#day-charts", "Retried 7,250", "the sum of the day")
+        self.assertIn("peak 250 in five minutes", browser.text("#day-charts"))
+        self.assertIn(HOSTILE_SHOWN + " 7", browser.text("#day-failing"))
+        self.assertLessEqual(browser.width_needed(), 360)
+        self.assertEqual(browser.low_contrasts(), [])
+        self.assertEqual(browser.console_messages(), [])
 
     def test_an_outage_is_said_with_what_is_held_and_goes(self):
         def hold(answer):

@@ -19,7 +19,8 @@ class LineReporter : public Reporter {
     std::vector<std::string> lines;
 
     void settled(const Settled& m) override {
-        constexpr std::string_view words[] = {"retried", "parked", "dropped", "held", "detoured", "returned"};
+        constexpr std::string_view words[] = {"retried",  "parked",    "dropped", "held",
+                                              "detoured", "sent home", "returned"};
         add({words[static_cast<int>(m.outcome)], m.work_queue, m.target, m.reason});
     }
     void dead_lettered(std::string_view work_queue, std::string_view why) override {

@@ -42,7 +42,8 @@ std::string yaml_of(const EntrySpec& entry) {
            optional_key("parked", entry.parked ? in_quotes(*entry.parked) : entry.parked_to) +
            optional_key("on", entry.on) + optional_key("max_age", entry.max_age) +
            optional_key("hold", entry.hold ? "true" : "") + optional_key("outage", entry.outage) +
-           optional_key("verdict", entry.verdict ? "true" : "") + optional_key("parked_age", entry.parked_age);
+           optional_key("verdict", entry.verdict ? "true" : "") + optional_key("x_death", entry.x_death) +
+           optional_key("parked_age", entry.parked_age);
 }
 
 }  // namespace
@@ -66,7 +67,8 @@ std::string ConfigFile::yaml() const {
     text += "parking:\n  queue: " + in_quotes(parking_template) + "\n  catch_all: " + in_quotes(catch_all) + "\n";
     if (!management_url.empty()) text += "management: {url: " + in_quotes(management_url) + "}\n";
     if (!declare) text += "declare: false\n";
-    if (!http.empty()) text += "http: {listen: " + in_quotes(http) + "}\n";
+    if (!http.empty())
+        text += "http: {listen: " + in_quotes(http) + (http_more.empty() ? "" : ", " + http_more) + "}\n";
     return text + "log: {level: debug}\nshutdown_timeout: " + shutdown_timeout + "\n";
 }
 

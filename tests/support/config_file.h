@@ -27,6 +27,7 @@ struct EntrySpec {
     bool hold = false;
     std::string outage = {};  // {of: 20, within: 5s}
     bool verdict = false;
+    std::string x_death = {};     // keep
     std::string parked_age = {};  // {max: 30d, drop: true}
 };
 
@@ -52,6 +53,7 @@ struct ConfigFile {
     bool declare = true;
     std::string management_url;  // empty: not configured
     std::string http;            // HOST:PORT; empty: none
+    std::string http_more;       // YAML: the other keys of `http`: "admin: {password_file: /p}"; empty: none
 
     std::string yaml() const;
 };

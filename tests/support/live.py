@@ -134,6 +134,10 @@ class Daemon:
         except (urllib.error.URLError, OSError):
             return {}
 
+    def history(self):
+        with urllib.request.urlopen(self.url + "/history.json", timeout=20) as answer:
+            return json.load(answer)
+
     def page(self):
         """The bytes and the headers of the page."""
         with urllib.request.urlopen(self.url + "/", timeout=60) as answer:

@@ -121,9 +121,11 @@ void Scenario::await_declared() {
             queues.push_back(entry.parked.value_or(core::expand_queue(config.parking_template, entry.match)));
         for (const LadderSpec& ladder : config.ladders) {
             if (ladder.name != entry.ladder) continue;
+            const std::string kind = entry.x_death == "keep" ? ".x-death" : "";
             for (const std::string& delay : ladder.delays)
-                queues.push_back(ladder.return_path == "headers" ? shared_rung(ladder.name, delay)
-                                                                 : rung(entry.match, delay));
+                queues.push_back(
+                    (ladder.return_path == "headers" ? shared_rung(ladder.name, delay) : rung(entry.match, delay)) +
+                    kind);
         }
     }
     for (const std::string& queue : queues) {

@@ -19,7 +19,7 @@ TEST_CASE("status: unknown is null, times are milliseconds, and the shape is tha
     status.now = at(2'000);
     status.started = at(1'000);
     status.config_file = "/etc/retryd/retryd.yaml";
-    status.broker = {"h:1, vhost '/'", "4.3.6", true, at(1'500), false, "", 2, ""};
+    status.broker = {"h:1, vhost '/'", "4.3.6", true, at(1'500), false, "", 2, "", "h:1", "/"};
     status.error_exchange = "retryd.errors";
     status.errors = {"retryd.errors", std::nullopt};
     status.catch_all = {"retryd.parked", 4};
@@ -32,6 +32,8 @@ TEST_CASE("status: unknown is null, times are milliseconds, and the shape is tha
     status.queues = {email};
     status.ladders = {{"shared", {}}};
     status.parked_by_reason = {{"too-old", 2}};
+    status.failing = {
+        {"email", FailingStatus::State::wholly, 9, {3, 9}, 4, 4, core::Milliseconds{2'000}, true, 7, 0, {}}};
     status.rates = {core::Milliseconds{5'000}, {1, 2}, {0, 0}, {0, 0}};
     status.faults = {{at(1'700), "it\nis \xff broken", "refused"}};
     status.outages = {{"email", "email.held", 1, 12'400, at(1'600), "holding: 12,400 messages", false}};
@@ -41,7 +43,7 @@ TEST_CASE("status: unknown is null, times are milliseconds, and the shape is tha
         to_json(status) ==
         R"({"version":"0.1.0","now":2000,"started":1000,"ready":true,"reason":"","config_file":"/etc/retryd/retryd.yaml",)"
         R"("broker":{"name":"h:1, vhost '/'","version":"4.3.6","connected":true,"since":1500,"blocked":false,)"
-        R"("blocked_reason":"","reconnects":2,"fault":""},)"
+        R"("blocked_reason":"","reconnects":2,"fault":"","address":"h:1","vhost":"/"},)"
         R"("errors":{"exchange":"retryd.errors","queue":"retryd.errors","messages":null},)"
         R"("catch_all":{"queue":"retryd.parked","messages":4},)"
         R"("detours":[{"queue":"retryd.detour.2s","delay":"2s","delay_ms":2000,"messages":null}],)"
@@ -56,7 +58,35 @@ TEST_CASE("status: unknown is null, times are milliseconds, and the shape is tha
         R"("messages":12400,"since":1600,"text":"holding: 12,400 messages"}],)"
         R"("faults":[{"since":1700,"code":"refused","text":"it\\x0ais \\xff broken"}],)"
         R"("checks":{"checked":1900,"findings":[{"code":"at-most-once","severity":"warning","since":1800,)"
-        R"("cause":"cause","consequence":"consequence","remedy":"remedy","command":"","names":["a","b"]}]}})");
+        R"("cause":"cause","consequence":"consequence","remedy":"remedy","command":"","names":["a","b"]}]},)"
+        R"("failing":[{"work_queue":"email","state":"wholly","failures":9,"minutes":[3,9],"came_back":4,"failed_again":4,)"
+        R"("next_due_ms":2000,"due_at_most":true,"messages":7,"consumers":0,"acked":null}]})");
+}
+
+TEST_CASE("status: the day is a document of its own, and small") {
+    DayStatus day;
+    day.rates = {core::Milliseconds{60'000}, {1, 0}, {0, 2}, {0, 0}};
+    day.failures_interval = core::Milliseconds{300'000};
+    day.failing = {{"e\xffmail", {4, 5}}};
+    CHECK(
+        to_json(day, at(9)) ==
+        R"({"now":9,"interval_ms":60000,"retried":[1,0],"parked":[0,2],"dropped":[0,0],"failures_interval_ms":300000,)"
+        R"("failing":[{"work_queue":"e\\xffmail","failures":[4,5]}]})");
+    for (auto* series : {&day.rates.retried, &day.rates.parked, &day.rates.dropped})
+        series->assign(1'440, 100);
+    day.failing.assign(30, {"email", std::vector<std::uint64_t>(288, 100)});
+    CHECK(to_json(day, at(9)).size() < 60'000);
+}
+
+TEST_CASE("status: of a work queue's own messages and consumers there is what was asked for") {
+    Status status;
+    status.queues.emplace_back().work_queue = "email";
+    CHECK(to_json(status).find("consumers") == std::string::npos);
+    status.queues[0].messages = 3;
+    status.queues[0].consumers = 0;
+    CHECK(to_json(status).find(R"("totals":null,"messages":3,"consumers":0})") != std::string::npos);
+    status.failing_left_out = 2;
+    CHECK(to_json(status).find(R"("failing_left_out":2)") != std::string::npos);
 }
 
 TEST_CASE("status: queues that are not in it are told by their number, and only then") {

@@ -75,6 +75,10 @@ void print_management(const config::Management& management, const Bold& bold, st
 void print_http(const config::Http& http, const Bold& bold, std::ostream& out) {
     out << '\n' << bold("Metrics, health, status page") << '\n';
     print_table({{"http://" + config::to_string(http)}}, "  ", out);
+    if (!http.admin) return;
+    out << "  Whoever knows the password of http.admin manages parked messages there; a sign-in lasts "
+        << core::format_duration(http.admin->session) << ".\n";
+    if (!http.audit.empty()) out << "  Each action is written to " << core::safe_name(http.audit) << ".\n";
 }
 
 void print_errors(const config::Settings& settings, const Bold& bold, std::ostream& out) {
@@ -139,6 +143,7 @@ std::vector<std::string> remarks(const core::Entry& entry) {
                         " ago");
     }
     if (entry.verdict) lines.push_back("consumers may say when it is tried again, or never");
+    if (entry.ladder.x_death == core::XDeath::keep) lines.push_back("goes home through retryd, with its x-death");
     const std::string held = core::is_glob(entry.match) ? "{queue}.held" : core::held_name(entry.match);
     if (entry.hold) lines.push_back("held in " + held + " when it fails, until `hold` is taken away");
     if (entry.outage) {

@@ -103,6 +103,7 @@ Json queue(const core::Entry& entry) {
             {"hold", entry.hold},
             {"outage", outage(entry.outage)},
             {"verdict", entry.verdict},
+            {"x_death", core::to_string(entry.ladder.x_death)},
             {"on", actions(entry.on)},
             {"attempts", attempts(entry)},
             {"parked", parked(entry)},
@@ -163,7 +164,10 @@ Json management(const config::Settings& settings) {
 
 Json http(const config::Settings& settings) {
     if (!settings.http) return nullptr;
-    return {{"listen", config::to_string(*settings.http)}};
+    const auto& admin = settings.http->admin;
+    return {{"listen", config::to_string(*settings.http)},
+            {"admin", admin ? Json{{"session_ms", admin->session.count()}} : Json()},
+            {"audit", text_or_null(settings.http->audit)}};
 }
 
 }  // namespace

@@ -54,14 +54,13 @@ namespace {
 class QueueBrowser : private amqp::DeliverySink {
   public:
     QueueBrowser(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
-                 const system::Signals& signals, const Visitor& visit, const LookProgress& progress,
-                 amqp::Undeliverable* held)
+                 const StopSign& stop, const Visitor& visit, const LookProgress& progress, amqp::Undeliverable* held)
         : reader_(endpoint_of(settings, broker.identity()), settings.broker, "retryd parked look",
                   held_by_one_consumer(), amqp::QueueReader::Use::look),
           stall_(broker, queue),
           broker_(broker),
           count_(count),
-          signals_(signals),
+          stop_(stop),
           visit_(visit),
           progress_(progress),
           held_(held) {}
@@ -92,7 +91,7 @@ class QueueBrowser : private amqp::DeliverySink {
     void turn() {
         serve_broker_connection();
         const bool more = take_deliveries(std::max<std::size_t>(1, count_ - result_.messages));
-        result_.interrupted = signals_.pending();
+        result_.interrupted = stop_.pending();
         result_.ended = reader_.ended();
         if (ended()) return;
         if (reader_.full()) {
@@ -107,7 +106,7 @@ class QueueBrowser : private amqp::DeliverySink {
         if (stalled_) {
             result_.ended = stall_.reason();
         } else {
-            wait_for(pollfd{reader_.fd(), POLLIN, 0}, Milliseconds{100}, pollfd{signals_.fd(), POLLIN, 0});
+            wait_for(pollfd{reader_.fd(), POLLIN, 0}, Milliseconds{100}, pollfd{stop_.fd, POLLIN, 0});
         }
     }
 
@@ -144,7 +143,7 @@ class QueueBrowser : private amqp::DeliverySink {
     StallDetector stall_;
     Broker& broker_;
     std::size_t count_;
-    const system::Signals& signals_;
+    const StopSign& stop_;
     const Visitor& visit_;
     const LookProgress& progress_;
     amqp::Undeliverable* held_;
@@ -158,10 +157,10 @@ class QueueBrowser : private amqp::DeliverySink {
 }  // namespace
 
 BrowseResult browse_queue(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
-                          const system::Signals& signals, const Visitor& visit, const LookProgress& progress,
+                          const StopSign& stop, const Visitor& visit, const LookProgress& progress,
                           amqp::Undeliverable* held) {
     if (count == 0) return {};
-    return QueueBrowser(settings, broker, queue, count, signals, visit, progress, held).browse(queue, count);
+    return QueueBrowser(settings, broker, queue, count, stop, visit, progress, held).browse(queue, count);
 }
 
 }  // namespace retryd::commands

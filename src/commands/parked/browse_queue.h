@@ -8,11 +8,11 @@
 
 #include "amqp/undeliverable.h"
 #include "commands/common/broker.h"
+#include "commands/common/progress.h"
 #include "config/settings.h"
 #include "core/message.h"
 #include "core/time.h"
 #include "system/clock.h"
-#include "system/signals.h"
 
 namespace retryd::commands {
 
@@ -56,10 +56,10 @@ using Visitor = std::function<bool(const core::Delivery* delivery)>;
 /// How many messages have come so far, often. Those that are only held so that all go back in their order count, too.
 using LookProgress = std::function<void(std::size_t messages)>;
 
-/// At most `count` messages from the head of the queue. Ends early when a signal is pending. `held` is kept alive
+/// At most `count` messages from the head of the queue. Ends early when a stop is pending. `held` is kept alive
 /// meanwhile; it may be null. Throws amqp::Error.
 BrowseResult browse_queue(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
-                          const system::Signals& signals, const Visitor& visit, const LookProgress& progress,
+                          const StopSign& stop, const Visitor& visit, const LookProgress& progress,
                           amqp::Undeliverable* held);
 
 }  // namespace retryd::commands

@@ -1,8 +1,8 @@
 #include "commands/parked/browser.h"
 
 #include <algorithm>
-#include <csignal>
 #include <ostream>
+#include <utility>
 
 #include "admin/replay.h"
 #include "amqp/error.h"
@@ -21,9 +21,17 @@
 namespace retryd::commands {
 
 admin::Selection selection_of(const ParkedOptions& options, core::WallTime now) {
-    admin::Selection selection{
-        options.queue, options.reason, {}, {}, options.headers, options.message_id, options.exchange,
-        options.type,  options.exactly};
+    admin::Selection selection{options.queue,
+                               options.reason,
+                               {},
+                               {},
+                               options.headers,
+                               options.message_id,
+                               options.exchange,
+                               options.type,
+                               options.exactly,
+                               options.among,
+                               options.replay};
     if (options.older_than) selection.parked_before = now - *options.older_than;
     if (options.newer_than) selection.parked_after = now - *options.newer_than;
     return selection;
@@ -32,7 +40,10 @@ admin::Selection selection_of(const ParkedOptions& options, core::WallTime now) 
 void ParkedGroups::add(const admin::Parked& parked, const core::Message& message) {
     constexpr std::size_t longest_reason = 60;  // a forged one may be as long as a header
     ++messages_;
-    count_into(groups_[{std::string{parked.queue}, shortened(parked.reason, longest_reason)}], parked, message);
+    std::pair key{std::string{parked.queue}, shortened(parked.reason, longest_reason)};
+    // What is not proven may say something else in each message.
+    if (groups_.size() >= most && !parked.by_retryd && groups_.count(key) == 0) key = {"", others};
+    count_into(groups_[std::move(key)], parked, message);
 }
 
 void count_into(ParkedGroup& group, const admin::Parked& parked, const core::Message& message) {
@@ -97,10 +108,11 @@ std::string unreadable_ones(std::size_t number) {
 }  // namespace
 
 ParkedBrowser::ParkedBrowser(const config::Settings& settings, const ParkedOptions& options, core::WallTime now,
-                             std::ostream& err)
-    : err_(err),
+                             StopSign stop, Progress& progress)
+    : progress_(progress),
       settings_(settings),
       options_(options),
+      stop_(std::move(stop)),
       broker_(connect(settings, "retryd parked")),
       proof_keys_(amqp::proof_keys(settings)),
       selection_(selection_of(options, now)),
@@ -117,7 +129,7 @@ ParkedOverview ParkedBrowser::browse(const Visit& visit) {
     overview.notes = std::move(queues.notes);
     bool enough = false;
     for (const std::string& name : queues.names) {
-        overview.interrupted = overview.interrupted || signals_.pending();
+        overview.interrupted = overview.interrupted || stop_.pending();
         if (!enough && !overview.interrupted) browse_parking_queue(name, overview, visit, enough);
     }
     if (overview.queues.empty() && !options_.from.empty()) overview.fault = not_there(options_.from);
@@ -135,7 +147,9 @@ void ParkedBrowser::browse_parking_queue(const std::string& name, ParkedOverview
     if (!permission.allowed) return;
     const std::size_t before = overview.selected();
     std::size_t unreadable = 0;
+    if (selection_.among != nullptr) selection_.among->begin();
     const auto anew = [&] {
+        if (selection_.among != nullptr) selection_.among->begin();
         queue.selected = {};
         unreadable = 0;
         enough = false;
@@ -175,10 +189,10 @@ BrowseResult ParkedBrowser::browse_around_undeliverable(ParkingQueueOverview& qu
     for (;;) {
         const std::size_t held = queue.undeliverable();
         const std::size_t ready = queue.messages - std::min(queue.messages, held);
-        ProgressBar bar(err_, standard_error_is_terminal(), ready, "looked at");
+        ProgressStep step(progress_, queue.name, "looked at", ready);
         BrowseResult result = browse_queue(
-            settings_, *broker_, queue.name, ready, signals_, visit,
-            [&](std::size_t messages) { bar.show(messages, signals_.pending() ? "putting all back in order" : ""); },
+            settings_, *broker_, queue.name, ready, stop_, visit,
+            [&](std::size_t messages) { step.show(messages, stop_.pending() ? "putting all back in order" : ""); },
             queue.held ? queue.held.get() : nullptr);
         if (!result.met_undeliverable || result.interrupted) return result;
         const std::string why_not = hold_undeliverable(queue);
@@ -199,7 +213,7 @@ std::string ParkedBrowser::hold_undeliverable(ParkingQueueOverview& queue) {
                 endpoint_of(settings_, broker_->identity()), settings_.broker, broker_->identity().version, queue.name);
             queue.held_selected = admin::selects_undeliverable(selection_);
         }
-        queue.held->hold(count, [&] { return !signals_.pending(); });
+        queue.held->hold(count, [&] { return !stop_.pending(); });
     } catch (const amqp::Error& error) {
         queue.held.reset();
         return error.what();

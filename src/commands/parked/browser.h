@@ -17,12 +17,12 @@
 #include "admin/effective_policy.h"
 #include "admin/parked.h"
 #include "commands/common/broker.h"
+#include "commands/common/progress.h"
 #include "commands/common/report.h"
 #include "commands/parked/browse_queue.h"
 #include "config/settings.h"
 #include "core/message.h"
 #include "core/time.h"
-#include "system/signals.h"
 
 namespace retryd::commands {
 
@@ -39,7 +39,10 @@ struct ParkedOptions {
     std::string exchange;
     std::string type;
     bool despite_delivery_limit = false;
-    const core::Message* exactly = nullptr;  // as admin::Selection has it; no option says so
+    // As admin::Selection has them; no option says so.
+    const core::Message* exactly = nullptr;
+    admin::MessageChoice* among = nullptr;
+    std::string replay = {};
 };
 
 admin::Selection selection_of(const ParkedOptions& options, core::WallTime now);
@@ -57,6 +60,10 @@ void count_into(ParkedGroup& group, const admin::Parked& parked, const core::Mes
 
 class ParkedGroups {
   public:
+    /// So many at most of those that anybody can make up; what comes after them is one group, with this reason.
+    static constexpr std::size_t most = 10'000;
+    static constexpr const char* others = "(others)";
+
     void add(const admin::Parked& parked, const core::Message& message);
 
     /// By work queue and reason; both may be empty, where nobody knows.
@@ -93,13 +100,12 @@ struct ParkedOverview {
     bool complete() const;
 };
 
-/// Connects to a broker and looks at the parking queues there. Keeps references to its arguments. From construction on
-/// SIGINT and SIGTERM do not end the process.
+/// Connects to a broker and looks at the parking queues there. Keeps references to its arguments.
 class ParkedBrowser {
   public:
-    /// `err`: where it says how far a long look is. Throws amqp::Error.
-    ParkedBrowser(const config::Settings& settings, const ParkedOptions& options, core::WallTime now,
-                  std::ostream& err);
+    /// Throws amqp::Error.
+    ParkedBrowser(const config::Settings& settings, const ParkedOptions& options, core::WallTime now, StopSign stop,
+                  Progress& progress);
 
     /// With each selected message and its number, from 1 on; false: it has seen enough. Where something came in
     /// between, it is called anew from a lower number on.
@@ -108,7 +114,8 @@ class ParkedBrowser {
     ParkedOverview browse(const Visit& visit);
 
     Broker& broker() { return *broker_; }
-    const system::Signals& signals() const { return signals_; }
+    const StopSign& stop() const { return stop_; }
+    Progress& progress() { return progress_; }
     const admin::Selection& selection() const { return selection_; }
     /// By which it knows what retryd has parked.
     const core::ProofKeys& proof_keys() const { return proof_keys_; }
@@ -121,10 +128,10 @@ class ParkedBrowser {
     std::string hold_undeliverable(ParkingQueueOverview& queue);
     const admin::VhostPolicies* vhost_policies();
 
-    std::ostream& err_;
+    Progress& progress_;
     const config::Settings& settings_;
     const ParkedOptions& options_;
-    const system::Signals signals_{SIGINT, SIGTERM};
+    const StopSign stop_;
     std::unique_ptr<Broker> broker_;
     core::ProofKeys proof_keys_;
     std::optional<admin::VhostPolicies> vhost_policies_;

@@ -104,9 +104,11 @@ void print_export(const ParkedOverview& overview, const std::string& file, const
 int parked_export(const ParkedOptions& options, const ExportOptions& file, std::ostream& out, std::ostream& err) {
     const Report output(options.report, out, err);
     return output.run([&](const config::Settings& settings) {
+        // The file last: now a signal no longer ends the process, and leaves no part of a file.
+        Foreground foreground(output.err());
+        ParkedBrowser browser(settings, options, system::wall_now(), foreground.stop(), foreground);
         ExportFile target(file.file);
         if (!target.fault().empty()) return output.fail(target.fault(), exit_code::failed);
-        ParkedBrowser browser(settings, options, system::wall_now(), output.err());
         Exporter exporter(file, target);
         const ParkedOverview overview =
             browser.browse([&](const std::string& from, const core::Delivery& delivery, std::size_t number) {

@@ -114,8 +114,8 @@ int parked_list(const ParkedOptions& options, const ListOptions& list, std::ostr
     return output.run([&](const config::Settings& settings) {
         std::ostream no_bar(nullptr);
         if (list.messages) std::signal(SIGPIPE, SIG_IGN);  // where it goes on to `head`, the look still ends in order
-        ParkedBrowser browser(settings, options, system::wall_now(),
-                              list.messages && standard_output_is_terminal() ? no_bar : output.err());
+        Foreground foreground(list.messages && standard_output_is_terminal() ? no_bar : output.err());
+        ParkedBrowser browser(settings, options, system::wall_now(), foreground.stop(), foreground);
         Lister lister(list, settings, browser, output);
         const ParkedOverview overview =
             browser.browse([&](const std::string& from, const core::Delivery& delivery, std::size_t number) {
@@ -251,7 +251,8 @@ void print(const FoundMessage& found, const config::Settings& settings, const Pa
 int parked_show(const ParkedOptions& options, const ShowOptions& show, std::ostream& out, std::ostream& err) {
     const Report output(options.report, out, err);
     return output.run([&](const config::Settings& settings) {
-        ParkedBrowser browser(settings, options, system::wall_now(), output.err());
+        Foreground foreground(output.err());
+        ParkedBrowser browser(settings, options, system::wall_now(), foreground.stop(), foreground);
         const OneMessage one = find_one(browser, show.number);
         if (!one.fault.empty()) return output.fail(one.fault, exit_code::failed);
         print(*one.found, settings, browser, show.raw, output);

@@ -13,17 +13,11 @@
 #include "amqp/dead_letter_tap.h"
 #include "amqp/undeliverable.h"
 #include "commands/common/broker.h"
+#include "commands/common/progress.h"
 #include "commands/parked/archive_file.h"
 #include "config/settings.h"
-#include "system/signals.h"
 
 namespace retryd::commands {
-
-/// What tells a run to end in order.
-struct StopSign {
-    std::function<bool()> pending;
-    int fd = -1;  // readable once it is pending; -1: pending() is asked often
-};
 
 struct ParkedRunResult {
     admin::ParkedRun::End end = admin::ParkedRun::End::none;
@@ -44,9 +38,6 @@ class ParkedRunner {
 
     /// `tap` may be null: then nobody sees what fails again.
     /// `held` may be null: what it holds stays out of the way as long as it is kept alive, which happens here.
-    ParkedRunner(const config::Settings& settings, Broker& broker, const system::Signals& signals,
-                 amqp::DeadLetterTap* tap, amqp::Undeliverable* held)
-        : ParkedRunner(settings, broker, {[&signals] { return signals.pending(); }, signals.fd()}, tap, held) {}
     ParkedRunner(const config::Settings& settings, Broker& broker, StopSign stop, amqp::DeadLetterTap* tap,
                  amqp::Undeliverable* held)
         : settings_(settings), broker_(broker), stop_(std::move(stop)), tap_(tap), held_(held) {}

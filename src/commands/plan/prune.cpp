@@ -52,7 +52,7 @@ class Pruner {
 
     PruneResult result;
 
-    void run(const Progress& progress) {
+    void run(const PruneProgress& progress) {
         const Reading first = read();
         result.kept = first.kept;
         if (first.empty.empty()) return;
@@ -130,7 +130,7 @@ class Pruner {
 
 }  // namespace
 
-PruneResult prune(Broker& broker, const core::Policy& policy, const Progress& progress) {
+PruneResult prune(Broker& broker, const core::Policy& policy, const PruneProgress& progress) {
     Pruner pruner(broker, policy);
     try {
         pruner.run(progress);

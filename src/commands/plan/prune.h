@@ -26,10 +26,10 @@ struct PruneResult {
 };
 
 /// Is told what takes its time.
-using Progress = std::function<void(const std::string&)>;
+using PruneProgress = std::function<void(const std::string&)>;
 
 /// Throws amqp::Error; a fault of the management API is a refusal. The broker must have one.
-PruneResult prune(Broker& broker, const core::Policy& policy, const Progress& progress);
+PruneResult prune(Broker& broker, const core::Policy& policy, const PruneProgress& progress);
 
 /// Why nothing may be deleted: a consumer that is no daemon with this configuration. What a daemon publishes to a queue
 /// that is just deleted is confirmed by the broker, and lost. `amqp_count`: the error queue's consumers as AMQP counts

@@ -5,33 +5,11 @@
 // connection. What is not selected goes back to the rung at the end, and home at once if its time is over.
 #pragma once
 
-#include <cstddef>
 #include <iosfwd>
-#include <optional>
-#include <string>
-#include <vector>
 
-#include "admin/parked.h"
-#include "commands/common/report.h"
-#include "core/time.h"
+#include "commands/waiting/waiting_run.h"
 
 namespace retryd::commands {
-
-struct WaitingOptions {
-    ReportOptions report;
-    std::string from;   // a rung; empty: those of the configuration
-    std::string queue;  // a work queue, or a glob
-    std::string reason;
-    std::optional<core::Milliseconds> older_than;  // since the first death
-    std::optional<core::Milliseconds> newer_than;
-    std::vector<admin::HeaderMatch> headers;
-
-    // Of send and park.
-    bool all = false;
-    bool dry_run = false;
-    std::optional<std::size_t> first;
-    int per_second = 50;  // of send; 0: as fast as it goes
-};
 
 /// All return 0 when all went well, 1 where something was refused, not seen, or the broker cannot be reached; 64 where
 /// nothing says which messages are meant; 78 wrong configuration.

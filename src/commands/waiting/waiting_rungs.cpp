@@ -53,7 +53,7 @@ class RungFinder {
             for (const bool high : {false, true}) {
                 if (high && !split) continue;
                 rungs_.try_emplace(core::rung_name_of(entry.ladder, serves, delay, high),
-                                   core::ParsedRung{serves, entry.ladder.return_path, delay});
+                                   core::ParsedRung{serves, entry.ladder.return_path, delay, entry.ladder.x_death});
             }
         }
     }

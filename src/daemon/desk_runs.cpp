@@ -1,0 +1,437 @@
+#include "daemon/desk_runs.h"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <ctime>
+#include <exception>
+#include <nlohmann/json.hpp>
+#include <utility>
+#include <vector>
+
+#include "amqp/background.h"
+#include "core/safe_text.h"
+#include "daemon/desk_audit.h"
+#include "system/clock.h"
+#include "system/random.h"
+#include "telemetry/safe_json.h"
+
+namespace retryd::daemon {
+
+namespace {
+
+using config::LogLevel;
+using RunJson = nlohmann::ordered_json;
+
+constexpr int conflict = 409;
+constexpr int too_many_requests = 429;
+constexpr int unavailable = 503;
+
+constexpr const char* unknown_failure = "it ended with an error that does not say what it is";
+
+RunJson text_or_nothing(const std::string& text) {
+    return text.empty() ? RunJson() : RunJson(text);
+}
+
+/// Whether two tasks may meet in one queue.
+bool overlap(const admin::DeskTask& one, const admin::DeskTask& other) {
+    if (one.queue.empty() || other.queue.empty()) return one.place == other.place;
+    return one.queue == other.queue;
+}
+
+}  // namespace
+
+std::string utc_of(core::WallTime time) {
+    const std::time_t seconds = std::chrono::duration_cast<std::chrono::seconds>(time.time_since_epoch()).count();
+    std::tm calendar{};
+    gmtime_r(&seconds, &calendar);
+    char text[32];
+    return {text, std::strftime(text, sizeof text, "%FT%TZ", &calendar)};
+}
+
+struct DeskRuns::Run {
+    std::string id;
+    std::uint64_t number = 0;
+    admin::DeskTask task;
+    DeskPerson who;
+    std::string audit;
+    core::WallTime started{};
+    std::optional<core::WallTime> ended = std::nullopt;
+    bool stopping = false;
+    bool active = false;  // not waiting for others any more
+    admin::DeskProgress progress = {};
+    admin::DeskOutcome outcome = {};
+    bool result_dropped = false;
+    std::unique_ptr<amqp::Background<bool>> thread = nullptr;
+
+    std::string state() const {
+        if (!ended) return stopping ? "stopping" : "running";
+        if (outcome.stopped) return "stopped";
+        return outcome.error.empty() ? "done" : "failed";
+    }
+};
+
+/// What the threads share with whoever began them, who may be gone.
+struct DeskRuns::Board {
+    mutable std::mutex mutex;
+    std::condition_variable changed;
+    telemetry::Log* log;                         // null: it is gone
+    std::deque<std::shared_ptr<Run>> runs = {};  // the oldest first
+    std::uint64_t begun = 0;
+    std::optional<core::SteadyTime> closed = std::nullopt;
+
+    explicit Board(telemetry::Log* to) : log(to) {}
+
+    std::shared_ptr<Run> find(const std::string& id) const {
+        const auto found = std::find_if(runs.begin(), runs.end(), [&](const auto& run) { return run->id == id; });
+        return found == runs.end() ? nullptr : *found;
+    }
+
+    std::optional<DeskRunRefusal> refuse(const admin::DeskTask& task) const;
+    std::optional<DeskRunRefusal> refuse_too_many(bool changes) const;
+    RunJson json_of(const Run& run, bool with_result) const;
+    void forget_old();
+    bool in_the_way(const Run& run) const;
+    bool await_turn(Run& run);
+    void work(const std::shared_ptr<Run>& run, const DeskActions& actions, const BrokerTarget& target);
+    admin::DeskOutcome outcome_of(const std::shared_ptr<Run>& run, const DeskActions& actions,
+                                  const BrokerTarget& target);
+    admin::DeskOutcome carry_out(const std::shared_ptr<Run>& run, const DeskActions& actions,
+                                 const BrokerTarget& target);
+    void finish(Run& run, admin::DeskOutcome outcome);
+    void tell_end(const Run& run, const std::string& unwritten) const;
+    void tell(const Run& run, LogLevel level, const char* event, const std::string& text) const;
+    static RunJson audit_of(const Run& run, const char* event);
+    void write_left() const;
+    static std::string write_end(const Run& run, const admin::DeskOutcome& outcome);
+};
+
+std::optional<DeskRunRefusal> DeskRuns::Board::refuse(const admin::DeskTask& task) const {
+    if (closed) return DeskRunRefusal{{unavailable, "not_connected", "retryd is about to end"}};
+    for (const auto& run : runs) {
+        if (run->ended) continue;
+        if (!task.changes || !run->task.changes || !overlap(task, run->task)) continue;
+        const std::string where = run->task.queue.empty() ? "" : " on " + core::quoted(run->task.queue);
+        return DeskRunRefusal{
+            {conflict, "busy",
+             run->task.action + where + " (run " + run->id + ") is under way; wait until it has ended, or stop it"},
+            run->id};
+    }
+    return refuse_too_many(task.changes);
+}
+
+/// Each has a thread and connections of its own.
+std::optional<DeskRunRefusal> DeskRuns::Board::refuse_too_many(bool changes) const {
+    const auto alike = std::count_if(runs.begin(), runs.end(),
+                                     [&](const auto& run) { return !run->ended && run->task.changes == changes; });
+    if (static_cast<std::size_t>(alike) < (changes ? most_changes : most_looks)) return std::nullopt;
+    return DeskRunRefusal{{too_many_requests, "too_many",
+                           std::to_string(alike) + (changes ? " runs that change something" : " looks") +
+                               " are under way; wait until one has ended, or stop one"}};
+}
+
+RunJson DeskRuns::Board::json_of(const Run& run, bool with_result) const {
+    const auto parsed = [](const std::string& text) {
+        return text.empty() ? RunJson() : RunJson::parse(text, nullptr, false);
+    };
+    RunJson json{{"id", run.id},
+                 {"action", run.task.action},
+                 {"changes", run.task.changes},
+                 {"state", run.state()},
+                 {"started_at", utc_of(run.started)},
+                 {"ended_at", run.ended ? RunJson(utc_of(*run.ended)) : RunJson()},
+                 {"session", run.who.session},
+                 {"address", run.who.address},
+                 {"request", parsed(run.task.shown)},
+                 {"progress",
+                  {{"doing", run.progress.doing},
+                   {"queue", run.progress.queue},
+                   {"done", run.progress.done},
+                   {"all", run.progress.all},
+                   {"note", run.progress.note}}},
+                 {"ok", run.ended ? RunJson(run.outcome.ok) : RunJson()},
+                 {"error", text_or_nothing(run.outcome.error)}};
+    if (with_result) json["result"] = parsed(run.outcome.result);
+    json["result_dropped"] = run.result_dropped;
+    return json;
+}
+
+/// Those that have ended, and results that take too much room.
+void DeskRuns::Board::forget_old() {
+    for (auto run = runs.begin(); run != runs.end() && runs.size() > most_kept;)
+        run = (*run)->ended && (!(*run)->thread || (*run)->thread->done()) ? runs.erase(run) : run + 1;
+    std::size_t bytes = 0;
+    bool newest = true;
+    for (auto run = runs.rbegin(); run != runs.rend(); ++run) {
+        std::string& result = (*run)->outcome.result;
+        if (result.empty()) continue;
+        bytes += result.size();
+        if (bytes > most_result_bytes && !newest) {
+            result = {};
+            (*run)->result_dropped = true;
+        }
+        newest = false;
+    }
+}
+
+/// Two looks at one queue would hide its messages from each other. A look beside a run that changes is told what it
+/// cannot see.
+bool DeskRuns::Board::in_the_way(const Run& run) const {
+    return std::any_of(runs.begin(), runs.end(), [&](const auto& other) {
+        return other->number < run.number && !other->ended && !other->task.changes && overlap(other->task, run.task);
+    });
+}
+
+/// False where it is to stop before it has begun.
+bool DeskRuns::Board::await_turn(Run& run) {
+    std::unique_lock lock(mutex);
+    if (in_the_way(run)) run.progress.note = "waits until an earlier look at the same queue has ended";
+    changed.wait(lock, [&] { return run.stopping || !in_the_way(run); });
+    run.active = true;
+    run.progress.note = "";
+    return !run.stopping;
+}
+
+RunJson DeskRuns::Board::audit_of(const Run& run, const char* event) {
+    RunJson json{{"time", utc_of(system::wall_now())},
+                 {"event", event},
+                 {"run", run.id},
+                 {"session", run.who.session},
+                 {"address", run.who.address}};
+    if (!run.who.forwarded.empty()) json["forwarded_for"] = run.who.forwarded;
+    json["action"] = run.task.action;
+    const std::string& request = run.task.audited.empty() ? run.task.shown : run.task.audited;
+    json["request"] = request.empty() ? RunJson() : RunJson::parse(request, nullptr, false);
+    return json;
+}
+
+void DeskRuns::Board::tell(const Run& run, LogLevel level, const char* event, const std::string& text) const {
+    if (log == nullptr) return;
+    log->write(level, event, text,
+               {{"run", run.id},
+                {"action", run.task.action},
+                {"session", run.who.session},
+                {"address", run.who.address},
+                {"messages", static_cast<std::int64_t>(run.outcome.done)}});
+}
+
+admin::DeskOutcome DeskRuns::Board::carry_out(const std::shared_ptr<Run>& run, const DeskActions& actions,
+                                              const BrokerTarget& target) {
+    admin::DeskControl control;
+    control.id = run->id;
+    control.by = "desk session " + run->who.session + " from " + run->who.address;
+    control.go_on = [this, run] {
+        const std::lock_guard lock(mutex);
+        return !run->stopping;
+    };
+    control.report = [this, run](const admin::DeskProgress& progress) {
+        const std::lock_guard lock(mutex);
+        run->progress = progress;
+    };
+    control.earlier = [this](const std::string& id) -> std::string {
+        const std::lock_guard lock(mutex);
+        const auto earlier = find(id);
+        return earlier ? telemetry::to_safe_json(json_of(*earlier, true)) : "";
+    };
+    return actions.carry_out(*target.settings, target.endpoint, run->task, control);
+}
+
+admin::DeskOutcome DeskRuns::Board::outcome_of(const std::shared_ptr<Run>& run, const DeskActions& actions,
+                                               const BrokerTarget& target) {
+    admin::DeskOutcome outcome;
+    const std::string unwritten = append_to_audit(run->audit, telemetry::to_safe_json(audit_of(*run, "begin")));
+    if (!unwritten.empty()) {
+        outcome.error = "nothing was done: " + unwritten;
+    } else if (await_turn(*run)) {
+        outcome = carry_out(run, actions, target);
+    } else {
+        outcome.stopped = true;
+        outcome.error = "stopped before it began: nothing was done";
+    }
+    return outcome;
+}
+
+/// It ends whatever is thrown: one that never does would keep its queue from all others until the daemon ends.
+void DeskRuns::Board::work(const std::shared_ptr<Run>& run, const DeskActions& actions, const BrokerTarget& target) {
+    admin::DeskOutcome outcome;
+    try {
+        outcome = outcome_of(run, actions, target);
+    } catch (const std::exception& error) {
+        outcome.error = error.what();
+    } catch (...) {
+        outcome.error = unknown_failure;
+    }
+    finish(*run, std::move(outcome));
+}
+
+/// Why it is not in the file; empty where it is.
+std::string DeskRuns::Board::write_end(const Run& run, const admin::DeskOutcome& outcome) {
+    try {
+        RunJson line = audit_of(run, "end");
+        line["outcome"] = outcome.stopped          ? "stopped"
+                          : !outcome.error.empty() ? "failed"
+                          : outcome.ok             ? "done"
+                                                   : "not all";
+        line["messages"] = outcome.done;
+        line["error"] = text_or_nothing(outcome.error);
+        return append_to_audit(run.audit, telemetry::to_safe_json(std::move(line)));
+    } catch (const std::exception& error) {
+        return error.what();
+    }
+}
+
+/// It has ended before anything here can throw.
+void DeskRuns::Board::finish(Run& run, admin::DeskOutcome outcome) {
+    const std::string unwritten = write_end(run, outcome);
+    const std::lock_guard lock(mutex);
+    run.outcome = std::move(outcome);
+    run.ended = system::wall_now();
+    changed.notify_all();
+    tell_end(run, unwritten);
+    forget_old();
+}
+
+void DeskRuns::Board::tell_end(const Run& run, const std::string& unwritten) const {
+    const auto level = run.task.changes ? LogLevel::info : LogLevel::debug;
+    const std::string end =
+        run.outcome.error.empty() ? run.outcome.ok ? "" : "; not all of it went well" : "; " + run.outcome.error;
+    tell(run, level, "desk_ended",
+         run.task.action + " has " + (run.outcome.stopped ? "been stopped" : "ended") + " (run " + run.id +
+             "): " + std::to_string(run.outcome.done) + (run.outcome.done == 1 ? " message" : " messages") + end);
+    if (!unwritten.empty()) {
+        tell(run, LogLevel::error, "desk_audit_failed",
+             unwritten + ". The end of run " + run.id +
+                 " is not in it; nothing more is done over HTTP until it can be written");
+    }
+}
+
+DeskRuns::DeskRuns(DeskActions actions, telemetry::Log& log)
+    : actions_(std::move(actions)), board_(std::make_shared<Board>(&log)) {}
+
+DeskRuns::~DeskRuns() {
+    end(core::Milliseconds::zero());
+}
+
+std::variant<std::string, DeskRunRefusal> DeskRuns::begin(admin::DeskTask task, const BrokerTarget& target,
+                                                          const DeskPerson& who, const std::string& audit) {
+    constexpr std::size_t id_bytes = 8;
+    const std::lock_guard lock(board_->mutex);
+    if (auto refusal = board_->refuse(task)) return *refusal;
+    auto run = std::make_shared<Run>();
+    run->id = system::random_hex(id_bytes);
+    run->number = ++board_->begun;
+    run->task = std::move(task);
+    run->who = who;
+    run->audit = audit;
+    run->started = system::wall_now();
+    board_->tell(*run, run->task.changes ? LogLevel::info : LogLevel::debug, "desk_began",
+                 run->task.action + " was asked for over HTTP by session " + who.session + " (run " + run->id + ")");
+    try {
+        run->thread = std::make_unique<amqp::Background<bool>>(
+            [board = board_, run, actions = actions_, target](const amqp::Background<bool>::GoOn&) {
+                board->work(run, actions, target);
+                return true;
+            });
+    } catch (const std::exception& error) {
+        return DeskRunRefusal{{unavailable, "too_many", std::string{"no thread for it: "} + error.what()}};
+    }
+    board_->runs.push_back(run);
+    board_->forget_old();
+    return run->id;
+}
+
+RunJson DeskRuns::list() const {
+    const std::lock_guard lock(board_->mutex);
+    RunJson runs = RunJson::array();
+    for (auto run = board_->runs.rbegin(); run != board_->runs.rend(); ++run)
+        runs.push_back(board_->json_of(**run, false));
+    return {{"runs", std::move(runs)}};
+}
+
+std::optional<RunJson> DeskRuns::show(const std::string& id) const {
+    const std::lock_guard lock(board_->mutex);
+    const auto run = board_->find(id);
+    if (!run) return std::nullopt;
+    return board_->json_of(*run, true);
+}
+
+bool DeskRuns::stop(const std::string& id) {
+    const std::lock_guard lock(board_->mutex);
+    const auto run = board_->find(id);
+    if (!run) return false;
+    if (!run->ended) run->stopping = true;
+    board_->changed.notify_all();
+    return true;
+}
+
+void DeskRuns::stop_all() {
+    const std::lock_guard lock(board_->mutex);
+    for (const auto& run : board_->runs) {
+        if (!run->ended) run->stopping = true;
+    }
+    board_->changed.notify_all();
+}
+
+/// The threads are abandoned already now, which none of them notices: a thread is joined for a second after that, and
+/// that second is not to come after the patience of end().
+void DeskRuns::close() {
+    {
+        const std::lock_guard lock(board_->mutex);
+        if (!board_->closed) board_->closed = system::steady_now();
+        for (const auto& run : board_->runs)
+            run->thread->abandon();
+    }
+    stop_all();
+}
+
+core::Milliseconds DeskRuns::patience_within(core::Milliseconds shutdown_timeout) {
+    constexpr core::Milliseconds for_the_rest{2'000};
+    return std::max(core::Milliseconds::zero(), shutdown_timeout - for_the_rest);
+}
+
+/// In a thread that may hang, as the runs may that it tells of: then it is left behind after a second.
+void DeskRuns::Board::write_left() const {
+    std::vector<std::pair<std::string, std::string>> lines;
+    for (const auto& run : runs) {
+        if (!run->ended) lines.emplace_back(run->audit, telemetry::to_safe_json(audit_of(*run, "left")));
+    }
+    if (lines.empty()) return;
+    try {
+        const amqp::Background<bool> writing([lines](const amqp::Background<bool>::GoOn&) {
+            for (const auto& [file, line] : lines)
+                append_to_audit(file, line);
+            return true;
+        });
+    } catch (const std::exception&) {
+        // No thread to be had: the log tells of them all the same.
+    }
+}
+
+/// What is left behind writes no log any more, which is about to go; its end is written here.
+void DeskRuns::end(core::Milliseconds patience) {
+    constexpr core::Milliseconds to_return{1'000};
+    close();
+    std::vector<std::unique_ptr<amqp::Background<bool>>> threads;  // no thread is to be the last to have itself
+    {
+        std::unique_lock lock(board_->mutex);
+        board_->changed.wait_until(lock, *board_->closed + patience, [&] {
+            return std::all_of(board_->runs.begin(), board_->runs.end(), [](const auto& run) { return run->ended; });
+        });
+        for (const auto& run : board_->runs) {
+            if (run->ended) continue;
+            board_->tell(*run, LogLevel::warning, "desk_left",
+                         run->task.action + " (run " + run->id +
+                             ") did not end in time and is left behind: nothing is lost, the last few messages may be "
+                             "there twice");
+        }
+        board_->write_left();
+        board_->log = nullptr;
+        for (const auto& run : board_->runs) {
+            if (run->ended) run->thread->done_within(to_return);  // joined, so that it is gone when the process ends
+            threads.push_back(std::move(run->thread));
+        }
+        board_->runs.clear();
+    }
+}
+
+}  // namespace retryd::daemon

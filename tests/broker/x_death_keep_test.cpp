@@ -1,0 +1,303 @@
+// `x_death: keep`: on every version of RabbitMQ a consumer sees its message's deaths in its queue, counted on from
+// round to round, and nothing of retryd's queues.
+#include <string>
+#include <vector>
+
+#include "support/catch.h"
+#include "support/command_line.h"
+#include "support/scenario.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+namespace {
+
+struct Seen {
+    std::string queue;
+    std::string reason;
+    std::int64_t count = 0;
+    bool operator==(const Seen&) const = default;
+};
+
+std::ostream& operator<<(std::ostream& out, const Seen& seen) {
+    return out << seen.count << " x " << seen.reason << " in " << seen.queue;
+}
+
+std::int64_t number_in(const Table& entry, std::string_view name) {
+    const Value* value = find(entry, name);
+    const auto* number = value == nullptr ? nullptr : std::get_if<std::int64_t>(&value->data);
+    return number == nullptr ? -1 : *number;
+}
+
+std::string text_in(const Table& entry, std::string_view name) {
+    const Value* value = find(entry, name);
+    const auto* text = value == nullptr ? nullptr : std::get_if<std::string>(&value->data);
+    return text == nullptr ? "(none)" : *text;
+}
+
+std::vector<Seen> deaths_of(const Message& message) {
+    std::vector<Seen> deaths;
+    const Value* const header = find(message.headers, "x-death");
+    if (header == nullptr) return deaths;
+    for (const Value& entry : std::get<Array>(header->data)) {
+        const auto& fields = std::get<Table>(entry.data);
+        deaths.push_back({text_in(fields, "queue"), text_in(fields, "reason"), number_in(fields, "count")});
+    }
+    return deaths;
+}
+
+using Deaths = std::vector<Seen>;
+
+/// As RabbitMQ writes them beside x-death.
+void check_first_and_last(const Received& message, const Seen& first, const Seen& last) {
+    CHECK(text_header(message, "x-first-death-queue") == first.queue);
+    CHECK(text_header(message, "x-first-death-reason") == first.reason);
+    CHECK(text_header(message, "x-last-death-queue") == last.queue);
+    CHECK(text_header(message, "x-last-death-reason") == last.reason);
+}
+
+/// Of an exchange with a routing key of the producer's.
+struct Kept : Scenario {
+    explicit Kept(bool shared, const std::string& work_type = "quorum") {
+        work = work_type == "quorum" ? quorum_work_queue("work") : work_queue("work");
+        exchange = exchange_name("events");
+        client.declare_exchange(exchange, "topic");
+        client.bind(work, exchange, "order.#");
+        shared ? void(share({work}, {"100ms", "1s", "150ms"})) : retry(work, {"100ms", "1s", "150ms"});
+        entry().x_death = "keep";
+        start();
+        await_declared();
+    }
+
+    void publish(const std::string& body, const Table& headers = {}) {
+        client.publish(exchange, "order.made", {.body = body, .headers = headers});
+    }
+    std::string replay() const {
+        return "parked replay --all --from " + parking_of(work) + " -c " + daemon.config_file();
+    }
+
+    std::string work;
+    std::string exchange;
+};
+
+void climb(bool shared, const std::string& work_type) {
+    Kept s(shared, work_type);
+    Worker worker(s.work);
+    s.publish("payload", {{"own", longstr("stays")}});
+    Received message = worker.receive();
+    CHECK(deaths_of(message).empty());
+    for (std::int64_t attempt = 1; attempt <= 3; ++attempt) {
+        worker.reject(message);
+        message = worker.receive();
+        INFO("attempt " << attempt);
+        const Seen death{s.work, "rejected", attempt};
+        CHECK(deaths_of(message) == Deaths{death});
+        check_first_and_last(message, death, death);
+        CHECK(long_header(message, "retryd-attempt") == attempt);
+        CHECK(message.body == "payload");
+        CHECK(text_header(message, "own") == "stays");
+        CHECK(message.exchange == (shared ? "retryd.return" : ""));
+        CHECK(message.routing_key == (shared ? "order.made" : s.work));
+        CHECK_FALSE(message.redelivered);
+        const Value* const header = find(message.headers, "x-death");
+        REQUIRE(header != nullptr);
+        const auto& entry = std::get<Table>(std::get<Array>(header->data).front().data);
+        CHECK(text_in(entry, "exchange") == s.exchange);
+        CHECK(*find(entry, "routing-keys") == array({longstr("order.made")}));
+    }
+    worker.reject(message);
+    REQUIRE(s.await_depth(s.parking_of(s.work), 1));
+    CHECK(worker.stays_idle(milliseconds(200)));
+
+    // As when somebody moves it back by hand: x-death goes on, the ladder begins anew.
+    REQUIRE(run_retryd(s.replay()).code == 0);
+    message = worker.receive();
+    CHECK(deaths_of(message) == Deaths{{s.work, "rejected", 4}});
+    CHECK(find(message.headers, "retryd-attempt") == nullptr);
+    worker.reject(message);
+    message = worker.receive();
+    CHECK(deaths_of(message) == Deaths{{s.work, "rejected", 5}});
+    CHECK(long_header(message, "retryd-attempt") == 1);
+    worker.ack(message);
+    CHECK(worker.stays_idle(milliseconds(200)));
+    CHECK(s.depth(s.config.error_queue) == 0);
+    s.stop();
+}
+
+}  // namespace
+
+TEST_CASE("x_death: keep: a consumer sees the deaths in its queue counted on, parked and replayed; rungs of its own",
+          "[two-versions]") {
+    climb(false, "quorum");
+}
+
+TEST_CASE("x_death: keep: the same with a shared ladder, which keeps the producer's routing key", "[two-versions]") {
+    climb(true, "quorum");
+}
+
+TEST_CASE("x_death: keep: the same with a classic work queue", "[two-versions]") {
+    climb(false, "classic");
+}
+
+TEST_CASE("x_death: keep: what was parked shows all deaths", "[two-versions]") {
+    Kept s(false);
+    Worker worker(s.work);
+    s.publish("payload");
+    for (int attempt = 0; attempt <= 3; ++attempt)
+        worker.reject(worker.receive());
+    const Received parked = s.take(s.parking_of(s.work));
+    CHECK(deaths_of(parked) == Deaths{{s.work, "rejected", 4}});
+    CHECK(long_header(parked, "retryd-attempt") == 4);
+    s.stop();
+}
+
+TEST_CASE("x_death: keep: what dies without a rejection is not taken for a cycle, and each reason is counted",
+          "[two-versions]") {
+    Scenario s;
+    const std::string work = s.quorum_work_queue("work", {{"x-message-ttl", int64(300)}});
+    if (!s.has_quorum_ttl()) return;
+    s.retry(work, {"100ms", "1s", "100ms", "100ms"});
+    s.entry().x_death = "keep";
+    s.entry().on = "{expired: retry}";
+    s.start();
+    s.await_declared();
+    s.client.publish("", work, {.body = "nobody consumes it"});
+    REQUIRE(s.await_depth(s.rung(work, "1s") + ".x-death", 1));  // it has come back, and expired again
+    Worker worker(work);
+    const Received message = worker.receive();
+    CHECK(deaths_of(message) == Deaths{{work, "expired", 2}});
+    worker.reject(message);
+    const Received again = worker.receive();
+    CHECK(deaths_of(again) == Deaths{{work, "rejected", 1}, {work, "expired", 2}});
+    check_first_and_last(again, {work, "expired", 2}, {work, "rejected", 1});
+    CHECK(long_header(again, "retryd-attempt") == 3);
+    worker.ack(again);
+    s.stop();
+}
+
+TEST_CASE("x_death: keep: a consumer that republishes, rejects the copy and waits for its own x-death is called",
+          "[two-versions]") {
+    Kept s(false);
+    Worker worker(s.work);
+    s.publish("payload");
+    std::vector<std::int64_t> handled;  // what x-death counted, each time that the handler was called
+    // Rascal's `republish` with `immediateNack`, three times.
+    while (handled.size() < 3) {
+        const Received message = worker.receive();
+        const Deaths deaths = deaths_of(message);
+        const std::int64_t count = deaths.empty() ? 0 : deaths.front().count;
+        if (find(message.headers, "to-nack") != nullptr && count <= long_header(message, "to-nack")) {
+            worker.reject(message);
+            continue;
+        }
+        handled.push_back(count);
+        if (handled.size() < 3) {
+            Message copy = message;
+            copy.headers = without(copy.headers, {"to-nack"});
+            copy.headers.push_back({"to-nack", int64(count)});
+            s.client.publish("", s.work, copy);
+        }
+        worker.ack(message);
+    }
+    CHECK(handled == std::vector<std::int64_t>{0, 1, 2});
+    CHECK(worker.stays_idle(milliseconds(300)));
+    s.stop();
+}
+
+TEST_CASE("x_death: keep: what a producer forges is not handed on, and gains nothing", "[two-versions]") {
+    Kept s(false);
+    Worker worker(s.work);
+    const auto entry = [](const std::string& queue, const Value& reason, const Value& count) {
+        return table({{"queue", longstr(queue)}, {"reason", reason}, {"count", count}, {"time", longstr("never")}});
+    };
+    const std::vector<Table> forged{
+        {{"retryd-x-death", array({entry(s.work, longstr("rejected"), int64(500))})}},
+        {{"retryd-x-death", array({longstr("x"), array({})})}, {"retryd-queue", longstr(s.work)}},
+        {{"retryd-x-death", longstr("x")}, {"retryd-attempt", int64(-9)}, {"retryd-queue", longstr(s.work)}},
+        {{"x-death", array({entry("other", longstr("weird"), longstr("many")), entry("", int64(1), int64(-7))})}},
+        {{"x-first-death-queue", longstr("forged")}, {"x-last-death-queue", int64(7)}},
+    };
+    for (const Table& headers : forged) {
+        INFO(describe(headers));
+        s.publish("forged", headers);
+        for (std::int64_t attempt = 1; attempt <= 2; ++attempt) {
+            worker.reject(worker.receive());
+        }
+        const Received back = worker.receive();
+        CHECK(deaths_of(back) == Deaths{{s.work, "rejected", 2}});
+        check_first_and_last(back, {s.work, "rejected", 2}, {s.work, "rejected", 2});
+        CHECK(long_header(back, "retryd-attempt") == 2);
+        worker.ack(back);
+    }
+    CHECK(worker.stays_idle(milliseconds(200)));
+    s.stop();
+}
+
+TEST_CASE("x_death: keep: a work queue that is gone when its message comes home gets it once it is there again",
+          "[two-versions]") {
+    Kept s(false);
+    {
+        Worker worker(s.work);
+        s.publish("payload");
+        worker.reject(worker.receive());
+        worker.reject(worker.receive());
+        REQUIRE(s.await_depth(s.rung(s.work, "1s") + ".x-death", 1));
+    }
+    s.client.delete_queue(s.work);
+    REQUIRE(s.await_depth(s.rung(s.work, "1s") + ".x-death", 0));
+    CHECK(s.quorum_work_queue("work") == s.work);
+    Worker worker(s.work);
+    const Received back = worker.receive();
+    CHECK(deaths_of(back) == Deaths{{s.work, "rejected", 2}});
+    CHECK(long_header(back, "retryd-attempt") == 2);
+    worker.ack(back);
+    s.stop();
+}
+
+TEST_CASE("x_death: keep can be set and taken away while messages wait, and none loses its attempts",
+          "[two-versions]") {
+    Kept s(false);
+    Worker worker(s.work);
+    s.publish("payload");
+    worker.reject(worker.receive());
+    worker.reject(worker.receive());
+    REQUIRE(s.await_depth(s.rung(s.work, "1s") + ".x-death", 1));
+    s.entry().x_death = "remove";
+    s.reload();
+    const Received last_with = worker.receive();
+    CHECK(deaths_of(last_with) == Deaths{{s.work, "rejected", 2}});
+    worker.reject(last_with);
+    const Received without_it = worker.receive();
+    CHECK(long_header(without_it, "retryd-attempt") == 3);
+    CHECK(deaths_of(without_it) == Deaths{{s.rung(s.work, "150ms"), "expired", 1}});
+    worker.reject(without_it);
+    CHECK(text_header(s.take(s.parking_of(s.work)), "retryd-parked-reason") == "attempts-exhausted");
+    s.stop();
+}
+
+TEST_CASE("x_death: keep: what is sent home from its rung before its time shows its deaths as well, or is parked",
+          "[two-versions]") {
+    Scenario s;
+    const std::string work = s.quorum_work_queue("work");
+    s.retry(work, {"1h"});
+    s.entry().x_death = "keep";
+    s.start();
+    s.await_declared();
+    Worker worker(work);
+    for (const char* const body : {"one", "two"}) {
+        s.client.publish("", work, {.body = body});
+        worker.reject(worker.receive());
+    }
+    const std::string rung = Scenario::rung(work, "1h") + ".x-death";
+    REQUIRE(s.await_depth(rung, 2));
+    const std::string file = " -c " + s.daemon.config_file();
+    REQUIRE(run_retryd("waiting send --first 1 --from " + rung + file).code == 0);
+    const Received message = worker.receive();
+    CHECK(deaths_of(message) == Deaths{{work, "rejected", 1}});
+    CHECK(long_header(message, "retryd-attempt") == 1);
+    worker.ack(message);
+    REQUIRE(run_retryd("waiting park --all --from " + rung + file).code == 0);
+    CHECK(s.await_depth(rung, 0));
+    CHECK(deaths_of(s.take(Scenario::parking_of(work))) == Deaths{{work, "rejected", 1}});
+    s.stop();
+}

@@ -1,0 +1,163 @@
+// `x_death: keep`: what has waited comes back to the relay, which sends it home itself.
+#include <string>
+#include <vector>
+
+#include "core/headers.h"
+#include "relay/relay_fixture.h"
+#include "support/catch.h"
+
+namespace retryd::relay::x_death_test {
+namespace {
+
+using core::test::Headers;
+using core::test::number;
+using core::test::text;
+using Tags = std::vector<core::DeliveryTag>;
+using Lines = std::vector<std::string>;
+
+core::Policy keeping(core::ReturnPath path = core::ReturnPath::queue, const std::string& match = "email") {
+    core::Ladder ladder{"shared", {core::Milliseconds{1000}, core::Milliseconds{2000}}};
+    ladder.return_path = path;
+    ladder.x_death = core::XDeath::keep;
+    core::Policy policy;
+    policy.entries.push_back({match, ladder, {"{queue}.parked"}});
+    return policy;
+}
+
+struct KeepFixture : Fixture {
+    explicit KeepFixture(core::ReturnPath path = core::ReturnPath::queue, const std::string& match = "email")
+        : Fixture(keeping(path, match)) {
+        answer_declares();
+        answer_binds();
+        broker.queues["email"];
+    }
+
+    /// With the x-death of that queue; `proven`, unless somebody else wrote it.
+    core::DeliveryTag comes_from(std::string_view rung, bool proven = true) {
+        return comes(headers.deaths({{rung, "expired"}}), proven);
+    }
+    core::DeliveryTag comes(const core::Table& deaths, bool proven = true) {
+        const std::vector<core::Field> fields{
+            *deaths.begin(),
+            {"retryd-queue", text("email")},
+            {"retryd-attempt", number(2)},
+            {"retryd-routing-key", text("order.paid")},
+            {"retryd-x-death", headers.array({headers.death({"email", "rejected", 7})})}};
+        core::Message message;
+        message.properties.headers = proven ? headers.proven(fields) : headers.fields(fields);
+        message.body = "waited";
+        return broker.deliver(relay, message, now);
+    }
+    std::string home_death_count() const {
+        const core::OwnedDelivery& last = broker.queues.at("email").back();
+        const auto deaths = core::array_of(core::find(last.get().message.properties.header_table(), "x-death"));
+        if (!deaths || deaths->empty()) return "(none)";
+        return std::to_string(core::integer_of(core::find(*core::table_of(deaths->begin()), "count")).value_or(-1));
+    }
+
+    Headers headers;
+};
+
+}  // namespace
+
+TEST_CASE("x_death: keep: what has waited goes home with its deaths once the queue is known to be there") {
+    KeepFixture f;
+    f.comes_from("email.retry.1s.x-death");
+    f.comes_from("email.retry.1s.x-death");
+    CHECK(f.broker.checks == Lines{"email"});
+    CHECK(f.lying_in("email") == 0);
+    f.broker.answer_checks(f.relay, f.now);
+    REQUIRE(f.lying_in("email") == 2);
+    CHECK(f.home_death_count() == "7");
+    CHECK(f.header("email", "retryd-attempt") == "2");
+    f.confirm_all();
+    CHECK(f.broker.acked == Tags{1, 2});
+    CHECK(f.reporter.lines.back() == "sent home email email x-death");
+    f.comes_from("email.retry.2s.x-death");
+    CHECK(f.broker.checks.empty());  // it has taken what came before
+    CHECK(f.lying_in("email") == 3);
+}
+
+TEST_CASE("x_death: keep: a queue that is gone: of a glob it is parked, of an exact name it waits on a detour") {
+    KeepFixture glob(core::ReturnPath::queue, "em*");
+    glob.broker.missing.insert("email");
+    glob.comes_from("email.retry.1s.x-death");
+    glob.broker.answer_checks(glob.relay, glob.now);
+    REQUIRE(glob.lying_in("retryd.parked") == 1);
+    CHECK(glob.header("retryd.parked", "retryd-parked-reason") == "queue-gone");
+    KeepFixture exact;
+    exact.broker.missing.insert("email");
+    exact.comes_from("email.retry.1s.x-death");
+    exact.broker.answer_checks(exact.relay, exact.now);
+    CHECK(exact.lying_in("retryd.detour.2s") == 1);
+    CHECK(exact.header("retryd.detour.2s", "retryd-attempt") == "2");
+}
+
+TEST_CASE("x_death: keep: on a shared ladder it goes home through the return exchange, with the producer's key") {
+    KeepFixture f(core::ReturnPath::headers);
+    f.comes_from("retryd.shared.1s.x-death");
+    f.answer_declares();
+    REQUIRE(f.lying_in("email") == 1);
+    CHECK(f.home_death_count() == "7");
+    CHECK(f.broker.routing_keys == Lines{"order.paid"});
+}
+
+TEST_CASE("x_death: keep: what the return exchange did not know comes as it went: bound again, no attempt spent") {
+    KeepFixture f(core::ReturnPath::headers);
+    f.comes(f.headers.deaths({{"email", "rejected", 7}}));
+    CHECK(f.broker.binds == Lines{"email"});
+    f.answer_binds();
+    f.answer_declares();
+    REQUIRE(f.lying_in("retryd.shared.2s.x-death") == 1);
+    CHECK(f.header("retryd.shared.2s.x-death", "retryd-attempt") == "2");
+    CHECK_FALSE(f.has_header("retryd.shared.2s.x-death", "x-death"));
+}
+
+TEST_CASE("x_death: keep: the attempt is the same whether the broker counts on or begins anew") {
+    for (const core::test::DeathEntry& told : {core::test::DeathEntry{"email", "rejected", 8},
+                                               core::test::DeathEntry{"email", "rejected", 1, 1'700'000'009}}) {
+        KeepFixture f;
+        f.comes(f.headers.deaths({told}));
+        f.answer_declares();
+        REQUIRE(f.lying_in("email.parked") == 1);  // two steps, and the third death
+        CHECK(f.header("email.parked", "retryd-attempt") == "3");
+    }
+}
+
+TEST_CASE("x_death: keep: without a proof only the entry's own rung counts, and no deaths that it tells of") {
+    KeepFixture f;
+    f.comes_from("email.retry.1s.x-death", false);
+    f.broker.answer_checks(f.relay, f.now);
+    REQUIRE(f.lying_in("email") == 1);
+    CHECK(f.home_death_count() == "(none)");
+    f.comes_from("email.retry.3s.x-death", false);
+    REQUIRE(f.lying_in("retryd.parked") == 1);
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-death");
+    f.comes_from("retryd.shared.1s.x-death", false);
+    CHECK(f.lying_in("retryd.parked") == 2);
+    f.comes_from("other.retry.1s.x-death");
+    CHECK(f.lying_in("retryd.parked") == 3);
+    CHECK(f.lying_in("email") == 1);
+}
+
+TEST_CASE("x_death: keep: where an entry removes it, a rung of that name is anybody's") {
+    Fixture f;
+    f.answer_declares();
+    Headers headers;
+    core::Message message;
+    message.properties.headers = headers.fields(
+        {*headers.deaths({{"email.retry.5s.x-death", "expired"}}).begin(), {"retryd-queue", text("email")}});
+    f.broker.deliver(f.relay, message, f.now);
+    REQUIRE(f.lying_in("retryd.parked") == 1);
+    CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-death");
+}
+
+TEST_CASE("x_death: keep: the setting is part of the rung, and of what a message takes with it") {
+    KeepFixture f;
+    f.deliver();
+    REQUIRE(f.lying_in("email.retry.1s.x-death") == 1);
+    CHECK(f.has_header("email.retry.1s.x-death", "retryd-x-death"));
+    CHECK_FALSE(f.has_header("email.retry.1s.x-death", "x-death"));
+}
+
+}  // namespace retryd::relay::x_death_test
