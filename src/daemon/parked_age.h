@@ -41,6 +41,9 @@ class ParkedAge {
     /// `target`: the broker that is relayed on; none: there is nobody to ask. Waits for nothing.
     void tick(const std::optional<BrokerTarget>& target, core::SteadyTime now);
 
+    /// Whether a look is under way, or has ended and the next tick() will tell what it found.
+    bool looking() const { return looking_ != nullptr; }
+
     /// The process ends: a look that is under way ends in order within a second, and what it has taken out is told.
     void end();
 

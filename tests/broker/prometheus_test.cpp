@@ -11,6 +11,7 @@
 
 #include "support/catch.h"
 #include "support/folder.h"
+#include "support/free_port.h"
 #include "support/loopback.h"
 #include "support/management.h"
 #include "support/process.h"
@@ -29,17 +30,6 @@ std::string prometheus_binary() {
         run_shell("PATH=\"$PATH:${RETRYD_CACHE:-/var/cache/retryd}/bin\" command -v prometheus | tr -d '\\n'");
     if (found.out.empty()) throw std::runtime_error("there is no prometheus; run scripts/install-deps --prometheus");
     return found.out;
-}
-
-std::uint16_t free_port() {
-    const int listener = ::socket(AF_INET, SOCK_STREAM, 0);
-    sockaddr_in address = loopback(0);
-    socklen_t size = sizeof address;
-    const bool bound = ::bind(listener, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                       ::getsockname(listener, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-    ::close(listener);
-    if (!bound) throw std::runtime_error("no port is free");
-    return ntohs(address.sin_port);
 }
 
 /// The rules as they are shipped, but for the time that something has to last.

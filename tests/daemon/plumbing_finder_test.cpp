@@ -1,10 +1,9 @@
 #include "daemon/plumbing_finder.h"
 
 #include <atomic>
-#include <chrono>
 #include <memory>
-#include <thread>
 
+#include "support/await.h"
 #include "support/catch.h"
 
 namespace retryd::daemon::plumbing_finder_test {
@@ -12,6 +11,7 @@ namespace {
 
 using Names = std::vector<std::string>;
 using core::Milliseconds;
+using test::await;
 
 struct Scene {
     struct Shared {
@@ -26,8 +26,7 @@ struct Scene {
     PlumbingFinder::Ask ask() const {
         return [shared = shared] {
             ++shared->asked;
-            while (!shared->answers)
-                std::this_thread::sleep_for(std::chrono::milliseconds{1});
+            await([&] { return shared->answers.load(); });
             return PlumbingFinder::Look{{"events", "orders"}, {"events"}, shared->fails};
         };
     }
@@ -35,11 +34,9 @@ struct Scene {
 
     /// Until somebody is told something.
     Names turns() {
-        for (;;) {
-            Names names = finder.turn(now);
-            if (!names.empty()) return names;
-            std::this_thread::sleep_for(std::chrono::milliseconds{1});
-        }
+        Names names;
+        await([&] { return !(names = finder.turn(now)).empty(); });
+        return names;
     }
 };
 

@@ -1,8 +1,10 @@
 """For tests in Python: a RabbitMQ that the environment names (see tests/support/environment.h), and a daemon of the test's
 own on it. The management API serves as producer and consumer: it can publish, and it can reject."""
 import base64
+import contextlib
 import json
 import os
+import random
 import shlex
 import socket
 import subprocess
@@ -17,9 +19,12 @@ PREFIX = f"test{os.getpid()}."
 
 
 def free_port():
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return one.getsockname()[1]
+    """Below those that Linux takes for outgoing connections: nobody takes it before the server does."""
+    while True:
+        port = random.randrange(10000, 20000)
+        with contextlib.suppress(OSError), socket.socket() as one:
+            one.bind(("127.0.0.1", port))
+            return port
 
 
 class Broker:
