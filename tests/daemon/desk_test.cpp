@@ -515,6 +515,7 @@ TEST_CASE("desk: the audit tells of a run that was left behind") {
     const std::string id = s.browser.json("POST", "/api/parked/drop", R"({"from":"a"})")["id"];
     CHECK(await([&] { return s.pretended.under_way == 1; }));
     s.desk.runs().end(core::Milliseconds::zero());
+    CHECK(await([&] { return lines_of(s.http.audit).size() == 2; }));
     const auto lines = lines_of(s.http.audit);
     s.pretended.hold = false;
     CHECK(await([&] { return lines_of(s.http.audit).size() == 3; }));  // its end, which comes all the same
