@@ -5,9 +5,9 @@
 namespace retryd::packaging::completion_test {
 namespace {
 
-/// What bash offers behind `words`, the last of which is being typed.
+/// What bash offers in the project's folder behind `words`, the last of which is being typed.
 std::string offered(const std::string& words) {
-    const std::string script = "compopt() { :; }; . " + test::shell_word(RETRYD_PAGES "/retryd.bash") +
+    const std::string script = "cd " + test::shell_word(RETRYD_PROJECT) + "; compopt() { :; }; . " + test::shell_word(RETRYD_PAGES "/retryd.bash") +
                                "; COMP_WORDS=(retryd " + words +
                                "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _retryd; echo \"${COMPREPLY[*]}\"";
     return test::run_shell("bash --norc -c " + test::shell_word(script) + " 2>&1").out;
@@ -34,7 +34,7 @@ TEST_CASE("completion: options of the command that was typed") {
 }
 
 TEST_CASE("completion: files where one is expected, nothing where only the user knows") {
-    CHECK(offered("-c " RETRYD_PROJECT "/packaging/retryd.y") == RETRYD_PROJECT "/packaging/retryd.yaml\n");
+    CHECK(offered("-c packaging/retryd.y") == "packaging/retryd.yaml\n");
     CHECK(offered("parked list --queue pa") == "\n");
 }
 
