@@ -73,7 +73,7 @@ void suspend(const std::string& what, const std::string& queue, seconds time) {
 
 }  // namespace
 
-TEST_CASE("the channel that consumes is busy: messages come on others, and that is told once", "[one-version]") {
+TEST_CASE("the channel that consumes is busy: messages come on others, and that is told once", "[slow][one-version]") {
     Silent s("quorum");
     s.check_comes_back();
     const Machine machine;
