@@ -1,5 +1,5 @@
-// How late the messages of a work queue are beside a target that takes none: at most a second at night, with 700 messages
-// for that target. And measured, for docs/performance.md, with a broker of scripts/broker and its environment:
+// How late the messages of a work queue are beside a target that takes none: at most a second at night, with 700
+// messages for that target. And measured, for docs/performance.md, with a broker of scripts/broker and its environment:
 //
 //   RETRYD_MESSAGES=100000 RETRYD_TEST_BINARY=build/release/src/retryd build/dev/tests/broker/broker_tests '[lateness]'
 #include <algorithm>
@@ -173,8 +173,8 @@ struct Measured : Scenario {
     std::string what;
     Machine machine;
     int messages = messages_of_environment();
-    int sessions = 1;      // of the daemon
-    int filling = 0;  // messages that are in the target all the time
+    int sessions = 1;  // of the daemon
+    int filling = 0;   // messages that are in the target all the time
     std::uint32_t most = 0;
     std::vector<Usage> at;
     std::string bad = work_queue("glob.bad");
