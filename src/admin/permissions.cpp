@@ -162,7 +162,8 @@ namespace {
 
 /// Stands in a name where a glob will stand in its pattern: no name of anyone's has it.
 constexpr char mark = '\x01';
-constexpr const char* any_delay = "[0-9dhms]+(\\.high)?";
+constexpr const char* any_delay = "[0-9dhms]+";
+constexpr const char* of_any_priority = "(\\.high)?";
 
 std::string marked(std::size_t entry) {
     return mark + std::to_string(entry) + mark;
@@ -195,8 +196,12 @@ class Pattern {
     std::string pattern_of(const std::string& name) const {
         const bool rung = core::looks_like_rung(name) || core::looks_like_shared_rung(name);
         if (!rung) return with_globs(pattern_of_name(name));
-        const std::size_t high = name.ends_with(".high") ? name.rfind('.') : name.size();
-        return with_globs(pattern_of_name(name.substr(0, name.rfind('.', high - 1) + 1))) + any_delay;
+        std::string_view rest = name;
+        if (rest.ends_with(".high")) rest.remove_suffix(rest.size() - rest.rfind('.'));
+        const bool keeps_x_death = core::looks_like_x_death_rung(rest);
+        if (keeps_x_death) rest.remove_suffix(rest.size() - rest.rfind('.'));
+        return with_globs(pattern_of_name(name.substr(0, rest.rfind('.') + 1))) + any_delay +
+               (keeps_x_death ? "\\.x-death" : "") + of_any_priority;
     }
 
     std::string with_globs(std::string pattern) const {

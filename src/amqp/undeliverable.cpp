@@ -21,8 +21,9 @@ using Clock = std::chrono::steady_clock;
 constexpr const char* window_tag = "retryd parked window";
 constexpr std::size_t most_in_window = 65'535;
 constexpr std::size_t first_window = 64;
-/// Each is a connection that the broker ends, and writes to its log.
+/// Each is a connection that the broker ends, and writes to its log. One message among thousands takes about ten.
 constexpr std::size_t most_ended = 1'000;
+constexpr std::size_t most_ended_for_each = 20;
 /// For the broker to take back what a connection held that has ended, and to hand over what is there.
 constexpr core::Milliseconds settles_within{10'000};
 constexpr core::Milliseconds between_counts{5};
@@ -95,6 +96,7 @@ Undeliverable::~Undeliverable() = default;
 void Undeliverable::hold(const Count& count, const std::function<bool()>& go_on) {
     Windows windows;
     ended_ = 0;
+    found_ = 0;
     const auto deadline = Clock::now() + others_leave_within;
     do {
         consumers_ = count().consumers;
@@ -172,12 +174,13 @@ void Undeliverable::take_head() {
     const auto held = receiver_.take(settles_within);
     if (!held) throw Error(Error::Kind::refused, "the broker does not hand it over by AMQP 1.0 either");
     held_.push_back(*held);
+    ++found_;
 }
 
 void Undeliverable::require_an_end() {
-    if (++ended_ < most_ended) return;
-    throw Error(Error::Kind::refused, "there are so many such messages that " + std::to_string(most_ended) +
-                                          " connections were not enough to find them");
+    if (++ended_ < most_ended + most_ended_for_each * found_) return;
+    throw Error(Error::Kind::refused, std::to_string(ended_) + " connections were not enough to find such messages: " +
+                                          std::to_string(found_) + " were found");
 }
 
 void Undeliverable::drop() {

@@ -35,8 +35,8 @@ class Undeliverable {
     Undeliverable& operator=(const Undeliverable&) = delete;
 
     /// From now on they are held, as long as this object lives; those from before still are. Throws Error where a
-    /// connection is lost, and where it does not come to an end: other consumers take part, there are too many of them,
-    /// or go_on(), which is asked now and then, says so.
+    /// connection is lost, and where it does not come to an end: other consumers take part, it finds too few for the
+    /// connections that it takes, or go_on(), which is asked now and then, says so.
     void hold(const Count& count, const std::function<bool()>& go_on);
 
     const std::vector<amqp10::Held>& held() const { return held_; }
@@ -61,6 +61,7 @@ class Undeliverable {
     amqp10::Receiver receiver_;
     std::vector<amqp10::Held> held_;
     std::size_t ended_ = 0;      // connections
+    std::size_t found_ = 0;      // with them; some were held for a moment only
     std::size_t consumers_ = 0;  // that the queue has without ours of AMQP 0-9-1
 };
 

@@ -153,10 +153,16 @@ TEST_CASE("permission patterns: whatever a configuration needs on any version is
                                      entry("a.b", core::ReturnPath::headers, "lost+found")});
     policy.entries.push_back(entry("fax.*"));
     policy.entries.back().parked = {.exchange = "team.dlx"};
+    for (const core::ReturnPath path : {core::ReturnPath::queue, core::ReturnPath::headers}) {
+        for (const char* match : {"kept", "kept.*"}) {
+            policy.entries.push_back(entry(path == core::ReturnPath::queue ? match : "s" + std::string(match), path));
+            policy.entries.back().ladder.x_death = core::XDeath::keep;
+        }
+    }
     policy.error_bindings = {{"legacy.dlx", "#"}};
     for (const core::BrokerVersion version : {core::BrokerVersion{3, 8, 9}, {3, 10, 8}, {4, 0, 5}, {4, 3, 6}}) {
         for (const bool declares : {true, false}) {
-            for (const std::string name : {"web(hook).a", "sms.b", "fax.c"}) {
+            for (const std::string name : {"web(hook).a", "sms.b", "fax.c", "kept.d", "skept.e"}) {
                 CAPTURE(to_string(version), declares, name);
                 CHECK(lacking_for(policy, name, version, declares).empty());
             }

@@ -14,18 +14,24 @@ using namespace retryd::test;
 
 namespace {
 
-/// Four work queues: by name and by glob, each with a ladder of its own and with a shared one.
+/// Four work queues: by name and by glob, each with a ladder of its own and with a shared one; and two with `x_death:
+/// keep`, whose rungs are others.
 struct Locked : Scenario {
     Locked()
         : user(queue_name("user")),
           named(work_queue("named")),
           globbed(work_queue("glob.a")),
           shared(work_queue("shared")),
-          shared_globbed(work_queue("shared.glob.a")) {
+          shared_globbed(work_queue("shared.glob.a")),
+          kept(work_queue("kept")),
+          kept_shared(work_queue("kept.shared")) {
         add_user(user, "secret");
         retry(named, {"100ms"});
         retry(globbed.substr(0, globbed.size() - 1) + "*", {"100ms"});
-        share({shared, shared_globbed.substr(0, shared_globbed.size() - 1) + "*"}, {"100ms"});
+        retry(kept, {"100ms"});
+        entry().x_death = "keep";
+        share({shared, shared_globbed.substr(0, shared_globbed.size() - 1) + "*", kept_shared}, {"100ms"});
+        entry().x_death = "keep";
         Address address = broker_address();
         address.user = user;
         address.password = "secret";
@@ -52,6 +58,8 @@ struct Locked : Scenario {
     std::string globbed;
     std::string shared;
     std::string shared_globbed;
+    std::string kept;
+    std::string kept_shared;
 };
 
 /// Like an administrator, who has the permissions that retryd lacks. It may take effect after it has returned.
@@ -69,7 +77,7 @@ TEST_CASE("with the permissions that doctor names, and no others, everything wor
     const auto daemon = s.needed().at("daemon");
     set_permissions(s.user, daemon.at("configure"), daemon.at("write"), daemon.at("read"));
     s.start();
-    for (const std::string& queue : {s.named, s.globbed, s.shared, s.shared_globbed})
+    for (const std::string& queue : {s.named, s.globbed, s.shared, s.shared_globbed, s.kept, s.kept_shared})
         s.climb_and_park(queue);
     CHECK(s.daemon.log().find("access to") == std::string::npos);
     s.stop();

@@ -95,6 +95,17 @@ class Checks {
         check_daemon();
     }
 
+    /// Where no daemon has said by itself that it does not consume.
+    void check_consumers() {
+        if (daemon_ != nullptr && !daemon_->ready) return;
+        const std::string& queue = settings_.policy.error_queue;
+        const auto checked = broker_.carry_out(Declarer::CheckQueue{queue});
+        if (checked.result != Result::done || checked.counts.consumers > 0) return;
+        const std::string waiting = counted(checked.counts.messages, "message waits", "messages wait");
+        add(FindingCode::no_consumer,
+            "nobody consumes the error queue " + core::quoted(queue) + "; " + waiting + " there", {.name = queue});
+    }
+
     void check_policies() {
         ask_management([this] {
             append(admin::check_work_queues(settings_.policy, vhost_policies(), checked_.broker.vhost));
@@ -427,7 +438,6 @@ class Checks {
         } else if (answer_ != nullptr) {
             cannot_tell("whether the daemon is well: " + std::get<std::string>(*answer_));
         }
-        if (daemon_ == nullptr || daemon_->ready) check_consumers();
     }
 
     void check_clock_against_broker() {
@@ -465,15 +475,6 @@ class Checks {
         return std::any_of(found_.begin(), found_.end(), [&](const Finding& each) { return each.code == code; });
     }
 
-    void check_consumers() {
-        const std::string& queue = settings_.policy.error_queue;
-        const auto checked = broker_.carry_out(Declarer::CheckQueue{queue});
-        if (checked.result != Result::done || checked.counts.consumers > 0) return;
-        const std::string waiting = counted(checked.counts.messages, "message waits", "messages wait");
-        add(FindingCode::no_consumer,
-            "nobody consumes the error queue " + core::quoted(queue) + "; " + waiting + " there", {.name = queue});
-    }
-
     void append(std::vector<Finding> more) { std::move(more.begin(), more.end(), std::back_inserter(found_)); }
     void add(FindingCode code, std::string cause, FindingDetails details) {
         found_.emplace_back(code, std::move(cause), std::move(details));
@@ -497,6 +498,7 @@ class Checks {
 Checked run_checks(Broker& broker, const config::Settings& settings, const DaemonAnswer* daemon) {
     Checks checks(broker, settings, daemon);
     checks.check_all_but_policies();
+    checks.check_consumers();
     checks.check_policies();
     checks.note_amqp10_clients();
     return checks.result();
@@ -535,7 +537,7 @@ admin::Diagnosis check_for_daemon(const config::Settings& settings, const config
     config::Settings here = settings;
     here.broker.endpoints = {endpoint};
     const auto broker = connect(here, "retryd checks");
-    telemetry::Status self;  // it tells of itself in other ways
+    telemetry::Status self;  // it tells of itself in other ways, and why it does not consume at the moment
     self.ready = true;
     self.now = system::wall_now();
     const DaemonAnswer answer = self;
