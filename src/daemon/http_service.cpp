@@ -15,6 +15,7 @@
 #include "daemon/status.h"
 #include "http/client.h"
 #include "http/page.h"
+#include "http/page_policy.h"
 #include "system/clock.h"
 #include "telemetry/metrics.h"
 
@@ -35,6 +36,11 @@ http::Reply plain_reply(int status, const std::string& line) {
 /// As configured.
 bool same_address(const config::Http& one, const config::Http& other) {
     return one.host == other.host && one.port == other.port;
+}
+
+http::Reply status_page() {
+    return {
+        200, "text/html; charset=utf-8", std::string{http::page()}, {{"Content-Security-Policy", http::page_policy()}}};
 }
 
 std::string cannot_listen(const config::Http& listen, const std::string& why) {
@@ -59,10 +65,7 @@ HttpService::HttpService(const Configuration& configuration, const Watchdog& wat
 HttpService::~HttpService() = default;
 
 std::unique_ptr<http::Server> HttpService::serve(Serving& serving, const config::Http& listen) const {
-    const http::Handlers handlers{{"/",
-                                   [] {
-                                       return http::Reply{200, "text/html; charset=utf-8", std::string{http::page()}};
-                                   }},
+    const http::Handlers handlers{{"/", status_page},
                                   {"/healthz", [this] { return health(); }},
                                   {"/history.json", [&serving] { return history(serving); }},
                                   {"/metrics", [this, &serving] { return metrics(serving); }},

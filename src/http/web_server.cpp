@@ -78,11 +78,10 @@ Listener listen_on(const config::Http& settings) {
 constexpr std::size_t most_clients = 64;
 constexpr std::size_t memory_a_client = 16UL * 1024;  // its request line and headers have to fit
 
-/// The page is one file that asks no other server than its own, and no other page may embed it.
+/// Of every answer that does not have them itself: nothing in it is run or shown by a browser, and no page may embed
+/// it.
 constexpr std::array<std::pair<const char*, const char*>, 6> headers{
-    {{"Content-Security-Policy",
-      "default-src 'none'; connect-src 'self'; img-src data:; style-src 'unsafe-inline'; script-src 'unsafe-inline'; "
-      "base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
+    {{"Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
      {"X-Content-Type-Options", "nosniff"},
      {"Referrer-Policy", "no-referrer"},
      {"Cross-Origin-Resource-Policy", "same-origin"},
@@ -208,12 +207,23 @@ void take_body(const WebApi& api, Asked& asked, std::string_view part) {
     }
 }
 
+/// Paths stay as they came: what stands before us has judged the same path then, and none ends at a NUL.
+std::size_t leave_escaped(void*, MHD_Connection*, char* text) {
+    return std::strlen(text);
+}
+
+bool has_header(const Reply& reply, std::string_view name) {
+    return std::any_of(reply.headers.begin(), reply.headers.end(),
+                       [&](const auto& header) { return header.first == name; });
+}
+
 MHD_Result send_reply(MHD_Connection* connection, Reply reply) {
     MHD_Response* response =
         MHD_create_response_from_buffer(reply.body.size(), reply.body.data(), MHD_RESPMEM_MUST_COPY);
     if (response == nullptr) return MHD_NO;
-    for (const auto& [name, value] : headers)
-        MHD_add_response_header(response, name, value);
+    for (const auto& [name, value] : headers) {
+        if (!has_header(reply, name)) MHD_add_response_header(response, name, value);
+    }
     for (const auto& [name, value] : reply.headers)
         MHD_add_response_header(response, name.c_str(), value.c_str());
     MHD_add_response_header(response, "Content-Type", reply.content_type.c_str());
@@ -305,7 +315,7 @@ Server::Server(const config::Http& settings, Handlers handlers, std::chrono::sec
         listener.fd, MHD_OPTION_CONNECTION_LIMIT, connections, MHD_OPTION_CONNECTION_TIMEOUT,
         static_cast<unsigned int>(silence.count()), MHD_OPTION_CONNECTION_MEMORY_LIMIT, memory_a_client,
         MHD_OPTION_NOTIFY_CONNECTION, &Running::client_changed, running_.get(), MHD_OPTION_NOTIFY_COMPLETED,
-        &Running::request_ended, nullptr, MHD_OPTION_END);
+        &Running::request_ended, nullptr, MHD_OPTION_UNESCAPE_CALLBACK, &leave_escaped, nullptr, MHD_OPTION_END);
     if (running_->daemon == nullptr) throw Error("its thread cannot be started");
 }
 

@@ -119,6 +119,27 @@ TEST_CASE("server: a path is answered with what its function says, and nobody ma
     CHECK(body_of(ill) == "not ready");
 }
 
+TEST_CASE("server: a header that an answer has itself stands in place of the one that every answer has") {
+    Handlers handlers = two_pages();
+    handlers["/own"] = [] {
+        return Reply{200, "text/html", "<p>", {{"Content-Security-Policy", "default-src 'self'"}}};
+    };
+    const Server server(anywhere, handlers);
+    const std::string own = ask(server, "GET /own");
+    CHECK(holds(own, "Content-Security-Policy: default-src 'self'\r\n"));
+    CHECK_FALSE(holds(own, "default-src 'none'"));
+    CHECK(holds(own, "Cache-Control: no-store\r\n"));
+}
+
+TEST_CASE("server: a path is what was sent, and stands for no other one") {
+    const Server server(anywhere, two_pages());
+    for (const char* path :
+         {"/%62roken", "/broken%00", "/%2e/broken", "/./broken", "//broken", "/broken/", "/BROKEN"}) {
+        CAPTURE(path);
+        CHECK(ask(server, std::string{"GET "} + path).starts_with("HTTP/1.1 404 "));
+    }
+}
+
 TEST_CASE("server: HEAD is GET without the body") {
     const Server server(anywhere, two_pages());
     const std::string head = ask(server, "HEAD /");

@@ -4,6 +4,7 @@ import base64
 import contextlib
 import json
 import os
+import pathlib
 import random
 import shlex
 import socket
@@ -108,6 +109,19 @@ class Daemon:
             }, file, ensure_ascii=False)
 
     exchange = PREFIX + "dlx"
+
+    def add_desk(self, password):
+        """Before it starts."""
+        path = pathlib.Path(self.folder.name)
+        (path / "password").write_text(password + "\n", encoding="utf-8")
+        with open(self.config, encoding="utf-8") as file:
+            config = json.load(file)
+        config["http"].update(admin={"password_file": str(path / "password")}, audit=str(path / "audit"))
+        with open(self.config, "w", encoding="utf-8") as file:
+            json.dump(config, file, ensure_ascii=False)
+
+    def audit(self):
+        return (pathlib.Path(self.folder.name) / "audit").read_text(encoding="utf-8")
 
     @staticmethod
     def binary():

@@ -1,5 +1,7 @@
 #include "commands/common/terminal.h"
 
+#include <sstream>
+
 #include "support/catch.h"
 
 namespace retryd::commands::terminal_test {
@@ -20,6 +22,35 @@ TEST_CASE("a bar is as full as the work is done, and empty where there is none")
     CHECK(bar_of(1, 2) == "[###############               ]  50 %");
     CHECK(bar_of(3, 2) == "[##############################] 100 %");
     CHECK(bar_of(0, 0) == "[                              ]   0 %");
+}
+
+TEST_CASE("the pace is that of the last seconds, and the time that is left follows from it") {
+    const Pace::Time start{};
+    const auto after = [&](int milliseconds) { return start + std::chrono::milliseconds(milliseconds); };
+    Pace pace(start);
+    CHECK(pace.text(900, 1'000'000, after(900)).empty());  // too early to say
+    CHECK(pace.text(4'800, 1'000'000, after(4'000)) == "1200/s, 13m50s left");
+    CHECK(pace.text(12'000, 1'000'000, after(10'000)) == "1200/s, 13m44s left");
+    // Then it is blocked for a while, and slower after that.
+    CHECK(pace.text(12'000, 1'000'000, after(20'000)).empty());
+    CHECK(pace.text(12'015, 12'030, after(25'000)) == "3.0/s, 6s left");
+    CHECK(pace.text(12'030, 12'030, after(26'000)) == "5.0/s");
+}
+
+TEST_CASE("a progress bar says what is done, how much of it, and what fails: a bar at a terminal, lines elsewhere") {
+    std::ostringstream terminal;
+    {
+        ProgressBar bar(terminal, true, 10, "replayed");
+        bar.show(5, "3 failed");
+        CHECK(terminal.str() == "\r\x1b[K[###############               ]  50 %  replayed 5 of 10, 3 failed");
+        terminal.str("");
+        bar.show(6, "");  // too soon to be seen
+        CHECK(terminal.str().empty());
+    }
+    CHECK(terminal.str() == "\r\x1b[K");
+    std::ostringstream elsewhere;
+    ProgressBar(elsewhere, false, 10, "replayed").show(5, "3 failed");
+    CHECK(elsewhere.str().empty());  // a line every ten seconds
 }
 
 }  // namespace retryd::commands::terminal_test
