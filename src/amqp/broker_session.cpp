@@ -25,6 +25,7 @@ namespace {
 constexpr std::size_t deliveries_a_turn = 128;
 /// A small part of the shortest heartbeat, which is a second.
 constexpr core::Milliseconds read_all_after{200};
+constexpr core::Milliseconds between_looks_aside{20};
 
 /// Of a publication: a size or property that the broker does not take (406, 311), an exchange that is not there (404)
 /// or may not be published to (403). Without a permission for the default exchange every publication would meet it
@@ -137,13 +138,15 @@ class BrokerSession::PublisherEvents : public Events {
 
 BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint,
                              BrokerSessionObserver& observer, relay::HeadTrial& trial, SourceMemories& memories,
-                             AskAtLimitNow ask_at_limit)
+                             EndingSteps& ending_steps, AskAtLimitNow ask_at_limit)
     : settings_(std::move(settings)),
       observer_(observer),
       trial_(trial),
       consuming_(Connection::open(endpoint, settings_->broker, "retryd consume")),
       publishing_(Connection::open(endpoint, settings_->broker, "retryd publish")),
       numbers_(of_first_source),
+      ending_steps_(ending_steps),
+      aside_(endpoint, settings_->broker),
       declarer_(*publishing_, first_declare_channel, static_cast<Channel>(first_publishing_channel() - 1)),
       topology_({declarer_, observer_, core::features_of(version()), [this] { consume_once(); },
                  [this](bool limited) { trial_.queue_is_limited(limited); }},
@@ -152,6 +155,11 @@ BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, c
           ErrorQueueConsumer::Session{*consuming_, declarer_, observer_, trial_, numbers_, core::features_of(version()),
                                       [this] { topology_.consuming(); }},
           settings_, !settings_->policy.sources.empty())) {
+    declarer_.carry_out_elsewhere([this, vhost = endpoint.vhost](Declarer::Step& step, Declarer::Sink& sink) {
+        if (!ending_steps_.contains(step) && !is_too_long_to_refuse(step, vhost)) return false;
+        aside_.submit(std::move(step), std::move(sink));
+        return true;
+    });
     consuming_->receive_large_headers();
     if (settings_->policy.sources.empty()) return;
     failures_ = std::make_unique<FailureEvents>(*this);
@@ -171,6 +179,7 @@ std::optional<core::SteadyTime> BrokerSession::next_tick() const {
     };
     consider(consumer_->next_tick());
     if (sources_ != nullptr) consider(sources_->next_tick());
+    if (!aside_.idle()) consider(now_.steady + between_looks_aside);
     return next;
 }
 
@@ -221,6 +230,18 @@ bool BrokerSession::has_undeliverable() const {
     return consumer_->began() && consuming_->ended_by_message();
 }
 
+bool BrokerSession::ended_over_step() const {
+    return publishing_->closed_with() == core::reply_code::internal_error && !declarer_.asked().empty();
+}
+
+bool BrokerSession::set_aside_ending_steps() {
+    if (!ended_over_step()) return false;
+    bool any_new = false;
+    for (const Declarer::Step& step : declarer_.asked())
+        any_new = ending_steps_.add(step) || any_new;
+    return any_new;
+}
+
 bool BrokerSession::consume_unanswered() const {
     return consuming_->consume_unanswered();
 }
@@ -261,6 +282,7 @@ bool BrokerSession::turn(const core::Now& now) {
     require_answers();
     topology_.look_again();
     consumer_->turn({blocked_, unblocked_at_}, read_all_);
+    aside_.turn();
     declarer_.on_tick(now_.steady);
     return more;
 }
@@ -272,7 +294,7 @@ bool BrokerSession::drain() {
     try {
         return drain_both();
     } catch (const Error& error) {
-        if (has_undeliverable() || consume_unanswered()) throw;
+        if (has_undeliverable() || consume_unanswered() || ended_over_step()) throw;
         if (error.provoked() || error.kind() == Error::Kind::lost || error.kind() == Error::Kind::cancelled)
             relay_->on_connection_lost({error.provoked(), was_blocked(), publishing_->stalled(), error.words()});
         throw;

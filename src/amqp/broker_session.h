@@ -16,6 +16,7 @@
 #include <string_view>
 #include <vector>
 
+#include "amqp/aside.h"
 #include "amqp/declarer.h"
 #include "amqp/delivery_numbers.h"
 #include "amqp/events.h"
@@ -67,10 +68,10 @@ class BrokerSessionObserver {
 
 class BrokerSession : public relay::Broker {
   public:
-    /// Opens both connections; throws Error. `observer`, `trial` and `memories` must outlive it.
+    /// Opens both connections; throws Error. `observer`, `trial`, `memories` and `ending_steps` must outlive it.
     BrokerSession(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint,
                   BrokerSessionObserver& observer, relay::HeadTrial& trial, SourceMemories& memories,
-                  AskAtLimitNow ask_at_limit);
+                  EndingSteps& ending_steps, AskAtLimitNow ask_at_limit);
     ~BrokerSession() override;
     BrokerSession(const BrokerSession&) = delete;
     BrokerSession& operator=(const BrokerSession&) = delete;
@@ -108,6 +109,9 @@ class BrokerSession : public relay::Broker {
     /// After an Error: the broker ended the connection that consumes with an error of its own (541). It cannot hand
     /// over one of the messages, as a rule; what was published meanwhile has nothing to do with it.
     bool has_undeliverable() const;
+    /// After an Error: the broker ended the connection that declares in place of an answer. What it was asked is
+    /// carried out aside from now on; false where all of that was so before.
+    bool set_aside_ending_steps();
     /// After an Error: the broker ended that connection because the error queue did not answer a basic.consume. No
     /// message is at fault.
     bool consume_unanswered() const;
@@ -169,6 +173,7 @@ class BrokerSession : public relay::Broker {
     bool wants_room() const;
     bool was_blocked() const;
     void require_answers();
+    bool ended_over_step() const;
 
     std::shared_ptr<const config::Settings> settings_;
     BrokerSessionObserver& observer_;
@@ -179,6 +184,8 @@ class BrokerSession : public relay::Broker {
     std::unique_ptr<SourceConsumers> sources_;  // null where there are none
     DeliveryNumbers numbers_;                   // of all deliveries, where they come on several channels
     core::FailureScratch scratch_;
+    EndingSteps& ending_steps_;
+    AsideDeclarer aside_;
     Declarer declarer_;
     SessionTopology topology_;
     std::unique_ptr<ErrorQueueConsumer> consumer_;

@@ -121,7 +121,19 @@ struct ExplainSilence {
     }
 };
 
-Outcome unanswered(const Declarer::Step& step) {
+/// As the broker could say it, had it room for it.
+struct WordsFor {
+    std::string operator()(const Declarer::CheckQueue& check) const { return no_queue(check.queue); }
+    std::string operator()(const core::BindingSpec& binding) const { return no_queue(binding.queue); }
+    std::string operator()(const auto& /*other*/) const { return ""; }
+
+  private:
+    static std::string no_queue(const std::string& queue) { return "no queue '" + queue + "'"; }
+};
+
+}  // namespace
+
+Outcome Declarer::unanswered(const Step& step) {
     Outcome outcome;
     outcome.result = Result::refused;
     outcome.text = std::visit(ExplainSilence{}, step);
@@ -129,7 +141,14 @@ Outcome unanswered(const Declarer::Step& step) {
     return outcome;
 }
 
-}  // namespace
+Outcome Declarer::ended(const Step& step, std::string_view words) {
+    std::string text = std::visit(WordsFor{}, step);
+    const int code = text.empty() ? core::reply_code::internal_error : core::reply_code::not_found;
+    if (text.empty())
+        text = std::string{words} + ": it ends the connection where what it has to say does not fit 255 bytes";
+    const std::optional<QueueVariant> none;
+    return std::visit(Explain{code, text, none}, step);
+}
 
 Declarer::Step step_of(const core::TopologyItem& item) {
     return std::visit([](const auto& alternative) { return Declarer::Step{alternative}; }, item);
@@ -141,12 +160,20 @@ Declarer::Declarer(TopologyCommands& commands, Channel first, Channel last) : co
 }
 
 void Declarer::submit(Step step, Sink sink) {
+    if (elsewhere_ && elsewhere_(step, sink)) return;
     waiting_.push_back({std::move(step), std::move(sink)});
     advance();
 }
 
 bool Declarer::idle() const {
     return waiting_.empty() && std::none_of(lanes_.begin(), lanes_.end(), [](const Lane& l) { return l.under_way(); });
+}
+
+std::vector<Declarer::Step> Declarer::asked() const {
+    std::vector<Step> steps;
+    for (const Lane& lane : lanes_)
+        if (lane.state == State::asked) steps.push_back(lane.step->step);
+    return steps;
 }
 
 const Declarer::Lane* Declarer::find(Channel channel) const {

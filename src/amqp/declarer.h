@@ -14,6 +14,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -75,6 +76,15 @@ class Declarer {
     /// Called once for each step, unless the connection ends before; never from within submit(). May submit.
     using Sink = std::function<void(const Outcome&)>;
 
+    /// The broker has not answered that one in time.
+    static Outcome unanswered(const Step& step);
+    /// It has ended the connection in place of an answer (amqp/aside.h): a queue that is looked for counts as missing.
+    static Outcome ended(const Step& step, std::string_view words);
+
+    /// Carries out some of them elsewhere: true for those that it has taken.
+    using Elsewhere = std::function<bool(Step& step, Sink& sink)>;
+    void carry_out_elsewhere(Elsewhere elsewhere) { elsewhere_ = std::move(elsewhere); }
+
     /// `commands` must outlive it. Its channels are those from `first` to `last`; each is opened with its first step.
     Declarer(TopologyCommands& commands, Channel first, Channel last);
 
@@ -99,6 +109,9 @@ class Declarer {
 
     /// No step is waiting or under way.
     bool idle() const;
+
+    /// Those that the broker is asked at this moment.
+    std::vector<Step> asked() const;
 
   private:
     enum class State {
@@ -146,6 +159,7 @@ class Declarer {
     void finish(Lane& lane, const Outcome& outcome);
 
     TopologyCommands& commands_;
+    Elsewhere elsewhere_;  // none: it carries out all of them
     std::vector<Lane> lanes_;
     std::deque<Waiting> waiting_;  // none of them is under way
     core::SteadyTime now_{};       // of the last tick

@@ -21,6 +21,7 @@ class Error : public std::runtime_error {
         cancelled,      // the broker took the consumer of the error queue away
         refused,        // the broker closed a channel or the connection with a reason (404, 403, 406 …)
         protocol,       // what came makes no sense
+        unsayable,      // the broker ended it in place of an answer about a name (amqp/aside.h)
         held_up,        // we left it: one message kept the broker busy, and all others waited
     };
     /// `code` is AMQP's, where the broker closed the connection with one, and `words` what it said: "541

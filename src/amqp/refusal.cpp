@@ -98,6 +98,8 @@ std::string remedy(Error::Kind kind) {
                    "cannot hand over\" in docs/operations.md";
         case Error::Kind::passed_over:
             return "look at the message in the catch-all queue (retryd parked list)";
+        case Error::Kind::unsayable:
+            return "it is asked on a connection of its own from now on";
         case Error::Kind::other_server:
             return "see \"Other servers\" in docs/reference.md";
         case Error::Kind::held_up:

@@ -9,6 +9,7 @@
 
 #include "amqp/connection.h"
 #include "amqp/error.h"
+#include "core/reply_code.h"
 #include "system/clock.h"
 
 namespace retryd::amqp {
@@ -20,14 +21,12 @@ using Clock = std::chrono::steady_clock;
 
 SyncAdminConnection::SyncAdminConnection(const config::Broker& settings, const std::string& name,
                                          core::Milliseconds longest_answer)
-    : longest_answer_(longest_answer) {
+    : settings_(settings), name_(name), longest_answer_(longest_answer) {
     std::string refusals;
     auto kind = Error::Kind::unreachable;
     for (const config::Endpoint& endpoint : settings.endpoints) {
         try {
-            connection_ = Connection::open(endpoint, settings, name);
-            endpoint_ = &endpoint;
-            declarer_ = std::make_unique<Declarer>(*connection_, only_channel, only_channel);
+            open(endpoint);
             return;
         } catch (const Error& error) {
             refusals.append(refusals.empty() ? "" : "; ").append(error.what());
@@ -37,11 +36,30 @@ SyncAdminConnection::SyncAdminConnection(const config::Broker& settings, const s
     throw Error(kind, refusals);
 }
 
+void SyncAdminConnection::open(const config::Endpoint& endpoint) {
+    std::unique_ptr<Connection> connection = Connection::open(endpoint, settings_, name_);
+    declarer_.reset();
+    connection_ = std::move(connection);
+    endpoint_ = &endpoint;
+    declarer_ = std::make_unique<Declarer>(*connection_, only_channel, only_channel);
+}
+
 SyncAdminConnection::~SyncAdminConnection() {
     connection_->close(close_timeout);
 }
 
 Declarer::Outcome SyncAdminConnection::carry_out(Declarer::Step step) {
+    try {
+        return ask(step);
+    } catch (const Error& error) {
+        const bool ended_over_it = error.code() == core::reply_code::internal_error && !declarer_->asked().empty();
+        if (!ended_over_it) throw;
+        open(*endpoint_);
+        return Declarer::ended(step, error.words());
+    }
+}
+
+Declarer::Outcome SyncAdminConnection::ask(Declarer::Step step) {
     std::optional<Declarer::Outcome> answer;
     declarer_->submit(std::move(step), [&](const Declarer::Outcome& outcome) { answer = outcome; });
     const auto deadline = Clock::now() + longest_answer_;

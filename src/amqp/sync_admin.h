@@ -34,18 +34,23 @@ class SyncAdminConnection : private Events {
     /// Another thread ends whatever waits for the broker with shutdown() on it.
     int fd() const;
 
+    /// Where the broker ends the connection over it (amqp/aside.h) another one is made.
     Declarer::Outcome carry_out(Declarer::Step step);
 
     /// Keeps the connection alive meanwhile.
     void wait(core::Milliseconds time);
 
   private:
+    void open(const config::Endpoint& endpoint);
+    Declarer::Outcome ask(Declarer::Step step);
     void wait_for_frames(core::Milliseconds longest);
 
     void on_channel_open(Channel channel) override { declarer_->on_channel_open(channel); }
     void on_declared(Channel channel, const QueueCounts& counts) override { declarer_->on_declared(channel, counts); }
     void on_channel_closed(const ChannelClosed& closed) override { declarer_->on_channel_closed(closed); }
 
+    const config::Broker& settings_;
+    std::string name_;
     core::Milliseconds longest_answer_;
     const config::Endpoint* endpoint_ = nullptr;
     std::unique_ptr<Connection> connection_;

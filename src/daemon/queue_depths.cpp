@@ -407,6 +407,7 @@ void QueueDepthPoller::Worker::ask_for_work_queue(const std::string& queue, amqp
     pause(queue);  // in case it does not answer
     const amqp::Declarer::Outcome outcome = broker.carry_out(amqp::Declarer::CheckQueue{queue});
     const std::lock_guard lock(state_->mutex);
+    state_->socket = broker.fd();  // it may be another connection now
     if (outcome.result != amqp::Declarer::Result::done) {
         state_->work_queues.erase(queue);
         return;
@@ -422,6 +423,7 @@ void QueueDepthPoller::Worker::count_one(const std::string& queue, amqp::SyncAdm
     pause(queue);  // in case it does not answer
     const amqp::Declarer::Outcome outcome = broker.carry_out(amqp::Declarer::CheckQueue{queue});
     const std::lock_guard lock(state_->mutex);
+    state_->socket = broker.fd();  // it may be another connection now
     if (outcome.result != amqp::Declarer::Result::done) {
         state_->depths.erase(queue);
         return;

@@ -114,6 +114,7 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
     relay::HeadTrial trial;
     amqp::HeldHeads held_heads;
     amqp::SourceMemories sources;
+    amqp::EndingSteps ending_steps;
     Watchdog watchdog(log, watchdog_interval());
     DaemonState state;
     PeriodicChecks checks(check);
@@ -131,7 +132,7 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
     if (!http.start()) return failed;
     auto held_threads = std::make_unique<HeldThreads>(held);
     const SessionContext daemon{configuration, log,     requests, dice, poison, trial,
-                                held_heads,    sources, watchdog, http, *held};
+                                held_heads,    sources, watchdog, http, *held,  ending_steps};
     std::thread watcher([&] { watch_over(signals, daemon, *held_threads, age, desk.runs(), ended); });
     supervise(daemon);
     http.stop();

@@ -40,7 +40,7 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
       name_(std::move(name)),
       log_(context.log),
       events_(log_, context.http.state().faults(), context.http.stats(), context.held),
-      broker_(settings_, endpoint, *this, context.trial, context.sources,
+      broker_(settings_, endpoint, *this, context.trial, context.sources, context.ending_steps,
               [&configuration = context.configuration, vhost = endpoint.vhost] {
                   return ask_at_limit(configuration.current(), vhost);
               }),
@@ -81,6 +81,13 @@ void Session::run() {
                               "RabbitMQ ended the connection that consumes (" + core::safe_name(error.words()) +
                                   "), as it does when it cannot hand over a message: one from AMQP 1.0, MQTT or STOMP "
                                   "that does not fit AMQP 0-9-1",
+                              error.code(), error.words());
+        }
+        if (!undeliverable && broker_.set_aside_ending_steps()) {
+            throw amqp::Error(amqp::Error::Kind::unsayable,
+                              "RabbitMQ ended the connection that declares (" + core::safe_name(error.words()) +
+                                  "), as it does from 4.0 on where what it has to say of a queue or exchange does not "
+                                  "fit 255 bytes",
                               error.code(), error.words());
         }
         throw;

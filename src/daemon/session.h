@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "amqp/aside.h"
 #include "amqp/broker_session.h"
 #include "amqp/held_heads.h"
 #include "amqp/source_memory.h"
@@ -43,6 +44,7 @@ struct SessionContext {
     Watchdog& watchdog;
     HttpService& http;
     HeldQueues& held;
+    amqp::EndingSteps& ending_steps;
 };
 
 class Session : private amqp::BrokerSessionObserver {

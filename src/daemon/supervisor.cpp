@@ -41,7 +41,9 @@ using config::LogLevel;
 void log_fault(telemetry::Log& log, LogLevel level, const std::string& broker, const amqp::Error& error,
                core::Milliseconds wait, bool another_broker) {
     const bool at_once = wait == core::Milliseconds::zero();
+    const bool unsayable = error.kind() == amqp::Error::Kind::unsayable;
     const std::string next = another_broker ? "trying the next broker"
+                             : unsayable    ? "connecting again at once"
                              : at_once      ? "connecting again at once, for one message after the other"
                                             : "trying again in " + core::format_duration(wait);
     log.write(level, "disconnected",
@@ -128,7 +130,7 @@ void ReconnectLoop::after_fault(const config::Endpoint& endpoint, const amqp::Er
 /// where nothing may be declared: there a message that was passed over comes again.
 bool ReconnectLoop::goes_on_at_once(const amqp::Error& error) const {
     if (error.kind() == amqp::Error::Kind::passed_over) return settings_->declare;
-    return error.kind() == amqp::Error::Kind::undeliverable;
+    return error.kind() == amqp::Error::Kind::undeliverable || error.kind() == amqp::Error::Kind::unsayable;
 }
 
 void ReconnectLoop::remove_poison_head(const config::Endpoint& endpoint, bool last_of_list) {

@@ -219,6 +219,21 @@ TEST_CASE("two daemons on one error queue both meet what RabbitMQ cannot hand ov
     s.stop();
 }
 
+TEST_CASE("a dead-letter-routing-key of its own keeps what an MQTT client publishes with a long topic from being one",
+          "[two-versions]") {
+    Attack s;
+    s.retry(s.attackers, {"100ms"});
+    s.start();
+    set_policy("mqtt-dies-so", "^" + s.attackers + "$", R"({"dead-letter-routing-key": "mqtt"})");
+    publish_mqtt(too_long, "mqtt");
+    const Received parked = s.take(s.parking_of(s.attackers));
+    CHECK(parked.body == "mqtt");
+    CHECK(text_header(parked, "retryd-parked-reason") == "reason-expired");
+    CHECK(s.depth(s.config.catch_all) == 0);
+    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    s.stop();
+}
+
 TEST_CASE("twelve messages that are headers for the most part cost no connection, and hold up none",
           "[slow][one-version]") {
     Attack s;

@@ -62,6 +62,7 @@ class Service {
     relay::HeadTrial trial_;
     amqp::HeldHeads held_heads_;
     amqp::SourceMemories sources_;
+    amqp::EndingSteps ending_steps_;
     Watchdog watchdog_{log_, std::nullopt};
     DaemonState state_;
     PeriodicChecks checks_{nullptr};
@@ -70,7 +71,7 @@ class Service {
     Desk desk_{DeskActions{}, log_, [] { return std::nullopt; }};
     HttpService http_{configuration_, watchdog_, state_, checks_, log_, held_, age_, desk_};
     SessionContext context_{configuration_, log_,     requests_, dice_, poison_, trial_,
-                            held_heads_,    sources_, watchdog_, http_, held_};
+                            held_heads_,    sources_, watchdog_, http_, held_,   ending_steps_};
     std::thread thread_;
 
     static config::Settings settings() {

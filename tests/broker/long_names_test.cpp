@@ -1,0 +1,104 @@
+// What RabbitMQ says of a queue has room for 255 bytes, and from 4.0 on it ends the connection where it does not fit:
+// names and arguments in letters of several bytes make it do so. Whoever may declare a queue that a glob matches can
+// choose such a name; nobody else pays for it.
+#include <string>
+
+#include "support/catch.h"
+#include "support/command_line.h"
+#include "support/management.h"
+#include "support/scenario.h"
+#include "support/served.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+namespace {
+
+std::string letters(std::size_t bytes) {
+    std::string text;
+    while (text.size() + 3 <= bytes)
+        text += "注";
+    return text;
+}
+
+struct LongNames : Scenario {
+    LongNames() : work(work_queue("work")) {
+        retry(work, {"100ms", "200ms"});
+        retry(queue_name("glob.*"), {"100ms"});
+        entry().on = "{expired: retry}";
+        config.management_url = management_url();
+        config.http = "127.0.0.1:0";
+        start();
+        await_declared();
+    }
+
+    void retry_once() {
+        Worker worker(work);
+        client.publish("", work, {.body = "good"});
+        worker.reject(worker.receive());
+        const Received back = worker.receive();
+        CHECK(long_header(back, "retryd-attempt") == 1);
+        worker.ack(back);
+        CHECK(worker.stays_idle(milliseconds(300)));
+    }
+
+    std::string work;
+};
+
+}  // namespace
+
+TEST_CASE("a queue with a name of 250 bytes that is gone when its message has died: parked, and nobody is held up",
+          "[two-versions]") {
+    LongNames s;
+    for (int i = 0; i < 3; ++i) {
+        const std::string name = "glob." + std::to_string(i);
+        const std::string queue = s.work_queue(name + letters(250 - s.queue_name(name).size()));
+        s.client.publish("", queue, {.body = "x"});
+        Worker(queue).reject(Worker(queue).receive());
+        s.client.delete_queue(queue);
+    }
+    s.retry_once();
+    CHECK(s.await_depth(s.config.catch_all, 3));
+    CHECK(text_header(s.take(s.config.catch_all), "retryd-parked-reason") == "queue-gone");
+    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    CHECK(s.daemon.lines_with({"ended the connection: "}) == 0);
+    s.stop();
+}
+
+TEST_CASE("commands tell of queues whose names are too long to be refused", "[two-versions]") {
+    LongNames s;
+    const std::string queue = s.work_queue("glob." + letters(250 - s.queue_name("glob.").size()));
+    {
+        Worker worker(queue);
+        s.client.publish("", queue, {.body = "x"});
+        worker.reject(worker.receive());
+        worker.ack(worker.receive());
+    }
+    for (const char* words : {"status", "plan", "doctor", "parked list"}) {
+        const CommandResult result = run_retryd(std::string(words) + " -c " + s.daemon.config_file());
+        CAPTURE(words, result.err);
+        CHECK(result.code != 1);
+        CHECK_FALSE(result.says({"INTERNAL_ERROR"}));
+    }
+    CHECK(Served(s.daemon).await_metric(
+        "retryd_queue_messages{queue=\"" + s.config.catch_all + "\",role=\"parked\",delay=\"\"}", 0));
+    s.stop();
+}
+
+TEST_CASE("a queue with the name of a rung, and an argument that is too long to be told, holds up its own work queue",
+          "[two-versions]") {
+    LongNames s;
+    const std::string own = s.work_queue("glob.own", {{"x-message-ttl", int32(1)}});
+    s.client.declare_queue(s.rung(own, "100ms"), {{"x-dead-letter-exchange", longstr(s.exchange_name("any"))},
+                                                  {"x-dead-letter-routing-key", longstr(letters(240))}});
+    for (int i = 0; i < 3; ++i)
+        s.client.publish("", own, {.body = "x"});
+    for (int i = 0; i < 3; ++i)
+        s.retry_once();
+    CHECK(s.await_depth(s.parking_of(own), 3));
+    CHECK(text_header(s.take(s.parking_of(own)), "retryd-parked-reason") == "unpublishable");
+    CHECK(s.daemon.lines_with({"connected to"}) <= 2);
+    CHECK(s.daemon.lines_with({"ended the connection: "}) == 0);
+    CHECK(s.daemon.lines_with({"error", s.rung(own, "100ms")}) >= 1);
+    s.stop();
+}
