@@ -7,6 +7,7 @@
 
 #include "admin/dead_letter_way.h"
 #include "admin/finding.h"
+#include "admin/framework_retries.h"
 #include "admin/plumbing.h"
 #include "core/safe_text.h"
 
@@ -34,6 +35,9 @@ std::string keys_of(const std::string& queue, const Ways& ways) {
 
 std::vector<std::string> attach_hints(const core::Policy& policy, const VhostPolicies& vhost_policies) {
     std::vector<std::string> hints;
+    for (const Finding& each : grouped(check_framework_retries(policy, vhost_policies)))
+        hints.push_back(each.cause + " (" + std::string{kind_of(each.code).name} + "): " + each.consequence +
+                        ". Remedy: " + each.remedy);
     std::map<std::string, std::vector<PlumbingQueue>> left_out;
     std::set<std::string> plumbing;
     for (PlumbingQueue& each : plumbing_under_globs(policy, vhost_policies)) {

@@ -12,6 +12,7 @@
 #include "admin/plumbing.h"
 #include "admin/policy_copies.h"
 #include "core/names.h"
+#include "core/plumbing.h"
 #include "core/safe_text.h"
 
 namespace retryd::admin {
@@ -214,7 +215,40 @@ class AttachPlanner {
             const BrokerPolicy* policy = effective_.policy(queue->policy);
             if (policy != nullptr && policy->priority <= priority) names.push_back(queue->name);
         }
+        for (std::string& name : plumbing_that_gives_up())
+            names.push_back(std::move(name));
         return names;
+    }
+
+    /// Of what globs leave out, the queues whose messages would dead-letter by themselves, but for those that are left
+    /// out by what they are called. One that was left out before stays so while it is not there: such queues come and
+    /// go, and the policy is to stay as it is.
+    std::vector<std::string> plumbing_that_gives_up() const {
+        constexpr std::size_t most_bytes = 400;  // of the 1,024 of a pattern
+        std::set<std::string> there;
+        std::vector<std::string> candidates;
+        for (const QueuePolicies& queue : vhost_policies_.queues) {
+            there.insert(queue.name);
+            if (plumbing_.contains(queue.name) && gives_up_by_itself(queue)) candidates.push_back(queue.name);
+        }
+        for (const BrokerPolicy& each : vhost_policies_.policies) {
+            for (std::string& name : is_general(each.name) ? excluded_names(each.pattern) : std::vector<std::string>{})
+                if (!there.contains(name) && !glob_that_names(policy_, name).empty())
+                    candidates.push_back(std::move(name));
+        }
+        std::size_t bytes = 0;
+        std::vector<std::string> names;
+        for (std::string& name : candidates) {
+            bytes += pattern_of_name(name).size() + 1;
+            if (bytes <= most_bytes) names.push_back(std::move(name));
+        }
+        return names;
+    }
+
+    bool gives_up_by_itself(const QueuePolicies& queue) const {
+        const auto sets = [&](const char* key) { return effective_.value(queue, key).source != Source::none; };
+        return !core::is_known_plumbing(queue.name) && !argument(queue, dead_letter_exchange) &&
+               (sets("message-ttl") || sets("max-length") || sets("max-length-bytes"));
     }
 
     std::vector<std::string> general_notes(std::int64_t priority) const {

@@ -41,6 +41,7 @@ enum class FindingCode {
     delayed_retry,
     unmatched_dead_letters,
     sent_back_twice,
+    retried_besides,
     copied_elsewhere,
     no_ack_consumer,
     redelivery_loop,

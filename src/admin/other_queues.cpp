@@ -8,6 +8,7 @@
 
 #include "admin/checks.h"
 #include "admin/dead_letter_way.h"
+#include "admin/framework_retries.h"
 #include "core/safe_text.h"
 
 namespace retryd::admin {
@@ -51,6 +52,7 @@ class OtherQueues {
 
     void add(const QueuePolicies& work_queue, const std::string& exchange, const QueuePolicies& other,
              const std::set<RoutingKey>& keys) {
+        if (is_queue_of_maxretry(work_queue, other, effective_)) return;  // told as such (framework_retries.h)
         const bool itself = other.name == work_queue.name;
         const bool back = itself || returns(work_queue, other, keys);
         const std::string subject = "what work queue " + core::quoted(work_queue.name) + " rejects ";
@@ -60,7 +62,7 @@ class OtherQueues {
             return add(FindingCode::copied_elsewhere,
                        subject + "goes to queue " + core::quoted(other.name) + " besides" + bound, std::move(details));
         }
-        details.consequence = multiplied(work_queue.name);
+        details.consequence = doubled(policy_, work_queue.name);
         details.remedy = "unbind queue " + core::quoted(other.name) + " from exchange " + core::quoted(exchange) +
                          (itself ? "" : "; what waits in it still comes back, once");
         add(FindingCode::sent_back_twice,
@@ -83,17 +85,6 @@ class OtherQueues {
         return std::any_of(then.begin(), then.end(), [&](const RoutingKey& key) {
             return ways_.ways().reached(*exchange, key).queues.contains(work_queue.name);
         });
-    }
-
-    std::string multiplied(const std::string& work_queue) const {
-        constexpr std::size_t most_steps = 20;
-        const core::Entry* const entry = core::match(policy_, work_queue);
-        const std::size_t steps = entry == nullptr ? 0 : entry->ladder.steps.size();
-        std::string text = "each time that a message fails it comes back from there as well as from retryd: one ";
-        text += "message that always fails becomes two, and these four";
-        if (steps < 2) return text;
-        text += ", up to " + (steps > most_steps ? std::string{"millions"} : std::to_string(std::size_t{1} << steps));
-        return text + " at the end of its ladder";
     }
 
     void add(FindingCode code, std::string cause, FindingDetails details) {

@@ -65,6 +65,35 @@ bool may_begin(const std::string& glob, std::string_view beginning) {
     return literal.starts_with(beginning) || beginning.starts_with(literal);
 }
 
+/// Whether a glob can match any name that ends so.
+bool may_end(const std::string& glob, std::string_view ending) {
+    const std::string_view literal = std::string_view{glob}.substr(glob.find_last_of("*?") + 1);
+    return literal.ends_with(ending) || ending.ends_with(literal);
+}
+
+/// Whether a glob can match any name that ends so, and then with a number.
+bool may_end_numbered(const std::string& glob, std::string_view ending) {
+    return may_end(glob.substr(0, glob.find_last_not_of("0123456789") + 1), ending);
+}
+
+/// What core/plumbing.h knows by its beginning.
+struct Plumbing {
+    std::string_view beginning;
+    const char* pattern;
+};
+constexpr Plumbing known_plumbing[] = {
+    {"celery_delayed_", "celery_delayed_[0-9]+"},
+    {"celeryev.", "celeryev\\..*"},
+    {"nsb.delay-level-", "nsb\\.delay-level-.*"},
+    {"nsb.v2.delay-level-", "nsb\\.v2\\.delay-level-.*"},
+    {"nsb.v2.verify-", "nsb\\.v2\\.verify-.*"},
+    {"MOL", "MOL(?:-[^.]*)?\\.(?:EVENT|RE[QS]|INFO|DISCOVER|DISCONNECT|HEARTBEAT|P[IO]NG)\\..+"},
+};
+/// And by its end.
+constexpr std::string_view celery_delay = "_celery_delayed_";
+constexpr const char* celery_delays_with_prefix = ".+_celery_delayed_[0-9]+";
+constexpr std::string_view celery_control = ".celery.pidbox";
+
 /// Where the work queues of one entry park.
 struct ParkingQueues {
     std::string name;       // of the only one; empty where there are as many as work queues
@@ -121,6 +150,7 @@ class NotWorkQueues {
         patterns.insert(".+\\.retry\\." + delay);
         if (any_begins("retryd.")) patterns.insert("retryd\\.[^.]+\\." + delay);
         if (any_begins("amq.")) patterns.insert(brokers_own);
+        add_plumbing();
     }
 
     void add_name(const std::string& name) {
@@ -137,6 +167,16 @@ class NotWorkQueues {
         if (!parking) return;
         if (!parking->name.empty()) return add_name(parking->name);
         if (any_begins(parking->beginning)) patterns.insert(parking->pattern);
+    }
+
+    void add_plumbing() {
+        for (const Plumbing& known : known_plumbing)
+            if (any_begins(known.beginning)) patterns.insert(known.pattern);
+        const auto ends_as_delay = [](const std::string& glob) { return may_end_numbered(glob, celery_delay); };
+        if (std::any_of(globs_.begin(), globs_.end(), ends_as_delay)) patterns.insert(celery_delays_with_prefix);
+        const auto ends_as_control = [](const std::string& glob) { return may_end(glob, celery_control); };
+        if (std::any_of(globs_.begin(), globs_.end(), ends_as_control))
+            patterns.insert(".*" + pattern_of_name(celery_control));
     }
 
     void add_held(const core::Entry& entry) {
@@ -249,6 +289,33 @@ std::vector<std::string> matches_patterns(const core::Policy& policy, const std:
         return "^(?!(?:" + alternatives(not_matched.patterns, as_is) + ")$)(" + alternatives(part, pattern_of_glob) +
                std::string{closing};
     });
+}
+
+std::vector<std::string> excluded_names(const std::string& pattern) {
+    constexpr std::string_view begin = "^(?!(?:";
+    std::vector<std::string> names;
+    if (!pattern.starts_with(begin)) return names;
+    std::string name;
+    bool literal = true;
+    for (std::size_t at = begin.size(); at < pattern.size(); ++at) {
+        const char c = pattern[at];
+        const bool ends = c == '|' || c == ')';
+        if (ends && literal && !name.empty()) names.push_back(name);
+        if (c == ')') return names;
+        if (ends) {
+            name.clear();
+            literal = true;
+        } else if (c == '(') {
+            at = pattern.find(')', at);  // no group of ours has another one in it
+            literal = false;
+        } else if (c == '\\' && at + 1 < pattern.size()) {
+            name += pattern[++at];
+        } else {
+            literal = literal && std::string_view{".*+?[]{}^$"}.find(c) == std::string_view::npos;
+            name += c;
+        }
+    }
+    return names;
 }
 
 std::vector<std::string> own_queues_patterns(const core::Policy& policy, const std::vector<std::string>& excluded,

@@ -30,13 +30,17 @@ std::string extended_pattern(const std::string& pattern, const std::vector<std::
 bool names_in_pattern(const std::string& pattern, const std::string& name);
 
 /// One pattern, or several where it would be too long: for these names and globs, not for the excluded ones, and for
-/// none of the queues that are retryd's own under that policy or, by their name, the broker's.
+/// none of the queues that are retryd's own under that policy or, by their name, the broker's or a framework's
+/// plumbing.
 std::vector<std::string> matches_patterns(const core::Policy& policy, const std::vector<std::string>& matches,
                                           const std::vector<std::string>& excluded = {});
 
-/// As above, for all queues that are retryd's own under that policy, also those to come, but for the excluded ones:
-/// somebody else's that are called as a rung of a glob would be. And for more that are there, in the end: the names of
-/// some cannot be known before they are.
+/// The names that such a pattern excludes one by one.
+std::vector<std::string> excluded_names(const std::string& pattern);
+
+/// As matches_patterns, for all queues that are retryd's own under that policy, also those to come, but for the
+/// excluded ones: somebody else's that are called as a rung of a glob would be. And for more that are there, in the
+/// end: the names of some cannot be known before they are.
 std::vector<std::string> own_queues_patterns(const core::Policy& policy, const std::vector<std::string>& excluded = {},
                                              const std::vector<std::string>& more = {});
 

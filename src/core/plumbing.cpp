@@ -20,15 +20,19 @@ bool is_of_moleculer_node(std::string_view queue) {
            std::find(packets.begin(), packets.end(), queue.substr(0, dot)) != packets.end();
 }
 
+/// `celery_delayed_N`, with a prefix `shop_celery_delayed_N`.
+bool is_celery_delay(std::string_view queue) {
+    constexpr std::string_view delay = "celery_delayed_";
+    const std::size_t level = queue.find_last_not_of("0123456789") + 1;
+    if (level == queue.size() || !queue.substr(0, level).ends_with(delay)) return false;
+    const std::size_t prefix = level - delay.size();
+    return prefix == 0 || (prefix > 1 && queue[prefix - 1] == '_');
+}
+
 }  // namespace
 
 bool has_name_of_plumbing(std::string_view queue) {
-    constexpr std::string_view celery_delay = "celery_delayed_";
-    if (queue.starts_with(celery_delay)) {
-        queue.remove_prefix(celery_delay.size());
-        return !queue.empty() && queue.find_first_not_of("0123456789") == std::string_view::npos;
-    }
-    return queue.ends_with(".celery.pidbox") || queue.starts_with("celeryev.") ||
+    return is_celery_delay(queue) || queue.ends_with(".celery.pidbox") || queue.starts_with("celeryev.") ||
            queue.starts_with("nsb.delay-level-") || queue.starts_with("nsb.v2.delay-level-") ||
            queue.starts_with("nsb.v2.verify-") || is_of_moleculer_node(queue);
 }

@@ -373,6 +373,49 @@ TEST_CASE("attach plan: what is no work queue is left out of globs, and an entry
     CHECK(names == Names{"celery_delayed_2", "email"});
 }
 
+TEST_CASE("attach plan: a policy for a glob leaves out what would dead-letter by itself and is no work queue") {
+    World w({"named", "*"});
+    const core::Arguments events{{"x-expires", std::int64_t{120'000}}, {"x-message-ttl", std::int64_t{5'000}}};
+    w.add("email", "classic");
+    w.add("MOL.EVENT.node-1", "classic", events);
+    w.add("MOL.EVENTB.mail.order.created", "classic", events);
+    w.add("answers", "classic", {{"x-expires", std::int64_t{120'000}}});
+    w.add("named", "classic", events);
+    for (int level = 0; level < 28; ++level)
+        w.add("celery_delayed_" + std::to_string(level), "quorum",
+              {{"x-message-ttl", std::int64_t{1'000}}, {"x-dead-letter-exchange", "celery_delayed_delivery"}});
+    const AttachPlan plan = w.attach();
+    REQUIRE(plan.changes.size() == 1);
+    CHECK(plan.changes[0].after.pattern.size() <= 1'024);
+    CHECK(w.exchange_of("email") == ours);
+    CHECK(w.exchange_of("named") == ours);
+    CHECK(w.exchange_of("answers") == ours);  // nothing dies there unless it is rejected
+    w.add("MOL.EVENT.node-2", "classic", events);
+    w.add("shop_celery_delayed_3", "quorum");
+    for (const char* plumbing : {"MOL.EVENT.node-1", "MOL.EVENT.node-2", "MOL.EVENTB.mail.order.created",
+                                 "celery_delayed_7", "shop_celery_delayed_3"}) {
+        CAPTURE(plumbing);
+        CHECK(w.exchange_of(plumbing).empty());
+    }
+    CHECK(w.plan().changes.empty());
+    w.remove("MOL.EVENTB.mail.order.created");
+    w.remove("MOL.EVENT.node-1");
+    CHECK(w.plan().changes.empty());
+    w.add("MOL.EVENTB.mail.order.created", "classic");
+    w.attach();
+    CHECK(w.exchange_of("MOL.EVENTB.mail.order.created") == ours);
+}
+
+TEST_CASE("attach plan: names of many passing queues make no pattern too long for the broker") {
+    World w({"*"});
+    for (int i = 0; i < 100; ++i)
+        w.add("answers-to-somebody-" + std::to_string(i), "classic",
+              {{"x-expires", std::int64_t{1'000}}, {"x-message-ttl", std::int64_t{1'000}}});
+    const AttachPlan plan = w.attach();
+    REQUIRE(plan.changes.size() == 1);
+    CHECK(plan.changes[0].after.pattern.size() <= 1'024);
+}
+
 TEST_CASE("attach plan: publishers are not refused where now the oldest messages are dropped") {
     World w({"*"});
     w.add("by-argument", "quorum", {{"x-max-length", std::int64_t{10}}});

@@ -1,6 +1,7 @@
 #include "admin/checks.h"
 
 #include "admin/fake_policies.h"
+#include "admin/framework_retries.h"
 #include "admin/patterns.h"
 #include "support/catch.h"
 
@@ -173,6 +174,70 @@ TEST_CASE("diagnosis: a queue behind a dead-letter exchange gets copies; one tha
     REQUIRE(found.size() == 1);
     CHECK(found[0].code == FindingCode::sent_back_twice);
     CHECK(found[0].cause.find("comes back to it at once besides") != std::string::npos);
+}
+
+TEST_CASE("diagnosis: what Symfony Messenger retries besides is told with the copies that the ladder makes of it") {
+    World w("orders");
+    w.policy.entries[0].ladder.steps.assign(3, core::Milliseconds{1000});
+    w.add("orders", "classic");
+    const auto besides = [&] { return check_framework_retries(w.policy, w.vhost_policies()); };
+    const auto delay_queue = [&](const std::string& name, const std::string& exchange, const std::string& key,
+                                 std::int64_t expires = 11'000) {
+        w.add(name, "classic",
+              {{"x-message-ttl", std::int64_t{1000}},
+               {"x-expires", expires},
+               {"x-dead-letter-exchange", exchange},
+               {"x-dead-letter-routing-key", key}});
+    };
+    delay_queue("delay_messages_orders_1000_delay", "messages", "orders");
+    delay_queue("delay_messages_bills_1000_retry", "", "bills");
+    delay_queue("delay_messages_orders_1001_retry", "messages", "orders");
+    delay_queue("orders_retry", "", "orders", 12'000);
+    CHECK(besides().empty());
+    delay_queue("delay_messages_orders_1000_retry", "", "orders");
+    delay_queue("own_pattern_retry", "", "orders");
+    const Found found = grouped(besides());
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].code == FindingCode::retried_besides);
+    CHECK(found[0].severity == Severity::problem);
+    CHECK(found[0].cause ==
+          "work queue 'orders' is retried by Symfony Messenger as well: its queue 'delay_messages_orders_1000_retry' "
+          "sends back what its retry_strategy has published again");
+    CHECK(found[0].consequence.find("delivered 69 times and parked 35 times") != std::string::npos);
+    CHECK(found[0].remedy.find("max_retries: 0") != std::string::npos);
+    CHECK(found[0].names == std::vector<std::string>{"orders"});
+    w.policy.entries[0].ladder.steps.assign(5'000, core::Milliseconds{1000});
+    CHECK(besides()[0].consequence.find("without end") != std::string::npos);
+}
+
+TEST_CASE("diagnosis: the handler Maxretry is told as that, attached or not, and not as any queue that sends back") {
+    World w("orders");
+    w.policy.entries[0].ladder.steps.assign(5, core::Milliseconds{1000});
+    w.add("orders", "classic", {{"x-dead-letter-exchange", "orders-retry"}});
+    w.add("orders-error", "classic");
+    w.add("orders-retry", "classic",
+          {{"x-message-ttl", std::int64_t{60'000}}, {"x-dead-letter-exchange", "orders-retry-requeue"}});
+    for (const char* exchange : {"orders-retry", "orders-retry-requeue", "orders-error"})
+        w.add_exchange(exchange, "topic");
+    w.bind("orders-retry", "orders-retry", "#");
+    w.bind("orders-error", "orders-error", "#");
+    w.bind("orders", "orders-retry-requeue", "#");
+    const auto besides = [&] { return check_framework_retries(w.policy, w.vhost_policies()); };
+    Found found = besides();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].code == FindingCode::retried_besides);
+    CHECK(found[0].cause.find("work queue 'orders' is retried by the handler Maxretry of Kicks (Sneakers) as well") ==
+          0);
+    CHECK(found[0].consequence.find("once retryd gets what is rejected: ") == 0);
+    CHECK(found[0].remedy.find("Oneshot") != std::string::npos);
+    w.policy.error_bindings = {{"orders-retry"}};
+    found = besides();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].consequence.find("each time that a message fails it comes back from there as well") == 0);
+    CHECK(found[0].consequence.find(", up to 32 at the end of its ladder; what Maxretry") != std::string::npos);
+    CHECK(w.others().empty());
+    w.policy.entries[0].match = "bills";
+    CHECK(besides().empty());
 }
 
 TEST_CASE("diagnosis: a glob that names what is no work queue is told of, with all names") {

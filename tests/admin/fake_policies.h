@@ -30,6 +30,9 @@ class FakePolicies {
              {"x-dead-letter-exchange", ""},
              {"x-dead-letter-routing-key", work_queue}});
     }
+    void remove(const std::string& name) {
+        std::erase_if(queues_, [&](const admin::QueuePolicies& queue) { return queue.name == name; });
+    }
     void add_exclusive(const std::string& name) { queues_.push_back({name, "classic", {}, "", "", true}); }
 
     void add_auto_delete(const std::string& name) { queues_.push_back({name, "classic", {}, "", "", false, true}); }

@@ -1,5 +1,7 @@
 #include "admin/patterns.h"
 
+#include <algorithm>
+
 #include "support/catch.h"
 #include "support/pattern.h"
 
@@ -48,6 +50,59 @@ TEST_CASE("queue pattern: a name that is spared is not matched by a glob") {
     CHECK_FALSE(pattern_matches(pattern, "hook.a"));
     CHECK(pattern_matches(pattern, "hook.ab"));
     CHECK(pattern.find("other") == std::string::npos);
+}
+
+TEST_CASE("queue pattern: tells the names that it excludes one by one") {
+    const core::Policy policy = policy_with({"*"});
+    const std::string odd = R"(a.b+c*d?(e)[f]{1}|^g$\h)";
+    const std::string pattern = matches_patterns(policy, {"*"}, {"MOL.EVENTB.mail.order.created", odd}).front();
+    std::vector<std::string> names = excluded_names(pattern);
+    std::sort(names.begin(), names.end());
+    CHECK(names == std::vector<std::string>{"MOL.EVENTB.mail.order.created", odd, "retryd.errors", "retryd.parked"});
+    CHECK(excluded_names("^(email)$").empty());
+    CHECK(excluded_names(".*").empty());
+}
+
+TEST_CASE("queue pattern: what a framework keeps for itself is matched by no glob, and by its very name") {
+    const core::Policy policy = policy_with({"*"});
+    for (const char* glob : {"*", "MOL*", "c*", "nsb*", "*_celery_delayed_*", "*box", "shop*", "*_2", "*.node-1"}) {
+        const std::string pattern = matches_patterns(policy_with({glob}), {glob}).front();
+        CHECK(pattern.size() <= longest_pattern);
+        for (const char* name : {"celery_delayed_0",
+                                 "celery_delayed_27",
+                                 "shop_celery_delayed_2",
+                                 "celery@host.celery.pidbox",
+                                 "celeryev.1",
+                                 "nsb.delay-level-03",
+                                 "nsb.v2.delay-level-27",
+                                 "nsb.v2.verify-stream",
+                                 "MOL.EVENT.node-1",
+                                 "MOL-shop.REQ.node-1",
+                                 "MOL.RES.n",
+                                 "MOL.INFO.n",
+                                 "MOL.DISCOVER.n",
+                                 "MOL.DISCONNECT.n",
+                                 "MOL.HEARTBEAT.n",
+                                 "MOL.PING.n",
+                                 "MOL.PONG.n",
+                                 "celery",
+                                 "celery_delayed_",
+                                 "celery_delayed_x",
+                                 "_celery_delayed_2",
+                                 "shopcelery_delayed_2",
+                                 "MOL.REQB.orders.create",
+                                 "MOL.EVENTB.mail.order.created",
+                                 "MOL.EVENT.",
+                                 "MOLE.EVENT.node-1",
+                                 "nsb.orders",
+                                 "shop",
+                                 "orders_2",
+                                 "inbox"}) {
+            CAPTURE(glob, name, pattern);
+            CHECK(pattern_matches(pattern, name) == (match(policy_with({glob}), name) != nullptr));
+        }
+    }
+    CHECK(matches_patterns(policy, {"celery_delayed_1"}).front() == "^(celery_delayed_1)$");
 }
 
 TEST_CASE("queue pattern: without a glob it is that of the names") {

@@ -66,13 +66,15 @@ TEST_CASE("queues of our own are told from work queues, and never match an entry
 TEST_CASE("what a framework keeps for itself matches no glob, only an entry with its very name") {
     const Policy policy = policy_of({"celery_delayed_1", "*"});
     for (const char* plumbing :
-         {"celery_delayed_0", "celery_delayed_27", "celery@host.celery.pidbox", "celeryev.1", "nsb.delay-level-03",
-          "nsb.v2.delay-level-27", "nsb.v2.verify-stream", "MOL.EVENT.node-1", "MOL-shop.REQ.n", "MOL.HEARTBEAT.n"}) {
+         {"celery_delayed_0", "celery_delayed_27", "shop_celery_delayed_3", "a_celery_delayed_27",
+          "celery@host.celery.pidbox", "celeryev.1", "nsb.delay-level-03", "nsb.v2.delay-level-27",
+          "nsb.v2.verify-stream", "MOL.EVENT.node-1", "MOL-shop.REQ.n", "MOL.HEARTBEAT.n"}) {
         CAPTURE(plumbing);
         CHECK(match(policy, plumbing) == nullptr);
     }
     for (const char* work :
-         {"celery", "celery_delayed_", "celery_delayed_x", "MOL.REQB.orders.create", "MOL.EVENTB.mail.order.created",
+         {"celery", "celery_delayed_", "celery_delayed_x", "shop_celery_delayed_", "_celery_delayed_3",
+          "shopcelery_delayed_3", "orders.1", "27", "MOL.REQB.orders.create", "MOL.EVENTB.mail.order.created",
           "MOL.EVENT", "MOL.EVENT.", "MOLE.EVENT.x", "nsb.orders"}) {
         CAPTURE(work);
         CHECK(match(policy, work) != nullptr);

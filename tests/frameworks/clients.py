@@ -58,6 +58,8 @@ CLIENTS = (
     Client("Bunny", "bunny.rb", "ruby-bunny", ALL),
     Client("php-amqplib", "php-amqplib.php", "php-amqplib"),
     Client("Symfony Messenger", "symfony.php", "php-symfony-messenger", keyed=True),
+    Client("stomp.py (STOMP)", "client_stomp.py", "python3-stomp", ALL, declares=False),
+    Client("paho (MQTT), its messages read by pika", "client_paho.py", "python3-paho-mqtt", ALL),
     Client("amqp091-go", "amqp091-go.go", "golang-github-rabbitmq-amqp091-go-dev"),
 )
 

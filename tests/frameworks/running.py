@@ -27,15 +27,18 @@ def is_parked(message):
 
 
 class Running:
-    def __init__(self, client, build, uri, folder):
+    """`messages`: instead of those of the scenario; `more`: for its environment."""
+
+    def __init__(self, client, build, uri, folder, messages=None, more=None):
         self.client = client
         self.events = []
         self.errors = open(folder / (client.queue + ".stderr"), "w+", encoding="utf-8", errors="replace")
         self.process = subprocess.Popen(
             client.command(build), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, text=True,
             env={**os.environ, "FRAMEWORKS_URI": uri, "FRAMEWORKS_QUEUE": client.queue,
-                 "FRAMEWORKS_MESSAGES": json.dumps(messages_of(client)), "FRAMEWORKS_VERDICTS": json.dumps(VERDICTS), "NODE_PATH": str(build / "node_modules"),
-                 "PYTHONDONTWRITEBYTECODE": "1"})
+                 "FRAMEWORKS_MESSAGES": json.dumps(messages or messages_of(client)),
+                 "FRAMEWORKS_VERDICTS": json.dumps(VERDICTS), "NODE_PATH": str(build / "node_modules"),
+                 "PYTHONDONTWRITEBYTECODE": "1", **(more or {})})
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 
@@ -80,4 +83,5 @@ class Running:
             self.process.kill()
             self.process.wait()
         self.reader.join(5)
+        self.process.stdout.close()
         self.errors.close()

@@ -16,6 +16,7 @@
 #include "admin/amqp10_clients.h"
 #include "admin/checks.h"
 #include "admin/dead_letter_way.h"
+#include "admin/framework_retries.h"
 #include "admin/permissions.h"
 #include "admin/plumbing.h"
 #include "admin/rabbitmqctl.h"
@@ -110,6 +111,7 @@ class Checks {
         ask_management([this] {
             append(admin::check_work_queues(settings_.policy, vhost_policies(), checked_.broker.vhost));
             append(admin::check_other_queues(settings_.policy, vhost_policies()));
+            append(admin::check_framework_retries(settings_.policy, vhost_policies()));
             append(admin::check_globs(settings_.policy, vhost_policies()));
             append(admin::check_error_queue(settings_.policy, vhost_policies(), checked_.broker.vhost));
             append(admin::check_own_queues(settings_.policy, vhost_policies(), checked_.broker.vhost));

@@ -1,5 +1,8 @@
 """Celery: a task that raises Reject(requeue=False), acknowledged late."""
 
+import json
+import os
+
 import celery
 import kombu
 from celery.exceptions import Reject
@@ -22,10 +25,14 @@ def made(self, order):
         raise Reject("not now", requeue=False)
 
 
+# Where it is published to: by default the queue. kombu from 5.5 on lets what is delayed wait in queues of its own.
+ROUTE = json.loads(os.environ.get("FRAMEWORKS_ROUTE", "{}")) or {"queue": QUEUE}
+
+
 def publish():
     for message in MESSAGES:
         made.apply_async([body_of(message)], headers={"text": "grüße 👋", "integer": 42, "table": {"inner": {"deep": "x"}}},
-                         queue=QUEUE)
+                         **ROUTE)
 
 
 @celery.signals.worker_ready.connect

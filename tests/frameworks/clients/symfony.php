@@ -1,11 +1,13 @@
 <?php
 // Symfony Messenger: see scenario.js for what it does. It has no listener that publishes again what failed
-// (max_retries: 0), and no failure transport: what a handler throws makes the worker reject.
+// (max_retries: 0), and no failure transport: what a handler throws makes the worker reject. With FRAMEWORKS_RETRIES it has
+// that listener, as symfony/framework-bundle sets it up where retry_strategy is left out.
 require_once 'Symfony/Component/Messenger/autoload.php';
 require_once 'Symfony/Component/Messenger/Bridge/Amqp/autoload.php';
 require_once 'Symfony/Component/EventDispatcher/autoload.php';
 require_once __DIR__ . '/scenario.php';
 
+use Psr\Container\ContainerInterface;
 use Symfony\Component\EventDispatcher\EventDispatcher;
 use Symfony\Component\Messenger\Bridge\Amqp\Transport\AmqpReceivedStamp;
 use Symfony\Component\Messenger\Bridge\Amqp\Transport\AmqpStamp;
@@ -13,9 +15,11 @@ use Symfony\Component\Messenger\Bridge\Amqp\Transport\AmqpTransport;
 use Symfony\Component\Messenger\Bridge\Amqp\Transport\Connection;
 use Symfony\Component\Messenger\Envelope;
 use Symfony\Component\Messenger\Event\WorkerRunningEvent;
+use Symfony\Component\Messenger\EventListener\SendFailedMessageForRetryListener;
 use Symfony\Component\Messenger\MessageBus;
 use Symfony\Component\Messenger\Middleware\MiddlewareInterface;
 use Symfony\Component\Messenger\Middleware\StackInterface;
+use Symfony\Component\Messenger\Retry\MultiplierRetryStrategy;
 use Symfony\Component\Messenger\Transport\Serialization\PhpSerializer;
 use Symfony\Component\Messenger\Worker;
 
@@ -75,5 +79,31 @@ $events->addListener(WorkerRunningEvent::class, function (WorkerRunningEvent $ev
         $event->getWorker()->stop();
     }
 });
+/** What the container of a Symfony application would give. */
+final class Only implements ContainerInterface
+{
+    private $what;
+
+    public function __construct($what)
+    {
+        $this->what = $what;
+    }
+
+    public function get($id)
+    {
+        return $this->what;
+    }
+
+    public function has($id): bool
+    {
+        return true;
+    }
+}
+
+if (getenv('FRAMEWORKS_RETRIES')) {
+    $events->addSubscriber(new SendFailedMessageForRetryListener(
+        new Only($transport), new Only(new MultiplierRetryStrategy()), null, $events
+    ));
+}
 ready(debian_version('php-symfony-messenger'));
 (new Worker(['orders' => $transport], new MessageBus([new Handling()]), $events))->run(['sleep' => 100000]);
