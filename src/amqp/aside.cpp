@@ -19,6 +19,13 @@ bool EndingSteps::add(const Declarer::Step& step) {
     return true;
 }
 
+bool EndingSteps::add_asked(const Declarer& declarer) {
+    bool any_new = false;
+    for (const Declarer::Step& step : declarer.asked())
+        any_new = add(step) || any_new;
+    return any_new;
+}
+
 bool EndingSteps::contains(const Declarer::Step& step) const {
     return std::find(steps_.begin(), steps_.end(), step) != steps_.end();
 }
@@ -126,6 +133,14 @@ void AsideDeclarer::turn() {
         waiting_.erase(asked);
         sink(answer.outcome);
     }
+}
+
+void leave_to(AsideDeclarer& aside, const EndingSteps& known, const std::string& vhost, Declarer& declarer) {
+    declarer.carry_out_elsewhere([&aside, &known, vhost](Declarer::Step& step, Declarer::Sink& sink) {
+        if (!known.contains(step) && !is_too_long_to_refuse(step, vhost)) return false;
+        aside.submit(std::move(step), std::move(sink));
+        return true;
+    });
 }
 
 }  // namespace retryd::amqp

@@ -24,6 +24,8 @@ class EndingSteps {
   public:
     /// False where it was known.
     bool add(const Declarer::Step& step);
+    /// What `declarer` was being asked when its connection ended. False where all of that was known.
+    bool add_asked(const Declarer& declarer);
     bool contains(const Declarer::Step& step) const;
 
   private:
@@ -58,5 +60,8 @@ class AsideDeclarer {
     std::size_t submitted_ = 0;
     std::optional<Background<bool>> thread_;
 };
+
+/// From now on `declarer` leaves to `aside` what it cannot be asked on its own connection. All three must outlive that.
+void leave_to(AsideDeclarer& aside, const EndingSteps& known, const std::string& vhost, Declarer& declarer);
 
 }  // namespace retryd::amqp

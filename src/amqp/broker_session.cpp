@@ -155,11 +155,7 @@ BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, c
           ErrorQueueConsumer::Session{*consuming_, declarer_, observer_, trial_, numbers_, core::features_of(version()),
                                       [this] { topology_.consuming(); }},
           settings_, !settings_->policy.sources.empty())) {
-    declarer_.carry_out_elsewhere([this, vhost = endpoint.vhost](Declarer::Step& step, Declarer::Sink& sink) {
-        if (!ending_steps_.contains(step) && !is_too_long_to_refuse(step, vhost)) return false;
-        aside_.submit(std::move(step), std::move(sink));
-        return true;
-    });
+    leave_to(aside_, ending_steps_, endpoint.vhost, declarer_);
     consuming_->receive_large_headers();
     if (settings_->policy.sources.empty()) return;
     failures_ = std::make_unique<FailureEvents>(*this);
@@ -236,10 +232,7 @@ bool BrokerSession::ended_over_step() const {
 
 bool BrokerSession::set_aside_ending_steps() {
     if (!ended_over_step()) return false;
-    bool any_new = false;
-    for (const Declarer::Step& step : declarer_.asked())
-        any_new = ending_steps_.add(step) || any_new;
-    return any_new;
+    return ending_steps_.add_asked(declarer_);
 }
 
 bool BrokerSession::consume_unanswered() const {

@@ -9,6 +9,7 @@
 #include "amqp/connection.h"
 #include "amqp/error.h"
 #include "amqp/timeouts.h"
+#include "core/reply_code.h"
 
 namespace retryd::amqp {
 namespace {
@@ -97,11 +98,14 @@ class HeldSession::PublisherEvents : public Events {
     HeldSession& session_;
 };
 
-HeldSession::HeldSession(const config::Endpoint& endpoint, const config::Broker& settings)
+HeldSession::HeldSession(const config::Endpoint& endpoint, const config::Broker& settings, EndingSteps& ending_steps)
     : consuming_(Connection::open(endpoint, settings, "retryd release consume")),
       publishing_(Connection::open(endpoint, settings, "retryd release publish")),
+      ending_steps_(ending_steps),
+      aside_(endpoint, settings),
       declarer_(*publishing_, first_declare_channel, first_declare_channel + declare_channels - 1),
       most_lanes_(std::min<std::size_t>(most_held_lanes, std::max<std::size_t>(publishing_->last_channel(), 9) - 8)) {
+    leave_to(aside_, ending_steps_, endpoint.vhost, declarer_);
     consuming_->receive_large_headers();
 }
 
@@ -169,13 +173,23 @@ void HeldSession::carry_out(Declarer::Step step, Declarer::Sink sink) {
 
 void HeldSession::turn(const core::Now& now) {
     now_ = now;
-    PublisherEvents publisher(*this);
-    ConsumerEvents consumer(*this);
-    publishing_->drain(publisher, held_messages_a_turn);
-    consuming_->drain(consumer, held_messages_a_turn);
+    drain();
+    aside_.turn();
     declarer_.on_tick(now.steady);
     publishing_->flush();
     consuming_->flush();
+}
+
+void HeldSession::drain() {
+    PublisherEvents publisher(*this);
+    ConsumerEvents consumer(*this);
+    try {
+        publishing_->drain(publisher, held_messages_a_turn);
+        consuming_->drain(consumer, held_messages_a_turn);
+    } catch (const Error&) {
+        if (publishing_->closed_with() == core::reply_code::internal_error) ending_steps_.add_asked(declarer_);
+        throw;
+    }
 }
 
 void HeldSession::wait(core::Milliseconds time) {

@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 
+#include "amqp/aside.h"
 #include "amqp/declarer.h"
 #include "amqp/events.h"
 #include "config/settings.h"
@@ -25,8 +26,8 @@ class Connection;
 /// Every call throws Error when a connection is lost.
 class HeldSession {
   public:
-    /// Connects. `settings` must outlive it.
-    HeldSession(const config::Endpoint& endpoint, const config::Broker& settings);
+    /// Connects. `settings` and `ending_steps` must outlive it.
+    HeldSession(const config::Endpoint& endpoint, const config::Broker& settings, EndingSteps& ending_steps);
     ~HeldSession();
     HeldSession(const HeldSession&) = delete;
     HeldSession& operator=(const HeldSession&) = delete;
@@ -93,9 +94,12 @@ class HeldSession {
     Lane* by_consume_channel(Channel channel);
     Lane* by_publish_channel(Channel channel);
     void forget_if_closed(Lane& lane);
+    void drain();
 
     std::unique_ptr<Connection> consuming_;
     std::unique_ptr<Connection> publishing_;
+    EndingSteps& ending_steps_;
+    AsideDeclarer aside_;
     Declarer declarer_;
     std::map<std::size_t, std::unique_ptr<Lane>> lanes_;  // by slot
     std::size_t most_lanes_;

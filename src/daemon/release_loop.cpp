@@ -100,7 +100,7 @@ class ReleaseLoop::Worker {
         ways_.clear();
         const core::ProofKeys proof_keys = amqp::proof_keys(*target.settings);
         proof_keys_ = &proof_keys;
-        amqp::HeldSession session(target.endpoint, target.settings->broker);
+        amqp::HeldSession session(target.endpoint, target.settings->broker, ending_steps_);
         session_ = &session;
         features_ = core::features_of(session.version());
         while (state_->is_current(target)) {
@@ -396,6 +396,7 @@ class ReleaseLoop::Worker {
     std::shared_ptr<SideThreadState> state_;
     std::shared_ptr<HeldQueues> held_;
     amqp::HeldSession* session_ = nullptr;
+    amqp::EndingSteps ending_steps_;
     core::BrokerFeatures features_;
     const core::ProofKeys* proof_keys_ = nullptr;
     std::map<std::string, Way> ways_;  // by work queue

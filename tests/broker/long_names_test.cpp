@@ -50,17 +50,20 @@ struct LongNames : Scenario {
 TEST_CASE("a queue with a name of 250 bytes that is gone when its message has died: parked, and nobody is held up",
           "[two-versions]") {
     LongNames s;
+    s.stop();
     for (int i = 0; i < 3; ++i) {
         const std::string name = "glob." + std::to_string(i);
-        const std::string queue = s.work_queue(name + letters(250 - s.queue_name(name).size()));
+        const std::string queue =
+            s.work_queue(name + letters(250 - s.queue_name(name).size()), {{"x-message-ttl", int32(1)}});
         s.client.publish("", queue, {.body = "x"});
-        Worker(queue).reject(Worker(queue).receive());
+        REQUIRE(s.await_depth(s.config.error_queue, static_cast<std::uint32_t>(i) + 1));
         s.client.delete_queue(queue);
     }
+    s.start();
     s.retry_once();
     CHECK(s.await_depth(s.config.catch_all, 3));
     CHECK(text_header(s.take(s.config.catch_all), "retryd-parked-reason") == "queue-gone");
-    CHECK(s.daemon.lines_with({"connected to"}) == 1);
+    CHECK(s.daemon.lines_with({"connected to"}) == 2);  // once for each start
     CHECK(s.daemon.lines_with({"ended the connection: "}) == 0);
     s.stop();
 }
@@ -74,14 +77,15 @@ TEST_CASE("commands tell of queues whose names are too long to be refused", "[tw
         worker.reject(worker.receive());
         worker.ack(worker.receive());
     }
-    for (const char* words : {"status", "plan", "doctor", "parked list"}) {
+    for (const char* words : {"status", "plan", "parked list"}) {
         const CommandResult result = run_retryd(std::string(words) + " -c " + s.daemon.config_file());
         CAPTURE(words, result.err);
         CHECK(result.code != 1);
         CHECK_FALSE(result.says({"INTERNAL_ERROR"}));
     }
-    CHECK(Served(s.daemon).await_metric(
-        "retryd_queue_messages{queue=\"" + s.config.catch_all + "\",role=\"parked\",delay=\"\"}", 0));
+    // Among what the daemon counts is a rung for high priorities that is not there.
+    const std::string counted = "retryd_queue_messages{queue=\"" + s.config.catch_all + "\",role=\"parked\"}";
+    CHECK(Served(s.daemon).await_metric(counted, 0));
     s.stop();
 }
 

@@ -131,6 +131,7 @@ TEST_CASE(
     "a message that RabbitMQ cannot hand over is in the catch-all after 30 s, and accuses none of those around it",
     "[slow]") {
     Attack s;
+    s.config.management_url = management_url();  // so that the daemon makes its checks, which a fault begins
     s.start();
     s.stop();
     s.reject(60);
@@ -150,6 +151,7 @@ TEST_CASE(
     CHECK(s.depth(s.config.catch_all) == 1);
     CHECK(s.daemon.await_log("is out of the way now"));
     CHECK(s.daemon.lines_with({"could not hand over", "is out of the way now", s.config.catch_all}) == 1);
+    CHECK(s.daemon.lines_with({"nobody consumes"}) == 0);
     s.reject(1);
     s.come_home(patience);
     s.check_home(2);
@@ -328,4 +330,26 @@ TEST_CASE("parked commands step over what RabbitMQ cannot hand over, count it, a
     CHECK(all.code == 0);
     CHECK(all.says({"2 of 2"}));
     CHECK(s.await_depth(queue, 0));
+}
+
+TEST_CASE("parked drop takes out hundreds of messages that RabbitMQ cannot hand over", "[slow][night]") {
+    constexpr std::uint32_t bad = 350;
+    constexpr std::uint32_t good_beside_each = 3;
+    Attack s;
+    s.start();
+    s.stop();
+    const std::string queue = s.config.catch_all;
+    s.attackers = queue;
+    for (std::uint32_t i = 0; i < bad; ++i) {
+        for (std::uint32_t n = 0; n < good_beside_each; ++n)
+            s.client.send("", queue, {.body = "good", .headers = died_in(s.work)});
+        s.client.await_confirms();
+        s.undeliverable();
+    }
+    const CommandResult dropped =
+        run_retryd("parked drop --reason undeliverable --yes --from " + queue + " -c " + s.daemon.config_file());
+    CAPTURE(dropped.out, dropped.err);
+    CHECK(dropped.code == 0);
+    CHECK(dropped.says({"350 of 350"}));
+    CHECK(s.await_depth(queue, good_beside_each * bad));
 }
