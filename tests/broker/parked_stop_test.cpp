@@ -3,10 +3,12 @@
 #include <atomic>
 #include <csignal>
 #include <cstdio>
+#include <regex>
 #include <set>
 #include <thread>
 
 #include "support/alarm.h"
+#include "support/at_terminal.h"
 #include "support/catch.h"
 #include "support/management.h"
 #include "support/parked_scene.h"
@@ -87,6 +89,25 @@ TEST_CASE("parked replay stops when more fail again than may, and what is left s
     const auto came_back = std::adjacent_find(left.begin(), left.end(),
                                               [](const auto& a, const auto& b) { return std::stoi(a) > std::stoi(b); });
     CHECK(came_back - left.begin() >= 100);
+}
+
+TEST_CASE("parked replay at a terminal: a bar says how far it is, its rate, the time that is left, and what has failed",
+          "[one-version]") {
+    ParkedScene s;
+    s.start();
+    s.park(100);
+    s.daemon.write(s.config.yaml());
+    const Rejecting consumer(s.work);
+    AtTerminal replay(retryd_binary() + " parked replay --all --rate 20 --stop-after 100 -c " + s.daemon.config_file());
+    CHECK(replay.shows("replayed "));
+    CHECK(replay.shows("s left, "));
+    CHECK(replay.shows(" failed"));
+    const std::string shown = replay.shown();
+    INFO(shown);
+    CHECK(std::regex_search(
+        shown, std::regex("\\[#* *\\] +[0-9]+ %  replayed [0-9]+ of 100, [0-9.]+/s, [0-9]+s left, [0-9]+ failed")));
+    replay.send(SIGTERM);
+    replay.code();
 }
 
 TEST_CASE("parked replay sends nothing twice in one run, although it comes back while it runs", "[two-versions]") {

@@ -19,8 +19,7 @@ function deskFault(error) {
 }
 
 function toldOf(run) {
-  const {doing, done, all} = run.progress ?? {};
-  say($('desk-busy'), done === undefined ? 'Looking …' : `${plain(doing)} ${number(done)}${all ? ' of ' + number(all) : ''} …`);
+  say($('desk-busy'), (progressWords({...run.progress, queue: ''}) || 'Looking') + ' …');
 }
 
 async function showView(place) {

@@ -42,6 +42,13 @@ function outcomeWords(run) {
   return [words.join(', '), ...(result.notes ?? []).map(plain), ...(result.not_seen ?? []).map(plain)].filter(Boolean).join('. ');
 }
 
+// The note says what fails, or what it waits for.
+function progressWords({doing, done, all, queue, note} = {}) {
+  const words = doing ? [`${plain(doing)} ${number(done)}${all ? ' of ' + number(all) : ''}${queue ? ' in ' + named(queue) : ''}`] : [];
+  if (note) words.push(plain(note));
+  return words.join(', ');
+}
+
 const stateOfRun = run => ({running: 'running', stopping: 'stopping', done: 'done', failed: 'failed', stopped: 'stopped'}[run.state] ?? plain(run.state));
 
 function newRun(run) {
@@ -64,11 +71,11 @@ function showRuns() {
     item.className = run.state + (run.ended_at && !run.ok ? ' bad' : '');
     say(title, runTitle(run) + ': ' + selectionWords(run.request));
     say(state, stateOfRun(run) + (run.ended_at && !run.ok && run.state === 'done' ? ', not all' : ''));
-    const {done, all, doing, queue} = run.progress ?? {};
+    const {done, all} = run.progress ?? {};
     progress.hidden = Boolean(run.ended_at);
     progress.setAttribute('aria-label', runTitle(run));
     if (all) { progress.max = all; progress.value = Math.min(done, all); } else progress.removeAttribute('value');
-    say(words, run.ended_at ? outcomeWords(run) : done === undefined ? '' : `${plain(doing)} ${number(done)}${all ? ' of ' + number(all) : ''}${queue ? ' in ' + named(queue) : ''}`);
+    say(words, run.ended_at ? outcomeWords(run) : progressWords(run.progress));
     stop.hidden = Boolean(run.ended_at);
     stop.disabled = run.state === 'stopping';
     undo.hidden = !run.ended_at || run.action !== 'parked replay' || run.request?.dry_run || run.result?.done === 0;
