@@ -47,8 +47,11 @@ def setUpModule():
         running[client] = Running(client, build, broker.uri, pathlib.Path(folder.name))
     began = await_all(wanted, lambda one: one.of("ready"), "it consumes its queue")
     daemon.start()
-    attached, code = daemon.command("attach", "--apply")
-    assert code == 0 or len(began) < len(wanted), attached
+    if len(began) == len(wanted):
+        # On a busy machine the management API may not answer in time.
+        wait_until(lambda: daemon.command("attach", "--apply")[1] == 0, "all queues are attached", PATIENCE)
+    else:
+        daemon.command("attach", "--apply")
     for client in began:
         running[client].publish()
     await_all(began, is_over, "its messages come back")
