@@ -83,7 +83,9 @@ void Session::run() {
                                   "that does not fit AMQP 0-9-1",
                               error.code(), error.words());
         }
-        if (!undeliverable && broker_.set_aside_ending_steps()) {
+        // "541 INTERNAL_ERROR - Cannot declare quorum queue …" says why: that is no such end.
+        const bool says_why = error.words().find(" - ") != std::string::npos;
+        if (!says_why && broker_.set_aside_ending_steps()) {
             throw amqp::Error(amqp::Error::Kind::unsayable,
                               "RabbitMQ ended the connection that declares (" + core::safe_name(error.words()) +
                                   "), as it does from 4.0 on where what it has to say of a queue or exchange does not "
