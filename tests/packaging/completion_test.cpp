@@ -7,8 +7,8 @@ namespace {
 
 /// What bash offers in the project's folder behind `words`, the last of which is being typed.
 std::string offered(const std::string& words) {
-    const std::string script = "cd " + test::shell_word(RETRYD_PROJECT) + "; compopt() { :; }; . " + test::shell_word(RETRYD_PAGES "/retryd.bash") +
-                               "; COMP_WORDS=(retryd " + words +
+    const std::string script = "cd " + test::shell_word(RETRYD_PROJECT) + "; compopt() { :; }; . " +
+                               test::shell_word(RETRYD_PAGES "/retryd.bash") + "; COMP_WORDS=(retryd " + words +
                                "); COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); _retryd; echo \"${COMPREPLY[*]}\"";
     return test::run_shell("bash --norc -c " + test::shell_word(script) + " 2>&1").out;
 }
