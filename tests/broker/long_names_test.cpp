@@ -97,7 +97,7 @@ TEST_CASE("a queue with the name of a rung, and an argument that is too long to 
     // more bytes.
     s.client.declare_queue(s.rung(own, "100ms"), {{"x-queue-type", longstr("quorum")},
                                                   {"x-message-ttl", int32(100)},
-                                                  {"x-dead-letter-exchange", longstr(letters(75))},
+                                                  {"x-dead-letter-exchange", longstr(letters(165))},
                                                   {"x-dead-letter-strategy", longstr("at-least-once")},
                                                   {"x-overflow", longstr("reject-publish")}});
     for (int i = 0; i < 3; ++i)
