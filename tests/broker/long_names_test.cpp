@@ -102,9 +102,9 @@ TEST_CASE("a queue with the name of a rung, and an argument that is too long to 
                                                   {"x-overflow", longstr("reject-publish")}});
     for (int i = 0; i < 3; ++i)
         s.client.publish("", own, {.body = "x"});
+    CHECK(s.await_depth(s.parking_of(own), 3));
     for (int i = 0; i < 3; ++i)
         s.retry_once();
-    CHECK(s.await_depth(s.parking_of(own), 3));
     CHECK(text_header(s.take(s.parking_of(own)), "retryd-parked-reason") == "unpublishable");
     CHECK(s.daemon.lines_with({"connected to"}) <= 2);
     CHECK(s.daemon.lines_with({"ended the connection: "}) == 0);
