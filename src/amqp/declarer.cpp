@@ -145,7 +145,8 @@ Outcome Declarer::ended(const Step& step, std::string_view words) {
     std::string text = std::visit(WordsFor{}, step);
     const int code = text.empty() ? core::reply_code::internal_error : core::reply_code::not_found;
     if (text.empty())
-        text = std::string{words} + ": it ends the connection where what it has to say does not fit 255 bytes";
+        text = std::string{words.substr(words.find(' ') + 1)} +
+               ": it ends the connection where what it has to say does not fit 255 bytes";
     const std::optional<QueueVariant> none;
     return std::visit(Explain{code, text, none}, step);
 }
