@@ -64,6 +64,9 @@ struct DeskRuns::Run {
     bool result_dropped = false;
     std::unique_ptr<amqp::Background<bool>> thread = nullptr;
 
+    /// Whether it may hold messages that it only looks at.
+    bool looks() const { return !task.changes || progress.doing.empty() || progress.doing == "looked at"; }
+
     std::string state() const {
         if (!ended) return stopping ? "stopping" : "running";
         if (outcome.stopped) return "stopped";
@@ -174,11 +177,11 @@ void DeskRuns::Board::forget_old() {
     }
 }
 
-/// Two looks at one queue would hide its messages from each other. A look beside a run that changes is told what it
-/// cannot see.
+/// Two looks at one queue would hide its messages from each other, and what changes something looks first. A look
+/// beside a run that has begun to change is told what it cannot see.
 bool DeskRuns::Board::in_the_way(const Run& run) const {
     return std::any_of(runs.begin(), runs.end(), [&](const auto& other) {
-        return other->number < run.number && !other->ended && !other->task.changes && overlap(other->task, run.task);
+        return other->number < run.number && !other->ended && other->looks() && overlap(other->task, run.task);
     });
 }
 
@@ -226,7 +229,9 @@ admin::DeskOutcome DeskRuns::Board::carry_out(const std::shared_ptr<Run>& run, c
     };
     control.report = [this, run](const admin::DeskProgress& progress) {
         const std::lock_guard lock(mutex);
+        const bool looked = run->looks();
         run->progress = progress;
+        if (looked && !run->looks()) changed.notify_all();
     };
     control.earlier = [this](const std::string& id) -> std::string {
         const std::lock_guard lock(mutex);

@@ -24,8 +24,9 @@ using Json = nlohmann::json;
 using test::await;
 
 struct Pretended {
-    std::atomic<bool> hold{false};  // actions last until this is false, or they are told to stop
-    std::atomic<bool> deaf{false};  // … and they do not hear that they are told to stop
+    std::atomic<bool> hold{false};    // actions last until this is false, or they are told to stop
+    std::atomic<bool> looked{false};  // … and they are past their look
+    std::atomic<bool> deaf{false};    // … and they do not hear that they are told to stop
     std::atomic<int> under_way{0};
 
     DeskActions actions() {
@@ -51,7 +52,10 @@ struct Pretended {
                                    const admin::DeskControl& control) {
             ++under_way;
             control.report({"looked at", "q", 1, 2, ""});
-            await([&] { return !hold || (!deaf && !control.go_on()); });
+            await([&] {
+                if (looked) control.report({"dropped", "q", 1, 2, ""});
+                return !hold || (!deaf && !control.go_on());
+            });
             --under_way;
             admin::DeskOutcome outcome;
             outcome.stopped = !control.go_on();
@@ -377,6 +381,25 @@ TEST_CASE("desk: looks run beside each other up to a limit, but never two at one
     CHECK(s.browser.ask("POST", "/api/parked/drop", R"({"from":"d"})").status == 202);
     s.pretended.hold = false;
     CHECK(s.browser.ended(second)["state"] == "done");
+}
+
+TEST_CASE("desk: a look waits while a change of the same queue looks itself, and no longer") {
+    Scene s;
+    s.browser.sign_in();
+    s.pretended.hold = true;
+    const std::string drop = s.browser.json("POST", "/api/parked/drop", R"({"from":"a"})")["id"];
+    CHECK(await([&] { return s.pretended.under_way == 1; }));
+    const std::string look = s.browser.json("POST", "/api/parked/groups", R"({"from":"a"})")["id"];
+    CHECK(await([&] {
+        return s.browser.json("GET", "/api/runs/" + look)["progress"]["note"] ==
+               "waits until an earlier look at the same queue has ended";
+    }));
+    CHECK(s.pretended.under_way == 1);
+    s.pretended.looked = true;
+    CHECK(await([&] { return s.pretended.under_way == 2; }));
+    CHECK(s.browser.json("GET", "/api/runs/" + drop)["ended_at"].is_null());
+    s.pretended.hold = false;
+    CHECK(s.browser.ended(look)["state"] == "done");
 }
 
 TEST_CASE("desk: the last runs are kept, and no more") {

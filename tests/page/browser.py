@@ -18,7 +18,8 @@ SWITCHES = """--headless --disable-gpu --disable-quic --no-first-run --disable-b
 
 
 class Browser:
-    def __init__(self):
+    def __init__(self, watched=False):
+        """`watched`: keeps what is requested, for requests()."""
         self.profile = tempfile.TemporaryDirectory(prefix="retryd-chromium-", ignore_cleanup_errors=True)
         options = webdriver.ChromeOptions()
         for switch in SWITCHES + ["--user-data-dir=" + self.profile.name]:
@@ -26,7 +27,7 @@ class Browser:
         if os.geteuid() == 0:
             options.add_argument("--no-sandbox")
         options.binary_location = "/usr/bin/chromium"
-        options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL", **({"performance": "ALL"} if watched else {})})
         self.driver = webdriver.Chrome(service=Service("/usr/bin/chromedriver"), options=options)
 
     def close(self):

@@ -1,29 +1,27 @@
 #!/usr/bin/python3
-"""The desk on the status page in a real Chromium: each action is clicked through, on a desktop and on a phone. The page comes from
-a real daemon, which needs no broker for that; what it asks is answered by a stand-in with the daemon's API and hostile messages.
+"""The desk on the status page in a real Chromium: each action is clicked through, on a desktop and on a phone. Once with a real
+daemon on a real RabbitMQ (Live); all else with that daemon's page and a stand-in that has its API and hostile answers.
 
     desk_test.py [TEST...]
 
-Pictures go to the folder RETRYD_PICTURES, where that is set. RETRYD_TEST_BINARY, or RETRYD_BUILD, names the daemon."""
+Pictures go to the folder RETRYD_PICTURES, where that is set. The environment names the broker and the daemon, as for page_test.py."""
 import base64
 import copy
 import json
 import os
 import pathlib
-import subprocess
 import sys
-import types
 import unittest
 import urllib.parse
 
-from selenium.common.exceptions import StaleElementReferenceException
+from selenium.common.exceptions import ElementNotInteractableException, StaleElementReferenceException
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parent.parent / "support"))
 from browser import Browser  # noqa: E402
 from stand_in import Desk, StandIn  # noqa: E402
-from live import Daemon  # noqa: E402
+from live import PREFIX, Broker, Daemon  # noqa: E402
 from waiting import wait_until  # noqa: E402
 
 HOSTILE = "<img src=x onerror=alert(1)>'\u202e\x07\\\u200b"
@@ -31,29 +29,39 @@ SHOWN = "<img src=x onerror=alert(1)>'\\u202e\\x07\\\\\\u200b"
 HANDLE = "000000000000000000000000000000aa"
 pictures = os.environ.get("RETRYD_PICTURES") and pathlib.Path(os.environ["RETRYD_PICTURES"])
 
-browser = page = status = None
+browser = broker = daemon = page = status = None
+
+
+def live_queue(name):
+    """Short enough for its group to be selected by its name."""
+    return PREFIX + name + "<b>'\u202e\x07\\\u200b"
 
 
 def setUpModule():
-    global browser, page, status
+    global browser, broker, daemon, page, status
     if pictures:
         pictures.mkdir(parents=True, exist_ok=True)
-    daemon = Daemon(types.SimpleNamespace(uri="amqp://127.0.0.1:1/"), [("email", ["1s", "1h"])])
-    try:
-        daemon.process = subprocess.Popen([daemon.binary(), "run", "-c", daemon.config], stdout=daemon.log, stderr=daemon.log)
-        wait_until(lambda: daemon.process.poll() is not None or daemon.status(), "the daemon answers", 60)
-        page = daemon.page()
-        status = daemon.status()
-    finally:
-        daemon.close()
-    status.update(ready=True, reason="", faults=[], failing=[], desk=True)
+    broker = Broker()
+    queues = ["email", live_queue("desk"), live_queue("phone")]
+    for queue in queues:
+        broker.work_queue(queue, Daemon.exchange)
+    daemon = Daemon(broker, [(queue, ["1s", "1h"] if queue == "email" else ["1h"]) for queue in queues])
+    daemon.add_desk(Desk.password)
+    daemon.start()
+    page = daemon.page()
+    status = daemon.status()
+    status.update(ready=True, reason="", faults=[], failing=[], desk=True, queues=[queue for queue in status["queues"] if queue["work_queue"] == "email"])
     status["broker"].update(connected=True, fault="")
+    status.pop("checks", None)
     browser = Browser()
 
 
 def tearDownModule():
+    if daemon:
+        daemon.close()
     if browser:
         browser.close()
+    broker.remove_all()
 
 
 def group(**more):
@@ -144,14 +152,15 @@ class DeskTest(unittest.TestCase):
         """The button, link or summary with that text that can be seen."""
         def find():
             try:
-                for element in browser.driver.find_elements(By.CSS_SELECTOR, f"{inside} :is(button, a, summary)"):
-                    if element.is_displayed() and element.text.strip() == text:
-                        browser.run("arguments[0].scrollIntoView({block: 'center'})", element)
-                        element.click()
-                        return True
-            except StaleElementReferenceException:
-                pass   # the view has just changed
-            return False
+                element = browser.run("""
+                    const found = [...document.querySelectorAll(arguments[0])].find(e => e.checkVisibility({visibilityProperty: true}) && e.innerText.trim() === arguments[1]);
+                    found?.scrollIntoView({block: 'center'});
+                    return found ?? null;""", f"{inside} :is(button, a, summary)", text)
+                if element:
+                    element.click()
+                return element
+            except (StaleElementReferenceException, ElementNotInteractableException):
+                return False   # the view has just changed
         wait_until(find, f"there is '{text}' to click in {inside}")
 
     def set(self, label, text, inside="body"):
@@ -221,12 +230,11 @@ AXE = """
 class Session(DeskTest):
     def test_without_a_desk_the_page_is_what_it_was_and_asks_nothing(self):
         del self.server.answer["desk"]
-        browser.requests()
         self.open(signed_in=False)
         asked = self.server.asked
         wait_until(lambda: self.server.asked > asked + 1, "two answers")
         self.assertFalse(browser.driver.find_element(By.ID, "desk-nav").is_displayed())
-        self.assertEqual([url for url in browser.requests() if "/api/" in url], [])
+        self.assertEqual(self.desk.asked, 0)
         self.assertIn("This page only looks.", browser.text("footer"))
 
     def test_signing_in_and_out(self):
@@ -262,8 +270,9 @@ class Session(DeskTest):
 
     def test_who_waits_too_long_between_wrong_passwords_is_told(self):
         self.open("#/parked", signed_in=False)
-        self.desk.faults["session"] = (429, "wait", "Too many wrong passwords: wait 8 s")
+        # Once the page has asked whether somebody is signed in: that is the same path.
         wait_until(lambda: browser.run("return document.getElementById('ask').open"), "the sign-in")
+        self.desk.faults["session"] = (429, "wait", "Too many wrong passwords: wait 8 s")
         self.sign_in()
         browser.await_text("dialog [role=alert]", "wait 8 s", "how long to wait")
 
@@ -325,8 +334,8 @@ class Actions(DeskTest):
         self.assertEqual(self.posted("parked/replay"), {**EMAIL, "rate": 7, "stop_after": "never", "ramp": True})
         self.await_closed()
         run = self.only_run()
-        self.desk.runs[run]["progress"].update(doing="replayed", done=206)
-        browser.await_text("#runs-list", "replayed 206 of 412", "how far it is")
+        self.desk.runs[run]["progress"].update(doing="replayed", done=206, note="3 failed <b>\u202e")
+        browser.await_text("#runs-list", "replayed 206 of 412 in email.parked, 3 failed <b>\\u202e", "how far it is, and what fails")
         self.assertEqual(browser.run("return document.querySelector('#runs-list progress').value"), 206)
         self.is_sound()
         self.paint("running")
@@ -357,6 +366,13 @@ class Actions(DeskTest):
         self.assertIn("Replay 412 messages", browser.text("dialog"))
         self.click("Replay", "dialog")
         self.assertEqual(self.posted("parked/replay"), {"all": True, "rate": 50, "stop_after": 10})
+        self.await_closed()
+        self.click("Replay …", "#desk")
+        self.click("More", "dialog")
+        self.set("To another queue", HOSTILE.replace("\x07", ""), "dialog")
+        self.set("Only try: nothing is sent", Keys.SPACE, "dialog")
+        self.click("Replay", "dialog")
+        self.assertEqual(self.posted("parked/replay", 2), {"all": True, "rate": 50, "stop_after": 10, "to": HOSTILE.replace("\x07", ""), "dry_run": True})
 
     def test_deleting_asks_says_what_cannot_be_undone_and_wants_the_number(self):
         self.open("#/parked")
@@ -427,6 +443,11 @@ class Actions(DeskTest):
         for i in (0, 1, 2):
             boxes[i].click()
         browser.await_text(".bar", "3 messages chosen", "how many are chosen")
+        everything = browser.driver.find_element(By.CSS_SELECTOR, "#desk-view thead input")
+        everything.click()
+        browser.await_text(".bar", "4 messages chosen", "that all are chosen")
+        boxes[3].click()
+        browser.await_text(".bar", "3 messages chosen", "how many are chosen")
         self.click("Delete …", "#desk")
         self.set("Type the number of messages", "3", "dialog")
         self.click("Delete for good", "dialog")
@@ -477,6 +498,10 @@ class Actions(DeskTest):
         self.open("#/runs")
         browser.await_text("#runs-list", "Delete: all of email.parked", "the run of another one")
         self.is_sound()
+        run = self.only_run()
+        self.desk.finish(run, done(run, 3, 4, refused=1))
+        self.click("What came of it", "#runs")
+        browser.await_text("#runs-list", "3 of 4 deleted, 1 refused", "what came of it")
 
 
 class Message(DeskTest):
@@ -531,6 +556,9 @@ class Message(DeskTest):
         self.click("Edit …", "#desk")
         self.is_sound()
         self.paint("edit")
+        self.click("Cancel", "#desk")
+        browser.await_text("#desk-view", "About this message", "the message as it was")
+        self.click("Edit …", "#desk")
         self.click("Send changed message home", "#desk")
         browser.await_text("#desk-view [role=alert]", "Nothing is changed", "that there is nothing to do")
         area = browser.driver.find_element(By.ID, "edit-body")
@@ -559,10 +587,11 @@ class Message(DeskTest):
         self.click("Properties", "#desk")
         self.set("priority", "4", "#desk")
         self.set("content-type", Keys.DELETE, "#desk")
+        self.set("To another queue", "elsewhere", "#desk")
         self.click("Send changed message home", "#desk")
         expected = copy.deepcopy(message()["editable_headers"])
         del expected[1]
-        self.assertEqual(self.posted("parked/edit"), {"from": "email.parked", "message": HANDLE, "headers": expected, "properties": {"delivery-mode": 2, "priority": 4}})
+        self.assertEqual(self.posted("parked/edit"), {"from": "email.parked", "message": HANDLE, "headers": expected, "properties": {"delivery-mode": 2, "priority": 4}, "to": "elsewhere"})
 
     def test_a_body_that_no_field_holds_exactly_is_edited_as_base64(self):
         self.desk.results["parked/message"] = message(b"one\r\ntwo")
@@ -676,6 +705,92 @@ class Keyboard(DeskTest):
         self.assertIn("status", [role for role, _, _ in tree])
 
 
+class Live(DeskTest):
+    """The daemon's own answers, from its own broker."""
+
+    name = "desk"
+
+    def setUp(self):
+        browser.set_view(**self.look)
+        browser.tell("Network.clearBrowserCookies")
+
+    def fail_one(self, queue, body):
+        headers = {"tenant": HOSTILE, "</td><script>alert(1)</script>": "</td><script>alert(1)</script>\n\u202ex"}
+        broker.ask("POST", f"/exchanges/{broker.vhost}/amq.default/publish", {
+            "routing_key": queue, "payload": base64.b64encode(body).decode(), "payload_encoding": "base64", "properties": {"headers": headers, "content_type": "application/json"}})
+        broker.reject(queue)
+
+    def await_waiting(self, queue, messages):
+        def waiting():
+            rungs = daemon.command("waiting", "list")[0]["rungs"]
+            return sum(rung["messages"] for rung in rungs if rung["rung"] == queue + ".retry.1h") == messages
+        wait_until(waiting, f"{messages} wait for their retry")
+
+    def await_outcome(self, words):
+        browser.await_text("#runs-list", words, f"'{words}'")
+
+    def test_each_action_with_a_real_daemon_and_broker(self):
+        queue, shown = live_queue(self.name), PREFIX + self.name + "<b>'\\u202e\\x07\\\\\\u200b"
+        for body in (b'{"n": 12345678901234567890, "<script>": "</script>\xe2\x80\xae"}', b"\xff\x00", b"third"):
+            self.fail_one(queue, body)
+        self.await_waiting(queue, 3)
+        browser.driver.get("about:blank")
+        browser.console_messages()
+        browser.driver.get(daemon.url + "/#/waiting")
+        wait_until(lambda: browser.run("return document.getElementById('ask').open"), "it asks who that is")
+        self.sign_in()
+        browser.await_text("#desk-title", "Waiting on rungs: 3 messages", "what waits")
+        self.click("Park …", "#desk-view tbody")
+        self.click("Park", "dialog")
+        self.await_outcome("3 parked")
+        self.click("Parked messages")
+        browser.await_text("#desk-title", "3 messages, 1 group", "the groups")
+        self.assertIn(shown, browser.text("#desk-view table"))
+        self.is_sound()
+        self.click(shown, "#desk-view")
+        browser.await_text("#desk-title", "number 1 to 3", "its messages")
+        browser.run("document.querySelector('#desk-view tbody a').click()")
+        browser.await_text("#desk-title", "A message of " + shown, "the first message")
+        view = browser.text("#desk-view")
+        for words in ("</td><script>alert(1)</script>\n\\u202ex", SHOWN.replace("\\\\", "\\"), "12345678901234567890", "by-hand", "written by retryd"):
+            self.assertIn(words, view)
+        self.is_sound()
+        self.click("Edit …", "#desk")
+        area = browser.driver.find_element(By.ID, "edit-body")
+        area.clear()
+        area.send_keys("mended")
+        self.click("Send changed message home", "#desk")
+        self.await_outcome("1 of 1 sent home, changed: body")
+        got, = broker.ask("POST", broker.at(queue) + "/get", {"count": 1, "ackmode": "ack_requeue_false", "encoding": "auto"})
+        self.assertEqual(got["payload"], "mended")
+        self.assertIn("retryd-edited", got["properties"]["headers"])
+        self.click("Parked messages")
+        browser.await_text("#desk-title", "2 messages, 1 group", "what is left")
+        self.click("Replay …", "#desk")
+        self.click("Replay", "dialog")
+        self.await_outcome("2 of 2 sent home")
+        broker.reject(queue, 2)
+        self.await_waiting(queue, 2)
+        self.click("Undo …", "#runs")
+        browser.await_text("dialog", "2 messages wait on a rung and can be taken back.", "how many there are")
+        self.click("Park it again", "dialog")
+        self.await_outcome("2 taken back")
+        browser.await_text("#desk-title", "2 messages, 1 group", "that they are parked again")
+        browser.driver.find_element(By.CSS_SELECTOR, "#desk-view thead input").click()
+        self.click("Delete …", "#desk")
+        self.set("Type the number of messages", "2", "dialog")
+        self.click("Delete for good", "dialog")
+        self.await_outcome("2 of 2 deleted")
+        browser.await_text("#desk-view", "Nothing is parked.", "that nothing is left")
+        self.click("Sign out")
+        browser.await_text("#sign", "Sign in", "that one is signed out")
+        self.assertEqual(browser.console_messages(), [])
+        audited = [json.loads(line) for line in daemon.audit().splitlines()]
+        changed = [line["action"] for line in audited if line["event"] == "end" and line["outcome"] == "done" and line["messages"]]
+        for action in ("waiting park", "parked edit", "parked replay", "parked undo", "parked drop"):
+            self.assertIn(action, changed)
+
+
 PHONE = {"width": 390, "height": 800, "theme": "dark"}
 
 
@@ -691,8 +806,9 @@ class PhoneMessage(Message):
     look = PHONE
 
 
-class PhoneKeyboard(Keyboard):
+class PhoneLive(Live):
     look = PHONE
+    name = "phone"
 
 
 if __name__ == "__main__":

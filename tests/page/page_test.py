@@ -36,7 +36,7 @@ def setUpModule():
     if pictures:
         pictures.mkdir(parents=True, exist_ok=True)
     broker = Broker()
-    browser = Browser()
+    browser = Browser(watched=True)
     for queue, _ in QUEUES:
         broker.work_queue(queue, Daemon.exchange)
     daemon = Daemon(broker, QUEUES)

@@ -70,6 +70,7 @@ class Desk:
         self.sessions = 0
         self.faults = {}        # by path: (status, code, text), once
         self.stopped = []
+        self.asked = 0          # requests of any kind
 
     def sign_out(self):
         """Behind the page's back."""
@@ -81,6 +82,7 @@ class Desk:
         return {"signed_in": True, "session": "5f0c3a9e", "csrf": self.session, "expires_at": "2026-11-25T16:00:00Z", "expires_in": 43180}
 
     def answer(self, method, path, headers, body):
+        self.asked += 1
         if path in self.faults:
             status, code, text = self.faults.pop(path)
             return status, {"error": text, "code": code}, {}
