@@ -351,5 +351,5 @@ TEST_CASE("parked drop takes out hundreds of messages that RabbitMQ cannot hand 
     CAPTURE(dropped.out, dropped.err);
     CHECK(dropped.code == 0);
     CHECK(dropped.says({"350 of 350"}));
-    CHECK(s.await_depth(queue, good_beside_each * bad));
+    CHECK(s.await_depth(queue, good_beside_each * bad, a_hundred_connections));
 }
