@@ -278,7 +278,8 @@ class Sizes(DeskTest):
         for path in ("/" + "x" * 20_000, "/?" + "&".join(f"a{i}=b" for i in range(5_000)), "/api/runs/" + "0" * 14_000):
             self.assertIn(self.ask("GET", path).status, (0, 400, 404, 413, 414, 431))
         for path, most in (("/api/session", 4 * 1024), ("/api/parked/groups", 64 * 1024), ("/api/parked/edit", 2 * 1024 * 1024)):
-            self.assertEqual(self.ask("POST", path, " " * (most + 1)).status, 413)
+            # Answered before it comes: what was sent of it might end the connection before the answer is read.
+            self.assertEqual(say(self.head(f"POST {path} HTTP/1.1", **{"Content-Length": most + 1}) + b"\r\n").status, 413)
 
     def test_json_that_nests_repeats_or_is_odd_is_refused(self):
         deep = [("/api/session", 4_000), ("/api/parked/groups", 65_000), ("/api/parked/edit", 2_000_000)]
