@@ -48,7 +48,8 @@ CLIENTS = (
     Client("foo-foo-mq", "foo-foo-mq.js", "foo-foo-mq", ("3.10", "4.0"), returned="headers", keyed=True),
     Client("rabbitmq-client", "rabbitmq-client.js", "rabbitmq-client"),
     Client("Moleculer channels", "moleculer-channels.js", "@moleculer/channels", keyed=True),
-    Client("rhea (AMQP 1.0)", "rhea.js", "rhea", FROM_4_0, declares=False, queue_type="quorum", verdicts=True),
+    # On 4.0.5 the last rejection of a message did not reach the error queue, in five runs of five: see docs/frameworks.md.
+    Client("rhea (AMQP 1.0)", "rhea.js", "rhea", declares=False, queue_type="quorum", verdicts=True),
     Client("Qpid Proton (AMQP 1.0)", "client_proton.py", "python3-qpid-proton", FROM_4_0, declares=False,
            queue_type="quorum", verdicts=True),
     Client("pika", "client_pika.py", "python3-pika", ALL),
