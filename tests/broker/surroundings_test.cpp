@@ -309,6 +309,36 @@ TEST_CASE("surroundings: what a glob names besides work queues is found, until t
     s.stop();
 }
 
+TEST_CASE("surroundings: the policy for a glob leaves out what would dead-letter by itself, until it is a work queue",
+          "[two-versions]") {
+    Surrounded s;
+    const std::string orders = s.plain_queue("app.orders");
+    const std::string events =
+        s.plain_queue("app.events", {{"x-expires", int32(3'600'000)}, {"x-message-ttl", int32(100)}});
+    const std::string delays = s.plain_queue("app_celery_delayed_3");
+    s.retry(s.queue_name("*"), {"1h"});
+    s.start();
+    const auto reject_one = [&](const std::string& queue) {
+        s.client.publish("", queue, {.body = queue});
+        s.client.reject(s.client.get(queue).value().tag, false);
+    };
+    reject_one(orders);
+    REQUIRE(s.await_depth(Scenario::rung(orders, "1h"), 1));  // the policy is in effect
+    reject_one(delays);
+    s.client.publish("", events, {.body = "expires"});
+    REQUIRE(s.await_depth(events, 0));
+    s.client.publish("", s.config.error_queue, {.body = "the last one"});
+    CHECK(s.take(s.config.catch_all).body == "the last one");
+    CHECK(s.run("attach").code == 0);
+    s.client.delete_queue(events);
+    CHECK(s.run("attach").code == 0);  // it may come back
+    s.plain_queue("app.events");
+    CHECK(s.run("attach").code == 2);
+    CHECK(s.run("attach --apply").code == 0);
+    CHECK(s.run("attach").code == 0);
+    s.stop();
+}
+
 TEST_CASE("surroundings: a work queue that goes by itself is found until it is one that stays", "[two-versions]") {
     Surrounded s;
     const std::string orders = s.plain_queue("orders", {{"x-expires", int32(3'600'000)}});

@@ -151,6 +151,34 @@ TEST_CASE("x_death: keep: what was parked shows all deaths", "[two-versions]") {
     s.stop();
 }
 
+TEST_CASE("x_death: keep: a CC that stands in too many headers to fit a frame ends in the catch-all, and is all there",
+          "[two-versions]") {
+    Kept s(false);
+    Worker worker(s.work);
+    const auto with_cc = [&](std::size_t bytes) {
+        constexpr std::size_t length = 200;
+        Array keys;
+        for (std::size_t i = 0; i * length < bytes; ++i)
+            keys.push_back(longstr(std::string(length - 4, 'k') + std::to_string(1'000 + i)));
+        return Table{{"CC", array(keys)}};
+    };
+    s.publish("fits", with_cc(38'000));
+    worker.reject(worker.receive());
+    const Received home = worker.receive();
+    CHECK(home.body == "fits");
+    worker.ack(home);
+    s.publish("does not fit", with_cc(45'000));
+    worker.reject(worker.receive());
+    const Received parked = s.take(s.config.catch_all);
+    CHECK(parked.body == "does not fit");
+    CHECK(text_header(parked, "retryd-queue") == s.work);
+    CHECK(find(parked.headers, "retryd-cc") != nullptr);
+    CHECK(find(parked.headers, "retryd-parked-reason") == nullptr);
+    CHECK(s.daemon.await_log("its headers do not fit an AMQP frame"));
+    CHECK(worker.stays_idle(milliseconds(200)));
+    s.stop();
+}
+
 TEST_CASE("x_death: keep: what dies without a rejection is not taken for a cycle, and each reason is counted",
           "[two-versions]") {
     Scenario s;
