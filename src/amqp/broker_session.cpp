@@ -287,7 +287,9 @@ bool BrokerSession::drain() {
     try {
         return drain_both();
     } catch (const Error& error) {
-        if (has_undeliverable() || consume_unanswered() || ended_over_step()) throw;
+        // Beside publications it may as well have been one of them: what is alone is told apart the next time.
+        const bool over_step_alone = ended_over_step() && relay_->in_flight() == 0;
+        if (has_undeliverable() || consume_unanswered() || over_step_alone) throw;
         if (error.provoked() || error.kind() == Error::Kind::lost || error.kind() == Error::Kind::cancelled)
             relay_->on_connection_lost({error.provoked(), was_blocked(), publishing_->stalled(), error.words()});
         throw;

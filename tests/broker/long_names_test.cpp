@@ -47,8 +47,7 @@ struct LongNames : Scenario {
 
 }  // namespace
 
-TEST_CASE("a queue with a name of 250 bytes that is gone when its message has died: parked, and nobody is held up",
-          "[two-versions]") {
+TEST_CASE("a queue with a name of 250 bytes that is gone when its message has died: parked, and nobody is held up") {
     LongNames s;
     s.stop();
     for (int i = 0; i < 3; ++i) {
@@ -68,7 +67,7 @@ TEST_CASE("a queue with a name of 250 bytes that is gone when its message has di
     s.stop();
 }
 
-TEST_CASE("commands tell of queues whose names are too long to be refused", "[two-versions]") {
+TEST_CASE("commands tell of queues whose names are too long to be refused") {
     LongNames s;
     const std::string queue = s.work_queue("glob." + letters(250 - s.queue_name("glob.").size()));
     {
@@ -89,8 +88,7 @@ TEST_CASE("commands tell of queues whose names are too long to be refused", "[tw
     s.stop();
 }
 
-TEST_CASE("a queue with the name of a rung, and an argument that is too long to be told, holds up its own work queue",
-          "[two-versions]") {
+TEST_CASE("a queue with the name of a rung, and an argument that is too long to be told, holds up its own work queue") {
     LongNames s;
     const std::string own = s.work_queue("glob.own", {{"x-message-ttl", int32(1)}});
     // As retryd declares it, so that this one is the first difference: with it the text has fewer than 255 letters, but

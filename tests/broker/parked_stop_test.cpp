@@ -98,7 +98,8 @@ TEST_CASE("parked replay at a terminal: a bar says how far it is, its rate, the 
     s.park(100);
     s.daemon.write(s.config.yaml());
     const Rejecting consumer(s.work);
-    AtTerminal replay(retryd_binary() + " parked replay --all --rate 20 --stop-after 100 -c " + s.daemon.config_file());
+    AtTerminal replay(shell_word(retryd_binary()) + " parked replay --all --rate 20 --stop-after 100 -c " +
+                      s.daemon.config_file());
     CHECK(replay.shows("replayed "));
     CHECK(replay.shows("s left, "));
     CHECK(replay.shows(" failed"));
