@@ -246,6 +246,7 @@ TEST_CASE("lateness beside a rung whose declare is not answered", "[lateness][ni
     s.start();
     REQUIRE(await([&] { return s.exists(s.bad_rung); }));
     s.stop();
+    s.sessions = 2;
     HangingQueue hang(s.bad_rung);
     s.start();
     s.warm_up();
