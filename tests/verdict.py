@@ -17,6 +17,8 @@ ALL_PASSED = re.compile(r"^All tests passed \(.* in (\d+) test cases?\)", re.M)
 SOME_FAILED = re.compile(r"^test cases: *(\d+) .*", re.M)
 UNITTEST = re.compile(r"^Ran (\d+) tests? in .*", re.M)
 LINES_OF_FIXTURE = 30
+# Of each of the first few that failed: enough to see why where only the end of a log is kept.
+LINES_OF_TEST, TESTS_SHOWN = 12, 5
 
 
 def say(*lines):
@@ -38,6 +40,9 @@ def cases_in(output):
 def tell_failures(failures, fixtures, waiting, again):
     for name, output in fixtures.items():
         say(f"\ntest: {name}: this went wrong:", *(f"  {line}" for line in output.splitlines()[-LINES_OF_FIXTURE:]))
+    for name, output in [*failures.items()][:TESTS_SHOWN]:
+        lines = [line for line in output.splitlines() if line.strip()]
+        say(f"\ntest: {name}: its last lines:", *(f"  {line[:200]}" for line in lines[-LINES_OF_TEST:]))
     say("\ntest: these failed:", *(f"  {name}" for name in [*fixtures, *failures]))
     if waiting:
         say(f"  and {waiting} more, since what they need did not start")
@@ -49,7 +54,7 @@ def judge(file, again):
         say("test: CTest did not come to its end: what it says stands above")
         return 1
     passed = failed = skipped = waiting = 0
-    failures, fixtures = [], {}
+    failures, fixtures = {}, {}
     for case in ET.parse(file).getroot().iter("testcase"):
         name, status, output = case.get("name"), case.get("status"), case.findtext("system-out") or ""
         fixture = re.search(r" (starts|ends|builds)$", name)
@@ -71,7 +76,7 @@ def judge(file, again):
             elif "ixture dependency failed" in reason:
                 waiting += 1
             else:
-                failures.append(name)
+                failures[name] = output
     if failed:
         tell_failures(failures, fixtures, waiting, again)
     if passed + failed == 0:

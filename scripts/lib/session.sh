@@ -12,14 +12,23 @@ export TMPDIR=$work
 brokers=()
 at_exit=true # a command that the script may set
 
+# end_job PID - a job that has just been forked still has our traps and may lose the first signal: it is sent again, but only
+# after a second, since a script that cleans up by then must not be interrupted.
+end_job() {
+    local tick=0
+    while kill -0 "$1" 2>/dev/null; do
+        if ((tick++ % 20 == 0)); then kill -TERM "$1" 2>/dev/null || true; fi
+        sleep 0.05
+    done
+    wait "$1" 2>/dev/null || true
+}
+
 cleanup() {
     local dir job
     trap '' INT TERM HUP
     end_steps
     # Jobs that are starting a broker or making a root clean up by themselves.
-    for job in $(jobs -p); do
-        if kill -TERM "$job" 2>/dev/null; then wait "$job" 2>/dev/null || true; fi
-    done
+    for job in $(jobs -p); do end_job "$job"; done
     for dir in "${brokers[@]}"; do if [[ -e $dir/settings ]]; then "$broker" remove "$dir" || true; fi; done
     "$at_exit" || true
     sweep end "$work"

@@ -53,9 +53,13 @@ def processes_of(folder):
 
 
 def kill_all(folder):
-    """Until none is left: one that is killed may have just started another one."""
+    """Until two looks find none: one that is killed may have just started another one, and a process that is in the middle of
+    an exec has no environment for a moment."""
     deadline = time.monotonic() + 20
-    while (found := list(processes_of(folder))) and time.monotonic() < deadline:
+    empty = 0
+    while empty < 2 and time.monotonic() < deadline:
+        found = list(processes_of(folder))
+        empty = 0 if found else empty + 1
         for pid in found:
             try:
                 os.kill(pid, signal.SIGKILL)

@@ -90,7 +90,10 @@ class Session(Scratch):
 
     def test_what_a_killed_run_left_is_removed_by_the_next(self):
         first, work = self.start()
-        deaf = subprocess.Popen(["setsid", "sh", "-c", "trap '' TERM; sleep 100; :"], env={**os.environ, "TMPDIR": work})
+        deaf = subprocess.Popen(["setsid", "sh", "-c", "trap '' TERM; echo deaf; sleep 100; :"], env={**os.environ, "TMPDIR": work},
+                                stdout=subprocess.PIPE, text=True)
+        self.addCleanup(deaf.stdout.close)
+        self.assertEqual("deaf\n", deaf.stdout.readline())
         first.kill()
         first.wait()
         second, said = self.start()
@@ -143,6 +146,16 @@ class Session(Scratch):
         self.assertEqual(1, first.wait(60))
 
 
+class Interrupted(Scratch):
+    def test_a_job_that_loses_the_first_signal_is_ended_by_a_second_one(self):
+        lost = """. "$1/scripts/lib/say.sh"; . "$1/scripts/lib/session.sh"
+            (trap 'trap - TERM' TERM; touch "$work/ready"; while :; do sleep 0.05; done) &
+            until [[ -e $work/ready ]]; do sleep 0.05; done"""
+        answer = run("bash", "-c", "me=test project=$1; " + lost, "bash", PROJECT, timeout=60,
+                     env={**os.environ, "TMPDIR": str(self.folder)})
+        self.assertEqual((0, []), (answer.returncode, [*self.folder.iterdir()]), answer.stdout)
+
+
 class Mirror(Scratch):
     def judged(self, words):
         log = self.write("log", words)
@@ -169,6 +182,13 @@ class Verdict(Scratch):
             self.assertIn(text, answer.stdout)
         self.assertNotIn("case 7", answer.stdout)
         self.assertEqual((1, "1 passed, 21 failed"), (answer.returncode, answer.stdout.splitlines()[-1]))
+
+    def test_the_last_lines_of_what_failed_stand_beside_its_name(self):
+        lines = "".join(f"line {number}\n\n" for number in range(40))
+        answer = self.verdict(("bad", "fail", "<failure/>", lines), ("good", "run", "", "never shown"))
+        self.assertIn("test: bad: its last lines:\n  line 28\n", answer.stdout)
+        self.assertIn("  line 39\n\ntest: these failed:\n  bad\nrun just these again:\n", answer.stdout)
+        self.assertNotIn("never shown", answer.stdout)
 
     def test_cases_count_and_what_was_skipped_is_said(self):
         skip = '<skipped message="SKIP_RETURN_CODE=77"/>'
