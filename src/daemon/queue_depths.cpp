@@ -216,6 +216,9 @@ class QueueDepthPoller::Worker {
     void count_one(const std::string& queue, amqp::SyncAdminConnection& broker);
     std::vector<std::string> work_queues_to_ask(const BrokerTarget& target) const;
     void ask_for_work_queue(const std::string& queue, amqp::SyncAdminConnection& broker);
+    /// Whatever comes of it is noted under the lock of the state.
+    template <class Counted, class Gone>
+    void ask(const std::string& queue, amqp::SyncAdminConnection& broker, const Counted& counted, const Gone& gone);
     void keep_listed(const std::vector<http::ListedQueue>& queues);
     bool is_paused(const std::string& queue) const;
     void renew_inventory(const BrokerTarget& target, const core::BrokerFeatures& features);
@@ -403,34 +406,34 @@ std::vector<std::string> QueueDepthPoller::Worker::work_queues_to_ask(const Brok
     return queues;
 }
 
-void QueueDepthPoller::Worker::ask_for_work_queue(const std::string& queue, amqp::SyncAdminConnection& broker) {
+template <class Counted, class Gone>
+void QueueDepthPoller::Worker::ask(const std::string& queue, amqp::SyncAdminConnection& broker, const Counted& counted,
+                                   const Gone& gone) {
     pause(queue);  // in case it does not answer
     const amqp::Declarer::Outcome outcome = broker.carry_out(amqp::Declarer::CheckQueue{queue});
     const std::lock_guard lock(state_->mutex);
     state_->socket = broker.fd();  // it may be another connection now
-    if (outcome.result != amqp::Declarer::Result::done) {
-        state_->work_queues.erase(queue);
-        return;
-    }
+    if (outcome.result != amqp::Declarer::Result::done) return gone();
     paused_.erase(queue);
-    State::CountedWork& counted = state_->work_queues[queue];
-    counted.depth.messages = outcome.counts.messages;
-    counted.depth.consumers = outcome.counts.consumers;
-    counted.at = system::steady_now();
+    counted(outcome.counts);
+}
+
+void QueueDepthPoller::Worker::ask_for_work_queue(const std::string& queue, amqp::SyncAdminConnection& broker) {
+    const auto counted = [&](const amqp::QueueCounts& counts) {
+        State::CountedWork& work = state_->work_queues[queue];
+        work.depth.messages = counts.messages;
+        work.depth.consumers = counts.consumers;
+        work.at = system::steady_now();
+    };
+    ask(queue, broker, counted, [&] { state_->work_queues.erase(queue); });
 }
 
 void QueueDepthPoller::Worker::count_one(const std::string& queue, amqp::SyncAdminConnection& broker) {
-    pause(queue);  // in case it does not answer
-    const amqp::Declarer::Outcome outcome = broker.carry_out(amqp::Declarer::CheckQueue{queue});
-    const std::lock_guard lock(state_->mutex);
-    state_->socket = broker.fd();  // it may be another connection now
-    if (outcome.result != amqp::Declarer::Result::done) {
-        state_->depths.erase(queue);
-        return;
-    }
-    paused_.erase(queue);
-    state_->depths[queue] = {outcome.counts.messages, system::steady_now()};
-    state_->counted = system::wall_now();
+    const auto counted = [&](const amqp::QueueCounts& counts) {
+        state_->depths[queue] = {counts.messages, system::steady_now()};
+        state_->counted = system::wall_now();
+    };
+    ask(queue, broker, counted, [&] { state_->depths.erase(queue); });
 }
 
 void QueueDepthPoller::Worker::pause(const std::string& queue) {
