@@ -195,6 +195,14 @@ struct Known : Measured {
 
 }  // namespace
 
+/// What so many messages cost by their number alone.
+TEST_CASE("lateness beside a rung that takes them all", "[lateness][night][slow]") {
+    Known s("healthy rung");
+    s.suffer();
+    s.recover({s.bad_rung});
+    s.stop();
+}
+
 TEST_CASE("lateness beside a full rung", "[lateness][night][slow]") {
     Known s("full rung");
     {
