@@ -2,6 +2,8 @@
 // messages for that target. And measured, for docs/performance.md, with a broker of scripts/broker and its environment:
 //
 //   RETRYD_MESSAGES=100000 RETRYD_TEST_BINARY=build/release/src/retryd build/dev/tests/broker/broker_tests '[lateness]'
+//
+// RETRYD_RATE=2500: so many of them a second, and not as many as one producer can send.
 #include <algorithm>
 #include <atomic>
 #include <cstdio>
@@ -24,9 +26,9 @@ using namespace retryd::test;
 
 namespace {
 
-int messages_of_environment() {
-    const char* const messages = std::getenv("RETRYD_MESSAGES");
-    return messages == nullptr ? 700 : std::atoi(messages);
+int number_of_environment(const char* name, int otherwise) {
+    const char* const number = std::getenv(name);
+    return number == nullptr ? otherwise : std::atoi(number);
 }
 
 struct Measured : Scenario {
@@ -44,11 +46,15 @@ struct Measured : Scenario {
     /// `parked`: as if they had expired, which is not retried.
     void fail(bool parked) {
         const std::string reason = parked ? "expired" : "rejected";
-        for (int i = 0; i < messages; ++i)
+        const int rate = number_of_environment("RETRYD_RATE", 0);
+        const Clock::time_point begin = Clock::now();
+        for (int i = 0; i < messages; ++i) {
+            if (rate > 0) std::this_thread::sleep_until(begin + milliseconds(static_cast<long>(i) * 1000 / rate));
             client.send(config.error_exchange, "",
                         {.body = std::to_string(i),
                          .headers = {{"x-death", array({death_entry(bad, reason)})}},
                          .properties = {.delivery_mode = 2}});
+        }
         client.await_confirms();
     }
 
@@ -105,11 +111,11 @@ struct Measured : Scenario {
         at.push_back(usage());
         std::this_thread::sleep_for(waiting());
         at.push_back(usage());
+        tell("while it comes", at[0], at[1]);
+        std::printf("        at most %u ready in the error queue\n", most);
+        tell("then", at[1], at[2]);
     }
-    milliseconds waiting() const {
-        const char* const time = std::getenv("RETRYD_WAITING_SECONDS");
-        return time == nullptr ? seconds(10) : seconds(std::atoi(time));
-    }
+    static milliseconds waiting() { return seconds(number_of_environment("RETRYD_WAITING_SECONDS", 10)); }
 
     /// Until all are where they belong.
     void recover(const std::vector<std::string>& targets) {
@@ -141,9 +147,6 @@ struct Measured : Scenario {
             },
             seconds(900), milliseconds(50)));
         at.push_back(usage());
-        tell("while it comes", at[0], at[1]);
-        std::printf("        at most %u ready in the error queue\n", most);
-        tell("then", at[1], at[2]);
         tell("after mending", at[3], at[4]);
         const auto elapsed = [&](Clock::time_point time) {
             return static_cast<double>((time - begin.time) / milliseconds(1)) / 1000.0;
@@ -172,7 +175,7 @@ struct Measured : Scenario {
 
     std::string what;
     Machine machine;
-    int messages = messages_of_environment();
+    int messages = number_of_environment("RETRYD_MESSAGES", 700);
     int sessions = 1;  // of the daemon
     int filling = 0;   // messages that are in the target all the time
     std::uint32_t most = 0;
