@@ -1,8 +1,10 @@
-// An action on parked or waiting messages that somebody asks for over HTTP: what the daemon and the commands that carry
-// it out tell each other. The daemon knows who may ask, and which actions are under way; the commands know the rest.
+// An action on parked, waiting or held messages that somebody asks for over HTTP: what the daemon and the commands that
+// carry it out tell each other. The daemon knows who may ask, and which actions are under way; the commands know the
+// rest.
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
@@ -19,7 +21,8 @@ struct DeskTask {
     bool changes = false;
     /// The one queue that it looks at or changes; empty: any of `place`.
     std::string queue = {};
-    enum class Place { parking, waiting } place = Place::parking;
+    /// Holding changes no message: it takes a work queue's name, and a moment.
+    enum class Place { parking, waiting, holding } place = Place::parking;
 
     std::string fault = {};       // why it makes no sense; empty where it does
     std::string fault_code = {};  // bad_request, select, not_found
@@ -33,6 +36,16 @@ struct DeskProgress {
     std::string note;
 };
 
+/// What came of holding what fails in a work queue, or of releasing what is held of it.
+struct HoldAnswer {
+    std::string refusal = {};  // why nothing was done; empty where it was
+    std::string said = {};     // what follows, for a person
+    std::string held_queue = {};
+    bool holding = false;                        // from now on; else it is being sent home
+    std::optional<std::uint64_t> messages = {};  // that are held, as far as they are counted
+    double per_second = 0;                       // at first, where it is being sent home
+};
+
 /// What an action that is under way is told and asked.
 struct DeskControl {
     std::string id;                                   // of the run, 16 hex digits
@@ -42,6 +55,8 @@ struct DeskControl {
     /// What `parked undo` needs to know of an earlier run: JSON with its `request` and `result`; empty where nobody
     /// knows it.
     std::function<std::string(const std::string& run)> earlier;
+    /// Holds what fails in that work queue from now on, or releases what is held of it.
+    std::function<HoldAnswer(const std::string& work_queue, bool hold)> hold;
 };
 
 struct DeskOutcome {

@@ -169,6 +169,11 @@ void Outage::by_hand(bool hold, const Now& now) {
     probe_failed_.reset();
 }
 
+void Outage::release(const Now& now) {
+    if (by_hand_ || state_ == State::releasing) return;
+    begin_release(now);
+}
+
 void Outage::adopt(const std::optional<OutageRule>& rule, const Now& now) {
     if (rule_ == rule) return;
     rule_ = rule;
@@ -285,7 +290,8 @@ Holding Outage::holding(SteadyTime now) const {
 }
 
 bool Outage::wants_counters(SteadyTime now) const {
-    if (!automatic()) return false;
+    // Also while it holds by hand: what follows is judged by what was counted right before.
+    if (!rule_) return false;
     return state_ != State::none || (interesting_until_ && now < *interesting_until_);
 }
 

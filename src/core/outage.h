@@ -57,6 +57,9 @@ class Outage {
     void abandon(const Now& now);
     /// The entry holds by hand, or does not any more: then what is held is released.
     void by_hand(bool hold, const Now& now);
+    /// Somebody says that it is over, and no probe is waited for. A relapse holds again. Nothing happens while it holds
+    /// by hand.
+    void release(const Now& now);
     /// After a reload.
     void adopt(const std::optional<OutageRule>& rule, const Now& now);
     /// Time passes.

@@ -25,13 +25,15 @@ constexpr const char* session_path = "/api/session";
 constexpr const char* runs_path = "/api/runs";
 constexpr std::string_view one_run = "/api/runs/";
 
-/// The paths of the actions, and their words on the command line.
+/// The paths of the actions, and their words on the command line, which has none for the last two: a command has no
+/// daemon that it could tell.
 constexpr std::pair<std::string_view, std::string_view> desk_paths[]{
     {"/api/parked/groups", "parked groups"}, {"/api/parked/messages", "parked messages"},
     {"/api/parked/message", "parked show"},  {"/api/parked/replay", "parked replay"},
     {"/api/parked/drop", "parked drop"},     {"/api/parked/edit", "parked edit"},
     {"/api/parked/undo", "parked undo"},     {"/api/waiting/list", "waiting list"},
-    {"/api/waiting/send", "waiting send"},   {"/api/waiting/park", "waiting park"}};
+    {"/api/waiting/send", "waiting send"},   {"/api/waiting/park", "waiting park"},
+    {"/api/queue/hold", "queue hold"},       {"/api/queue/release", "queue release"}};
 
 /// Empty where there is none.
 std::string_view action_of(std::string_view path) {
@@ -256,8 +258,8 @@ Reply Desk::Shared::begin(const WebRequest& request, const DeskPerson& who, cons
     return json_reply(202, run ? std::move(*run) : DeskJson{{"id", std::get<std::string>(begun)}});
 }
 
-Desk::Desk(DeskActions actions_of_commands, telemetry::Log& log, Target target)
-    : runs_(std::make_shared<DeskRuns>(actions_of_commands, log)) {
+Desk::Desk(DeskActions actions_of_commands, telemetry::Log& log, Target target, DeskRuns::Hold hold)
+    : runs_(std::make_shared<DeskRuns>(actions_of_commands, log, std::move(hold))) {
     shared_.reset(new Shared{std::move(actions_of_commands), log, std::move(target), runs_, {}});
 }
 

@@ -1,5 +1,6 @@
-// The desk (http.admin): parked messages are managed over HTTP by whoever knows the password. Which paths there are,
-// who may ask for what, and what is answered. What the actions do, the commands know: main hands them in.
+// The desk (http.admin): parked, waiting and held messages are managed over HTTP by whoever knows the password. Which
+// paths there are, who may ask for what, and what is answered. What the actions do, the commands know: main hands them
+// in.
 #pragma once
 
 #include <functional>
@@ -25,7 +26,7 @@ class Desk {
     using Target = std::function<std::optional<BrokerTarget>()>;
 
     /// `log` must outlive it.
-    Desk(DeskActions actions, telemetry::Log& log, Target target);
+    Desk(DeskActions actions, telemetry::Log& log, Target target, DeskRuns::Hold hold = {});
 
     /// What is in effect from now on; null: none, and whoever is signed in is so no more.
     void configure(const std::optional<config::Http>& http);

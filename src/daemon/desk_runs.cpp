@@ -33,8 +33,18 @@ RunJson text_or_nothing(const std::string& text) {
     return text.empty() ? RunJson() : RunJson(text);
 }
 
-/// Whether two tasks may meet in one queue.
+/// `parked drop on 'email.parked'`
+std::string what_of(const admin::DeskTask& task) {
+    return task.action + (task.queue.empty() ? "" : " on " + core::quoted(task.queue));
+}
+
+bool is_hold(const admin::DeskTask& task) {
+    return task.place == admin::DeskTask::Place::holding;
+}
+
+/// Whether two tasks may meet in one queue. A hold takes nothing out of any, so that it waits for no run.
 bool overlap(const admin::DeskTask& one, const admin::DeskTask& other) {
+    if (is_hold(one) != is_hold(other)) return false;
     if (one.queue.empty() || other.queue.empty()) return one.place == other.place;
     return one.queue == other.queue;
 }
@@ -78,12 +88,13 @@ struct DeskRuns::Run {
 struct DeskRuns::Board {
     mutable std::mutex mutex;
     std::condition_variable changed;
-    telemetry::Log* log;                         // null: it is gone
+    telemetry::Log* log;  // null: it is gone
+    Hold hold;
     std::deque<std::shared_ptr<Run>> runs = {};  // the oldest first
     std::uint64_t begun = 0;
     std::optional<core::SteadyTime> closed = std::nullopt;
 
-    explicit Board(telemetry::Log* to) : log(to) {}
+    Board(telemetry::Log* to, Hold by) : log(to), hold(std::move(by)) {}
 
     std::shared_ptr<Run> find(const std::string& id) const {
         const auto found = std::find_if(runs.begin(), runs.end(), [&](const auto& run) { return run->id == id; });
@@ -91,7 +102,7 @@ struct DeskRuns::Board {
     }
 
     std::optional<DeskRunRefusal> refuse(const admin::DeskTask& task) const;
-    std::optional<DeskRunRefusal> refuse_too_many(bool changes) const;
+    std::optional<DeskRunRefusal> refuse_too_many(const admin::DeskTask& task) const;
     RunJson json_of(const Run& run, bool with_result) const;
     void forget_old();
     bool in_the_way(const Run& run) const;
@@ -114,22 +125,23 @@ std::optional<DeskRunRefusal> DeskRuns::Board::refuse(const admin::DeskTask& tas
     for (const auto& run : runs) {
         if (run->ended) continue;
         if (!task.changes || !run->task.changes || !overlap(task, run->task)) continue;
-        const std::string where = run->task.queue.empty() ? "" : " on " + core::quoted(run->task.queue);
         return DeskRunRefusal{
             {conflict, "busy",
-             run->task.action + where + " (run " + run->id + ") is under way; wait until it has ended, or stop it"},
+             what_of(run->task) + " (run " + run->id + ") is under way; wait until it has ended, or stop it"},
             run->id};
     }
-    return refuse_too_many(task.changes);
+    return refuse_too_many(task);
 }
 
-/// Each has a thread and connections of its own.
-std::optional<DeskRunRefusal> DeskRuns::Board::refuse_too_many(bool changes) const {
-    const auto alike = std::count_if(runs.begin(), runs.end(),
-                                     [&](const auto& run) { return !run->ended && run->task.changes == changes; });
-    if (static_cast<std::size_t>(alike) < (changes ? most_changes : most_looks)) return std::nullopt;
+/// Each has a thread and connections of its own. What holds or releases takes a moment, and is not to wait for replays
+/// that take hours.
+std::optional<DeskRunRefusal> DeskRuns::Board::refuse_too_many(const admin::DeskTask& task) const {
+    const auto alike = std::count_if(runs.begin(), runs.end(), [&](const auto& run) {
+        return !run->ended && run->task.changes == task.changes && is_hold(run->task) == is_hold(task);
+    });
+    if (static_cast<std::size_t>(alike) < (task.changes ? most_changes : most_looks)) return std::nullopt;
     return DeskRunRefusal{{too_many_requests, "too_many",
-                           std::to_string(alike) + (changes ? " runs that change something" : " looks") +
+                           std::to_string(alike) + (task.changes ? " runs that change something" : " looks") +
                                " are under way; wait until one has ended, or stop one"}};
 }
 
@@ -238,6 +250,11 @@ admin::DeskOutcome DeskRuns::Board::carry_out(const std::shared_ptr<Run>& run, c
         const auto earlier = find(id);
         return earlier ? telemetry::to_safe_json(json_of(*earlier, true)) : "";
     };
+    control.hold = [this](const std::string& work_queue, bool begins) -> admin::HoldAnswer {
+        const std::lock_guard lock(mutex);
+        if (closed || !hold) return {.refusal = "nothing was done: retryd is about to end"};
+        return hold(work_queue, begins);
+    };
     return actions.carry_out(*target.settings, target.endpoint, run->task, control);
 }
 
@@ -301,7 +318,7 @@ void DeskRuns::Board::tell_end(const Run& run, const std::string& unwritten) con
     const std::string end =
         run.outcome.error.empty() ? run.outcome.ok ? "" : "; not all of it went well" : "; " + run.outcome.error;
     tell(run, level, "desk_ended",
-         run.task.action + " has " + (run.outcome.stopped ? "been stopped" : "ended") + " (run " + run.id +
+         what_of(run.task) + " has " + (run.outcome.stopped ? "been stopped" : "ended") + " (run " + run.id +
              "): " + std::to_string(run.outcome.done) + (run.outcome.done == 1 ? " message" : " messages") + end);
     if (!unwritten.empty()) {
         tell(run, LogLevel::error, "desk_audit_failed",
@@ -310,8 +327,8 @@ void DeskRuns::Board::tell_end(const Run& run, const std::string& unwritten) con
     }
 }
 
-DeskRuns::DeskRuns(DeskActions actions, telemetry::Log& log)
-    : actions_(std::move(actions)), board_(std::make_shared<Board>(&log)) {}
+DeskRuns::DeskRuns(DeskActions actions, telemetry::Log& log, Hold hold)
+    : actions_(std::move(actions)), board_(std::make_shared<Board>(&log, std::move(hold))) {}
 
 DeskRuns::~DeskRuns() {
     end(core::Milliseconds::zero());
@@ -330,7 +347,7 @@ std::variant<std::string, DeskRunRefusal> DeskRuns::begin(admin::DeskTask task, 
     run->audit = audit;
     run->started = system::wall_now();
     board_->tell(*run, run->task.changes ? LogLevel::info : LogLevel::debug, "desk_began",
-                 run->task.action + " was asked for over HTTP by session " + who.session + " (run " + run->id + ")");
+                 what_of(run->task) + " was asked for over HTTP by session " + who.session + " (run " + run->id + ")");
     try {
         run->thread = std::make_unique<amqp::Background<bool>>(
             [board = board_, run, actions = actions_, target](const amqp::Background<bool>::GoOn&) {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <nlohmann/json_fwd.hpp>
@@ -39,8 +40,11 @@ std::string utc_of(core::WallTime time);
 /// Thread-safe.
 class DeskRuns {
   public:
+    /// What admin::DeskControl::hold does; without it every such action is refused. Called until close(), never after.
+    using Hold = std::function<admin::HoldAnswer(const std::string& work_queue, bool hold)>;
+
     /// `log` must outlive it.
-    DeskRuns(DeskActions actions, telemetry::Log& log);
+    DeskRuns(DeskActions actions, telemetry::Log& log, Hold hold = {});
     /// As end(), without patience.
     ~DeskRuns();
     DeskRuns(const DeskRuns&) = delete;
@@ -48,7 +52,7 @@ class DeskRuns {
 
     static constexpr std::size_t most_kept = 50;
     static constexpr std::size_t most_looks = 4;                                    // under way beside each other
-    static constexpr std::size_t most_changes = 8;                                  // the same
+    static constexpr std::size_t most_changes = 8;                                  // the same; so many holds besides
     static constexpr std::size_t most_result_bytes = std::size_t{8} * 1024 * 1024;  // kept of all, but for the last
 
     /// Its id, or why not. `audit`: the file; empty: none. The run's own thread writes to it, since a file system may

@@ -6,6 +6,7 @@
 
 #include "core/names.h"
 #include "core/safe_text.h"
+#include "daemon/hold_words.h"
 
 namespace retryd::daemon {
 
@@ -14,6 +15,9 @@ namespace {
 using config::LogLevel;
 using core::Milliseconds;
 using core::Outage;
+using hold_words::clock_of;
+using hold_words::messages_in;
+using hold_words::rate_text;
 
 /// After the start: until then it is not known whether an earlier run held. It takes a second or so, and where the
 /// broker does not answer, nobody waits for it.
@@ -22,36 +26,8 @@ constexpr Milliseconds empty_again_after{60'000};
 /// Names come out of headers that anybody may write.
 constexpr std::size_t most_queues = 10'000;
 
-std::string with_commas(std::uint64_t number) {
-    std::string text = std::to_string(number);
-    for (std::size_t at = text.size(); at > 3; at -= 3)
-        text.insert(at - 3, 1, ',');
-    return text;
-}
-
-std::string clock_of(core::WallTime time) {
-    const auto today = time - std::chrono::floor<std::chrono::days>(time);
-    const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(today).count();
-    std::string text = "00:00";
-    const auto put = [&](std::size_t at, auto number) {
-        text[at] = static_cast<char>('0' + number / 10);
-        text[at + 1] = static_cast<char>('0' + number % 10);
-    };
-    put(0, minutes / 60);
-    put(3, minutes % 60);
-    return text;
-}
-
 std::string in_seconds(Milliseconds time) {
     return std::to_string(std::chrono::round<std::chrono::seconds>(time).count()) + " s";
-}
-
-std::string messages_in(const std::optional<std::uint64_t>& messages) {
-    return messages ? with_commas(*messages) + (*messages == 1 ? " message" : " messages") : "messages";
-}
-
-std::string rate_text(double rate) {
-    return std::to_string(static_cast<std::int64_t>(rate)) + " a second";
 }
 
 }  // namespace
@@ -84,8 +60,10 @@ void HeldQueues::follow_entry(Queue& queue, const core::Now& now) const {
     queue.configured = configured;
     queue.was_configured = queue.was_configured || configured;
     queue.known_entry = true;
+    // The hold that stays takes the place of the desk's: whoever takes `hold` out of the entry means to release.
+    if (!configured || entry->hold) queue.held_at_desk.reset();
     queue.outage.adopt(entry->outage, now);
-    queue.outage.by_hand(entry->hold, now);
+    queue.outage.by_hand(entry->hold || queue.held_at_desk.has_value(), now);
 }
 
 /// What lies there by then goes home still, where retryd has put it there: that was for an entry which matched. What
@@ -94,6 +72,7 @@ void HeldQueues::lose_entry(Queue& queue, const core::Now& now) {
     const bool with_this_reload = std::exchange(queue.known_entry, false);
     queue.configured = false;
     queue.was_configured = false;
+    queue.held_at_desk.reset();
     if (queue.whose == Whose::ours) queue.whose = Whose::ours_where_proven;
     queue.outage.adopt(std::nullopt, now);
     queue.outage.by_hand(false, now);
@@ -196,6 +175,72 @@ std::vector<std::string> HeldQueues::wanting_counters(core::SteadyTime now) cons
     return names;
 }
 
+// ── At the desk ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+admin::HoldAnswer HeldQueues::hold(const std::string& work_queue, const core::Now& now) {
+    const std::lock_guard lock(mutex_);
+    if (!settings_) return {.refusal = hold_words::not_counted_yet(work_queue)};
+    const core::Entry* const entry = core::match(settings_->policy, work_queue);
+    if (entry == nullptr || !core::may_hold(*entry))
+        return {.refusal = hold_words::may_not_hold(settings_->policy, entry, work_queue)};
+    Queue* const queue = add(work_queue, now);
+    if (queue == nullptr) return {.refusal = hold_words::too_many(most_queues)};
+    admin::HoldAnswer answer{.held_queue = queue->held_queue, .holding = true, .messages = queue->messages};
+    if (entry->hold) {
+        answer.said = hold_words::holds_by_entry(work_queue);
+    } else if (queue->held_at_desk) {
+        answer.said = hold_words::holds_already(work_queue, *queue->held_at_desk);
+    } else {
+        const bool by_itself = queue->outage.state() == Outage::State::holding;
+        queue->held_at_desk = now.wall;
+        queue->outage.by_hand(true, now);
+        if (by_itself) tell_hold(*queue);
+        tell(*queue);
+        answer.said = hold_words::holds(work_queue, queue->held_queue);
+    }
+    return answer;
+}
+
+admin::HoldAnswer HeldQueues::release(const std::string& work_queue, const core::Now& now) {
+    const std::lock_guard lock(mutex_);
+    const core::Entry* const entry = settings_ ? core::match(settings_->policy, work_queue) : nullptr;
+    const auto found = queues_.find(work_queue);
+    if (const std::string refusal = why_not_released(work_queue, entry); !refusal.empty()) return {.refusal = refusal};
+    Queue& queue = found->second;
+    admin::HoldAnswer answer{.held_queue = queue.held_queue, .messages = queue.messages};
+    const bool already = queue.outage.state() == Outage::State::releasing;
+    queue.held_at_desk.reset();
+    queue.outage.held_by_hand() ? queue.outage.by_hand(false, now) : queue.outage.release(now);
+    tell(queue);
+    answer.per_second = queue.outage.rate();
+    answer.said = already
+                      ? hold_words::releases_already(work_queue, answer.per_second)
+                      : hold_words::releases(work_queue, queue.messages, answer.per_second, entry->outage.has_value());
+    return answer;
+}
+
+/// The caller holds the mutex. Empty where it can be.
+std::string HeldQueues::why_not_released(const std::string& work_queue, const core::Entry* entry) const {
+    if (!settings_) return hold_words::not_counted_yet(work_queue);
+    if (entry == nullptr) return hold_words::may_not_hold(settings_->policy, entry, work_queue);
+    if (entry->hold) return hold_words::kept_by_entry(work_queue);
+    const auto found = queues_.find(work_queue);
+    if (found == queues_.end()) {
+        return core::may_hold(*entry) ? hold_words::nothing_held(work_queue)
+                                      : hold_words::may_not_hold(settings_->policy, entry, work_queue);
+    }
+    const Queue& queue = found->second;
+    if (queue.held_at_desk) return "";
+    const std::uint64_t lie_there = queue.messages.value_or(0);
+    // Of another one's nothing is touched, and what cannot go home at all stays.
+    const bool stays = lie_there > 0 && (queue.whose == Whose::not_ours || lie_there <= queue.stays);
+    if (stays) return hold_words::not_touched(queue.held_queue, queue.fault.cause, queue.fault.remedy);
+    if (queue.outage.state() != Outage::State::none || lie_there > 0) return "";
+    return queue.messages ? hold_words::nothing_held(work_queue) : hold_words::not_counted_yet(work_queue);
+}
+
+// ── For those who show it ───────────────────────────────────────────────────────────────────────────────────────
+
 std::vector<HeldQueues::Shown> HeldQueues::shown(core::SteadyTime now) const {
     const std::lock_guard lock(mutex_);
     std::vector<Shown> shown;
@@ -206,6 +251,7 @@ std::vector<HeldQueues::Shown> HeldQueues::shown(core::SteadyTime now) const {
                    queue.outage.held_by_hand(),
                    queue.messages,
                    queue.outage.since(),
+                   queue.held_at_desk,
                    {},
                    {},
                    queue.outage.rate()};
@@ -219,6 +265,23 @@ std::vector<HeldQueues::Shown> HeldQueues::shown(core::SteadyTime now) const {
         shown.push_back(std::move(each));
     }
     return shown;
+}
+
+void HeldQueues::tell_hold(const Queue& queue) {
+    const std::string whose = core::quoted(queue.work_queue);
+    const std::string where = core::quoted(queue.held_queue);
+    std::string text = "an outage: what fails in " + whose + " is held in " + where +
+                       ", its attempt unspent. One message is sent home now and then; two that succeed end it. Look "
+                       "after what the consumers of " +
+                       whose + " need";
+    if (queue.held_at_desk) {
+        text = "holding what fails in " + whose + ", as was asked for at the desk: it waits in " + where +
+               ", its attempt unspent, until it is released there. A restart of retryd forgets that";
+    } else if (queue.outage.held_by_hand()) {
+        text = "holding what fails in " + whose + ", as configured (hold: true): it waits in " + where +
+               ", its attempt unspent, until `hold` is taken out of the entry";
+    }
+    log_.write(LogLevel::warning, "outage_began", text, {{"queue", queue.work_queue}});
 }
 
 void HeldQueues::tell(Queue& queue) {
@@ -246,15 +309,7 @@ void HeldQueues::tell(Queue& queue) {
         const telemetry::LogField field{"queue", queue.work_queue};
         switch (event) {
             case Outage::Event::begun:
-                log_.write(LogLevel::warning, "outage_began",
-                           queue.outage.held_by_hand()
-                               ? "holding what fails in " + whose + ", as configured (hold: true): it waits in " +
-                                     where + ", its attempt unspent, until `hold` is taken out of the entry"
-                               : "an outage: what fails in " + whose + " is held in " + where +
-                                     ", its attempt unspent. One message is sent home now and then; two that succeed "
-                                     "end it. Look after what the consumers of " +
-                                     whose + " need",
-                           {field});
+                tell_hold(queue);
                 break;
             case Outage::Event::relapsed:
                 log_.write(LogLevel::warning, "outage_relapsed",
@@ -287,6 +342,7 @@ std::string describe(const HeldQueues::Shown& held) {
     }
     std::string text = "holding: " + messages_in(held.messages);
     if (held.since) text += " since " + clock_of(*held.since);
+    if (held.held_at_desk) return text + ", by the desk since " + clock_of(*held.held_at_desk);
     if (held.by_hand) return text + ", by hand";
     if (held.probe_failed_ago) text += ", last probe failed " + in_seconds(*held.probe_failed_ago) + " ago";
     if (held.next_in) text += ", next in " + in_seconds(*held.next_in);

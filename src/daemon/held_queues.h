@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "admin/desk_task.h"
 #include "config/settings.h"
 #include "core/broker_features.h"
 #include "core/outage.h"
@@ -66,8 +67,9 @@ class HeldQueues {
         std::uint64_t stays = 0;  // messages that cannot go home at all: of others, as retryd would not have held them
         bool gone = false;        // the work queue: what was sent home is parked
         bool told_gone = false;
-        bool looked = false;  // what lay there at the start is known
-        Fault fault = {};     // why nothing can be sent home; empty where it can
+        bool looked = false;                              // what lay there at the start is known
+        std::optional<core::WallTime> held_at_desk = {};  // since when, by whom is signed in there
+        Fault fault = {};                                 // why nothing can be sent home; empty where it can
         Fault told_fault = {};
 
         /// An entry matches, or a reload has taken it away and what it held is not home yet.
@@ -102,15 +104,24 @@ class HeldQueues {
 
     std::vector<std::string> wanting_counters(core::SteadyTime now) const;
 
+    // ── for who is signed in at the desk ──
+
+    /// What fails in that work queue is held until release(), the end of the process, or a reload with which its entry
+    /// may not hold any more, or holds by itself (`hold: true`). The queue need not be known yet.
+    admin::HoldAnswer hold(const std::string& work_queue, const core::Now& now);
+    /// What is held of it is sent home, unless its entry says `hold: true`.
+    admin::HoldAnswer release(const std::string& work_queue, const core::Now& now);
+
     // ── for those who show it ──
 
     struct Shown {
         std::string work_queue;
         std::string held_queue;
         core::Outage::State state = core::Outage::State::none;
-        bool by_hand = false;
+        bool by_hand = false;  // at the desk, or by its entry
         std::optional<std::uint64_t> messages;
         std::optional<core::WallTime> since;
+        std::optional<core::WallTime> held_at_desk;  // since when
         std::optional<core::Milliseconds> probe_failed_ago;
         std::optional<core::Milliseconds> next_in;
         double rate = 0;
@@ -122,6 +133,8 @@ class HeldQueues {
     static void lose_entry(Queue& queue, const core::Now& now);
     Queue* add(std::string_view work_queue, const core::Now& now);
     void tell(Queue& queue);
+    void tell_hold(const Queue& queue);
+    std::string why_not_released(const std::string& work_queue, const core::Entry* entry) const;
 
     telemetry::Log& log_;
     mutable std::mutex mutex_;

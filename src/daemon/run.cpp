@@ -120,10 +120,13 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
     PeriodicChecks checks(check);
     const auto held = std::make_shared<HeldQueues>(log);
     ParkedAge age(age_out, log, state.faults());
-    Desk desk(actions, log, [&]() -> std::optional<BrokerTarget> {
+    const auto target = [&]() -> std::optional<BrokerTarget> {
         const DaemonState::Snapshot now = state.snapshot();
         if (now.phase != DaemonState::Phase::consuming) return std::nullopt;
         return BrokerTarget{configuration.current(), now.endpoint};
+    };
+    Desk desk(actions, log, target, [held](const std::string& work_queue, bool hold) {
+        return hold ? held->hold(work_queue, system::now()) : held->release(work_queue, system::now());
     });
     HttpService http(configuration, watchdog, state, checks, log, *held, age, desk);
     watchdog.turned(system::steady_now());

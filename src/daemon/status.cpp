@@ -138,6 +138,7 @@ class StatusBuilder {
         status.work_queue = work_queue;
         status.ladder = entry.ladder.name;
         status.shared = entry.ladder.return_path == core::ReturnPath::headers;
+        status.may_hold = core::may_hold(entry);
         if (!status.shared) add_wanted(own_, work_queue, entry.ladder);
         // Left over from another ladder, or of messages with a high priority, too.
         if (const auto rungs = own_.find(work_queue); rungs != own_.end()) status.rungs = sorted(rungs->second);
@@ -309,7 +310,7 @@ std::vector<telemetry::HeldStatus> status_of(const std::vector<HeldQueues::Shown
     std::vector<telemetry::HeldStatus> status;
     for (const HeldQueues::Shown& each : held) {
         status.push_back({each.work_queue, each.held_queue, static_cast<int>(each.state), each.messages, each.since,
-                          describe(each), each.by_hand});
+                          describe(each), each.by_hand, each.held_at_desk});
     }
     return status;
 }

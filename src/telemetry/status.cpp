@@ -202,6 +202,8 @@ HeldStatus read_outage(const Answer& value) {
     if (messages.is_number_unsigned()) outage.messages = messages.get<std::uint64_t>();
     const Answer& since = member(value, "since");
     if (since.is_number_integer()) outage.since = read_moment(since);
+    const Answer& desk_since = member(value, "desk_since");
+    if (desk_since.is_number_integer()) outage.desk_since = read_moment(desk_since);
     outage.text = read_text(member(value, "text"));
     return outage;
 }

@@ -78,6 +78,7 @@ struct QueueStatus {
     /// Of the work queue itself, where the daemon has asked: ready messages, and consumers.
     Messages messages = std::nullopt;
     Messages consumers = std::nullopt;
+    bool may_hold = false;  // its entry
 };
 
 /// A work queue in which messages fail at the moment.
@@ -123,8 +124,9 @@ struct HeldStatus {
     int outage = 0;     // 1: what fails is held; 2: what is held is being sent home
     Messages messages = {};
     Moment since = {};
-    std::string text = {};  // for a person; empty where there is nothing to say
-    bool by_hand = false;
+    std::string text = {};   // for a person; empty where there is nothing to say
+    bool by_hand = false;    // at the desk, or by its entry
+    Moment desk_since = {};  // by the desk; nothing where it is not
 };
 
 // What the daemon knows of itself.

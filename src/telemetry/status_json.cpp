@@ -53,6 +53,7 @@ Json json_of(const std::vector<QueueStatus>& queues) {
                         {"totals", queue.totals ? json_of_totals(*queue.totals) : Json(nullptr)}});
         if (queue.messages) list.back()["messages"] = *queue.messages;
         if (queue.consumers) list.back()["consumers"] = *queue.consumers;
+        if (queue.may_hold) list.back()["may_hold"] = true;
     }
     return list;
 }
@@ -67,6 +68,7 @@ Json json_of(const std::vector<HeldStatus>& outages) {
                         {"messages", count_or_null(each.messages)},
                         {"since", moment_or_null(each.since)},
                         {"text", each.text}});
+        if (each.desk_since) list.back()["desk_since"] = moment_or_null(each.desk_since);
     }
     return list;
 }

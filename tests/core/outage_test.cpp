@@ -458,6 +458,72 @@ TEST_CASE("a hold by hand without a rule does not relapse: what fails halves the
     CHECK(f.outage.rate() <= 2);
 }
 
+TEST_CASE(
+    "somebody says that an outage is over: it is released at its rate without a probe, and a relapse holds again") {
+    Scene f;
+    f.traffic = 60;
+    f.down = true;
+    f.until(State::holding);
+    f.run(2 * s);
+    f.held = 10'000;
+    f.outage.release(f.now);
+    CHECK(f.outage.state() == State::releasing);
+    CHECK(f.outage.rate() == OutageRule{}.release);
+    CHECK(f.until(State::holding) <= 2 * s);
+    CHECK(f.events == Events{Event::begun, Event::releasing, Event::relapsed});
+    f.down = false;
+    f.sent_home = 0;
+    f.outage.release(f.now);
+    f.run(s);
+    CHECK(f.sent_home >= 45);
+    CHECK(f.outage.state() == State::releasing);
+}
+
+TEST_CASE("a release that is asked for twice, or of what a hand holds, changes nothing") {
+    Scene f;
+    f.held = 10'000;
+    f.outage.by_hand(true, f.now);
+    f.outage.release(f.now);
+    CHECK(f.outage.state() == State::holding);
+    f.outage.by_hand(false, f.now);
+    f.run(s);
+    const std::size_t sent = f.sent_home;
+    f.outage.release(f.now);
+    CHECK(f.outage.may_send(f.now.steady) <= 1);
+    f.run(s);
+    CHECK(f.sent_home - sent <= 53);
+    CHECK(f.events == Events{Event::begun, Event::releasing});
+}
+
+TEST_CASE("after a hold by hand the rate grows no further than consumers ack what was sent home") {
+    Scene f;
+    f.outage.by_hand(true, f.now);
+    f.traffic = 60;
+    f.run(100 * s);
+    QueueCounters counters{6'000, 0, 6'000};
+    f.outage.by_hand(false, f.now);
+    for (int step = 0; step < 2'000; ++step) {  // nothing is acked any more
+        f.now.steady += Milliseconds{10};
+        for (std::size_t some = f.outage.may_send(f.now.steady); some > 0; --some) {
+            f.outage.sent(f.now);
+            ++counters.delivered;
+        }
+        if (step % 200 == 0) f.tell(counters);
+        f.outage.on_tick(f.now);
+    }
+    CHECK(f.outage.state() == State::releasing);
+    CHECK(f.outage.rate() <= 8 * OutageRule{}.release);  // what is counted is known late; without it 3,200
+}
+
+TEST_CASE("the counters are asked for while a hand holds by a rule, since what follows is judged by them") {
+    Scene f;
+    f.outage.by_hand(true, f.now);
+    CHECK(f.outage.wants_counters(f.now.steady));
+    Scene ruleless{std::nullopt};
+    ruleless.outage.by_hand(true, ruleless.now);
+    CHECK(!ruleless.outage.wants_counters(ruleless.now.steady));
+}
+
 TEST_CASE("held messages that are found after a start: the probes tell, and since when is not known") {
     Scene f;
     f.held = 100;

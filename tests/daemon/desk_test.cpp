@@ -46,10 +46,22 @@ struct Pretended {
             task.shown = shown.dump();
             task.queue = json.value("from", "");
             task.changes = action == "parked drop";
+            if (action.starts_with("queue ")) {
+                task.changes = true;
+                task.queue = json.value("queue", "");
+                task.place = admin::DeskTask::Place::holding;
+            }
             return task;
         };
         actions.carry_out = [this](const config::Settings&, const config::Endpoint&, const admin::DeskTask& task,
                                    const admin::DeskControl& control) {
+            if (task.action.starts_with("queue ")) {
+                admin::DeskOutcome outcome;
+                outcome.error = control.hold(task.queue, task.action == "queue hold").refusal;
+                outcome.ok = outcome.error.empty();
+                if (outcome.ok) outcome.result = R"({"ok":true})";
+                return outcome;
+            }
             ++under_way;
             control.report({"looked at", "q", 1, 2, ""});
             await([&] {
@@ -121,11 +133,17 @@ struct Browser {
 struct Scene {
     Scene()
         : log(config::Log{config::LogLevel::error, config::LogFormat::text}, telemetry::Log::Sink::plain),
-          desk(pretended.actions(), log,
-               [this]() -> std::optional<BrokerTarget> {
-                   if (!connected) return std::nullopt;
-                   return BrokerTarget{std::make_shared<const config::Settings>(), {}};
-               }),
+          desk(
+              pretended.actions(), log,
+              [this]() -> std::optional<BrokerTarget> {
+                  if (!connected) return std::nullopt;
+                  return BrokerTarget{std::make_shared<const config::Settings>(), {}};
+              },
+              [this](const std::string& work_queue, bool hold) -> admin::HoldAnswer {
+                  if (work_queue == "none") return {.refusal = "nothing was done: 'none' matches no entry"};
+                  held.emplace_back(hold ? "hold" : "release", work_queue);
+                  return {};
+              }),
           browser(desk) {
         http.admin = config::HttpAdmin{"geheim"};
         desk.configure(http);
@@ -135,6 +153,7 @@ struct Scene {
     Pretended pretended;
     telemetry::Log log;
     bool connected = true;
+    std::vector<std::pair<std::string, std::string>> held;  // only looked at once the run has ended
     config::Http http{"127.0.0.1", 9467};
     Desk desk;
     Browser browser;
@@ -493,6 +512,67 @@ TEST_CASE("desk: the audit is a regular file, and nothing else is written to") {
     std::filesystem::create_symlink(folder.file("elsewhere"), folder.file("link"));
     CHECK(refused(folder.file("link")) == "it is a symbolic link; name the file itself");
     CHECK_FALSE(std::filesystem::exists(folder.file("elsewhere")));
+}
+
+TEST_CASE("desk: a work queue is held and released by who is signed in, as a run, with two lines of the audit each") {
+    Scene s;
+    const test::TemporaryFolder folder;
+    s.http.audit = folder.file("audit");
+    s.desk.configure(s.http);
+    const std::string odd = "a\x1b[31m'\"<b>\u202e";
+    const std::string body = Json{{"queue", odd}}.dump();
+    CHECK(s.browser.json("POST", "/api/queue/hold", body)["code"] == "not_signed_in");
+    s.browser.sign_in();
+    const auto own = s.browser.headers;
+    s.browser.headers["x-retryd-csrf"] = "00";
+    for (const char* const path : {"/api/queue/hold", "/api/queue/release"})
+        CHECK(s.browser.json("POST", path, body)["code"] == "csrf");
+    s.browser.headers = own;
+    CHECK(s.browser.json("GET", "/api/queue/hold")["code"] == "method");
+    for (const std::string action : {"hold", "release"}) {
+        const Json run = s.browser.ended(s.browser.json("POST", "/api/queue/" + action, body)["id"]);
+        CHECK(run["action"] == "queue " + action);
+        CHECK(run["state"] == "done");
+        CHECK(run["ok"] == true);
+        CHECK(run["changes"] == true);
+        CHECK(run["request"]["queue"] == odd);
+    }
+    using Held = std::pair<std::string, std::string>;
+    CHECK(s.held == std::vector<Held>{{"hold", odd}, {"release", odd}});
+    const Json refused = s.browser.ended(s.browser.json("POST", "/api/queue/hold", R"({"queue":"none"})")["id"]);
+    CHECK(refused["state"] == "failed");
+    CHECK(refused["error"] == "nothing was done: 'none' matches no entry");
+    const auto lines = lines_of(s.http.audit);
+    REQUIRE(lines.size() == 6);
+    CHECK(Json::parse(lines[0])["event"] == "begin");
+    CHECK(Json::parse(lines[1])["action"] == "queue hold");
+    CHECK(Json::parse(lines[1])["request"]["queue"] == odd);
+    CHECK(Json::parse(lines[1])["outcome"] == "done");
+    CHECK(Json::parse(lines[5])["outcome"] == "failed");
+}
+
+TEST_CASE("desk: without the audit file nothing is held, and none begins to hold once retryd ends") {
+    Scene s;
+    s.http.audit = "/nowhere/audit";
+    s.desk.configure(s.http);
+    s.browser.sign_in();
+    const Json run = s.browser.ended(s.browser.json("POST", "/api/queue/hold", R"({"queue":"a"})")["id"]);
+    CHECK(run["error"].get<std::string>().starts_with("nothing was done: the audit file"));
+    s.desk.runs().close();
+    CHECK(s.browser.ask("POST", "/api/queue/hold", R"({"queue":"a"})").status == 503);
+    CHECK(s.held.empty());
+}
+
+TEST_CASE("desk: a hold waits for no replay, neither for one of a queue of that name nor for any number of them") {
+    Scene s;
+    s.browser.sign_in();
+    s.pretended.hold = true;
+    for (std::size_t i = 0; i < DeskRuns::most_changes; ++i)
+        s.browser.json("POST", "/api/parked/drop", R"({"from":"q)" + std::to_string(i) + "\"}");
+    CHECK(s.browser.json("POST", "/api/parked/drop", R"({"from":"r"})")["code"] == "too_many");
+    const Json run = s.browser.ended(s.browser.json("POST", "/api/queue/hold", R"({"queue":"q0"})")["id"]);
+    CHECK(run["state"] == "done");
+    CHECK(s.held.size() == 1);
 }
 
 TEST_CASE("desk: at the end all runs are told to stop, and none begins any more") {

@@ -1,6 +1,7 @@
 // What the threads share of held messages: who holds, who counts, and how it is told.
 #include "daemon/held_queues.h"
 
+#include "core/safe_text.h"
 #include "support/catch.h"
 
 namespace retryd::daemon::held_queues_test {
@@ -29,6 +30,13 @@ struct Fixture {
         message.target = "email.held";
         message.attempt = attempt;
         held.settled(message, now);
+    }
+
+    HeldQueues::Shown shown_of(const std::string& work_queue) const {
+        for (HeldQueues::Shown& each : held.shown(now.steady)) {
+            if (each.work_queue == work_queue) return std::move(each);
+        }
+        return {};
     }
 
     telemetry::Log log{{config::LogLevel::error, config::LogFormat::text}, telemetry::Log::Sink::plain};
@@ -204,6 +212,131 @@ TEST_CASE("held: what is not retryd's is not shown") {
     f.held.found("email", "email.held", false, f.now);
     f.held.visit("email", [](HeldQueues::Queue& queue) { queue.whose = HeldQueues::Whose::not_ours; });
     CHECK(f.held.shown(f.now.steady).empty());
+}
+
+TEST_CASE("held: the desk holds a queue, known or not yet, and releases it; what an operator reads says so") {
+    Fixture f;
+    f.adopt(false, true);
+    for (const std::string queue : {"email", "web.shop"}) {
+        CAPTURE(queue);
+        const admin::HoldAnswer held = f.held.hold(queue, f.now);
+        CHECK(held.refusal.empty());
+        CHECK(held.holding);
+        CHECK(held.held_queue == queue + ".held");
+        CHECK(held.said.find("A restart of retryd forgets that") != std::string::npos);
+        CHECK(f.held.holding(queue, f.now.steady).holds);
+        const HeldQueues::Shown shown = f.shown_of(queue);
+        CHECK(shown.by_hand);
+        CHECK(shown.held_at_desk == f.now.wall);
+        CHECK(describe(shown) == "holding: messages since 08:00, by the desk since 08:00");
+        f.now.wall += Milliseconds{60'000};
+        CHECK(f.held.hold(queue, f.now).said.find("by the desk already, since 08:00 UTC") != std::string::npos);
+        f.now.wall -= Milliseconds{60'000};
+        const admin::HoldAnswer released = f.held.release(queue, f.now);
+        CHECK(released.refusal.empty());
+        CHECK_FALSE(released.holding);
+        CHECK(released.per_second == core::OutageRule{}.release);
+        CHECK(f.shown_of(queue).state == State::releasing);
+        CHECK_FALSE(f.shown_of(queue).held_at_desk);
+        CHECK_FALSE(f.held.holding(queue, f.now.steady).holds);
+        CHECK(f.held.release(queue, f.now).said.find("on its way home already") != std::string::npos);
+    }
+}
+
+TEST_CASE("held: the desk takes over an outage, and ends one that nobody has taken over") {
+    Fixture f;
+    f.adopt(false, true);
+    const auto outage = [&](State state) {
+        f.held.visit("email", [&](HeldQueues::Queue& queue) {
+            if (state == State::holding) queue.outage.found_held(true, f.now);
+            CHECK(queue.outage.state() == state);
+        });
+    };
+    outage(State::holding);
+    CHECK(f.held.release("email", f.now).refusal.empty());
+    outage(State::releasing);
+    f.held.visit("email", [&](HeldQueues::Queue& queue) { queue.outage.emptied(f.now); });
+    outage(State::holding);
+    CHECK(f.held.hold("email", f.now).refusal.empty());
+    f.held.visit("email", [&](HeldQueues::Queue& queue) { CHECK(queue.outage.may_send(f.now.steady) == 0); });
+    CHECK(f.held.release("email", f.now).refusal.empty());
+    outage(State::releasing);
+}
+
+TEST_CASE("held: what may not be held or released is refused, with why and the way out") {
+    Fixture f;
+    f.adopt(false, false);
+    const auto hold = [&](const std::string& queue) { return f.held.hold(queue, f.now).refusal; };
+    const auto release = [&](const std::string& queue) { return f.held.release(queue, f.now).refusal; };
+    CHECK(
+        hold("email") ==
+        "nothing was done: the entry 'email' of `queues:`, which 'email' belongs to, has neither `outage:` nor "
+        "`hold:`, so nothing of it is ever held. Add `outage: {}`, which needs `management`, and reload; `hold: true` "
+        "holds at once, until it is taken out");
+    CHECK(release("email") == hold("email"));
+    const std::string odd = "a\n\x1b[31m'";
+    CHECK(hold(odd).starts_with("nothing was done: no entry of `queues:` matches " + core::quoted(odd) + ", so"));
+    CHECK(hold(odd).find('\x1b') == std::string::npos);
+    CHECK(release("nobody") == hold("nobody"));
+    CHECK(hold("email.parked") ==
+          "nothing was done: 'email.parked' is a queue of retryd's own. Name the work queue whose messages fail");
+    CHECK(f.held.names().empty());
+
+    f.adopt(false, true);
+    CHECK(release("web.shop").starts_with("nothing was done: nothing of 'web.shop' is held"));
+    CHECK(release("email").starts_with("nothing was done: it is not known yet"));
+    f.held.visit("email", [](HeldQueues::Queue& queue) { queue.messages = 0; });
+    CHECK(release("email").starts_with("nothing was done: nothing of 'email' is held"));
+    f.held.visit("email", [](HeldQueues::Queue& queue) {
+        queue.messages = 3;
+        queue.whose = HeldQueues::Whose::not_ours;
+        queue.fault = {"it has other arguments", "Name it otherwise"};
+    });
+    CHECK(release("email") ==
+          "nothing was done: what lies in 'email.held' cannot be sent home: it has other arguments. "
+          "Name it otherwise");
+
+    f.adopt(true, true);
+    CHECK(release("email") ==
+          "nothing was done: the entry of 'email' says `hold: true`, so what fails is held as before. Take `hold` out "
+          "of the entry and reload: then all of it goes home");
+    CHECK(f.held.hold("email", f.now).said.find("its entry says `hold: true`") != std::string::npos);
+    CHECK_FALSE(f.shown_of("email").held_at_desk);
+}
+
+TEST_CASE("held: what lies there although no outage is known is released, too") {
+    Fixture f;
+    f.adopt(false, true);
+    f.held.visit("email", [](HeldQueues::Queue& queue) { queue.messages = 3; });
+    const admin::HoldAnswer answer = f.held.release("email", f.now);
+    CHECK(answer.messages == 3);
+    CHECK(
+        answer.said ==
+        "what is held of 'email' goes home now: 3 messages, at first 50 a second. What fails again spends an attempt; "
+        "if nearly all of it fails, it is held again as in an outage");
+    CHECK(f.shown_of("email").state == State::releasing);
+}
+
+TEST_CASE("held: a reload keeps the desk's hold as long as the entry may hold, and `hold: true` takes its place") {
+    Fixture f;
+    f.adopt(false, true);
+    REQUIRE(f.held.hold("email", f.now).refusal.empty());
+    f.adopt(false, true);
+    CHECK(f.shown_of("email").held_at_desk);
+    CHECK(f.held.holding("email", f.now.steady).holds);
+    SECTION("the entry may not hold any more") {
+        f.adopt(false, false);
+    }
+    SECTION("the entry is gone") {
+        f.held.adopt(std::make_shared<const config::Settings>(), f.now);
+    }
+    SECTION("the entry holds, and does not any more") {
+        f.adopt(true, true);
+        CHECK(f.held.holding("email", f.now.steady).holds);
+        f.adopt(false, true);
+    }
+    CHECK_FALSE(f.shown_of("email").held_at_desk);
+    CHECK(f.shown_of("email").state == State::releasing);
 }
 
 TEST_CASE("held: what an operator reads") {

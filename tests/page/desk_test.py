@@ -42,10 +42,13 @@ def setUpModule():
     if pictures:
         pictures.mkdir(parents=True, exist_ok=True)
     broker = Broker()
-    queues = ["email", live_queue("desk"), live_queue("phone")]
+    may_hold = [live_queue("desk-hold"), live_queue("phone-hold")]
+    queues = ["email", live_queue("desk"), live_queue("phone"), *may_hold]
     for queue in queues:
         broker.work_queue(queue, Daemon.exchange)
-    daemon = Daemon(broker, [(queue, ["1s", "1h"] if queue == "email" else ["1h"]) for queue in queues])
+    # What fails there is no outage; but it may be held.
+    entries = [{"match": queue, "ladder": f"ladder{i}", **({"outage": {"of": 1000, "release": "20/s"}} if queue in may_hold else {})} for i, queue in enumerate(queues)]
+    daemon = Daemon(broker, [(queue, ["1s", "1h"] if queue == "email" else ["1h"]) for queue in queues], queues=entries, management={"url": broker.api.removesuffix("/api")})
     daemon.add_desk(Desk.password)
     daemon.start()
     page = daemon.page()
@@ -493,6 +496,100 @@ class Actions(DeskTest):
         self.click("Park", "dialog")
         self.assertEqual(self.posted("waiting/park"), {"from": HOSTILE, "queue": "email", "all": True})
 
+    def held(self, state, text, **more):
+        """The next answers of the daemon say that of the queue email."""
+        self.server.answer["outages"] = [{"work_queue": "email", "queue": "email.held", "state": state, "by_hand": False, "messages": 12, "since": None, "text": text, **more}]
+
+    def may_hold(self):
+        for queue in self.server.answer["queues"]:
+            queue["may_hold"] = True
+        self.held("none", "", messages=0)
+
+    def can(self, inside):
+        return browser.run("return [...document.querySelectorAll(arguments[0] + ' .needs-desk button')].filter(e => e.checkVisibility()).map(e => e.textContent)", inside)
+
+    def end_hold(self, action, **result):
+        run = self.only_run()
+        self.desk.finish(run, {"ok": True, "queue": "email", "held_queue": "email.held", "messages": 12, "notes": ["what follows from <b>that</b>"], **result})
+        self.await_closed()
+        browser.await_text("#runs-list", f"{action}: work queue email", "the run")
+        browser.await_text("#runs-list", "what follows from <b>that</b>", "what follows")
+
+    def test_a_work_queue_is_held_and_released_by_keyboard(self):
+        self.may_hold()
+        self.open("#/queue/email")
+        wait_until(lambda: self.can("#list") == ["Hold …"], "it can be held")
+        self.is_sound()
+        browser.run("document.querySelector('#list .needs-desk button').focus()")
+        browser.press(Keys.ENTER)
+        browser.await_text("dialog", "its attempt unspent", "what follows")
+        for words in ("What fails in email from now on is held in email.held", "A restart of retryd forgets it", "hold: true", "Only this retryd knows of it"):
+            self.assertIn(words, browser.text("dialog"))
+        self.is_sound()
+        self.paint("hold")
+        browser.press(Keys.ENTER)
+        self.assertEqual(self.posted("queue/hold"), {"queue": "email"})
+        self.held("holding", "holding: 12 messages since 14:02, by the desk since 14:02", by_hand=True, desk_since=1)
+        self.end_hold("Hold", state="holding")
+        browser.await_text("#list .hold", "by the desk since 14:02. Until it is released here. A restart of retryd forgets it.", "since when")
+        self.assertEqual(self.can("#list"), ["Release …"])
+        self.assertEqual(self.can("#outages"), ["Release …"])
+        self.assertEqual(browser.run("return document.activeElement.getAttribute('aria-label')"), "Release: email")
+        self.is_sound()
+        self.paint("held")
+        browser.press(Keys.ENTER)
+        browser.await_text("dialog", "12 held messages go home to email now", "what follows")
+        self.assertIn("What fails again spends an attempt.", browser.text("dialog"))
+        self.is_sound()
+        self.paint("release")
+        browser.press(Keys.ENTER)
+        self.assertEqual(self.posted("queue/release"), {"queue": "email"})
+        self.held("releasing", "releasing: 12 messages left, 50 a second")
+        self.end_hold("Release", state="releasing", per_second=50)
+        browser.await_text("#list .hold", "releasing: 12 messages left, 50 a second", "how fast")
+        self.assertEqual(self.can("#list"), ["Hold …"])
+        self.is_sound()
+
+    def test_an_outage_is_released_beside_what_waits_and_a_refusal_is_said_in_the_dialog(self):
+        self.may_hold()
+        self.held("holding", "holding: 12 messages since 14:02, next in 2 s", work_queue=HOSTILE, queue=HOSTILE + ".held")
+        self.open("#/waiting")
+        browser.await_text("#desk-view .held", SHOWN + ": holding: 12 messages", "what is held")
+        self.assertEqual(self.can("#desk-view"), ["Hold …", "Release …"])
+        self.is_sound()
+        self.paint("waiting-held")
+        self.click("Release …", "#desk-view")
+        self.assertIn("12 held messages go home to " + SHOWN, browser.text("dialog"))
+        self.click("Release", "dialog")
+        self.assertEqual(self.posted("queue/release"), {"queue": HOSTILE})
+        self.desk.finish(self.only_run(), None, "failed", error="nothing was done: <b>no</b> entry\u202e")
+        browser.await_text("dialog [role=alert]", "nothing was done: <b>no</b> entry\\u202e", "why not")
+        self.is_sound()
+        self.click("Cancel", "dialog")
+        self.await_closed()
+        self.server.answer["outages"] = []
+        wait_until(lambda: self.can("#desk-view") == [], "nothing is held")
+
+    def test_what_the_entry_holds_is_not_released_here_and_who_is_not_signed_in_sees_no_button(self):
+        self.may_hold()
+        self.held("holding", "holding: 12 messages, by hand", by_hand=True)
+        self.open("#/queue/email")
+        browser.await_text("#outages", "Its entry says hold: true. To release it, take that out and reload.", "how it ends")
+        self.assertEqual(self.can("body"), [])
+        self.is_sound()
+        self.held("holding", "holding: 12 messages since 14:02")
+        wait_until(lambda: self.can("#list") == ["Hold …", "Release …"], "it can be released")
+        self.click("Sign out")
+        browser.await_text("#sign", "Sign in", "that one is signed out")
+        self.assertEqual(self.can("body"), [])
+        browser.await_text("#outages", "email: holding: 12 messages", "that it is still said")
+        del self.server.answer["outages"]
+        for queue in self.server.answer["queues"]:
+            del queue["may_hold"]
+        self.open("#/queue/email")
+        browser.await_text("#list", "email", "the queue")
+        self.assertEqual(self.can("body"), [])
+
     def test_the_runs_of_others_are_seen(self):
         self.desk.begin("parked/drop", {"from": "email.parked", "all": True})
         self.open("#/runs")
@@ -789,6 +886,33 @@ class Live(DeskTest):
         changed = [line["action"] for line in audited if line["event"] == "end" and line["outcome"] == "done" and line["messages"]]
         for action in ("waiting park", "parked edit", "parked replay", "parked undo", "parked drop"):
             self.assertIn(action, changed)
+
+
+    def test_a_work_queue_is_held_and_released_with_a_real_daemon_and_broker(self):
+        queue = live_queue(self.name + "-hold")
+        browser.driver.get("about:blank")
+        browser.console_messages()
+        browser.driver.get(daemon.url + "/#/queue/" + urllib.parse.quote(queue, safe=""))
+        browser.await_text("#sign", "Sign in", "that one can sign in")
+        self.click("Sign in")
+        self.sign_in()
+        self.await_closed()
+        self.click("Hold …", "#list")
+        self.click("Hold", "dialog")
+        self.await_closed()
+        browser.await_text("#list .hold", "by the desk since", "that it is held")
+        self.fail_one(queue, b"held")
+        browser.await_text("#list .hold", "holding: 1 message since", "that one is held")
+        self.is_sound()
+        self.click("Release …", "#list")
+        self.click("Release", "dialog")
+        self.await_closed()
+        self.await_outcome("goes home now: 1 message, at first 20 a second")
+        got, = wait_until(lambda: broker.ask("POST", broker.at(queue) + "/get", {"count": 1, "ackmode": "ack_requeue_false", "encoding": "auto"}), "it comes home")
+        self.assertEqual((got["payload"], got["properties"]["headers"]["retryd-attempt"]), ("held", 0))
+        audited = [json.loads(line) for line in daemon.audit().splitlines()]
+        self.assertEqual([(line["action"], line["event"]) for line in audited if line["request"] == {"queue": queue}],
+                         [("queue hold", "begin"), ("queue hold", "end"), ("queue release", "begin"), ("queue release", "end")])
 
 
 PHONE = {"width": 390, "height": 800, "theme": "dark"}

@@ -124,7 +124,7 @@ class Desk:
         self.posted.append((path, body))
         result = self.results.get(path)
         result = result(body) if callable(result) else result
-        changes = path in ("parked/replay", "parked/drop", "parked/edit", "parked/undo", "waiting/send", "waiting/park") and not body.get("dry_run")
+        changes = path in ("parked/replay", "parked/drop", "parked/edit", "parked/undo", "waiting/send", "waiting/park", "queue/hold", "queue/release") and not body.get("dry_run")
         run = {"id": f"{len(self.runs) + 1:016x}", "action": path.replace("/", " "), "changes": changes, "state": "running", "started_at": f"2026-11-25T04:{len(self.runs):02}:00Z",
                "ended_at": None, "session": "5f0c3a9e", "address": "127.0.0.1", "request": self.shortened(body),
                "progress": {"doing": "looked at", "queue": "email.parked", "done": 120, "all": 412, "note": ""}, "ok": None, "error": None, "result": None, "result_dropped": False}

@@ -89,6 +89,21 @@ TEST_CASE("status: of a work queue's own messages and consumers there is what wa
     CHECK(to_json(status).find(R"("failing_left_out":2)") != std::string::npos);
 }
 
+TEST_CASE("status: who may hold, and since when the desk does, is told where it is so") {
+    Status status;
+    status.queues.emplace_back().work_queue = "email";
+    status.outages = {{"email", "email.held", 1}};
+    CHECK(to_json(status).find("may_hold") == std::string::npos);
+    CHECK(to_json(status).find("desk_since") == std::string::npos);
+    status.queues[0].may_hold = true;
+    status.outages[0].desk_since = at(7);
+    CHECK(to_json(status).find(R"("may_hold":true)") != std::string::npos);
+    CHECK(to_json(status).find(R"("desk_since":7)") != std::string::npos);
+    const auto read = read_status(to_json(status));
+    REQUIRE(read);
+    CHECK(read->outages[0].desk_since == at(7));
+}
+
 TEST_CASE("status: queues that are not in it are told by their number, and only then") {
     Status status;
     CHECK(to_json(status).find("queues_left_out") == std::string::npos);

@@ -35,7 +35,7 @@ class ReportedProgress : public Progress {
 
 bool is_change(const std::string& action) {
     return action == "parked replay" || action == "parked drop" || action == "parked edit" || action == "parked undo" ||
-           action == "waiting send" || action == "waiting park";
+           action == "waiting send" || action == "waiting park" || action == "queue hold" || action == "queue release";
 }
 
 admin::DeskOutcome carry_out_action(const std::string& action, DeskScene& scene) {
@@ -47,6 +47,7 @@ admin::DeskOutcome carry_out_action(const std::string& action, DeskScene& scene)
     if (action == "parked edit") return desk_edit(scene);
     if (action == "parked undo") return desk_undo(scene);
     if (action == "waiting list") return desk_waiting_list(scene);
+    if (action == "queue hold" || action == "queue release") return desk_hold(scene, action == "queue hold");
     return desk_send_or_park(scene, action == "waiting park");
 }
 
@@ -56,6 +57,7 @@ admin::DeskTask read_desk_task(const std::string& action, const std::string& bod
     using Place = admin::DeskTask::Place;
     const DeskRequest request = read_request(action, body);
     const bool waits = action.starts_with("waiting") || action == "parked undo";
+    const bool holds = action == "queue hold" || action == "queue release";
     const bool dry = request.run.dry_run || request.waiting.dry_run;
     admin::DeskTask task;
     task.action = action;
@@ -63,8 +65,8 @@ admin::DeskTask read_desk_task(const std::string& action, const std::string& bod
     task.shown = telemetry::to_safe_json(request.shown);
     task.audited = telemetry::to_safe_json(request.audited);
     task.changes = is_change(action) && !dry;
-    task.queue = waits ? request.waiting.from : request.parked.from;
-    task.place = waits ? Place::waiting : Place::parking;
+    task.queue = holds ? request.work_queue : waits ? request.waiting.from : request.parked.from;
+    task.place = holds ? Place::holding : waits ? Place::waiting : Place::parking;
     task.fault = request.fault;
     task.fault_code = request.fault.empty() ? "" : request.fault_code;
     return task;

@@ -27,5 +27,8 @@ admin::DeskOutcome desk_waiting_list(DeskScene& scene);
 admin::DeskOutcome desk_send_or_park(DeskScene& scene, bool park);
 /// What an earlier replay sent, and that waits on rungs after it failed again, is parked again.
 admin::DeskOutcome desk_undo(DeskScene& scene);
+/// What fails in a work queue is held from now on, or what is held of it is released: the daemon does it, once it is
+/// known that there is such a queue.
+admin::DeskOutcome desk_hold(DeskScene& scene, bool hold);
 
 }  // namespace retryd::commands

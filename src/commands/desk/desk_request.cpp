@@ -7,7 +7,9 @@
 
 #include "commands/parked/message_line.h"
 #include "core/duration.h"
+#include "core/names.h"
 #include "core/safe_text.h"
+#include "core/text.h"
 
 namespace retryd::commands {
 
@@ -191,6 +193,17 @@ void read_edit(Keys& keys, DeskRequest& request) {
     if (request.body.size() > 1) throw WrongRequest{"body: is given besides body_base64; expected one of the two"};
 }
 
+void read_hold(Keys& keys, DeskRequest& request) {
+    request.work_queue = keys.text("queue");
+    if (core::is_glob(request.work_queue)) {
+        throw WrongRequest{"queue: " + core::quoted(request.work_queue) +
+                           " is a pattern and no queue, so nothing was done. Name one work queue; of those that a "
+                           "pattern matches each is held, and released, by itself"};
+    }
+    if (!core::usable_queue_name(request.work_queue))
+        throw Keys::wrong("queue", "the name of a work queue: 1 to 255 bytes, without line breaks or NUL");
+}
+
 /// What is in messages is nobody's business who reads the audit.
 Json without_contents(const Json& body, bool edit) {
     Json shown = body;
@@ -249,6 +262,8 @@ void read_by_action(const std::string& action, Keys& keys, DeskRequest& request)
     } else if (action == "waiting list") {
         request.waiting.queue = keys.text("queue");
         request.waiting.from = keys.text("from");
+    } else if (action == "queue hold" || action == "queue release") {
+        read_hold(keys, request);
     } else {
         read_waiting(keys, request.waiting);
         if (action == "waiting send")

@@ -32,6 +32,7 @@ struct DeskRequest {
     std::optional<std::size_t> expected;
     std::size_t body_limit = std::size_t{1024} * 1024;
     std::string replay_run;  // of undo
+    std::string work_queue;  // to be held or released
 
     // Of edit; absent: as it is.
     std::optional<Json> properties;

@@ -76,6 +76,7 @@ let stale = false;         // the view is to be drawn again when the dialog is c
 // What nobody has clicked for must not take away what somebody types. An editor that was left belongs to another place.
 function refresh() {
   if ($('ask').open) { stale = true; return; }
+  if (where().name === 'queue') return;   // the status comes by itself
   if ($('desk-view').querySelector('.editor')?.place !== location.hash) route();
 }
 
@@ -88,6 +89,7 @@ function showDesk() {
   $('desk').hidden = !atDesk || place.name === 'runs';
   $('status-view').hidden = atDesk;
   document.body.classList.toggle('at-desk', atDesk);
+  document.body.classList.toggle('signed-in', there && signedIn());
   $('only-looks').hidden = there && signedIn();
   for (const link of $('desk-nav').querySelectorAll('a')) {
     const name = link.getAttribute('href').slice(2) || 'status';

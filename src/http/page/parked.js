@@ -227,7 +227,9 @@ async function viewWaiting(parameters, told) {
     return {cells: [make('span', {class: 'name'}, name), make('span', {class: 'name'}, rung.work_queue !== undefined ? named(rung.work_queue) : 'ladder ' + named(rung.ladder)), span(rung.delay_ms), number(rung.messages),
       make('div', {class: 'actions'}, button('Send home …', () => askWaiting(rung, 'send'), '', 'Send home: ' + name), button('Park …', () => askWaiting(rung, 'park'), '', 'Park: ' + name))]};
   });
+  const list = make('ul', {class: 'held'});
+  showHeldIn(list);
   return {title: 'Waiting on rungs: ' + counted(sum(rungs.map(rung => rung.messages)), 'message', 'messages'),
     elements: [...troubles(result), rows.length ? make('div', {class: 'wide'}, table('Rungs', heads, rows)) : make('p', {}, 'Nothing waits on a rung.'),
-      make('p', {class: 'soft'}, 'Held messages go home by themselves when their outage is over. To release them at once, take hold out of the configuration and reload.')]};
+      make('h3', {}, 'Held'), list, make('p', {class: 'soft'}, 'What is held goes home by itself when its outage is over, or when it is released.')]};
 }

@@ -6,7 +6,7 @@ const mine = new Set();    // those that were begun here: they are told when the
 const announced = new Set();
 let followed = 0;
 
-const runTitles = {'parked replay': 'Replay', 'parked drop': 'Delete', 'parked edit': 'Edit and send home', 'parked undo': 'Take back', 'waiting send': 'Send home', 'waiting park': 'Park'};
+const runTitles = {'parked replay': 'Replay', 'parked drop': 'Delete', 'parked edit': 'Edit and send home', 'parked undo': 'Take back', 'waiting send': 'Send home', 'waiting park': 'Park', 'queue hold': 'Hold', 'queue release': 'Release'};
 const runTitle = run => (runTitles[run.action] ?? plain(run.action)) + (run.request?.dry_run ? ', tried only' : '');
 
 function selectionWords(request = {}) {

@@ -101,7 +101,9 @@ function openDialog(title, fields, label, submit, {danger = false} = {}) {
     dialog.removeAttribute('aria-labelledby');
     dialog.replaceChildren();   // a password does not stay
     beneath?.();
-    opener?.isConnected && opener.focus();
+    // What was pressed may be gone by now, and the other one there in its place.
+    const heir = !opener?.isConnected || opener.checkVisibility() ? opener : opener.parentNode.querySelector('button:not([hidden])');
+    heir?.isConnected && heir.focus();
     if (stale && !dialog.open) { stale = false; refresh(); }
   };
   dialog.replaceChildren(form);

@@ -80,14 +80,8 @@ function showVerdict() {
 const held = () => (status.outages ?? []).filter(outage => outage.text);
 
 function showOutages() {
-  const outages = held();
-  $('outages').hidden = outages.length === 0;
-  keep($('outages').querySelector('ul'), outages, outage => outage.work_queue,
-    () => make('li', {}, make('span'), make('small')),
-    (item, outage) => {
-      say(item.children[0], named(outage.work_queue) + ': ' + plain(outage.text));
-      say(item.children[1], (outage.state === 'releasing' ? 'They go home from ' : 'They cost no attempt, and are in ') + named(outage.queue));
-    });
+  $('outages').hidden = held().length === 0;
+  for (const list of document.querySelectorAll('.held')) showHeldIn(list);
 }
 
 function showAge() {
@@ -260,7 +254,8 @@ function showRow(row, label, messages, most) {
 function newCard(title, work) {
   const table = make('table', {class: 'ladder'}, make('caption', {class: 'unseen'}),
     make('thead', {class: 'unseen'}, make('tr', {}, make('th', {scope: 'col'}, 'Delay'), make('td'), make('th', {scope: 'col'}, 'Messages'))), make('tbody'));
-  return make('li', {}, make('h3', {}, ...(work === undefined ? [named(title)] : [make('a', {href: '#/queue/' + inAddress(work)}, named(title))])), make('small', {}), table, make('small', {}));
+  const own = work === undefined ? [] : [make('div', {class: 'hold'}, make('small', {}), newHoldButtons(work))];
+  return make('li', {}, make('h3', {}, ...(work === undefined ? [named(title)] : [make('a', {href: '#/queue/' + inAddress(work)}, named(title))])), make('small', {}), table, make('small', {}), ...own);
 }
 
 // `rows`: [label, messages, kind]. Widths are comparable over the whole page.
@@ -280,6 +275,7 @@ function showQueue(card, queue, most) {
   if (queue.parked) rows.push(['parked', queue.parked.messages, 'parked']);
   const t = queue.totals;
   showCard(card, about, rows, t ? `since the start: ${number(t.retried)} retried, ${number(t.parked)} parked, ${number(t.dropped)} dropped` : '', most);
+  showHold(card.children[4], queue);
 }
 
 const weight = queue => waitingIn(queue) + parkedIn(queue);

@@ -67,3 +67,33 @@ TEST_CASE("desk request: no content of a message is shown or goes into the audit
     CHECK(request.shown.dump().find("secret") == std::string::npos);
     CHECK(request.audited.dump().find("secret") == std::string::npos);
 }
+
+TEST_CASE("desk request: a hold and a release name one queue, and nothing that is none") {
+    for (const std::string action : {"queue hold", "queue release"}) {
+        const auto fault = [&](const Json& request) { return read_request(action, request.dump()).fault; };
+        CAPTURE(action);
+        for (const char* const name : {"email", "a b", "\x1b[31m'\"<b>", "größe", "../x", "{queue}", "retryd.errors"}) {
+            CHECK(fault({{"queue", name}}).empty());
+            CHECK(read_request(action, Json{{"queue", name}}.dump()).work_queue == name);
+        }
+        const std::string pattern =
+            "queue: 'web.*' is a pattern and no queue, so nothing was done. Name one work queue; of "
+            "those that a pattern matches each is held, and released, by itself";
+        CHECK(fault({{"queue", "web.*"}}) == pattern);
+        CHECK(fault({{"queue", "web.?"}}).find("is a pattern and no queue") != std::string::npos);
+        const std::string name = "queue: expected the name of a work queue: 1 to 255 bytes, without line breaks or NUL";
+        CHECK(fault(Json::object()) == name);
+        for (const std::string& wrong :
+             {std::string{}, std::string{"a\nb"}, std::string{"a\rb"}, std::string{"a\0b", 3}})
+            CHECK(fault({{"queue", wrong}}) == name);
+        CHECK(fault({{"queue", std::string(256, 'a')}}) == "queue: expected at most 255 bytes");
+        for (const Json& wrong : {Json(1), Json(true), Json::array({"email"}), Json::object()})
+            CHECK(fault({{"queue", wrong}}) == "queue: expected a text");
+        CHECK(fault({{"queue", "email"}, {"all", true}}) == "unknown key 'all'");
+        CHECK(read_request(action, "{\"queue\":\"\xff\"}").fault == "the body is no JSON object");
+        const auto task = read_desk_task(action, R"({"queue":"email"})");
+        CHECK(task.changes);
+        CHECK(task.queue == "email");
+        CHECK(task.place == retryd::admin::DeskTask::Place::holding);
+    }
+}
