@@ -357,6 +357,36 @@ TEST_CASE("attach plan: for an exchange that is not in errors.bind the item is o
     CHECK(remedy("nowhere") == "recreate the queue without x-dead-letter-exchange");
 }
 
+TEST_CASE("attach plan: what dead-letters into a source comes by that") {
+    World w({"default", "orders", "paid", "sent"});
+    w.policy.sources = {{"*.XQ", core::Dialect::dramatiq}, {"dead", core::Dialect::generic}};
+    w.add("default", "classic", {{"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", "default.XQ"}});
+    w.add("orders", "classic", {{"x-dead-letter-exchange", "theirs"}});
+    w.add("paid", "classic");
+    w.set({"to-dead", "^paid$", "queues", {{"dead-letter-exchange", "\"theirs\""}}, 1});
+    w.add("sent", "classic", {{"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", "gone.XQ"}});
+    w.add_exchange("theirs", "fanout");
+    CHECK(w.state_of("default") == State::out_of_reach);  // as long as there is no such queue
+    w.add("default.XQ", "classic");
+    w.add("dead", "classic");
+    w.add("looked.at", "classic");
+    w.bind("looked.at", "theirs", "");
+    CHECK(w.state_of("default") == State::attached);
+    CHECK(w.attach_state_of("default").note == "what it rejects comes by source 'default.XQ'");
+    CHECK_FALSE(w.attach_state_of("default").finding);
+    CHECK(w.state_of("sent") == State::out_of_reach);
+    CHECK(w.state_of("orders") == State::out_of_reach);  // to a queue that is no source
+    w.bind("dead", "theirs", "");
+    for (const char* const queue : {"orders", "paid"}) {
+        CHECK(w.state_of(queue) == State::attached);
+        CHECK(w.attach_state_of(queue).note == "what it rejects comes by source 'dead'");
+    }
+    CHECK(w.plan().changes.empty());
+    w.add_exchange("theirs", "direct");  // with some of its keys
+    w.bind("orders", "theirs", "order.made");
+    CHECK(w.state_of("orders") == State::out_of_reach);
+}
+
 TEST_CASE("attach plan: what is no work queue is left out of globs, and an entry with its very name takes it") {
     World w({"celery_delayed_2", "*"});
     w.add("email", "classic");
