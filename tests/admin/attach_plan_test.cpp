@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "admin/attach_hints.h"
 #include "admin/fake_policies.h"
 #include "support/catch.h"
 
@@ -385,6 +386,16 @@ TEST_CASE("attach plan: what dead-letters into a source comes by that") {
     w.add_exchange("theirs", "direct");  // with some of its keys
     w.bind("orders", "theirs", "order.made");
     CHECK(w.state_of("orders") == State::out_of_reach);
+}
+
+TEST_CASE("attach hints: what goes into a failure transport of Symfony's is rejected besides") {
+    World w({"orders"});
+    w.policy.sources = {{"orders_error", core::Dialect::masstransit}};
+    CHECK(attach_hints(w.policy, w.vhost_policies()).empty());
+    w.policy.sources.push_back({"failed", core::Dialect::symfony});
+    const auto hints = attach_hints(w.policy, w.vhost_policies());
+    REQUIRE(hints.size() == 1);
+    CHECK(hints[0].starts_with("source 'failed' is a failure transport of Symfony Messenger"));
 }
 
 TEST_CASE("attach plan: what is no work queue is left out of globs, and an entry with its very name takes it") {
