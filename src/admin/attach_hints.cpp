@@ -31,6 +31,21 @@ std::string keys_of(const std::string& queue, const Ways& ways) {
     return keys.size() > 1 || pattern ? folded(keys, most_names) : "";
 }
 
+/// Its worker rejects as well what it has put into the failure transport (Symfony\Component\Messenger\Worker::ack), and
+/// nothing on the broker tells which work queues are its own.
+void add_failure_transports(const core::Policy& policy, std::vector<std::string>& hints) {
+    for (const core::Source& source : policy.sources) {
+        if (source.dialect != core::Dialect::symfony) continue;
+        hints.push_back(
+            "source " + core::quoted(source.queue) +
+            " is a failure transport of Symfony Messenger, whose workers also reject what they put there: with a "
+            "dead-letter exchange on their work queue retryd gets each failure twice, and one message that always "
+            "fails "
+            "becomes two, and these four. Leave their work queues without one: set the policies by hand, without these "
+            "queues, and not by --apply");
+    }
+}
+
 }  // namespace
 
 std::vector<std::string> attach_hints(const core::Policy& policy, const VhostPolicies& vhost_policies) {
@@ -38,6 +53,7 @@ std::vector<std::string> attach_hints(const core::Policy& policy, const VhostPol
     for (const Finding& each : grouped(check_framework_retries(policy, vhost_policies)))
         hints.push_back(each.cause + " (" + std::string{kind_of(each.code).name} + "): " + each.consequence +
                         ". Remedy: " + each.remedy);
+    add_failure_transports(policy, hints);
     std::map<std::string, std::vector<PlumbingQueue>> left_out;
     std::set<std::string> plumbing;
     for (PlumbingQueue& each : plumbing_under_globs(policy, vhost_policies)) {

@@ -9,8 +9,8 @@
 
 namespace retryd::admin {
 
-/// Where `return: headers` serves a work queue better, and what globs leave out. Each is one line. The first needs the
-/// routing.
+/// Frameworks that retry as well or reject besides, where `return: headers` serves a work queue better, and what globs
+/// leave out. Each is one line. The routing keys need the routing.
 std::vector<std::string> attach_hints(const core::Policy& policy, const VhostPolicies& vhost_policies);
 
 }  // namespace retryd::admin

@@ -7,6 +7,7 @@
 #include "admin/policy_copies.h"
 #include "core/names.h"
 #include "core/safe_text.h"
+#include "core/source_queues.h"
 
 namespace retryd::admin {
 
@@ -59,6 +60,39 @@ std::string remedy_by_source(const VhostPolicies& vhost_policies, const core::Po
     return there ? "have retryd consume the queue that it leads to, sources: [{queue: " + core::json_string(*key) +
                        ", dialect: generic}]"
                  : "";
+}
+
+/// The sources that all of its dead letters get to; none where one of them may get to no source.
+std::set<std::string> sources_behind(const QueuePolicies& queue, const std::string& exchange,
+                                     const DeadLetterWays& ways, const core::Policy& policy,
+                                     const VhostPolicies& vhost_policies) {
+    const DeadLetterKeys keys =
+        dead_letter_keys(queue, EffectivePolicy(vhost_policies), ways.ways(), returns_by_name(policy, queue.name));
+    std::set<std::string> found;
+    if (keys.any || (!exchange.empty() && !vhost_policies.routing)) return found;
+    for (const RoutingKey& key : keys.keys) {
+        // By the default exchange it gets to the queue that the key names.
+        const Reached reached = exchange.empty() ? Reached{{key.text}} : ways.ways().reached(exchange, key);
+        const std::size_t before = found.size();
+        for (const QueuePolicies& each : vhost_policies.queues) {
+            if (each.name != queue.name && reached.queues.contains(each.name) && core::source_of(policy, each.name))
+                found.insert(each.name);
+        }
+        if (found.size() == before) return {};
+    }
+    return found;
+}
+
+/// What it rejects is put into a source by the broker, instead of into the error queue.
+std::optional<AttachRequirement> attached_by_source(const QueuePolicies& queue, const Setting& exchange,
+                                                    const DeadLetterWays& ways, const core::Policy& policy,
+                                                    const VhostPolicies& vhost_policies) {
+    const auto name = exchange.source == Source::none ? std::nullopt : text_of(exchange.value);
+    if (policy.sources.empty() || !name) return std::nullopt;
+    const std::set<std::string> sources = sources_behind(queue, *name, ways, policy, vhost_policies);
+    if (sources.empty()) return std::nullopt;
+    return AttachRequirement{
+        State::attached, {}, "", "what it rejects comes by source " + core::quoted(*sources.begin()), "", std::nullopt};
 }
 
 AttachRequirement fixed_by_argument(const QueuePolicies& queue, const std::string& exchange_json,
@@ -176,6 +210,9 @@ AttachRequirement requirement_of(const QueuePolicies& queue, const core::Policy&
     const EffectivePolicy effective(vhost_policies);
     const Setting exchange = effective.dead_letter_exchange(queue);
     const bool ours = exchange.source != Source::none && leads_to_error_queue(policy, exchange.value);
+    if (!ours) {
+        if (auto attached = attached_by_source(queue, exchange, ways, policy, vhost_policies)) return *attached;
+    }
     if (exchange.source == Source::argument && !ours) {
         return fixed_by_argument(queue, exchange.value, ways, policy, vhost_policies);
     }

@@ -97,7 +97,9 @@ bool needs_routing(const core::Policy& policy, const VhostPolicies& vhost_polici
     return others ||
            std::any_of(vhost_policies.queues.begin(), vhost_policies.queues.end(), [&](const QueuePolicies& queue) {
                const Setting exchange = effective.dead_letter_exchange(queue);
-               return exchange.source == Source::argument && !leads_to_error_queue(policy, exchange.value) &&
+               const bool fixed = exchange.source == Source::argument;
+               const bool may_lead_to_source = exchange.source != Source::none && !policy.sources.empty();
+               return (fixed || may_lead_to_source) && !leads_to_error_queue(policy, exchange.value) &&
                       core::match(policy, queue.name) != nullptr;
            });
 }

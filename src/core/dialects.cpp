@@ -14,8 +14,9 @@
 // Spring AMQP 4.2.0-M1: RepublishMessageRecoverer.java, MessageProperties.java; Spring Cloud Stream 5.0.3:
 //   RabbitMessageChannelBinder.java (republishToDlq), RabbitExchangeQueueProvisioner.java (.dlq).
 // Celery 5.6.2: worker/request.py: reject() (basic.reject, so that the broker dead-letters), app/amqp.py (`retries`).
+//   Recorded from 5.2.6: tests/recordings.
 // Dramatiq 2.2.0: brokers/rabbitmq.py (.XQ by the broker's dead-lettering, from the queue and from its .DQ),
-//   middleware/retries.py (the options `retries` and `traceback` in the body).
+//   middleware/retries.py (the options `retries` and `traceback` in the body). Recorded from it: tests/recordings.
 #include "core/dialects.h"
 
 #include <algorithm>
@@ -43,13 +44,14 @@ std::optional<std::int64_t> number_in(std::string_view text) {
     return number;
 }
 
+constexpr std::int64_t most_tries = 1'000'000;
+
 /// A number, or the text of one: clients differ. Anybody may have written it.
 std::int64_t count_in_header(const DialectArguments& from, std::string_view name) {
-    constexpr std::int64_t most = 1'000'000;
     const Value* const value = find(from.delivery.message.properties.header_table(), name);
     auto number = integer_of(value);
     if (!number) number = number_in(text_of(value).value_or(""));
-    return std::clamp<std::int64_t>(number.value_or(0), 0, most);
+    return std::clamp<std::int64_t>(number.value_or(0), 0, most_tries);
 }
 
 // Headers of ours that have become text.
@@ -137,15 +139,17 @@ constexpr std::array<std::string_view, 3> added_by_rebus{"rbs2-error-details", "
 constexpr std::array<std::string_view, 4> added_by_spring{"x-exception-message", "x-exception-stacktrace",
                                                           "x-original-exchange", "x-original-routingKey"};
 
-/// What Dramatiq has in the body of a message that it has tried before.
+/// What Dramatiq has in the body of a message that it has tried before: what the broker has dead-lettered is as it was
+/// before the last failure.
 void read_dramatiq_options(std::string_view body, Failure& failure, FailureScratch& scratch) {
+    failure.tries = 1;
     scratch.decoded.reserve(body.size());
     Json json{body};
     json.each_member([&](std::string_view name, Json& member) {
         if (name != "options") return;
         member.each_member([&](std::string_view option, Json& value) {
             if (option == "retries") {
-                failure.tries = std::max<std::int64_t>(0, value.integer().value_or(0));
+                failure.tries = std::clamp<std::int64_t>(value.integer().value_or(0), 0, most_tries) + 1;
             } else if (option == "traceback") {
                 failure.exception = value.text(scratch.decoded).value_or("");
             }

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "admin/attach_hints.h"
 #include "admin/fake_policies.h"
 #include "support/catch.h"
 
@@ -355,6 +356,46 @@ TEST_CASE("attach plan: for an exchange that is not in errors.bind the item is o
     CHECK(remedy("any").find(R"({exchange: "topics"})") != std::string::npos);
     CHECK(remedy("default").find(R"(sources: [{queue: "default.XQ", dialect: generic}])") != std::string::npos);
     CHECK(remedy("nowhere") == "recreate the queue without x-dead-letter-exchange");
+}
+
+TEST_CASE("attach plan: what dead-letters into a source comes by that") {
+    World w({"default", "orders", "paid", "sent"});
+    w.policy.sources = {{"*.XQ", core::Dialect::dramatiq}, {"dead", core::Dialect::generic}};
+    w.add("default", "classic", {{"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", "default.XQ"}});
+    w.add("orders", "classic", {{"x-dead-letter-exchange", "theirs"}});
+    w.add("paid", "classic");
+    w.set({"to-dead", "^paid$", "queues", {{"dead-letter-exchange", "\"theirs\""}}, 1});
+    w.add("sent", "classic", {{"x-dead-letter-exchange", ""}, {"x-dead-letter-routing-key", "gone.XQ"}});
+    w.add_exchange("theirs", "fanout");
+    CHECK(w.state_of("default") == State::out_of_reach);  // as long as there is no such queue
+    w.add("default.XQ", "classic");
+    w.add("dead", "classic");
+    w.add("looked.at", "classic");
+    w.bind("looked.at", "theirs", "");
+    CHECK(w.state_of("default") == State::attached);
+    CHECK(w.attach_state_of("default").note == "what it rejects comes by source 'default.XQ'");
+    CHECK_FALSE(w.attach_state_of("default").finding);
+    CHECK(w.state_of("sent") == State::out_of_reach);
+    CHECK(w.state_of("orders") == State::out_of_reach);  // to a queue that is no source
+    w.bind("dead", "theirs", "");
+    for (const char* const queue : {"orders", "paid"}) {
+        CHECK(w.state_of(queue) == State::attached);
+        CHECK(w.attach_state_of(queue).note == "what it rejects comes by source 'dead'");
+    }
+    CHECK(w.plan().changes.empty());
+    w.add_exchange("theirs", "direct");  // with some of its keys
+    w.bind("orders", "theirs", "order.made");
+    CHECK(w.state_of("orders") == State::out_of_reach);
+}
+
+TEST_CASE("attach hints: what goes into a failure transport of Symfony's is rejected besides") {
+    World w({"orders"});
+    w.policy.sources = {{"orders_error", core::Dialect::masstransit}};
+    CHECK(attach_hints(w.policy, w.vhost_policies()).empty());
+    w.policy.sources.push_back({"failed", core::Dialect::symfony});
+    const auto hints = attach_hints(w.policy, w.vhost_policies());
+    REQUIRE(hints.size() == 1);
+    CHECK(hints[0].starts_with("source 'failed' is a failure transport of Symfony Messenger"));
 }
 
 TEST_CASE("attach plan: what is no work queue is left out of globs, and an entry with its very name takes it") {

@@ -350,7 +350,7 @@ TEST_CASE("Dramatiq: a message that waited in a delay queue, and what its body s
     const auto failure = scene.read();
     REQUIRE(failure);
     CHECK(failure->death.queue == "default");
-    CHECK(failure->tries == 20);
+    CHECK(failure->tries == 21);
     CHECK(failure->exception == "Traceback:\n  no stock");
     CHECK(failure->message.body.data() == scene.delivery.message.body.data());
 }

@@ -4,9 +4,9 @@ and succeeds once its message has been replayed. What a delivery holds is compar
 
     frameworks_test.py VERSION [TEST...]         of RabbitMQ, which the environment names (tests/support/environment.h)
 
-RETRYD_BUILD: the build with the daemon. RETRYD_FRAMEWORKS: only these clients, by the names of their programs. It must be
-Debian's own python3, to which the libraries in Python belong. What was seen is written to frameworks/VERSION.json in the
-build; table.py makes the table of docs/frameworks.md of that."""
+RETRYD_BUILD: the build with the daemon. RETRYD_FRAMEWORKS: only these clients, as their queues are called
+(client_celery-source). It must be Debian's own python3, to which the libraries in Python belong. What was seen is written to
+frameworks/VERSION.json in the build; table.py makes the table of docs/frameworks.md of that."""
 import json
 import os
 import pathlib
@@ -63,6 +63,7 @@ def configuration(wanted):
                     "verdict": {"delays": ["1s", f"{LATER}s"]}},
         "queues": [{"match": client.queue, "ladder": "verdict" if client.verdicts else client.returned,
                     "verdict": client.verdicts, "x_death": client.x_death} for client in wanted],
+        "sources": [{"queue": client.dead, "dialect": client.dialect} for client in wanted if client.dialect],
         "management": {"url": os.environ["RETRYD_TEST_MANAGEMENT_URL"], "username": "guest", "password": "guest"},
     }
 
@@ -184,7 +185,7 @@ class Scenario(unittest.TestCase):
 def load_tests(loader, tests, pattern):
     suite = unittest.TestSuite()
     for client in clients.of_version(version):
-        name = "test_" + client.program.rpartition(".")[0].replace("-", "_")
+        name = "test_" + client.own.replace("-", "_")
         case = type("Scenario", (Scenario,), {"client": client, name: Scenario.scenario})
         suite.addTest(case(name))
     return suite

@@ -38,7 +38,7 @@ class Running:
             env={**os.environ, "FRAMEWORKS_URI": uri, "FRAMEWORKS_QUEUE": client.queue,
                  "FRAMEWORKS_MESSAGES": json.dumps(messages or messages_of(client)),
                  "FRAMEWORKS_VERDICTS": json.dumps(VERDICTS), "NODE_PATH": str(build / "node_modules"),
-                 "PYTHONDONTWRITEBYTECODE": "1", **(more or {})})
+                 "PYTHONDONTWRITEBYTECODE": "1", **({"FRAMEWORKS_DEAD": client.dead} if client.dialect else {}), **(more or {})})
         self.reader = threading.Thread(target=self.read, daemon=True)
         self.reader.start()
 

@@ -131,6 +131,27 @@ class Symfony(Storm):
         self.finds_no("retried-besides")  # its delay queues go 10 s after the last use
 
 
+class FailureTransport(Storm):
+    """Symfony's worker puts what has failed into its failure transport, and rejects it besides."""
+
+    def test_it_is_a_source_and_with_a_dead_letter_exchange_besides_it_multiplies_as_attach_says(self):
+        queue, ours, failed = "orders.symfony", "symfony.php", "failed"
+        worker = self.run_client(ours, FRAMEWORKS_DEAD=failed)
+        worker.publish()
+        self.assertEqual((1, {failed: 1}), self.when_quiet(worker))
+        self.retryd(queue, "100ms x3", sources=[{"queue": failed, "dialect": "symfony"}])
+        hints = self.daemon.command("attach")[0]["hints"]
+        self.assertTrue(any("each failure twice" in hint for hint in hints), hints)
+        self.daemon.start()
+        self.assertEqual((4, {queue + PARKED: 1}), self.when_quiet(worker))
+        self.daemon.close()
+        self.retryd(queue, "100ms x3", sources=[{"queue": failed, "dialect": "symfony"}])
+        self.attach()
+        wait_until(lambda: self.queues()[queue].get("policy"), "the policy is in effect on the work queue")
+        worker.publish()
+        self.assertEqual((4 + 15, {queue + PARKED: 1 + 16}), self.when_quiet(worker))
+
+
 class Maxretry(Storm):
     """The handler of Kicks (Sneakers): the work queue dead-letters into a queue that sends back."""
     RETRIES = 5

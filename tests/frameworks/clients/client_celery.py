@@ -9,9 +9,14 @@ from celery.exceptions import Reject
 from scenario import MESSAGES, QUEUE, URI, body_of, on_command, ready, succeeds
 
 app = celery.Celery("orders", broker=URI)
+DEAD = os.environ.get("FRAMEWORKS_DEAD")  # where the queue dead-letters to by itself
+arguments = {"x-dead-letter-exchange": "", "x-dead-letter-routing-key": DEAD} if DEAD else None
+if DEAD:
+    with app.connection_for_write() as connection:
+        kombu.Queue(DEAD)(connection).declare()
 app.conf.update(
-    task_queues=[kombu.Queue(QUEUE, kombu.Exchange(""), routing_key=QUEUE)], task_default_queue=QUEUE, task_acks_late=True,
-    worker_hijack_root_logger=False, worker_redirect_stdouts=False, broker_connection_retry_on_startup=True)
+    task_queues=[kombu.Queue(QUEUE, kombu.Exchange(""), routing_key=QUEUE, queue_arguments=arguments)], task_default_queue=QUEUE,
+    task_acks_late=True, worker_hijack_root_logger=False, worker_redirect_stdouts=False, broker_connection_retry_on_startup=True)
 
 
 @app.task(name="order.made", bind=True)

@@ -1,7 +1,8 @@
 <?php
 // Symfony Messenger: see scenario.js for what it does. It has no listener that publishes again what failed
 // (max_retries: 0), and no failure transport: what a handler throws makes the worker reject. With FRAMEWORKS_RETRIES it has
-// that listener, as symfony/framework-bundle sets it up where retry_strategy is left out.
+// that listener, as symfony/framework-bundle sets it up where retry_strategy is left out; with FRAMEWORKS_DEAD a failure
+// transport with a queue of that name.
 require_once 'Symfony/Component/Messenger/autoload.php';
 require_once 'Symfony/Component/Messenger/Bridge/Amqp/autoload.php';
 require_once 'Symfony/Component/EventDispatcher/autoload.php';
@@ -16,6 +17,7 @@ use Symfony\Component\Messenger\Bridge\Amqp\Transport\Connection;
 use Symfony\Component\Messenger\Envelope;
 use Symfony\Component\Messenger\Event\WorkerRunningEvent;
 use Symfony\Component\Messenger\EventListener\SendFailedMessageForRetryListener;
+use Symfony\Component\Messenger\EventListener\SendFailedMessageToFailureTransportListener;
 use Symfony\Component\Messenger\MessageBus;
 use Symfony\Component\Messenger\Middleware\MiddlewareInterface;
 use Symfony\Component\Messenger\Middleware\StackInterface;
@@ -104,6 +106,13 @@ if (getenv('FRAMEWORKS_RETRIES')) {
     $events->addSubscriber(new SendFailedMessageForRetryListener(
         new Only($transport), new Only(new MultiplierRetryStrategy()), null, $events
     ));
+}
+if ($dead = getenv('FRAMEWORKS_DEAD')) {
+    $failures = new AmqpTransport(Connection::fromDsn(getenv('FRAMEWORKS_URI') . '/messages', [
+        'exchange' => ['name' => "$dead.exchange", 'type' => 'fanout'], 'queues' => [$dead => []],
+    ]), new PhpSerializer());
+    $failures->setup();
+    $events->addSubscriber(new SendFailedMessageToFailureTransportListener(new Only($failures)));
 }
 ready(debian_version('php-symfony-messenger'));
 (new Worker(['orders' => $transport], new MessageBus([new Handling()]), $events))->run(['sleep' => 100000]);
