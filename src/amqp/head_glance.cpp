@@ -52,10 +52,15 @@ HeadGlance::Sees HeadGlance::look() {
                 "the broker has not answered a consumer for " + std::to_string(answer_timeout.count() / 1'000) + " s");
 }
 
+HeadGlance::Sees HeadGlance::look_and_keep() {
+    keeps_ = true;
+    return look();
+}
+
 /// basic.qos is answered on the channel, behind all that the broker writes on it.
 std::optional<HeadGlance::Sees> HeadGlance::seen() {
     if (delivered_) {
-        give_back();
+        if (!keeps_) linger();
         return Sees::message;
     }
     if (!consuming_) return std::nullopt;
@@ -123,6 +128,11 @@ void HeadGlance::wait(core::Milliseconds time) const {
 void HeadGlance::give_back() {
     connection_->cancel(only_consumer, consumer_tag);
     connection_->nack_requeue(only_consumer, *delivered_);
+    connection_->flush();
+}
+
+void HeadGlance::linger() {
+    give_back();
     const core::SteadyTime until = system::steady_now() + ack_linger;
     for (auto left = ack_linger; left > core::Milliseconds::zero(); left = until - system::steady_now()) {
         wait(left);
