@@ -28,8 +28,9 @@ class HeadGlance : private Events {
 
     /// Takes as long as it takes to know. Throws Error. After silence it may be kept, after anything else not.
     Sees look();
-    /// The same, but a message that can be handed over stays with this, until give_back().
-    Sees look_and_keep();
+    /// The same, but a message that can be handed over stays with this, until give_back(). So long the broker may be
+    /// silent: one under load may well be.
+    Sees look_and_keep(core::Milliseconds silence);
     /// What was kept goes back, which counts as no delivery in vain where the broker makes that difference, if this
     /// lives for ack_linger thereafter.
     void give_back();
@@ -57,6 +58,7 @@ class HeadGlance : private Events {
     int answers_owed_ = 0;      // to basic.qos
     bool consuming_ = false;
     bool keeps_ = false;
+    core::Milliseconds patience_;  // with its answer
     bool asked_ = false;
     std::optional<core::DeliveryTag> delivered_;
     std::optional<core::SteadyTime> gave_back_at_;

@@ -14,8 +14,12 @@ using Clock = std::chrono::steady_clock;
 
 /// For the broker to take back what a connection held that has ended.
 constexpr core::Milliseconds consumer_leaves_within{2'000};
+/// The same once there was no other consumer: a busy broker is slow.
+constexpr core::Milliseconds own_leaves_within{10'000};
+/// With the answer to a consumer that got nothing: a broker that writes a message for minutes is silent for longer.
+constexpr core::Milliseconds silent_for{3'000};
 constexpr core::Milliseconds between_looks_for_it{5};
-constexpr core::Milliseconds comes_within{2'000};
+constexpr core::Milliseconds comes_within{5'000};
 /// Of those that nobody can read; the rest comes the next time.
 constexpr std::size_t most_at_a_time = 500;
 /// Of others, each on a connection.
@@ -128,9 +132,10 @@ std::size_t HeadRejection::ready() {
         other->serve();
     receiver_.serve();
     const std::size_t own = 1 + others_.size();
-    const auto deadline = Clock::now() + consumer_leaves_within;
+    const auto deadline = Clock::now() + (was_alone_ ? own_leaves_within : consumer_leaves_within);
     do {
         const QueueCounts counts = count_();
+        was_alone_ = was_alone_ || counts.consumers == own;
         if (counts.consumers == own) return counts.messages;
         std::this_thread::sleep_for(between_looks_for_it);
     } while (Clock::now() < deadline);
@@ -145,7 +150,7 @@ amqp10::Held HeadRejection::take() {
 
 HeadGlance::Sees HeadRejection::look() {
     auto glance = std::make_unique<HeadGlance>(endpoint_, settings_, queue_);
-    const HeadGlance::Sees sees = glance->look_and_keep();
+    const HeadGlance::Sees sees = glance->look_and_keep(silent_for);
     if (sees == HeadGlance::Sees::end) ++connections_ended_;
     if (sees == HeadGlance::Sees::message) others_.push_back(std::move(glance));
     if (sees == HeadGlance::Sees::silence) give_up("the broker is busy with a message");

@@ -71,6 +71,7 @@ class HeadRejection {
     std::vector<std::unique_ptr<HeadGlance>> others_;  // each keeps a message that can be handed over
     std::vector<amqp10::Description> rejected_;
     int connections_ended_ = 0;
+    bool was_alone_ = false;  // nobody else consumed the queue
 };
 
 }  // namespace retryd::amqp

@@ -227,7 +227,10 @@ void ReconnectLoop::look_past_head(const amqp::Error& error, const config::Endpo
 /// Nothing where there is no connection.
 std::optional<amqp::PoisonHead> ReconnectLoop::spend_on_head(const config::Endpoint& endpoint, bool last_of_list) {
     constexpr int a_few = 3;
-    const int most = context_.trial.limited() ? amqp::most_poison_head_attempts : amqp::poison_head_attempts;
+    // Whatever kept them from being rejected may be over then.
+    const bool rejects = context_.trial.dead_letters() && speaks_amqp_1_0_;
+    const int most =
+        context_.trial.limited() && !rejects ? amqp::most_poison_head_attempts : amqp::poison_head_attempts;
     try {
         return amqp::wear_out_head(endpoint, settings_->broker, settings_->policy.error_queue, context_.held_heads,
                                    head_stays_ ? a_few : most, amqp::poison_head_pause, [&] {
