@@ -1,7 +1,9 @@
 // Many messages at once that RabbitMQ cannot hand over (docs/security.md), sent by a stranger with a queue of his own:
 // what a neighbour notices whose messages fail meanwhile.
+#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
+#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -131,6 +133,15 @@ TEST_CASE("a flood of small hostile messages: measured, with RETRYD_HOSTILE of t
             hostile.what.find("000") == std::string::npos && hostile.what.find("500") == std::string::npos)
             small.push_back(hostile.message);
     }
+    // Those that the broker refuses, by ending the connection, are no flood.
+    std::erase_if(small, [&](const Message& message) {
+        try {
+            Client(broker_address()).publish("", s.plain_queue("taken"), message);
+            return false;
+        } catch (const std::runtime_error&) {
+            return true;
+        }
+    });
     SteadyNeighbour neighbour(broker_address(), s.good, rung_of_good);
     REQUIRE(await([&] { return !neighbour.between({}, Clock::now()).empty(); }));
     const auto lines = [&] { return static_cast<long>(s.daemon.lines_with({""})); };
