@@ -146,7 +146,8 @@ bool ReconnectLoop::goes_on_at_once(const amqp::Error& error) const {
 /// False where nothing was rejected: another daemon consumes the queue, or it is not known to dead-letter to the
 /// catch-all, or the broker does not speak AMQP 1.0. Then the delivery limit takes the message away.
 bool ReconnectLoop::reject_head(const config::Endpoint& endpoint) {
-    if (!context_.trial.dead_letters() || !speaks_amqp_1_0_) return false;
+    // While one is held that the broker is busy with, it is slow, and we are not the only consumer.
+    if (!context_.trial.dead_letters() || !speaks_amqp_1_0_ || context_.held_heads.size() > 0) return false;
     config::Broker broker = settings_->broker;
     broker.endpoints = {endpoint};
     const std::string& queue = settings_->policy.error_queue;
@@ -228,7 +229,7 @@ void ReconnectLoop::look_past_head(const amqp::Error& error, const config::Endpo
 std::optional<amqp::PoisonHead> ReconnectLoop::spend_on_head(const config::Endpoint& endpoint, bool last_of_list) {
     constexpr int a_few = 3;
     // Whatever kept them from being rejected may be over then.
-    const bool rejects = context_.trial.dead_letters() && speaks_amqp_1_0_;
+    const bool rejects = context_.trial.dead_letters() && speaks_amqp_1_0_ && context_.held_heads.size() == 0;
     const int most =
         context_.trial.limited() && !rejects ? amqp::most_poison_head_attempts : amqp::poison_head_attempts;
     try {
