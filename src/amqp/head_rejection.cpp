@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "amqp/error.h"
+#include "amqp/head_glance.h"
 #include "amqp/timeouts.h"
 
 namespace retryd::amqp {
@@ -64,7 +65,7 @@ void HeadRejection::run() {
 bool HeadRejection::try_all() {
     take_all();
     try_each();
-    if (!proven_.empty() && ready() > 0 && look() == HeadGlance::Sees::end) {
+    if (!proven_.empty() && ready() > 0 && look() == Head::ends_connection) {
         held_ = std::exchange(proven_, {});
         return false;
     }
@@ -83,9 +84,9 @@ void HeadRejection::take_all() {
             held_.push_back(take());
             if (ready() == 0) return;
         }
-        const HeadGlance::Sees sees = look();
-        if (sees == HeadGlance::Sees::nothing) return;
-        well = sees == HeadGlance::Sees::end ? 0 : well + 1;
+        const Head head = look();
+        if (head == Head::nothing) return;
+        well = head == Head::ends_connection ? 0 : well + 1;
     }
 }
 
@@ -103,7 +104,7 @@ void HeadRejection::try_each() {
 bool HeadRejection::ends_alone(amqp10::Held& suspect) {
     for (int i = 0; i < ends_that_prove; ++i) {
         receiver_.release(suspect);
-        if (look() != HeadGlance::Sees::end) return false;
+        if (look() != Head::ends_connection) return false;
         if (ready() == 0) give_up("what was at the head of the queue is gone");
         const amqp10::Held taken = take();
         if (taken.digest != suspect.digest) give_up("other messages came back to the queue meanwhile");
@@ -148,13 +149,21 @@ amqp10::Held HeadRejection::take() {
     return *held;
 }
 
-HeadGlance::Sees HeadRejection::look() {
+HeadRejection::Head HeadRejection::look() {
     auto glance = std::make_unique<HeadGlance>(endpoint_, settings_, queue_);
-    const HeadGlance::Sees sees = glance->look_and_keep(silent_for);
-    if (sees == HeadGlance::Sees::end) ++connections_ended_;
-    if (sees == HeadGlance::Sees::message) others_.push_back(std::move(glance));
-    if (sees == HeadGlance::Sees::silence) give_up("the broker is busy with a message");
-    return sees;
+    switch (glance->look_and_keep(silent_for)) {
+        case HeadGlance::Sees::end:
+            ++connections_ended_;
+            return Head::ends_connection;
+        case HeadGlance::Sees::message:
+            others_.push_back(std::move(glance));
+            return Head::handed_over;
+        case HeadGlance::Sees::nothing:
+            return Head::nothing;
+        case HeadGlance::Sees::silence:
+            break;
+    }
+    give_up("the broker is busy with a message");
 }
 
 }  // namespace retryd::amqp

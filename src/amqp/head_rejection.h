@@ -21,12 +21,13 @@
 #include <vector>
 
 #include "amqp/amqp10/receiver.h"
-#include "amqp/head_glance.h"
 #include "amqp/topology_commands.h"
 #include "config/settings.h"
 #include "core/broker_features.h"
 
 namespace retryd::amqp {
+
+class HeadGlance;
 
 class HeadRejection {
   public:
@@ -58,7 +59,8 @@ class HeadRejection {
 
     std::size_t ready();
     amqp10::Held take();
-    HeadGlance::Sees look();
+    enum class Head { ends_connection, handed_over, nothing };
+    Head look();
 
     const config::Endpoint& endpoint_;
     const config::Broker& settings_;
