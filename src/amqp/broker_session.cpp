@@ -149,7 +149,8 @@ BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, c
       aside_(endpoint, settings_->broker),
       declarer_(*publishing_, first_declare_channel, static_cast<Channel>(first_publishing_channel() - 1)),
       topology_({declarer_, observer_, core::features_of(version()), [this] { consume_once(); },
-                 [this](bool limited) { trial_.queue_is_limited(limited); }},
+                 [this](bool limited) { trial_.queue_is_limited(limited); },
+                 [this](bool ours) { trial_.queue_dead_letters(ours); }},
                 settings_),
       consumer_(std::make_unique<ErrorQueueConsumer>(
           ErrorQueueConsumer::Session{*consuming_, declarer_, observer_, trial_, numbers_, core::features_of(version()),

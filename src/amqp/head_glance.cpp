@@ -27,7 +27,7 @@ HeadGlance::HeadGlance(const config::Endpoint& endpoint, const config::Broker& s
     : HeadGlance(Connection::open(endpoint, settings, "retryd head"), queue) {}
 
 HeadGlance::HeadGlance(std::unique_ptr<Connection> connection, const std::string& queue)
-    : connection_(std::move(connection)) {
+    : connection_(std::move(connection)), patience_(answered_within) {
     connection_->receive_large_headers();
     connection_->open_channel(only_consumer);
     connection_->qos(only_consumer, 1);
@@ -52,10 +52,16 @@ HeadGlance::Sees HeadGlance::look() {
                 "the broker has not answered a consumer for " + std::to_string(answer_timeout.count() / 1'000) + " s");
 }
 
+HeadGlance::Sees HeadGlance::look_and_keep(core::Milliseconds silence) {
+    keeps_ = true;
+    patience_ = silence;
+    return look();
+}
+
 /// basic.qos is answered on the channel, behind all that the broker writes on it.
 std::optional<HeadGlance::Sees> HeadGlance::seen() {
     if (delivered_) {
-        give_back();
+        if (!keeps_) linger();
         return Sees::message;
     }
     if (!consuming_) return std::nullopt;
@@ -65,7 +71,7 @@ std::optional<HeadGlance::Sees> HeadGlance::seen() {
     }
     // A large message takes its time on the way.
     if (connection_->receiving(only_consumer)) since_ = system::steady_now();
-    if (asked_) return waited() >= answered_within ? std::optional(Sees::silence) : std::nullopt;
+    if (asked_) return waited() >= patience_ ? std::optional(Sees::silence) : std::nullopt;
     if (waited() < delivered_within) return std::nullopt;
     asked_ = true;
     connection_->qos(only_consumer, 1);
@@ -123,6 +129,11 @@ void HeadGlance::wait(core::Milliseconds time) const {
 void HeadGlance::give_back() {
     connection_->cancel(only_consumer, consumer_tag);
     connection_->nack_requeue(only_consumer, *delivered_);
+    connection_->flush();
+}
+
+void HeadGlance::linger() {
+    give_back();
     const core::SteadyTime until = system::steady_now() + ack_linger;
     for (auto left = ack_linger; left > core::Milliseconds::zero(); left = until - system::steady_now()) {
         wait(left);

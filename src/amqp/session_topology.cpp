@@ -67,8 +67,11 @@ void SessionTopology::declare_base_from(const std::shared_ptr<const core::Topolo
         return declare_or_use((*base)[index], [this, base, index](const Declarer::Outcome& outcome) {
             require_base((*base)[index], outcome);
             const auto* const queue = std::get_if<core::QueueSpec>(&(*base)[index]);
-            if (queue != nullptr && queue->name == settings_->policy.error_queue)
+            if (queue != nullptr && queue->name == settings_->policy.error_queue) {
+                const bool as_wanted = outcome.text.empty() && outcome.lacking.empty();
                 session_.error_queue_is_limited(core::is_limited(*queue) && outcome.text.empty());
+                session_.error_queue_is_ours(as_wanted && settings_->declare && !uncompared_.contains(queue->name));
+            }
             declare_base_from(base, index + 1);
         });
     }
@@ -113,6 +116,8 @@ void SessionTopology::declare_or_use(const core::TopologyItem& item, Declarer::S
     session_.declarer.submit(step_for(item, settings_->declare), [=, this](const Declarer::Outcome& outcome) {
         const bool forbidden =
             outcome.result == Declarer::Result::refused && outcome.code == core::reply_code::access_refused;
+        uncompared_.erase(core::name_of(item));
+        if (forbidden) uncompared_.insert(core::name_of(item));
         if (!forbidden || !has_a_check) return sink(outcome);
         session_.declarer.submit(step_for(item, false),
                                  [this, sink, refusal = outcome](const Declarer::Outcome& found) {

@@ -34,6 +34,7 @@ class SessionTopology {
         core::BrokerFeatures features;
         std::function<void()> base_is_there;                       // and what dies elsewhere is led to the error queue
         std::function<void(bool limited)> error_queue_is_limited;  // its delivery limit is ours
+        std::function<void(bool declared)> error_queue_is_ours;    // the broker has compared all its arguments
     };
     SessionTopology(Session session, std::shared_ptr<const config::Settings> settings)
         : session_(std::move(session)), settings_(std::move(settings)) {}
@@ -90,7 +91,8 @@ class SessionTopology {
     std::vector<std::function<void()>> after_base_;  // what the relay wants before that
     /// What is being declared under a key, in the order of asking: the first is under way.
     std::map<std::string, std::deque<core::Topology>, std::less<>> declaring_;
-    std::set<std::string> told_;  // by accepted() and unanswered()
+    std::set<std::string> told_;        // by accepted() and unanswered()
+    std::set<std::string> uncompared_;  // used as they are there, since they may not be declared
 };
 
 }  // namespace retryd::amqp

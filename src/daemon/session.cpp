@@ -308,6 +308,21 @@ void Session::trial_over() {
     constexpr int few = 3;
     const int ended = context_.trial.ended();
     const std::string& queue = settings_->policy.error_queue;
+    const std::size_t rejected = context_.trial.rejected();
+    if (rejected > 0) {
+        log_.write(LogLevel::warning, "undeliverable",
+                   name_ + ": what RabbitMQ could not hand over in queue " + core::quoted(queue) + ", " +
+                       std::to_string(rejected) + (rejected == 1 ? " message" : " messages") + ", has ended " +
+                       std::to_string(ended) + " connections and is out of the way now: in " +
+                       core::quoted(settings_->policy.catch_all) +
+                       ", where it cannot be read either. See \"A message that RabbitMQ cannot hand over\" in "
+                       "docs/operations.md",
+                   {{"queue", queue},
+                    {"catch_all", settings_->policy.catch_all},
+                    {"connections", ended},
+                    {"messages", static_cast<std::int64_t>(rejected)}});
+        return;
+    }
     const bool by_limit = ended > few;
     const std::string what =
         by_limit

@@ -7,10 +7,13 @@
 #include <string>
 
 #include "amqp/error.h"
+#include "amqp/head_rejection.h"
 #include "amqp/poison_head.h"
 #include "amqp/proof_keys.h"
 #include "amqp/refusal.h"
+#include "amqp/sync_admin.h"
 #include "config/addresses.h"
+#include "core/broker_features.h"
 #include "core/duration.h"
 #include "core/safe_text.h"
 #include "daemon/session.h"
@@ -72,6 +75,8 @@ class ReconnectLoop {
     void try_one(const config::Endpoint& endpoint, bool last_of_list);
     void after_fault(const config::Endpoint& endpoint, const amqp::Error& error, bool lasted, bool last_of_list);
     bool goes_on_at_once(const amqp::Error& error) const;
+    bool reject_head(const config::Endpoint& endpoint);
+    void report_rejected(const config::Endpoint& endpoint, const std::vector<amqp::amqp10::Description>& messages);
     void remove_poison_head(const config::Endpoint& endpoint, bool last_of_list);
     void look_past_head(const amqp::Error& error, const config::Endpoint& endpoint, bool last_of_list);
     std::optional<amqp::PoisonHead> spend_on_head(const config::Endpoint& endpoint, bool last_of_list);
@@ -84,7 +89,9 @@ class ReconnectLoop {
     const core::ProofKeys proof_keys_;  // made once: from a password that takes a while
     Backoff backoff_;
     ReportedFaults faults_;
-    bool head_stays_ = false;  // no delivery limit takes away what is at the head of the error queue
+    bool head_stays_ = false;      // no delivery limit takes away what is at the head of the error queue
+    bool rejects_early_ = true;    // the last time that worked
+    bool speaks_amqp_1_0_ = true;  // as far as is known
 };
 
 void ReconnectLoop::run() {
@@ -99,8 +106,11 @@ void ReconnectLoop::try_one(const config::Endpoint& endpoint, bool last_of_list)
     try {
         Session(context_, endpoint, name_of(endpoint), proof_keys_).run();
     } catch (const amqp::Error& error) {
-        const bool at_the_head = error.kind() == amqp::Error::Kind::undeliverable && context_.trial.alone();
-        if (at_the_head) return remove_poison_head(endpoint, last_of_list);
+        if (error.kind() == amqp::Error::Kind::undeliverable) {
+            const bool alone = context_.trial.alone();
+            if ((alone || (rejects_early_ && context_.trial.in_vain())) && reject_head(endpoint)) return;
+            if (alone) return remove_poison_head(endpoint, last_of_list);
+        }
         if (error.kind() == amqp::Error::Kind::held_up) return look_past_head(error, endpoint, last_of_list);
         const bool lasted = system::steady_now() - begin > settings_->broker.reconnect.max;
         after_fault(endpoint, error, lasted, last_of_list);
@@ -133,6 +143,68 @@ bool ReconnectLoop::goes_on_at_once(const amqp::Error& error) const {
     return error.kind() == amqp::Error::Kind::undeliverable || error.kind() == amqp::Error::Kind::unsayable;
 }
 
+/// False where nothing was rejected: another daemon consumes the queue, or it is not known to dead-letter to the
+/// catch-all, or the broker does not speak AMQP 1.0. Then the delivery limit takes the message away.
+bool ReconnectLoop::reject_head(const config::Endpoint& endpoint) {
+    // While one is held that the broker is busy with, it is slow, and we are not the only consumer.
+    if (!context_.trial.dead_letters() || !speaks_amqp_1_0_ || context_.held_heads.size() > 0) return false;
+    config::Broker broker = settings_->broker;
+    broker.endpoints = {endpoint};
+    const std::string& queue = settings_->policy.error_queue;
+    std::optional<amqp::HeadRejection> rejection;
+    try {
+        amqp::SyncAdminConnection counting(broker, "retryd head");
+        speaks_amqp_1_0_ = core::features_of(counting.version()).speaks_amqp_1_0;
+        if (!speaks_amqp_1_0_) return false;
+        rejection.emplace(
+            endpoint, broker, counting.version(), queue,
+            [&] { return counting.carry_out(amqp::Declarer::CheckQueue{queue}).counts; },
+            [&] {
+                context_.watchdog.turned(system::steady_now());
+                return !context_.requests.stopping();
+            });
+        rejection->run();
+    } catch (const amqp::Error& error) {
+        context_.log.write(LogLevel::debug, "undeliverable_not_rejected",
+                           name_of(endpoint) +
+                               ": what RabbitMQ cannot hand over is left to the delivery limit of queue " +
+                               core::quoted(queue) + ": " + error.what(),
+                           {{"queue", queue}, {"cause", error.what()}});
+    }
+    rejects_early_ = rejection && !rejection->rejected().empty();
+    if (!rejects_early_) return false;
+    context_.trial.looked(rejection->connections_ended(), false);
+    context_.trial.rejected(rejection->rejected().size());
+    report_rejected(endpoint, rejection->rejected());
+    head_stays_ = false;
+    backoff_.reset();
+    return true;
+}
+
+void ReconnectLoop::report_rejected(const config::Endpoint& endpoint,
+                                    const std::vector<amqp::amqp10::Description>& messages) {
+    constexpr std::size_t most_told = 5;
+    const std::string& queue = settings_->policy.error_queue;
+    for (std::size_t i = 0; i < std::min(most_told, messages.size()); ++i) {
+        const amqp::amqp10::Description& message = messages[i];
+        std::string what;
+        const auto tell = [&](const char* name, const std::string& value) {
+            constexpr std::size_t longest = 100;
+            if (!value.empty()) what += std::string{", "} + name + ' ' + core::quoted(value.substr(0, longest));
+        };
+        tell("published to exchange", message.exchange);
+        tell("died first in queue", message.queue);
+        tell("user-id", message.user_id);
+        tell("message-id", message.message_id);
+        tell("content-type", message.content_type);
+        context_.log.write(LogLevel::warning, "undeliverable_rejected",
+                           name_of(endpoint) +
+                               ": a message that RabbitMQ cannot hand over by AMQP 0-9-1 goes from queue " +
+                               core::quoted(queue) + " to " + core::quoted(settings_->policy.catch_all) + what,
+                           {{"queue", queue}, {"died_in", core::safe_name(message.queue)}});
+    }
+}
+
 void ReconnectLoop::remove_poison_head(const config::Endpoint& endpoint, bool last_of_list) {
     const auto head = spend_on_head(endpoint, last_of_list);
     if (!head) return;
@@ -156,7 +228,10 @@ void ReconnectLoop::look_past_head(const amqp::Error& error, const config::Endpo
 /// Nothing where there is no connection.
 std::optional<amqp::PoisonHead> ReconnectLoop::spend_on_head(const config::Endpoint& endpoint, bool last_of_list) {
     constexpr int a_few = 3;
-    const int most = context_.trial.limited() ? amqp::most_poison_head_attempts : amqp::poison_head_attempts;
+    // Whatever kept them from being rejected may be over then.
+    const bool rejects = context_.trial.dead_letters() && speaks_amqp_1_0_ && context_.held_heads.size() == 0;
+    const int most =
+        context_.trial.limited() && !rejects ? amqp::most_poison_head_attempts : amqp::poison_head_attempts;
     try {
         return amqp::wear_out_head(endpoint, settings_->broker, settings_->policy.error_queue, context_.held_heads,
                                    head_stays_ ? a_few : most, amqp::poison_head_pause, [&] {

@@ -18,6 +18,7 @@ void HeadTrial::begin(std::size_t suspects, core::SteadyTime now) {
     if (!going_on()) {
         needed_ = least_in_vain;
         ended_ = 0;
+        rejected_ = 0;
         patience_ = least_patience;
     }
     in_vain_ = going_on() && passed_ == 0 ? in_vain_ + 1 : 0;

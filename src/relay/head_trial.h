@@ -29,12 +29,20 @@ class HeadTrial {
     /// So many connections in a row have ended before anything was handed over that no other message is in front of the
     /// one that ends them. One would not tell: what comes back to a quorum queue goes behind what came back before.
     bool alone() const { return in_vain_ >= needed_; }
+    /// The last connection has ended before anything was handed over: what is in front, if not all of it, ends them.
+    bool in_vain() const { return in_vain_ > 0; }
     /// So many connections were spent on what is at the head. `found_other`: until one could be handed over. It is
     /// behind the others now, and has to go its way before the head is alone; there may be several that cannot.
     void looked(int ended, bool found_other);
     /// Whether the queue was declared with its delivery limit; else nobody knows whether a policy gives it one.
     void queue_is_limited(bool limited) { limited_ = limited; }
     bool limited() const { return limited_; }
+    /// Whether the broker has compared that the queue dead-letters to the catch-all what is rejected.
+    void queue_dead_letters(bool dead_letters) { dead_letters_ = dead_letters; }
+    bool dead_letters() const { return dead_letters_; }
+    /// So many that cannot be handed over were rejected (amqp/head_rejection.h).
+    void rejected(std::size_t messages) { rejected_ += messages; }
+    std::size_t rejected() const { return rejected_; }
     /// The broker has answered nothing on the only channel for so long, though it was asked: it is busy with one
     /// message, and the one that cannot be handed over may be behind that. `idle`: nothing waits to be settled. True
     /// when the connection is to be left, and the head looked at on others (amqp/held_heads.h).
@@ -77,6 +85,8 @@ class HeadTrial {
     int ended_ = 0;
     core::Milliseconds patience_ = least_patience;
     bool limited_ = false;
+    bool dead_letters_ = false;
+    std::size_t rejected_ = 0;  // since the trial began
 };
 
 }  // namespace retryd::relay

@@ -84,4 +84,24 @@ TEST_CASE("AMQP 1.0: a message tells where it comes from, as far as it does") {
     CHECK(describe("").message_id.empty());
 }
 
+TEST_CASE(
+    "AMQP 1.0: deliveries of one message have the same digest, whatever was counted meanwhile, and others do not") {
+    const auto map = [](const std::vector<std::string>& items) {
+        std::string all = list(Code::message_annotations, items);
+        all[all.find('\xd0')] = '\xd1';
+        return all;
+    };
+    const std::string properties = list(Code::properties, {text("id")});
+    const auto counted = [&](std::uint32_t deliveries) {
+        const std::string header = std::string("\0\x53\x70", 3) + list(Code::source, {number(deliveries)}).substr(3);
+        return header + map({symbol("x-delivery-count"), number(deliveries), symbol("x-a"), text("one")}) + properties;
+    };
+    CHECK(digest(counted(1)) == digest(counted(2)));
+    CHECK(digest(counted(1)) != digest(map({symbol("x-a"), text("two")}) + properties));
+    CHECK(digest(counted(1)) != digest(counted(1) + "body"));
+    CHECK(digest(counted(1)) != digest(map({symbol("x-b"), text("one")}) + properties));
+    CHECK(digest(map({symbol("x-a"), text("one")}) + properties) == digest(counted(7)));
+    CHECK(digest("") == digest("\x40"));
+}
+
 }  // namespace retryd::amqp::amqp10::encoding_test

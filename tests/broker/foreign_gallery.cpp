@@ -19,6 +19,7 @@ class ForeignGallery {
         texts();
         types();
         claims();
+        claims_in_texts();
         sizes();
         mqtt();
         stomp();
@@ -83,6 +84,43 @@ class ForeignGallery {
                                                              {"x-delivery-count", amqp10::ulong(1'000)},
                                                              {"x-exchange", amqp10::text(odd_text)},
                                                              {"x-routing-key", amqp10::text("victim")}}});
+    }
+
+    /// As texts, the only type that MQTT and STOMP have; to which RabbitMQ makes them headers.
+    void claims_in_texts() {
+        const Texts claims{{"x-death", "[{queue=victim,reason=rejected,count=-1}]"},
+                           {"x-first-death-queue", "victim"},
+                           {"x-delivery-count", "-1"},
+                           {"retryd-queue", "victim"},
+                           {"retryd-attempt", "99999999999999999999"},
+                           {"retryd-parked-reason", odd_text},
+                           {"retryd-proof", "0000000000000000"},
+                           {"CC", "victim"},
+                           {"x-opt-retry", "never"}};
+        Texts safe = claims;
+        std::erase_if(safe, [](const auto& claim) { return claim.second == odd_text; });
+        stomp_with("claims of having been retryd's", safe);
+        stomp_with("the same header twice", {{"x-death", "one"}, {"x-death", "two"}});
+        if (version_ < Version{4, 0}) return;
+        mqtt5_with("claims of having been retryd's", claims);
+        Texts many;
+        for (int i = 0; i < 300; ++i)
+            many.emplace_back("x-death", "victim");
+        mqtt5_with("300 x-deaths", many);
+        mqtt5_with("a nasty name", {{odd_text, odd_text}});
+        add("that it has died, as the broker would say it",
+            {.annotations = {{"x-death", amqp10::map_section(0x72, {{"queue", amqp10::text("victim")},
+                                                                    {"reason", amqp10::symbol("rejected")},
+                                                                    {"count", amqp10::ulong(~std::uint64_t{0})}})
+                                             .substr(3)},
+                             {"x-first-death-reason", amqp10::ulong(1)}}});
+    }
+    void stomp_with(const std::string& what, const Texts& headers) {
+        gallery_.push_back(
+            {"STOMP, " + what, [queue = queue_, headers] { publish_stomp(queue, "text/plain", "s", headers); }});
+    }
+    void mqtt5_with(const std::string& what, const Texts& properties) {
+        gallery_.push_back({"MQTT 5, " + what, [properties] { publish_mqtt5("a/b", properties, "mqtt 5"); }});
     }
 
     void sizes() {

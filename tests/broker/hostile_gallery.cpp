@@ -88,6 +88,15 @@ class Gallery {
         for (int i = 0; i < 500; ++i)
             many.push_back(death_entry("q" + std::to_string(i)));
         death("has 500 entries", array(many));
+        for (Value& entry : many)
+            entry = death_entry(names_.victim, "rejected", 7);
+        death("has 500 entries of somebody else's queue", array(many));
+        many.push_back(death_entry(names_.work));
+        death("has its own behind 500 of somebody else's queue", array(many));
+        death("has two entries of one queue, one of them negative",
+              array({death_entry(names_.work, "rejected", -3), death_entry(names_.work, "rejected", 3)}));
+        death("has entries of two queues that retryd knows",
+              array({death_entry(names_.work, "expired"), death_entry(names_.shared, "rejected")}));
         headers("two x-deaths", {{"x-death", array({death_entry(names_.work)})}, {"x-death", longstr(nasty)}});
     }
 

@@ -145,4 +145,34 @@ TEST_CASE("what has ended two connections before anything was handed over is at 
     }
 }
 
+TEST_CASE(
+    "a connection that ends before anything was handed over has ended in vain, until one hands over or is spent") {
+    HeadTrial trial;
+    trial.begin(100, start);
+    CHECK_FALSE(trial.in_vain());
+    trial.begin(1, after(1));
+    CHECK(trial.in_vain());
+    trial.looked(4, false);
+    CHECK_FALSE(trial.in_vain());
+    trial.begin(1, after(2));
+    CHECK(trial.in_vain());
+    trial.passed(after(3));
+    trial.begin(1, after(4));
+    CHECK_FALSE(trial.in_vain());
+}
+
+TEST_CASE("what was rejected is counted for one trial") {
+    HeadTrial trial;
+    trial.begin(1, start);
+    trial.rejected(3);
+    trial.begin(1, after(1));
+    trial.rejected(2);
+    CHECK(trial.rejected() == 5);
+    trial.passed(after(2));
+    REQUIRE(trial.on_tick(after(5'001)));
+    CHECK(trial.rejected() == 5);
+    trial.begin(1, after(6'000));
+    CHECK(trial.rejected() == 0);
+}
+
 }  // namespace retryd::relay::head_trial_test

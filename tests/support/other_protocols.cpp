@@ -273,29 +273,71 @@ void publish_encoded(const std::string& queue, const std::string& message) {
 
 }  // namespace amqp10
 
-void publish_mqtt(const std::string& topic, const std::string& body) {
-    const auto text = [](const std::string& value) { return number<2>(value.size()) + value; };
-    const auto packet = [](std::uint8_t type, const std::string& content) {
-        std::string length;
-        for (std::size_t left = content.size();;) {
-            const std::size_t part = left % 128;
-            left /= 128;
-            length += static_cast<char>(left > 0 ? part | 128 : part);
-            if (left == 0) break;
-        }
-        return number<1>(type) + length + content;
-    };
-    const Address& broker = broker_address();
-    const Stream stream("127.0.0.2");
-    stream.write(packet(0x10, text("MQTT") + number<1>(4) + number<1>(0xc2) + number<2>(60) + text("retryd-tests") +
-                                  text(vhost() + ":" + broker.user) + text(broker.password)));
-    if (stream.read(4) != std::string("\x20\x02\0\0", 4)) throw std::runtime_error("MQTT: refused");
-    stream.write(packet(0x32, text(topic) + number<2>(1) + body));  // QoS 1
-    if (stream.read(4) != std::string("\x40\x02\0\x01", 4)) throw std::runtime_error("MQTT: not confirmed");
-    stream.write(packet(0xe0, ""));
+namespace {
+
+std::string mqtt_text(const std::string& value) {
+    return number<2>(value.size()) + value;
 }
 
-void publish_stomp(const std::string& queue, const std::string& content_type, const std::string& body) {
+std::string mqtt_length(std::size_t left) {
+    std::string length;
+    do {
+        const std::size_t part = left % 128;
+        left /= 128;
+        length += static_cast<char>(left > 0 ? part | 128 : part);
+    } while (left > 0);
+    return length;
+}
+
+std::string mqtt_packet(std::uint8_t type, const std::string& content) {
+    return number<1>(type) + mqtt_length(content.size()) + content;
+}
+
+/// What is in the next packet, which has to be of that type.
+std::string read_mqtt(const Stream& stream, char type) {
+    if (stream.read(1).front() != type) throw std::runtime_error("MQTT: refused");
+    std::size_t length = 0;
+    for (unsigned shift = 0;; shift += 7) {
+        const auto byte = static_cast<std::uint8_t>(stream.read(1).front());
+        length |= std::size_t{byte & 0x7fU} << shift;
+        if (byte < 0x80) break;
+    }
+    return stream.read(length);
+}
+
+/// `properties`: those of the message, encoded, in MQTT 5.
+void publish_mqtt(std::uint8_t level, const std::string& topic, const std::string& properties,
+                  const std::string& body) {
+    constexpr std::uint8_t refusals = 0x80;
+    const Address& broker = broker_address();
+    const std::string none = level < 5 ? "" : number<1>(0);
+    const Stream stream("127.0.0.2");
+    stream.write(mqtt_packet(0x10, mqtt_text("MQTT") + number<1>(level) + number<1>(0xc2) + number<2>(60) + none +
+                                       mqtt_text("retryd-tests") + mqtt_text(vhost() + ":" + broker.user) +
+                                       mqtt_text(broker.password)));
+    if (read_mqtt(stream, '\x20').at(1) != 0) throw std::runtime_error("MQTT: refused");
+    stream.write(mqtt_packet(0x32, mqtt_text(topic) + number<2>(1) + properties + body));  // QoS 1
+    const std::string confirm = read_mqtt(stream, '\x40');
+    if (confirm.size() > 2 && static_cast<std::uint8_t>(confirm[2]) >= refusals)
+        throw std::runtime_error("MQTT: not confirmed");
+    stream.write(mqtt_packet(0xe0, ""));
+}
+
+}  // namespace
+
+void publish_mqtt(const std::string& topic, const std::string& body) {
+    publish_mqtt(4, topic, "", body);
+}
+
+void publish_mqtt5(const std::string& topic, const Texts& user_properties, const std::string& body) {
+    std::string all;
+    for (const auto& [name, value] : user_properties)
+        all += number<1>(0x26) + mqtt_text(name) + mqtt_text(value);
+    publish_mqtt(5, topic, mqtt_length(all.size()) + all, body);
+}
+
+void publish_stomp(const std::string& queue, const std::string& content_type, const std::string& body,
+                   const Texts& more_headers) {
     const Address& broker = broker_address();
     const Stream stream("127.0.0.3");
     const auto await = [&](const std::string& command) {
@@ -311,8 +353,11 @@ void publish_stomp(const std::string& queue, const std::string& content_type, co
     stream.write("CONNECT\naccept-version:1.2\nhost:" + vhost() + "\nlogin:" + broker.user +
                  "\npasscode:" + broker.password + "\n\n" + nul);
     await("CONNECTED");
-    stream.write("SEND\ndestination:/amq/queue/" + queue + "\ncontent-type:" + content_type + "\nreceipt:1\n\n" + body +
-                 nul);
+    std::string more;
+    for (const auto& [name, value] : more_headers)
+        more += name + ':' + value + '\n';
+    stream.write("SEND\ndestination:/amq/queue/" + queue + "\ncontent-type:" + content_type + "\nreceipt:1\n" + more +
+                 '\n' + body + nul);
     await("RECEIPT");
 }
 

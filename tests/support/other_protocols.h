@@ -68,7 +68,13 @@ void take_and_give_up(const std::string& queue, const std::vector<std::pair<std:
 /// amq.topic.
 void publish_mqtt(const std::string& topic, const std::string& body);
 
+using Texts = std::vector<std::pair<std::string, std::string>>;
+
+/// The same by MQTT 5, with these user properties. RabbitMQ 4.
+void publish_mqtt5(const std::string& topic, const Texts& user_properties, const std::string& body);
+
 /// To that queue, which is there.
-void publish_stomp(const std::string& queue, const std::string& content_type, const std::string& body);
+void publish_stomp(const std::string& queue, const std::string& content_type, const std::string& body,
+                   const Texts& more_headers = {});
 
 }  // namespace retryd::test

@@ -24,6 +24,7 @@ enum class Code : std::uint8_t {
     close = 0x18,
     error = 0x1d,
     accepted = 0x24,
+    rejected = 0x25,
     released = 0x26,
     source = 0x28,
     target = 0x29,

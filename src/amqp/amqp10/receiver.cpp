@@ -5,6 +5,7 @@
 
 #include "amqp/amqp10/byte_stream.h"
 #include "amqp/error.h"
+#include "core/fingerprint.h"
 #include "core/safe_text.h"
 
 namespace retryd::amqp::amqp10 {
@@ -94,6 +95,25 @@ Description describe(std::string_view message) {
     return description;
 }
 
+std::uint64_t digest(std::string_view message) {
+    std::string same;
+    while (!message.empty()) {
+        const std::string_view before = message;
+        const auto part = take_item(message);
+        if (!part || part->code == static_cast<std::uint64_t>(Code::properties)) {
+            same += before;
+            break;
+        }
+        if (part->code != static_cast<std::uint64_t>(Code::message_annotations)) continue;
+        const auto pairs = part->items();
+        for (std::size_t i = 0; i + 1 < pairs.size(); i += 2) {
+            const auto name = pairs[i].text().value_or("");
+            if (name.find("count") == std::string_view::npos) same.append(name).append(pairs[i + 1].bytes);
+        }
+    }
+    return core::fnv1a(same);
+}
+
 Receiver::Receiver(const config::Endpoint& endpoint, const config::Broker& settings, const core::BrokerVersion& version,
                    const std::string& queue)
     : stream_(std::make_unique<ByteStream>(endpoint, settings)) {
@@ -155,7 +175,7 @@ std::optional<Held> Receiver::take(core::Milliseconds within) {
         std::max(std::chrono::duration_cast<core::Milliseconds>(deadline - Clock::now()), core::Milliseconds{0}))) {
         const auto frame = read_frame();
         if (frame->code != Code::transfer || !take_in(*frame)) continue;
-        return Held{*id_, describe(message_)};
+        return Held{*id_, describe(message_), digest(message_)};
     }
     return std::nullopt;
 }
@@ -179,6 +199,10 @@ void Receiver::drop(const Held& held) {
     settle(held.id, Code::accepted);
 }
 
+void Receiver::reject(const Held& held) {
+    settle(held.id, Code::rejected);
+}
+
 void Receiver::release(const Held& held) {
     settle(held.id, Code::released);
 }
@@ -197,6 +221,11 @@ void Receiver::finish() {
     if (std::exchange(closing_, true)) return;
     write(amqp_frame, list(Code::close, {}));
     await(Code::close);
+}
+
+void Receiver::abandon() {
+    closing_ = true;
+    stream_.reset();
 }
 
 // ── Frames ──────────────────────────────────────────────────────────────────────────────────────────────────────

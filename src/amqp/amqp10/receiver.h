@@ -32,10 +32,14 @@ struct Description {
 };
 
 Description describe(std::string_view message);
+/// Not over its deliveries, which the broker counts in its header and annotations.
+std::uint64_t digest(std::string_view message);
 
 struct Held {
     std::uint32_t id = 0;
     Description description;
+    /// Of what stays the same from one delivery to the next: copies of one message have the same.
+    std::uint64_t digest = 0;
 };
 
 /// Every call throws Error when the connection is lost, or the broker refuses.
@@ -55,6 +59,8 @@ class Receiver {
     std::optional<Held> take(core::Milliseconds within);
     /// For good.
     void drop(const Held& held);
+    /// The queue dead-letters it; for good where it does not.
+    void reject(const Held& held);
     /// Back to the queue.
     void release(const Held& held);
 
@@ -62,6 +68,8 @@ class Receiver {
     void serve();
     /// Ends the connection, once the broker has heard all that was said. Nothing else may be called then.
     void finish();
+    /// Drops the connection without a word, for a broker that may not answer. Nothing else may be called then.
+    void abandon();
 
   private:
     struct Frame {

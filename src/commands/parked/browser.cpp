@@ -286,8 +286,9 @@ namespace {
 Rows rows_of(const std::vector<amqp::amqp10::Held>& undeliverable) {
     constexpr std::size_t most = 10;
     Rows rows{{"published to", "died first in", "user", "message id", "content type"}};
-    for (const auto& [id, message] : undeliverable) {
+    for (const amqp::amqp10::Held& held : undeliverable) {
         if (rows.size() > most) break;
+        const amqp::amqp10::Description& message = held.description;
         rows.push_back({or_unknown(message.exchange), or_unknown(message.queue), or_unknown(message.user_id),
                         or_unknown(shortened(message.message_id, longest_shown)),
                         or_unknown(shortened(message.content_type, longest_shown))});
@@ -306,7 +307,8 @@ void print_undeliverable(const ParkingQueueOverview& queue, std::ostream& out) {
 Json json_of_undeliverable(const ParkingQueueOverview& queue) {
     Json list = Json::array();
     if (!queue.held) return list;
-    for (const auto& [id, message] : queue.held->held()) {
+    for (const amqp::amqp10::Held& held : queue.held->held()) {
+        const amqp::amqp10::Description& message = held.description;
         Json object;
         put_text(object, "exchange", message.exchange);
         put_text(object, "first_death_queue", message.queue);
