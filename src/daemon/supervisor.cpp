@@ -75,6 +75,7 @@ class ReconnectLoop {
     void try_one(const config::Endpoint& endpoint, bool last_of_list);
     void after_fault(const config::Endpoint& endpoint, const amqp::Error& error, bool lasted, bool last_of_list);
     bool goes_on_at_once(const amqp::Error& error) const;
+    bool may_reject_head() const;
     bool reject_head(const config::Endpoint& endpoint);
     void report_rejected(const config::Endpoint& endpoint, const std::vector<amqp::amqp10::Description>& messages);
     void remove_poison_head(const config::Endpoint& endpoint, bool last_of_list);
@@ -89,8 +90,10 @@ class ReconnectLoop {
     const core::ProofKeys proof_keys_;  // made once: from a password that takes a while
     Backoff backoff_;
     ReportedFaults faults_;
-    bool head_stays_ = false;      // no delivery limit takes away what is at the head of the error queue
-    bool rejects_early_ = true;    // the last time that worked
+    bool head_stays_ = false;    // no delivery limit takes away what is at the head of the error queue
+    bool rejects_early_ = true;  // the last time that worked
+    core::SteadyTime rejects_again_{};
+    core::Milliseconds no_rejecting_for_{};
     bool speaks_amqp_1_0_ = true;  // as far as is known
 };
 
@@ -143,11 +146,16 @@ bool ReconnectLoop::goes_on_at_once(const amqp::Error& error) const {
     return error.kind() == amqp::Error::Kind::undeliverable || error.kind() == amqp::Error::Kind::unsayable;
 }
 
+/// Not while one is held that the broker is busy with: it is slow, and we are not the only consumer.
+bool ReconnectLoop::may_reject_head() const {
+    return context_.trial.dead_letters() && speaks_amqp_1_0_ && context_.held_heads.size() == 0 &&
+           system::steady_now() >= rejects_again_;
+}
+
 /// False where nothing was rejected: another daemon consumes the queue, or it is not known to dead-letter to the
 /// catch-all, or the broker does not speak AMQP 1.0. Then the delivery limit takes the message away.
 bool ReconnectLoop::reject_head(const config::Endpoint& endpoint) {
-    // While one is held that the broker is busy with, it is slow, and we are not the only consumer.
-    if (!context_.trial.dead_letters() || !speaks_amqp_1_0_ || context_.held_heads.size() > 0) return false;
+    if (!may_reject_head()) return false;
     config::Broker broker = settings_->broker;
     broker.endpoints = {endpoint};
     const std::string& queue = settings_->policy.error_queue;
@@ -172,7 +180,15 @@ bool ReconnectLoop::reject_head(const config::Endpoint& endpoint) {
                            {{"queue", queue}, {"cause", error.what()}});
     }
     rejects_early_ = rejection && !rejection->rejected().empty();
-    if (!rejects_early_) return false;
+    if (!rejects_early_) {
+        // What prevents it takes seconds to find out, and lasts: a deep message, another daemon.
+        constexpr core::Milliseconds first{10'000};
+        constexpr core::Milliseconds longest{5 * 60'000};
+        no_rejecting_for_ = std::clamp(2 * no_rejecting_for_, first, longest);
+        rejects_again_ = system::steady_now() + no_rejecting_for_;
+        return false;
+    }
+    no_rejecting_for_ = {};
     context_.trial.looked(rejection->connections_ended(), false);
     context_.trial.rejected(rejection->rejected().size());
     report_rejected(endpoint, rejection->rejected());
@@ -229,9 +245,8 @@ void ReconnectLoop::look_past_head(const amqp::Error& error, const config::Endpo
 std::optional<amqp::PoisonHead> ReconnectLoop::spend_on_head(const config::Endpoint& endpoint, bool last_of_list) {
     constexpr int a_few = 3;
     // Whatever kept them from being rejected may be over then.
-    const bool rejects = context_.trial.dead_letters() && speaks_amqp_1_0_ && context_.held_heads.size() == 0;
     const int most =
-        context_.trial.limited() && !rejects ? amqp::most_poison_head_attempts : amqp::poison_head_attempts;
+        context_.trial.limited() && !may_reject_head() ? amqp::most_poison_head_attempts : amqp::poison_head_attempts;
     try {
         return amqp::wear_out_head(endpoint, settings_->broker, settings_->policy.error_queue, context_.held_heads,
                                    head_stays_ ? a_few : most, amqp::poison_head_pause, [&] {
