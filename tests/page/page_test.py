@@ -330,6 +330,7 @@ class StandInTest(PageTest):
         browser.await_text("#word", "Working; messages fail in ", "that it is not known how many")
         self.assertEqual(browser.run("return document.getElementById('verdict').className"), "fair")
         self.assertIn("no retry waits", browser.text("#failing li"))
+        self.assertLessEqual(browser.width_needed(), 1200)
         server.answer["failing"] = [self.failing(state="partly", acked=7)]
         browser.await_text("#word", lambda text: text == "Working", "that others get through")
         self.assertIn("7 were acked", browser.text("#failing li"))
