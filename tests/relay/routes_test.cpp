@@ -1,9 +1,9 @@
 // Which detour messages take.
-#include "relay/detour_rounds.h"
+#include "relay/routes.h"
 
 #include "support/catch.h"
 
-namespace retryd::relay::detour_rounds_test {
+namespace retryd::relay::routes_test {
 
 using core::Milliseconds;
 using core::SteadyTime;
@@ -52,4 +52,4 @@ TEST_CASE("each round counts anew: when most have gone their way, the others soo
     CHECK(after(rounds, 0, 31) == two_seconds);
 }
 
-}  // namespace retryd::relay::detour_rounds_test
+}  // namespace retryd::relay::routes_test
