@@ -1,5 +1,6 @@
-// Which of the queues that globs name are no work queues (admin/plumbing.h), asked of the management API when somebody
-// has to know, in a thread that lasts as long as one look.
+// Which queues the globs of the configuration find: of `sources:` those that match, and of `queues:` those that match
+// and are no work queues (admin/work_queues.h). Asked of the management API, in a thread that lasts as long as one
+// look.
 #pragma once
 
 #include <functional>
@@ -9,14 +10,49 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "amqp/background.h"
+#include "amqp/sources.h"
 #include "config/settings.h"
+#include "core/policy.h"
 #include "core/time.h"
+#include "http/management.h"
 
 namespace retryd::daemon {
 
+/// Those of the queues that are sources by a glob: not retryd's own, none that goes with a connection or its consumers.
+std::vector<amqp::FoundSource> found_sources(const core::Policy& policy, const std::vector<http::ListedQueue>& queues);
+
+/// What becomes of a message that comes back to a source again and again. Asks the management API; the answer is in
+/// doubt where it cannot be asked.
+amqp::AskAtLimit ask_at_limit(std::shared_ptr<const config::Settings> settings, std::string vhost);
+
+/// Looks every minute.
+class SourceFinder {
+  public:
+    struct Look {
+        std::vector<amqp::FoundSource> sources;
+        std::string fault;  // why nobody knows; empty where it is known
+    };
+
+    SourceFinder(std::shared_ptr<const config::Settings> settings, std::string vhost)
+        : settings_(std::move(settings)), vhost_(std::move(vhost)) {}
+
+    /// What the look that has ended just now has found.
+    std::optional<Look> turn(core::SteadyTime now);
+
+  private:
+    using Looking = amqp::Background<Look>;
+
+    std::shared_ptr<const config::Settings> settings_;
+    std::string vhost_;
+    core::SteadyTime due_{};
+    std::unique_ptr<Looking> looking_;
+};
+
+/// Looks when somebody has to know.
 class PlumbingFinder {
   public:
     using Names = std::set<std::string, std::less<>>;

@@ -1,11 +1,9 @@
-#include "http/page_policy.h"
+#include "http/page.h"
 
 #include <openssl/evp.h>
 
 #include <array>
 #include <string_view>
-
-#include "http/page.h"
 
 namespace retryd::http {
 

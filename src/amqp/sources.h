@@ -2,10 +2,14 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
+#include <map>
 #include <string>
 #include <string_view>
 
+#include "admin/at_limit.h"
 #include "core/message.h"
+#include "relay/head_trial.h"
 
 namespace retryd::amqp {
 
@@ -40,5 +44,21 @@ class SourceEvents {
     /// How many messages are ready in it? The answer goes to SourceConsumer::counted().
     virtual void count_source(std::size_t source) = 0;
 };
+
+/// What is known of a source beyond one session.
+struct SourceMemory {
+    relay::HeadTrial trial;
+    /// It is not consumed, for its next delivery might be the one too many that deletes a message.
+    bool left_alone = false;
+};
+
+/// By their queues.
+using SourceMemories = std::map<std::string, SourceMemory>;
+
+/// Asks what becomes of a message that comes back to that queue again and again. Called in a thread of its own; it uses
+/// nothing but what it owns.
+using AskAtLimit = std::function<admin::AtLimit(const std::string& queue)>;
+/// By the configuration that is current: a reload may have told how to ask.
+using AskAtLimitNow = std::function<AskAtLimit()>;
 
 }  // namespace retryd::amqp

@@ -1,11 +1,11 @@
-#include "admin/policy_copies.h"
+#include "admin/own_policies.h"
 
 #include "admin/checks.h"
 #include "admin/fake_policies.h"
 #include "admin/guard.h"
 #include "support/catch.h"
 
-namespace retryd::admin::policy_copies_test {
+namespace retryd::admin::own_policies_test {
 namespace {
 
 /// `email` and `other` under a policy of somebody's, which attach therefore copies for `email`.
@@ -131,4 +131,4 @@ TEST_CASE("copies: those of another retryd in this vhost, and policies of others
     CHECK(w.found().empty());
 }
 
-}  // namespace retryd::admin::policy_copies_test
+}  // namespace retryd::admin::own_policies_test

@@ -1,12 +1,12 @@
 // Sessions, guesses, and which requests are the page's own: without a socket or a clock.
-#include "daemon/desk_session.h"
+
+#include "daemon/desk_gate.h"
 
 #include <set>
 
-#include "daemon/desk_gate.h"
 #include "support/catch.h"
 
-namespace retryd::daemon::desk_session_test {
+namespace retryd::daemon::desk_gate_test {
 namespace {
 
 using core::Milliseconds;
@@ -140,4 +140,4 @@ TEST_CASE("a cookie is found by its name, and not where it is there twice") {
     CHECK(cookie_value(with({}), "desk").empty());
 }
 
-}  // namespace retryd::daemon::desk_session_test
+}  // namespace retryd::daemon::desk_gate_test
