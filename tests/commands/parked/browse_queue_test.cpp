@@ -6,7 +6,7 @@
 // A queue that does not answer the broker within a quarter of a second counts as empty in the answer to us. A slow 0 is
 // none: it is asked again.
 
-namespace retryd::commands::busy_queue_test {
+namespace retryd::commands::browse_queue_test {
 namespace {
 
 using core::Milliseconds;
@@ -125,4 +125,4 @@ TEST_CASE("a look that gets nothing at all while messages are there says that an
     CHECK(s.detector.reason().find("7 messages are there that the broker does not give to us") == 0);
 }
 
-}  // namespace retryd::commands::busy_queue_test
+}  // namespace retryd::commands::browse_queue_test

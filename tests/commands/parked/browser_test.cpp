@@ -6,7 +6,7 @@
 
 // How parked messages are counted by work queue and reason.
 
-namespace retryd::commands {
+namespace retryd::commands::browser_test {
 
 TEST_CASE("parked groups: made-up reasons and queues end in one group; what is proven has its own all the same") {
     ParkedGroups groups;
@@ -30,4 +30,4 @@ TEST_CASE("parked groups: made-up reasons and queues end in one group; what is p
     CHECK(groups.all().at({"email1", "reason 1"}).messages == 2);
 }
 
-}  // namespace retryd::commands
+}  // namespace retryd::commands::browser_test

@@ -1,4 +1,4 @@
-// The looks: groups, messages, one message.
+// What only looks: groups, messages, one message.
 #include <map>
 #include <utility>
 
@@ -6,8 +6,8 @@
 #include "admin/replay.h"
 #include "commands/common/text.h"
 #include "commands/desk/desk_actions.h"
+#include "commands/parked/browser.h"
 #include "commands/parked/message_line.h"
-#include "commands/parked/one_message.h"
 #include "commands/parked/value_groups.h"
 #include "commands/parked/value_view.h"
 #include "core/compose.h"
