@@ -8,7 +8,7 @@
 #include "admin/dead_letter_way.h"
 #include "admin/finding.h"
 #include "admin/framework_retries.h"
-#include "admin/plumbing.h"
+#include "admin/work_queues.h"
 #include "core/safe_text.h"
 
 namespace retryd::admin {

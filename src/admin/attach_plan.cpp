@@ -8,9 +8,9 @@
 
 #include "admin/broker_pattern.h"
 #include "admin/dead_letter_way.h"
+#include "admin/own_policies.h"
 #include "admin/patterns.h"
-#include "admin/plumbing.h"
-#include "admin/policy_copies.h"
+#include "admin/work_queues.h"
 #include "core/names.h"
 #include "core/plumbing.h"
 #include "core/safe_text.h"

@@ -4,10 +4,10 @@
 #include <set>
 #include <utility>
 
-#include "admin/policy_copies.h"
+#include "admin/own_policies.h"
 #include "core/names.h"
+#include "core/policy.h"
 #include "core/safe_text.h"
-#include "core/source_queues.h"
 
 namespace retryd::admin {
 

@@ -12,10 +12,10 @@
 #include "admin/effective_policy.h"
 #include "admin/guard.h"
 #include "admin/harm.h"
+#include "admin/own_policies.h"
 #include "admin/patterns.h"
-#include "admin/plumbing.h"
-#include "admin/policy_copies.h"
 #include "admin/rabbitmqctl.h"
+#include "admin/work_queues.h"
 #include "core/names.h"
 #include "core/safe_text.h"
 

@@ -7,8 +7,8 @@
 
 #include "admin/broker_pattern.h"
 #include "admin/harm.h"
+#include "admin/own_policies.h"
 #include "admin/patterns.h"
-#include "admin/policy_copies.h"
 #include "core/names.h"
 #include "core/safe_text.h"
 

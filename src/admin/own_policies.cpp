@@ -1,9 +1,16 @@
 #include "admin/own_policies.h"
 
+#include <algorithm>
+#include <optional>
+#include <string_view>
 #include <utility>
 
+#include "admin/broker_pattern.h"
 #include "admin/effective_policy.h"
+#include "admin/guard.h"
+#include "admin/harm.h"
 #include "admin/patterns.h"
+#include "core/safe_text.h"
 
 namespace retryd::admin {
 
@@ -72,6 +79,163 @@ std::vector<PolicyChange> changed_parts(const BrokerPolicy& whole, const core::D
         }
         changes.push_back(std::move(change));
     }
+}
+
+// ── Copies ──
+
+namespace {
+
+constexpr const char* exchange_key = "dead-letter-exchange";
+constexpr const char* strategy_key = "dead-letter-strategy";
+constexpr const char* overflow_key = "overflow";
+constexpr std::string_view for_no_policy = "queues";
+
+/// What a name ends with in the place of the policy's name that it was made of, and what free_name() adds to that.
+std::string_view without_number(std::string_view name) {
+    const std::size_t dash = name.rfind('-');
+    if (dash == std::string_view::npos || dash + 1 == name.size()) return name;
+    const bool number = name.find_first_not_of("0123456789", dash + 1) == std::string_view::npos;
+    return number ? name.substr(0, dash) : name;
+}
+
+class CopyFinder {
+  public:
+    CopyFinder(const core::Policy& policy, const VhostPolicies& vhost_policies)
+        : policy_(policy),
+          vhost_policies_(vhost_policies),
+          effective_(vhost_policies),
+          general_(general_policy_name(policy)),
+          guard_(guard_name(policy)) {}
+
+    std::vector<OutdatedCopy> find() const {
+        std::vector<OutdatedCopy> found;
+        for (const BrokerPolicy& each : vhost_policies_.policies) {
+            if (auto copy = outdated(each)) found.push_back(std::move(*copy));
+        }
+        return found;
+    }
+
+  private:
+    std::optional<OutdatedCopy> outdated(const BrokerPolicy& copy) const {
+        const auto name = name_of_original(copy);
+        if (!name) return std::nullopt;
+        OutdatedCopy found{copy, *name, false, {}, {}, copy.name.starts_with(guard_ + '-')};
+        for (const QueuePolicies& queue : vhost_policies_.queues) {
+            if (queue.policy == copy.name) found.queues.push_back(queue.name);
+        }
+        if (found.queues.empty()) return std::nullopt;
+        const BrokerPolicy* const original = effective_.policy(found.original);
+        found.original_applies = original != nullptr && may_apply(*original, found.queues);
+        found.renewed = added(copy, found.of_guard);
+        if (found.original_applies) found.renewed.merge(says(*original, found));
+        if (found.renewed == copy.definition) return std::nullopt;
+        return found;
+    }
+
+    /// Nothing where it is no copy of ours.
+    std::optional<std::string> name_of_original(const BrokerPolicy& copy) const {
+        const bool for_names = copy.pattern.starts_with("^(") && !copy.pattern.starts_with("^(?!");
+        if (!for_names || copy.name == guard_) return std::nullopt;
+        if (copy.name.starts_with(guard_ + '-')) return original_in(copy.name.substr(guard_.size() + 1));
+        if (!copy.name.starts_with(general_ + '-') || !attaches(copy)) return std::nullopt;
+        const std::string rest = copy.name.substr(general_.size() + 1);
+        if (without_number(rest) == for_no_policy) return std::nullopt;
+        return original_in(rest);
+    }
+
+    std::string original_in(const std::string& rest) const {
+        const std::string_view unescaped = std::string_view{rest}.substr(rest.starts_with('-') ? 1 : 0);
+        for (const std::string_view each :
+             {std::string_view{rest}, unescaped, without_number(rest), without_number(unescaped)}) {
+            if (effective_.policy(each) != nullptr) return std::string{each};
+        }
+        return std::string{unescaped};
+    }
+
+    /// Another retryd may have a general policy whose name begins like a copy of ours.
+    bool attaches(const BrokerPolicy& copy) const {
+        const auto exchange = copy.definition.find(exchange_key);
+        return exchange != copy.definition.end() ? leads_to_error_queue(policy_, exchange->second)
+                                                 : copy.definition.contains(strategy_key);
+    }
+
+    static bool may_apply(const BrokerPolicy& original, const std::vector<std::string>& queues) {
+        if (original.apply_to == "exchanges") return false;
+        const BrokerPattern pattern(original.pattern);
+        return std::any_of(queues.begin(), queues.end(),
+                           [&](const std::string& queue) { return pattern.matches(queue).value_or(true); });
+    }
+
+    /// What was added to what the policy said.
+    static core::Definition added(const BrokerPolicy& copy, bool of_guard) {
+        core::Definition keys = copy.definition;
+        const bool overflow = of_guard || keys.contains(strategy_key);
+        std::erase_if(keys, [&](const auto& setting) {
+            const bool ours = setting.first == overflow_key
+                                  ? overflow
+                                  : !of_guard && (setting.first == exchange_key || setting.first == strategy_key);
+            return !ours;
+        });
+        return keys;
+    }
+
+    core::Definition says(const BrokerPolicy& original, const OutdatedCopy& copy) const {
+        if (!copy.of_guard) return original.definition;
+        const auto queue = std::find_if(vhost_policies_.queues.begin(), vhost_policies_.queues.end(),
+                                        [&](const QueuePolicies& each) { return each.name == copy.queues.front(); });
+        return harm_of(original.definition, *queue, policy_.error_queue).rest;
+    }
+
+    const core::Policy& policy_;
+    const VhostPolicies& vhost_policies_;
+    EffectivePolicy effective_;
+    std::string general_;
+    std::string guard_;
+};
+
+}  // namespace
+
+std::string copy_name(const std::string& general, const std::string& original) {
+    const bool is_taken =
+        without_number(original) == for_no_policy || original == "guard" || original.starts_with("guard-");
+    return general + (is_taken ? "--" : "-") + original;
+}
+
+std::string difference(const OutdatedCopy& outdated) {
+    core::Definition all = outdated.copy.definition;
+    all.insert(outdated.renewed.begin(), outdated.renewed.end());
+    std::string text;
+    const auto value_in = [](const core::Definition& definition, const std::string& key) {
+        const auto found = definition.find(key);
+        return found == definition.end() ? std::string{"not set"} : found->second;
+    };
+    for (const auto& [key, value] : all) {
+        const std::string here = value_in(outdated.copy.definition, key);
+        const std::string now = value_in(outdated.renewed, key);
+        if (here != now) text.append(text.empty() ? "" : ", ").append(key + " is " + here + " and would be " + now);
+    }
+    return text;
+}
+
+std::vector<OutdatedCopy> outdated_copies(const core::Policy& policy, const VhostPolicies& vhost_policies) {
+    return CopyFinder(policy, vhost_policies).find();
+}
+
+std::vector<PolicyChange> renewed_copies(const core::Policy& policy, const VhostPolicies& vhost_policies,
+                                         bool of_guard) {
+    std::vector<PolicyChange> changes;
+    for (const OutdatedCopy& outdated : outdated_copies(policy, vhost_policies)) {
+        if (outdated.of_guard != of_guard) continue;
+        const BrokerPolicy& copy = outdated.copy;
+        PolicyChange change{copy, copy, copy.name, copy.definition, {}, {}};
+        change.after.definition = outdated.renewed;
+        change.notes.push_back("a copy of policy " + core::quoted(outdated.original) +
+                               (outdated.original_applies
+                                    ? " as it was; it becomes what that one says now"
+                                    : ", which is gone or no longer for these queues; nothing of it stays in effect"));
+        changes.push_back(std::move(change));
+    }
+    return changes;
 }
 
 }  // namespace retryd::admin

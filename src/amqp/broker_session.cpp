@@ -11,7 +11,7 @@
 #include "amqp/connection.h"
 #include "amqp/error.h"
 #include "amqp/error_queue_consumer.h"
-#include "amqp/source_consumers.h"
+#include "amqp/source_consumer.h"
 #include "amqp/timeouts.h"
 #include "core/duration.h"
 #include "core/fingerprint.h"

@@ -5,8 +5,8 @@
 #include <limits>
 #include <utility>
 
+#include "amqp/background.h"
 #include "amqp/connect.h"
-#include "amqp/decode_stack.h"
 #include "amqp/server.h"
 #include "amqp/tls/socket.h"
 #include "config/addresses.h"

@@ -1,5 +1,5 @@
-// The consumer of one source, on a connection of its own, which is opened beside the daemon's loop: whatever ends it,
-// and however long it takes to open it again, the error queue and the other sources go on.
+// The consumers of the sources, each on a connection of its own, which is opened beside the daemon's loop: whatever
+// ends it, and however long it takes to open it again, the error queue and the other sources go on.
 //
 // A source is somebody else's. So nothing is given back to it that can be avoided, for each return counts towards a
 // delivery limit that may delete the message; and nothing is left to its dead-lettering.
@@ -20,8 +20,7 @@
 #include "amqp/error.h"
 #include "amqp/events.h"
 #include "amqp/poison_head.h"
-#include "amqp/source_events.h"
-#include "amqp/source_memory.h"
+#include "amqp/sources.h"
 #include "config/settings.h"
 #include "core/message.h"
 #include "core/time.h"
@@ -37,6 +36,7 @@ struct SourceSettings {
     AskAtLimitNow ask_at_limit;
 };
 
+/// Of one source.
 class SourceConsumer : private Events {
   public:
     /// Nothing is opened before start(). All that it refers to must outlive it.
@@ -138,6 +138,47 @@ class SourceConsumer : private Events {
     std::string failed_;  // why the next turn loses it: what is being read from it now needs it until then
     std::string unavailable_, undeliverable_, unpublishable_;  // what the operator has been told
     core::SteadyTime now_{};
+};
+
+/// All of them.
+class SourceConsumers {
+  public:
+    /// `memories` and `events` must outlive it.
+    SourceConsumers(const config::Settings& settings, const config::Endpoint& endpoint, AskAtLimitNow ask_at_limit,
+                    SourceMemories& memories, SourceEvents& events);
+    ~SourceConsumers();
+    SourceConsumers(const SourceConsumers&) = delete;
+    SourceConsumers& operator=(const SourceConsumers&) = delete;
+
+    void start();
+    /// All that there are now: consumes those that are new, and no longer asks for those that are gone.
+    void found(const std::vector<FoundSource>& sources);
+    /// Hands over what is there, without waiting; of nobody more than of the others. True if there may be more.
+    bool turn(const core::Now& now);
+    /// When turn() has something to do although the broker says nothing.
+    std::optional<core::SteadyTime> next_tick() const;
+    SourceConsumer& at(std::size_t source) const { return *consumers_[source].consumer; }
+    /// As the policy has it.
+    std::size_t place_in_policy(std::size_t source) const { return consumers_[source].place_in_policy; }
+    std::size_t size() const { return consumers_.size(); }
+    void stop();
+    void close(core::Milliseconds patience) noexcept;
+    /// Adds what wait() has to look at.
+    void add_to(std::vector<pollfd>& fds) const;
+
+  private:
+    struct Source {
+        std::unique_ptr<SourceConsumer> consumer;
+        std::size_t place_in_policy = 0;
+        bool by_glob = false;
+    };
+
+    void add(const std::string& queue, std::size_t place_in_policy, bool by_glob);
+
+    const SourceSettings settings_;
+    SourceMemories& memories_;
+    SourceEvents& events_;
+    std::vector<Source> consumers_;  // none is ever taken out: deliveries are known by their places
 };
 
 }  // namespace retryd::amqp

@@ -11,7 +11,6 @@
 #include "admin/guard.h"
 #include "admin/rabbitmqctl.h"
 #include "commands/common/json.h"
-#include "commands/common/table.h"
 #include "commands/common/terminal.h"
 #include "commands/common/text.h"
 #include "commands/doctor/doctor.h"

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "admin/attach_plan.h"
-#include "commands/common/management.h"
+#include "commands/common/broker.h"
 #include "commands/common/report.h"
 #include "core/policy.h"
 

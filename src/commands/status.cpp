@@ -19,7 +19,6 @@
 #include "amqp/error.h"
 #include "amqp/refusal.h"
 #include "commands/common/json.h"
-#include "commands/common/table.h"
 #include "commands/common/terminal.h"
 #include "commands/common/text.h"
 #include "core/duration.h"

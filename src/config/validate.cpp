@@ -17,7 +17,7 @@
 #include "config/validate_broker.h"
 #include "core/duration.h"
 #include "core/names.h"
-#include "core/source_queues.h"
+#include "core/policy.h"
 
 namespace retryd::config {
 

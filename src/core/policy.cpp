@@ -4,9 +4,9 @@
 
 #include "core/names.h"
 #include "core/plumbing.h"
-#include "core/source_queues.h"
 
 namespace retryd::core {
+
 namespace {
 
 /// Whether the entry parks messages of a work queue that it matches in a queue of that name.
@@ -111,6 +111,24 @@ bool is_parking_queue(const Policy& policy, std::string_view queue) {
 bool has_shared_ladder(const Policy& policy) {
     return std::any_of(policy.entries.begin(), policy.entries.end(),
                        [](const Entry& entry) { return entry.ladder.return_path == ReturnPath::headers; });
+}
+
+bool is_source(const Policy& policy, std::string_view queue) {
+    return std::any_of(policy.sources.begin(), policy.sources.end(),
+                       [&](const Source& source) { return glob_matches(source.queue, queue); });
+}
+
+std::optional<std::size_t> source_of(const Policy& policy, std::string_view queue) {
+    if (is_own_queue(policy, queue)) return std::nullopt;
+    for (std::size_t i = 0; i < policy.sources.size(); ++i) {
+        if (glob_matches(policy.sources[i].queue, queue)) return i;
+    }
+    return std::nullopt;
+}
+
+bool has_source_globs(const Policy& policy) {
+    return std::any_of(policy.sources.begin(), policy.sources.end(),
+                       [](const Source& source) { return is_glob(source.queue); });
 }
 
 }  // namespace retryd::core

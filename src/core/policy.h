@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -153,5 +154,13 @@ bool is_parking_queue(const Policy& policy, std::string_view queue);
 
 /// Whether any ladder in use is shared.
 bool has_shared_ladder(const Policy& policy);
+
+/// Whether it is one of `sources:`: what is put there is taken out by retryd; also where it is left out of those that a
+/// glob finds, as one that is exclusive.
+bool is_source(const Policy& policy, std::string_view queue);
+/// The place in `sources` of the first that has this name, or matches it; nothing for a queue of our own.
+std::optional<std::size_t> source_of(const Policy& policy, std::string_view queue);
+/// Whether queues have to be looked for.
+bool has_source_globs(const Policy& policy);
 
 }  // namespace retryd::core

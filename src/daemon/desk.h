@@ -14,7 +14,6 @@
 #include "core/time.h"
 #include "daemon/desk_gate.h"
 #include "daemon/desk_runs.h"
-#include "daemon/desk_session.h"
 #include "http/web_server.h"
 #include "telemetry/log.h"
 

@@ -22,6 +22,12 @@
 
 namespace retryd::daemon {
 
+/// The audit file has a line of JSON when an action begins and one when it ends. Appends the line and its end, and
+/// waits until it is on the disk: it may take as long as the file system likes. Returns why that failed; empty where it
+/// did not. Creates the file. It begins a line of its own even where an earlier write was cut off. Several processes
+/// may write to the same file. An empty name: nothing is written, and nothing failed.
+std::string append_to_audit(const std::string& file, const std::string& line);
+
 /// Who asks.
 struct DeskPerson {
     std::string session;    // its name

@@ -6,18 +6,131 @@
 
 #include "core/names.h"
 #include "core/safe_text.h"
-#include "daemon/hold_words.h"
 
 namespace retryd::daemon {
 
 namespace {
 
+// ── Answers ──
+//
+// What somebody at the desk is told who holds a work queue or releases what is held of it: why nothing was done, or
+// what follows. Each says the cause, the consequence and the way out.
+
+namespace answers {
+
+constexpr const char* nothing_done = "nothing was done: ";
+
+std::string with_commas(std::uint64_t number) {
+    std::string text = std::to_string(number);
+    for (std::size_t at = text.size(); at > 3; at -= 3)
+        text.insert(at - 3, 1, ',');
+    return text;
+}
+
+/// `14:02`, UTC.
+std::string clock_of(core::WallTime time) {
+    const auto today = time - std::chrono::floor<std::chrono::days>(time);
+    const auto minutes = std::chrono::duration_cast<std::chrono::minutes>(today).count();
+    std::string text = "00:00";
+    const auto put = [&](std::size_t at, auto number) {
+        text[at] = static_cast<char>('0' + number / 10);
+        text[at + 1] = static_cast<char>('0' + number % 10);
+    };
+    put(0, minutes / 60);
+    put(3, minutes % 60);
+    return text;
+}
+
+/// `12,400 messages`, or without a number where there is none.
+std::string messages_in(const std::optional<std::uint64_t>& messages) {
+    return messages ? with_commas(*messages) + (*messages == 1 ? " message" : " messages") : "messages";
+}
+
+/// `50 a second`
+std::string rate_text(double rate) {
+    return std::to_string(static_cast<std::int64_t>(rate)) + " a second";
+}
+
+/// `entry` is null, or may not hold.
+std::string may_not_hold(const core::Policy& policy, const core::Entry* entry, const std::string& work_queue) {
+    const std::string name = core::quoted(work_queue);
+    if (entry != nullptr) {
+        return nothing_done + ("the entry " + core::quoted(entry->match) + " of `queues:`, which " + name) +
+               " belongs to, has neither `outage:` nor `hold:`, so nothing of it is ever held. Add `outage: {}`, which "
+               "needs `management`, and reload; `hold: true` holds at once, until it is taken out";
+    }
+    if (core::is_own_queue(policy, work_queue))
+        return nothing_done + name + " is a queue of retryd's own. Name the work queue whose messages fail";
+    return nothing_done + ("no entry of `queues:` matches " + name) +
+           ", so what fails there is parked, and never held. See the spelling, or add an entry with `outage: {}` and "
+           "reload. A source, and what a framework keeps for itself, is no work queue";
+}
+
+std::string too_many(std::size_t most) {
+    return nothing_done + with_commas(most) +
+           " work queues are looked after already, and no more can be. A restart of retryd forgets those that are gone";
+}
+
+std::string holds(const std::string& work_queue, const std::string& held_queue) {
+    return "what fails in " + core::quoted(work_queue) + " from now on is held in " + core::quoted(held_queue) +
+           ", its attempt unspent, until it is released at the desk. A restart of retryd forgets that: what is held is "
+           "then tried one by one, and goes home once two have succeeded. For a hold that stays: `hold: true` in its "
+           "entry. Other daemons of the same error queue do not know of it";
+}
+
+std::string holds_by_entry(const std::string& work_queue) {
+    return "what fails in " + core::quoted(work_queue) +
+           " is held already: its entry says `hold: true`. That lasts until it is taken out and retryd reloads";
+}
+
+std::string holds_already(const std::string& work_queue, core::WallTime since) {
+    return "what fails in " + core::quoted(work_queue) + " is held by the desk already, since " + clock_of(since) +
+           " UTC";
+}
+
+std::string kept_by_entry(const std::string& work_queue) {
+    return nothing_done + ("the entry of " + core::quoted(work_queue)) +
+           " says `hold: true`, so what fails is held as before. Take `hold` out of the entry and reload: then all of "
+           "it goes home";
+}
+
+std::string nothing_held(const std::string& work_queue) {
+    return nothing_done + ("nothing of " + core::quoted(work_queue)) +
+           " is held, so there is nothing to release. `retryd status` and the status page name what is";
+}
+
+std::string not_counted_yet(const std::string& work_queue) {
+    return nothing_done + ("it is not known yet whether anything of " + core::quoted(work_queue)) +
+           " is held: retryd has not counted since it started. Try again in some seconds";
+}
+
+std::string not_touched(const std::string& held_queue, const std::string& cause, const std::string& remedy) {
+    const std::string why = cause.empty() ? "it may be somebody else's" : cause;
+    return nothing_done + ("what lies in " + core::quoted(held_queue)) + " cannot be sent home: " + why +
+           (remedy.empty() ? "" : ". " + remedy);
+}
+
+std::string releases(const std::string& work_queue, const std::optional<std::uint64_t>& messages, double per_second,
+                     bool may_relapse) {
+    return "what is held of " + core::quoted(work_queue) + " goes home now: " + messages_in(messages) + ", at first " +
+           rate_text(per_second) + ". What fails again spends an attempt" +
+           (may_relapse ? "; if nearly all of it fails, it is held again as in an outage" : "");
+}
+
+std::string releases_already(const std::string& work_queue, double per_second) {
+    return "what is held of " + core::quoted(work_queue) + " is on its way home already, " + rate_text(per_second);
+}
+
+}  // namespace answers
+
+// ── The queues ──
+
+using answers::clock_of;
+using answers::messages_in;
+using answers::rate_text;
 using config::LogLevel;
 using core::Milliseconds;
 using core::Outage;
-using hold_words::clock_of;
-using hold_words::messages_in;
-using hold_words::rate_text;
 
 /// After the start: until then it is not known whether an earlier run held. It takes a second or so, and where the
 /// broker does not answer, nobody waits for it.
@@ -179,24 +292,24 @@ std::vector<std::string> HeldQueues::wanting_counters(core::SteadyTime now) cons
 
 admin::HoldAnswer HeldQueues::hold(const std::string& work_queue, const core::Now& now) {
     const std::lock_guard lock(mutex_);
-    if (!settings_) return {.refusal = hold_words::not_counted_yet(work_queue)};
+    if (!settings_) return {.refusal = answers::not_counted_yet(work_queue)};
     const core::Entry* const entry = core::match(settings_->policy, work_queue);
     if (entry == nullptr || !core::may_hold(*entry))
-        return {.refusal = hold_words::may_not_hold(settings_->policy, entry, work_queue)};
+        return {.refusal = answers::may_not_hold(settings_->policy, entry, work_queue)};
     Queue* const queue = add(work_queue, now);
-    if (queue == nullptr) return {.refusal = hold_words::too_many(most_queues)};
+    if (queue == nullptr) return {.refusal = answers::too_many(most_queues)};
     admin::HoldAnswer answer{.held_queue = queue->held_queue, .holding = true, .messages = queue->messages};
     if (entry->hold) {
-        answer.said = hold_words::holds_by_entry(work_queue);
+        answer.said = answers::holds_by_entry(work_queue);
     } else if (queue->held_at_desk) {
-        answer.said = hold_words::holds_already(work_queue, *queue->held_at_desk);
+        answer.said = answers::holds_already(work_queue, *queue->held_at_desk);
     } else {
         const bool by_itself = queue->outage.state() == Outage::State::holding;
         queue->held_at_desk = now.wall;
         queue->outage.by_hand(true, now);
         if (by_itself) tell_hold(*queue);
         tell(*queue);
-        answer.said = hold_words::holds(work_queue, queue->held_queue);
+        answer.said = answers::holds(work_queue, queue->held_queue);
     }
     return answer;
 }
@@ -213,30 +326,29 @@ admin::HoldAnswer HeldQueues::release(const std::string& work_queue, const core:
     queue.outage.held_by_hand() ? queue.outage.by_hand(false, now) : queue.outage.release(now);
     tell(queue);
     answer.per_second = queue.outage.rate();
-    answer.said = already
-                      ? hold_words::releases_already(work_queue, answer.per_second)
-                      : hold_words::releases(work_queue, queue.messages, answer.per_second, entry->outage.has_value());
+    answer.said = already ? answers::releases_already(work_queue, answer.per_second)
+                          : answers::releases(work_queue, queue.messages, answer.per_second, entry->outage.has_value());
     return answer;
 }
 
 /// The caller holds the mutex. Empty where it can be.
 std::string HeldQueues::why_not_released(const std::string& work_queue, const core::Entry* entry) const {
-    if (!settings_) return hold_words::not_counted_yet(work_queue);
-    if (entry == nullptr) return hold_words::may_not_hold(settings_->policy, entry, work_queue);
-    if (entry->hold) return hold_words::kept_by_entry(work_queue);
+    if (!settings_) return answers::not_counted_yet(work_queue);
+    if (entry == nullptr) return answers::may_not_hold(settings_->policy, entry, work_queue);
+    if (entry->hold) return answers::kept_by_entry(work_queue);
     const auto found = queues_.find(work_queue);
     if (found == queues_.end()) {
-        return core::may_hold(*entry) ? hold_words::nothing_held(work_queue)
-                                      : hold_words::may_not_hold(settings_->policy, entry, work_queue);
+        return core::may_hold(*entry) ? answers::nothing_held(work_queue)
+                                      : answers::may_not_hold(settings_->policy, entry, work_queue);
     }
     const Queue& queue = found->second;
     if (queue.held_at_desk) return "";
     const std::uint64_t lie_there = queue.messages.value_or(0);
     // Of another one's nothing is touched, and what cannot go home at all stays.
     const bool stays = lie_there > 0 && (queue.whose == Whose::not_ours || lie_there <= queue.stays);
-    if (stays) return hold_words::not_touched(queue.held_queue, queue.fault.cause, queue.fault.remedy);
+    if (stays) return answers::not_touched(queue.held_queue, queue.fault.cause, queue.fault.remedy);
     if (queue.outage.state() != Outage::State::none || lie_there > 0) return "";
-    return queue.messages ? hold_words::nothing_held(work_queue) : hold_words::not_counted_yet(work_queue);
+    return queue.messages ? answers::nothing_held(work_queue) : answers::not_counted_yet(work_queue);
 }
 
 // ── For those who show it ───────────────────────────────────────────────────────────────────────────────────────

@@ -15,7 +15,6 @@
 #include "daemon/status.h"
 #include "http/client.h"
 #include "http/page.h"
-#include "http/page_policy.h"
 #include "system/clock.h"
 #include "telemetry/metrics.h"
 

@@ -2,7 +2,7 @@
 // at this moment.
 //
 // It knows the queues of held messages from the configuration, from what is held at this moment, and from those that
-// look for them (daemon/held_search.h, Session::look_for_held): so what an earlier run held is found, although the
+// look for them (daemon/held_polling.h, Session::look_for_held): so what an earlier run held is found, although the
 // entry may not hold any more. Nothing is touched before it is known whose queue it is, by a declaration with all the
 // arguments of retryd's: the broker refuses that where it has others.
 #pragma once

@@ -11,15 +11,14 @@
 #include <random>
 #include <thread>
 
-#include "amqp/decode_stack.h"
+#include "amqp/background.h"
 #include "config/load.h"
 #include "core/duration.h"
 #include "daemon/checks.h"
 #include "daemon/configuration.h"
-#include "daemon/counter_poller.h"
 #include "daemon/desk.h"
+#include "daemon/held_polling.h"
 #include "daemon/held_queues.h"
-#include "daemon/held_search.h"
 #include "daemon/http_service.h"
 #include "daemon/parked_age.h"
 #include "daemon/release_loop.h"

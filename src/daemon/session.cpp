@@ -5,10 +5,10 @@
 #include <utility>
 
 #include "amqp/refusal.h"
-#include "amqp/source_events.h"
+#include "amqp/sources.h"
 #include "amqp/timeouts.h"
+#include "core/policy.h"
 #include "core/safe_text.h"
-#include "core/source_queues.h"
 #include "daemon/configuration.h"
 #include "daemon/systemd.h"
 #include "system/clock.h"

@@ -1,6 +1,7 @@
 // Where messages of each work queue can go: its rungs and where it parks, and what is known of them on the broker.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -12,12 +13,26 @@
 #include "core/policy.h"
 #include "core/time.h"
 #include "core/topology.h"
-#include "relay/detour_rounds.h"
 #include "relay/reporter.h"
 #include "relay/target_flow.h"
 #include "relay/waiting.h"
 
 namespace retryd::relay {
+
+/// Which detour the messages take that wait for the same thing.
+class DetourRounds {
+  public:
+    /// The index into core::detour_delays for one more message: as long as the trouble has lasted, so that what waits
+    /// is late by about as much again; or longer, where so many wait that their rounds would be a load.
+    std::size_t choose(core::Milliseconds trouble_age, core::SteadyTime now);
+    /// It has taken that one.
+    void add() { ++messages_; }
+
+  private:
+    /// Since then so many have taken a detour: about as many as are on one, for it begins anew with each round.
+    std::size_t messages_ = 0;
+    core::SteadyTime since_{};
+};
 
 /// Something that has to be on the broker, most of all what messages are published to.
 ///

@@ -1,12 +1,105 @@
 #include "telemetry/log_reporter.h"
 
 #include <algorithm>
+#include <cstddef>
+#include <iterator>
 #include <utility>
 
 #include "core/duration.h"
 #include "core/safe_text.h"
 
 namespace retryd::telemetry {
+
+namespace {
+
+constexpr core::Milliseconds a_minute{60'000};
+/// Names come from headers and may be forged.
+constexpr std::size_t most_queues = 1'000;
+/// What was usual an hour ago counts a third of what is so now.
+constexpr double of_this_minute = 1.0 / 60.0;
+/// What has not died for hours is forgotten.
+constexpr double forgotten = 0.01;
+
+}  // namespace
+
+void FailingQueues::died(std::string_view work_queue) {
+    const auto known = queues_.find(work_queue);
+    if (known != queues_.end()) {
+        ++known->second.messages;
+    } else if (queues_.size() < most_queues) {
+        queues_.emplace(work_queue, Queue{1, 0.0, false});
+    }
+}
+
+std::vector<FailingQueues::Change> FailingQueues::due(core::SteadyTime now) {
+    std::vector<Change> changes;
+    if (due_ == core::SteadyTime{}) due_ = now + a_minute;
+    if (now < due_) return changes;
+    due_ = now + a_minute;
+    for (auto& [name, queue] : queues_) {
+        const auto messages = static_cast<double>(queue.messages);
+        const bool many = queue.messages >= worth_telling && messages >= times_usual * queue.usual;
+        const bool few = 2 * queue.messages < worth_telling || messages < times_usual / 2 * queue.usual;
+        if (queue.fails ? few : many) {
+            queue.fails = !queue.fails;
+            changes.push_back({name, queue.messages, queue.usual, queue.fails});
+        }
+        // What fails for a day becomes usual as well: then it is no news any more.
+        queue.usual += (messages - queue.usual) * (queue.fails ? of_this_minute / 24 : of_this_minute);
+        queue.messages = 0;
+    }
+    std::erase_if(queues_, [](const auto& each) { return !each.second.fails && each.second.usual < forgotten; });
+    std::sort(changes.begin(), changes.end(),
+              [](const Change& left, const Change& right) { return left.work_queue < right.work_queue; });
+    return changes;
+}
+
+namespace {
+
+constexpr core::Milliseconds between_sums{300'000};
+constexpr core::Milliseconds between_parking_looks{1'000};
+/// Names come from headers and may be forged: what comes beyond these is not told.
+constexpr std::size_t most_parkings = 1'000;
+
+}  // namespace
+
+bool ParkingLog::parked(std::string_view work_queue, std::string_view reason, std::string_view target,
+                        core::SteadyTime now) {
+    const auto queue = by_queue_.find(work_queue);
+    if (queue != by_queue_.end()) {
+        const auto known = queue->second.find(reason);
+        if (known != queue->second.end()) {
+            ++known->second.messages;
+            return false;
+        }
+    }
+    if (size_ >= most_parkings) return false;
+    by_queue_[std::string{work_queue}].emplace(reason, Parking{std::string{target}, 0, now + between_sums});
+    ++size_;
+    return true;
+}
+
+std::vector<ParkingLog::Line> ParkingLog::due(core::SteadyTime now) {
+    std::vector<Line> lines;
+    if (size_ == 0 || now < next_) return lines;
+    next_ = now + between_parking_looks;
+    for (auto queue = by_queue_.begin(); queue != by_queue_.end();) {
+        for (auto each = queue->second.begin(); each != queue->second.end();) {
+            Parking& parking = each->second;
+            const bool is_due = now >= parking.due;
+            const bool over = is_due && parking.messages == 0;
+            if (is_due && !over) {
+                lines.push_back({queue->first, each->first, parking.target, parking.messages});
+                parking.messages = 0;
+                parking.due = now + between_sums;
+            }
+            size_ -= over ? 1 : 0;
+            each = over ? queue->second.erase(each) : std::next(each);
+        }
+        queue = queue->second.empty() ? by_queue_.erase(queue) : std::next(queue);
+    }
+    return lines;
+}
 
 namespace {
 

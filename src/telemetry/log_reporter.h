@@ -7,6 +7,7 @@
 // must not be able to write the log.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -14,18 +15,82 @@
 #include <set>
 #include <string>
 #include <string_view>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 #include "core/time.h"
 #include "relay/reporter.h"
 #include "system/clock.h"
-#include "telemetry/failing_queues.h"
 #include "telemetry/faults.h"
 #include "telemetry/log.h"
-#include "telemetry/parking_log.h"
 
 namespace retryd::telemetry {
+
+/// Which work queues have begun to fail: many more of their messages have died within a minute than usual. Long before
+/// the first one is parked. Pure.
+class FailingQueues {
+  public:
+    /// So few in a minute are nothing to speak of.
+    static constexpr std::uint64_t worth_telling = 20;
+    /// It fails when there are so many times more than usual.
+    static constexpr double times_usual = 10.0;
+
+    struct Change {
+        std::string work_queue;
+        std::uint64_t messages = 0;  // within the last minute
+        double usual = 0.0;          // in a minute
+        bool fails = false;          // false: it does no more
+        bool operator==(const Change&) const = default;
+    };
+
+    /// A message of that queue has died.
+    void died(std::string_view work_queue);
+    /// What has changed; there is something at most once a minute.
+    std::vector<Change> due(core::SteadyTime now);
+
+  private:
+    struct Queue {
+        std::uint64_t messages = 0;  // within this minute
+        double usual = 0.0;
+        bool fails = false;
+    };
+    struct Hash : std::hash<std::string_view> {
+        using is_transparent = void;
+    };
+
+    std::unordered_map<std::string, Queue, Hash, std::equal_to<>> queues_;
+    core::SteadyTime due_{};
+};
+
+/// What the log says of messages that are being parked: a line when it begins, by work queue and reason, and then a sum
+/// every five minutes while it goes on. Pure.
+class ParkingLog {
+  public:
+    struct Line {
+        std::string work_queue;  // empty: not known
+        std::string reason;
+        std::string target;
+        std::uint64_t messages = 0;  // since the last line
+    };
+
+    /// True: parking begins, and a line is due at once.
+    bool parked(std::string_view work_queue, std::string_view reason, std::string_view target, core::SteadyTime now);
+    /// The sums that are due. One without messages ends it: the next message begins it anew.
+    std::vector<Line> due(core::SteadyTime now);
+
+  private:
+    struct Parking {
+        std::string target;
+        std::uint64_t messages = 0;
+        core::SteadyTime due{};
+    };
+    using ByReason = std::map<std::string, Parking, std::less<>>;
+
+    std::map<std::string, ByReason, std::less<>> by_queue_;
+    std::size_t size_ = 0;  // of all of them
+    core::SteadyTime next_{};
+};
 
 /// Of an event, lets one line of each kind through a minute, and few lines in all however many kinds there are: names
 /// and causes are part of a kind, and strangers make up as many as they like. Counts what it held back.

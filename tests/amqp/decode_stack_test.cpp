@@ -1,11 +1,10 @@
 // What the deepest header that fits a frame takes of the stack, tried in a thread with no more than that.
-#include "amqp/decode_stack.h"
-
 #include <pthread.h>
 
 #include <algorithm>
 #include <vector>
 
+#include "amqp/background.h"
 #include "amqp/codec.h"
 #include "support/catch.h"
 

@@ -9,7 +9,6 @@
 
 #include "admin/fake_policies.h"
 #include "commands/common/broker.h"
-#include "commands/common/management.h"
 
 namespace retryd::commands {
 

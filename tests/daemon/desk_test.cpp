@@ -9,7 +9,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "daemon/desk_audit.h"
+#include "daemon/desk_runs.h"
 #include "daemon/http_service.h"
 #include "http/client.h"
 #include "support/await.h"

@@ -1,8 +1,8 @@
 // The bytes of a content header, through the functions that the dispatcher uses for a delivery.
 #include <memory>
 
+#include "amqp/background.h"
 #include "amqp/codec.h"
-#include "amqp/decode_stack.h"
 #include "amqp/receive.h"
 #include "fuzz/repeated_deaths.h"
 #include "fuzz/require.h"

@@ -11,7 +11,6 @@
 #include "commands/check/retry_schedule.h"
 #include "commands/common/json.h"
 #include "commands/common/report.h"
-#include "commands/common/table.h"
 #include "commands/common/terminal.h"
 #include "commands/common/text.h"
 #include "config/addresses.h"

@@ -7,7 +7,6 @@
 #include "amqp/refusal.h"
 #include "commands/check/check_json.h"
 #include "commands/common/json.h"
-#include "commands/common/table.h"
 #include "commands/common/terminal.h"
 #include "commands/common/text.h"
 #include "config/addresses.h"

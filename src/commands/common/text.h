@@ -3,9 +3,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <iosfwd>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/time.h"
 
@@ -34,5 +36,16 @@ std::string utc(std::uint64_t seconds);
 
 /// `3d4h`, `12m5s`: the two largest units; `0s` for what lies in the future.
 std::string age(std::uint64_t seconds, core::WallTime now);
+
+// ── Columns that are as wide as their widest cell ──
+
+/// Rows may differ in length. Width counts characters, not bytes.
+using Rows = std::vector<std::vector<std::string>>;
+
+/// Each row indented, its cells padded and two blanks apart; nothing at the end of a line.
+void print_table(const Rows& rows, const std::string& indent, std::ostream& out);
+
+/// One line with names in it, which may hold anything.
+void print_line(const std::string& text, const std::string& indent, std::ostream& out);
 
 }  // namespace retryd::commands

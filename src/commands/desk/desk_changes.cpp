@@ -1,13 +1,20 @@
-// What changes something: replay, drop, edit; and what waits on rungs.
+// What changes something: replay, drop, edit; what waits on rungs; and the hold of a work queue, which the daemon does
+// (admin::DeskControl::hold): here is asked whether there is such a queue.
+#include <algorithm>
 #include <chrono>
+#include <optional>
 #include <set>
 #include <utility>
 
 #include "admin/edit.h"
+#include "amqp/declarer.h"
+#include "amqp/error.h"
+#include "amqp/sync_admin.h"
 #include "commands/common/text.h"
 #include "commands/desk/desk_actions.h"
+#include "commands/parked/browser.h"
 #include "commands/parked/message_line.h"
-#include "commands/parked/one_message.h"
+#include "core/policy.h"
 #include "core/safe_text.h"
 #include "system/clock.h"
 #include "telemetry/safe_json.h"
@@ -190,6 +197,67 @@ admin::DeskOutcome desk_undo(DeskScene& scene) {
         if (report.stopped || !report.fault.empty()) break;
     }
     return waiting_outcome(report);
+}
+
+// ── Hold and release ──
+
+namespace {
+
+/// For the broker's answer: while it is waited for, attempts are spent.
+constexpr core::Milliseconds existence_within{3'000};
+
+struct Existence {
+    bool missing = false;
+    std::string not_asked = {};  // why it is not known; empty where it is
+};
+
+/// A broker that does not say it is no reason to spend attempts: then what is asked for is done.
+Existence ask_for(const std::string& queue, const config::Settings& settings) {
+    config::Broker broker = settings.broker;
+    broker.connect_timeout = std::min(broker.connect_timeout, existence_within);
+    try {
+        amqp::SyncAdminConnection connection(broker, "retryd desk", existence_within);
+        const amqp::Declarer::Outcome found = connection.carry_out(amqp::Declarer::CheckQueue{queue});
+        return {found.result == amqp::Declarer::Result::missing, found.unanswered ? found.text : ""};
+    } catch (const amqp::Error& error) {
+        return {false, error.what()};
+    }
+}
+
+Json json_of(const std::string& queue, const admin::HoldAnswer& answer) {
+    Json json{{"ok", true},
+              {"queue", queue},
+              {"held_queue", answer.held_queue},
+              {"state", answer.holding ? "holding" : "releasing"},
+              {"messages", answer.messages ? Json(*answer.messages) : Json()},
+              {"per_second", answer.holding ? Json() : Json(answer.per_second)},
+              {"notes", Json::array({answer.said})}};
+    return json;
+}
+
+}  // namespace
+
+admin::DeskOutcome desk_hold(DeskScene& scene, bool hold) {
+    const std::string& queue = scene.request.work_queue;
+    admin::DeskOutcome outcome;
+    Existence found;
+    // What no entry matches the daemon refuses: nobody is asked about any name that somebody has made up.
+    if (hold && core::match(scene.settings.policy, queue) != nullptr) found = ask_for(queue, scene.settings);
+    if (found.missing) {
+        outcome.error = "nothing was done: there is no queue " + core::quoted(queue) +
+                        " on the broker, so nothing fails there. See the spelling; the status page has the work queues";
+        return outcome;
+    }
+    const admin::HoldAnswer answer = scene.control.hold(queue, hold);
+    outcome.error = answer.refusal;
+    if (!answer.refusal.empty()) return outcome;
+    Json json = json_of(queue, answer);
+    if (!found.not_asked.empty())
+        json["notes"].push_back("The broker did not say whether there is such a queue: " + found.not_asked);
+    outcome.ok = true;
+    outcome.done = static_cast<std::size_t>(answer.messages.value_or(0));
+    outcome.result = telemetry::to_safe_json(std::move(json));
+    return outcome;
 }
 
 }  // namespace retryd::commands

@@ -3,18 +3,21 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "admin/desk_task.h"
+#include "admin/parked.h"
 #include "commands/common/json.h"
-#include "commands/desk/message_handle.h"
 #include "commands/parked/browser.h"
-#include "commands/parked/replay_or_drop.h"
-#include "commands/waiting/waiting_run.h"
+#include "commands/parked/replay_and_drop.h"
+#include "commands/waiting.h"
+#include "core/message.h"
 
 namespace retryd::commands {
 
@@ -47,5 +50,23 @@ struct DeskRequest {
 
 /// `action`: the words of admin::DeskTask.
 DeskRequest read_request(const std::string& action, const std::string& body);
+
+/// 32 hex digits. The same for messages that are equal in everything but what the broker counts on a delivery, and but
+/// the order of headers with different names (as admin::same_message has it).
+std::string handle_of(const core::Message& message);
+bool is_handle(std::string_view text);
+
+/// The messages with these handles; one that is there twice means two of them.
+class ChosenMessages : public admin::MessageChoice {
+  public:
+    explicit ChosenMessages(const std::vector<std::string>& handles);
+
+    void begin() override { left_ = wanted_; }
+    bool take(const core::Message& message) override;
+
+  private:
+    std::map<std::string, std::size_t, std::less<>> wanted_;
+    std::map<std::string, std::size_t, std::less<>> left_;
+};
 
 }  // namespace retryd::commands

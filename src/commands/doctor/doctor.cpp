@@ -10,7 +10,6 @@
 #include "admin/permissions.h"
 #include "admin/rabbitmqctl.h"
 #include "commands/common/json.h"
-#include "commands/common/table.h"
 #include "commands/common/terminal.h"
 #include "commands/common/text.h"
 

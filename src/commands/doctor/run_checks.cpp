@@ -18,7 +18,6 @@
 #include "admin/dead_letter_way.h"
 #include "admin/framework_retries.h"
 #include "admin/permissions.h"
-#include "admin/plumbing.h"
 #include "admin/rabbitmqctl.h"
 #include "admin/work_queues.h"
 #include "commands/common/text.h"

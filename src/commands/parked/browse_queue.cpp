@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "amqp/queue_io.h"
-#include "commands/parked/window.h"
 #include "core/time.h"
 
 namespace retryd::commands {

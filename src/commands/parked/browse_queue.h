@@ -1,11 +1,14 @@
 // Looks at every message of a queue, once, and puts all of them back in their order.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <functional>
 #include <string>
 #include <utility>
 
+#include "amqp/queue_io.h"
 #include "amqp/undeliverable.h"
 #include "commands/common/broker.h"
 #include "commands/common/progress.h"
@@ -61,5 +64,13 @@ using LookProgress = std::function<void(std::size_t messages)>;
 BrowseResult browse_queue(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
                           const StopSign& stop, const Visitor& visit, const LookProgress& progress,
                           amqp::Undeliverable* held);
+
+/// As many as it can hold. Tests that need several consumers name fewer in RETRYD_TEST_WINDOW, because 65,536 messages
+/// take their time.
+inline std::size_t held_by_one_consumer() {
+    const char* fewer = std::getenv("RETRYD_TEST_WINDOW");  // NOLINT(concurrency-mt-unsafe)
+    const auto number = fewer == nullptr ? 0 : std::strtoul(fewer, nullptr, 10);
+    return number == 0 ? amqp::QueueReader::most_held : std::min<std::size_t>(number, amqp::QueueReader::most_held);
+}
 
 }  // namespace retryd::commands

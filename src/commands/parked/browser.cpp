@@ -9,13 +9,11 @@
 #include "amqp/proof_keys.h"
 #include "amqp/queue_io.h"
 #include "commands/common/json.h"
-#include "commands/common/table.h"
 #include "commands/common/terminal.h"
 #include "commands/common/text.h"
 #include "commands/parked/browse_queue.h"
 #include "commands/parked/parked_queues.h"
 #include "commands/parked/value_view.h"
-#include "commands/parked/window.h"
 #include "core/safe_text.h"
 
 namespace retryd::commands {
@@ -351,6 +349,34 @@ Json json_of(const ParkedOverview& overview) {
                         {"fault", queue.fault.empty() ? Json() : Json(queue.fault)}});
     }
     return list;
+}
+
+namespace {
+
+std::string why_none(const ParkedOverview& overview, std::size_t number) {
+    std::string text = overview.selected() == 0 ? "no message that fits is parked there"
+                                                : "there is no message number " + std::to_string(number) + ": only " +
+                                                      counted(overview.selected(), "message fits", "messages fit");
+    for (const ParkingQueueOverview& queue : overview.queues) {
+        if (!queue.fault.empty()) text += "; " + queue.fault;
+    }
+    for (const std::string& note : overview.notes)
+        text += "; not seen: " + note;
+    return text + "; retryd parked list shows what there is";
+}
+
+}  // namespace
+
+OneMessage find_one(ParkedBrowser& browser, std::size_t number) {
+    OneMessage one;
+    const ParkedOverview overview =
+        browser.browse([&](const std::string& from, const core::Delivery& delivery, std::size_t at) {
+            if (at == number) one.found.emplace(FoundMessage{from, core::OwnedDelivery(delivery)});
+            return !one.found;
+        });
+    one.fault = overview.fault;
+    if (one.fault.empty() && !one.found) one.fault = why_none(overview, number);
+    return one;
 }
 
 }  // namespace retryd::commands

@@ -144,4 +144,19 @@ class ParkedBrowser {
 void print_overview(const ParkedOverview& overview, core::WallTime now, bool colour, std::ostream& out);
 nlohmann::ordered_json json_of(const ParkedOverview& overview);
 
+struct FoundMessage {
+    std::string from;  // the parking queue
+    core::OwnedDelivery delivery;
+
+    const core::Message& message() const { return delivery.get().message; }
+};
+
+struct OneMessage {
+    std::optional<FoundMessage> found;
+    std::string fault;  // why there is none; empty where there is one
+};
+
+/// `number`: which of the selected, counted from the oldest, from 1 on. Throws amqp::Error.
+OneMessage find_one(ParkedBrowser& browser, std::size_t number);
+
 }  // namespace retryd::commands

@@ -15,7 +15,6 @@
 #include "amqp/timeouts.h"
 #include "commands/parked/browse_queue.h"
 #include "commands/parked/message_line.h"
-#include "commands/parked/window.h"
 #include "core/duration.h"
 #include "core/time.h"
 #include "system/clock.h"

@@ -8,7 +8,6 @@
 #include "admin/rabbitmqctl.h"
 #include "admin/replay.h"
 #include "commands/common/json.h"
-#include "commands/common/table.h"
 #include "commands/common/text.h"
 #include "commands/parked/value_view.h"
 #include "core/safe_text.h"

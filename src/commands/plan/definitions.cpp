@@ -7,7 +7,7 @@
 #include "commands/common/broker.h"
 #include "commands/common/json.h"
 #include "commands/common/report.h"
-#include "commands/common/table.h"
+#include "commands/common/text.h"
 #include "core/names.h"
 #include "core/topology.h"
 

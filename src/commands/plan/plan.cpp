@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "commands/common/json.h"
-#include "commands/common/table.h"
 #include "commands/common/terminal.h"
 #include "commands/common/text.h"
 #include "config/addresses.h"

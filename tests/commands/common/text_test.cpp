@@ -3,7 +3,6 @@
 #include <sstream>
 
 #include "commands/common/report.h"
-#include "commands/common/table.h"
 #include "support/catch.h"
 
 // Texts for people.

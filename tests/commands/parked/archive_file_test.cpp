@@ -14,7 +14,7 @@
 #include <thread>
 #include <vector>
 
-#include "commands/parked/import_file.h"
+#include "commands/parked/import.h"
 #include "commands/parked/message_line.h"
 #include "support/catch.h"
 #include "support/folder.h"
