@@ -44,6 +44,10 @@ std::string_view to_string(XDeath deaths) {
     return deaths == XDeath::keep ? "keep" : "remove";
 }
 
+std::string_view to_string(FailuresBy failures) {
+    return failures == FailuresBy::source ? "source" : "error_queue";
+}
+
 std::string_view to_string(Action action) {
     switch (action) {
         case Action::retry:

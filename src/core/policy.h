@@ -103,6 +103,13 @@ struct ParkedAge {
     bool operator==(const ParkedAge&) const = default;
 };
 
+/// By what the failures of a work queue come to retryd.
+enum class FailuresBy {
+    error_queue,  // the broker dead-letters them there
+    source,       // a source alone: its consumers put them there, or the broker does
+};
+std::string_view to_string(FailuresBy failures);
+
 /// One item of `queues:`.
 struct Entry {
     std::string match;  // a queue name or a glob
@@ -114,6 +121,8 @@ struct Entry {
     std::optional<OutageRule> outage = {};     // absent: nothing is held by itself
     bool verdict = false;                      // the consumer may say when to try again (core/verdict.h)
     std::optional<ParkedAge> parked_age = {};  // absent: they wait for a person, however long
+    /// Changes nothing for a message: it is for those who see to it that failures come, and come once.
+    FailuresBy failures = FailuresBy::error_queue;
     bool operator==(const Entry&) const = default;
 };
 
