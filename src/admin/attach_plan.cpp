@@ -44,7 +44,7 @@ std::string no_longer_applies_note(const std::string& queue) {
 }
 
 /// The same of one that is left out.
-std::string by_source_note(const std::string& queue) {
+std::string let_go_note(const std::string& queue) {
     return "no longer applies to queue " + core::quoted(queue) + ", whose failures come by a source alone";
 }
 
@@ -274,7 +274,7 @@ class AttachPlanner {
                 notes.push_back(no_longer_applies_note(queue.name));
             }
             if (is_general(queue.policy) && core::comes_by_source_alone(policy_, queue.name))
-                notes.push_back(by_source_note(queue.name));
+                notes.push_back(let_go_note(queue.name));
         }
         return notes;
     }

@@ -132,11 +132,11 @@ TEST_CASE("an entry whose failures come by a source needs one that can name its 
     const std::string some = "sources: [{queue: failed, dialect: symfony}]\n";
     CHECK(settings_of(with_entry("failures: source") + some).policy.entries[0].failures == core::FailuresBy::source);
     CHECK(problem_of("orders", "") ==
-          "f:4:40: queues[0].failures: has no source to come by; expected the queue that its consumers put them into "
+          "f:4:42: queues[0].failures: has no source to come by; expected the queue that its consumers put them into "
           "under sources, or no failures: source\n");
     CHECK(
         problem_of("orders", "sources: [{queue: failed, dialect: generic, work_queue: email}]\n") ==
-        "f:4:40: queues[0].failures: has no source that could name \"orders\", by what their work_queue says; expected "
+        "f:4:42: queues[0].failures: has no source that could name \"orders\", by what their work_queue says; expected "
         "one that can, or no failures: source\n");
     CHECK(problem_of("orders", "sources: [{queue: email.x, dialect: rebus, work_queue: {suffix: .x}}]\n")
               .find("could name \"orders\"") != std::string::npos);
@@ -157,10 +157,10 @@ TEST_CASE("an entry whose failures come by a source needs one that can name its 
     CHECK(problem_of("orders", "sources: 7\n").find("failures") == std::string::npos);
     CHECK(problem_of("orders", "sources: [{queue: failed, dialect: symfony, work_queue: }, {dialect: rebus}]\n")
               .find("failures") == std::string::npos);
-    CHECK(
-        problems_of(with_entry("failures: sauce") + some) ==
-        "f:3:34: queues[0].failures: \"sauce\" is not one of the choices; expected error_queue or source, did you mean "
-        "source?\n");
+    CHECK(problems_of(with_entry("failures: sourze") + some) ==
+          "f:3:37: queues[0].failures: \"sourze\" is not one of the choices; expected error_queue or source; did you "
+          "mean "
+          "source?\n");
 }
 
 // Entries, and other exchanges that lead to the error queue.
