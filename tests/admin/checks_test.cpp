@@ -270,6 +270,7 @@ TEST_CASE("diagnosis: what comes by a source and is dead-lettered to the error q
           "its failures come by a source alone (failures: source)");
     CHECK(found.remedy.starts_with("give that policy a pattern that leaves the queue out, or take "));
     CHECK(found.command.empty());
+    CHECK(by_source_note(plan_attach(w.policy, w.vhost_policies()).queues).empty());
 
     // A policy of attach's own, with other queues and without.
     w.set({"retryd.errors-team", "^(email|orders|a\\|b)$", "queues", attached, 5});
