@@ -193,6 +193,9 @@ TEST_CASE("attach: a work queue whose failures come by a source alone is left ou
     CHECK(s.run("attach").says({"0 attached, 2 to attach"}));
     CHECK(s.doctor_that_says({"[no-dead-letter-exchange]"}).code == 2);
     s.say_so();
+    s.entry().failures = "source";
+    CHECK(s.doctor_that_says({"work queue '" + s.others + "'", "[no-source]"}).code == 2);
+    s.entry().failures.clear();
     const CommandResult looked = s.run("attach");
     INFO(looked.out);
     CHECK(

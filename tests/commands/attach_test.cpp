@@ -234,7 +234,7 @@ sources: [{queue: failed, dialect: symfony}]
     CHECK(report.left.empty());
     CHECK(attach_exit_code(report) == 0);
     report = attach_work_queues(f.api, policy, "/", false);
-    CHECK(report.left_out.empty() == false);
+    CHECK_FALSE(report.left_out.empty());
     CHECK(attach_exit_code(report) == 0);
     const std::string text = text_of(report);
     CHECK(text.find("  sms    classic  by source  no policy\n") != std::string::npos);
