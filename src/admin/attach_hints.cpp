@@ -1,5 +1,6 @@
 #include "admin/attach_hints.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <map>
 #include <set>
@@ -9,6 +10,8 @@
 #include "admin/finding.h"
 #include "admin/framework_retries.h"
 #include "admin/work_queues.h"
+#include "core/names.h"
+#include "core/policy.h"
 #include "core/safe_text.h"
 
 namespace retryd::admin {
@@ -31,18 +34,28 @@ std::string keys_of(const std::string& queue, const Ways& ways) {
     return keys.size() > 1 || pattern ? folded(keys, most_names) : "";
 }
 
+/// Whether an entry of queues that it may serve says already that they are left out.
+bool is_said(const core::Policy& policy, const core::Source& source) {
+    return std::any_of(policy.entries.begin(), policy.entries.end(), [&](const core::Entry& entry) {
+        return entry.failures == core::FailuresBy::source &&
+               (core::is_glob(entry.match) || core::may_name(source, entry.match));
+    });
+}
+
 /// Its worker rejects as well what it has put into the failure transport (Symfony\Component\Messenger\Worker::ack), and
-/// nothing on the broker tells which work queues are its own.
+/// nothing on the broker tells which work queues are its own. A work queue that the source names is not left out by
+/// itself: the source may only be there to be emptied.
 void add_failure_transports(const core::Policy& policy, std::vector<std::string>& hints) {
     for (const core::Source& source : policy.sources) {
-        if (source.dialect != core::Dialect::symfony) continue;
+        if (source.dialect != core::Dialect::symfony || is_said(policy, source)) continue;
+        const bool named = source.work_queue.place == core::WorkQueueOf::Place::name;
         hints.push_back(
             "source " + core::quoted(source.queue) +
-            " is a failure transport of Symfony Messenger, whose workers also reject what they put there: with a "
-            "dead-letter exchange on their work queue retryd gets each failure twice, and one message that always "
-            "fails "
-            "becomes two, and these four. Leave their work queues without one: set the policies by hand, without these "
-            "queues, and not by --apply");
+            " is a failure transport of Symfony Messenger, whose workers also reject what they put there: "
+            "with a dead-letter exchange on their work queue retryd gets each failure twice, and one message "
+            "that always fails becomes two, and these four. Say failures: source in the " +
+            (named ? "entry of " + core::quoted(source.work_queue.text) : std::string{"entries of their work queues"}) +
+            ": attach leaves out what says so");
     }
 }
 

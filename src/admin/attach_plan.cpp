@@ -13,6 +13,7 @@
 #include "admin/work_queues.h"
 #include "core/names.h"
 #include "core/plumbing.h"
+#include "core/policy.h"
 #include "core/safe_text.h"
 
 namespace retryd::admin {
@@ -40,6 +41,11 @@ std::string for_later_note(std::int64_t priority, std::int64_t below) {
 /// Of the general policy, about a queue that it applies to until now.
 std::string no_longer_applies_note(const std::string& queue) {
     return "no longer applies to queue " + core::quoted(queue) + ", which no entry matches";
+}
+
+/// The same of one that is left out.
+std::string let_go_note(const std::string& queue) {
+    return "no longer applies to queue " + core::quoted(queue) + ", whose failures come by a source alone";
 }
 
 /// The exchange, as JSON text, is the one that dead letters go to until now.
@@ -125,6 +131,7 @@ class AttachPlanner {
         there_.insert(queue.name);
         plan_.queues.push_back({queue.name, queue.type, required.state, queue.policy, required.note, required.remedy,
                                 required.finding, required.bindings});
+        if (required.state == State::by_source) return;
         if (is_under_general_policy(queue)) under_general_.insert(queue.name);
         const bool by_policy = required.state == State::to_attach && !required.keys.empty();
         if (!by_policy && !is_ours(queue.policy)) kept_under_others_.push_back(&queue);
@@ -173,10 +180,15 @@ class AttachPlanner {
 
     /// Globs for the queues to come; of the exact names those that no other policy has.
     void add_to_general(const core::Entry& entry) {
-        if (core::is_glob(entry.match)) return general_matches_.push_back(entry.match);
+        const bool by_source = entry.failures == core::FailuresBy::source;
+        if (core::is_glob(entry.match)) {
+            if (!by_source) general_matches_.push_back(entry.match);
+            return;
+        }
         if (match(policy_, entry.match) != &entry) return;
         const bool there = there_.contains(entry.match);
         if (!there) plan_.queues.push_back({entry.match, "", State::not_there, "", "", "", {}});
+        if (by_source) return;
         if (!there || under_general_.contains(entry.match) || for_general_.contains(entry.match)) {
             general_matches_.push_back(entry.match);
         }
@@ -261,6 +273,8 @@ class AttachPlanner {
             if (is_general(queue.policy) && match(policy_, queue.name) == nullptr) {
                 notes.push_back(no_longer_applies_note(queue.name));
             }
+            if (is_general(queue.policy) && core::comes_by_source_alone(policy_, queue.name))
+                notes.push_back(let_go_note(queue.name));
         }
         return notes;
     }

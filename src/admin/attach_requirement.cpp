@@ -19,6 +19,8 @@ std::string_view to_string(AttachState::State state) {
             return "to attach";
         case AttachState::State::out_of_reach:
             return "out of reach";
+        case AttachState::State::by_source:
+            return "by source";
         case AttachState::State::not_there:
             break;
     }
@@ -199,6 +201,21 @@ class QuorumRequirement {
     Setting strategy_;
 };
 
+/// As its entry says: nothing is asked for, and nothing is wrong, or `doctor` says what (admin/by_source.h).
+AttachRequirement left_out(const QueuePolicies& queue, const core::Policy& policy, bool ours) {
+    AttachRequirement required;
+    required.state = State::by_source;
+    required.note = "its failures come by a source alone";
+    if (ours) {
+        required.note += ", and it dead-letters to the error queue all the same";
+        required.remedy = "retryd doctor tells how to end that (comes-twice)";
+    } else if (!core::may_come_by_source(policy, queue.name)) {
+        required.note += ", and no source can name it";
+        required.remedy = "retryd doctor tells what to do (no-source)";
+    }
+    return required;
+}
+
 }  // namespace
 
 AttachRequirement requirement_of(const QueuePolicies& queue, const core::Policy& policy,
@@ -210,6 +227,7 @@ AttachRequirement requirement_of(const QueuePolicies& queue, const core::Policy&
     const EffectivePolicy effective(vhost_policies);
     const Setting exchange = effective.dead_letter_exchange(queue);
     const bool ours = exchange.source != Source::none && leads_to_error_queue(policy, exchange.value);
+    if (core::comes_by_source_alone(policy, queue.name)) return left_out(queue, policy, ours);
     if (!ours) {
         if (auto attached = attached_by_source(queue, exchange, ways, policy, vhost_policies)) return *attached;
     }

@@ -20,6 +20,7 @@ struct AttachState {
         attached,
         to_attach,
         out_of_reach,  // of any policy; the note has the way out
+        by_source,     // left out: its entry says that its failures come by a source alone
         not_there      // yet
     };
     std::string queue;

@@ -9,6 +9,7 @@
 #include "admin/at_limit.h"
 #include "admin/attach_plan.h"
 #include "admin/broker_pattern.h"
+#include "admin/by_source.h"
 #include "admin/effective_policy.h"
 #include "admin/guard.h"
 #include "admin/harm.h"
@@ -17,6 +18,7 @@
 #include "admin/rabbitmqctl.h"
 #include "admin/work_queues.h"
 #include "core/names.h"
+#include "core/policy.h"
 #include "core/safe_text.h"
 
 namespace retryd::admin {
@@ -178,6 +180,10 @@ class WorkQueueChecker {
                  .name = state.queue,
                  .group = bound ? state.bindings.front().exchange : state.note});
         }
+        if (state.state == State::by_source) {
+            auto wrong = check_by_source(*queue->second, policy_, vhost_policies_, vhost_);
+            if (wrong) found.push_back(std::move(*wrong));
+        }
         if (state.state == State::to_attach && state.bindings.empty()) add_not_attached(*queue->second);
         add_native_retry(*queue->second);
         add_short_lived(*queue->second);
@@ -196,7 +202,7 @@ class WorkQueueChecker {
         const std::string group = queue.policy + '\n' + (lost == nullptr ? "" : lost->name);
         if (exchange.source == Source::none) {
             add_to_attach(FindingCode::no_dead_letter_exchange, queue,
-                          subject + " has no dead-letter exchange in effect", {.name = queue.name, .group = group});
+                          subject + " has no dead-letter exchange in effect", unless_by_source(queue.name, group));
         } else if (!leads_to_error_queue(policy_, exchange.value)) {
             add_to_attach(
                 FindingCode::other_dead_letter_exchange, queue,
@@ -206,6 +212,25 @@ class WorkQueueChecker {
             add_to_attach(FindingCode::at_most_once, queue,
                           "quorum " + work_queue + " does not dead-letter at-least-once", {.name = queue.name});
         }
+    }
+
+    /// Where a source may name it, its failures may come by that already.
+    FindingDetails unless_by_source(const std::string& queue, const std::string& group) const {
+        FindingDetails details{.name = queue, .group = group};
+        if (!core::may_come_by_source(policy_, queue)) return details;
+        const FindingKind& usual = kind_of(FindingCode::no_dead_letter_exchange);
+        const core::Source* const transport = failure_transport_of(policy_, queue);
+        if (transport != nullptr) {
+            details.remedy = "say failures: source in its entry if source " + core::quoted(transport->queue) +
+                             " is its failure transport: attached besides, each failure would come twice. If not, " +
+                             std::string{usual.remedy};
+        } else {
+            details.remedy = std::string{usual.remedy} +
+                             ". If its failures come by a source alone, say failures: source in its entry instead";
+            details.command = attach_command;
+        }
+        details.group += "\nsource " + (transport == nullptr ? "" : transport->queue);
+        return details;
     }
 
     /// The policy that would lead its dead letters to the error queue, if the one in effect did not stand above it.

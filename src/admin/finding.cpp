@@ -60,6 +60,13 @@ struct AllKinds {
         {no_dead_letter_exchange, "no-dead-letter-exchange", problem,
          "what its consumers reject is dropped by the broker",
          "retryd attach prints the policy that does it, with its undo", "retryd attach --apply"},
+        {comes_twice, "comes-twice", problem,
+         "what its consumers reject besides putting it into the source comes twice, and what comes twice fails twice",
+         "take the dead-letter exchange off it, or failures: source out of its entry", ""},
+        {no_source, "no-source", problem, "what fails in it does not come to retryd",
+         "name the queue that its consumers put it into under sources; or take failures: source out of its entry, and "
+         "attach it",
+         ""},
         {other_dead_letter_exchange, "other-dead-letter-exchange", problem,
          "what its consumers reject does not come to retryd",
          "retryd attach prints the policy that does it, with its undo; or name that exchange in errors.bind",

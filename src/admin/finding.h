@@ -33,6 +33,8 @@ enum class FindingCode {
     // The work queues.
     no_work_queue,
     no_dead_letter_exchange,
+    comes_twice,
+    no_source,
     other_dead_letter_exchange,
     fixed_dead_letter_exchange,
     stream_queue,

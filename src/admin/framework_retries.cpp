@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "admin/dead_letter_way.h"
+#include "core/policy.h"
 #include "core/safe_text.h"
 
 namespace retryd::admin {
@@ -49,6 +50,12 @@ std::uint64_t binomial(std::uint64_t n, std::uint64_t k) {
 std::size_t steps_of(const core::Policy& policy, const std::string& work_queue) {
     const core::Entry* const entry = core::match(policy, work_queue);
     return entry == nullptr ? 0 : entry->ladder.steps.size();
+}
+
+/// What it rejects does not come to retryd: nothing is retried by both.
+bool is_left_to_source(const core::Policy& policy, const QueuePolicies& work_queue, const EffectivePolicy& effective) {
+    return core::comes_by_source_alone(policy, work_queue.name) &&
+           !leads_to_error_queue(policy, effective.dead_letter_exchange(work_queue).value);
 }
 
 /// A message is known by how often each of the two has retried it. Each failure makes one more of either.
@@ -108,10 +115,14 @@ bool is_queue_of_maxretry(const QueuePolicies& work_queue, const QueuePolicies& 
 }
 
 std::string doubled(const core::Policy& policy, const std::string& work_queue) {
+    return "each time that a message fails it comes back from there as well as from retryd: " +
+           one_becomes_two(policy, work_queue);
+}
+
+std::string one_becomes_two(const core::Policy& policy, const std::string& work_queue) {
     constexpr std::size_t most_steps = 20;
     const std::size_t steps = steps_of(policy, work_queue);
-    std::string text = "each time that a message fails it comes back from there as well as from retryd: one ";
-    text += "message that always fails becomes two, and these four";
+    std::string text = "one message that always fails becomes two, and these four";
     if (steps < 2) return text;
     text += ", up to " + (steps > most_steps ? std::string{"millions"} : std::to_string(std::size_t{1} << steps));
     return text + " at the end of its ladder";
@@ -126,9 +137,11 @@ std::vector<Finding> check_framework_retries(const core::Policy& policy, const V
     std::set<std::string> by_symfony;
     for (const QueuePolicies& queue : vhost_policies.queues) {
         const std::string back_to = sent_back_by_symfony(queue);
-        const bool work = queues.contains(back_to) && core::match(policy, back_to) != nullptr;
+        const auto work_queue = queues.find(back_to);
+        const bool work = work_queue != queues.end() && core::match(policy, back_to) != nullptr &&
+                          !is_left_to_source(policy, *work_queue->second, effective);
         if (work && by_symfony.insert(back_to).second) found.push_back(of_symfony(policy, back_to, queue.name));
-        if (core::match(policy, queue.name) == nullptr) continue;
+        if (core::match(policy, queue.name) == nullptr || is_left_to_source(policy, queue, effective)) continue;
         const Setting exchange = effective.dead_letter_exchange(queue);
         const auto waits = queues.find(text_of(exchange.value).value_or(""));
         if (waits != queues.end() && is_queue_of_maxretry(queue, *waits->second, effective)) {

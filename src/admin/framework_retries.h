@@ -22,5 +22,7 @@ bool is_queue_of_maxretry(const QueuePolicies& work_queue, const QueuePolicies& 
 
 /// What becomes of one message that always fails, where a queue sends back each time what retryd retries as well.
 std::string doubled(const core::Policy& policy, const std::string& work_queue);
+/// The same of whatever brings each failure twice.
+std::string one_becomes_two(const core::Policy& policy, const std::string& work_queue);
 
 }  // namespace retryd::admin

@@ -36,7 +36,7 @@ core::Definition to_error_exchange(const core::Policy& policy) {
 std::vector<BrokerPolicy> general_policies(const core::Policy& policy) {
     std::vector<std::string> matches;
     for (const core::Entry& entry : policy.entries)
-        matches.push_back(entry.match);
+        if (entry.failures == core::FailuresBy::error_queue) matches.push_back(entry.match);
     const BrokerPolicy whole{general_policy_name(policy), "", "queues", to_error_exchange(policy), 0};
     return in_parts(whole, matches_patterns(policy, matches));
 }

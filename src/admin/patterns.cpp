@@ -129,6 +129,25 @@ std::vector<std::string> shortened_rungs(const core::Entry& entry) {
     return names;
 }
 
+/// Whether there may be a name that both match.
+bool may_share_a_name(const std::string& left, const std::string& right) {
+    if (!core::is_glob(left)) return core::glob_matches(right, left);
+    if (!core::is_glob(right)) return core::glob_matches(left, right);
+    return may_begin(left, right.substr(0, right.find_first_of("*?"))) &&
+           may_end(left, right.substr(right.find_last_of("*?") + 1));
+}
+
+/// What a glob matches, but for what an earlier entry takes whose failures come by the error queue.
+std::string pattern_of_rest(const core::Policy& policy, const core::Entry& entry) {
+    std::string pattern;
+    for (const core::Entry& earlier : policy.entries) {
+        if (&earlier == &entry) break;
+        if (earlier.failures == core::FailuresBy::source || !may_share_a_name(earlier.match, entry.match)) continue;
+        pattern.append("(?!").append(pattern_of_glob(earlier.match)).append("$)");
+    }
+    return pattern + pattern_of_glob(entry.match);
+}
+
 /// Of the queue of held messages of every work queue of that entry.
 std::string held_pattern(const core::Entry& entry) {
     if (!core::is_glob(entry.match)) return pattern_of_name(core::held_name(entry.match));
@@ -145,6 +164,7 @@ class NotWorkQueues {
         for (const core::Entry& entry : policy.entries) {
             add_parking(entry);
             if (core::may_hold(entry)) add_held(entry);
+            if (entry.failures == core::FailuresBy::source) add_left_out(policy, entry);
         }
         const std::string delay = well_formed_delay + maybe_kinds(policy);
         patterns.insert(".+\\.retry\\." + delay);
@@ -182,6 +202,14 @@ class NotWorkQueues {
     void add_held(const core::Entry& entry) {
         core::is_glob(entry.match) ? void(patterns.insert(held_pattern(entry)))
                                    : add_name(core::held_name(entry.match));
+    }
+
+    /// Its failures come by a source: with a dead-letter exchange they would come twice.
+    void add_left_out(const core::Policy& policy, const core::Entry& entry) {
+        if (!core::is_glob(entry.match)) return add_name(entry.match);
+        const bool caught = std::any_of(globs_.begin(), globs_.end(),
+                                        [&](const std::string& glob) { return may_share_a_name(glob, entry.match); });
+        if (caught) patterns.insert(pattern_of_rest(policy, entry));
     }
 
     bool any_begins(std::string_view beginning) const {
@@ -259,9 +287,31 @@ std::string extended_pattern(const std::string& pattern, const std::vector<std::
            std::string{closing};
 }
 
+std::string reduced_pattern(const std::string& pattern, const std::vector<std::string>& names) {
+    std::string_view rest = pattern;
+    rest.remove_prefix(opening.size());
+    rest.remove_suffix(closing.size());
+    std::string kept;
+    while (!rest.empty()) {
+        std::size_t end = 0;  // of this alternative: a | that is not escaped
+        while (end < rest.size() && rest[end] != '|')
+            end += rest[end] == '\\' ? 2 : 1;
+        const std::string_view alternative = rest.substr(0, end);
+        const bool goes = std::any_of(names.begin(), names.end(),
+                                      [&](const std::string& name) { return pattern_of_name(name) == alternative; });
+        if (!goes) kept.append(kept.empty() ? "" : "|").append(alternative);
+        rest.remove_prefix(std::min(end + 1, rest.size()));
+    }
+    return kept.empty() ? "" : std::string{opening} + kept + std::string{closing};
+}
+
+bool is_names_pattern(const std::string& pattern) {
+    return pattern.starts_with(opening) && !pattern.starts_with("^(?") && pattern.ends_with(closing);
+}
+
 bool names_in_pattern(const std::string& pattern, const std::string& name) {
     const std::string alternative = pattern_of_name(name);
-    const std::size_t behind_exclusion = pattern.starts_with("^(?!") ? pattern.find(")$)(") : 0;
+    const std::size_t behind_exclusion = pattern.starts_with("^(?!") ? pattern.rfind(")$)(") : 0;
     for (std::size_t at = pattern.find(alternative, behind_exclusion); at != std::string::npos;
          at = pattern.find(alternative, at + 1)) {
         const std::string_view after = std::string_view{pattern}.substr(at + alternative.size());
@@ -306,7 +356,8 @@ std::vector<std::string> excluded_names(const std::string& pattern) {
             name.clear();
             literal = true;
         } else if (c == '(') {
-            at = pattern.find(')', at);  // no group of ours has another one in it
+            while (++at < pattern.size() && pattern[at] != ')')  // no group of ours has another one in it
+                if (pattern[at] == '\\') ++at;
             literal = false;
         } else if (c == '\\' && at + 1 < pattern.size()) {
             name += pattern[++at];

@@ -26,12 +26,17 @@ std::vector<std::vector<std::string>> names_in_parts(const std::vector<std::stri
 /// A pattern of that form with more names in it; empty where `pattern` has another form.
 std::string extended_pattern(const std::string& pattern, const std::vector<std::string>& names);
 
+/// Whether it is one for names alone.
+bool is_names_pattern(const std::string& pattern);
+/// Such a pattern without these names; empty where it has no others.
+std::string reduced_pattern(const std::string& pattern, const std::vector<std::string>& names);
+
 /// Whether a pattern of this file has that name among its alternatives.
 bool names_in_pattern(const std::string& pattern, const std::string& name);
 
 /// One pattern, or several where it would be too long: for these names and globs, not for the excluded ones, and for
 /// none of the queues that are retryd's own under that policy or, by their name, the broker's or a framework's
-/// plumbing.
+/// plumbing, and none whose failures come by a source alone.
 std::vector<std::string> matches_patterns(const core::Policy& policy, const std::vector<std::string>& matches,
                                           const std::vector<std::string>& excluded = {});
 

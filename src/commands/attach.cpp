@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "admin/attach_hints.h"
+#include "admin/by_source.h"
 #include "admin/checks.h"
 #include "admin/dead_letter_way.h"
 #include "admin/guard.h"
@@ -23,6 +24,7 @@ namespace {
 /// Where nobody was asked, or nobody answered: one policy for all work queues.
 AttachReport general_report(const config::Settings& settings) {
     AttachReport report;
+    report.left_out = admin::left_out_line(settings.policy);
     for (admin::BrokerPolicy& policy : admin::general_policies(settings.policy))
         report.plan.changes.push_back({std::move(policy), {}, "", {}, {}, {}});
     for (admin::BrokerPolicy& guard : admin::general_guards(settings.policy)) {
@@ -90,7 +92,7 @@ AttachSummary summary_of(const AttachReport& report) {
                           [&](const admin::AttachState& queue) { return queue.state == state; }));
     };
     return {count(Attached::attached), count(Attached::to_attach), count(Attached::out_of_reach),
-            count(Attached::not_there)};
+            count(Attached::by_source), count(Attached::not_there)};
 }
 
 int attach_exit_code(const AttachReport& report) {
@@ -168,6 +170,7 @@ AttachReport attach_work_queues(ManagementApi& management, const core::Policy& p
         std::move(guard.begin(), guard.end(), std::back_inserter(report.plan.changes));
         report.not_guarded = beyond_guarding(policy, before, vhost);
         report.hints = admin::attach_hints(policy, before);
+        report.left_out = admin::left_out_line(policy);
         const bool work = !report.plan.changes.empty() || !report.plan.bindings.empty();
         if (work) report.not_ready = why_not_ready(management, policy);
         if (!apply || !report.not_ready.empty()) return report;
@@ -201,7 +204,8 @@ void print_queues(const std::vector<admin::AttachState>& queues, std::ostream& o
     }
     print_table(rows, "  ", out);
     for (const admin::AttachState& queue : queues) {
-        if (queue.note.empty()) continue;
+        const bool said_of_all = queue.state == admin::AttachState::State::by_source && queue.remedy.empty();
+        if (queue.note.empty() || said_of_all) continue;
         print_line(core::safe_name(queue.queue) + ": " + queue.note + (queue.remedy.empty() ? "" : "; " + queue.remedy),
                    "    ", out);
     }
@@ -324,6 +328,7 @@ std::string sums(const AttachReport& report) {
     };
     add(summary.to_attach, "to attach");
     add(summary.out_of_reach, "out of reach");
+    add(summary.by_source, "by source");
     add(summary.not_there, "not there");
     const std::size_t changes = report.plan.changes.size();
     const std::size_t bindings = report.plan.bindings.size();
@@ -357,6 +362,7 @@ void print_attach(const AttachReport& report, bool colour, std::ostream& out) {
         out << '\n' << bold("Work queues") << (something_was_set(report) ? ", before" : "") << '\n';
         print_queues(report.plan.queues, out);
     }
+    if (!report.left_out.empty()) print_line(report.left_out, '\n' + bold("Left out: "), out);
     if (!report.not_ready.empty()) print_line("Not yet: " + report.not_ready, "\n", out);
     for (std::size_t i = 0; i < report.plan.changes.size(); ++i) {
         const bool known = i < report.refusals.size();
@@ -461,6 +467,7 @@ void print_attach_json(const AttachReport& report, bool ok, std::ostream& out) {
                 {"queues", json_of(report.plan.queues)},
                 {"policies", changes(report)},
                 {"bindings", bindings(report)},
+                {"left_out", text_or_null(report.left_out)},
                 {"hints", report.hints},
                 {"not_ready", text_or_null(report.not_ready)},
                 {"applied", report.applied},
@@ -470,6 +477,7 @@ void print_attach_json(const AttachReport& report, bool ok, std::ostream& out) {
                  {{"attached", summary.attached},
                   {"to_attach", summary.to_attach},
                   {"out_of_reach", summary.out_of_reach},
+                  {"by_source", summary.by_source},
                   {"not_there", summary.not_there}}}};
     print_json(object, out);
 }

@@ -39,6 +39,8 @@ struct AttachReport {
     std::vector<std::string> refusals;
     /// The same for each binding of `plan`.
     std::vector<std::string> binding_refusals;
+    /// Which entries are left out, and why; empty where none is.
+    std::string left_out;
     /// What to think of, where nothing is wrong.
     std::vector<std::string> hints;
     /// What was not attached when all was set.
@@ -51,6 +53,7 @@ struct AttachSummary {
     std::size_t attached = 0;
     std::size_t to_attach = 0;
     std::size_t out_of_reach = 0;
+    std::size_t by_source = 0;  // left out
     std::size_t not_there = 0;
 };
 

@@ -227,6 +227,12 @@ void describe_entry(Section& s, RawEntry& entry) {
           "be quoted.");
     s.key("ladder", with_example(required(text(entry.ladder, "the name of a ladder")), "standard"),
           "The ladder for its messages.");
+    s.key("failures",
+          choice(entry.failures, Choices<core::FailuresBy>{{"error_queue", core::FailuresBy::error_queue},
+                                                           {"source", core::FailuresBy::source}}),
+          "By what its failures come. error_queue: it dead-letters to `errors.exchange`, and `retryd attach` sees to "
+          "that. source: by one of the `sources` alone, as those of a framework that rejects what it also puts there; "
+          "`retryd attach` leaves it out, since each failure would come twice.");
     s.key("max_age", duration(entry.max_age, std::chrono::seconds{1}, core::longest_ttl, hours{24}),
           "A message is parked when its first failure is longer ago than this, whatever is left of its ladder. Without "
           "it there is no limit.");

@@ -68,6 +68,7 @@ struct RawEntry {
     bool verdict = false;
     core::XDeath x_death = core::XDeath::remove;
     std::optional<RawParkedAge> parked_age;
+    Given<core::FailuresBy> failures{core::FailuresBy::error_queue, {}, false};
 };
 
 struct RawBinding {

@@ -213,7 +213,7 @@ std::vector<core::Entry> validate_entries(const RawConfig& raw, Problems& proble
             core::Ladder ladder = ladders[static_cast<std::size_t>(found - names.begin())];
             ladder.x_death = entry.x_death;
             entries.push_back({entry.match.value, ladder, parking(entry, raw), entry.on, max_age, entry.hold,
-                               outage_of(entry), entry.verdict, parked_age_of(entry)});
+                               outage_of(entry), entry.verdict, parked_age_of(entry), entry.failures.value});
             continue;
         }
         const std::string what = in_quotes(entry.ladder) + " is not one of the ladders; ";
@@ -387,6 +387,41 @@ void check_work_queue_role(const RawSource& source, const core::Policy& policy, 
             "; expected the queue that its messages failed in");
 }
 
+/// Whether what fails in any work queue of that entry may come by it. Doubt is a yes.
+bool may_serve(const core::Source& source, const std::string& match) {
+    using Place = core::WorkQueueOf::Place;
+    if (!core::is_glob(match)) return core::may_name(source, match);
+    const std::string& text = source.work_queue.text;
+    if (source.work_queue.place == Place::name) return core::glob_matches(match, text);
+    if (source.work_queue.place != Place::suffix || core::is_glob(source.queue)) return true;
+    return source.queue.ends_with(text) &&
+           core::glob_matches(match, source.queue.substr(0, source.queue.size() - text.size()));
+}
+
+/// An entry whose failures would come by nothing at all. Nothing is said of it where the sources are wrong themselves.
+void check_failures(const RawConfig& raw, const core::Policy& policy, Problems& problems) {
+    const bool wrong_sources = std::any_of(problems.begin(), problems.end(),
+                                           [](const Problem& each) { return each.key.starts_with("sources"); });
+    if (wrong_sources) return;
+    for (const RawEntry& entry : raw.entries) {
+        const auto& failures = entry.failures;
+        if (failures.value != core::FailuresBy::source || !entry.match.given) continue;
+        if (raw.sources.empty()) {
+            add(problems, failures.place,
+                "has no source to come by; expected the queue that its consumers put them into under sources, or no "
+                "failures: source");
+            continue;
+        }
+        const bool served = std::any_of(policy.sources.begin(), policy.sources.end(), [&](const core::Source& source) {
+            return may_serve(source, entry.match.value);
+        });
+        if (served) continue;
+        add(problems, failures.place,
+            "has no source that could name " + in_quotes(entry.match) +
+                ", by what their work_queue says; expected one that can, or no failures: source");
+    }
+}
+
 /// `policy`: without them.
 std::vector<core::Source> validate_sources(const RawConfig& raw, const core::Policy& policy, bool management,
                                            Problems& problems) {
@@ -425,6 +460,7 @@ void validate_policy(const RawConfig& raw, bool management, core::Policy& policy
     policy.sources = validate_sources(raw, policy, management, problems);
     for (const RawSource& source : raw.sources)
         check_work_queue_role(source, policy, problems);
+    check_failures(raw, policy, problems);
     check_holding(raw, problems);
     check_parked_ages(raw, problems);
     check_reachable(raw.entries, problems);

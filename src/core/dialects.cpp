@@ -13,10 +13,10 @@
 //   RabbitMqTransport.cs: CreateTransportMessage (every header becomes text), CreateBasicProperties.
 // Spring AMQP 4.2.0-M1: RepublishMessageRecoverer.java, MessageProperties.java; Spring Cloud Stream 5.0.3:
 //   RabbitMessageChannelBinder.java (republishToDlq), RabbitExchangeQueueProvisioner.java (.dlq).
-// Celery 5.6.2: worker/request.py: reject() (basic.reject, so that the broker dead-letters), app/amqp.py (`retries`).
+// Celery 5.6.2: worker/request.py: reject() (basic.reject, so that the broker dead-letters).
 //   Recorded from 5.2.6: tests/recordings.
 // Dramatiq 2.2.0: brokers/rabbitmq.py (.XQ by the broker's dead-lettering, from the queue and from its .DQ),
-//   middleware/retries.py (the options `retries` and `traceback` in the body). Recorded from it: tests/recordings.
+//   middleware/retries.py (the option `traceback` in the body). Recorded from it: tests/recordings.
 #include "core/dialects.h"
 
 #include <algorithm>
@@ -42,16 +42,6 @@ std::optional<std::int64_t> number_in(std::string_view text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
     if (error != std::errc{} || end != text.data() + text.size()) return std::nullopt;
     return number;
-}
-
-constexpr std::int64_t most_tries = 1'000'000;
-
-/// A number, or the text of one: clients differ. Anybody may have written it.
-std::int64_t count_in_header(const DialectArguments& from, std::string_view name) {
-    const Value* const value = find(from.delivery.message.properties.header_table(), name);
-    auto number = integer_of(value);
-    if (!number) number = number_in(text_of(value).value_or(""));
-    return std::clamp<std::int64_t>(number.value_or(0), 0, most_tries);
 }
 
 // Headers of ours that have become text.
@@ -142,17 +132,12 @@ constexpr std::array<std::string_view, 4> added_by_spring{"x-exception-message",
 /// What Dramatiq has in the body of a message that it has tried before: what the broker has dead-lettered is as it was
 /// before the last failure.
 void read_dramatiq_options(std::string_view body, Failure& failure, FailureScratch& scratch) {
-    failure.tries = 1;
     scratch.decoded.reserve(body.size());
     Json json{body};
     json.each_member([&](std::string_view name, Json& member) {
         if (name != "options") return;
         member.each_member([&](std::string_view option, Json& value) {
-            if (option == "retries") {
-                failure.tries = std::clamp<std::int64_t>(value.integer().value_or(0), 0, most_tries) + 1;
-            } else if (option == "traceback") {
-                failure.exception = value.text(scratch.decoded).value_or("");
-            }
+            if (option == "traceback") failure.exception = value.text(scratch.decoded).value_or("");
         });
     });
 }
@@ -220,7 +205,7 @@ Failure failed_in(std::string_view work_queue, const DialectArguments& from) {
 std::optional<Failure> read_dead_lettered(const DialectArguments& from) {
     const auto death = read_death(from.delivery.message.properties.header_table(), from.queue);
     if (!death) return std::nullopt;
-    return Failure{*death, from.delivery.message, {}, 0};
+    return Failure{*death, from.delivery.message, {}};
 }
 
 // The dialects.
@@ -236,7 +221,6 @@ std::optional<Failure> read_masstransit(const DialectArguments& from) {
     failure.exception = exception_text(header_text(from, "MT-Fault-ExceptionType"),
                                        message.empty() ? header_text(from, "MT-Reason") : message,
                                        header_text(from, "MT-Fault-StackTrace"), from.scratch);
-    failure.tries = count_in_header(from, "MT-Fault-RetryCount") + 1;
     keep_only(failure, from.scratch, [](std::string_view name) {
         return !name.starts_with("MT-") ||
                (!name.starts_with(masstransit::fault) && !is_one_of(name, masstransit::added));
@@ -264,7 +248,6 @@ std::optional<Failure> read_nservicebus(const DialectArguments& from) {
 std::optional<Failure> read_rebus(const DialectArguments& from) {
     Failure failure = failed_in(header_text(from, "rbs2-source-queue"), from);
     failure.exception = header_text(from, "rbs2-error-details");
-    failure.tries = count_in_header(from, "rbs2-delivery-count");
     keep_only(failure, from.scratch, [](std::string_view name) { return !is_one_of(name, added_by_rebus); });
     restore_own_headers(from.scratch.fields);
     return failure;
@@ -284,15 +267,12 @@ std::optional<Failure> read_spring(const DialectArguments& from) {
     failure.death.routing_key = key.value_or("");
     failure.exception = exception_text("", header_text(from, "x-exception-message"),
                                        header_text(from, "x-exception-stacktrace"), from.scratch);
-    failure.tries = count_in_header(from, "retry-count");
     keep_only(failure, from.scratch, [](std::string_view name) { return !is_one_of(name, added_by_spring); });
     return failure;
 }
 
 std::optional<Failure> read_celery(const DialectArguments& from) {
-    auto failure = read_dead_lettered(from);
-    if (failure) failure->tries = count_in_header(from, "retries") + 1;
-    return failure;
+    return read_dead_lettered(from);
 }
 
 std::optional<Failure> read_dramatiq(const DialectArguments& from) {

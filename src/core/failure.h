@@ -37,7 +37,6 @@ struct Failure {
     /// As it was before it failed: without what the framework added, and out of its envelope.
     Message message;
     std::string_view exception;  // what the framework says of why; empty where it says nothing
-    std::int64_t tries = 0;      // how often it has tried, before it put the message away; 0: it does not say
 };
 
 /// Longer texts of exceptions are cut: they go into a header, and all headers have to fit one frame.

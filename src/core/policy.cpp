@@ -44,6 +44,10 @@ std::string_view to_string(XDeath deaths) {
     return deaths == XDeath::keep ? "keep" : "remove";
 }
 
+std::string_view to_string(FailuresBy failures) {
+    return failures == FailuresBy::source ? "source" : "error_queue";
+}
+
 std::string_view to_string(Action action) {
     switch (action) {
         case Action::retry:
@@ -124,6 +128,29 @@ std::optional<std::size_t> source_of(const Policy& policy, std::string_view queu
         if (glob_matches(policy.sources[i].queue, queue)) return i;
     }
     return std::nullopt;
+}
+
+bool may_name(const Source& source, std::string_view work_queue) {
+    switch (source.work_queue.place) {
+        case WorkQueueOf::Place::name:
+            return source.work_queue.text == work_queue;
+        case WorkQueueOf::Place::suffix:
+            return glob_matches(source.queue, std::string{work_queue} + source.work_queue.text);
+        case WorkQueueOf::Place::header:
+        case WorkQueueOf::Place::dialect:
+            break;
+    }
+    return true;
+}
+
+bool may_come_by_source(const Policy& policy, std::string_view work_queue) {
+    return std::any_of(policy.sources.begin(), policy.sources.end(),
+                       [&](const Source& source) { return may_name(source, work_queue); });
+}
+
+bool comes_by_source_alone(const Policy& policy, std::string_view work_queue) {
+    const Entry* const entry = match(policy, work_queue);
+    return entry != nullptr && entry->failures == FailuresBy::source;
 }
 
 bool has_source_globs(const Policy& policy) {

@@ -104,6 +104,13 @@ struct ParkedAge {
     bool operator==(const ParkedAge&) const = default;
 };
 
+/// By what the failures of a work queue come to retryd.
+enum class FailuresBy {
+    error_queue,  // the broker dead-letters them there
+    source,       // a source alone: its consumers put them there, or the broker does
+};
+std::string_view to_string(FailuresBy failures);
+
 /// One item of `queues:`.
 struct Entry {
     std::string match;  // a queue name or a glob
@@ -115,6 +122,8 @@ struct Entry {
     std::optional<OutageRule> outage = {};     // absent: nothing is held by itself
     bool verdict = false;                      // the consumer may say when to try again (core/verdict.h)
     std::optional<ParkedAge> parked_age = {};  // absent: they wait for a person, however long
+    /// Changes nothing for a message: it is for those who see to it that failures come, and come once.
+    FailuresBy failures = FailuresBy::error_queue;
     bool operator==(const Entry&) const = default;
 };
 
@@ -160,6 +169,12 @@ bool has_shared_ladder(const Policy& policy);
 bool is_source(const Policy& policy, std::string_view queue);
 /// The place in `sources` of the first that has this name, or matches it; nothing for a queue of our own.
 std::optional<std::size_t> source_of(const Policy& policy, std::string_view queue);
+/// Whether a message of that source may name that work queue: false only where another one, or none, is certain.
+bool may_name(const Source& source, std::string_view work_queue);
+/// Whether what fails there may come by any of the sources.
+bool may_come_by_source(const Policy& policy, std::string_view work_queue);
+/// Whether its entry says that it comes by a source alone.
+bool comes_by_source_alone(const Policy& policy, std::string_view work_queue);
 /// Whether queues have to be looked for.
 bool has_source_globs(const Policy& policy);
 

@@ -23,6 +23,11 @@ struct World : retryd::test::FakePolicies {
             policy.entries.push_back({.match = match, .parked = {.queue = "{queue}.parked"}});
     }
 
+    void by_source(const std::string& match) {
+        for (core::Entry& entry : policy.entries)
+            if (entry.match == match) entry.failures = core::FailuresBy::source;
+    }
+
     AttachPlan plan() const { return plan_attach(policy, vhost_policies()); }
 
     /// Does what is planned, after which nothing may be left to do; the plan.
@@ -396,6 +401,89 @@ TEST_CASE("attach hints: what goes into a failure transport of Symfony's is reje
     const auto hints = attach_hints(w.policy, w.vhost_policies());
     REQUIRE(hints.size() == 1);
     CHECK(hints[0].starts_with("source 'failed' is a failure transport of Symfony Messenger"));
+    CHECK(hints[0].find("always fails becomes two, and these four. Say failures: source in the entries of") !=
+          std::string::npos);
+    w.policy.sources.back().work_queue = {core::WorkQueueOf::Place::name, "orders"};
+    CHECK(attach_hints(w.policy, w.vhost_policies())[0].find("in the entry of 'orders'") != std::string::npos);
+    w.policy.entries[0].failures = core::FailuresBy::source;
+    CHECK(attach_hints(w.policy, w.vhost_policies()).empty());
+}
+
+TEST_CASE("attach plan: a queue whose failures come by a source alone is left out, whatever it dead-letters to") {
+    World w({"orders", "email"});
+    w.by_source("orders");
+    w.policy.sources = {{"failed", core::Dialect::symfony}};
+    w.add("orders", "quorum");
+    w.add("email", "classic");
+    const AttachPlan plan = w.attach();
+    REQUIRE(plan.changes.size() == 1);
+    CHECK(plan.changes[0].after.pattern == "^(email)$");
+    CHECK(w.on("orders").empty());
+    CHECK(w.attach_state_of("orders") == AttachState{"orders", "quorum", State::by_source, "",
+                                                     "its failures come by a source alone", "", std::nullopt});
+    w.set({"team", "^orders$", "queues", {{"dead-letter-exchange", "\"elsewhere\""}}, 1});
+    CHECK(w.attach_state_of("orders").remedy.empty());
+    CHECK(w.plan().changes.empty());
+    w.remove("orders");
+    CHECK(w.state_of("orders") == State::not_there);
+    CHECK(w.plan().changes.empty());
+}
+
+TEST_CASE("attach plan: no pattern for a glob takes what an earlier entry leaves out, and none leaves out more") {
+    World w({"php.mails.*", "php.cron", "php.*", "*.php", "main.*", "*"});
+    for (const char* const match : {"php.*", "*.php"})
+        w.by_source(match);
+    w.policy.sources = {{"failed", core::Dialect::symfony}};
+    const Names attached{"php.mails.a", "php.cron", "main.a", "php", "phpx", "other"};
+    const Names left_out{"php.a", "php.cron2", "php.mail", "main.php", "x.php", "php.cron.php"};
+    for (const std::string& name : attached)
+        w.add(name, "classic");
+    for (const std::string& name : left_out)
+        w.add(name, "classic");
+    w.add("later", "classic");
+    w.attach();
+    for (const std::string& name : attached) {
+        CAPTURE(name);
+        CHECK(w.state_of(name) == State::attached);
+    }
+    for (const std::string& name : left_out) {
+        CAPTURE(name);
+        CHECK(w.state_of(name) == State::by_source);
+        CHECK(w.exchange_of(name).empty());
+    }
+    // Those that come later have the same policy in effect.
+    w.add("php.b", "classic");
+    w.add("b.php", "classic");
+    w.add("main.b", "classic");
+    CHECK(w.exchange_of("php.b").empty());
+    CHECK(w.exchange_of("b.php").empty());
+    CHECK(w.exchange_of("main.b") == ours);
+    for (const BrokerPolicy& general : general_policies(w.policy)) {
+        CHECK(BrokerPattern(general.pattern).matches("php.b") == false);
+        CHECK(BrokerPattern(general.pattern).matches("php.mails.b") == true);
+    }
+}
+
+TEST_CASE("attach plan: what was attached is let go once its entry says that its failures come by a source") {
+    World w({"orders", "email"});
+    w.policy.sources = {{"failed", core::Dialect::symfony}};
+    w.add("orders", "classic");
+    w.add("email", "classic");
+    w.attach();
+    CHECK(w.exchange_of("orders") == ours);
+    w.by_source("orders");
+    CHECK(w.attach_state_of("orders").note ==
+          "its failures come by a source alone, and it dead-letters to the error "
+          "queue all the same");
+    const AttachPlan plan = w.attach();
+    REQUIRE(plan.changes.size() == 1);
+    CHECK(plan.changes[0].before->pattern == "^(orders|email)$");
+    CHECK(plan.changes[0].after.pattern == "^(email)$");
+    CHECK(says(plan.changes[0], "no longer applies to queue 'orders', whose failures come by a source alone"));
+    CHECK(w.exchange_of("orders").empty());
+    w.by_source("email");
+    CHECK(w.plan().changes.empty());  // a policy is not cleared by attach: doctor has the command
+    CHECK(general_policies(w.policy).empty());
 }
 
 TEST_CASE("attach plan: what is no work queue is left out of globs, and an entry with its very name takes it") {

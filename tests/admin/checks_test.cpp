@@ -1,5 +1,7 @@
 #include "admin/checks.h"
 
+#include "admin/attach_plan.h"
+#include "admin/by_source.h"
 #include "admin/fake_policies.h"
 #include "admin/framework_retries.h"
 #include "admin/patterns.h"
@@ -208,6 +210,130 @@ TEST_CASE("diagnosis: what Symfony Messenger retries besides is told with the co
     CHECK(found[0].names == std::vector<std::string>{"orders"});
     w.policy.entries[0].ladder.steps.assign(5'000, core::Milliseconds{1000});
     CHECK(besides()[0].consequence.find("without end") != std::string::npos);
+}
+
+TEST_CASE("diagnosis: where failures come by a source alone no dead-letter exchange is missing") {
+    World w("orders");
+    w.policy.entries[0].failures = core::FailuresBy::source;
+    w.policy.sources = {{"failed", core::Dialect::symfony}};
+    w.add("orders", "quorum");
+    CHECK(w.work().empty());
+    w.set({"team", "^orders$", "queues", {{"dead-letter-exchange", "\"elsewhere\""}}, 0});
+    CHECK(w.work().empty());
+    CHECK(by_source_note(plan_attach(w.policy, w.vhost_policies()).queues)
+              .starts_with("what fails in orders comes by a source alone, as the entry says (failures: source). "));
+    w.policy.entries[0].failures = core::FailuresBy::error_queue;
+    CHECK(w.work().size() == 1);
+    CHECK(by_source_note(plan_attach(w.policy, w.vhost_policies()).queues).empty());
+}
+
+TEST_CASE("diagnosis: what no source can name comes by nothing") {
+    World w("orders.*");
+    w.policy.entries[0].failures = core::FailuresBy::source;
+    w.policy.sources = {{"orders.a.failed", core::Dialect::generic, {core::WorkQueueOf::Place::suffix, ".failed"}}};
+    w.add("orders.a", "classic");
+    w.add("orders.b", "classic");
+    w.add("orders.c", "classic");
+    const Found found = grouped(w.work());
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].code == FindingCode::no_source);
+    CHECK(found[0].severity == Severity::problem);
+    CHECK(found[0].names == std::vector<std::string>{"orders.b", "orders.c"});
+    CHECK(found[0].consequence == "what fails in it does not come to retryd");
+    CHECK(found[0].remedy.starts_with("name the queue that its consumers put it into under sources; or "));
+    w.policy.sources[0].queue = "*.failed";
+    CHECK(w.work().empty());
+}
+
+TEST_CASE("diagnosis: what comes by a source and is dead-lettered to the error queue besides comes twice") {
+    World w("orders");
+    w.policy.entries[0].failures = core::FailuresBy::source;
+    w.policy.entries[0].ladder.steps.assign(3, core::Milliseconds{1000});
+    w.policy.sources = {{"failed", core::Dialect::symfony}};
+    w.add("orders", "classic");
+    w.add("other", "classic");
+    const auto twice = [&] {
+        const Found found = grouped(w.work());
+        REQUIRE(found.size() == 1);
+        CHECK(found[0].code == FindingCode::comes_twice);
+        CHECK(found[0].severity == Severity::problem);
+        CHECK(found[0].consequence ==
+              "what its consumers reject besides putting it into the source comes twice: one message that always fails "
+              "becomes two, and these four, up to 8 at the end of its ladder");
+        CHECK(found[0].remedy.find("take failures: source out of its entry instead") != std::string::npos);
+        return found[0];
+    };
+    w.set({"team", "^o", "queues", {{"dead-letter-exchange", ours}, {"max-length", "9"}}, 0});
+    Finding found = twice();
+    CHECK(found.cause ==
+          "work queue 'orders' dead-letters to exchange \"retryd.errors\", by policy 'team', and its entry says that "
+          "its failures come by a source alone (failures: source)");
+    CHECK(found.remedy.starts_with("give that policy a pattern that leaves the queue out, or take "));
+    CHECK(found.command.empty());
+    CHECK(by_source_note(plan_attach(w.policy, w.vhost_policies()).queues).empty());
+
+    // A policy of attach's own, with other queues and without.
+    w.set({"retryd.errors-team", "^(email|orders|a\\|b)$", "queues", attached, 5});
+    found = twice();
+    CHECK(found.remedy.starts_with("take the queue out of the pattern of that policy. "));
+    CHECK(found.command.find("'^(email|a\\|b)$'") != std::string::npos);
+    w.set({"retryd.errors-team", "^(orders)$", "queues", attached, 5});
+    CHECK(twice().command == "rabbitmqctl clear_policy 'retryd.errors-team'");
+
+    // The general one, which attach gives another pattern as long as an entry needs it.
+    w.set({"retryd.errors", "^(orders|email)$", "queues", attached, 9});
+    CHECK(twice().command == "rabbitmqctl clear_policy 'retryd.errors'");
+    w.policy.entries.push_back({.match = "email", .parked = {.queue = "{queue}.parked"}});
+    w.add("email", "classic", {{"x-dead-letter-exchange", "retryd.errors"}});
+    CHECK(twice().command == "retryd attach --apply");
+    for (const PolicyChange& change : plan_attach(w.policy, w.vhost_policies()).changes)
+        w.set(change.after);
+    CHECK(twice().cause.find("by policy 'retryd.errors-team'") != std::string::npos);
+    w.remove("email");
+    w.policy.entries.pop_back();
+
+    w.remove("orders");
+    w.add("orders", "classic", {{"x-dead-letter-exchange", "legacy"}});
+    CHECK(w.work().empty());
+    w.policy.error_bindings = {{"legacy"}};
+    found = twice();
+    CHECK(found.cause.find("by its argument x-dead-letter-exchange") != std::string::npos);
+    CHECK(found.remedy.starts_with("recreate the queue without x-dead-letter-exchange, or take that exchange out of "));
+}
+
+TEST_CASE("diagnosis: where a source may name a queue, its missing exchange is told with the other way") {
+    World w("orders");
+    w.add("orders", "classic");
+    w.policy.sources = {{"orders_error", core::Dialect::masstransit}};
+    Found found = w.work();
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].remedy.ends_with(
+        ". If its failures come by a source alone, say failures: source in its entry instead"));
+    CHECK(found[0].command == "retryd attach --apply");
+    w.policy.sources = {{"failed", core::Dialect::symfony}};
+    found = w.work();
+    CHECK(
+        found[0].remedy.starts_with("say failures: source in its entry if source 'failed' is its failure transport: "));
+    CHECK(found[0].command.empty());  // it would multiply
+    w.policy.sources[0].work_queue = {core::WorkQueueOf::Place::name, "sms"};
+    CHECK(w.work()[0].remedy == kind_of(FindingCode::no_dead_letter_exchange).remedy);
+}
+
+TEST_CASE("diagnosis: what a framework retries by itself does not multiply where only a source brings failures") {
+    World w("orders");
+    w.policy.sources = {{"failed", core::Dialect::symfony}};
+    w.add("orders", "classic");
+    w.add("delay_messages_orders_1000_retry", "classic",
+          {{"x-message-ttl", std::int64_t{1000}},
+           {"x-expires", std::int64_t{11'000}},
+           {"x-dead-letter-exchange", ""},
+           {"x-dead-letter-routing-key", "orders"}});
+    const auto besides = [&] { return check_framework_retries(w.policy, w.vhost_policies()).size(); };
+    CHECK(besides() == 1);
+    w.policy.entries[0].failures = core::FailuresBy::source;
+    CHECK(besides() == 0);
+    w.set({"all", ".*", "queues", attached, 0});
+    CHECK(besides() == 1);
 }
 
 TEST_CASE("diagnosis: the handler Maxretry is told as that, attached or not, and not as any queue that sends back") {

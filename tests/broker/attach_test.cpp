@@ -142,6 +142,106 @@ TEST_CASE("attach: a queue that no policy can attach is named with the way out, 
     s.stop();
 }
 
+namespace {
+
+/// A consumer such as Symfony's, which puts what has failed into a queue that is a source, and rejects it besides.
+struct PutsAway : Attached {
+    std::string work = plain_queue("php.orders");
+    std::string others = plain_queue("php.mails");
+    std::string failed = plain_queue("failed");
+
+    PutsAway() {
+        retry(work, {"100ms", "200ms"});
+        retry(work.substr(0, work.size() - 6) + "*", {"100ms"});
+        config.sources = "[{queue: \"" + failed + "\", dialect: generic, work_queue: \"" + work + "\"}]";
+    }
+    void say_so() { config.entries.front().failures = "source"; }
+
+    /// One message that always fails, until all that came of it is parked; how often it was delivered.
+    int deliveries_until(std::uint32_t parked) {
+        Worker worker(work);
+        client.publish("", work, {.body = "x"});
+        int deliveries = 0;
+        await([&] {
+            while (const auto message = worker.client.next(milliseconds(50))) {
+                ++deliveries;
+                client.publish("", failed, *message);
+                worker.reject(*message);
+            }
+            return depth(parking_of(work)) >= parked;
+        });
+        CHECK(worker.stays_idle(milliseconds(500)));
+        CHECK(depth(parking_of(work)) == parked);
+        CHECK(await_depth(failed, 0));
+        return deliveries;
+    }
+
+    /// The management API tells of a change a moment later.
+    CommandResult doctor_that_says(const std::vector<std::string>& texts) {
+        CommandResult result;
+        await([&] { return (result = run("doctor")).says(texts); });
+        return result;
+    }
+};
+
+}  // namespace
+
+TEST_CASE("attach: a work queue whose failures come by a source alone is left out, also of a glob, and doctor agrees",
+          "[two-versions]") {
+    PutsAway s;
+    s.start();
+    CHECK(s.run("attach").says({"0 attached, 2 to attach"}));
+    CHECK(s.doctor_that_says({"[no-dead-letter-exchange]"}).code == 2);
+    s.say_so();
+    s.entry().failures = "source";
+    CHECK(s.doctor_that_says({"work queue '" + s.others + "'", "[no-source]"}).code == 2);
+    s.entry().failures.clear();
+    const CommandResult looked = s.run("attach");
+    INFO(looked.out);
+    CHECK(
+        looked.says({"Left out: " + s.work + ": its entry says failures: source. ", "To attach it, take that out of"}));
+    CHECK(looked.says({s.work, "by source", "no policy"}));
+    CHECK(looked.says({"0 attached, 1 to attach, 1 by source; "}));
+    CHECK(s.run("attach --apply").code == 0);
+    const CommandResult again = s.run("attach");
+    CHECK(again.code == 0);
+    CHECK(again.says({"1 attached, 1 by source; nothing to set"}));
+    const CommandResult found = s.doctor_that_says({"nothing found that would keep a rejected message"});
+    INFO(found.out);
+    CHECK(found.code == 0);
+    CHECK(found.says({"Note: what fails in " + s.work + " comes by a source alone, as the entry says"}));
+    s.reload();
+    CHECK(s.daemon.await_log("in force from the next message on"));
+    s.comes_back(s.others);
+    CHECK(s.deliveries_until(1) == 3);
+    s.stop();
+}
+
+TEST_CASE("attach: without that word each failure comes twice, doctor says so once it is said, and its command ends it",
+          "[two-versions]") {
+    PutsAway s;
+    s.start();
+    REQUIRE(s.run("attach --apply").code == 0);
+    CHECK(s.run("attach").says({"2 attached; nothing to set"}));
+    CHECK(s.deliveries_until(8) == 1 + 2 + 4);  // and nobody has said anything against it
+    s.say_so();
+    s.reload();
+    const CommandResult found = s.doctor_that_says({"[comes-twice]"});
+    INFO(found.out);
+    CHECK(found.code == 2);
+    CHECK(found.says({"so that", "comes twice: one message that always fails becomes two, and these four, up to 4"}));
+    CHECK(found.says({"command", "retryd attach --apply -c "}));
+    const CommandResult applied = s.run("attach --apply");
+    INFO(applied.out);
+    CHECK(applied.code == 0);
+    CHECK(applied.says({"no longer applies to queue '" + s.work + "', whose failures come by a source alone"}));
+    CHECK(s.run("attach").says({"1 attached, 1 by source; nothing to set"}));
+    CHECK_FALSE(s.doctor_that_says({"nothing found that would keep a rejected message"}).says({"[comes-twice]"}));
+    CHECK(s.deliveries_until(8 + 1) == 3);
+    s.comes_back(s.others);
+    s.stop();
+}
+
 TEST_CASE("attach --apply: nothing is set while nothing is behind the error exchange", "[one-version]") {
     Attached s;
     const std::string work = s.plain_queue("work");

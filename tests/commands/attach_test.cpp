@@ -209,6 +209,45 @@ TEST_CASE("attach: its JSON has the policies with what is in effect now, and the
     CHECK(json["not_attached"].is_null());
 }
 
+TEST_CASE("attach: what is left out is told in one line, with what would change that, and is nothing to do") {
+    const TemporaryFile file(R"(
+broker: {uri: "amqp://guest@127.0.0.1:1/"}
+ladders: {s: {delays: [5s]}}
+queues: [{match: email, ladder: s}, {match: orders, ladder: s, failures: source}]
+sources: [{queue: failed, dialect: symfony}]
+)");
+    const std::string line =
+        "\nLeft out: orders: its entry says failures: source. What fails there comes by a source, and with a "
+        "dead-letter exchange it would come twice. To attach it, take that out of its entry\n";
+    const Outcome without_api = run({"attach", "-c", file.path().c_str()});
+    CHECK(without_api.out.find(line) != std::string::npos);
+    CHECK(without_api.out.find("'^(email)$'") != std::string::npos);
+    const Outcome json = run({"attach", "--json", "-c", file.path().c_str()});
+    CHECK(nlohmann::json::parse(json.out)["left_out"].get<std::string>().starts_with("orders: its entry says "));
+
+    Fixture f;
+    core::Policy policy = email_and_sms;
+    policy.entries[1].failures = core::FailuresBy::source;
+    policy.sources = {{"failed", core::Dialect::symfony}};
+    AttachReport report = attach_work_queues(f.api, policy, "/", true);
+    CHECK(summary_of(report).by_source == 1);
+    CHECK(report.left.empty());
+    CHECK(attach_exit_code(report) == 0);
+    report = attach_work_queues(f.api, policy, "/", false);
+    CHECK_FALSE(report.left_out.empty());
+    CHECK(attach_exit_code(report) == 0);
+    const std::string text = text_of(report);
+    CHECK(text.find("  sms    classic  by source  no policy\n") != std::string::npos);
+    CHECK(text.find("sms: its failures") == std::string::npos);  // said once, of all
+    CHECK(text.ends_with("1 attached, 1 by source; nothing to set\n"));
+    CHECK(json_of(report)["queues"][1]["state"] == "by_source");
+    CHECK(json_of(report)["summary"]["by_source"] == 1);
+    policy.sources[0].work_queue = {core::WorkQueueOf::Place::name, "email"};
+    CHECK(text_of(attach_work_queues(f.api, policy, "/", false))
+              .find("    sms: its failures come by a source alone, and no source can name it; retryd doctor ") !=
+          std::string::npos);
+}
+
 TEST_CASE("attach: without a management API it prints a general policy, and what is not known") {
     const TemporaryFile file(configuration);
     const Outcome outcome = run({"attach", "-c", file.path().c_str()});

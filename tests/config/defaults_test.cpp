@@ -59,6 +59,7 @@ void check_defaults(const Settings& settings) {
     CHECK_FALSE(settings.policy.entries[0].max_age.has_value());
     CHECK_FALSE(settings.policy.entries[0].hold);
     CHECK_FALSE(settings.policy.entries[0].verdict);
+    CHECK(settings.policy.entries[0].failures == core::FailuresBy::error_queue);
     CHECK(settings.policy.entries[0].ladder.x_death == core::XDeath::remove);
     CHECK_FALSE(settings.policy.entries[0].outage.has_value());
     CHECK_FALSE(settings.policy.entries[0].parked_age.has_value());
@@ -220,7 +221,10 @@ std::vector<Change> flow_changes() {
 std::vector<Change> source_changes() {
     const auto source = [](const std::string& keys) { return "sources: [{" + keys + "}]\n" + smallest; };
     const std::string generic = "queue: q_e, dialect: generic";
+    const std::string by_source =
+        "sources: [{queue: q, dialect: rebus}]\nladders: {s: {delays: [1s]}}\nqueues: [{match: email, ladder: s";
     return {{"sources[].queue", source("queue: r, dialect: rebus"), source("queue: q, dialect: rebus")},
+            {"queues[].failures", by_source + ", failures: source}]\n", by_source + "}]\n"},
             {"sources[].dialect", source("queue: q, dialect: spring"), source("queue: q, dialect: rebus")},
             {"sources[].work_queue", source(generic + ", work_queue: w"), source(generic)},
             {"sources[].work_queue.header", source(generic + ", work_queue: {header: h}"), source(generic)},

@@ -122,6 +122,47 @@ TEST_CASE("what cannot be a source is reported, and a work queue that cannot be"
           "*_error\n");
 }
 
+TEST_CASE("an entry whose failures come by a source needs one that can name its queue") {
+    const auto problem_of = [](const std::string& match, const std::string& sources) {
+        return problems_of(
+            "ladders: {s: {delays: [1s]}}\nmanagement: {url: \"http://127.0.0.1:1\"}\nqueues:\n  - {match: " + match +
+            ", ladder: s, failures: source}\n" + sources);
+    };
+    CHECK(entry_of("failures: error_queue").failures == core::FailuresBy::error_queue);
+    const std::string some = "sources: [{queue: failed, dialect: symfony}]\n";
+    CHECK(settings_of(with_entry("failures: source") + some).policy.entries[0].failures == core::FailuresBy::source);
+    CHECK(problem_of("orders", "") ==
+          "f:4:42: queues[0].failures: has no source to come by; expected the queue that its consumers put them into "
+          "under sources, or no failures: source\n");
+    CHECK(
+        problem_of("orders", "sources: [{queue: failed, dialect: generic, work_queue: email}]\n") ==
+        "f:4:42: queues[0].failures: has no source that could name \"orders\", by what their work_queue says; expected "
+        "one that can, or no failures: source\n");
+    CHECK(problem_of("orders", "sources: [{queue: email.x, dialect: rebus, work_queue: {suffix: .x}}]\n")
+              .find("could name \"orders\"") != std::string::npos);
+    CHECK(problem_of("\"orders.*\"", "sources: [{queue: email.x, dialect: rebus, work_queue: {suffix: .x}}]\n")
+              .find("could name \"orders.*\"") != std::string::npos);
+    CHECK(problem_of("\"orders.*\"", "sources: [{queue: x, dialect: rebus, work_queue: orders}]\n")
+              .find("could name \"orders.*\"") != std::string::npos);
+    for (const char* const good :
+         {"{queue: failed, dialect: symfony}", "{queue: x, dialect: generic, work_queue: {header: h}}",
+          "{queue: x, dialect: rebus, work_queue: email}, {queue: y, dialect: rebus, work_queue: orders.a}",
+          "{queue: orders.a.x, dialect: rebus, work_queue: {suffix: .x}}",
+          "{queue: \"*.x\", dialect: rebus, work_queue: {suffix: .x}}"}) {
+        CAPTURE(good);
+        CHECK(problem_of("orders.a", "sources: [" + std::string{good} + "]\n").empty());
+        CHECK(problem_of("\"orders.*\"", "sources: [" + std::string{good} + "]\n").empty());
+    }
+    // Nothing follows from sources that are wrong themselves.
+    CHECK(problem_of("orders", "sources: 7\n").find("failures") == std::string::npos);
+    CHECK(problem_of("orders", "sources: [{queue: failed, dialect: symfony, work_queue: }, {dialect: rebus}]\n")
+              .find("failures") == std::string::npos);
+    CHECK(problems_of(with_entry("failures: sourze") + some) ==
+          "f:3:37: queues[0].failures: \"sourze\" is not one of the choices; expected error_queue or source; did you "
+          "mean "
+          "source?\n");
+}
+
 // Entries, and other exchanges that lead to the error queue.
 
 TEST_CASE("an entry may park by age") {

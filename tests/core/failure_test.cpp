@@ -100,7 +100,6 @@ TEST_CASE("MassTransit: the queue is in the input address, its headers go") {
     CHECK(failure->death.time == 1'795'411'261);
     CHECK(failure->death.routing_key == "order.paid");
     CHECK(failure->exception == "System.InvalidOperationException: no stock\n   at Orders.Consume()");
-    CHECK(failure->tries == 5);
     CHECK(names_of_headers(failure->message) == "Content-Type publishId MT-Activity-Id MT-Redelivery-Count");
     CHECK(failure->message.body == scene.delivery.message.body);
     CHECK(failure->message.body.data() == scene.delivery.message.body.data());
@@ -173,7 +172,6 @@ TEST_CASE("Rebus: what it counted goes, or it would give up at once") {
     const auto failure = scene.read();
     REQUIRE(failure);
     CHECK(failure->death.queue == "orders");
-    CHECK(failure->tries == 6);
     CHECK(failure->exception == "5 unhandled exceptions: System.Exception: no stock");
     CHECK(failure->death.time == 1'800'000'000);  // it does not say when
     CHECK(header_of(failure->message, "rbs2-msg-id") == "S:1");
@@ -301,7 +299,6 @@ TEST_CASE("Spring: republished with its exception") {
     CHECK(failure->death.exchange == "orders");
     CHECK(failure->death.routing_key == "order.paid");
     CHECK(failure->exception == "no stock\njava.lang.RuntimeException: no stock");
-    CHECK(failure->tries == 1);
     CHECK(names_of_headers(failure->message) == "retry-count __TypeId__");
 }
 
@@ -331,17 +328,6 @@ TEST_CASE("Spring, Celery and Dramatiq: as the broker has dead-lettered it") {
     }
 }
 
-TEST_CASE("Celery: how often it has tried") {
-    Scene scene{Dialect::celery, "dead"};
-    scene.arrives_with({{"x-death", scene.headers.array({scene.headers.death({.queue = "celery"})})},
-                        {"task", text("shop.pay")},
-                        {"retries", {Kind::int32, std::int64_t{3}}}});
-    const auto failure = scene.read();
-    REQUIRE(failure);
-    CHECK(failure->death.queue == "celery");
-    CHECK(failure->tries == 4);
-}
-
 TEST_CASE("Dramatiq: a message that waited in a delay queue, and what its body says") {
     Scene scene{Dialect::dramatiq, "default.XQ"};
     scene.delivery.message.properties.headers = scene.headers.deaths({{.queue = "default.DQ"}});
@@ -350,7 +336,6 @@ TEST_CASE("Dramatiq: a message that waited in a delay queue, and what its body s
     const auto failure = scene.read();
     REQUIRE(failure);
     CHECK(failure->death.queue == "default");
-    CHECK(failure->tries == 21);
     CHECK(failure->exception == "Traceback:\n  no stock");
     CHECK(failure->message.body.data() == scene.delivery.message.body.data());
 }

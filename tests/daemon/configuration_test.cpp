@@ -27,6 +27,7 @@ TEST_CASE("what decides about messages changes under way") {
               s.policy.entries.push_back({"email", {}, {}, {}, {}, true, core::OutageRule{}});
           }).empty());
     CHECK(keys_of([](auto& s) { s.policy.error_bindings.push_back({"legacy"}); }).empty());
+    CHECK(keys_of([](auto& s) { s.policy.entries.push_back({.failures = core::FailuresBy::source}); }).empty());
     CHECK(keys_of([](auto& s) { s.prefetch.messages = 1; }).empty());
     CHECK(keys_of([](auto& s) { s.prefetch.body_bytes = 1; }).empty());
     CHECK(keys_of([](auto& s) { s.log.level = config::LogLevel::debug; }).empty());

@@ -134,15 +134,24 @@ class Symfony(Storm):
 class FailureTransport(Storm):
     """Symfony's worker puts what has failed into its failure transport, and rejects it besides."""
 
-    def test_it_is_a_source_and_with_a_dead_letter_exchange_besides_it_multiplies_as_attach_says(self):
+    def test_left_out_it_is_retried_once_and_with_a_dead_letter_exchange_besides_it_multiplies_as_attach_says(self):
         queue, ours, failed = "orders.symfony", "symfony.php", "failed"
         worker = self.run_client(ours, FRAMEWORKS_DEAD=failed)
         worker.publish()
         self.assertEqual((1, {failed: 1}), self.when_quiet(worker))
         self.retryd(queue, "100ms x3", sources=[{"queue": failed, "dialect": "symfony"}])
         hints = self.daemon.command("attach")[0]["hints"]
-        self.assertTrue(any("each failure twice" in hint for hint in hints), hints)
-        self.daemon.start()
+        self.assertTrue(any("each failure twice" in hint and "failures: source" in hint for hint in hints), hints)
+        missing = self.finds("no-dead-letter-exchange")
+        self.assertIn("say failures: source in its entry if source 'failed' is its failure transport", missing["remedy"])
+        self.assertIsNone(missing["command"])
+        self.daemon.close()
+        self.retryd(queue, "100ms x3", sources=[{"queue": failed, "dialect": "symfony"}],
+                    queues=[{"match": queue, "ladder": "ladder0", "failures": "source"}])
+        attached = self.attach()
+        self.assertEqual(([], 1), (attached["hints"], attached["summary"]["by_source"]))
+        self.assertIn(queue, attached["left_out"])
+        self.finds_no("no-dead-letter-exchange")
         self.assertEqual((4, {queue + PARKED: 1}), self.when_quiet(worker))
         self.daemon.close()
         self.retryd(queue, "100ms x3", sources=[{"queue": failed, "dialect": "symfony"}])

@@ -47,7 +47,7 @@ void check_read(const core::Delivery& delivery, const core::Source& source, core
     if (failure) {
         queue = failure->death.queue;
         require(core::usable_queue_name(queue) && queue != source.queue, "a work queue is a queue, and another one");
-        require(failure->death.count >= 1 && failure->tries >= 0, "numbers are sound");
+        require(failure->death.count >= 1, "numbers are sound");
         require(failure->death.time <= 1'800'000'000U, "nothing has failed later than now");
         require(failure->exception.size() <= core::longest_exception, "an exception fits");
         look_at(failure->message);

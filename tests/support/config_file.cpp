@@ -43,7 +43,7 @@ std::string yaml_of(const EntrySpec& entry) {
            optional_key("on", entry.on) + optional_key("max_age", entry.max_age) +
            optional_key("hold", entry.hold ? "true" : "") + optional_key("outage", entry.outage) +
            optional_key("verdict", entry.verdict ? "true" : "") + optional_key("x_death", entry.x_death) +
-           optional_key("parked_age", entry.parked_age);
+           optional_key("parked_age", entry.parked_age) + optional_key("failures", entry.failures);
 }
 
 }  // namespace

@@ -29,6 +29,7 @@ struct EntrySpec {
     bool verdict = false;
     std::string x_death = {};     // keep
     std::string parked_age = {};  // {max: 30d, drop: true}
+    std::string failures = {};    // source
 };
 
 /// Everything that tests set; yaml() writes it the way an operator would.

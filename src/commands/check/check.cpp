@@ -141,6 +141,8 @@ std::vector<std::string> remarks(const core::Entry& entry) {
         lines.push_back("parked at once when its first failure is more than " + core::format_duration(*entry.max_age) +
                         " ago");
     }
+    if (entry.failures == core::FailuresBy::source)
+        lines.push_back("its failures come by a source alone; retryd attach leaves it out");
     if (entry.verdict) lines.push_back("consumers may say when it is tried again, or never");
     if (entry.ladder.x_death == core::XDeath::keep) lines.push_back("goes home through retryd, with its x-death");
     const std::string held = core::is_glob(entry.match) ? "{queue}.held" : core::held_name(entry.match);

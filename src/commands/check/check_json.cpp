@@ -103,6 +103,7 @@ Json queue(const core::Entry& entry) {
             {"hold", entry.hold},
             {"outage", outage(entry.outage)},
             {"verdict", entry.verdict},
+            {"failures", core::to_string(entry.failures)},
             {"x_death", core::to_string(entry.ladder.x_death)},
             {"on", actions(entry.on)},
             {"attempts", attempts(entry)},

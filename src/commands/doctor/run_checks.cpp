@@ -14,6 +14,8 @@
 #include <vector>
 
 #include "admin/amqp10_clients.h"
+#include "admin/attach_plan.h"
+#include "admin/by_source.h"
 #include "admin/checks.h"
 #include "admin/dead_letter_way.h"
 #include "admin/framework_retries.h"
@@ -133,6 +135,19 @@ class Checks {
                 queues.merge(admin::queues_behind(target, admin::Ways(routing)));
             std::erase_if(queues, [this](const std::string& queue) { return !is_work_queue(queue); });
             if (!queues.empty()) checked_.notes.push_back(admin::amqp10_note(queues));
+        });
+    }
+
+    /// Nothing is wrong with that, and it is as the configuration says.
+    void note_by_source() {
+        const std::vector<core::Entry>& entries = settings_.policy.entries;
+        const bool any = std::any_of(entries.begin(), entries.end(), [](const core::Entry& entry) {
+            return entry.failures == core::FailuresBy::source;
+        });
+        if (!any) return;
+        ask_management([this] {
+            std::string note = admin::by_source_note(admin::plan_attach(settings_.policy, vhost_policies()).queues);
+            if (!note.empty()) checked_.notes.push_back(std::move(note));
         });
     }
 
@@ -501,6 +516,7 @@ Checked run_checks(Broker& broker, const config::Settings& settings, const Daemo
     checks.check_all_but_policies();
     checks.check_consumers();
     checks.check_policies();
+    checks.note_by_source();
     checks.note_amqp10_clients();
     return checks.result();
 }

@@ -321,6 +321,20 @@ TEST_CASE("check as JSON has the same fields for every entry") {
     CHECK_FALSE(webhook["attempts"][1].contains("lanes"));
 }
 
+TEST_CASE("check tells of which entries the failures come by a source alone") {
+    const TemporaryFile file{R"(
+ladders: {s: {delays: [1s]}}
+queues: [{match: orders, ladder: s, failures: source}, {match: email, ladder: s}]
+sources: [{queue: failed, dialect: symfony}]
+)"};
+    const std::string text = run({"check", "-c", file.path().c_str()}).out;
+    CHECK(text.find("\n    its failures come by a source alone; retryd attach leaves it out\n") != std::string::npos);
+    CHECK(text.find("come by a source") == text.rfind("come by a source"));
+    const auto json = json_of(file.path());
+    CHECK(json["queues"][0]["failures"] == "source");
+    CHECK(json["queues"][1]["failures"] == "error_queue");
+}
+
 TEST_CASE("check never prints the management API's password") {
     const TemporaryFile file{whole};
     CHECK(run({"check", "-c", file.path().c_str()}).out.find("geheim") == std::string::npos);

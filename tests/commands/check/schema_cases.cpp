@@ -34,6 +34,7 @@ void add_broken_keys(std::vector<SchemaCase>& cases) {
                      {"an unknown key of an entry", false, more("maxage: 1h")},
                      {"an unknown key of parked_age", false, more("parked_age: {max: 1d, drop: true, to: /a}")},
                      {"parked_age without max", false, more("parked_age: {drop: true}")},
+                     {"failures by anything else", false, more("failures: reject")},
                      {"an unknown reason", false, more("on: {reject: park}")},
                      {"an unknown key of an exchange to park in", false, more("parked: {exchange: x, queue: y}")},
                      {"an unknown key of management", false, top("management: {url: http://h, host: h}")},
@@ -156,6 +157,7 @@ std::vector<SchemaCase> good_cases() {
         {"sources", true,
          top("sources: [{queue: q, dialect: rebus}, {queue: r, dialect: generic, work_queue: {header: h}, reason: "
              "{header: h}}, {queue: s, dialect: spring, work_queue: w}]")},
+        {"failures by a source", true, more("failures: source") + "sources: [{queue: q, dialect: rebus}]\n"},
         {"bindings", true, top("errors: {bind: [{exchange: a}, {exchange: a, routing_key: b}]}")},
         {"management", true,
          top("management: {url: \"https://h:15671/x\", username: eve, password: x}\ndeclare: false")},

@@ -468,6 +468,23 @@ TEST_CASE("doctor --permissions of a wrong configuration tells what is wrong wit
     CHECK(run({"doctor", "--permissions", "-c", file.path().c_str()}).code == 78);
 }
 
+TEST_CASE("doctor: what comes by a source alone is a note, and nothing is missing there") {
+    Fixture f;
+    f.settings.policy.entries.push_back({.match = "orders",
+                                         .ladder = f.settings.policy.entries[0].ladder,
+                                         .parked = {.queue = "{queue}.parked"},
+                                         .failures = core::FailuresBy::source});
+    f.settings.policy.sources = {{"failed", core::Dialect::symfony}};
+    f.broker.api.policies.add("orders", "classic");
+    CHECK(text_of(f.run_checks())
+              .find("\nNote: what fails in orders comes by a source alone, as the entry says "
+                    "(failures: source). No dead-letter exchange is asked for: ") != std::string::npos);
+    CHECK(doctor_exit_code(f.run_checks()) == 0);
+    f.settings.policy.entries[1].failures = core::FailuresBy::error_queue;
+    CHECK(f.only().code == admin::FindingCode::no_dead_letter_exchange);
+    CHECK(f.run_checks().notes.empty());
+}
+
 TEST_CASE("doctor: clients of AMQP 1.0 at work queues are a note, and change nothing else") {
     Fixture f;
     f.broker.api.policies.add("other", "classic", {});

@@ -1,0 +1,157 @@
+#include "admin/by_source.h"
+
+#include <algorithm>
+#include <cstddef>
+#include <utility>
+
+#include "admin/dead_letter_way.h"
+#include "admin/framework_retries.h"
+#include "admin/own_policies.h"
+#include "admin/patterns.h"
+#include "admin/rabbitmqctl.h"
+#include "core/policy.h"
+#include "core/safe_text.h"
+
+namespace retryd::admin {
+
+namespace {
+
+constexpr std::size_t names_in_a_line = 10;
+constexpr const char* unless_it_only_acks =
+    ". Where its consumers ack what they put into the source, and reject nothing, take failures: source out of its "
+    "entry "
+    "instead: then it counts as attached";
+
+/// How the dead-letter exchange that leads to the error queue is taken off: for all such queues that have it by the
+/// same policy at once.
+class TakenOff {
+  public:
+    TakenOff(const QueuePolicies& queue, const core::Policy& policy, const VhostPolicies& vhost_policies,
+             std::string_view vhost)
+        : queue_(queue),
+          policy_(policy),
+          vhost_policies_(vhost_policies),
+          vhost_(vhost),
+          effective_(vhost_policies),
+          exchange_(effective_.dead_letter_exchange(queue)) {}
+
+    std::string by() const {
+        if (exchange_.source == Source::argument) return "by its argument x-dead-letter-exchange";
+        return exchange_.source == Source::policy ? "by policy " + core::quoted(queue_.policy)
+                                                  : "by operator policy " + core::quoted(queue_.operator_policy);
+    }
+
+    FindingDetails details() const {
+        FindingDetails found = way();
+        found.remedy += unless_it_only_acks;
+        return found;
+    }
+
+  private:
+    FindingDetails way() const {
+        if (exchange_.source == Source::argument) {
+            const bool bound = text_of(exchange_.value).value_or("") != policy_.error_exchange;
+            return {.remedy = "recreate the queue without x-dead-letter-exchange" +
+                              std::string{bound ? ", or take that exchange out of errors.bind and unbind it" : ""}};
+        }
+        const BrokerPolicy* const set = exchange_.source == Source::policy ? effective_.policy(queue_.policy) : nullptr;
+        const std::string general = general_policy_name(policy_);
+        if (set != nullptr && is_called_like_part(set->name, general)) return without_general(*set);
+        if (set != nullptr && set->name.starts_with(general + '-') && is_names_pattern(set->pattern))
+            return without_names(*set);
+        return {.remedy =
+                    "give that policy a pattern that leaves the queue out, or take dead-letter-exchange out of it"};
+    }
+
+    /// Where it is still needed, attach gives it a pattern that leaves these queues out.
+    FindingDetails without_general(const BrokerPolicy& set) const {
+        const bool needed = std::any_of(policy_.entries.begin(), policy_.entries.end(), [](const core::Entry& entry) {
+            return entry.failures == core::FailuresBy::error_queue;
+        });
+        if (!needed) return cleared(set);
+        return {.remedy = "retryd attach prints that policy with a pattern that leaves the queue out, with its undo",
+                .command = "retryd attach --apply"};
+    }
+
+    FindingDetails without_names(BrokerPolicy set) const {
+        std::vector<std::string> names;
+        for (const QueuePolicies& each : vhost_policies_.queues) {
+            if (each.policy == set.name && core::comes_by_source_alone(policy_, each.name)) names.push_back(each.name);
+        }
+        set.pattern = reduced_pattern(set.pattern, names);
+        if (set.pattern.empty()) return cleared(set);
+        return {.remedy = "take the queue out of the pattern of that policy",
+                .command = set_policy_command(set, vhost_)};
+    }
+
+    FindingDetails cleared(const BrokerPolicy& set) const {
+        return {.remedy = "clear that policy: no other queue needs it",
+                .command = clear_policy_command(set.name, vhost_)};
+    }
+
+    const QueuePolicies& queue_;
+    const core::Policy& policy_;
+    const VhostPolicies& vhost_policies_;
+    std::string_view vhost_;
+    EffectivePolicy effective_;
+    Setting exchange_;
+};
+
+}  // namespace
+
+std::optional<Finding> check_by_source(const QueuePolicies& queue, const core::Policy& policy,
+                                       const VhostPolicies& vhost_policies, std::string_view vhost) {
+    const std::string work_queue = "work queue " + core::quoted(queue.name);
+    const Setting exchange = EffectivePolicy(vhost_policies).dead_letter_exchange(queue);
+    if (exchange.source != Source::none && leads_to_error_queue(policy, exchange.value)) {
+        const TakenOff taken_off(queue, policy, vhost_policies, vhost);
+        FindingDetails details = taken_off.details();
+        details.consequence = "what its consumers reject besides putting it into the source comes twice: " +
+                              one_becomes_two(policy, queue.name);
+        details.name = queue.name;
+        details.group = taken_off.by() + '\n' + exchange.value + '\n' + details.consequence;
+        return Finding(FindingCode::comes_twice,
+                       work_queue + " dead-letters to exchange " + exchange.value + ", " + taken_off.by() +
+                           ", and its entry says that its failures come by a source alone (failures: source)",
+                       std::move(details));
+    }
+    if (core::may_come_by_source(policy, queue.name)) return std::nullopt;
+    return Finding(FindingCode::no_source,
+                   work_queue +
+                       ": its entry says that its failures come by a source alone (failures: source), and no "
+                       "source of the configuration can name it",
+                   {.name = queue.name});
+}
+
+std::string left_out_line(const core::Policy& policy) {
+    std::vector<std::string> matches;
+    for (const core::Entry& entry : policy.entries)
+        if (entry.failures == core::FailuresBy::source) matches.push_back(entry.match);
+    if (matches.empty()) return "";
+    const bool one = matches.size() == 1;
+    return folded(matches, names_in_a_line) + ": " + (one ? "its entry says" : "their entries say") +
+           " failures: source. What fails there comes by a source, and with a dead-letter exchange it would come "
+           "twice. "
+           "To attach " +
+           (one ? "it" : "one of them") + ", take that out of its entry";
+}
+
+std::string by_source_note(const std::vector<AttachState>& queues) {
+    std::vector<std::string> names;
+    for (const AttachState& each : queues)
+        if (each.state == AttachState::State::by_source && each.remedy.empty()) names.push_back(each.queue);
+    if (names.empty()) return "";
+    return "what fails in " + folded(names, names_in_a_line) +
+           " comes by a source alone, as the entry says (failures: source). No dead-letter exchange is asked for: what "
+           "reaches a delivery limit there, expires or is too much is dropped by the broker, unless one of yours takes "
+           "it";
+}
+
+const core::Source* failure_transport_of(const core::Policy& policy, std::string_view work_queue) {
+    const auto found = std::find_if(policy.sources.begin(), policy.sources.end(), [&](const core::Source& source) {
+        return source.dialect == core::Dialect::symfony && core::may_name(source, work_queue);
+    });
+    return found == policy.sources.end() ? nullptr : &*found;
+}
+
+}  // namespace retryd::admin
