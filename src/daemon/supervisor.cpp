@@ -51,7 +51,7 @@ void log_fault(telemetry::Log& log, LogLevel level, const std::string& broker, c
                                             : "trying again in " + core::format_duration(wait);
     log.write(level, "disconnected",
               broker + ": " + error.what() + ". " + amqp::consequence(error.kind()) + "; " + next + "; " +
-                  amqp::remedy(error.kind()),
+                  amqp::remedy(error),
               {{"broker", broker}, {"cause", error.what()}, {"retry_in_ms", wait.count()}});
 }
 
