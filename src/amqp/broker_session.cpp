@@ -11,6 +11,7 @@
 #include "amqp/connection.h"
 #include "amqp/error.h"
 #include "amqp/error_queue_consumer.h"
+#include "amqp/refusal.h"
 #include "amqp/source_consumer.h"
 #include "amqp/timeouts.h"
 #include "core/duration.h"
@@ -125,7 +126,7 @@ class BrokerSession::PublisherEvents : public Events {
     void on_channel_closed(const ChannelClosed& closed) override {
         if (session_.declarer_.owns(closed.channel)) return session_.declarer_.on_channel_closed(closed);
         if (!is_about_one_publication(closed)) {
-            throw Error(Error::Kind::refused, "the broker closed the publishing channel: " + closed.text);
+            throw Error(Error::Kind::refused, explain_closed_channel("publishing", closed.text));
         }
         session_.relay_->on_publishing_closed(index_of(closed.channel), closed.code, closed.text, session_.now_);
     }

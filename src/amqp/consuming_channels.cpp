@@ -27,6 +27,7 @@ constexpr Milliseconds ends_after{8'000};
 /// So many are to answer and have nothing to do.
 constexpr std::size_t free_spares = 8;
 constexpr Milliseconds between_openings{100};
+constexpr Milliseconds between_others{2'000};
 /// What was on its way to the channel when its messages went back has come to it since.
 constexpr Milliseconds given_back_every{500};
 /// Each return to the one channel costs the others a moment if the next such message comes.
@@ -58,8 +59,8 @@ void ConsumingChannels::start(core::SteadyTime now) {
 }
 
 /// Nothing where the broker allows no more.
-std::optional<Channel> ConsumingChannels::open(bool spare) {
-    if (spare && lines_.size() >= most_spares) return std::nullopt;
+std::optional<Channel> ConsumingChannels::open(bool spare, std::size_t most) {
+    if (spare && lines_.size() >= most) return std::nullopt;
     Channel channel = 1;
     while (channel <= last_ && lines_.contains(channel))
         ++channel;
@@ -86,7 +87,9 @@ void ConsumingChannels::answered(Channel channel, Question question) {
     if (line == nullptr) return;
     if (line->of(question) > 0) --line->of(question);
     note_life(*line);
-    if (question == Question::consume) line->consumes_since = now_;
+    if (question != Question::consume) return;
+    line->consumes_since = now_;
+    if (line->only_asks) line->state = State::leaving;
 }
 
 void ConsumingChannels::delivered(Channel channel) {
@@ -95,7 +98,7 @@ void ConsumingChannels::delivered(Channel channel) {
 
 void ConsumingChannels::note_life(Line& line) {
     line.owes_since = now_;
-    if (line.state == State::consuming) alive_at_ = now_;
+    if (line.state == State::consuming && !line.only_asks) alive_at_ = now_;
 }
 
 void ConsumingChannels::acked(Channel channel) {
@@ -241,6 +244,18 @@ void ConsumingChannels::provide_spares() {
     }
     for (; free < free_spares && open(true); ++free) {
     }
+    if (free == 0) ask_on_another();
+}
+
+/// There are as many as may be, and none is answered: whether a new one would be, nobody would know.
+void ConsumingChannels::ask_on_another() {
+    if (now_ - alive_at_ < silent_after || now_ < another_due_) return;
+    another_due_ = now_ + between_others;
+    const bool asks = std::any_of(lines_.begin(), lines_.end(), [](const auto& each) {
+        return each.second.state == State::consuming && !each.second.consumes_since;
+    });
+    if (asks) return;
+    if (const auto channel = open(true, end_of_numbers - 1)) lines_[*channel].only_asks = true;
 }
 
 // ── The way out ─────────────────────────────────────────────────────────────────────────────────────────────────

@@ -22,7 +22,7 @@ class ConsumingChannels {
   public:
     /// Channel numbers are below this.
     static constexpr std::size_t end_of_numbers = 68;
-    /// Of the spare ones.
+    /// Of the spare ones; up to end_of_numbers there are further ones that look whether the broker answers at all.
     static constexpr std::size_t most_spares = 64;
 
     /// What the broker answers, on each channel in the order of asking.
@@ -102,6 +102,7 @@ class ConsumingChannels {
         bool spare = false;
         bool stuck = false;
         bool cancelled = false;
+        bool only_asks = false;  // leaves as soon as it is answered
         State state = State::consuming;
         std::array<int, 3> owed{};      // answers, by question
         core::SteadyTime owes_since{};  // or has shown life since
@@ -117,7 +118,7 @@ class ConsumingChannels {
     Line* find(Channel channel);
     const Line* find(Channel channel) const;
     bool silent(const Line& line, core::Milliseconds time) const;
-    std::optional<Channel> open(bool spare);
+    std::optional<Channel> open(bool spare, std::size_t most = most_spares);
     void ask();
     void note_life(Line& line);
     void note_silence(bool read_all);
@@ -127,6 +128,7 @@ class ConsumingChannels {
     bool some_spare_works() const;
     void widen();
     void provide_spares();
+    void ask_on_another();
     void leave(Channel channel, Line& line);
     void give_back(Channel channel, Line& line);
 
@@ -138,6 +140,7 @@ class ConsumingChannels {
     core::SteadyTime now_{};
     core::SteadyTime next_tick_{};
     core::SteadyTime open_due_{};
+    core::SteadyTime another_due_{};
     core::SteadyTime alive_at_{};     // one has answered, or none had to
     core::SteadyTime quiet_since_{};  // all spare ones have answered
 };

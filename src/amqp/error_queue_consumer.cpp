@@ -102,7 +102,7 @@ void ErrorQueueConsumer::on_consumer_cancelled_on(Channel channel) {
 void ErrorQueueConsumer::on_channel_closed(const ChannelClosed& closed) {
     if (channels_.closes(closed.channel)) return;
     if (!channels_.takes(closed.channel)) return on_channel_left(closed.channel);
-    throw Error(Error::Kind::refused, "the broker closed the consuming channel: " + closed.text);
+    throw Error(Error::Kind::refused, explain_closed_channel("consuming", closed.text));
 }
 
 void ErrorQueueConsumer::on_channel_left(Channel channel) {

@@ -66,12 +66,17 @@ std::string policy_mends_it(const std::string& command) {
     return "A policy mends it (only one applies to a queue): " + command;
 }
 
+constexpr const char* give_permission =
+    "give the user the permission: `retryd doctor --permissions` prints the command (rabbitmqctl set_permissions)";
+
+bool lacks_permission(std::string_view text) {
+    return text.find("ACCESS_REFUSED") != std::string_view::npos && text.find("access to") != std::string_view::npos;
+}
+
 std::string plain(std::string_view what, int code, std::string_view text) {
     std::string line = "the broker refused to " + std::string{what} + ": " + std::to_string(code) + ' ';
     line += core::safe_name(text);
-    if (code == core::reply_code::access_refused && text.find("access to") != std::string_view::npos) {
-        line += "; give the user the permission (rabbitmqctl set_permissions)";
-    }
+    if (code == core::reply_code::access_refused && lacks_permission(text)) line += std::string{"; "} + give_permission;
     return line;
 }
 
@@ -79,6 +84,17 @@ std::string plain(std::string_view what, int code, std::string_view text) {
 
 std::string Explanation::line() const {
     return remedy.empty() ? cause : cause + ". " + remedy;
+}
+
+std::string explain_closed_channel(std::string_view what, std::string_view text) {
+    std::string line = "the broker closed the " + std::string{what} + " channel: " + core::safe_name(text);
+    if (lacks_permission(text)) line += std::string{"; "} + give_permission;
+    return line;
+}
+
+std::string remedy(const Error& error) {
+    const bool told = error.kind() == Error::Kind::refused && lacks_permission(error.what());
+    return told ? "once it has the permission all goes on by itself" : remedy(error.kind());
 }
 
 std::string remedy(Error::Kind kind) {

@@ -21,6 +21,10 @@ struct Explanation {
 
 /// What an operator can do about a fault of the broker or the network.
 std::string remedy(Error::Kind kind);
+/// The same, where its text says more.
+std::string remedy(const Error& error);
+/// "publishing" or "consuming", and the broker's words.
+std::string explain_closed_channel(std::string_view what, std::string_view text);
 
 /// What becomes of rejected messages meanwhile.
 std::string consequence(Error::Kind kind);

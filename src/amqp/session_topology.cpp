@@ -119,12 +119,13 @@ void SessionTopology::declare_or_use(const core::TopologyItem& item, Declarer::S
         uncompared_.erase(core::name_of(item));
         if (forbidden) uncompared_.insert(core::name_of(item));
         if (!forbidden || !has_a_check) return sink(outcome);
-        session_.declarer.submit(step_for(item, false),
-                                 [this, sink, refusal = outcome](const Declarer::Outcome& found) {
-                                     if (found.result != Declarer::Result::done) return sink(refusal);
-                                     tell_once(refusal.text + ". Meanwhile it is used as it is there");
-                                     sink(found);
-                                 });
+        session_.declarer.submit(
+            step_for(item, false), [this, sink, refusal = outcome](const Declarer::Outcome& found) {
+                if (found.result != Declarer::Result::done) return sink(refusal);
+                tell_once(refusal.text + ". Meanwhile it is used as it is there; if somebody deletes it, it " +
+                          "cannot be made again");
+                sink(found);
+            });
     });
 }
 

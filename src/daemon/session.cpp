@@ -76,6 +76,8 @@ void Session::run() {
         const bool ends = error.kind() == amqp::Error::Kind::held_up && !context_.trial.going_on();
         if (undeliverable || ends || error.kind() == amqp::Error::Kind::passed_over)
             context_.trial.begin(broker_.window(), system::steady_now());
+        if (ends || (undeliverable && broker_.delivers_singly()))
+            context_.trial.busy_with_another(system::steady_now());
         if (undeliverable) {
             throw amqp::Error(amqp::Error::Kind::undeliverable,
                               "RabbitMQ ended the connection that consumes (" + core::safe_name(error.words()) +

@@ -51,7 +51,7 @@ void log_fault(telemetry::Log& log, LogLevel level, const std::string& broker, c
                                             : "trying again in " + core::format_duration(wait);
     log.write(level, "disconnected",
               broker + ": " + error.what() + ". " + amqp::consequence(error.kind()) + "; " + next + "; " +
-                  amqp::remedy(error.kind()),
+                  amqp::remedy(error),
               {{"broker", broker}, {"cause", error.what()}, {"retry_in_ms", wait.count()}});
 }
 
@@ -75,6 +75,7 @@ class ReconnectLoop {
     void try_one(const config::Endpoint& endpoint, bool last_of_list);
     void after_fault(const config::Endpoint& endpoint, const amqp::Error& error, bool lasted, bool last_of_list);
     bool goes_on_at_once(const amqp::Error& error) const;
+    bool may_reject_later() const;
     bool may_reject_head() const;
     bool reject_head(const config::Endpoint& endpoint);
     void report_rejected(const config::Endpoint& endpoint, const std::vector<amqp::amqp10::Description>& messages);
@@ -147,9 +148,13 @@ bool ReconnectLoop::goes_on_at_once(const amqp::Error& error) const {
 }
 
 /// Not while one is held that the broker is busy with: it is slow, and we are not the only consumer.
+bool ReconnectLoop::may_reject_later() const {
+    return context_.trial.dead_letters() && speaks_amqp_1_0_ && context_.held_heads.size() == 0;
+}
+
 bool ReconnectLoop::may_reject_head() const {
-    return context_.trial.dead_letters() && speaks_amqp_1_0_ && context_.held_heads.size() == 0 &&
-           system::steady_now() >= rejects_again_;
+    const core::SteadyTime now = system::steady_now();
+    return may_reject_later() && now >= rejects_again_ && !context_.trial.rejects_in_vain(now);
 }
 
 /// False where nothing was rejected: another daemon consumes the queue, or it is not known to dead-letter to the
@@ -244,9 +249,9 @@ void ReconnectLoop::look_past_head(const amqp::Error& error, const config::Endpo
 /// Nothing where there is no connection.
 std::optional<amqp::PoisonHead> ReconnectLoop::spend_on_head(const config::Endpoint& endpoint, bool last_of_list) {
     constexpr int a_few = 3;
-    // Whatever kept them from being rejected may be over then.
+    // Whatever keeps them from being rejected may be over then.
     const int most =
-        context_.trial.limited() && !may_reject_head() ? amqp::most_poison_head_attempts : amqp::poison_head_attempts;
+        context_.trial.limited() && !may_reject_later() ? amqp::most_poison_head_attempts : amqp::poison_head_attempts;
     try {
         return amqp::wear_out_head(endpoint, settings_->broker, settings_->policy.error_queue, context_.held_heads,
                                    head_stays_ ? a_few : most, amqp::poison_head_pause, [&] {

@@ -349,13 +349,28 @@ TEST_CASE("when not even a new channel is answered the broker is ending the conn
         broker.pass(Milliseconds(1'000));
         CHECK_FALSE(broker.channels.connection_ends());
     }
+    SECTION("there were as many as may be before, since they answered late") {
+        for (Channel channel = 2; channel < ConsumingChannels::end_of_numbers; ++channel)
+            broker.busy.insert(channel);
+        broker.pass(Milliseconds(10'000));
+        REQUIRE(broker.open_channels() == ConsumingChannels::most_spares);
+        broker.busy.clear();
+        for (Channel channel = 1; channel < ConsumingChannels::end_of_numbers; ++channel)
+            broker.stuck.insert(channel);
+        broker.pass(Milliseconds(8'000));
+        CHECK_FALSE(broker.channels.connection_ends());
+        broker.pass(Milliseconds(3'000));
+        CHECK(broker.channels.connection_ends());
+    }
     SECTION("all that there are have a message to wait for") {
-        for (Channel channel = 2; channel < ConsumingChannels::end_of_numbers; ++channel) {
+        for (Channel channel = 2; channel <= ConsumingChannels::most_spares; ++channel) {
             broker.pass(Milliseconds(500));
             broker.stuck.insert(channel);
         }
         broker.pass(Milliseconds(20'000));
         CHECK_FALSE(broker.channels.connection_ends());
+        CHECK(broker.channels.all_silent());
+        CHECK(broker.open_channels() <= ConsumingChannels::most_spares + 1);
     }
 }
 

@@ -126,7 +126,8 @@ TEST_CASE("refusal: a missing permission names the remedy, a reserved name does 
             rung, 403, "ACCESS_REFUSED - access to queue 'a.retry.6s' in vhost '/' refused for user 'retryd'")
             .line() ==
         "the broker refused to declare queue 'a.retry.6s': 403 ACCESS_REFUSED - access to queue 'a.retry.6s' in vhost "
-        "'/' refused for user 'retryd'; give the user the permission (rabbitmqctl set_permissions)");
+        "'/' refused for user 'retryd'; give the user the permission: `retryd doctor --permissions` prints the command "
+        "(rabbitmqctl set_permissions)");
     CHECK(
         amqp::explain_exchange_refusal({"amq.x", "fanout", {}}, 403,
                                        "ACCESS_REFUSED - exchange name 'amq.x' contains reserved prefix 'amq.*'")
@@ -224,6 +225,20 @@ TEST_CASE("refusal: a return exchange that belongs to another error exchange is 
               way_out);
 }
 
+TEST_CASE("refusal: a channel that is closed for want of a permission says what gives it, and that all goes on then") {
+    const std::string words =
+        "ACCESS_REFUSED - write access to exchange 'amq.default' in vhost '/' refused for user 'r'";
+    const std::string line = amqp::explain_closed_channel("publishing", words);
+    CHECK(line == "the broker closed the publishing channel: " + words +
+                      "; give the user the permission: `retryd doctor --permissions` prints the command (rabbitmqctl "
+                      "set_permissions)");
+    CHECK(amqp::remedy(amqp::Error(amqp::Error::Kind::refused, line)) ==
+          "once it has the permission all goes on by itself");
+    const std::string other = amqp::explain_closed_channel("consuming", "NOT_FOUND - no queue 'q' in vhost '/'");
+    CHECK(other == "the broker closed the consuming channel: NOT_FOUND - no queue 'q' in vhost '/'");
+    CHECK(amqp::remedy(amqp::Error(amqp::Error::Kind::refused, other)) == amqp::remedy(amqp::Error::Kind::refused));
+}
+
 TEST_CASE("refusal: an exchange that is not there is explained by what it was for") {
     const std::string text = "NOT_FOUND - no exchange 'theirs' in vhost '/'";
     CHECK(amqp::explain_binding_refusal({"retryd.errors", "theirs", "#", {}}, 404, text).line() ==
@@ -235,7 +250,8 @@ TEST_CASE("refusal: an exchange that is not there is explained by what it was fo
     CHECK(
         amqp::explain_foreign_refusal({"theirs"}, 403, "ACCESS_REFUSED - access to exchange 'theirs' refused").line() ==
         "the broker refused to say whether exchange 'theirs' exists: 403 ACCESS_REFUSED - access to exchange 'theirs' "
-        "refused; give the user the permission (rabbitmqctl set_permissions)");
+        "refused; give the user the permission: `retryd doctor --permissions` prints the command (rabbitmqctl "
+        "set_permissions)");
 }
 
 }  // namespace retryd::amqp::refusal_test
