@@ -29,7 +29,7 @@ struct AttachPlan {
     std::vector<BindingChange> bindings = {};
 };
 
-/// Queues that globs leave out (admin/plumbing.h) are left out, and exclusive ones: they go with their connection.
+/// Queues that globs leave out (admin/work_queues.h) are left out, and exclusive ones: they go with their connection.
 /// Where the routing of the vhost is known, exchanges of errors.bind that cannot match are seen.
 AttachPlan plan_attach(const core::Policy& policy, const VhostPolicies& vhost_policies);
 
