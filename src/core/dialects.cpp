@@ -46,7 +46,7 @@ std::optional<std::int64_t> number_in(std::string_view text) {
 
 constexpr std::int64_t most_tries = 1'000'000;
 
-/// A number, or the text of one: clients differ. Anybody may have written it.
+/// A number, or the text of one: clients differ. Any client may have written it.
 std::int64_t count_in_header(const DialectArguments& from, std::string_view name) {
     const Value* const value = find(from.delivery.message.properties.header_table(), name);
     auto number = integer_of(value);
