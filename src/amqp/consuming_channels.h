@@ -71,7 +71,7 @@ class ConsumingChannels {
     bool takes(Channel channel) const;
     /// We have asked the broker to: it answers that whatever it does meanwhile.
     bool closes(Channel channel) const;
-    /// Neither on its way out nor given up: what ends it ends the session.
+    /// Neither on its way out nor given up.
     bool consumes(Channel channel) const;
     /// Whether the broker knows all the consumers of that one.
     bool knows_consumers(Channel channel) const;
