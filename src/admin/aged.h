@@ -32,10 +32,10 @@ using AgeMemory = std::map<std::pair<std::string, std::string>, AgedBefore>;
 
 struct AgeRun {
     std::vector<AgedQueue> queues;      // of which something is to be told
-    std::vector<std::string> not_seen;  // parking queues whose names nobody could tell; one line each
+    std::vector<std::string> not_seen;  // parking queues whose names could not be found out; one line each
     core::Milliseconds next{};          // when the next look makes sense
     AgeMemory memory = {};              // for that
-    bool to_its_end = true;             // false: of what is not named here nobody knows anything new
+    bool to_its_end = true;             // false: of what is not named here nothing new is known
 };
 
 }  // namespace retryd::admin

@@ -1,6 +1,6 @@
-// An action on parked, waiting or held messages that somebody asks for over HTTP: what the daemon and the commands that
-// carry it out tell each other. The daemon knows who may ask, and which actions are under way; the commands know the
-// rest.
+// An action on parked, waiting or held messages that an operator asks for over HTTP: what the daemon and the commands
+// that carry it out tell each other. The daemon knows who may ask, and which actions are under way; the commands know
+// the rest.
 #pragma once
 
 #include <cstddef>
@@ -52,8 +52,8 @@ struct DeskControl {
     std::string by;                                   // for the header retryd-edited
     std::function<bool()> go_on;                      // asked often; false: end in order, as Ctrl-C ends a command
     std::function<void(const DeskProgress&)> report;  // called often
-    /// What `parked undo` needs to know of an earlier run: JSON with its `request` and `result`; empty where nobody
-    /// knows it.
+    /// What `parked undo` needs to know of an earlier run: JSON with its `request` and `result`; empty where it is
+    /// unknown.
     std::function<std::string(const std::string& run)> earlier;
     /// Holds what fails in that work queue from now on, or releases what is held of it.
     std::function<HoldAnswer(const std::string& work_queue, bool hold)> hold;

@@ -80,8 +80,8 @@ bool is_beyond_doubt(const core::ParsedRung& rung, const QueuePolicies& queue) {
             argument(queue, "overflow") == "\"reject-publish\"");
 }
 
-/// Whether it is called as the parking queue of a work queue with a long name that a glob matches: what the glob would
-/// be compared with was cut off.
+/// Whether it has the name of the parking queue of a work queue with a long name that a glob matches: what the glob
+/// would be compared with was cut off.
 bool is_shortened_parking(const core::Entry& entry, std::string_view name) {
     constexpr std::size_t hash = 17;                                        // ~3b5ad17216035bad
     constexpr std::size_t shortest_of_them = core::longest_queue_name - 3;  // no character is cut in two

@@ -44,7 +44,7 @@ class OtherQueues {
                      std::map<std::string, std::set<RoutingKey>>& others) const {
         for (const std::string& name : ways_.ways().reached(exchange, key).queues) {
             const auto queue = queues_.find(name);
-            // One that goes with its connection is looked at by somebody at this moment.
+            // One that goes with its connection is in use at this moment.
             const bool lasts = queue != queues_.end() && !queue->second->exclusive && !queue->second->auto_delete;
             if (lasts && !core::is_own_queue(policy_, name)) others[name].insert(key);
         }

@@ -39,11 +39,11 @@ std::vector<BrokerPolicy> general_policies(const core::Policy& policy);
 
 /// The same policy with each of these patterns: the first has its name, the others have `.2`, `.3` … behind it.
 std::vector<BrokerPolicy> in_parts(const BrokerPolicy& whole, const std::vector<std::string>& patterns);
-/// Whether a policy is called like one of those.
+/// Whether a policy has the name of one of those.
 bool is_called_like_part(std::string_view name, std::string_view whole);
 
 /// What has to be set for these parts of a policy to be there. Former parts that are not needed any more become like
-/// the last one. A policy that is called like a part and does not have all of `ours` is somebody else's.
+/// the last one. A policy that has the name of a part, but not all of `ours`, is foreign.
 std::vector<PolicyChange> changed_parts(const BrokerPolicy& whole, const core::Definition& ours,
                                         const std::vector<std::string>& patterns, const VhostPolicies& vhost_policies);
 

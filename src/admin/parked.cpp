@@ -40,7 +40,7 @@ void read_newest_death(const core::Table& headers, Parked& parked) {
     parked.at = seconds_in(*newest, "time");
 }
 
-/// Of a message with a proof. Whoever reads a work queue can copy it to a message of his own, and have that
+/// Of a message with a proof. Whoever reads a work queue can copy it to a message of their own, and have that
 /// dead-lettered by the broker: so where that is how it came here, or where it died in a queue that is none of ours,
 /// the proof alone does not tell its work queue.
 bool own_queue_counts(const core::Table& headers, bool reason_given, std::string_view error_queue) {

@@ -18,25 +18,25 @@ namespace retryd::admin {
 /// Views into the header table it was read from.
 struct Parked {
     /// The work queue. Of what retryd parked, as its proof says (core/own_headers.h): the header retryd-queue. Of all
-    /// else (which the broker dead-lettered into the catch-all, an earlier retryd parked, or a stranger put there):
-    /// x-death's. Empty where nobody knows: a message is sent nowhere because of what it claims of itself.
+    /// else (which the broker dead-lettered into the catch-all, an earlier retryd parked, or another client put there):
+    /// x-death's. Empty where it is unknown: a message is sent nowhere because of what it claims of itself.
     std::string_view queue;
     /// retryd-parked-reason, whoever has written it; of what the broker dead-lettered the reason of its newest death;
-    /// empty where nobody knows.
+    /// empty where it is unknown.
     std::string_view reason;
     /// Since when it is parked, in seconds; of what the broker dead-lettered the time of that newest death.
     std::optional<std::uint64_t> at;
     std::string_view death_reason;     // why it died in the work queue; may be empty
     std::int64_t attempts = 0;         // 0 where it is not known
-    bool by_retryd = false;            // as its proof says; else by the broker, an earlier retryd, or a stranger
+    bool by_retryd = false;            // as its proof says; else by the broker, an earlier retryd, or another client
     std::optional<core::Death> death;  // in `queue`, where x-death tells of it
     core::RetryHistory carried;        // of `queue`, as far as it is to be believed
 };
 
-/// The same as a time; nothing where nobody knows, or where what a header claims is beyond the year 9999.
+/// The same as a time; nothing where it is unknown, or where what a header claims is beyond the year 9999.
 std::optional<core::WallTime> parked_at(const Parked& parked);
 
-/// That the producer published it to; empty where nobody knows, or to the default one.
+/// That the producer published it to; empty where it is unknown, or the default one.
 std::string_view exchange_of(const Parked& parked);
 
 Parked read_parked(const core::Table& headers, std::string_view error_queue, const core::ProofKeys& keys);
@@ -83,7 +83,7 @@ struct Selection {
     }
 };
 
-/// A message of which nobody knows when it was parked is neither older nor newer than anything.
+/// A message of which it is unknown when it was parked is neither older nor newer than anything.
 bool selects(const Selection& selection, const Parked& parked, const core::Message& message);
 
 /// The reason of what RabbitMQ cannot hand over by AMQP 0-9-1, of which no header can be read.

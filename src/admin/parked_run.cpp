@@ -64,7 +64,8 @@ void ParkedRun::select(const core::Delivery& delivery) {
     }
 }
 
-/// What has no proof, or claims to be from the future, stops nothing: anybody may have put it there, again and again.
+/// What has no proof, or claims to be from the future, stops nothing: any client may have put it there, again and
+/// again.
 bool ParkedRun::stops_before(const Parked& parked) {
     const auto at = parked_at(parked);
     const bool younger = order_.stop_at_younger && parked.by_retryd && at && order_.selection.parked_before &&

@@ -44,7 +44,7 @@ std::vector<std::string> matches_patterns(const core::Policy& policy, const std:
 std::vector<std::string> excluded_names(const std::string& pattern);
 
 /// As matches_patterns, for all queues that are retryd's own under that policy, also those to come, but for the
-/// excluded ones: somebody else's that are called as a rung of a glob would be. And for more that are there, in the
+/// excluded ones: foreign queues with the name that a rung of a glob would have. And for more that are there, in the
 /// end: the names of some cannot be known before they are.
 std::vector<std::string> own_queues_patterns(const core::Policy& policy, const std::vector<std::string>& excluded = {},
                                              const std::vector<std::string>& more = {});

@@ -42,7 +42,7 @@ struct ReplayFields {
     std::vector<core::Value> elements;
 };
 
-/// As a header's value, composed from what was read, so that nothing a stranger put there travels on. Of more than
+/// As a header's value, composed from what was read, so that nothing another client put there travels on. Of more than
 /// most_replays the oldest are left out. Valid as long as `fields` and the texts.
 core::Value write_replays(const std::vector<Replay>& replays, ReplayFields& fields);
 

@@ -9,7 +9,7 @@
 
 namespace retryd::admin {
 
-/// Why it is parked: somebody wanted it so.
+/// Why it is parked: the operator asked for it.
 inline constexpr std::string_view parked_by_hand = "by-hand";
 
 /// As read_parked, of a message on a rung: `reason` is that of its last death, `at` its first one. Its work queue is

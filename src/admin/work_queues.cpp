@@ -48,7 +48,7 @@ std::vector<std::string> work_queues_in_use(const core::Policy& policy, const co
 
 namespace {
 
-/// A queue with a TTL whose argument sends what has waited on: nobody is to consume it.
+/// A queue with a TTL that dead-letters what has waited, by an argument: it is not meant to be consumed.
 bool delays(const core::Policy& policy, const QueuePolicies& queue, const EffectivePolicy& effective) {
     const Setting exchange = effective.dead_letter_exchange(queue);
     return exchange.source == Source::argument && !leads_to_error_queue(policy, exchange.value) &&

@@ -317,7 +317,7 @@ bool BrokerSession::was_blocked() const {
 }
 
 /// Reading in vain costs two calls into the kernel, so a connection is read only if wait() has seen something on it;
-/// but at least every 200 ms, for that serves its heartbeats. Without a wait() before, nobody knows.
+/// but at least every 200 ms, for that serves its heartbeats. Without a wait() before, that is not known.
 BrokerSession::Readable BrokerSession::take_readable() {
     const Readable seen = std::exchange(readable_, {});
     if (now_.steady < read_all_due_) return seen;

@@ -143,7 +143,7 @@ class BrokerSession : public relay::Broker {
     void count(const std::string& queue, const SessionTopology::Counted& told) { topology_.count(queue, told); }
 
   private:
-    static constexpr Channel first_declare_channel = 2;  // the first is nobody's
+    static constexpr Channel first_declare_channel = 2;  // channel 1 is not used
 
     /// Those for declares come first, apart: a refused declare closes its channel. A question that a queue does not
     /// answer keeps its channel, so there are many where the broker allows many.

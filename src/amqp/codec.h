@@ -41,7 +41,7 @@ class Arena {
     std::pmr::monotonic_buffer_resource resource_{warm_.data(), warm_.size()};
 };
 
-/// The header table itself is level 1, a table or an array in it level 2. No honest message comes near: rabbitmq-c
+/// The header table itself is level 1, a table or an array in it level 2. No ordinary message comes near: rabbitmq-c
 /// itself gives up at about this depth from 0.14 on.
 inline constexpr int deepest_level = 100;
 

@@ -209,8 +209,8 @@ amqp_rpc_reply_t log_in_as(amqp_connection_state_t state, const config::Endpoint
 /// unreachable.
 void log_in(amqp_connection_state_t state, const config::Endpoint& endpoint, const config::Broker& settings,
             const std::string& name) {
-    // Without consumer_cancel_notify a deleted error queue stops deliveries without a word; without
-    // connection.blocked an alarm is invisible.
+    // Without consumer_cancel_notify a deleted error queue stops deliveries silently; without connection.blocked an
+    // alarm is invisible.
     std::array capabilities{true_entry("consumer_cancel_notify"), true_entry("connection.blocked"),
                             true_entry("basic.nack"), true_entry("publisher_confirms")};
     amqp_table_entry_t capability_entry{};

@@ -52,7 +52,7 @@ class ConsumingChannels {
 
     void start(core::SteadyTime now);
     /// `may_open`: spare channels, and the one in place of them. `read_all`: everything that the broker has sent so
-    /// far; else nobody knows which channel is silent.
+    /// far; else it is not known which channel is silent.
     void tick(core::SteadyTime now, bool may_open, bool read_all);
     /// Not before the first tick().
     core::SteadyTime next_tick() const { return next_tick_; }
@@ -71,7 +71,7 @@ class ConsumingChannels {
     bool takes(Channel channel) const;
     /// We have asked the broker to: it answers that whatever it does meanwhile.
     bool closes(Channel channel) const;
-    /// Neither on its way out nor given up: what ends it concerns everybody.
+    /// Neither on its way out nor given up.
     bool consumes(Channel channel) const;
     /// Whether the broker knows all the consumers of that one.
     bool knows_consumers(Channel channel) const;

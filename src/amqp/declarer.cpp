@@ -53,7 +53,7 @@ std::string QueueVariant::decisive(std::string_view last) const {
     return before != nullptr ? before->refusal : std::string{last};
 }
 
-/// The value that an earlier retryd declared: the one that the queue has, or, where nobody knows which that is, the
+/// The value that an earlier retryd declared: the one that the queue has, or, where it is not known which that is, the
 /// next one. Null where there is none.
 const core::QueueSpec::Older* QueueVariant::next_older(GivenUp& given, std::string_view refusal) const {
     const auto difference = parse_inequivalent(refusal);
@@ -346,7 +346,7 @@ bool Declarer::may_begin() const {
            next_to_begin() != waiting_.end();
 }
 
-/// Whether nobody has to wait for that channel any longer.
+/// Whether that channel need not be waited for any longer.
 bool Declarer::overtakes(const Lane& lane) const {
     return !lane.under_way() || (lane.began && now_ - *lane.began >= overtaking_after);
 }

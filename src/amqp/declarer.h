@@ -204,7 +204,7 @@ class Declarer {
     core::SteadyTime now_{};       // of the last tick
 };
 
-/// To declare the item; of somebody else's exchange only whether it is there.
+/// To declare the item; a foreign exchange is only checked for.
 Declarer::Step step_of(const core::TopologyItem& item);
 
 }  // namespace retryd::amqp

@@ -14,11 +14,11 @@ namespace {
 
 /// Each with a prefetch of its own.
 constexpr std::size_t most_further_consumers = 8;
-/// The error queue may hang without a word. With declare_timeout it is known within a minute.
+/// The error queue may hang without any notice. With declare_timeout it is known within a minute.
 constexpr core::Milliseconds look_again_after{25'000};
 /// While a quorum queue has no leader for a moment, the broker counts no consumers.
 constexpr core::Milliseconds look_twice_after{5'000};
-/// Spare channels get messages before others: one that is stuck without anybody knowing gets none as long as they can
+/// Spare channels get messages before others: one that is stuck, and not known to be, gets none as long as they can
 /// take them.
 constexpr std::int64_t priority_of_spares = 1;
 
@@ -312,7 +312,8 @@ void ErrorQueueConsumer::look_at_error_queue() {
     session_.declarer.submit(Declarer::CheckQueue{settings_->policy.error_queue}, answer);
 }
 
-/// A broker that has blocked us meanwhile has read nothing: then nobody knows. And what delivers does not hang.
+/// A broker that has blocked us meanwhile has read nothing: then its silence tells nothing. And a queue that delivers
+/// does not hang.
 void ErrorQueueConsumer::note_error_queue(bool silent, core::SteadyTime asked_at) {
     const bool nobody_knows = broker_.blocked || broker_.unblocked_at >= asked_at || delivered_at_ > asked_at;
     if (silent == error_queue_silent_ || (silent && nobody_knows)) return;
@@ -322,9 +323,9 @@ void ErrorQueueConsumer::note_error_queue(bool silent, core::SteadyTime asked_at
            : session_.observer.error_queue_answers();
 }
 
-/// The broker may have taken our consumer away without a word (3.8.9 does, now and then, when the queue is deleted).
-/// And of a quorum queue whose leader does not answer it says that it has none (stat/2 in rabbit_quorum_queue.erl, 3.8
-/// to 4.3).
+/// The broker may have removed our consumer without notice (3.8.9 does, now and then, when the queue is deleted). And
+/// of a quorum queue whose leader does not answer it says that it has none (stat/2 in rabbit_quorum_queue.erl, 3.8 to
+/// 4.3).
 void ErrorQueueConsumer::require_consumer(const Declarer::Outcome& outcome, core::SteadyTime asked_at,
                                           std::size_t consumers_made) {
     const bool unknown = channels_.main() && !channels_.knows_consumers(*channels_.main());

@@ -311,7 +311,7 @@ void FrameSocket::accept_close(const amqp_connection_close_t& close) {
     const std::string reason = std::to_string(close.reply_code) + ' ' + std::string{view_of(close.reply_text)};
     const auto kind =
         close.reply_code == core::reply_code::connection_forced ? Error::Kind::lost : Error::Kind::refused;
-    if (!stalled_) unsent_.cut(0);                                             // nobody wants it any more
+    if (!stalled_) unsent_.cut(0);                                             // it is of no use any more
     send_last(AMQP_CONNECTION_CLOSE_OK_METHOD, amqp_connection_close_ok_t{});  // if it fails: it ends anyway
     throw Error(kind, "the broker at " + peer_ + " closed the connection: " + reason, close.reply_code, reason);
 }

@@ -26,7 +26,7 @@ std::string salt_of(const config::Settings& settings) {
     return "retryd-proof-1\n" + settings.broker.endpoints.front().vhost + '\n' + settings.policy.error_queue + '\n';
 }
 
-/// From what nobody can guess.
+/// From what cannot be guessed.
 core::SipKey key_from_random(const std::string& secret, const std::string& salt) {
     const std::string text = salt + secret;
     std::array<unsigned char, SHA256_DIGEST_LENGTH> digest{};

@@ -31,8 +31,8 @@ constexpr std::size_t first_few = 32;
 /// Up to RabbitMQ 4.2 so many consumers of one channel give back what they hold in its order.
 constexpr std::size_t most_consumers_in_order = 32;
 constexpr core::BrokerVersion any_number_in_order{4, 3, 0};
-/// So long the queue has to take back what a channel held. Beyond that somebody else takes from it, and it has no order
-/// to be kept.
+/// So long the queue has to take back what a channel held. If it takes longer, another consumer takes from it, and
+/// there is no order to keep.
 constexpr Milliseconds return_timeout{5'000};
 constexpr Milliseconds ask_again_after{5};
 
@@ -217,7 +217,7 @@ bool QueueReader::needs_more_to_leave() const {
     return all_here() && !may_leave();
 }
 
-/// Somebody else may have taken some: then no more come.
+/// Another consumer may have taken some: then no more come.
 bool QueueReader::silent() const {
     constexpr Milliseconds long_silence{5'000};
     return Clock::now() - last_delivery_ >= long_silence;

@@ -6,7 +6,7 @@
 // A consumer holds 65,535 messages and no more. When it is full it is cancelled, which takes nothing from what
 // it holds, and another one goes on where it has ended: go_on().
 //
-// A quorum queue hands out all that a consumer may hold in one step, in which it does nothing else and answers nobody;
+// A quorum queue hands out all that a consumer may hold in one step, in which it does nothing else and answers nothing;
 // with 65,535 messages that took 20 seconds and more on a busy machine. So a consumer holds a few thousand.
 //
 // Who only looks has all consumers on one channel. Who acks has a channel for each:
@@ -62,7 +62,7 @@ class QueueReader : private Events {
         look,   // nothing is acked
         settle  // some is
     };
-    /// What has to go on while the reader waits for an answer: the connections that nobody else serves meanwhile.
+    /// What has to go on while the reader waits for an answer: the connections that are not served otherwise.
     using Meanwhile = std::function<void()>;
 
     /// Connects. `settings` must outlive it. `window`: what one consumer holds at most, and no more than most_held.
@@ -77,8 +77,8 @@ class QueueReader : private Events {
 
     /// Before begin(), for who is likely to need only what lies in front: each message that a consumer holds is given
     /// back, and marked, and has to be held by the next reader, too. So the first consumer holds few, and each one
-    /// after it twice as many. `given_back`: so many in front are marked already, as far as anybody knows; then it
-    /// holds these, and the next one no more than one message beyond them.
+    /// after it twice as many. `given_back`: so many in front are marked already, as far as is known; then it holds
+    /// these, and the next one no more than one message beyond them.
     void hold_few(std::size_t given_back);
     /// Once only. `ready`: how many messages lie there, as the broker counts them. Returns how many the first consumer
     /// may hold.

@@ -68,7 +68,7 @@ std::string explain_busy_channel(const std::string& queue, core::Milliseconds si
 std::string explain_silent_error_queue(const std::string& queue);
 /// For an error queue whose leader did not answer a basic.consume in the broker's own time; `words` are the broker's.
 std::string explain_unanswered_consume(const std::string& queue, const std::string& words);
-/// For an error queue that is consumed, and of which the broker says that nobody does.
+/// For an error queue that is consumed although the broker says that it has no consumer.
 std::string explain_no_consumer(const std::string& queue);
 
 /// For a queue that does without an optional argument; `text` is the refusal of the attempt with it. Empty where

@@ -11,7 +11,7 @@
 namespace retryd::amqp {
 namespace {
 
-/// Somebody may delete what a session cannot do without.
+/// What a session cannot do without may be deleted while it runs.
 constexpr core::Milliseconds base_again_after{60'000};
 
 relay::CheckOutcome outcome_of_check(const Declarer::Outcome& outcome) {
@@ -82,8 +82,8 @@ void SessionTopology::declare_base_from(const std::shared_ptr<const core::Topolo
     bind_and_begin(0);
 }
 
-/// What dies elsewhere is lost without a word until it is led here, and a consumer tells everybody that all is ready.
-/// The relay asks for the same bindings, and says what comes of it.
+/// What is dead-lettered to another exchange is lost silently until that is bound here, and once there is a consumer
+/// the daemon counts as ready. The relay asks for the same bindings, and says what comes of it.
 void SessionTopology::bind_and_begin(std::size_t index) {
     const auto& bindings = settings_->policy.error_bindings;
     if (index < bindings.size()) {
@@ -140,8 +140,8 @@ void SessionTopology::tell_once_if_unanswered(const Declarer::Outcome& outcome) 
         session_.observer.unanswered(outcome.text);
 }
 
-/// Somebody may have deleted an exchange or a binding under us: what work queues dead-letter would be lost, and nobody
-/// would say so. Declaring what is there does nothing.
+/// An exchange or a binding may have been deleted while we run: what work queues dead-letter would be lost silently.
+/// Declaring what is there does nothing.
 void SessionTopology::look_again() {
     if (!consuming_ || leaving_ || blocked_ || base_under_way_ || now_.steady < base_due_) return;
     base_due_ = now_.steady + base_again_after;

@@ -62,8 +62,8 @@ class SessionTopology {
     void check(std::string_view queue);
     void bind_to_return_exchange(std::string_view queue);
 
-    /// How many messages are ready in the queue; none where it is not there. 0 also means that nobody knows: the broker
-    /// says so, or nothing, of a quorum queue whose leader does not answer (4.3, tried).
+    /// How many messages are ready in the queue; none where it is not there. 0 also means that it is not known: the
+    /// broker says so, or nothing, of a quorum queue whose leader does not answer (4.3, tried).
     using Counted = std::function<void(std::optional<std::uint64_t> messages)>;
     void count(const std::string& queue, const Counted& told);
 

@@ -268,7 +268,8 @@ void SourceConsumer::lose(const Error& error) {
 
 // ── What RabbitMQ cannot hand over ──────────────────────────────────────────────────────────────────────────────
 
-/// Each delivery in vain counts: on purpose there are many only where it is known that the message goes somewhere then.
+/// Each delivery that fails counts: on purpose there are many only where it is known that the message goes somewhere
+/// then.
 void SourceConsumer::look_at_head() {
     looking_ =
         std::make_unique<Looking>([endpoint = settings_.endpoint, broker = settings_.broker, queue = queue_,

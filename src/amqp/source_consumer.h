@@ -1,7 +1,7 @@
 // The consumers of the sources, each on a connection of its own, which is opened beside the daemon's loop: whatever
 // ends it, and however long it takes to open it again, the error queue and the other sources go on.
 //
-// A source is somebody else's. So nothing is given back to it that can be avoided, for each return counts towards a
+// A source is a foreign queue. So nothing is given back to it that can be avoided, for each return counts towards a
 // delivery limit that may delete the message; and nothing is left to its dead-lettering.
 #pragma once
 
@@ -153,7 +153,8 @@ class SourceConsumers {
     void start();
     /// All that there are now: consumes those that are new, and no longer asks for those that are gone.
     void found(const std::vector<FoundSource>& sources);
-    /// Hands over what is there, without waiting; of nobody more than of the others. True if there may be more.
+    /// Hands over what is there, without waiting; from each source as much as from the others. True if there may be
+    /// more.
     bool turn(const core::Now& now);
     /// When turn() has something to do although the broker says nothing.
     std::optional<core::SteadyTime> next_tick() const;

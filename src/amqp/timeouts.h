@@ -9,7 +9,7 @@ namespace retryd::amqp {
 inline constexpr core::Milliseconds answer_timeout{60'000};
 
 /// For an answer to one step of what the daemon declares: many times what a new leader or a slow disk takes, and short
-/// enough that the log says so, and another broker of the list is tried, while somebody still wonders.
+/// enough that the log says so, and another broker of the list is tried, before an operator has to look for the reason.
 inline constexpr core::Milliseconds declare_timeout{30'000};
 
 /// A step that is not answered holds up the next one so long: most take a few milliseconds, and each that is overtaken

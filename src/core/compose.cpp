@@ -146,8 +146,8 @@ class OwnFields {
 };
 
 /// An address that only the requester's own channel may publish with, which the broker then replaces by one that works
-/// (direct reply-to): from anybody else's it is refused (406; rabbit_channel:maybe_set_fast_reply_to). AMQP 1.0 lets it
-/// through.
+/// (direct reply-to): from any other channel it is refused (406; rabbit_channel:maybe_set_fast_reply_to). AMQP 1.0 lets
+/// it through.
 bool is_refused_reply_to(const std::optional<std::string_view>& reply_to) {
     return reply_to == "amq.rabbitmq.reply-to";
 }

@@ -56,7 +56,7 @@ Message compose_held(const Message& message, const ComposeContext& context, cons
                      ComposeScratch& scratch);
 
 /// From there to the work queue: as it is, without what the broker added. Since when it was held stays on it, so that a
-/// failure after that is told from others. What the broker would refuse is set aside as for a rung: anybody may have
+/// failure after that is told from others. What the broker would refuse is set aside as for a rung: any client may have
 /// put the message there, or retryd has another user by now. `context.death` is absent.
 Message compose_released(const Message& message, const ComposeContext& context, ComposeScratch& scratch);
 
@@ -76,7 +76,7 @@ Message compose_parked(const Message& message, const ComposeContext& context, co
 Message compose_parked_detour(const Message& message, const ComposeContext& context, WallTime now,
                               ComposeScratch& scratch);
 
-/// For the catch-all, or for a detour that leads there, of what has been parked before: its story is in its headers
+/// For the catch-all, or for a detour that leads there, of what has been parked before: its history is in its headers
 /// already, so they stay, why and when it was parked included. `context.death` is absent. `keep_death`: x-death stays.
 Message compose_parked_again(const Message& message, const ComposeContext& context, bool keep_death, WallTime now,
                              ComposeScratch& scratch);

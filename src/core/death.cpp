@@ -25,7 +25,7 @@ std::optional<Place> read_place(const Table& entry) {
     return place_in(read_death_entry(entry));
 }
 
-/// A look-alike may be somebody's own queue.
+/// A look-alike may be an application's own queue.
 bool is_detour(const Place& place) {
     return core::is_detour(place.queue);
 }

@@ -42,8 +42,8 @@ struct Death {
 /// usable queue or no reason: such a message is parked, never guessed at.
 std::optional<Death> read_death(const Table& headers, std::string_view error_queue);
 
-/// The detour that a message comes from, by the broker's own record; nothing where it comes from elsewhere. Somebody
-/// may have declared a queue of that name before retryd did: what comes from there names any work queue it likes.
+/// The detour that a message comes from, by the broker's own record; nothing where it comes from elsewhere. Another
+/// application may have declared a queue of that name before retryd did: what comes from there can name any work queue.
 std::optional<std::string_view> detour_of(const Table& headers, std::string_view error_queue);
 
 /// Whether a message comes from a detour that it took on its way to the catch-all (compose_parked_detour): that is the

@@ -1,6 +1,6 @@
 // The decision: what becomes of a dead message.
 //
-// Pure: the calendar and the dice are arguments, so that the same arguments always lead to the same decision.
+// Pure: time and randomness are arguments, so that the same arguments always lead to the same decision.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +63,7 @@ using Decision = std::variant<Retry, Park, Drop, Hold>;
 struct Holding {
     bool holds = false;                  // what fails is held
     bool doubtful = false;               // it may be one: nothing is given up for good
-    bool unknown = false;                // nobody has looked yet at what an earlier run held: nothing is spent
+    bool unknown = false;                // what an earlier run held is not known yet: nothing is spent
     std::optional<WallTime> since = {};  // its first failure; what failed first after that has spent no attempt
     bool operator==(const Holding&) const = default;
 };
@@ -77,7 +77,7 @@ std::int64_t attempt_of(const Death& death, const RetryHistory& history);
 /// `roll`, uniform in [0, 1), takes the lane of a ladder with jitter.
 /// max_age counts from the first death in the history, if there is one, since the broker's own stamp starts anew with
 /// every republish. While `holding`, what would be retried is held, and so is what has used up its ladder or is too
-/// old: an outage costs nobody an attempt.
+/// old: an outage costs no message an attempt.
 Decision decide(const std::optional<Death>& death, const RetryHistory& history, const Entry* entry, WallTime now,
                 double roll, const Holding& holding = {});
 

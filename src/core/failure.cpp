@@ -138,7 +138,7 @@ std::optional<Value> entry_of_rung(const Table& headers) {
 
 /// A framework that makes text of all headers loses that entry, and with some headers the proof. Without either the
 /// attempts would not be believed, and such a message would begin anew for ever; with these a consumer can only make
-/// his own message be parked earlier or later.
+/// its own message be parked earlier or later.
 Value entry_for_claim(const Failure& failure, FailureScratch& scratch) {
     scratch.rung = rung_name(failure.death.queue, Milliseconds{1'000}, false);
     const std::vector<Field>& entry =

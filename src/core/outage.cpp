@@ -137,7 +137,7 @@ void Outage::emptied(const Now& now) {
 void Outage::found_held(bool at_start, const Now& now) {
     if (state_ != State::none || by_hand_) return;
     if (!automatic() || !at_start) return begin_release(now);
-    // Nobody knows whether it is over: the probes will tell.
+    // It is not known whether it is over: the probes will tell.
     state_ = State::holding;
     changed_ = now.steady;
     next_probe_ = now.steady;
@@ -177,7 +177,7 @@ void Outage::release(const Now& now) {
 void Outage::adopt(const std::optional<OutageRule>& rule, const Now& now) {
     if (rule_ == rule) return;
     rule_ = rule;
-    // What is held does not wait for counters that nobody asks for any more.
+    // What is held does not wait for counters that are not asked for any more.
     if (!rule_ && !by_hand_ && state_ == State::holding) begin_release(now);
 }
 

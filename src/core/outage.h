@@ -51,14 +51,14 @@ class Outage {
     void sent(const Now& now);
     /// None is held any more, and none is under way.
     void emptied(const Now& now);
-    /// Messages are held, and nobody releases them: by an earlier run of retryd, or what another one left.
+    /// Messages are held and not being released: by an earlier run of retryd, or left by another one.
     void found_held(bool at_start, const Now& now);
     /// What lies there is not retryd's: nothing of it is released.
     void abandon(const Now& now);
     /// The entry holds by hand, or does not any more: then what is held is released.
     void by_hand(bool hold, const Now& now);
-    /// Somebody says that it is over, and no probe is waited for. A relapse holds again. Nothing happens while it holds
-    /// by hand.
+    /// An operator says that it is over, and no probe is waited for. A relapse holds again. Nothing happens while it
+    /// holds by hand.
     void release(const Now& now);
     /// After a reload.
     void adopt(const std::optional<OutageRule>& rule, const Now& now);

@@ -61,7 +61,7 @@ void ProofHash::add_rare(const Value& value) {
         value.data);
 }
 
-/// As add(), but the kind comes first: no last word tells of it.
+/// As add(), but the kind comes first: the last word does not tell it.
 void ProofHash::add_nested(const Value& value) {
     constexpr std::uint64_t text_next = 1;
     constexpr std::uint64_t number_next = 2;

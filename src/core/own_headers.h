@@ -6,12 +6,12 @@
 // record says that a queue of ours sent the message last (read_retry_history in core/death.h).
 //
 // Why a keyed hash, and no reading of x-death: RabbitMQ 3.x takes an x-death that a client publishes for its own and
-// counts it on, and on every version a queue with the name of a rung can be somebody else's.
+// counts it on, and on every version a queue with the name of a rung can be a foreign one.
 // Why SipHash, and no HMAC: it is made for short texts. With it a message costs 900 instructions more where the proof
 // is written, and 300 more where an older one is checked as well (tests/instructions); HMAC-SHA256 alone would be four
 // blocks of a few thousand each where the processor has no instructions for it. 64 bits are enough, because a guess can
 // only be tried by sending a message. Of its variants 2-4, which its authors propose for this: whoever rejects messages
-// of his own sees the proofs of as many as he likes, and 1-3 is meant for hashes that nobody sees.
+// of his own sees the proofs of as many as he likes, and 1-3 is meant for hashes that stay secret.
 //
 // What it does not cover: the body and all headers that are not ours. Who reads a message of a work queue can put its
 // headers on another message of that same queue, and gives it the other's attempts, age and origin (docs/security.md).

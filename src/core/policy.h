@@ -77,7 +77,7 @@ struct OnDeath {
     bool operator==(const OnDeath&) const = default;
 };
 
-/// Where an entry parks: a queue of ours, or an exchange of somebody else's.
+/// Where an entry parks: a queue of ours, or a foreign exchange.
 struct Parking {
     std::string queue = {};     // `{queue}` in it stands for the work queue; empty where there is an exchange
     std::string exchange = {};  // has to be there, is never declared
@@ -97,7 +97,7 @@ struct OutageRule {
     bool operator==(const OutageRule&) const = default;
 };
 
-/// What becomes of parked messages that nobody has looked after.
+/// What becomes of messages that stay parked for too long.
 struct ParkedAge {
     Milliseconds max{};        // since they were parked
     std::string archive = {};  // a folder, into whose files they go first; empty: they are dropped
@@ -127,7 +127,7 @@ struct Entry {
     bool operator==(const Entry&) const = default;
 };
 
-/// A dead-letter exchange of somebody else's that leads to the error queue too.
+/// A foreign dead-letter exchange that is bound to the error queue, too.
 struct ErrorBinding {
     std::string exchange;
     std::string routing_key = "#";

@@ -12,7 +12,7 @@
 
 namespace retryd::core {
 
-/// 128 bits that nobody else knows.
+/// 128 bits that are secret.
 struct SipKey {
     std::uint64_t first = 0;
     std::uint64_t second = 0;

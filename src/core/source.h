@@ -1,4 +1,5 @@
-// Sources: queues into which a framework, or somebody's own consumer, puts what has failed, instead of rejecting it.
+// Sources: queues into which a framework, or an application's own consumer, puts what has failed, instead of rejecting
+// it.
 #pragma once
 
 #include <optional>

@@ -51,8 +51,8 @@ void add_reachable_delivery_limit(QueueSpec& spec, QueueType type) {
     spec.older.push_back({delivery_limit, -1, true});
 }
 
-/// A limit by somebody's policy refuses what comes then, and throws nothing out. RabbitMQ 3.8.9 does not know that of
-/// quorum queues (406 invalid arg 'x-overflow', seen there).
+/// If a policy sets a limit, the queue then refuses what comes, and throws nothing out. RabbitMQ 3.8.9 does not know
+/// that of quorum queues (406 invalid arg 'x-overflow', seen there).
 void add_refusal_when_full(QueueSpec& spec, const BrokerFeatures& features) {
     if (!features.quorum_ttl) return;
     spec.arguments.emplace_back(overflow, "reject-publish");

@@ -21,7 +21,7 @@ using Arguments = std::vector<std::pair<std::string, Argument>>;
 /// What only queues of held messages have.
 inline constexpr const char* single_active_consumer = "x-single-active-consumer";
 
-/// Of queues in which a message may be looked at as often as somebody likes: nobody looks that often.
+/// Of queues in which a message may be looked at as often as an operator likes: a number that is never reached.
 inline constexpr std::int64_t high_delivery_limit = 1'000'000;
 
 /// Of the error queue: so often a message may come back to it before the broker moves it to the catch-all. Only one
@@ -67,7 +67,7 @@ struct BindingSpec {
     bool operator==(const BindingSpec&) const = default;
 };
 
-/// An exchange of somebody else's: it has to be there, whatever its type.
+/// A foreign exchange: it has to be there, whatever its type.
 struct ForeignExchange {
     std::string name;
     bool operator==(const ForeignExchange&) const = default;
@@ -89,16 +89,16 @@ QueueSpec parking_queue_spec(std::string name, const BrokerFeatures& features);
 /// that of several daemons one releases, and in their order.
 QueueSpec held_queue_spec(std::string_view work_queue, const BrokerFeatures& features);
 
-/// By its name and all its arguments; somebody else's may have them as well.
+/// By its name and all its arguments; a foreign queue may have them as well.
 bool looks_like_held_queue(std::string_view queue, const Arguments& arguments);
 /// The work queue whose messages retryd holds in a queue of that name with these arguments, or held under an earlier
 /// configuration: an entry matches it, and the arguments are all that retryd declares on some version of RabbitMQ.
-/// Nothing where the queue is somebody else's; with other arguments it is, whatever its name.
+/// Nothing where the queue is foreign; with other arguments it is, whatever its name.
 std::optional<std::string> work_queue_held_in(const Policy& policy, std::string_view queue, const Arguments& arguments);
 
 /// Without these nothing can be consumed: error exchange, catch-all, error queue and the binding between them.
 Topology base_topology(const Policy& policy, const BrokerFeatures& features);
-/// What leads the dead letters of somebody else's exchange to the error queue.
+/// What leads the dead letters of a foreign exchange to the error queue.
 BindingSpec error_binding(const Policy& policy, const ErrorBinding& from);
 
 /// Where messages wait outside of the error queue while their rung or parking queue takes none: after the delay the
@@ -132,14 +132,14 @@ struct DesiredItem {
         error_exchange,
         catch_all,
         error_queue,
-        error_binding,  // of the error exchange, or of a dead-letter exchange of somebody else's
+        error_binding,  // of the error exchange, or of a foreign dead-letter exchange
         detour,
         return_exchange,
         rung_exchange,  // before a shared rung
         rung,
         rung_binding,
         parking,
-        parking_exchange,  // somebody else's
+        parking_exchange,  // foreign
         held,
         return_binding,
     };

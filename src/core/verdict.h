@@ -2,7 +2,7 @@
 //
 // Only an AMQP 1.0 consumer can say it to the broker, with the outcome `modified` (undeliverable-here, and these as
 // message-annotations, which a quorum queue of RabbitMQ 4 hands over as headers, and a classic one does not: tried on
-// 4.3.6). AMQP 0-9-1 rejects without a word. What is put into a source may carry them as well.
+// 4.3.6). AMQP 0-9-1 rejects without giving a reason. What is put into a source may carry them as well.
 #pragma once
 
 #include <optional>

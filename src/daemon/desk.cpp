@@ -180,7 +180,7 @@ Reply Desk::Shared::show_session(const WebRequest& request) {
     return json_reply(200, session == nullptr ? DeskJson{{"signed_in", false}} : json_of(*session, now));
 }
 
-/// The password is not looked at as long as nobody may guess.
+/// The password is not looked at while no attempt is allowed.
 Reply Desk::Shared::sign_in(const WebRequest& request) {
     const DeskJson body = DeskJson::parse(request.body, nullptr, false);
     if (!body.is_object() || body.size() != 1 || !body.contains("password") || !body["password"].is_string())

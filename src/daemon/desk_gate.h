@@ -32,7 +32,7 @@ struct DeskRefusal {
 bool is_own_host(std::string_view host, std::string_view listen_host);
 
 /// Host, Origin and Sec-Fetch-Site, of any request. X-Forwarded-Host and X-Forwarded-Proto are believed for what Origin
-/// is compared with: a page of somebody else's cannot send them without a preflight, which nobody answers here.
+/// is compared with: a foreign page cannot send them without a preflight, which is not answered here.
 std::optional<DeskRefusal> refuse_foreign(const http::WebRequest& request, std::string_view listen_host);
 
 /// What besides only a changing request needs: JSON, which no form can send.
@@ -57,7 +57,7 @@ bool same_secret(std::string_view given, std::string_view secret);
 /// can sign in. Who is signed in does not notice.
 class GuessLimit {
   public:
-    /// How long nobody may try; zero: now.
+    /// How long no attempt is allowed; zero: now.
     core::Milliseconds wait(core::SteadyTime now) const;
     void wrong(core::SteadyTime now);
     void right() { wrong_ = 0; }
@@ -84,7 +84,8 @@ class DeskSessions {
     void use(const std::string& password);
     bool right_password(std::string_view given) const { return same_secret(given, password_); }
 
-    /// A new id each time, whatever the client has sent: nobody can be made to use one that somebody else knows.
+    /// A new id each time, whatever the client has sent: no client can be made to use one that another knows (session
+    /// fixation).
     const DeskSession& begin(core::Milliseconds lasts, core::SteadyTime now);
     /// Null where there is none, or it is over.
     const DeskSession* find(std::string_view id, core::SteadyTime now) const;

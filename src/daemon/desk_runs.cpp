@@ -32,7 +32,7 @@ std::string why_not_written(const std::string& file, int error) {
     return begin + std::generic_category().message(error);
 }
 
-/// Not through a pipe or a device, which may hang, nor through a link, which somebody else may turn to another file. To
+/// Not through a pipe or a device, which may hang, nor through a link, which may be made to point to another file. To
 /// be read as well, for its last byte.
 int open_audit(const std::string& file) {
     constexpr mode_t for_us_and_our_group = 0640;

@@ -32,7 +32,7 @@ std::string append_to_audit(const std::string& file, const std::string& line);
 struct DeskPerson {
     std::string session;    // its name
     std::string address;    // of the connection
-    std::string forwarded;  // what a proxy says of it, which anybody may have made up; empty where it says nothing
+    std::string forwarded;  // what a proxy says of it, which any client may have made up; empty where it says nothing
 };
 
 /// Why a run does not begin.

@@ -17,7 +17,7 @@ namespace retryd::daemon {
 /// Belongs to one session: what the session knew of the broker is forgotten when it is destroyed.
 class FlowEvents : public relay::Reporter {
   public:
-    /// All of them must outlive it. `stats` is null where nobody asks for numbers.
+    /// All of them must outlive it. `stats` is null where no numbers are served.
     FlowEvents(telemetry::Log& log, telemetry::Faults& faults, telemetry::MessageStats* stats, HeldQueues& held)
         : log_(log, faults), stats_(stats), held_(held) {}
     ~FlowEvents() override {

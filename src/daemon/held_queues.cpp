@@ -13,8 +13,8 @@ namespace {
 
 // ── Answers ──
 //
-// What somebody at the desk is told who holds a work queue or releases what is held of it: why nothing was done, or
-// what follows. Each says the cause, the consequence and the way out.
+// What the desk tells who holds a work queue or releases what is held of it: why nothing was done, or what follows.
+// Each says the cause, the consequence and the way out.
 
 namespace answers {
 
@@ -136,7 +136,7 @@ using core::Outage;
 /// broker does not answer, nobody waits for it.
 constexpr Milliseconds known_within{5'000};
 constexpr Milliseconds empty_again_after{60'000};
-/// Names come out of headers that anybody may write.
+/// Names come out of headers that any client may write.
 constexpr std::size_t most_queues = 10'000;
 
 std::string in_seconds(Milliseconds time) {
@@ -179,8 +179,8 @@ void HeldQueues::follow_entry(Queue& queue, const core::Now& now) const {
     queue.outage.by_hand(entry->hold || queue.held_at_desk.has_value(), now);
 }
 
-/// What lies there by then goes home still, where retryd has put it there: that was for an entry which matched. What
-/// comes later is nobody's to release.
+/// What retryd itself has put there until then still goes home: an entry matched at that time. What comes later is not
+/// released.
 void HeldQueues::lose_entry(Queue& queue, const core::Now& now) {
     const bool with_this_reload = std::exchange(queue.known_entry, false);
     queue.configured = false;

@@ -45,8 +45,8 @@ class HeldQueues {
         std::string remedy;
         bool operator==(const Fault&) const = default;
     };
-    /// Names are anybody's: whose queue it is must be known before a message of it is touched, for each look at one
-    /// counts towards the delivery limit of its queue.
+    /// Any application may use such a name: that the queue is retryd's must be known before a message of it is touched,
+    /// for each look at one counts towards the delivery limit of its queue.
     enum class Whose {
         unknown,
         ours,               // declared by retryd, with all its arguments

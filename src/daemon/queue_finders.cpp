@@ -69,7 +69,7 @@ std::optional<SourceFinder::Look> SourceFinder::turn(core::SteadyTime now) {
 
 namespace {
 
-/// What was seen holds for so long, and so does that nobody answers.
+/// What was seen holds for so long, and so does a failure to get an answer.
 constexpr core::Milliseconds seen_holds_for{60'000};
 /// Messages wait for it no longer.
 constexpr core::Milliseconds longest_wait{3'000};

@@ -34,7 +34,7 @@ class SourceFinder {
   public:
     struct Look {
         std::vector<amqp::FoundSource> sources;
-        std::string fault;  // why nobody knows; empty where it is known
+        std::string fault;  // why it is not known; empty where it is
     };
 
     SourceFinder(std::shared_ptr<const config::Settings> settings, std::string vhost)
@@ -52,7 +52,7 @@ class SourceFinder {
     std::unique_ptr<Looking> looking_;
 };
 
-/// Looks when somebody has to know.
+/// Looks when a caller has to know.
 class PlumbingFinder {
   public:
     using Names = std::set<std::string, std::less<>>;
@@ -72,7 +72,7 @@ class PlumbingFinder {
     std::vector<std::string> turn(core::SteadyTime now);
     /// Whether somebody waits for turn().
     bool awaited() const { return !asked_.empty(); }
-    /// From now on somebody else is asked. Whatever is awaited is known with the next turn.
+    /// From now on `ask` is called instead. Whatever is awaited is known with the next turn.
     void ask_anew(Ask ask);
 
   private:

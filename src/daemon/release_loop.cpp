@@ -32,7 +32,7 @@ constexpr Milliseconds idle_turn{200};
 /// Heartbeats are served by the turns; how many are held is asked for so often.
 constexpr Milliseconds counted_every{1'000};
 constexpr Milliseconds counted_seldom{10'000};
-/// What lies there for so long, and nobody releases it, was left behind.
+/// What lies there for so long without being released was left behind.
 constexpr Milliseconds left_behind_after{30'000};
 constexpr Milliseconds first_release_backoff{1'000};
 constexpr Milliseconds longest_release_backoff{30'000};
@@ -265,7 +265,7 @@ class ReleaseLoop::Worker {
         queue.outage.found_held(at_start, now);
     }
 
-    /// Nothing where nothing may be touched. What may be somebody else's is looked at once, at its head, and by one
+    /// Nothing where nothing may be touched. A queue that may be foreign is looked at once, at its head, one queue
     /// after the other.
     static std::uint16_t wanted_prefetch(const HeldQueues::Queue& queue, const Way& way) {
         if (queue.whose == Whose::unknown || queue.whose == Whose::not_ours) return 0;

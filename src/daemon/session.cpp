@@ -132,7 +132,7 @@ void Session::report_load(const core::Now& now) {
     context_.http.state().unsettled(age);
 }
 
-/// One question after the other, so that they are in nobody's way, and not before the queues of ours are declared.
+/// One question after the other, so that they delay no other declare, and not before the queues of ours are declared.
 void Session::look_for_held(core::SteadyTime began, core::SteadyTime now) {
     constexpr Milliseconds first_after{2'000};
     if (looking_for_held_ || shutdown_deadline_ || now - began < first_after) return;
@@ -306,7 +306,7 @@ void Session::unblocked() {
 
 /// A few ends may have been the broker's own trouble, or another daemon has met the rest of them.
 void Session::trial_over() {
-    context_.held_heads.release();  // from now on one of them holds up nobody but itself (amqp/consuming_channels.h)
+    context_.held_heads.release();  // from now on one of them holds up only itself (amqp/consuming_channels.h)
     constexpr int few = 3;
     const int ended = context_.trial.ended();
     const std::string& queue = settings_->policy.error_queue;

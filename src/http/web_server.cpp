@@ -117,7 +117,7 @@ struct Asked {
 
 struct HeadersRead {
     std::map<std::string, std::string> headers;
-    bool doubled = false;  // one came twice: which of them others believe nobody knows
+    bool doubled = false;  // one came twice: it is not known which of them others believe
 };
 
 std::string in_lower_case(std::string_view text) {

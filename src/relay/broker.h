@@ -64,7 +64,7 @@ class Broker : public AckPort {
     /// for what cannot be published again.
     virtual void dead_letter(core::DeliveryTag tag) = 0;
 
-    /// The same of a message from a queue of somebody else's, whose dead-lettering may lead anywhere, or delete it: it
+    /// The same for a message from a foreign queue (a source), whose dead-lettering may lead anywhere, or delete it: it
     /// stays there, unacked, and the broker says so. False where it comes from the error queue.
     virtual bool keep(core::DeliveryTag tag, std::string_view why) = 0;
 

@@ -12,11 +12,12 @@ using core::Milliseconds;
 
 /// What was refused is asked for again after this: somebody may have mended it.
 constexpr Milliseconds refused_for{60'000};
-/// A binding of an exchange of somebody else's is made again after this: the exchange may have been deleted and made
-/// anew, and what work queues dead-letter to it would be lost without a word.
+/// A binding of a foreign exchange is made again after this: the exchange may have been deleted and made anew, and what
+/// work queues dead-letter to it would be lost silently.
 constexpr Milliseconds binding_confirmed_for{60'000};
 /// A queue is looked at again after this, and so is one that was refused. A rung that somebody has made anew without
-/// its dead-letter arguments takes messages and throws them away; only to declare it tells, looking passively does not.
+/// its dead-letter arguments takes messages and throws them away; only declaring it shows that, a passive declare does
+/// not.
 constexpr Milliseconds looked_at_for = refused_for;
 /// So many at once: what a message waits for is declared behind them.
 constexpr std::size_t most_looks = 4;

@@ -38,7 +38,7 @@ class Declarations {
 
     /// ready, refused, or declaring: declared now if it was not yet, or if its refusal is long ago.
     Target::State ensure(Target& needed, const core::Now& now);
-    /// What was asked for as that target is answered; `why` is empty when ready. Null where nobody waits for it any
+    /// What was asked for as that target is answered; `why` is empty when ready. Null where it is not waited for any
     /// more.
     std::shared_ptr<Target> on_declared(std::string_view key, DeclareOutcome outcome, std::string_view why,
                                         const core::Now& now);
@@ -47,7 +47,7 @@ class Declarations {
 
     // ── work queues ──
 
-    /// True once it is known whether the queue exists; asks if nobody has yet, or if that was refused long ago.
+    /// True once it is known whether the queue exists; asks if that was not asked yet, or was refused long ago.
     bool work_queue_checked(Route& route, const core::Now& now);
     void on_work_queue_answer(Route& route, CheckOutcome outcome, const core::Now& now);
     /// A work queue that is not there is not remembered: forged names must not fill the memory, and it may come yet.

@@ -219,8 +219,8 @@ class Deliveries {
     /// The same once the pause is over, by requeue_due().
     void requeue_at(core::SteadyTime due, core::DeliveryTag tag) { requeues_.add(due, tag); }
     /// As requeue_at(), for one that can go nowhere. Each delivery is young: a message that goes back after a pause
-    /// comes as another one. So what has come again and still can go nowhere lengthens the time in which somebody
-    /// waits; what has come for the first time does not.
+    /// comes as another one. So what has come again and still can go nowhere prolongs the wait that is reported; what
+    /// has come for the first time does not.
     void hold_back(core::SteadyTime until, core::DeliveryTag tag, bool redelivered, core::SteadyTime now);
     /// The broker moves it to the catch-all itself.
     void dead_letter(core::DeliveryTag tag);

@@ -7,15 +7,15 @@
 // What speaks against a message is the end of a connection on which it was in flight alone:
 //
 // - Evidence is an error with which the broker closed it. Two of them, and the message is poison.
-// - An end without a word is the network's, as a rule. But a message may break connections in a way that nobody names,
-//   and others that are confirmed beside it must not hide that for ever. So when three connections in a row have ended
-//   so, each with something in flight that no connection got confirmed, messages are isolated; and what has then been
-//   alone at five ends is poison.
+// - An end without a word is the network's, as a rule. But a message may break connections without an error that says
+//   so, and others that are confirmed beside it must not hide that for ever. So when three connections in a row have
+//   ended so, each with something in flight that no connection got confirmed, messages are isolated; and what has then
+//   been alone at five ends is poison.
 // - A connection on which the broker had blocked us is no evidence, however it ended, nor is one that ended without a
-//   word while a message was half sent: the broker may have stopped reading, an alarm on its lips. Nobody is isolated,
-//   nothing is counted, nothing forgiven. If the broker closed it with an error while a message was half sent, that is
-//   no evidence either, but counts as an end without a word: a message of which the broker refuses the beginning must
-//   not come again for ever.
+//   word while a message was half sent: the broker may have stopped reading, about to report an alarm. No message is
+//   isolated, nothing is counted, nothing forgiven. If the broker closed it with an error while a message was half
+//   sent, that is no evidence either, but counts as an end without a word: a message of which the broker refuses the
+//   beginning must not come again for ever.
 #pragma once
 
 #include <cstddef>
@@ -55,7 +55,7 @@ class PoisonDetector {
     struct ConnectionEnd {
         std::size_t in_flight = 0;
         std::size_t redeliveries = 0;  // deliveries that will come again: in flight, or not acked yet
-        bool provoked = false;         // the broker closed it with an error; else it ended without a word
+        bool provoked = false;         // the broker closed it with an error; else it ended without one
         bool any_confirmed = false;
         bool redelivered_in_flight = false;  // what earlier connections had left open
         bool blocked = false;                // the broker was taking no messages, or had not while one was in flight
@@ -86,7 +86,8 @@ class PoisonDetector {
     /// dead-lettered, or the minute is over: others may be delivered before it.
     std::optional<std::uint64_t> suspect_;
     std::map<std::uint64_t, Ends> ends_;  // of each message
-    int fruitless_connections_ = 0;       // in a row: ended with something in flight that had been in vain before
+    int fruitless_connections_ =
+        0;  // in a row: ended with something in flight that an earlier one had not got confirmed
 };
 
 }  // namespace retryd::relay

@@ -25,9 +25,9 @@ constexpr std::size_t reserved_by_proven = 4;
 constexpr core::Milliseconds silent_after{500};
 constexpr core::Milliseconds silent_alone_after{800};
 /// What waits elsewhere meanwhile is only late. On a machine that is busy, right after a start for example, a queue may
-/// answer after some seconds, and nobody is to be told that it has no leader.
+/// answer after some seconds, and it must not be reported that it has no leader.
 constexpr core::Milliseconds silence_told_after{5'000};
-/// Where messages have no better place to go to, a wait is the lesser evil.
+/// Where messages have no alternative, waiting is better than giving up.
 constexpr core::Milliseconds silent_detour_after{2'000};
 
 core::Milliseconds patience_with(const Target& target, bool others_were_answered) {
@@ -161,7 +161,7 @@ using core::Milliseconds;
 /// The pause of a message that cannot be dead-lettered.
 constexpr Milliseconds stuck_for{30'000};
 /// A publication that is not answered may still arrive, so its delivery stays unacked; but not longer than the broker
-/// bears it: consumer_timeout is 30 minutes.
+/// allows: consumer_timeout is 30 minutes.
 constexpr Milliseconds given_up_after{20 * 60'000};
 
 std::uint64_t address_of(const Target& target, const core::ComposeContext& context) {
@@ -182,7 +182,7 @@ bool Publisher::takes(const std::shared_ptr<Target>& target, const core::Now& no
 }
 
 /// What does not come to an end takes the prefetch from all others: so does what targets have been sent that have not
-/// answered yet. One that has nothing under way may be found well when others may not get more.
+/// answered yet. One that has nothing under way may still be tried when others may not get more.
 bool Publisher::too_much_may_be_held_up(const Target& target) const {
     const std::size_t window = session_.broker.largest_window();
     const std::size_t most = target.flow.in_flight() == 0 ? window / 4 * 3 : window / 2;

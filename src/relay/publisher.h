@@ -100,7 +100,7 @@ class Publisher {
         Declarations& declarations;
         Deliveries& deliveries;
         std::size_t channels;  // as many as the broker allows
-        bool declare;          // false: nobody knows whether the error queue dead-letters
+        bool declare;          // false: it is not known whether the error queue dead-letters
     };
     explicit Publisher(const Session& session) : session_(session), channels_(session.channels) {}
 
@@ -112,7 +112,7 @@ class Publisher {
     /// cannot go now, and nothing was sent; the delivery is to be processed from the start later.
     bool publish(const core::Delivery& delivery, const core::Message& composed, const core::ComposeContext& context,
                  Pending&& pending);
-    /// The target is an exchange of somebody else's that has just led to no queue with the key of that message.
+    /// The target is a foreign exchange that has just routed to no queue with the key of that message.
     bool leads_nowhere(const Target& target, const core::ComposeContext& context, core::SteadyTime now) const;
 
     /// Nothing is sent while the broker has blocked us or the socket is full.
@@ -127,8 +127,8 @@ class Publisher {
     /// Handed back as unroutable.
     void on_returned(ChannelIndex channel, std::string_view exchange, std::string_view routing_key,
                      const core::Now& now);
-    /// The broker closed a channel because of a publication, see Relay::on_publishing_closed. False: nobody knows that
-    /// channel.
+    /// The broker closed a channel because of a publication, see Relay::on_publishing_closed. False: that channel is
+    /// unknown.
     bool on_closed(ChannelIndex channel, int code, std::string_view why, const core::Now& now);
     /// The broker has let go of a channel that was given up.
     void on_left(ChannelIndex channel);
@@ -137,7 +137,7 @@ class Publisher {
     /// second.
     void look_for_silence(const core::Now& now);
 
-    /// To the catch-all, by the broker's own dead-lettering. Where nothing may be declared nobody knows whether the
+    /// To the catch-all, by the broker's own dead-lettering. Where nothing may be declared it is not known whether the
     /// error queue dead-letters at all: then the message stays.
     void dead_letter(core::DeliveryTag tag, std::string_view work_queue, std::string_view why, core::SteadyTime now);
 

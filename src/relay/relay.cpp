@@ -20,7 +20,7 @@ using core::Milliseconds;
 constexpr std::uint8_t highest_normal_priority = 4;
 /// At most so long a message stays that can go nowhere.
 constexpr Milliseconds longest_pause{30'000};
-/// So long for a detour that is being declared: there is no better place.
+/// So long for a detour that is being declared: there is no alternative.
 constexpr Milliseconds longest_wait_at_last{2'000};
 constexpr Milliseconds between_looks{100};
 /// Points at the route's name and keeps the route alive: no copy for each message.
@@ -185,8 +185,8 @@ Relay::Step Relay::hold(const core::Delivery& delivery, const core::ComposeConte
 }
 
 /// What comes from a detour names its work queue itself. Without a proof that counts only where the detour is ours:
-/// somebody may have declared a queue of that name before, and then it has died nowhere that we know. Nothing where
-/// that is settled.
+/// another application may have declared a queue of that name before, and then it is not known where the message died.
+/// Nothing where that is settled.
 std::optional<Relay::Step> Relay::distrust_detour(const core::Delivery& delivery, core::ComposeContext& context,
                                                   const core::Now& now) {
     const auto name = core::detour_of(delivery.message.properties.header_table(), policy_->error_queue);
@@ -225,8 +225,8 @@ Relay::Step Relay::park(const core::Delivery& delivery, const core::ComposeConte
                    {delivery.tag, target, name_of(route), Outcome::parked, reason, now.steady});
 }
 
-/// A policy makes parking queues dead-letter, and that leads here. What somebody has rejected there goes to the
-/// catch-all, its story kept. What the broker has thrown out, because the queue is full or by a TTL, waits on the
+/// A policy makes parking queues dead-letter, and that leads here. What a consumer has rejected there goes to the
+/// catch-all, its history kept. What the broker has thrown out, because the queue is full or by a TTL, waits on the
 /// longest detour first: the catch-all may be just as full, and each message that it takes would throw out another.
 Relay::Step Relay::park_again(const core::Delivery& delivery, ParkedAgain why, const core::Now& now) {
     const std::shared_ptr<Target>& catch_all = routes_.catch_all();
@@ -252,9 +252,9 @@ Relay::Step Relay::park_again(const core::Delivery& delivery, ParkedAgain why, c
     return detour_as(delivery, context, "", instead, compose, now);
 }
 
-/// An exchange of somebody else's may lead nowhere, or back to us: what has been parked before does not go there again.
-/// That header may be forged, so it speaks for its own message alone. What refuses messages is left alone, but for one
-/// now and then that finds out whether it still does.
+/// A foreign exchange may lead nowhere, or back to us: what has been parked before does not go there again. That header
+/// may be forged, so it speaks for its own message alone. What refuses messages is left alone, but for one now and then
+/// that finds out whether it still does.
 bool Relay::can_park_in(Target& target, const core::Delivery& delivery, const core::ComposeContext& context,
                         const core::Now& now) {
     if (target.role == Role::parking_exchange) {
@@ -281,8 +281,9 @@ Relay::InsteadOf Relay::instead_of(Target& target, const core::Now& now) {
 }
 
 /// Outside of the error queue, with its attempt unspent, until its target takes messages again: what waits inside holds
-/// up the messages behind it. Whose queue is not known from a death, or from what this retryd has written, could come
-/// back as anybody's: its only way leads to the catch-all, and so it is marked.
+/// up the messages behind it. A message whose work queue is known neither from a death nor from what this retryd has
+/// written could be taken for one of another queue when it comes back: its only way leads to the catch-all, and so it
+/// is marked.
 Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
                           const InsteadOf& instead_of, const core::Now& now, bool hold) {
     const auto undelivered = core::read_undelivered(delivery.message.properties.header_table());
@@ -350,8 +351,8 @@ Relay::Step Relay::drop(const core::Delivery& delivery, const core::ComposeConte
     return Step::done;
 }
 
-/// Its delay is over, and nobody else sends it home: its rung leads to retryd, or the return exchange did not know its
-/// work queue. That is looked for, and bound again, unless it is known to be there.
+/// Its delay is over, and only retryd can send it home: its rung leads to retryd, or the return exchange did not know
+/// its work queue. That is looked for, and bound again, unless it is known to be there.
 Relay::Step Relay::return_undelivered(const core::Delivery& delivery, const core::Undelivered& from,
                                       const core::Now& now) {
     const core::ComposeContext context{
@@ -472,7 +473,7 @@ bool Relay::will_take_soon(const std::shared_ptr<Target>& target, const core::No
     return may_wait({target, &target->awaited}, now);
 }
 
-/// One of those is at fault that the channel is closed: it must not close that of a detour, too.
+/// One of those made the broker close the channel: it must not have that of a detour closed, too.
 bool Relay::waits_as_suspect(const core::Delivery& delivery, const std::shared_ptr<Target>& target,
                              const core::Now& now) {
     const bool suspect = delivery.redelivered && target->is_ready() &&
@@ -511,7 +512,7 @@ Relay::Step Relay::hold_back(const core::Delivery& delivery, const Target& targe
     return Step::done;
 }
 
-/// Each return counts towards the delivery limit of the error queue, which is for messages that nobody can read.
+/// Each return counts towards the delivery limit of the error queue, which is for messages that cannot be delivered.
 /// However long a target takes none, what waits for it must not get there.
 bool Relay::renew(const core::Delivery& delivery, const core::Now& now) {
     const core::Table headers = delivery.message.properties.header_table();

@@ -1,8 +1,8 @@
 // The way of a message: delivery → read the death → decide → compose → publish → confirm → ack.
 //
-// Sans-IO: the broker's events come in as calls, commands go out through relay::Broker, time and dice are arguments.
-// One Relay serves one session: delivery tags and publish numbers mean nothing on the next connection, where the broker
-// delivers again what was not acked.
+// Sans-IO: the broker's events come in as calls, commands go out through relay::Broker, time and randomness are
+// arguments. One Relay serves one session: delivery tags and publish numbers mean nothing on the next connection, where
+// the broker delivers again what was not acked.
 #pragma once
 
 #include <cstddef>

@@ -50,7 +50,7 @@ std::size_t Release::waiting() const {
         std::count_if(items_.begin(), items_.end(), [](const Item& item) { return item.state == State::waiting; }));
 }
 
-/// In their order. What leads nowhere is parked besides: nobody sees that.
+/// In their order. What has no home any more is parked, and does not count: no consumer gets it.
 std::size_t Release::send(std::size_t most, const core::Now& now) {
     if (now.steady < not_before_) return 0;
     std::size_t sent = 0;
@@ -94,7 +94,7 @@ PublishResult Release::send_home(Item& item, const core::Now& now) {
     return result;
 }
 
-/// As where a shared rung finds its work queue gone: in the catch-all, its story kept.
+/// As where a shared rung finds its work queue gone: in the catch-all, its history kept.
 PublishResult Release::park(Item& item, const core::Now& now) {
     const core::Message& message = item.delivery.get().message;
     const core::ComposeContext context =

@@ -35,7 +35,7 @@ class Release {
         bool through_return = false;  // the work queue is bound to the return exchange, and its ladder is shared
         std::string connection_user;
         core::ProofKeys proof_keys = {};  // of the headers of ours
-        /// Its name and arguments are all that says what it is: somebody else's queue may have them as well.
+        /// Only its name and arguments tell what it is: a foreign queue may have them as well.
         bool only_proven = false;
     };
 
@@ -49,7 +49,7 @@ class Release {
     /// Its work queue is gone: it is parked in the catch-all.
     void on_returned(std::string_view exchange, std::string_view routing_key);
 
-    /// Sends home at most so many; how many it were.
+    /// Sends home at most so many; returns how many.
     std::size_t send(std::size_t most, const core::Now& now);
     /// What has waited for too long is given back to the queue: the broker would take it back (consumer_timeout). And
     /// sends the acks.
@@ -83,7 +83,7 @@ class Release {
     const Counts& counts() const { return counts_; }
 
     /// The work queue that a queue of held messages belongs to, as a message in it says. What is said must fit the
-    /// queue's name: anybody may have put it there.
+    /// queue's name: any client may have put it there.
     static std::string_view work_queue_of(const core::Table& headers, std::string_view held_queue);
 
   private:

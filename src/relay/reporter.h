@@ -37,11 +37,11 @@ enum class Role {
     parking,  // a queue of ours
     catch_all,
     detour,
-    parking_exchange,  // somebody else's
+    parking_exchange,  // foreign
     work_queue,        // for what retryd itself sends home
     return_exchange,
     return_binding,  // of a work queue to the return exchange
-    error_binding,   // of the error queue to somebody else's dead-letter exchange
+    error_binding,   // of the error queue to a foreign dead-letter exchange
 };
 
 /// What messages are published to, as it is reported.
@@ -77,15 +77,15 @@ class Reporter {
     /// channel or the connection over it.
     virtual void dead_lettered(std::string_view work_queue, std::string_view why) = 0;
 
-    /// The same, but nobody knows whether the error queue dead-letters at all (`declare: false`): it goes back there
+    /// The same, but it is not known whether the error queue dead-letters at all (`declare: false`): it goes back there
     /// after `delay`, and will be met again.
     virtual void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) = 0;
 
     /// A message that says that it was parked before should be parked in that exchange: it goes to the catch-all.
     virtual void parked_before(std::string_view exchange) = 0;
 
-    /// That exchange of somebody else's leads to no queue with this key of a producer's, who may choose any: for each
-    /// key that is news. healed(Role::parking_exchange): it does.
+    /// That foreign exchange routes to no queue with this key, which a producer has chosen: reported once for each key.
+    /// healed(Role::parking_exchange): it does.
     virtual void unroutable(std::string_view exchange, std::string_view routing_key) = 0;
 
     /// The target has not answered a publication for a while: it gets few more, the others take the detour. Told once;

@@ -185,8 +185,8 @@ class Routes {
     std::vector<std::shared_ptr<Target>> error_bindings_;
 };
 
-/// Where somebody else's exchange has led to no queue: not tried again for a minute. By hash_of_address(): with the
-/// producer's routing key one exchange has many addresses, of which some may be fine.
+/// Addresses at which a foreign exchange has routed to no queue: not tried again for a minute. By hash_of_address():
+/// with the producer's routing key one exchange has many addresses, of which some may be fine.
 class UnroutableAddresses {
   public:
     /// True when this is news.

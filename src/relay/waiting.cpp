@@ -11,8 +11,8 @@ using core::Milliseconds;
 /// so do for a while those that come after them.
 constexpr Milliseconds longest_wait{300};
 constexpr Milliseconds none_waits_for{1'000};
-/// When some have waited so long in vain, others may do the same one after the other: for a while no more than half of
-/// the prefetch waits at once.
+/// When some have waited so long without success, others may do the same one after the other: for a while no more than
+/// half of the prefetch waits at once.
 constexpr Milliseconds waits_scarce_for{10'000};
 /// So many deliveries may wait, whatever the prefetch.
 constexpr std::size_t few_waiting = 4;

@@ -108,7 +108,7 @@ class WaitingDeliveries {
     std::size_t bytes_ = 0;
     std::vector<std::shared_ptr<Awaited>> awaited_;  // what any of them waits for
     const Awaited* waits_for_ = nullptr;             // what the one being processed waits for
-    core::SteadyTime scarce_until_{};                // some have waited in vain
+    core::SteadyTime scarce_until_{};                // some have waited without success
     std::uint64_t look_ = 1;                         // so often all have been looked through
 };
 

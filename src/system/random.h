@@ -1,4 +1,4 @@
-// Bytes that nobody can guess.
+// Bytes that cannot be guessed.
 #pragma once
 
 #include <sys/random.h>

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::uint64_t steps_in_minute = 60'000 / FailureHistory::step.count();
 
-/// Saturates: a number that does not fit is beyond what anybody compares.
+/// Saturates: a number that does not fit is too large for any comparison to matter.
 void add_to(std::uint32_t& place, std::uint64_t messages) {
     const std::uint64_t sum = place + messages;
     place = static_cast<std::uint32_t>(std::min<std::uint64_t>(sum, std::numeric_limits<std::uint32_t>::max()));

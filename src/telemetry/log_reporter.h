@@ -93,7 +93,7 @@ class ParkingLog {
 };
 
 /// Of an event, lets one line of each kind through a minute, and few lines in all however many kinds there are: names
-/// and causes are part of a kind, and strangers make up as many as they like. Counts what it held back.
+/// and causes are part of a kind, and any client can make up as many as it likes. Counts what it held back.
 class LogRateLimiter {
   public:
     static constexpr core::Milliseconds interval{60'000};

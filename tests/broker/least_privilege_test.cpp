@@ -45,7 +45,7 @@ struct Locked : Scenario {
     }
 
     /// A message is rejected, comes back, is rejected again and parked.
-    void climb_and_park(const std::string& queue) {
+    void retry_and_park(const std::string& queue) {
         Worker worker(queue);
         client.publish("", queue, {.body = queue});
         worker.reject(worker.receive());
@@ -78,7 +78,7 @@ TEST_CASE("with the permissions that doctor names, and no others, everything wor
     set_permissions(s.user, daemon.at("configure"), daemon.at("write"), daemon.at("read"));
     s.start();
     for (const std::string& queue : {s.named, s.globbed, s.shared, s.shared_globbed, s.kept, s.kept_shared})
-        s.climb_and_park(queue);
+        s.retry_and_park(queue);
     CHECK(s.daemon.log().find("access to") == std::string::npos);
     s.stop();
 }
@@ -92,7 +92,7 @@ TEST_CASE("with what doctor names for the operator, attach, parked and waiting w
     s.retry(slow, {"1h"});
     s.config.uris = {uri_of(broker_address())};
     s.start();
-    s.climb_and_park(s.named);
+    s.retry_and_park(s.named);
     {
         Worker worker(slow);
         for (const char* const body : {"0", "1"}) {

@@ -72,7 +72,7 @@ TEST_CASE("a first death in another queue is none here", "[one-version]") {
     CHECK(long_header(worker.receive(), "retryd-attempt") == 1);
 }
 
-TEST_CASE("a message that grows too old while it climbs is parked instead of waiting on the next rung",
+TEST_CASE("a message that grows too old between its retries is parked instead of waiting on the next rung",
           "[one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");

@@ -112,7 +112,7 @@ TEST_CASE("parked replay by a shared ladder: the consumer sees the producer's ro
     CHECK(first.routing_key == "order.paid");
 }
 
-TEST_CASE("a message that was replayed and fails again climbs its ladder anew and is parked with its history",
+TEST_CASE("a message that was replayed and fails again begins its ladder anew and is parked with its history",
           "[two-versions]") {
     ParkedScene s;
     s.start();

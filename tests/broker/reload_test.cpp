@@ -55,8 +55,8 @@ struct Change : Scenario {
         bool changed = false;
         Clock::time_point last_arrival = Clock::now();
         while (since(last_arrival) < patience) {
-            const bool climbed = reject_what_comes(ladder_worker, 250);
-            if (reject_what_comes(reason_worker, 250) || climbed) last_arrival = Clock::now();
+            const bool rejected = reject_what_comes(ladder_worker, 250);
+            if (reject_what_comes(reason_worker, 250) || rejected) last_arrival = Clock::now();
             const std::uint32_t old_ones = depth(old_place);
             if (old_ones + depth(new_place) == reloaded_among) return;
             if (!changed && old_ones > 0) change_policy();

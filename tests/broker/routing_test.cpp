@@ -31,7 +31,7 @@ TEST_CASE("of two work queues fed by one exchange only the one that rejected get
     CHECK(biller.stays_idle(milliseconds(0)));
 }
 
-TEST_CASE("both copies of one message climb their own ladders when both queues reject") {
+TEST_CASE("both copies of one message go through their own ladders when both queues reject") {
     Scenario s;
     const std::string events = s.exchange_name("events");
     s.client.declare_exchange(events, "fanout");

@@ -25,7 +25,7 @@ struct Events : Scenario {
     std::string exchange;
 };
 
-void climb_shared(const std::string& work_type, const std::string& rung_type) {
+void go_through_shared_ladder(const std::string& work_type, const std::string& rung_type) {
     INFO("work queue: " << work_type << ", rungs: " << rung_type);
     const std::vector<milliseconds> waits{milliseconds(150), milliseconds(250), milliseconds(80)};
     Events s;
@@ -59,22 +59,22 @@ std::ptrdiff_t count_beginning(const std::vector<std::string>& queues, const std
 
 TEST_CASE("a shared ladder keeps the producer's routing key on every return: classic work queue, quorum rungs",
           "[3.8]") {
-    climb_shared("classic", "quorum");
+    go_through_shared_ladder("classic", "quorum");
 }
 
 TEST_CASE("a shared ladder keeps the producer's routing key on every return: quorum work queue, quorum rungs",
           "[3.8]") {
-    climb_shared("quorum", "quorum");
+    go_through_shared_ladder("quorum", "quorum");
 }
 
 TEST_CASE("a shared ladder keeps the producer's routing key on every return: classic work queue, classic rungs",
           "[3.8]") {
-    climb_shared("classic", "classic");
+    go_through_shared_ladder("classic", "classic");
 }
 
 TEST_CASE("a shared ladder keeps the producer's routing key on every return: quorum work queue, classic rungs",
           "[3.8]") {
-    climb_shared("quorum", "classic");
+    go_through_shared_ladder("quorum", "classic");
 }
 
 TEST_CASE("of two work queues on one ladder each gets back only what it rejected itself") {

@@ -1,6 +1,6 @@
-// Error queues of frameworks on a real broker: what is put there climbs the ladder of its work queue, comes back as it
-// was before it failed, and is parked at the end. The frameworks are not there: the test puts messages away as they do
-// (their sources are named in src/core/dialects.cpp and src/core/dialect_easynetq.cpp).
+// Error queues of frameworks on a real broker: what is put there is retried by the ladder of its work queue, comes back
+// as it was before it failed, and is parked at the end. The frameworks are not there: the test puts messages away as
+// they do (their sources are named in src/core/dialects.cpp and src/core/dialect_easynetq.cpp).
 #include <array>
 #include <cstdint>
 #include <ctime>
@@ -191,7 +191,8 @@ void check_is_original(const Received& message) {
 using PutAway = Message (*)(const Received& failed, const std::string& work);
 
 /// Fails until the ladder is used up, is parked, replayed, and fails no more. `keys`: of the source.
-void check_climbs(const std::string& dialect, const std::string& suffix, const std::string& keys, PutAway put_away) {
+void check_retried_and_parked(const std::string& dialect, const std::string& suffix, const std::string& keys,
+                              PutAway put_away) {
     ParkedScene s;
     const std::string work = s.plain_queue("framework");
     const std::string source = s.plain_queue("framework" + suffix);
@@ -236,32 +237,32 @@ void check_climbs(const std::string& dialect, const std::string& suffix, const s
 }  // namespace
 
 TEST_CASE("sources: anybody's own error queue, with the work queue in a header", "[two-versions]") {
-    check_climbs("generic", ".failures", ", work_queue: {header: my-origin}, reason: {header: my-exception}",
-                 as_somebody);
+    check_retried_and_parked("generic", ".failures",
+                             ", work_queue: {header: my-origin}, reason: {header: my-exception}", as_somebody);
 }
 
 TEST_CASE("sources: MassTransit puts it away with its headers", "[one-version]") {
-    check_climbs("masstransit", "_error", "", as_masstransit);
+    check_retried_and_parked("masstransit", "_error", "", as_masstransit);
 }
 
 TEST_CASE("sources: Spring republishes it with its exception", "[one-version]") {
-    check_climbs("spring", ".dlq", "", as_spring);
+    check_retried_and_parked("spring", ".dlq", "", as_spring);
 }
 
 TEST_CASE("sources: Rebus makes text of every header", "[one-version]") {
-    check_climbs("rebus", ".error", "", as_rebus);
+    check_retried_and_parked("rebus", ".error", "", as_rebus);
 }
 
 TEST_CASE("sources: NServiceBus makes text of every header, and knows nothing of rungs", "[one-version]") {
-    check_climbs("nservicebus", ".error", "", as_nservicebus);
+    check_retried_and_parked("nservicebus", ".error", "", as_nservicebus);
 }
 
 TEST_CASE("sources: Symfony's failure transport gets it with stamps", "[one-version]") {
-    check_climbs("symfony", ".failed", "", as_symfony);
+    check_retried_and_parked("symfony", ".failed", "", as_symfony);
 }
 
 TEST_CASE("sources: EasyNetQ puts it into a document", "[one-version]") {
-    check_climbs("easynetq", ".EasyNetQ_Default_Error_Queue", "", as_easynetq);
+    check_retried_and_parked("easynetq", ".EasyNetQ_Default_Error_Queue", "", as_easynetq);
 }
 
 TEST_CASE("sources: what cannot be read is parked as it is, and the next one goes on", "[one-version]") {

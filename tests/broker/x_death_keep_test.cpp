@@ -80,7 +80,7 @@ struct Kept : Scenario {
     std::string exchange;
 };
 
-void climb(bool shared, const std::string& work_type) {
+void go_through_ladder(bool shared, const std::string& work_type) {
     Kept s(shared, work_type);
     Worker worker(s.work);
     s.publish("payload", {{"own", longstr("stays")}});
@@ -128,15 +128,15 @@ void climb(bool shared, const std::string& work_type) {
 
 TEST_CASE("x_death: keep: a consumer sees the deaths in its queue counted on, parked and replayed; rungs of its own",
           "[two-versions]") {
-    climb(false, "quorum");
+    go_through_ladder(false, "quorum");
 }
 
 TEST_CASE("x_death: keep: the same with a shared ladder, which keeps the producer's routing key", "[two-versions]") {
-    climb(true, "quorum");
+    go_through_ladder(true, "quorum");
 }
 
 TEST_CASE("x_death: keep: the same with a classic work queue", "[two-versions]") {
-    climb(false, "classic");
+    go_through_ladder(false, "classic");
 }
 
 TEST_CASE("x_death: keep: what was parked shows all deaths", "[two-versions]") {

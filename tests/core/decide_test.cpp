@@ -124,7 +124,7 @@ TEST_CASE("forged numbers park a message, they never make it loop") {
     CHECK(describe(decide(death_of("rejected", 1), carried_of(most), &entry, now, 0.0)) == parked);
 }
 
-TEST_CASE("round after round the same message climbs to the end of its ladder and is parked once") {
+TEST_CASE("round after round the same message goes to the end of its ladder and is parked once") {
     const Entry entry = entry_of(4);
     RetryHistory carried;
     std::string way;

@@ -498,7 +498,7 @@ TEST_CASE("generic: as the source's keys say") {
 
 // All of them.
 
-TEST_CASE("a failure climbs the ladder by what the message itself carries home and back") {
+TEST_CASE("a failure goes from rung to rung by what the message itself carries home and back") {
     const std::vector<Field> fault{{"MT-Fault-InputAddress", text("queue:orders")}, {"MT-Fault-Message", text("no")}};
     Scene scene{Dialect::masstransit, "orders_error"};
     scene.delivery.routing_key = "order.paid";

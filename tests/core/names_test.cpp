@@ -362,7 +362,7 @@ TEST_CASE("a work queue's rung is in use while an entry leads there") {
     CHECK_FALSE(is_in_use(shadowed, rung));
 }
 
-TEST_CASE("a shared rung is in use while any entry climbs its ladder") {
+TEST_CASE("a shared rung is in use while any entry has it in its ladder") {
     const ParsedRung rung{"all", ReturnPath::headers, 30s};
     CHECK(is_in_use(policy_of("email", ladder_of({5s, 30s}, ReturnPath::headers)), rung));
     CHECK_FALSE(is_in_use(policy_of("email", ladder_of({5s}, ReturnPath::headers)), rung));

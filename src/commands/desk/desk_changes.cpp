@@ -56,7 +56,8 @@ ParkedRunScene run_scene(DeskScene& scene, bool drop) {
 
 }  // namespace
 
-/// Between what somebody has seen and what is dropped other messages may have come: nobody has agreed to those.
+/// Between what the operator has seen and what is dropped other messages may have come, which the operator has not
+/// agreed to.
 admin::DeskOutcome desk_replay_or_drop(DeskScene& scene, bool drop) {
     const DeskRequest& request = scene.request;
     ParkedRunScene with = run_scene(scene, drop);
@@ -150,7 +151,7 @@ admin::DeskOutcome waiting_outcome(const WaitingReport& report) {
     return outcome;
 }
 
-/// The work queues that a replay sent to, as its run tells; none where nobody knows.
+/// The work queues that a replay sent to, as its run tells; none where they are unknown.
 std::set<std::string> destinations_of(const std::string& run) {
     std::set<std::string> names;
     Json json = Json::parse(run, nullptr, false);
@@ -241,7 +242,7 @@ admin::DeskOutcome desk_hold(DeskScene& scene, bool hold) {
     const std::string& queue = scene.request.work_queue;
     admin::DeskOutcome outcome;
     Existence found;
-    // What no entry matches the daemon refuses: nobody is asked about any name that somebody has made up.
+    // What no entry matches the daemon refuses: the broker is not asked about a name that may be made up.
     if (hold && core::match(scene.settings.policy, queue) != nullptr) found = ask_for(queue, scene.settings);
     if (found.missing) {
         outcome.error = "nothing was done: there is no queue " + core::quoted(queue) +

@@ -29,7 +29,7 @@ struct WrongRequest {
     std::string code = "bad_request";
 };
 
-/// An object, key by key: what nobody has asked for is unknown.
+/// An object, key by key: a key that is never read is unknown.
 class Keys {
   public:
     explicit Keys(const Json& object) : object_(object) {
@@ -209,7 +209,7 @@ void read_hold(Keys& keys, DeskRequest& request) {
         throw Keys::wrong("queue", "the name of a work queue: 1 to 255 bytes, without line breaks or NUL");
 }
 
-/// What is in messages is nobody's business who reads the audit.
+/// Who reads the audit must not see what is in messages.
 Json without_contents(const Json& body, bool edit) {
     Json shown = body;
     for (const char* key : {"body", "body_base64", "properties"}) {

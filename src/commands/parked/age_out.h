@@ -3,10 +3,10 @@
 // It looks at the head of each parking queue, for messages lie there in the order in which they were parked, and stops
 // at the first one that is young enough. What is not taken out keeps its place.
 //
-// A look is no light thing for a broker. To keep their order it has to hold all that anybody has given back before
-// (amqp/queue_io.h), which is the whole queue once an operator has listed it; and each time RabbitMQ counts for what
-// was held, up to the delivery limit of a million. So each parking queue is looked at when its oldest message is due,
-// and more rarely where a look takes long, or passes messages that stay however old.
+// A look costs a broker much. To keep their order it has to hold all that was given back before (amqp/queue_io.h),
+// which is the whole queue once an operator has listed it; and each time RabbitMQ counts for what was held, up to the
+// delivery limit of a million. So each parking queue is looked at when its oldest message is due, and more rarely where
+// a look takes long, or passes messages that stay however old.
 #pragma once
 
 #include <cstddef>

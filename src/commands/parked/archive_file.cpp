@@ -23,7 +23,7 @@ namespace retryd::commands {
 
 namespace {
 
-constexpr int archive_mode = 0600;  // bodies are nobody else's business
+constexpr int archive_mode = 0600;  // only its owner may read bodies
 
 constexpr std::array<std::string_view, 2> first_members{"{\"queue\":", "{\"queue_base64\":"};
 
@@ -38,7 +38,8 @@ bool is_file_of_ours(int file) {
     return fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
 }
 
-/// The first name in a line, as this program writes it. Any other file is somebody's work: nothing of it is cut.
+/// The first name in a line, as this program writes it. Any other file was written by another program: nothing of it is
+/// cut.
 bool begins_a_message(std::string_view line) {
     return std::any_of(first_members.begin(), first_members.end(),
                        [&](std::string_view member) { return line.starts_with(member) || member.starts_with(line); });
@@ -66,7 +67,7 @@ void ArchiveFile::sync() {
     flock(file_, LOCK_UN);
 }
 
-/// Somebody else who holds the lock holds up whoever waits for it, and the broker with him.
+/// Another process that holds the lock would hold up the one that waits for it, and with it the broker.
 void ArchiveFile::lock() {
     constexpr auto patience = std::chrono::seconds{5};
     constexpr auto try_again_after = std::chrono::milliseconds{5};
@@ -85,7 +86,7 @@ void ArchiveFile::open_it() {
     if (!is_file_of_ours(file_)) fault_ = core::quoted(name_) + " is there and is no file of yours: name another one";
 }
 
-/// Whether the file of that name is still the one that is open: somebody may have moved or deleted it.
+/// Whether the file of that name is still the one that is open: it may have been moved or deleted.
 bool ArchiveFile::is_there() const {
     struct stat ours {};
     struct stat named {};
@@ -110,7 +111,7 @@ void ArchiveFile::append() {
     }
 }
 
-/// A line without an end is half of one, or all of one whose end somebody has taken away.
+/// A line without an end is half of one, or a whole one whose end was removed.
 void ArchiveFile::mend_end(off_t size) {
     const std::string line = last_line(size);
     if (line.empty() || !fault_.empty()) return;

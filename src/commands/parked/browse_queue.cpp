@@ -37,7 +37,7 @@ bool StallDetector::stalled(std::size_t delivered) {
     // None are ready either when all are on their way to us, which may take a busy broker a while.
     if (++times_asked_ < most_times_asked) return false;
     if (answer.counts.messages == 0 && quick) return true;
-    // Handing out what a consumer may hold is one step for a queue, in which it answers nobody.
+    // Handing out what a consumer may hold is one step for a queue, in which it answers nothing else.
     const bool busy = answer.counts.messages == 0 && !quick;
     if ((busy || delivered > 0) && times_asked_ < most_times_once_given) return false;
     reason_ = answer.counts.messages == 0

@@ -22,7 +22,7 @@ namespace retryd::commands {
 /// So many deliveries are taken in before the rest of the work has its turn.
 inline constexpr std::size_t messages_per_turn = 128;
 
-/// Finds out that a queue delivers nothing more although more messages were expected. Somebody else consumes from it,
+/// Finds out that a queue delivers nothing more although more messages were expected. Another consumer takes from it,
 /// too, or the broker does not deliver to us.
 class StallDetector {
   public:

@@ -66,7 +66,7 @@ class ParkedGroups {
 
     void add(const admin::Parked& parked, const core::Message& message);
 
-    /// By work queue and reason; both may be empty, where nobody knows.
+    /// By work queue and reason; both may be empty, where they are unknown.
     const std::map<std::pair<std::string, std::string>, ParkedGroup>& all() const { return groups_; }
     std::size_t messages() const { return messages_; }
 

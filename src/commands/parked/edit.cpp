@@ -48,15 +48,15 @@ namespace retryd::commands {
 
 namespace {
 
-constexpr int edit_file_mode = 0600;  // bodies are nobody else's business
+constexpr int edit_file_mode = 0600;  // only its owner may read bodies
 
 std::string environment_text(const char* name) {
     const char* value = std::getenv(name);  // NOLINT(concurrency-mt-unsafe)
     return value == nullptr ? "" : value;
 }
 
-/// The text that is edited, in a folder of its own, which nobody else can look into ($TMPDIR or /tmp). It goes with the
-/// object unless it is to be kept.
+/// The text that is edited, in a folder of its own, which only its owner can look into ($TMPDIR or /tmp). It goes with
+/// the object unless it is to be kept.
 class EditFile {
   public:
     EditFile();
@@ -243,7 +243,8 @@ std::uint64_t seconds_now() {
         std::chrono::duration_cast<std::chrono::seconds>(system::wall_now().time_since_epoch()).count());
 }
 
-/// What was found by the first look, which is over when the editor begins: nobody would serve its connections.
+/// What was found by the first look, which is over when the editor begins: its connections would not be served
+/// meanwhile.
 struct Editable {
     std::optional<FoundMessage> message;
     std::string work_queue;  // that it is to go to

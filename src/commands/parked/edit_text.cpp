@@ -124,7 +124,7 @@ std::string words_of(const Json::parse_error& error) {
     return name_ends == std::string::npos ? words : words.substr(name_ends + 2);
 }
 
-/// Finds what a parser would take without a word: the same key twice, and nesting that no header has.
+/// Finds what a parser would accept silently: the same key twice, and nesting that no header has.
 class ParseWatch {
   public:
     bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {

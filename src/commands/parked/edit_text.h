@@ -10,9 +10,9 @@
 //   ----- body, as it is -----
 //   the body
 //
-// Properties and headers are as in a line of `parked export` (message_line.h); headers that nobody may change are left
-// out. The body stands behind the line of dashes up to the end of the text, less one line end, which editors like to
-// add. One that no editor leaves alone (control characters, carriage returns, no UTF-8) is in the object instead, as
+// Properties and headers are as in a line of `parked export` (message_line.h); headers that must not be changed are
+// left out. The body stands behind the line of dashes up to the end of the text, less one line end, which editors like
+// to add. One that no editor leaves alone (control characters, carriage returns, no UTF-8) is in the object instead, as
 // "body" or "body_base64".
 #pragma once
 

@@ -24,7 +24,7 @@ namespace retryd::commands {
 
 namespace {
 
-constexpr int for_its_owner = 0600;  // bodies are nobody else's business
+constexpr int for_its_owner = 0600;  // only its owner may read bodies
 
 bool is_there(const std::string& name) {
     struct stat status {};
@@ -38,7 +38,7 @@ ExportFile::ExportFile(std::string name) : name_(std::move(name)), part_(name_ +
         fault_ = core::quoted(name_) + " is there already: name a file that is not";
         return;
     }
-    // A link that somebody else has put there is not followed, and a pipe not waited for.
+    // A link that another user has put there is not followed, and a pipe not waited for.
     file_ = open(part_.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, for_its_owner);
     if (file_ < 0) {
         fail("cannot be written");
@@ -52,8 +52,8 @@ ExportFile::~ExportFile() {
     if (file_ >= 0) close(file_);
 }
 
-/// It may be left from a process that was killed. It may as well be written by another one at this moment, or be
-/// anybody's.
+/// It may be left from a process that was killed. It may as well be written by another one at this moment, or be an
+/// unrelated file.
 void ExportFile::own_part() {
     if (flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         fault_ = core::quoted(part_) + " is written by another export at the moment: name another file";

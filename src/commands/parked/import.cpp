@@ -444,7 +444,7 @@ int parked_import(const ReportOptions& report, const ImportOptions& options, std
             print_dry_run(contents, output);
             return exit_code::fine;
         }
-        broker.reset();  // nobody would serve its heartbeats
+        broker.reset();  // its heartbeats would not be served
         file.begin_again();
         Importer importer(settings, identity, signals, file, options.to, options.skip.value_or(0));
         {

@@ -33,7 +33,7 @@ class Lister {
            const Report& output)
         : options_(options), settings_(settings), browser_(browser), output_(output) {}
 
-    /// False: nobody reads what is printed any more.
+    /// False: what is printed is not read any more.
     bool visit(const std::string& from, const core::Delivery& delivery, std::size_t number) {
         if (options_.by.empty() && !options_.messages) return true;
         // Where the look at a queue has begun anew, it is counted anew, and nothing is printed twice.

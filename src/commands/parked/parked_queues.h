@@ -18,7 +18,7 @@ namespace retryd::commands {
 
 struct ParkingQueues {
     std::vector<std::string> names;
-    /// What is parked elsewhere, or in queues whose names nobody could tell; one line each.
+    /// What is parked elsewhere, or in queues whose names could not be found out; one line each.
     std::vector<std::string> notes;
 };
 
@@ -27,7 +27,7 @@ struct ParkingQueues {
 ParkingQueues parking_queues(Broker& broker, const core::Policy& policy, const std::string& work_queue);
 
 /// RabbitMQ 4 deletes a message from a quorum queue that was delivered and given back more often than the queue's
-/// delivery limit allows, which is 20 where nobody says otherwise.
+/// delivery limit allows, which is 20 by default.
 struct BrowsePermission {
     bool exists = false;
     bool allowed = false;

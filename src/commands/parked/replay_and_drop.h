@@ -96,7 +96,7 @@ struct ParkedRunScene {
     Progress& progress;
     std::size_t most_waiting_bytes = admin::ParkedRunOrder{}.most_waiting_bytes;
     const EditedReplay* edited = nullptr;  // null: the messages as they are
-    /// Of a drop, once it is known which messages are meant; empty: nobody is asked.
+    /// Of a drop, once it is known which messages are meant; empty: there is no question.
     std::function<bool(const ParkedRunReport& looked)> agreed = {};
 };
 

@@ -36,7 +36,7 @@ class ParkedRunner {
     /// What has to be done before the first message is sent. Returns why it could not be, and then none is; else empty.
     using Before = std::function<std::string()>;
 
-    /// `tap` may be null: then nobody sees what fails again.
+    /// `tap` may be null: then what fails again is not seen.
     /// `held` may be null: what it holds stays out of the way as long as it is kept alive, which happens here.
     ParkedRunner(const config::Settings& settings, Broker& broker, StopSign stop, amqp::DeadLetterTap* tap,
                  amqp::Undeliverable* held)

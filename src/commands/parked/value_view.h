@@ -1,4 +1,4 @@
-// Bodies and header values of strangers for people and for programs.
+// Foreign bodies and header values, shown to people and to programs.
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>

@@ -57,7 +57,7 @@ class Definitions {
                         {"routing_key", binding.routing_key},
                         {"arguments", json_of(binding.arguments)}});
     }
-    void add_item(const core::ForeignExchange&) {}  // somebody else's
+    void add_item(const core::ForeignExchange&) {}  // not ours to declare
 
     /// The rungs of high priorities bring exchanges that are there already.
     static void put(Json& list, Json object) {

@@ -18,7 +18,7 @@ int definitions(const ReportOptions& options, std::ostream& out, std::ostream& e
 void print_definitions(const core::Policy& policy, const core::BrokerFeatures& features, const std::string& vhost,
                        std::ostream& out);
 
-/// What is to be there beside it, a line each: what only appears with messages, and what is somebody else's.
+/// What is to be there beside it, a line each: what only appears with messages, and what is foreign.
 void print_what_definitions_lack(const core::Policy& policy, const core::BrokerFeatures& features, std::ostream& err);
 
 }  // namespace retryd::commands

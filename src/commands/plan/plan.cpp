@@ -24,7 +24,7 @@ void print(const Plan& plan, const PruneResult* pruned, int code, const Report& 
     print_plan(plan, report.all(), report.colour(), report.out());
 }
 
-/// A line now and then where it takes long, for somebody who waits.
+/// A line now and then where it takes long, for an operator who waits.
 class SlowProgress {
   public:
     explicit SlowProgress(std::ostream& err) : err_(err) {}

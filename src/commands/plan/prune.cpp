@@ -105,7 +105,7 @@ class Pruner {
     void remove(const LeftOver& rung) {
         require_no_other_daemon();
         const auto now = broker_.carry_out(Declarer::CheckQueue{rung.queue});
-        if (now.result == Result::missing) return;  // somebody was faster
+        if (now.result == Result::missing) return;  // another process was faster
         if (now.result == Result::refused) return keep(rung, now.text);
         if (now.counts.messages > 0) return keep(rung, has_messages(now.counts.messages));
         if (now.counts.consumers > 0) return keep(rung, "somebody consumes from it");

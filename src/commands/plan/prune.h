@@ -1,4 +1,4 @@
-// Deletes rungs that are left over, and none that anybody may still publish to or that holds a message.
+// Deletes rungs that are left over, and none that may still be published to or that holds a message.
 #pragma once
 
 #include <functional>

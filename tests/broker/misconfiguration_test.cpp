@@ -1,5 +1,5 @@
-// What surrounds work queues in the set-ups of frameworks: each is broken on purpose, found by `retryd doctor`, mended
-// as the finding says, and no longer found.
+// Misconfigured bindings, policies, globs and consumers around work queues, as set-ups of frameworks have them: each is
+// made on purpose, found by `retryd doctor`, mended as the finding says, and no longer found.
 #include <atomic>
 #include <regex>
 #include <thread>
@@ -15,8 +15,8 @@ using namespace retryd::test;
 
 namespace {
 
-struct Surrounded : Scenario {
-    Surrounded() : legacy(exchange_name("legacy.dlx")) { config.management_url = management_url(); }
+struct Misconfigured : Scenario {
+    Misconfigured() : legacy(exchange_name("legacy.dlx")) { config.management_url = management_url(); }
 
     /// Waits until everything is declared, and sets the guard.
     void start() {
@@ -82,9 +82,10 @@ struct Surrounded : Scenario {
 
 }  // namespace
 
-TEST_CASE("surroundings: a direct exchange bound with # is found, and attach --apply binds it with the queue's keys",
-          "[two-versions]") {
-    Surrounded s;
+TEST_CASE(
+    "misconfiguration: a direct exchange bound with # is found, and attach --apply binds it with the queue's keys",
+    "[two-versions]") {
+    Misconfigured s;
     s.client.declare_exchange(s.legacy, "direct");
     const std::string orders = s.legacy_work_queue("orders");
     const std::string dead = s.legacy_work_queue("dead", {{"x-dead-letter-routing-key", longstr("dead.key")}});
@@ -112,9 +113,9 @@ TEST_CASE("surroundings: a direct exchange bound with # is found, and attach --a
     s.stop();
 }
 
-TEST_CASE("surroundings: the item for errors.bind that doctor prints binds a direct exchange so that it matches",
+TEST_CASE("misconfiguration: the item for errors.bind that doctor prints binds a direct exchange so that it matches",
           "[two-versions]") {
-    Surrounded s;
+    Misconfigured s;
     s.client.declare_exchange(s.legacy, "direct");
     const std::string orders = s.legacy_work_queue("orders");
     s.retry(orders, {"100ms", "100ms", "100ms"});
@@ -129,9 +130,9 @@ TEST_CASE("surroundings: the item for errors.bind that doctor prints binds a dir
     s.stop();
 }
 
-TEST_CASE("surroundings: topic, fanout and headers exchanges of errors.bind take all, and nothing is found",
+TEST_CASE("misconfiguration: topic, fanout and headers exchanges of errors.bind take all, and nothing is found",
           "[two-versions]") {
-    Surrounded s;
+    Misconfigured s;
     std::vector<std::string> queues;
     for (const char* type : {"topic", "fanout", "headers"}) {
         const std::string exchange = s.exchange_name(type);
@@ -149,9 +150,10 @@ TEST_CASE("surroundings: topic, fanout and headers exchanges of errors.bind take
     s.stop();
 }
 
-TEST_CASE("surroundings: a topic exchange bound with a key that matches nothing is found until it is bound with one",
-          "[one-version]") {
-    Surrounded s;
+TEST_CASE(
+    "misconfiguration: a topic exchange bound with a key that matches nothing is found until it is bound with one",
+    "[one-version]") {
+    Misconfigured s;
     s.client.declare_exchange(s.legacy, "topic");
     const std::string orders = s.legacy_work_queue("orders");
     s.retry(orders, {"100ms", "100ms", "100ms"});
@@ -164,8 +166,8 @@ TEST_CASE("surroundings: a topic exchange bound with a key that matches nothing 
     s.stop();
 }
 
-TEST_CASE("surroundings: who may not bind is told so, and nothing is said to be attached", "[one-version]") {
-    Surrounded s;
+TEST_CASE("misconfiguration: who may not bind is told so, and nothing is said to be attached", "[one-version]") {
+    Misconfigured s;
     s.client.declare_exchange(s.legacy, "direct");
     const std::string orders = s.legacy_work_queue("orders");
     s.retry(orders, {"1h"});
@@ -187,9 +189,9 @@ TEST_CASE("surroundings: who may not bind is told so, and nothing is said to be 
     s.stop();
 }
 
-TEST_CASE("surroundings: a TTL queue behind the dead-letter exchange multiplies, and is found until it is unbound",
+TEST_CASE("misconfiguration: a TTL queue behind the dead-letter exchange multiplies, and is found until it is unbound",
           "[two-versions]") {
-    Surrounded s;
+    Misconfigured s;
     s.client.declare_exchange(s.legacy, "fanout");
     const std::string orders = s.legacy_work_queue("orders");
     const std::string retry = s.plain_queue("orders-waits", {{"x-message-ttl", int32(100)},
@@ -218,9 +220,9 @@ TEST_CASE("surroundings: a TTL queue behind the dead-letter exchange multiplies,
     s.stop();
 }
 
-TEST_CASE("surroundings: a queue beside the error queue gets copies, and is found until it is unbound",
+TEST_CASE("misconfiguration: a queue beside the error queue gets copies, and is found until it is unbound",
           "[two-versions]") {
-    Surrounded s;
+    Misconfigured s;
     const std::string orders = s.plain_queue("orders");
     const std::string copies = s.plain_queue("copies");
     s.retry(orders, {"1h"});
@@ -233,8 +235,8 @@ TEST_CASE("surroundings: a queue beside the error queue gets copies, and is foun
     s.stop();
 }
 
-TEST_CASE("surroundings: a consumer with no-ack is found until it consumes with acks", "[two-versions]") {
-    Surrounded s;
+TEST_CASE("misconfiguration: a consumer with no-ack is found until it consumes with acks", "[two-versions]") {
+    Misconfigured s;
     const std::string orders = s.plain_queue("orders");
     s.retry(orders, {"1h"});
     s.start();
@@ -253,8 +255,8 @@ TEST_CASE("surroundings: a consumer with no-ack is found until it consumes with 
     s.stop();
 }
 
-TEST_CASE("surroundings: a consumer that requeues for ever is found until it rejects", "[slow][two-versions]") {
-    Surrounded s;
+TEST_CASE("misconfiguration: a consumer that requeues for ever is found until it rejects", "[slow][two-versions]") {
+    Misconfigured s;
     const std::string orders = s.plain_queue("orders");
     s.retry(orders, {"1h"});
     s.start();
@@ -277,9 +279,9 @@ TEST_CASE("surroundings: a consumer that requeues for ever is found until it rej
     s.stop();
 }
 
-TEST_CASE("surroundings: what a glob names besides work queues is found, until the glob names work queues alone",
+TEST_CASE("misconfiguration: what a glob names besides work queues is found, until the glob names work queues alone",
           "[two-versions]") {
-    Surrounded s;
+    Misconfigured s;
     const std::string orders = s.plain_queue("app.orders");
     s.retry(s.queue_name("*"), {"1h"});
     s.start();
@@ -309,9 +311,10 @@ TEST_CASE("surroundings: what a glob names besides work queues is found, until t
     s.stop();
 }
 
-TEST_CASE("surroundings: the policy for a glob leaves out what would dead-letter by itself, until it is a work queue",
-          "[two-versions]") {
-    Surrounded s;
+TEST_CASE(
+    "misconfiguration: the policy for a glob leaves out what would dead-letter by itself, until it is a work queue",
+    "[two-versions]") {
+    Misconfigured s;
     const std::string orders = s.plain_queue("app.orders");
     const std::string events =
         s.plain_queue("app.events", {{"x-expires", int32(3'600'000)}, {"x-message-ttl", int32(100)}});
@@ -339,8 +342,8 @@ TEST_CASE("surroundings: the policy for a glob leaves out what would dead-letter
     s.stop();
 }
 
-TEST_CASE("surroundings: a work queue that goes by itself is found until it is one that stays", "[two-versions]") {
-    Surrounded s;
+TEST_CASE("misconfiguration: a work queue that goes by itself is found until it is one that stays", "[two-versions]") {
+    Misconfigured s;
     const std::string orders = s.plain_queue("orders", {{"x-expires", int32(3'600'000)}});
     s.retry(orders, {"1h"});
     s.start();
@@ -351,9 +354,9 @@ TEST_CASE("surroundings: a work queue that goes by itself is found until it is o
     s.stop();
 }
 
-TEST_CASE("surroundings: attach says where return: headers keeps what consumers tell messages apart by",
+TEST_CASE("misconfiguration: attach says where return: headers keeps what consumers tell messages apart by",
           "[one-version]") {
-    Surrounded s;
+    Misconfigured s;
     const std::string events = s.exchange_name("events");
     s.client.declare_exchange(events, "topic");
     const std::string many = s.plain_queue("many");
@@ -374,9 +377,9 @@ TEST_CASE("surroundings: attach says where return: headers keeps what consumers 
     s.stop();
 }
 
-TEST_CASE("surroundings: what a glob leaves out climbs no ladder; by its very name, and with work queues, it does",
+TEST_CASE("misconfiguration: what a glob leaves out is not retried; by its very name, and with work queues, it is",
           "[two-versions]") {
-    Surrounded s;
+    Misconfigured s;
     const Table dead_letters{{"x-dead-letter-exchange", longstr(s.config.error_exchange)}};
     Table expires = dead_letters;
     expires.push_back({"x-expires", int32(3'600'000)});
@@ -412,9 +415,9 @@ TEST_CASE("surroundings: what a glob leaves out climbs no ladder; by its very na
     s.stop();
 }
 
-TEST_CASE("surroundings: without an answer of the management API a glob's work queues are retried all the same",
+TEST_CASE("misconfiguration: without an answer of the management API a glob's work queues are retried all the same",
           "[one-version]") {
-    Surrounded s;
+    Misconfigured s;
     const std::string work = s.work_queue("app.work");
     s.retry(s.queue_name("app.*"), {"100ms"});
     s.config.management_url = "http://127.0.0.1:1";
@@ -426,9 +429,9 @@ TEST_CASE("surroundings: without an answer of the management API a glob's work q
     s.stop();
 }
 
-TEST_CASE("surroundings: producers and consumers of AMQP 1.0 are a note, which changes no exit code",
+TEST_CASE("misconfiguration: producers and consumers of AMQP 1.0 are a note, which changes no exit code",
           "[two-versions]") {
-    Surrounded s;
+    Misconfigured s;
     if (version_of(s.client) < Version{4, 0}) return;
     const std::string orders = s.plain_queue("orders");
     const std::string mails = s.plain_queue("mails");

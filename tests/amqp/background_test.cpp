@@ -1,14 +1,16 @@
-// What the deepest header that fits a frame takes of the stack, tried in a thread with no more than that.
+// The stack for decoding headers: half of it is enough for the deepest header that fits a frame, in a thread with no
+// more.
+#include "amqp/background.h"
+
 #include <pthread.h>
 
 #include <algorithm>
 #include <vector>
 
-#include "amqp/background.h"
 #include "amqp/codec.h"
 #include "support/catch.h"
 
-namespace retryd::amqp::decode_stack_test {
+namespace retryd::amqp::background_test {
 namespace {
 
 constexpr std::size_t frame_max = 131072;
@@ -70,4 +72,4 @@ TEST_CASE("decode stack: half of it is enough for the deepest header, and that h
     }
 }
 
-}  // namespace retryd::amqp::decode_stack_test
+}  // namespace retryd::amqp::background_test
