@@ -193,12 +193,10 @@ bool ErrorQueueConsumer::main_answers() const {
 /// cannot be handed over comes home once more, and a broker that is slow for a moment is not worth that.
 void ErrorQueueConsumer::consume_more() {
     constexpr core::Milliseconds between{500};
-    constexpr core::Milliseconds patience_in_trial{5'000};
-    if (now_.steady < more_due_ || !main_answers()) return;
-    if (session_.trial.going_on()) {
-        const auto since = relay_->unsettled_since();
-        if (!since || now_.steady - *since < patience_in_trial) return;
-    }
+    const bool takes_another =
+        !session_.trial.going_on() ||
+        session_.trial.takes_another(relay_->unsettled_since(), channels_.main_silent_for(), now_.steady);
+    if (now_.steady < more_due_ || !main_answers() || !takes_another) return;
     const Consuming& main = consuming_[*channels_.main()];
     if (main.tags.size() > most_further_consumers) return;
     const std::size_t window = main.prefetch * main.tags.size();

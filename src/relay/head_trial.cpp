@@ -44,6 +44,15 @@ void HeadTrial::looked(int ended, bool found_other) {
     if (found_other) needed_ = std::min(2 * needed_, most);
 }
 
+bool HeadTrial::takes_another(std::optional<core::SteadyTime> unsettled_since, core::Milliseconds silence,
+                              core::SteadyTime now) {
+    constexpr core::Milliseconds slow{1'000};
+    constexpr core::Milliseconds patience{5'000};
+    if (silence >= slow || now - asked_at_ >= slow) slow_at_ = now;
+    asked_at_ = now;
+    return unsettled_since && now - std::max(*unsettled_since, slow_at_) >= patience;
+}
+
 void HeadTrial::looked_past(bool found) {
     constexpr core::Milliseconds most{30'000};
     patience_ = found ? least_patience : std::min(2 * patience_, most);

@@ -55,6 +55,12 @@ class HeadTrial {
     /// That was done, and has shown what held it up, or not: a broker that is slow as a whole gets more and more time.
     void looked_past(bool found);
 
+    /// Whether a message may come beside the one that waits to be settled since then: its target seems to take none,
+    /// and all others wait for it. If what comes cannot be handed over, the one that waits comes home once more. So not
+    /// while the broker, or this machine, is slow as a whole; `silence` as in held_up(). To be asked in each turn.
+    bool takes_another(std::optional<core::SteadyTime> unsettled_since, core::Milliseconds silence,
+                       core::SteadyTime now);
+
     /// How many connections have ended since the trial began.
     int ended() const { return ended_; }
 
@@ -92,6 +98,8 @@ class HeadTrial {
     int ended_ = 0;
     core::Milliseconds patience_ = least_patience;
     core::SteadyTime busy_until_{};
+    core::SteadyTime slow_at_{};   // the broker, or this machine
+    core::SteadyTime asked_at_{};  // whether another may come
     bool limited_ = false;
     bool dead_letters_ = false;
     std::size_t rejected_ = 0;  // since the trial began

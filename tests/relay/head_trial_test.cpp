@@ -178,6 +178,34 @@ TEST_CASE("while the broker is busy with another message nothing is rejected, fo
     CHECK_FALSE(trial.rejects_in_vain(after(10'004)));
 }
 
+TEST_CASE("another message comes beside one whose target takes none, but not while the broker or the machine is slow") {
+    HeadTrial trial;
+    const core::Milliseconds none{0};
+    trial.begin(100, start);
+    const auto ask_until = [&](int from, int to, core::Milliseconds silence) {
+        bool takes = false;
+        for (int ms = from; ms <= to; ms += 500)
+            takes = trial.takes_another(after(1'000), silence, after(ms));
+        return takes;
+    };
+    CHECK_FALSE(ask_until(0, 5'500, none));
+    SECTION("the broker answers all the time") {
+        CHECK_FALSE(trial.takes_another(after(1'000), none, after(5'999)));
+        CHECK(trial.takes_another(after(1'000), none, after(6'000)));
+        CHECK_FALSE(trial.takes_another(std::nullopt, none, after(6'001)));
+        CHECK_FALSE(trial.takes_another(after(6'000), none, after(6'001)));
+    }
+    SECTION("the broker is silent for a second") {
+        CHECK_FALSE(ask_until(6'000, 9'000, core::Milliseconds{1'000}));
+        CHECK_FALSE(ask_until(9'500, 13'500, none));
+        CHECK(ask_until(14'000, 14'000, none));
+    }
+    SECTION("nobody has asked for a second: this machine stood still") {
+        CHECK_FALSE(ask_until(9'000, 13'500, none));
+        CHECK(ask_until(14'000, 14'000, none));
+    }
+}
+
 TEST_CASE("what was rejected is counted for one trial") {
     HeadTrial trial;
     trial.begin(1, start);
