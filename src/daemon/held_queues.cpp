@@ -101,7 +101,8 @@ std::string nothing_held(const std::string& work_queue) {
 
 std::string not_counted_yet(const std::string& work_queue) {
     return nothing_done + ("it is not known yet whether anything of " + core::quoted(work_queue)) +
-           " is held: retryd has not counted since it started. Try again in some seconds";
+           " is held: retryd has not counted since it started. Try again in some seconds, and for a queue that a "
+           "pattern matches in a minute";
 }
 
 std::string not_touched(const std::string& held_queue, const std::string& cause, const std::string& remedy) {
@@ -135,6 +136,8 @@ using core::Outage;
 /// After the start: until then it is not known whether an earlier run held. It takes a second or so, and where the
 /// broker does not answer, nobody waits for it.
 constexpr Milliseconds known_within{5'000};
+/// … and of a queue that only a glob matches: its held messages are searched for (daemon/held_polling.h).
+constexpr Milliseconds searched_within{60'000};
 constexpr Milliseconds empty_again_after{60'000};
 /// Names come out of headers that any client may write.
 constexpr std::size_t most_queues = 10'000;
@@ -173,8 +176,10 @@ void HeldQueues::follow_entry(Queue& queue, const core::Now& now) const {
     queue.configured = configured;
     queue.was_configured = queue.was_configured || configured;
     queue.known_entry = true;
-    // The hold that stays takes the place of the desk's: whoever takes `hold` out of the entry means to release.
-    if (!configured || entry->hold) queue.held_at_desk.reset();
+    // The hold that stays takes the place of the desk's: whoever takes `hold` out of the entry means to release. And
+    // without a desk nobody could release what it holds.
+    const bool desk = settings_->http && settings_->http->admin;
+    if (!configured || entry->hold || !desk) queue.held_at_desk.reset();
     queue.outage.adopt(entry->outage, now);
     queue.outage.by_hand(entry->hold || queue.held_at_desk.has_value(), now);
 }
@@ -298,7 +303,7 @@ admin::HoldAnswer HeldQueues::hold(const std::string& work_queue, const core::No
         return {.refusal = answers::may_not_hold(settings_->policy, entry, work_queue)};
     Queue* const queue = add(work_queue, now);
     if (queue == nullptr) return {.refusal = answers::too_many(most_queues)};
-    admin::HoldAnswer answer{.held_queue = queue->held_queue, .holding = true, .messages = queue->messages};
+    admin::HoldAnswer answer{.held_queue = queue->held_queue, .holding = true, .messages = queue->not_home()};
     if (entry->hold) {
         answer.said = answers::holds_by_entry(work_queue);
     } else if (queue->held_at_desk) {
@@ -318,28 +323,32 @@ admin::HoldAnswer HeldQueues::release(const std::string& work_queue, const core:
     const std::lock_guard lock(mutex_);
     const core::Entry* const entry = settings_ ? core::match(settings_->policy, work_queue) : nullptr;
     const auto found = queues_.find(work_queue);
-    if (const std::string refusal = why_not_released(work_queue, entry); !refusal.empty()) return {.refusal = refusal};
+    if (const std::string refusal = why_not_released(work_queue, entry, now.steady); !refusal.empty())
+        return {.refusal = refusal};
     Queue& queue = found->second;
-    admin::HoldAnswer answer{.held_queue = queue.held_queue, .messages = queue.messages};
+    admin::HoldAnswer answer{.held_queue = queue.held_queue, .messages = queue.not_home()};
     const bool already = queue.outage.state() == Outage::State::releasing;
     queue.held_at_desk.reset();
     queue.outage.held_by_hand() ? queue.outage.by_hand(false, now) : queue.outage.release(now);
     tell(queue);
     answer.per_second = queue.outage.rate();
-    answer.said = already ? answers::releases_already(work_queue, answer.per_second)
-                          : answers::releases(work_queue, queue.messages, answer.per_second, entry->outage.has_value());
+    answer.said = already
+                      ? answers::releases_already(work_queue, answer.per_second)
+                      : answers::releases(work_queue, queue.not_home(), answer.per_second, entry->outage.has_value());
     return answer;
 }
 
 /// The caller holds the mutex. Empty where it can be.
-std::string HeldQueues::why_not_released(const std::string& work_queue, const core::Entry* entry) const {
+std::string HeldQueues::why_not_released(const std::string& work_queue, const core::Entry* entry,
+                                         core::SteadyTime now) const {
     if (!settings_) return answers::not_counted_yet(work_queue);
     if (entry == nullptr) return answers::may_not_hold(settings_->policy, entry, work_queue);
     if (entry->hold) return answers::kept_by_entry(work_queue);
     const auto found = queues_.find(work_queue);
     if (found == queues_.end()) {
-        return core::may_hold(*entry) ? answers::nothing_held(work_queue)
-                                      : answers::may_not_hold(settings_->policy, entry, work_queue);
+        if (!core::may_hold(*entry)) return answers::may_not_hold(settings_->policy, entry, work_queue);
+        const bool searched = began_ && now - *began_ >= searched_within;
+        return searched ? answers::nothing_held(work_queue) : answers::not_counted_yet(work_queue);
     }
     const Queue& queue = found->second;
     if (queue.held_at_desk) return "";
@@ -361,7 +370,7 @@ std::vector<HeldQueues::Shown> HeldQueues::shown(core::SteadyTime now) const {
                    queue.held_queue,
                    queue.outage.state(),
                    queue.outage.held_by_hand(),
-                   queue.messages,
+                   queue.not_home(),
                    queue.outage.since(),
                    queue.held_at_desk,
                    {},
@@ -431,7 +440,7 @@ void HeldQueues::tell(Queue& queue) {
                 break;
             case Outage::Event::releasing:
                 log_.write(LogLevel::info, "outage_releasing",
-                           "sending home what is held in " + where + " (" + messages_in(queue.messages) +
+                           "sending home what is held in " + where + " (" + messages_in(queue.not_home()) +
                                "), at first " + rate_text(queue.outage.rate()),
                            {field});
                 break;

@@ -58,6 +58,7 @@ class HeldQueues {
         std::string held_queue;
         core::Outage outage;
         std::optional<std::uint64_t> messages = {};  // that are held, and ready
+        std::uint64_t on_the_way = 0;                // were here when those were counted: of these no count knows
         bool shared = false;                         // its ladder is
         bool configured = false;                     // its entry holds
         bool was_configured = false;                 // it has, in this run, and has matched ever since
@@ -76,6 +77,10 @@ class HeldQueues {
         bool may_go_home() const { return known_entry || outage.state() == core::Outage::State::releasing; }
         /// Retryd has declared it in this run, or would.
         bool held_in() const { return configured || (!known_entry && may_go_home()); }
+        /// As whoever looks at it counts them: those that are not home yet.
+        std::optional<std::uint64_t> not_home() const {
+            return messages ? std::optional{*messages + on_the_way} : std::nullopt;
+        }
     };
 
     /// A work queue of which held messages may have been left behind by an entry that does not hold any more, where no
@@ -107,7 +112,7 @@ class HeldQueues {
     // ── for who is signed in at the desk ──
 
     /// What fails in that work queue is held until release(), the end of the process, or a reload with which its entry
-    /// may not hold any more, or holds by itself (`hold: true`). The queue need not be known yet.
+    /// may not hold any more, or holds by itself (`hold: true`), or there is no desk. The queue need not be known yet.
     admin::HoldAnswer hold(const std::string& work_queue, const core::Now& now);
     /// What is held of it is sent home, unless its entry says `hold: true`.
     admin::HoldAnswer release(const std::string& work_queue, const core::Now& now);
@@ -134,7 +139,7 @@ class HeldQueues {
     Queue* add(std::string_view work_queue, const core::Now& now);
     void tell(Queue& queue);
     void tell_hold(const Queue& queue);
-    std::string why_not_released(const std::string& work_queue, const core::Entry* entry) const;
+    std::string why_not_released(const std::string& work_queue, const core::Entry* entry, core::SteadyTime now) const;
 
     telemetry::Log& log_;
     mutable std::mutex mutex_;

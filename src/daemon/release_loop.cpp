@@ -153,9 +153,10 @@ class ReleaseLoop::Worker {
         return turn;
     }
 
+    /// Often as long as it holds, too: none may be ready because all of them were here, and come back.
     void count(const HeldQueues::Queue& queue, Way& way, const core::Now& now) {
         const bool often =
-            way.lane != nullptr || queue.messages.value_or(1) > 0 || queue.outage.state() == Outage::State::releasing;
+            way.lane != nullptr || queue.messages.value_or(1) > 0 || queue.outage.state() != Outage::State::none;
         if (now.steady - way.counted_at < (often ? counted_every : counted_seldom)) return;
         way.counted_at = now.steady;
         session_->carry_out(
@@ -166,12 +167,15 @@ class ReleaseLoop::Worker {
                 const std::uint64_t messages = there ? outcome.counts.messages : 0;
                 held_->visit(work_queue, [&](HeldQueues::Queue& counted) {
                     counted.messages = messages;
+                    counted.on_the_way = on_the_way(ways_[work_queue]);
                     if (ways_[work_queue].lane == nullptr) counted.stays = std::min(counted.stays, messages);
                     if (!there) counted.whose = Whose::unknown;  // the next one of that name may be another's
                 });
                 if (messages == 0) ways_[work_queue].counted_zero = asked;
             });
     }
+
+    static std::uint64_t on_the_way(const Way& way) { return way.release ? way.release->not_home() : 0; }
 
     // ── Whose it is ──
 
@@ -298,7 +302,7 @@ class ReleaseLoop::Worker {
         if (way.leaving) {
             way.release->on_tick(now);
             if (!way.release->settled() || !way.lane->acks_are_through(now.steady)) return;
-            close(way);
+            close(way, now);
         }
         const bool any = queue.messages.value_or(0) > 0;
         if (way.lane != nullptr || wanted == 0 || !any || now.steady < way.not_before) return;
@@ -325,7 +329,7 @@ class ReleaseLoop::Worker {
             return;
         }
         way.not_before = now.steady + lane_again_after;
-        close(way);
+        close(way, now);
     }
 
     static void note_what_stays(HeldQueues::Queue& queue, const Way& way) {
@@ -337,10 +341,13 @@ class ReleaseLoop::Worker {
                        "with a consumer of your own"};
     }
 
-    void close(Way& way) {
+    /// What was here becomes ready again: a count that was asked for before may not know of it, and tells nothing.
+    void close(Way& way, const core::Now& now) {
         session_->close(*std::exchange(way.lane, nullptr));
         way.release.reset();
         way.prefetch = 0;
+        way.counted_at = now.steady;
+        way.busy_at = now.steady;
     }
 
     void open(const BrokerTarget& target, const HeldQueues::Queue& queue, Way& way, std::uint16_t prefetch) {

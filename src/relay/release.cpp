@@ -50,6 +50,12 @@ std::size_t Release::waiting() const {
         std::count_if(items_.begin(), items_.end(), [](const Item& item) { return item.state == State::waiting; }));
 }
 
+std::size_t Release::not_home() const {
+    const auto settled =
+        std::count_if(items_.begin(), items_.end(), [](const Item& item) { return item.state == State::settled; });
+    return items_.size() - static_cast<std::size_t>(settled) + stays_.size();
+}
+
 /// In their order. What has no home any more is parked, and does not count: no consumer gets it.
 std::size_t Release::send(std::size_t most, const core::Now& now) {
     if (now.steady < not_before_) return 0;

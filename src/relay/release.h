@@ -57,6 +57,8 @@ class Release {
 
     /// For messages to go home they have to be here.
     std::size_t waiting() const;
+    /// Here, and not confirmed to be elsewhere.
+    std::size_t not_home() const;
     /// Published and not confirmed.
     std::size_t in_flight() const { return unconfirmed_.size(); }
     /// Nothing would come twice if the channel ended, once the acks are through.

@@ -100,16 +100,16 @@ TEST_CASE("desk hold: a restart forgets it and tries one after the other; a rele
     s.start();
     REQUIRE(s.daemon.await_log("an outage: what fails in '" + s.work + "' is held"));
     CHECK(s.outage()["by_hand"] == false);
-    Worker worker(s.work);
+    Worker worker(s.work, 100);
     const Received probe = worker.receive();
     CHECK(worker.stays_idle(milliseconds(1'500)));
     s.headers = {{"Host", "localhost"}, {"Content-Type", "application/json"}};
     s.sign_in();
-    s.result("queue/release", s.of(s.work));
+    CHECK(s.result("queue/release", s.of(s.work))["state"] == "releasing");
     s.times[probe.body] = 1;
     s.attempts[probe.body] = long_header(probe, "retryd-attempt");
-    worker.ack(probe);
     s.take_home(worker, messages);
+    worker.ack(probe);  // not before: a probe that succeeds would end the outage by itself
     s.all_came_once_unspent(messages);
     s.stop();
 }
@@ -127,6 +127,41 @@ TEST_CASE("desk hold: a reload keeps it as long as the entry may hold, and else 
     CHECK(s.outage()["desk_since"].is_number());
     s.entry().outage.clear();
     s.reload_and_await();
+    s.take_home(worker, 5);
+    s.all_came_once_unspent(5);
+    s.stop();
+}
+
+TEST_CASE("desk hold: what is on its way home, or comes back from it, is counted as held") {
+    constexpr int messages = 40;  // as many are here at once while they are released
+    DeskHoldScene s;
+    s.start();
+    s.sign_in();
+    s.result("queue/hold", s.of(s.work));
+    s.fill(messages);
+    REQUIRE(await([&] { return s.outage()["messages"] == messages; }));
+    s.result("queue/release", s.of(s.work));
+    Worker worker(s.work);
+    s.take_home(worker, 25);  // for longer than it takes until they are counted again
+    s.result("queue/hold", s.of(s.work));
+    const auto left = [&] { return s.depth(held_of(s.work)); };
+    REQUIRE(await([&] { return left() > 0; }));
+    CHECK(await([&] { return s.outage()["messages"] == left(); }, milliseconds(4'000)));
+    s.result("queue/release", s.of(s.work));
+    s.take_home(worker, messages);
+    s.all_came_once_unspent(messages);
+    s.stop();
+}
+
+TEST_CASE("desk hold: a reload without the desk sends home what it holds, as nobody could release it") {
+    DeskHoldScene s;
+    s.start();
+    s.sign_in();
+    s.result("queue/hold", s.of(s.work));
+    s.fill(5);
+    s.config.http_more.clear();
+    s.reload_and_await();
+    Worker worker(s.work);
     s.take_home(worker, 5);
     s.all_came_once_unspent(5);
     s.stop();
@@ -154,7 +189,7 @@ TEST_CASE("desk hold: what cannot be held or released is refused, and says what 
     const std::string unmatched = s.quorum_work_queue("unmatched");
     says(s.refusal("hold", unmatched), "no entry of `queues:` matches");
     says(s.refusal("release", by_entry), "says `hold: true`");
-    says(s.refusal("release", s.queue_name("web.none")), "is held, so there is nothing to release");
+    says(s.refusal("release", s.queue_name("web.none")), "it is not known yet whether anything of");
     for (const std::string& name : {std::string{"\x1b[31m'\"<b>\xe2\x80\xae"}, std::string{"../../x"},
                                     std::string{"{queue}"}, std::string(200, 'x')}) {
         says(s.refusal("hold", name), "no entry of `queues:` matches");

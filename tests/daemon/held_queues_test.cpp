@@ -12,6 +12,7 @@ using State = core::Outage::State;
 
 config::Settings settings_with(bool hold, bool rule) {
     config::Settings settings;
+    settings.http.emplace().admin.emplace();
     settings.policy.entries.push_back({"email", {"s", {Milliseconds{1'000}}}, {"{queue}.parked"}});
     settings.policy.entries.push_back({"web.*", {"s", {Milliseconds{1'000}}}, {"{queue}.parked"}});
     for (core::Entry& entry : settings.policy.entries) {
@@ -283,6 +284,8 @@ TEST_CASE("held: what may not be held or released is refused, with why and the w
     CHECK(f.held.names().empty());
 
     f.adopt(false, true);
+    CHECK(release("web.shop").starts_with("nothing was done: it is not known yet"));  // an earlier run may have
+    f.now.steady += Milliseconds{60'000};
     CHECK(release("web.shop").starts_with("nothing was done: nothing of 'web.shop' is held"));
     CHECK(release("email").starts_with("nothing was done: it is not known yet"));
     f.held.visit("email", [](HeldQueues::Queue& queue) { queue.messages = 0; });
@@ -317,7 +320,22 @@ TEST_CASE("held: what lies there although no outage is known is released, too") 
     CHECK(f.shown_of("email").state == State::releasing);
 }
 
-TEST_CASE("held: a reload keeps the desk's hold as long as the entry may hold, and `hold: true` takes its place") {
+TEST_CASE("held: what is here on its way home counts as held until it is there") {
+    Fixture f;
+    f.adopt(false, true);
+    f.held.visit("email", [](HeldQueues::Queue& queue) {
+        queue.messages = 0;  // ready
+        queue.on_the_way = 60;
+    });
+    CHECK(f.held.hold("email", f.now).messages == 60);
+    CHECK(describe(f.shown_of("email")).starts_with("holding: 60 messages since "));
+    CHECK(f.held.release("email", f.now).said.find(" goes home now: 60 messages, ") != std::string::npos);
+    CHECK(describe(f.shown_of("email")) == "releasing: 60 messages left, 50 a second");
+}
+
+TEST_CASE(
+    "held: a reload keeps the desk's hold as long as the entry may hold and there is a desk, and `hold: true` takes "
+    "its place") {
     Fixture f;
     f.adopt(false, true);
     REQUIRE(f.held.hold("email", f.now).refusal.empty());
@@ -329,6 +347,11 @@ TEST_CASE("held: a reload keeps the desk's hold as long as the entry may hold, a
     }
     SECTION("the entry is gone") {
         f.held.adopt(std::make_shared<const config::Settings>(), f.now);
+    }
+    SECTION("the desk is gone, so that nobody could release it there") {
+        config::Settings without_desk = settings_with(false, true);
+        without_desk.http->admin.reset();
+        f.held.adopt(std::make_shared<const config::Settings>(without_desk), f.now);
     }
     SECTION("the entry holds, and does not any more") {
         f.adopt(true, true);
