@@ -206,12 +206,12 @@ AttachRequirement left_out(const QueuePolicies& queue, const core::Policy& polic
     AttachRequirement required;
     required.state = State::by_source;
     required.note = "its failures come by a source alone";
-    if (ours) {
-        required.note += ", and it dead-letters to the error queue all the same";
-        required.remedy = "retryd doctor tells how to end that (comes-twice)";
-    } else if (!core::may_come_by_source(policy, queue.name)) {
+    if (!core::may_come_by_source(policy, queue.name)) {
         required.note += ", and no source can name it";
         required.remedy = "retryd doctor tells what to do (no-source)";
+    } else if (ours) {
+        required.note += ", and it dead-letters to the error queue all the same";
+        required.remedy = "retryd doctor tells how to end that (comes-twice)";
     }
     return required;
 }

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "admin/broker_pattern.h"
 #include "admin/dead_letter_way.h"
 #include "admin/framework_retries.h"
 #include "admin/own_policies.h"
@@ -17,6 +18,9 @@ namespace retryd::admin {
 namespace {
 
 constexpr std::size_t names_in_a_line = 10;
+constexpr const char* attach_takes_out = "retryd attach --apply";
+constexpr const char* still_attached =
+    "what it dead-letters comes to retryd until retryd attach --apply takes it out of its pattern; then nothing does";
 constexpr const char* unless_it_only_acks =
     ". Where its consumers ack what they put into the source, and reject nothing, take failures: source out of its "
     "entry "
@@ -27,11 +31,12 @@ constexpr const char* unless_it_only_acks =
 class TakenOff {
   public:
     TakenOff(const QueuePolicies& queue, const core::Policy& policy, const VhostPolicies& vhost_policies,
-             std::string_view vhost)
+             std::string_view vhost, const std::vector<PolicyChange>& planned)
         : queue_(queue),
           policy_(policy),
           vhost_policies_(vhost_policies),
           vhost_(vhost),
+          planned_(planned),
           effective_(vhost_policies),
           exchange_(effective_.dead_letter_exchange(queue)) {}
 
@@ -55,44 +60,86 @@ class TakenOff {
                               std::string{bound ? ", or take that exchange out of errors.bind and unbind it" : ""}};
         }
         const BrokerPolicy* const set = exchange_.source == Source::policy ? effective_.policy(queue_.policy) : nullptr;
-        const std::string general = general_policy_name(policy_);
-        if (set != nullptr && is_called_like_part(set->name, general)) return without_general(*set);
-        if (set != nullptr && set->name.starts_with(general + '-') && is_names_pattern(set->pattern))
-            return without_names(*set);
+        if (set != nullptr && is_by_attach(*set)) return without_those_by_attach(*set);
         return {.remedy =
                     "give that policy a pattern that leaves the queue out, or take dead-letter-exchange out of it"};
     }
 
-    /// Where it is still needed, attach gives it a pattern that leaves these queues out.
-    FindingDetails without_general(const BrokerPolicy& set) const {
-        const bool needed = std::any_of(policy_.entries.begin(), policy_.entries.end(), [](const core::Entry& entry) {
-            return entry.failures == core::FailuresBy::error_queue;
-        });
-        if (!needed) return cleared(set);
-        return {.remedy = "retryd attach prints that policy with a pattern that leaves the queue out, with its undo",
-                .command = "retryd attach --apply"};
+    bool is_general(const BrokerPolicy& set) const {
+        return is_called_like_part(set.name, general_policy_name(policy_));
     }
 
-    FindingDetails without_names(BrokerPolicy set) const {
-        std::vector<std::string> names;
+    /// Whether it is one that attach made, and leads to the error queue.
+    bool is_by_attach(const BrokerPolicy& set) const {
+        const auto exchange = set.definition.find("dead-letter-exchange");
+        if (exchange == set.definition.end() || !leads_to_error_queue(policy_, exchange->second)) return false;
+        return is_general(set) ||
+               (set.name.starts_with(general_policy_name(policy_) + '-') && is_names_pattern(set.pattern));
+    }
+
+    /// With all that lie below the one in effect: each would take its place.
+    FindingDetails without_those_by_attach(const BrokerPolicy& in_effect) const {
+        std::vector<std::string> names;  // of all that are to be in none of them
+        std::vector<std::string> here;   // of those that the one in effect applies to
         for (const QueuePolicies& each : vhost_policies_.queues) {
-            if (each.policy == set.name && core::comes_by_source_alone(policy_, each.name)) names.push_back(each.name);
+            if (!core::comes_by_source_alone(policy_, each.name) || !core::may_come_by_source(policy_, each.name))
+                continue;
+            names.push_back(each.name);
+            if (each.policy == in_effect.name) here.push_back(each.name);
         }
-        set.pattern = reduced_pattern(set.pattern, names);
-        if (set.pattern.empty()) return cleared(set);
+        FindingDetails found = without(in_effect, names);
+        bool attaches = found.command == attach_takes_out;
+        std::string commands = attaches ? "" : found.command;
+        bool more = false;
+        for (const BrokerPolicy& each : vhost_policies_.policies) {
+            if (each.name == in_effect.name || !is_by_attach(each) || !matches_any(each.pattern, here)) continue;
+            const std::string command = without(each, names).command;
+            more = true;
+            if (command == attach_takes_out) {
+                attaches = true;
+            } else {
+                commands.append(commands.empty() ? "" : " && ").append(command);
+            }
+        }
+        if (!more) return found;
+        if (attaches) commands.append(commands.empty() ? "" : " && ").append(attach_takes_out);
+        return {.remedy = "take the queue out of that policy and of those of attach's that would take its place",
+                .command = commands};
+    }
+
+    /// Attach gives the general policy a pattern that leaves these queues out, as long as anything needs that policy.
+    FindingDetails without(BrokerPolicy set, const std::vector<std::string>& names) const {
+        if (is_general(set) && is_changed_by_attach(set.name)) {
+            return {
+                .remedy = "retryd attach prints that policy with a pattern that leaves the queue out, with its undo",
+                .command = attach_takes_out};
+        }
+        if (is_names_pattern(set.pattern)) set.pattern = reduced_pattern(set.pattern, names);
+        const bool needed = is_names_pattern(set.pattern);
+        if (!needed) {
+            return {.remedy = "clear that policy: no other queue needs it",
+                    .command = clear_policy_command(set.name, vhost_)};
+        }
         return {.remedy = "take the queue out of the pattern of that policy",
                 .command = set_policy_command(set, vhost_)};
     }
 
-    FindingDetails cleared(const BrokerPolicy& set) const {
-        return {.remedy = "clear that policy: no other queue needs it",
-                .command = clear_policy_command(set.name, vhost_)};
+    bool is_changed_by_attach(const std::string& name) const {
+        return std::any_of(planned_.begin(), planned_.end(),
+                           [&](const PolicyChange& change) { return change.after.name == name; });
+    }
+
+    static bool matches_any(const std::string& pattern, const std::vector<std::string>& names) {
+        const BrokerPattern broker(pattern, BrokerPattern::as_many_steps_as_the_broker);
+        return std::any_of(names.begin(), names.end(),
+                           [&](const std::string& name) { return broker.matches(name).value_or(true); });
     }
 
     const QueuePolicies& queue_;
     const core::Policy& policy_;
     const VhostPolicies& vhost_policies_;
     std::string_view vhost_;
+    const std::vector<PolicyChange>& planned_;
     EffectivePolicy effective_;
     Setting exchange_;
 };
@@ -100,11 +147,23 @@ class TakenOff {
 }  // namespace
 
 std::optional<Finding> check_by_source(const QueuePolicies& queue, const core::Policy& policy,
-                                       const VhostPolicies& vhost_policies, std::string_view vhost) {
+                                       const VhostPolicies& vhost_policies, std::string_view vhost,
+                                       const std::vector<PolicyChange>& planned) {
     const std::string work_queue = "work queue " + core::quoted(queue.name);
     const Setting exchange = EffectivePolicy(vhost_policies).dead_letter_exchange(queue);
-    if (exchange.source != Source::none && leads_to_error_queue(policy, exchange.value)) {
-        const TakenOff taken_off(queue, policy, vhost_policies, vhost);
+    const bool ours = exchange.source != Source::none && leads_to_error_queue(policy, exchange.value);
+    if (!core::may_come_by_source(policy, queue.name)) {
+        // Not comes_twice, whose command would take the only way.
+        FindingDetails details{.name = queue.name, .group = ours ? "attached" : ""};
+        if (ours) details.consequence = still_attached;
+        return Finding(FindingCode::no_source,
+                       work_queue +
+                           ": its entry says that its failures come by a source alone (failures: source), and no "
+                           "source of the configuration can name it",
+                       std::move(details));
+    }
+    if (ours) {
+        const TakenOff taken_off(queue, policy, vhost_policies, vhost, planned);
         FindingDetails details = taken_off.details();
         details.consequence = "what its consumers reject besides putting it into the source comes twice: " +
                               one_becomes_two(policy, queue.name);
@@ -115,12 +174,7 @@ std::optional<Finding> check_by_source(const QueuePolicies& queue, const core::P
                            ", and its entry says that its failures come by a source alone (failures: source)",
                        std::move(details));
     }
-    if (core::may_come_by_source(policy, queue.name)) return std::nullopt;
-    return Finding(FindingCode::no_source,
-                   work_queue +
-                       ": its entry says that its failures come by a source alone (failures: source), and no "
-                       "source of the configuration can name it",
-                   {.name = queue.name});
+    return std::nullopt;
 }
 
 std::string left_out_line(const core::Policy& policy) {

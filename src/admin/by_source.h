@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "admin/attach_plan.h"
 #include "admin/attach_requirement.h"
 #include "admin/effective_policy.h"
 #include "admin/finding.h"
@@ -14,9 +15,11 @@
 
 namespace retryd::admin {
 
-/// Of a queue that is there and whose entry says so: that each failure comes twice, or by nothing.
+/// Of a queue that is there and whose entry says so: that each failure comes twice, or by nothing. `planned`: what
+/// `attach` would set.
 std::optional<Finding> check_by_source(const QueuePolicies& queue, const core::Policy& policy,
-                                       const VhostPolicies& vhost_policies, std::string_view vhost);
+                                       const VhostPolicies& vhost_policies, std::string_view vhost,
+                                       const std::vector<PolicyChange>& planned);
 
 /// Which entries `attach` leaves out, why, and what would change that: one line; empty where there are none.
 std::string left_out_line(const core::Policy& policy);

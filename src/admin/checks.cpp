@@ -157,8 +157,9 @@ std::string with_priority(const BrokerPolicy& policy) {
 
 class WorkQueueChecker {
   public:
-    WorkQueueChecker(const core::Policy& policy, const VhostPolicies& vhost_policies, std::string_view vhost)
-        : policy_(policy), vhost_policies_(vhost_policies), vhost_(vhost), effective_(vhost_policies) {
+    WorkQueueChecker(const core::Policy& policy, const VhostPolicies& vhost_policies, std::string_view vhost,
+                     const AttachPlan& plan)
+        : policy_(policy), vhost_policies_(vhost_policies), vhost_(vhost), plan_(plan), effective_(vhost_policies) {
         for (const QueuePolicies& queue : vhost_policies.queues)
             queues_.emplace(queue.name, &queue);
     }
@@ -181,7 +182,7 @@ class WorkQueueChecker {
                  .group = bound ? state.bindings.front().exchange : state.note});
         }
         if (state.state == State::by_source) {
-            auto wrong = check_by_source(*queue->second, policy_, vhost_policies_, vhost_);
+            auto wrong = check_by_source(*queue->second, policy_, vhost_policies_, vhost_, plan_.changes);
             if (wrong) found.push_back(std::move(*wrong));
         }
         if (state.state == State::to_attach && state.bindings.empty()) add_not_attached(*queue->second);
@@ -302,6 +303,7 @@ class WorkQueueChecker {
     const core::Policy& policy_;
     const VhostPolicies& vhost_policies_;
     std::string_view vhost_;
+    const AttachPlan& plan_;
     EffectivePolicy effective_;
     std::map<std::string_view, const QueuePolicies*> queues_;
     mutable std::map<std::string_view, BrokerPattern> patterns_;
@@ -317,8 +319,9 @@ const QueuePolicies* find(const VhostPolicies& vhost_policies, const std::string
 
 std::vector<Finding> check_work_queues(const core::Policy& policy, const VhostPolicies& vhost_policies,
                                        std::string_view vhost) {
-    WorkQueueChecker checker(policy, vhost_policies, vhost);
-    for (const AttachState& state : plan_attach(policy, vhost_policies).queues)
+    const AttachPlan plan = plan_attach(policy, vhost_policies);
+    WorkQueueChecker checker(policy, vhost_policies, vhost, plan);
+    for (const AttachState& state : plan.queues)
         checker.check(state);
     return std::move(checker.found);
 }

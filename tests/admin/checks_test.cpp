@@ -241,8 +241,37 @@ TEST_CASE("diagnosis: what no source can name comes by nothing") {
     CHECK(found[0].names == std::vector<std::string>{"orders.b", "orders.c"});
     CHECK(found[0].consequence == "what fails in it does not come to retryd");
     CHECK(found[0].remedy.starts_with("name the queue that its consumers put it into under sources; or "));
+    // One that is attached still comes by that, and by nothing else: no command takes it off.
+    w.set({"retryd.errors", "^orders\\.b$", "queues", attached, 0});
+    const Found still = grouped(w.work());
+    REQUIRE(still.size() == 2);
+    CHECK(still[0].code == FindingCode::no_source);
+    CHECK(still[0].names == std::vector<std::string>{"orders.b"});
+    CHECK(still[0].consequence.starts_with("what it dead-letters comes to retryd until retryd attach --apply "));
+    CHECK(still[0].command.empty());
+    CHECK(still[1].names == std::vector<std::string>{"orders.c"});
+    w.set({"retryd.errors", "^other$", "queues", attached, 0});
     w.policy.sources[0].queue = "*.failed";
     CHECK(w.work().empty());
+}
+
+TEST_CASE("diagnosis: a general policy that attach leaves as it is, is mended by a command of its own") {
+    World w("orders");
+    w.policy.entries[0].failures = core::FailuresBy::source;
+    w.policy.sources = {{"failed", core::Dialect::symfony}};
+    w.policy.entries.push_back({.match = "email", .parked = {.queue = "{queue}.parked"}});
+    w.add("orders", "classic");
+    w.add("email", "classic");
+    w.set({"team", "^email$", "queues", attached, 5});
+    w.set({"retryd.errors", "^(orders|legacy)$", "queues", attached, 0});
+    Found found = grouped(w.work());
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].code == FindingCode::comes_twice);
+    CHECK(found[0].command.find("'retryd.errors' '^(legacy)$'") != std::string::npos);
+    w.set({"retryd.errors", "^(?!(?:x)$)(.*)$", "queues", attached, 0});
+    found = grouped(w.work());
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].command == "rabbitmqctl clear_policy 'retryd.errors'");
 }
 
 TEST_CASE("diagnosis: what comes by a source and is dead-lettered to the error queue besides comes twice") {
@@ -281,11 +310,15 @@ TEST_CASE("diagnosis: what comes by a source and is dead-lettered to the error q
     CHECK(twice().command == "rabbitmqctl clear_policy 'retryd.errors-team'");
 
     // The general one, which attach gives another pattern as long as an entry needs it.
+    // One below it would take its place.
+    w.set({"retryd.errors", "^(orders)$", "queues", attached, 9});
+    CHECK(twice().command ==
+          "rabbitmqctl clear_policy 'retryd.errors' && rabbitmqctl clear_policy 'retryd.errors-team'");
+    CHECK(twice().remedy.starts_with("take the queue out of that policy and of those of attach's "));
     w.set({"retryd.errors", "^(orders|email)$", "queues", attached, 9});
-    CHECK(twice().command == "rabbitmqctl clear_policy 'retryd.errors'");
     w.policy.entries.push_back({.match = "email", .parked = {.queue = "{queue}.parked"}});
     w.add("email", "classic", {{"x-dead-letter-exchange", "retryd.errors"}});
-    CHECK(twice().command == "retryd attach --apply");
+    CHECK(twice().command == "rabbitmqctl clear_policy 'retryd.errors-team' && retryd attach --apply");
     for (const PolicyChange& change : plan_attach(w.policy, w.vhost_policies()).changes)
         w.set(change.after);
     CHECK(twice().cause.find("by policy 'retryd.errors-team'") != std::string::npos);
