@@ -20,7 +20,7 @@ namespace {
 constexpr std::size_t names_in_a_line = 10;
 constexpr const char* attach_takes_out = "retryd attach --apply";
 constexpr const char* still_attached =
-    "what it dead-letters comes to retryd until retryd attach --apply takes it out of its pattern; then nothing does";
+    "only what it dead-letters comes to retryd, and retryd attach --apply does nothing until that is mended";
 constexpr const char* unless_it_only_acks =
     ". Where its consumers ack what they put into the source, and reject nothing, take failures: source out of its "
     "entry "
@@ -175,6 +175,22 @@ std::optional<Finding> check_by_source(const QueuePolicies& queue, const core::P
                        std::move(details));
     }
     return std::nullopt;
+}
+
+std::string why_not_left_out(const core::Policy& policy, const VhostPolicies& vhost_policies) {
+    const EffectivePolicy effective(vhost_policies);
+    std::vector<std::string> names;
+    for (const QueuePolicies& each : vhost_policies.queues) {
+        if (!core::comes_by_source_alone(policy, each.name) || core::may_come_by_source(policy, each.name)) continue;
+        const Setting exchange = effective.dead_letter_exchange(each);
+        const bool ours = exchange.source == Source::policy && leads_to_error_queue(policy, exchange.value);
+        if (ours && is_called_like_part(each.policy, general_policy_name(policy))) names.push_back(each.name);
+    }
+    if (names.empty()) return "";
+    return "failures of " + folded(names, names_in_a_line) +
+           " come to retryd by the policy that would be changed, and by nothing else: the entry says failures: source, "
+           "and no source of the configuration can name it. What fails there would not be retried. Name its source "
+           "under sources, or take failures: source out of its entry";
 }
 
 std::string left_out_line(const core::Policy& policy) {

@@ -21,6 +21,10 @@ std::optional<Finding> check_by_source(const QueuePolicies& queue, const core::P
                                        const VhostPolicies& vhost_policies, std::string_view vhost,
                                        const std::vector<PolicyChange>& planned);
 
+/// Why `attach` must not take out of its general policy what says so: queues under it that no source can name would
+/// come to retryd by nothing. Empty where it may.
+std::string why_not_left_out(const core::Policy& policy, const VhostPolicies& vhost_policies);
+
 /// Which entries `attach` leaves out, why, and what would change that: one line; empty where there are none.
 std::string left_out_line(const core::Policy& policy);
 

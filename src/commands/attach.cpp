@@ -129,8 +129,11 @@ std::vector<admin::Finding> beyond_guarding(const core::Policy& policy, const ad
     return found;
 }
 
-/// Where the error exchange leads nowhere, what is rejected would be lost.
-std::string why_not_ready(ManagementApi& management, const core::Policy& policy) {
+/// What is rejected would be lost where the error exchange leads nowhere; and not come to retryd where a queue gives up
+/// its only way.
+std::string why_not_ready(ManagementApi& management, const core::Policy& policy,
+                          const admin::VhostPolicies& vhost_policies) {
+    if (std::string why = admin::why_not_left_out(policy, vhost_policies); !why.empty()) return why;
     for (const core::BindingSpec& binding : management.bindings_from(policy.error_exchange)) {
         if (binding.queue == policy.error_queue) return "";
     }
@@ -172,7 +175,7 @@ AttachReport attach_work_queues(ManagementApi& management, const core::Policy& p
         report.hints = admin::attach_hints(policy, before);
         report.left_out = admin::left_out_line(policy);
         const bool work = !report.plan.changes.empty() || !report.plan.bindings.empty();
-        if (work) report.not_ready = why_not_ready(management, policy);
+        if (work) report.not_ready = why_not_ready(management, policy, before);
         if (!apply || !report.not_ready.empty()) return report;
         report.applied = true;
         for (const admin::PolicyChange& change : report.plan.changes)

@@ -247,7 +247,7 @@ TEST_CASE("diagnosis: what no source can name comes by nothing") {
     REQUIRE(still.size() == 2);
     CHECK(still[0].code == FindingCode::no_source);
     CHECK(still[0].names == std::vector<std::string>{"orders.b"});
-    CHECK(still[0].consequence.starts_with("what it dead-letters comes to retryd until retryd attach --apply "));
+    CHECK(still[0].consequence.starts_with("only what it dead-letters comes to retryd, "));
     CHECK(still[0].command.empty());
     CHECK(still[1].names == std::vector<std::string>{"orders.c"});
     w.set({"retryd.errors", "^other$", "queues", attached, 0});

@@ -98,6 +98,22 @@ TEST_CASE("attach: nothing is set while the error exchange leads nowhere") {
     CHECK_FALSE(json_of(report)["not_ready"].is_null());
 }
 
+TEST_CASE("attach: nothing is set while a queue would give up its only way to retryd") {
+    Fixture f;
+    f.look(true);
+    core::Policy policy = email_and_sms;
+    policy.entries[1].failures = core::FailuresBy::source;
+    policy.sources = {{"failed", core::Dialect::symfony, {core::WorkQueueOf::Place::name, "email"}}};
+    const AttachReport report = attach_work_queues(f.api, policy, "/", true);
+    CHECK(f.api.set_policies.size() == 1);
+    CHECK_FALSE(report.applied);
+    CHECK(report.not_ready.starts_with("failures of sms come to retryd by the policy that would be changed, and by "));
+    CHECK(text_of(report).find("\nNot yet: failures of sms ") != std::string::npos);
+    policy.sources[0].work_queue = {};
+    CHECK(attach_work_queues(f.api, policy, "/", true).applied);
+    CHECK(f.api.set_policies.size() == 2);
+}
+
 TEST_CASE("attach: a refused policy is told with its reason, the others are set") {
     Fixture f;
     f.api.policies.set({"team", "^sms$", "queues", {{"max-length", "9"}}, 0});
