@@ -52,6 +52,8 @@ void HeadRejection::run() {
         for (int round = 0; !try_all(); ++round) {
             if (round == most_rounds) give_up("other messages at the head end connections as well");
         }
+        // What is still on its way to the queue then is forgotten, as acks are, and its messages come again.
+        if (!rejected_.empty()) std::this_thread::sleep_for(ack_linger);
         receiver_.finish();
     } catch (const Error&) {
         receiver_.abandon();
