@@ -1,5 +1,6 @@
-#include "commands/fake_broker.h"
 #include "commands/parked/browse_queue.h"
+
+#include "commands/fake_broker.h"
 #include "commands/parked/parked_queues.h"
 #include "support/catch.h"
 

@@ -1,7 +1,8 @@
+#include "commands/parked/browser.h"
+
 #include <cstddef>
 #include <string>
 
-#include "commands/parked/browser.h"
 #include "support/catch.h"
 
 // How parked messages are counted by work queue and reason.
