@@ -124,7 +124,7 @@ TEST_CASE("a death of any reason is retried, parked or dropped, as the entry say
         s.check_nowhere(s.work_of(reason, "drop"));
 }
 
-TEST_CASE("a message that is dropped for one reason is still retried for another", "[3.8]") {
+TEST_CASE("a message that is dropped for one reason is still retried for another", "[3.8][one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work", {{"x-message-ttl", int32(200)}});
     s.retry(work, {"50ms"});

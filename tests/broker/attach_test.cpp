@@ -50,7 +50,7 @@ struct Attached : Scenario {
 }  // namespace
 
 TEST_CASE("attach: what it prints attaches when pasted into a shell, and its undo undoes it, whatever the names",
-          "[3.8][slow][two-versions]") {
+          "[3.8][slow][one-version]") {
     Attached s;
     const std::string classic = s.plain_queue("it's [a].b+c $HOME \"q\"");
     const std::string quorum = s.plain_queue("paid|x", {{"x-queue-type", longstr("quorum")}});
@@ -73,7 +73,7 @@ TEST_CASE("attach: what it prints attaches when pasted into a shell, and its und
 }
 
 TEST_CASE("attach --apply: what the policies in effect say stays, for its queues and for others; twice does nothing",
-          "[3.8][two-versions]") {
+          "[3.8][one-version]") {
     Attached s;
     const std::string alone = s.plain_queue("alone");
     const std::string shared = s.plain_queue("shared");
@@ -187,7 +187,7 @@ struct PutsAway : Attached {
 }  // namespace
 
 TEST_CASE("attach: a work queue whose failures come by a source alone is left out, also of a glob, and doctor agrees",
-          "[two-versions]") {
+          "[one-version]") {
     PutsAway s;
     s.start();
     CHECK(s.run("attach").says({"0 attached, 2 to attach"}));
@@ -218,7 +218,7 @@ TEST_CASE("attach: a work queue whose failures come by a source alone is left ou
 }
 
 TEST_CASE("attach: without that word each failure comes twice, doctor says so once it is said, and its command ends it",
-          "[two-versions]") {
+          "[one-version]") {
     PutsAway s;
     s.start();
     REQUIRE(s.run("attach --apply").code == 0);
@@ -278,7 +278,7 @@ TEST_CASE("attach --apply: a user who may not set policies is told which right i
 TEST_CASE(
     "attach: more names than one pattern may have are attached and guarded, and a policy for all queues deletes "
     "nothing of retryd's",
-    "[slow][two-versions]") {
+    "[slow][one-version]") {
     Attached s;
     std::vector<std::string> queues;
     for (int i = 0; i < 20; ++i)

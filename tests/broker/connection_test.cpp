@@ -339,7 +339,8 @@ TEST_CASE("connection: a message whose header outgrew a frame by dead-lettering 
     CHECK(first_readable_of(dead) == "fine");
 }
 
-TEST_CASE("connection: publishing to a broker that has gone silent ends, although the connection stays up") {
+TEST_CASE("connection: publishing to a broker that has gone silent ends, although the connection stays up",
+          "[one-version]") {
     test::TcpRelay network(test::broker_address());
     network.open();
     config::Broker settings;

@@ -63,7 +63,7 @@ TEST_CASE("kill -9 under load, four times: nothing is lost", "[3.8][two-versions
 }
 
 TEST_CASE("SIGTERM under load, three times: what was published was acked, so nothing is lost and nothing comes twice",
-          "[threads][two-versions]") {
+          "[threads][one-version]") {
     Load s(2000);
     Worker worker(s.work, 200);
     for (int stops = 0; stops < 3; ++stops) {
@@ -78,7 +78,7 @@ TEST_CASE("SIGTERM under load, three times: what was published was acked, so not
     s.stop();
 }
 
-TEST_CASE("SIGINT ends the daemon like SIGTERM", "[threads][two-versions]") {
+TEST_CASE("SIGINT ends the daemon like SIGTERM", "[threads][one-version]") {
     Scenario s;
     s.retry(s.work_queue("work"), {"100ms"});
     s.start();

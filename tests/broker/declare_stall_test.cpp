@@ -95,7 +95,8 @@ TEST_CASE("a work queue whose process hangs holds up no other, and its messages 
 }
 
 // Whoever comes while they are found out takes the shortest detour once.
-TEST_CASE("a dozen work queues whose processes hang hold up others for seconds, not for as long as they hang") {
+TEST_CASE("a dozen work queues whose processes hang hold up others for seconds, not for as long as they hang",
+          "[one-version]") {
     Stall s(1);
     std::vector<std::unique_ptr<HangingQueue>> hang;
     for (int i = 0; i < 12; ++i) {
@@ -111,7 +112,7 @@ TEST_CASE("a dozen work queues whose processes hang hold up others for seconds, 
     s.stop();
 }
 
-TEST_CASE("a work queue whose process hangs for long is named in the log, and nothing is lost", "[slow]") {
+TEST_CASE("a work queue whose process hangs for long is named in the log, and nothing is lost", "[slow][one-version]") {
     constexpr int messages = 20;
     Stall s(messages);
     HangingQueue hang(s.hanging);

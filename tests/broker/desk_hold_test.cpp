@@ -88,7 +88,8 @@ TEST_CASE("desk hold: what fails is held, its attempt unspent, until the desk re
     }
 }
 
-TEST_CASE("desk hold: a restart forgets it and tries one after the other; a release waits for no probe") {
+TEST_CASE("desk hold: a restart forgets it and tries one after the other; a release waits for no probe",
+          "[one-version]") {
     constexpr int messages = 12;
     DeskHoldScene s;
     s.entry().outage = "{of: 1000, within: 5s, probe: 10m, release: 20/s}";
@@ -114,7 +115,8 @@ TEST_CASE("desk hold: a restart forgets it and tries one after the other; a rele
     s.stop();
 }
 
-TEST_CASE("desk hold: a reload keeps it as long as the entry may hold, and else sends home what is held") {
+TEST_CASE("desk hold: a reload keeps it as long as the entry may hold, and else sends home what is held",
+          "[one-version]") {
     DeskHoldScene s;
     s.start();
     s.sign_in();
@@ -132,7 +134,8 @@ TEST_CASE("desk hold: a reload keeps it as long as the entry may hold, and else 
     s.stop();
 }
 
-TEST_CASE("desk hold: what is on its way home, or comes back from it, is counted as held") {
+TEST_CASE("desk hold: what is on its way home, or comes back from it, is counted as held",
+          "[one-version]") {
     constexpr int messages = 40;  // as many are here at once while they are released
     DeskHoldScene s;
     s.start();
@@ -153,7 +156,8 @@ TEST_CASE("desk hold: what is on its way home, or comes back from it, is counted
     s.stop();
 }
 
-TEST_CASE("desk hold: a reload without the desk sends home what it holds, as nobody could release it") {
+TEST_CASE("desk hold: a reload without the desk sends home what it holds, as nobody could release it",
+          "[one-version]") {
     DeskHoldScene s;
     s.start();
     s.sign_in();

@@ -167,7 +167,7 @@ TEST_CASE("doctor: finds work queues whose rejected messages do not come to retr
     s.stop();
 }
 
-TEST_CASE("doctor: finds that nothing is declared, and that nobody consumes", "[3.8][two-versions]") {
+TEST_CASE("doctor: finds that nothing is declared, and that nobody consumes", "[3.8][one-version]") {
     Patient s;
     const CommandResult before = s.doctor();
     INFO(before.out);
@@ -184,7 +184,7 @@ TEST_CASE("doctor: finds that nothing is declared, and that nobody consumes", "[
 }
 
 TEST_CASE("doctor: finds an error queue with other arguments, and one that its exchange does not lead to",
-          "[two-versions]") {
+          "[one-version]") {
     Patient s;
     s.client.declare_queue(s.config.error_queue, {{"x-queue-type", longstr("classic")}});
     const CommandResult result = s.doctor();
@@ -279,7 +279,7 @@ TEST_CASE(
 }
 
 TEST_CASE("doctor: a queue that is made later under a glob is told of until it is attached at-least-once",
-          "[two-versions]") {
+          "[one-version]") {
     Patient s;
     if (!s.has_quorum_ttl()) return;
     s.retry(s.queue_name("late.*"), {"1h"});
@@ -337,7 +337,7 @@ TEST_CASE("doctor: a harmful policy of the highest priority there is is lowered 
 }
 
 TEST_CASE("doctor: an error queue without a delivery limit that a message reaches gets one by the printed command",
-          "[two-versions]") {
+          "[one-version]") {
     Patient s;
     if (!s.has_quorum_ttl()) return;
     s.client.declare_queue(s.config.error_queue, {{"x-queue-type", longstr("quorum")},
@@ -367,7 +367,7 @@ TEST_CASE("doctor: a pattern that backtracks for ever holds up nothing", "[one-v
     s.stop();
 }
 
-TEST_CASE("doctor: finds a permission that the daemon's user lacks", "[two-versions]") {
+TEST_CASE("doctor: finds a permission that the daemon's user lacks", "[one-version]") {
     Patient s;
     s.start();
     const std::string user = s.queue_name("poor");
@@ -407,7 +407,7 @@ TEST_CASE("doctor: the feature flag without which 3.10 dead-letters at-most-once
     s.stop();
 }
 
-TEST_CASE("doctor: finds rungs that a former configuration left over", "[slow][two-versions]") {
+TEST_CASE("doctor: finds rungs that a former configuration left over", "[slow][one-version]") {
     Patient s;
     s.start();
     const std::string old = s.rung(s.classic, "1h");
@@ -442,7 +442,7 @@ TEST_CASE("doctor: finds RabbitMQ's own delayed retry in effect on a work queue"
     s.stop();
 }
 
-TEST_CASE("doctor: with AMQP alone it says what it could not see", "[two-versions]") {
+TEST_CASE("doctor: with AMQP alone it says what it could not see", "[one-version]") {
     Patient s;
     s.start();
     s.config.management_url = "";
@@ -457,7 +457,7 @@ TEST_CASE("doctor: with AMQP alone it says what it could not see", "[two-version
 }
 
 TEST_CASE("doctor: a management API that does not let the user in leaves nothing that could be called fine",
-          "[two-versions]") {
+          "[one-version]") {
     Patient s;
     s.start();
     s.config.management_url = "";
@@ -490,7 +490,7 @@ TEST_CASE("doctor: finds a stream in the place of a work queue, and a parking qu
     s.stop();
 }
 
-TEST_CASE("doctor: a daemon that does not answer, or is not ready, is seen", "[two-versions]") {
+TEST_CASE("doctor: a daemon that does not answer, or is not ready, is seen", "[one-version]") {
     Patient s;
     s.config.http = "127.0.0.1:1";
     const CommandResult silent = s.doctor();
@@ -500,7 +500,7 @@ TEST_CASE("doctor: a daemon that does not answer, or is not ready, is seen", "[t
 }
 
 TEST_CASE("doctor: where the broker or its management API cannot be reached it ends with 1, with a problem with 2",
-          "[two-versions]") {
+          "[one-version]") {
     Patient s;
     s.config.management_url = "http://127.0.0.1:1";
     const CommandResult blind = s.doctor();

@@ -190,7 +190,7 @@ TEST_CASE("findings: a daemon without a management API makes no checks and says 
 }
 
 TEST_CASE("findings: messages whose work queue is gone are held by the broker, counted, shown and named",
-          "[slow][two-versions]") {
+          "[slow][one-version]") {
     Checked s;
     if (!s.has_quorum_ttl()) return;
     const std::string sms = s.work_queue("sms");

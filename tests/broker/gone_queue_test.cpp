@@ -110,7 +110,7 @@ TEST_CASE("return: headers, work queue deleted: its messages are parked as queue
 }
 
 TEST_CASE("return: headers, work queue deleted and made again: it is bound again and its messages are delivered",
-          "[slow][two-versions]") {
+          "[slow][one-version]") {
     const std::string rungs = GENERATE(as<std::string>{}, "quorum", "classic");
     CAPTURE(rungs);
     Gone s;

@@ -88,7 +88,7 @@ TEST_CASE("a queue of somebody else's with the name of one of held messages: not
 }
 
 TEST_CASE("an entry holds in a queue that somebody else has declared otherwise: nothing of it is looked at",
-          "[two-versions]") {
+          "[one-version]") {
     ForeignScene s({{"x-delivery-limit", int32(20)}});
     s.config.management_url = management_url();
     s.retry(s.work, {"100ms"});
@@ -99,7 +99,7 @@ TEST_CASE("an entry holds in a queue that somebody else has declared otherwise: 
 
 TEST_CASE(
     "without the arguments of retryd's but those that every version has, and messages of theirs, gets one look a run",
-    "[two-versions]") {
+    "[one-version]") {
     ForeignScene s({});
     s.config.management_url = management_url();
     s.retry(s.work, {"100ms"});
@@ -109,7 +109,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a queue that retryd has made, and a message of somebody else's in it: one look, and the log says so",
-          "[two-versions]") {
+          "[one-version]") {
     HeldScene s;
     s.start();
     s.fill(1);
@@ -132,7 +132,7 @@ TEST_CASE("a queue that retryd has made, and a message of somebody else's in it:
     s.stop();
 }
 
-TEST_CASE("a reload ends the hold while the queue of held messages is full: nobody has paid", "[two-versions]") {
+TEST_CASE("a reload ends the hold while the queue of held messages is full: nobody has paid", "[one-version]") {
     HeldScene s;
     s.start();
     REQUIRE(await([&] { return s.exists(held_of(s.work)); }));

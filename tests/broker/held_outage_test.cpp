@@ -215,7 +215,7 @@ bool await_judgement(const SteadyTraffic& producer) {
 }  // namespace
 
 TEST_CASE("a dependency dies in the midst of traffic and comes back: nothing parked, no attempt spent, no flood",
-          "[slow][two-versions]") {
+          "[slow][one-version]") {
     OutageScene s;
     prove(s, 50, seconds(3), seconds(10));
 }
@@ -263,7 +263,7 @@ TEST_CASE("one in a hundred is poison: nothing is held", "[night]") {
     s.stop();
 }
 
-TEST_CASE("two messages that fail again and again: parked when their ladder is used up, never held", "[two-versions]") {
+TEST_CASE("two messages that fail again and again: parked when their ladder is used up, never held", "[one-version]") {
     OutageScene s;
     s.start();
     Worker worker(s.work);

@@ -74,7 +74,7 @@ TEST_CASE("a restart of the broker while messages are held, probed and sent home
 }
 
 TEST_CASE("a reload that takes the entry away: what is held goes home, and what fails again is parked as no-entry",
-          "[two-versions]") {
+          "[one-version]") {
     HeldScene s;
     s.config.management_url = management_url();
     const std::string other = s.work_queue("other");

@@ -5,7 +5,8 @@
 
 using namespace retryd::test;
 
-TEST_CASE("what fails is held, and a reload sends it home: in its order, its attempt unspent, no faster than it may") {
+TEST_CASE("what fails is held, and a reload sends it home: in its order, its attempt unspent, no faster than it may",
+          "[one-version]") {
     constexpr int messages = 100;
     HeldScene s;
     s.start();
@@ -25,7 +26,7 @@ TEST_CASE("what fails is held, and a reload sends it home: in its order, its att
     s.stop();
 }
 
-TEST_CASE("what comes home from a rung and fails again is held with the attempts that it had", "[3.8]") {
+TEST_CASE("what comes home from a rung and fails again is held with the attempts that it had", "[3.8][one-version]") {
     HeldScene s;
     s.entry().hold = false;
     s.start();
@@ -48,7 +49,8 @@ TEST_CASE("what comes home from a rung and fails again is held with the attempts
     s.stop();
 }
 
-TEST_CASE("a restart between: held messages are found and sent home although nothing holds any more") {
+TEST_CASE("a restart between: held messages are found and sent home although nothing holds any more",
+          "[one-version]") {
     HeldScene s;
     s.start();
     s.fill(20);
@@ -62,7 +64,8 @@ TEST_CASE("a restart between: held messages are found and sent home although not
     s.stop();
 }
 
-TEST_CASE("a restart between, and the entry is a glob that does not hold: the management API finds held messages") {
+TEST_CASE("a restart between, and the entry is a glob that does not hold: the management API finds held messages",
+          "[one-version]") {
     HeldScene s;
     s.config.management_url = management_url();
     s.start();
@@ -77,7 +80,8 @@ TEST_CASE("a restart between, and the entry is a glob that does not hold: the ma
     s.stop();
 }
 
-TEST_CASE("kill -9 in the midst of the release: nothing is lost") {
+TEST_CASE("kill -9 in the midst of the release: nothing is lost",
+          "[one-version]") {
     constexpr int messages = 400;
     HeldScene s;
     s.start();
@@ -94,7 +98,8 @@ TEST_CASE("kill -9 in the midst of the release: nothing is lost") {
     s.stop();
 }
 
-TEST_CASE("two daemons: one of them releases, in order, and nothing comes twice") {
+TEST_CASE("two daemons: one of them releases, in order, and nothing comes twice",
+          "[one-version]") {
     constexpr int messages = 200;
     HeldScene s;
     s.start();
@@ -128,7 +133,8 @@ TEST_CASE("the work queue is gone when its messages are released: they are parke
     CHECK(s.daemon.lines_with({"warning", s.config.catch_all, "queue-gone", "retryd parked list"}) == 1);
 }
 
-TEST_CASE("a shared ladder: held messages come home with the producer's routing key") {
+TEST_CASE("a shared ladder: held messages come home with the producer's routing key",
+          "[one-version]") {
     HeldScene s;
     s.config.ladders.clear();
     s.config.entries.clear();

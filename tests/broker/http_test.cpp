@@ -56,7 +56,7 @@ struct WatchedBehindRelay : Watched {
 
 }  // namespace
 
-TEST_CASE("metrics are right as soon as messages went by, and tell how many wait where", "[3.8][two-versions]") {
+TEST_CASE("metrics are right as soon as messages went by, and tell how many wait where", "[3.8][one-version]") {
     Watched s;
     s.start();
     s.fail(s.work, 3, 2);
@@ -211,7 +211,7 @@ TEST_CASE("a taken port at the start ends retryd with 1 before it touches the br
 }
 
 TEST_CASE("queues that were made for a glob are counted, also after a restart where the management API lists them",
-          "[two-versions]") {
+          "[one-version]") {
     Watched s;
     s.config.management_url = management_url();
     const std::string made = s.work_queue("glob.made");
@@ -244,7 +244,7 @@ TEST_CASE("SIGTERM while the broker does not answer who counts its queues ends t
     s.network.resume();
 }
 
-TEST_CASE("scraped while messages go by, reloaded and stopped, the daemon loses nothing", "[threads][two-versions]") {
+TEST_CASE("scraped while messages go by, reloaded and stopped, the daemon loses nothing", "[threads][one-version]") {
     Watched s;
     s.entry().on = "{rejected: park}";
     s.start();

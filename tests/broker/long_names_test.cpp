@@ -47,7 +47,8 @@ struct LongNames : Scenario {
 
 }  // namespace
 
-TEST_CASE("a queue with a name of 250 bytes that is gone when its message has died: parked, and nobody is held up") {
+TEST_CASE("a queue with a name of 250 bytes that is gone when its message has died: parked, and nobody is held up",
+          "[one-version]") {
     LongNames s;
     s.stop();
     for (int i = 0; i < 3; ++i) {
@@ -67,7 +68,8 @@ TEST_CASE("a queue with a name of 250 bytes that is gone when its message has di
     s.stop();
 }
 
-TEST_CASE("commands tell of queues whose names are too long to be refused") {
+TEST_CASE("commands tell of queues whose names are too long to be refused",
+          "[one-version]") {
     LongNames s;
     const std::string queue = s.work_queue("glob." + letters(250 - s.queue_name("glob.").size()));
     {

@@ -84,7 +84,7 @@ struct Misconfigured : Scenario {
 
 TEST_CASE(
     "misconfiguration: a direct exchange bound with # is found, and attach --apply binds it with the queue's keys",
-    "[two-versions]") {
+    "[one-version]") {
     Misconfigured s;
     s.client.declare_exchange(s.legacy, "direct");
     const std::string orders = s.legacy_work_queue("orders");
@@ -114,7 +114,7 @@ TEST_CASE(
 }
 
 TEST_CASE("misconfiguration: the item for errors.bind that doctor prints binds a direct exchange so that it matches",
-          "[two-versions]") {
+          "[one-version]") {
     Misconfigured s;
     s.client.declare_exchange(s.legacy, "direct");
     const std::string orders = s.legacy_work_queue("orders");
@@ -131,7 +131,7 @@ TEST_CASE("misconfiguration: the item for errors.bind that doctor prints binds a
 }
 
 TEST_CASE("misconfiguration: topic, fanout and headers exchanges of errors.bind take all, and nothing is found",
-          "[two-versions]") {
+          "[one-version]") {
     Misconfigured s;
     std::vector<std::string> queues;
     for (const char* type : {"topic", "fanout", "headers"}) {
@@ -190,7 +190,7 @@ TEST_CASE("misconfiguration: who may not bind is told so, and nothing is said to
 }
 
 TEST_CASE("misconfiguration: a TTL queue behind the dead-letter exchange multiplies, and is found until it is unbound",
-          "[two-versions]") {
+          "[one-version]") {
     Misconfigured s;
     s.client.declare_exchange(s.legacy, "fanout");
     const std::string orders = s.legacy_work_queue("orders");
@@ -221,7 +221,7 @@ TEST_CASE("misconfiguration: a TTL queue behind the dead-letter exchange multipl
 }
 
 TEST_CASE("misconfiguration: a queue beside the error queue gets copies, and is found until it is unbound",
-          "[two-versions]") {
+          "[one-version]") {
     Misconfigured s;
     const std::string orders = s.plain_queue("orders");
     const std::string copies = s.plain_queue("copies");
@@ -235,7 +235,7 @@ TEST_CASE("misconfiguration: a queue beside the error queue gets copies, and is 
     s.stop();
 }
 
-TEST_CASE("misconfiguration: a consumer with no-ack is found until it consumes with acks", "[two-versions]") {
+TEST_CASE("misconfiguration: a consumer with no-ack is found until it consumes with acks", "[one-version]") {
     Misconfigured s;
     const std::string orders = s.plain_queue("orders");
     s.retry(orders, {"1h"});
@@ -255,7 +255,7 @@ TEST_CASE("misconfiguration: a consumer with no-ack is found until it consumes w
     s.stop();
 }
 
-TEST_CASE("misconfiguration: a consumer that requeues for ever is found until it rejects", "[slow][two-versions]") {
+TEST_CASE("misconfiguration: a consumer that requeues for ever is found until it rejects", "[slow][one-version]") {
     Misconfigured s;
     const std::string orders = s.plain_queue("orders");
     s.retry(orders, {"1h"});
@@ -280,7 +280,7 @@ TEST_CASE("misconfiguration: a consumer that requeues for ever is found until it
 }
 
 TEST_CASE("misconfiguration: what a glob names besides work queues is found, until the glob names work queues alone",
-          "[two-versions]") {
+          "[one-version]") {
     Misconfigured s;
     const std::string orders = s.plain_queue("app.orders");
     s.retry(s.queue_name("*"), {"1h"});
@@ -313,7 +313,7 @@ TEST_CASE("misconfiguration: what a glob names besides work queues is found, unt
 
 TEST_CASE(
     "misconfiguration: the policy for a glob leaves out what would dead-letter by itself, until it is a work queue",
-    "[two-versions]") {
+    "[one-version]") {
     Misconfigured s;
     const std::string orders = s.plain_queue("app.orders");
     const std::string events =
@@ -342,7 +342,7 @@ TEST_CASE(
     s.stop();
 }
 
-TEST_CASE("misconfiguration: a work queue that goes by itself is found until it is one that stays", "[two-versions]") {
+TEST_CASE("misconfiguration: a work queue that goes by itself is found until it is one that stays", "[one-version]") {
     Misconfigured s;
     const std::string orders = s.plain_queue("orders", {{"x-expires", int32(3'600'000)}});
     s.retry(orders, {"1h"});
@@ -378,7 +378,7 @@ TEST_CASE("misconfiguration: attach says where return: headers keeps what consum
 }
 
 TEST_CASE("misconfiguration: what a glob leaves out is not retried; by its very name, and with work queues, it is",
-          "[two-versions]") {
+          "[one-version]") {
     Misconfigured s;
     const Table dead_letters{{"x-dead-letter-exchange", longstr(s.config.error_exchange)}};
     Table expires = dead_letters;
@@ -430,7 +430,7 @@ TEST_CASE("misconfiguration: without an answer of the management API a glob's wo
 }
 
 TEST_CASE("misconfiguration: producers and consumers of AMQP 1.0 are a note, which changes no exit code",
-          "[two-versions]") {
+          "[one-version]") {
     Misconfigured s;
     if (version_of(s.client) < Version{4, 0}) return;
     const std::string orders = s.plain_queue("orders");

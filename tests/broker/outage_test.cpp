@@ -35,7 +35,7 @@ struct BehindRelay : Scenario {
 
 }  // namespace
 
-TEST_CASE("started while no broker listens, the daemon keeps trying and works as soon as one does", "[two-versions]") {
+TEST_CASE("started while no broker listens, the daemon keeps trying and works as soon as one does", "[one-version]") {
     BehindRelay s;
     s.daemon.start(s.config.yaml());
     REQUIRE(s.daemon.await_log("127.0.0.1:" + std::to_string(s.network.address().port)));
@@ -47,7 +47,7 @@ TEST_CASE("started while no broker listens, the daemon keeps trying and works as
     s.stop();
 }
 
-TEST_CASE("of several uris a dead first one does not matter", "[two-versions]") {
+TEST_CASE("of several uris a dead first one does not matter", "[one-version]") {
     BehindRelay s;
     s.config.uris.push_back(uri_of(broker_address()));
     s.start();
@@ -55,7 +55,7 @@ TEST_CASE("of several uris a dead first one does not matter", "[two-versions]") 
     s.stop();
 }
 
-TEST_CASE("when its broker goes away the daemon goes on with the next uri", "[two-versions]") {
+TEST_CASE("when its broker goes away the daemon goes on with the next uri", "[one-version]") {
     BehindRelay s;
     TcpRelay second(broker_address());
     second.open();
@@ -70,7 +70,7 @@ TEST_CASE("when its broker goes away the daemon goes on with the next uri", "[tw
     s.stop();
 }
 
-TEST_CASE("after a lost connection the daemon declares again and goes on", "[two-versions]") {
+TEST_CASE("after a lost connection the daemon declares again and goes on", "[one-version]") {
     BehindRelay s;
     s.network.open();
     s.start();
@@ -121,7 +121,7 @@ TEST_CASE("connections lost under load lose no message", "[3.8][two-versions]") 
 }
 
 TEST_CASE("a network that swallows everything is noticed by the heartbeat, and the daemon goes on afterwards",
-          "[two-versions]") {
+          "[one-version]") {
     BehindRelay s;
     s.config.heartbeat = "1s";
     s.network.open();
@@ -137,7 +137,7 @@ TEST_CASE("a network that swallows everything is noticed by the heartbeat, and t
     s.stop();
 }
 
-TEST_CASE("SIGTERM while the broker is down ends the daemon promptly with exit code 0", "[threads][two-versions]") {
+TEST_CASE("SIGTERM while the broker is down ends the daemon promptly with exit code 0", "[threads][one-version]") {
     BehindRelay s;
     SECTION("it never was there") {
         s.daemon.start(s.config.yaml());
@@ -158,7 +158,7 @@ TEST_CASE("SIGTERM while the broker is down ends the daemon promptly with exit c
 }
 
 TEST_CASE("SIGTERM while the broker does not answer ends the daemon within the shutdown time-out",
-          "[threads][two-versions]") {
+          "[threads][one-version]") {
     BehindRelay s;
     s.config.shutdown_timeout = "1s";
     s.network.open();
@@ -173,7 +173,7 @@ TEST_CASE("SIGTERM while the broker does not answer ends the daemon within the s
 }
 
 TEST_CASE("wrong credentials end nothing: the daemon says so and keeps trying, without the password in its log",
-          "[two-versions]") {
+          "[one-version]") {
     Scenario s;
     Address wrong = broker_address();
     wrong.password = "not-the-password";

@@ -55,7 +55,7 @@ std::string comparable(std::string text, const Client& client) {
 }  // namespace
 
 TEST_CASE("parked_age: what is too old is archived, exact, and then dropped; the young stay in their order",
-          "[two-versions]") {
+          "[one-version]") {
     AgeScene s;
     const std::string exported = s.folder.path() + ".export";
     s.park(20);
@@ -80,7 +80,7 @@ TEST_CASE("parked_age: what is too old is archived, exact, and then dropped; the
     s.stop();
 }
 
-TEST_CASE("parked_age with drop: what is too old is gone for good, and counted", "[two-versions]") {
+TEST_CASE("parked_age with drop: what is too old is gone for good, and counted", "[one-version]") {
     AgeScene s;
     s.entry().parked_age = "{max: 30m, drop: true}";
     s.park(1'000);

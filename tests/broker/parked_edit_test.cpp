@@ -21,7 +21,7 @@ std::string contents_of(const std::string& file) {
 }  // namespace
 
 TEST_CASE("parked edit: what comes back goes home, says who changed what, and all others keep their place",
-          "[two-versions]") {
+          "[one-version]") {
     EditScene s;
     s.park(3);
     s.park_one(R"({"order":17,"items":[1,2]})", {{"tenant", longstr("acme")}});
@@ -150,7 +150,7 @@ TEST_CASE("parked edit without a terminal, or without an editor that ends well, 
 }
 
 TEST_CASE("parked edit of a message that is gone meanwhile sends nothing, and keeps what was written",
-          "[two-versions]") {
+          "[one-version]") {
     EditScene s;
     s.park_one("mine");
     s.park_one("another");
@@ -165,7 +165,7 @@ TEST_CASE("parked edit of a message that is gone meanwhile sends nothing, and ke
     CHECK(s.drain(s.parking, 1) == std::vector<std::string>{"another"});
 }
 
-TEST_CASE("parked edit --archive keeps the original, as import takes it, before anything is sent", "[two-versions]") {
+TEST_CASE("parked edit --archive keeps the original, as import takes it, before anything is sent", "[one-version]") {
     EditScene s;
     s.park_one("the original", one_of_each("own-"));
     s.editor(R"(sed -i 's/the original/the new one/' "$1")");
@@ -204,7 +204,7 @@ TEST_CASE("parked edit: where the original cannot be kept, or nothing takes the 
     CHECK(s.drain(s.parking, 1) == std::vector<std::string>{"original"});
 }
 
-TEST_CASE("parked edit of a hostile message: what nobody has changed goes as it was", "[two-versions]") {
+TEST_CASE("parked edit of a hostile message: what nobody has changed goes as it was", "[one-version]") {
     EditScene s;
     Value deep = longstr("down there");
     for (int i = 0; i < 60; ++i)

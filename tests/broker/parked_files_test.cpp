@@ -75,7 +75,7 @@ TEST_CASE("parked export never replaces a file, and writes what is selected alon
     CHECK(s.parked("export /nowhere/at/all").err.find("No such file") != std::string::npos);
 }
 
-TEST_CASE("parked import of a file that is wrong anywhere changes nothing, and the line is named", "[two-versions]") {
+TEST_CASE("parked import of a file that is wrong anywhere changes nothing, and the line is named", "[one-version]") {
     FilesScene s;
     s.park(5);
     REQUIRE(s.parked("export " + s.file).code == 0);
@@ -127,7 +127,7 @@ TEST_CASE("parked import twice: every message twice, and nothing else", "[one-ve
     CHECK(s.drain(s.parking, 6) == std::vector<std::string>{"0", "1", "2", "0", "1", "2"});
 }
 
-TEST_CASE("parked import into a full queue stops, says how far it is, and goes on from there", "[two-versions]") {
+TEST_CASE("parked import into a full queue stops, says how far it is, and goes on from there", "[one-version]") {
     FilesScene s;
     s.park(1'000);
     REQUIRE(s.parked("export " + s.file).code == 0);
@@ -144,7 +144,7 @@ TEST_CASE("parked import into a full queue stops, says how far it is, and goes o
 }
 
 TEST_CASE("parked import that is interrupted or killed anywhere loses nothing, and export leaves no half of a file",
-          "[two-versions]") {
+          "[one-version]") {
     constexpr int messages = 600;
     FilesScene s;
     s.park(messages);
@@ -223,7 +223,7 @@ TEST_CASE("parked import that was killed: the same command says where to go on, 
     CHECK_FALSE(std::filesystem::exists(s.file + ".imported"));
 }
 
-TEST_CASE("parked import whose connection is lost says how far it is", "[two-versions]") {
+TEST_CASE("parked import whose connection is lost says how far it is", "[one-version]") {
     FilesScene s;
     s.park(600);
     REQUIRE(s.parked("export " + s.file).code == 0);
@@ -243,7 +243,7 @@ TEST_CASE("parked import whose connection is lost says how far it is", "[two-ver
 }
 
 TEST_CASE("parked export and import by a user without permissions: refused in words, and nothing changes",
-          "[two-versions]") {
+          "[one-version]") {
     FilesScene s;
     s.park(3);
     REQUIRE(s.parked("export " + s.file).code == 0);

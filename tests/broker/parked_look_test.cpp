@@ -52,7 +52,7 @@ TEST_CASE("parked list names the parking queues of a glob only where it can see 
     CHECK_FALSE(s.parked("list").says({"Not seen"}));
 }
 
-TEST_CASE("parked show: one message, its story, its headers, its body", "[two-versions]") {
+TEST_CASE("parked show: one message, its story, its headers, its body", "[one-version]") {
     ParkedScene s;
     s.park_one("first");
     s.park_one(R"({"b":1.50,"a":[true,{}]})", {{"own", longstr("\x1b[31mred")}});
@@ -114,7 +114,7 @@ TEST_CASE("a classic queue of somebody else's may be looked at", "[two-versions]
 }
 
 TEST_CASE("a queue whose messages the broker gives to another consumer alone is given up with a reason",
-          "[two-versions]") {
+          "[one-version]") {
     ParkedScene s;
     const std::string theirs =
         s.plain_queue("theirs", {{"x-queue-type", longstr("classic")}, {"x-single-active-consumer", {'t', true}}});

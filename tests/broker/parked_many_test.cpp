@@ -39,7 +39,7 @@ std::vector<std::string> all_but(const std::vector<std::string>& gone) {
 
 }  // namespace
 
-TEST_CASE("more than one consumer holds: list counts all, show finds each, and the order stays", "[two-versions]") {
+TEST_CASE("more than one consumer holds: list counts all, show finds each, and the order stays", "[one-version]") {
     ManyParked s;
     for (int i = 0; i < 2; ++i) {
         const CommandResult list = s.parked("list");
@@ -79,14 +79,14 @@ TEST_CASE("more than one consumer holds: replay sends the selected of all of the
 }
 
 TEST_CASE("more than one consumer holds: drop deletes the selected of all of them, the rest stays in order",
-          "[two-versions]") {
+          "[one-version]") {
     ManyParked s;
     CHECK(s.parked("drop --header third=yes --yes").says({"dropped", "200 of 200"}));
     CHECK(s.drain(s.parking, 400) == bodies(all_parked, false));
 }
 
 TEST_CASE("more than one consumer holds: SIGINT ends a replay in order, and the same command goes on",
-          "[two-versions]") {
+          "[one-version]") {
     ManyParked s;
     const auto replay = s.start_parked({"replay", "--header", "third=yes", "--rate", "100"});
     REQUIRE(await([&] { return s.depth(s.work) >= 40; }, patience, milliseconds(5)));
@@ -101,7 +101,7 @@ TEST_CASE("more than one consumer holds: SIGINT ends a replay in order, and the 
 }
 
 TEST_CASE("more than one consumer holds: kill -9 again and again loses nothing, and sends the selected alone",
-          "[two-versions]") {
+          "[one-version]") {
     ManyParked s;
     std::vector<std::string> sent;
     int kills = 0;

@@ -63,7 +63,7 @@ TEST_CASE("parked replay without a selection is wrong usage, and so is a wrong o
     CHECK(s.await_depth(s.parking, 1));
 }
 
-TEST_CASE("parked replay --to sends elsewhere", "[two-versions]") {
+TEST_CASE("parked replay --to sends elsewhere", "[one-version]") {
     ParkedScene s;
     const std::string other = s.plain_queue("other");
     s.park(3);
@@ -74,7 +74,7 @@ TEST_CASE("parked replay --to sends elsewhere", "[two-versions]") {
     CHECK(s.depth(s.work) == 0);
 }
 
-TEST_CASE("parked replay to a queue that is gone changes nothing and says so", "[two-versions]") {
+TEST_CASE("parked replay to a queue that is gone changes nothing and says so", "[one-version]") {
     ParkedScene s;
     s.park(3);
     s.client.delete_queue(s.work);

@@ -75,7 +75,7 @@ void kill_until_all_are_back(ParkedScene& s, int messages, const std::string& ra
 
 }  // namespace
 
-TEST_CASE("parked replay stops when more fail again than may, and what is left stays in order", "[two-versions]") {
+TEST_CASE("parked replay stops when more fail again than may, and what is left stays in order", "[one-version]") {
     ParkedScene s;
     s.start();
     s.park(200);
@@ -141,7 +141,7 @@ TEST_CASE("where failures may not be watched, nothing is sent, and it says which
 }
 
 TEST_CASE("SIGINT ends a replay in order: what was sent is settled, nothing is there twice, the rest stays in order",
-          "[two-versions]") {
+          "[one-version]") {
     ParkedScene s;
     s.park(300);
     const auto replay = s.start_parked({"replay", "--header", "third=yes", "--rate", "50"});
@@ -160,7 +160,7 @@ TEST_CASE("SIGINT ends a replay in order: what was sent is settled, nothing is t
 }
 
 TEST_CASE("SIGINT ends a replay in time although the broker takes no messages, and nothing is lost",
-          "[own-broker][two-versions]") {
+          "[own-broker][one-version]") {
     ParkedScene s;
     s.park(300);
     const auto replay = s.start_parked({"replay", "--all", "--rate", "10", "--stop-after", "never"});
@@ -177,7 +177,7 @@ TEST_CASE("SIGINT ends a replay in time although the broker takes no messages, a
     CHECK(std::set<std::string>(all.begin(), all.end()).size() == 300);
 }
 
-TEST_CASE("1,000 parked, kill -9 again and again: none lost, the unselected in order", "[slow][two-versions]") {
+TEST_CASE("1,000 parked, kill -9 again and again: none lost, the unselected in order", "[slow][one-version]") {
     ParkedScene s;
     kill_until_all_are_back(s, 1'000, "200");
 }

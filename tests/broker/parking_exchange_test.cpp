@@ -89,7 +89,7 @@ TEST_CASE("parked to an exchange: under a fixed key, one with the queue's name, 
 }
 
 TEST_CASE("a parking exchange that does not exist: the catch-all takes its messages, the log says so, others go on",
-          "[two-versions]") {
+          "[one-version]") {
     Team s;
     const std::string work = s.parking_work_queue("work", "");
     const std::string neighbour = s.work_queue("neighbour");
@@ -107,7 +107,7 @@ TEST_CASE("a parking exchange that does not exist: the catch-all takes its messa
 }
 
 TEST_CASE("a parking exchange that leads nowhere: the catch-all after one refusal, and others go on",
-          "[two-versions]") {
+          "[one-version]") {
     Team s;
     s.open_exchange("only.this.key");
     const std::string work = s.parking_work_queue("work", ", routing_key: another.key");
@@ -142,7 +142,7 @@ TEST_CASE("a message is not lost because another entry parks with the routing ke
 }
 
 TEST_CASE("a full queue behind one key of a parking exchange keeps no other work queue's messages out of it",
-          "[two-versions]") {
+          "[one-version]") {
     constexpr int messages = 300;
     Team s;
     const std::string full =
@@ -171,7 +171,7 @@ TEST_CASE("a full queue behind one key of a parking exchange keeps no other work
 }
 
 TEST_CASE("a parking exchange that nobody may publish to: the catch-all takes its messages, and others go on",
-          "[two-versions]") {
+          "[one-version]") {
     Team s;
     declare_internal_exchange(s.exchange);
     const std::string work = s.parking_work_queue("work", "");
@@ -219,7 +219,7 @@ TEST_CASE("a forged mark of a parked message keeps no other out of a parking exc
 
 TEST_CASE(
     "keys that a producer makes up and that lead nowhere: a line of the log, and the exchange stays open to others",
-    "[two-versions]") {
+    "[one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     const std::string dlx = s.exchange_name("team.dlx");

@@ -34,7 +34,7 @@ constexpr int bindings = 3;
 }  // namespace
 
 TEST_CASE("on a fresh broker plan finds everything missing and makes nothing, apply makes it, and plan is content",
-          "[3.8][two-versions]") {
+          "[3.8][one-version]") {
     Planned s;
     const std::string all = std::to_string(exchanges_and_queues + bindings);
     s.config.management_url = management_url();
@@ -75,7 +75,7 @@ TEST_CASE("what apply has declared is what the daemon uses", "[3.8][two-versions
 }
 
 TEST_CASE("plan and apply name the queue, the argument and both values of a rung that is different",
-          "[3.8][two-versions]") {
+          "[3.8][one-version]") {
     Planned s;
     REQUIRE(s.run("apply").code == 0);
     const std::string rung = s.rung(s.work, "100ms");

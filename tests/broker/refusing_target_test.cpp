@@ -172,24 +172,24 @@ TEST_CASE("a full rung holds up no other, and its message comes when there is ro
     s.check_full_rung(1);
 }
 
-TEST_CASE("a full rung holds up no other, and its 700 messages come when there is room", "[two-versions]") {
+TEST_CASE("a full rung holds up no other, and its 700 messages come when there is room", "[one-version]") {
     Neighbours s;
     s.check_full_rung(700);
 }
 
 TEST_CASE("a rung that does not answer holds up no other, and what waits for it comes once, when it answers",
-          "[two-versions]") {
+          "[one-version]") {
     Neighbours s;
     s.check_silent_rung(1);
 }
 
 TEST_CASE("a rung that does not answer holds up no other, and 700 that wait for it come once, when it answers",
-          "[two-versions]") {
+          "[one-version]") {
     Neighbours s;
     s.check_silent_rung(700);
 }
 
-TEST_CASE("a rung that stops to answer while much is under way to it holds up no other", "[two-versions]") {
+TEST_CASE("a rung that stops to answer while much is under way to it holds up no other", "[one-version]") {
     constexpr int messages = 700;
     Neighbours s;
     s.begin();
@@ -220,19 +220,19 @@ TEST_CASE("a parking queue that refuses holds up nobody: the catch-all takes its
 }
 
 TEST_CASE("a catch-all that refuses holds up nobody, and 300 messages that nothing is known of come when it takes them",
-          "[two-versions]") {
+          "[one-version]") {
     Neighbours s;
     if (s.has_quorum_ttl()) s.check_full_catch_all(300);
 }
 
 TEST_CASE(
     "a catch-all that refuses holds up nobody, and 1,200 messages that nothing is known of come when it takes them",
-    "[slow][two-versions]") {
+    "[slow][one-version]") {
     Neighbours s;
     if (s.has_quorum_ttl()) s.check_full_catch_all(1'200);
 }
 
-TEST_CASE("a parking exchange that is deleted holds up nobody: the catch-all takes its messages", "[two-versions]") {
+TEST_CASE("a parking exchange that is deleted holds up nobody: the catch-all takes its messages", "[one-version]") {
     constexpr int messages = 700;
     Neighbours s;
     const std::string exchange = s.exchange_name("dlx");

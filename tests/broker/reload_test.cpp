@@ -139,7 +139,7 @@ TEST_CASE("reload of a wrong file changes nothing, and the log tells every probl
     s.stop();
 }
 
-TEST_CASE("a new entry's rungs are declared at reload, before any message, and its messages are retried", "[threads]") {
+TEST_CASE("a new entry's rungs are declared at reload, before any message, and its messages are retried", "[threads][one-version]") {
     Scenario s;
     s.retry(s.work_queue("work"), {"100ms"});
     s.start();
@@ -160,7 +160,8 @@ TEST_CASE("a new entry's rungs are declared at reload, before any message, and i
     s.stop();
 }
 
-TEST_CASE("what waits on a rung when its entry changes comes back, and its next failure takes the new ladder") {
+TEST_CASE("what waits on a rung when its entry changes comes back, and its next failure takes the new ladder",
+          "[one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"2s", "1h"});
@@ -179,7 +180,8 @@ TEST_CASE("what waits on a rung when its entry changes comes back, and its next 
     CHECK(text_header(s.take(s.parking_of(work)), "retryd-parked-reason") == "attempts-exhausted");
 }
 
-TEST_CASE("another error queue takes a new connection: the log says why, and nothing is lost on the way") {
+TEST_CASE("another error queue takes a new connection: the log says why, and nothing is lost on the way",
+          "[one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms"});

@@ -77,7 +77,8 @@ TEST_CASE("headers that a consumer copies into a new message for another queue h
     CHECK(text_header(again, "retryd-routing-key") == second);
 }
 
-TEST_CASE("a consumer that publishes its message to the same queue again goes on with the attempts it had") {
+TEST_CASE("a consumer that publishes its message to the same queue again goes on with the attempts it had",
+          "[one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"50ms", "50ms"});
@@ -92,7 +93,8 @@ TEST_CASE("a consumer that publishes its message to the same queue again goes on
     CHECK(long_header(worker.receive(), "retryd-attempt") == 2);
 }
 
-TEST_CASE("the first entry that matches decides, globs included") {
+TEST_CASE("the first entry that matches decides, globs included",
+          "[one-version]") {
     Scenario s;
     const std::string special = s.work_queue("hook.special");
     const std::string other = s.work_queue("hook.other");

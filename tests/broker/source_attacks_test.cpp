@@ -173,7 +173,7 @@ TEST_CASE("a source: what cannot be read, or is not text, is parked", "[one-vers
     s.stop();
 }
 
-TEST_CASE("a source that is where the broker dead-letters what retryd parks makes no loop", "[two-versions]") {
+TEST_CASE("a source that is where the broker dead-letters what retryd parks makes no loop", "[one-version]") {
     SourceAttack s;
     // Somebody makes the parking queue dead-letter into the source: what expires there comes to retryd again.
     const std::string source = s.source("generic");

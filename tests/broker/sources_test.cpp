@@ -284,7 +284,7 @@ TEST_CASE("sources: what cannot be read is parked as it is, and the next one goe
     s.stop();
 }
 
-TEST_CASE("sources: one that is missing keeps nobody up, and is consumed once it is there", "[two-versions]") {
+TEST_CASE("sources: one that is missing keeps nobody up, and is consumed once it is there", "[one-version]") {
     ParkedScene s;
     const std::string source = s.queue_name("later");
     s.config.sources = "[{queue: \"" + source + "\", dialect: masstransit}]";
@@ -316,7 +316,7 @@ std::string generic(const std::string& source) {
 
 }  // namespace
 
-TEST_CASE("sources: a flood in one holds up no message that is rejected", "[two-versions]") {
+TEST_CASE("sources: a flood in one holds up no message that is rejected", "[one-version]") {
     constexpr int many = 5'000;
     const Machine machine;
     ParkedScene s;
@@ -368,7 +368,7 @@ TEST_CASE("sources: a daemon that is killed in the middle loses nothing", "[two-
     s.stop();
 }
 
-TEST_CASE("sources: a glob finds the queues that are there, and later those that come", "[slow][two-versions]") {
+TEST_CASE("sources: a glob finds the queues that are there, and later those that come", "[slow][one-version]") {
     ParkedScene s;
     const std::string work = s.plain_queue("framework");
     const std::string first = s.plain_queue("first_error");

@@ -57,7 +57,7 @@ class Watcher {
 
 }  // namespace
 
-TEST_CASE("status counts what waits on each rung and what is parked, as the broker does", "[3.8][two-versions]") {
+TEST_CASE("status counts what waits on each rung and what is parked, as the broker does", "[3.8][one-version]") {
     WatchedStatus s;
     const std::string parks = s.work_queue("parks");
     s.retry(parks, {"1h"});
@@ -92,7 +92,7 @@ TEST_CASE("status counts on a broker where nothing has been declared, and makes 
 }
 
 TEST_CASE("status finds the queues of a glob by the management API, and says what it takes where there is none",
-          "[two-versions]") {
+          "[one-version]") {
     WatchedStatus s;
     const std::string one = s.work_queue("web.one");
     s.work_queue("web.idle");

@@ -27,7 +27,7 @@ int times_in(const std::string& text, const std::string& part) {
 }  // namespace
 
 TEST_CASE("a stranger makes up names of work queues: no outage is looked for in queues that are not there",
-          "[two-versions]") {
+          "[one-version]") {
     constexpr int made_up = 300;
     Scenario s;
     const std::string real = s.work_queue("hook.real");
@@ -58,7 +58,7 @@ TEST_CASE("a stranger makes up names of work queues: no outage is looked for in 
 }
 
 TEST_CASE("headers of a work queue that one may only read lead parked messages of one's own nowhere but home",
-          "[two-versions]") {
+          "[one-version]") {
     Scenario s;
     s.config.key_file.clear();
     const std::string victim = s.work_queue("victim");
@@ -91,7 +91,7 @@ TEST_CASE("headers of a work queue that one may only read lead parked messages o
 }
 
 TEST_CASE("what a message says of its retry may be anything: a verdict is heeded or not, and no exit shows it as it is",
-          "[two-versions]") {
+          "[one-version]") {
     Scenario s;
     const std::string heard = s.work_queue("heard");
     s.retry(heard, {"50ms", "80ms"});
@@ -147,7 +147,7 @@ TEST_CASE("what a message says of its retry may be anything: a verdict is heeded
 }
 
 TEST_CASE("a source with more messages that can be published nowhere than retryd holds says that it stands still",
-          "[two-versions]") {
+          "[one-version]") {
     constexpr int stay = 251;
     Scenario s;
     const std::string work = s.work_queue("work");

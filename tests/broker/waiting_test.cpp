@@ -104,7 +104,7 @@ TEST_CASE("waiting --from a queue that does not exist, or is no rung: it is name
     s.stop();
 }
 
-TEST_CASE("waiting send of a shared ladder: home with the producer's routing key", "[two-versions]") {
+TEST_CASE("waiting send of a shared ladder: home with the producer's routing key", "[one-version]") {
     WaitingScene s;
     s.config.ladders.clear();
     s.config.entries.clear();
@@ -123,7 +123,7 @@ TEST_CASE("waiting send of a shared ladder: home with the producer's routing key
     s.stop();
 }
 
-TEST_CASE("waiting send while the TTL sends home as well: each message comes once, none is lost", "[two-versions]") {
+TEST_CASE("waiting send while the TTL sends home as well: each message comes once, none is lost", "[one-version]") {
     constexpr int messages = 1'500;
     WaitingScene s("2s");
     s.start();

@@ -131,7 +131,7 @@ TEST_CASE("x_death: keep: a consumer sees the deaths in its queue counted on, pa
     go_through_ladder(false, "quorum");
 }
 
-TEST_CASE("x_death: keep: the same with a shared ladder, which keeps the producer's routing key", "[two-versions]") {
+TEST_CASE("x_death: keep: the same with a shared ladder, which keeps the producer's routing key", "[one-version]") {
     go_through_ladder(true, "quorum");
 }
 
@@ -139,7 +139,7 @@ TEST_CASE("x_death: keep: the same with a classic work queue", "[two-versions]")
     go_through_ladder(false, "classic");
 }
 
-TEST_CASE("x_death: keep: what was parked shows all deaths", "[two-versions]") {
+TEST_CASE("x_death: keep: what was parked shows all deaths", "[one-version]") {
     Kept s(false);
     Worker worker(s.work);
     s.publish("payload");
@@ -152,7 +152,7 @@ TEST_CASE("x_death: keep: what was parked shows all deaths", "[two-versions]") {
 }
 
 TEST_CASE("x_death: keep: a CC that stands in too many headers to fit a frame ends in the catch-all, and is all there",
-          "[two-versions]") {
+          "[one-version]") {
     Kept s(false);
     Worker worker(s.work);
     const auto with_cc = [&](std::size_t bytes) {
@@ -180,7 +180,7 @@ TEST_CASE("x_death: keep: a CC that stands in too many headers to fit a frame en
 }
 
 TEST_CASE("x_death: keep: what dies without a rejection is not taken for a cycle, and each reason is counted",
-          "[two-versions]") {
+          "[one-version]") {
     Scenario s;
     const std::string work = s.quorum_work_queue("work", {{"x-message-ttl", int64(300)}});
     if (!s.has_quorum_ttl()) return;
@@ -262,7 +262,7 @@ TEST_CASE("x_death: keep: what a producer forges is not handed on, and gains not
 }
 
 TEST_CASE("x_death: keep: a work queue that is gone when its message comes home gets it once it is there again",
-          "[two-versions]") {
+          "[one-version]") {
     Kept s(false);
     {
         Worker worker(s.work);
@@ -283,7 +283,7 @@ TEST_CASE("x_death: keep: a work queue that is gone when its message comes home 
 }
 
 TEST_CASE("x_death: keep can be set and taken away while messages wait, and none loses its attempts",
-          "[two-versions]") {
+          "[one-version]") {
     Kept s(false);
     Worker worker(s.work);
     s.publish("payload");
@@ -304,7 +304,7 @@ TEST_CASE("x_death: keep can be set and taken away while messages wait, and none
 }
 
 TEST_CASE("x_death: keep: what is sent home from its rung before its time shows its deaths as well, or is parked",
-          "[two-versions]") {
+          "[one-version]") {
     Scenario s;
     const std::string work = s.quorum_work_queue("work");
     s.retry(work, {"1h"});
