@@ -63,6 +63,7 @@ class Session : private amqp::BrokerSessionObserver {
 
   private:
     void serve();
+    void begin_trial();
     void report_load(const core::Now& now);
     void look_for_held(core::SteadyTime began, core::SteadyTime now);
     void handle_requests(const core::Now& now);

@@ -83,6 +83,7 @@ bool HeadTrial::on_tick(core::SteadyTime now) {
     if (suspects_ > 0 && !none_left_) return false;
     until_.reset();
     suspects_ = 0;
+    silent_targets_.clear();
     return true;
 }
 

@@ -15,6 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/time.h"
 
@@ -61,6 +64,10 @@ class HeadTrial {
     bool takes_another(std::optional<core::SteadyTime> unsettled_since, core::Milliseconds silence,
                        core::SteadyTime now);
 
+    /// The targets that did not answer when the last connection ended (Relay::were_silent).
+    void silent_targets(std::vector<std::string> keys) { silent_targets_ = std::move(keys); }
+    const std::vector<std::string>& silent_targets() const { return silent_targets_; }
+
     /// How many connections have ended since the trial began.
     int ended() const { return ended_; }
 
@@ -103,6 +110,7 @@ class HeadTrial {
     bool limited_ = false;
     bool dead_letters_ = false;
     std::size_t rejected_ = 0;  // since the trial began
+    std::vector<std::string> silent_targets_;
 };
 
 }  // namespace retryd::relay
