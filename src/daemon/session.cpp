@@ -75,8 +75,6 @@ void Session::run() {
         const bool undeliverable = broker_.has_undeliverable();
         const bool ends = error.kind() == amqp::Error::Kind::held_up && !context_.trial.going_on();
         if (undeliverable || ends || error.kind() == amqp::Error::Kind::passed_over) begin_trial();
-        if (ends || (undeliverable && broker_.delivers_singly()))
-            context_.trial.busy_with_another(system::steady_now());
         if (undeliverable) {
             throw amqp::Error(amqp::Error::Kind::undeliverable,
                               "RabbitMQ ended the connection that consumes (" + core::safe_name(error.words()) +

@@ -20,7 +20,6 @@ void HeadTrial::begin(std::size_t suspects, core::SteadyTime now) {
         ended_ = 0;
         rejected_ = 0;
         patience_ = least_patience;
-        busy_until_ = {};
     }
     in_vain_ = going_on() && passed_ == 0 ? in_vain_ + 1 : 0;
     ++ended_;

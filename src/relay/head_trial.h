@@ -43,11 +43,6 @@ class HeadTrial {
     /// Whether the broker has compared that the queue dead-letters to the catch-all what is rejected.
     void queue_dead_letters(bool dead_letters) { dead_letters_ = dead_letters; }
     bool dead_letters() const { return dead_letters_; }
-    /// When the last connection ended, the broker was busy with a message that it needs long to send. It keeps that
-    /// connection, with all its consumers, until it has sent it, or begins it anew on another one.
-    void busy_with_another(core::SteadyTime now) { busy_until_ = now + busy_for; }
-    /// Taking out by AMQP 1.0 what cannot be handed over (amqp/head_rejection.h) would be given up, after seconds.
-    bool rejects_in_vain(core::SteadyTime now) const { return now < busy_until_; }
     /// So many that cannot be handed over were rejected (amqp/head_rejection.h).
     void rejected(std::size_t messages) { rejected_ += messages; }
     std::size_t rejected() const { return rejected_; }
@@ -91,8 +86,6 @@ class HeadTrial {
   private:
     static constexpr int least_in_vain = 2;
     static constexpr core::Milliseconds least_patience{1'000};
-    /// RabbitMQ 4.3.6 took 40 to 75 s to end a connection that such a message was on.
-    static constexpr core::Milliseconds busy_for{60'000};
 
     std::size_t suspects_ = 0;
     std::optional<core::SteadyTime> until_;  // not over before
@@ -104,7 +97,6 @@ class HeadTrial {
     int needed_ = least_in_vain;
     int ended_ = 0;
     core::Milliseconds patience_ = least_patience;
-    core::SteadyTime busy_until_{};
     core::SteadyTime slow_at_{};   // the broker, or this machine
     core::SteadyTime asked_at_{};  // whether another may come
     bool limited_ = false;
