@@ -263,6 +263,10 @@ void Session::accepted(std::string_view note) {
     log_.write(LogLevel::warning, "queue_accepted", note);
 }
 
+void Session::declares_again(std::string_view note) {
+    log_.write(LogLevel::info, "declares_again", note);
+}
+
 void Session::unanswered(std::string_view note) {
     log_.write(LogLevel::warning, "unanswered", note);
 }

@@ -80,6 +80,7 @@ class Session : private amqp::BrokerSessionObserver {
 
     void consuming() override;
     void accepted(std::string_view note) override;
+    void declares_again(std::string_view note) override;
     void unanswered(std::string_view note) override;
     void error_queue_silent(std::string_view note) override;
     void error_queue_answers() override;
