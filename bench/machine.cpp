@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "support/environment.h"
+#include "support/shell.h"
 
 namespace retryd::bench {
 
@@ -36,7 +37,7 @@ nlohmann::json describe_machine(const std::string& broker_version) {
             {"processor", processor()},
             {"cores", std::thread::hardware_concurrency()},
             {"kernel", told_by("uname -r")},
-            {"retryd", told_by(test::retryd_binary() + " --version")},
+            {"retryd", told_by(test::shell_word(test::retryd_binary()) + " --version")},
             {"node", told_by("node --version")},
             {"amqplib", BENCH_AMQPLIB_VERSION},
             {"python", told_by("/usr/bin/python3 --version")},

@@ -4,6 +4,7 @@
 #include <iostream>
 
 #include "support/environment.h"
+#include "support/shell.h"
 
 namespace retryd::bench {
 
@@ -56,7 +57,7 @@ void Stage::write_config() const {
 
 void Stage::reset() {
     delete_queues();
-    test::output_of(test::retryd_binary() + " apply -c " + config_file());
+    test::output_of(test::shell_word(test::retryd_binary()) + " apply -c " + test::shell_word(config_file()));
 }
 
 Place Stage::rung_template() const {

@@ -215,7 +215,7 @@ class AttachPlanner {
             for (const auto& [queue, policy] : for_general_) {
                 if (pattern.matches(queue).value_or(false)) change.queues.push_back(queue);
             }
-            change.notes = general_notes(after.priority);
+            change.notes = general_notes(change, pattern);
             plan_.changes.push_back(std::move(change));
         }
     }
@@ -263,18 +263,18 @@ class AttachPlanner {
                (sets("message-ttl") || sets("max-length") || sets("max-length-bytes"));
     }
 
-    std::vector<std::string> general_notes(std::int64_t priority) const {
+    std::vector<std::string> general_notes(const PolicyChange& change, const BrokerPattern& pattern) const {
         std::vector<std::string> notes;
         const bool glob = std::any_of(general_matches_.begin(), general_matches_.end(), core::is_glob);
         if (glob || for_general_.size() < general_matches_.size()) {
-            notes.push_back(for_later_note(priority, low_priority()));
+            notes.push_back(for_later_note(change.after.priority, low_priority()));
         }
         for (const QueuePolicies& queue : vhost_policies_.queues) {
-            if (is_general(queue.policy) && match(policy_, queue.name) == nullptr) {
-                notes.push_back(no_longer_applies_note(queue.name));
-            }
-            if (is_general(queue.policy) && core::comes_by_source_alone(policy_, queue.name))
-                notes.push_back(let_go_note(queue.name));
+            // Of several parts, it is under one.
+            const bool stays = pattern.matches(queue.name).value_or(true);
+            if (queue.policy != change.after.name || stays) continue;
+            if (match(policy_, queue.name) == nullptr) notes.push_back(no_longer_applies_note(queue.name));
+            if (core::comes_by_source_alone(policy_, queue.name)) notes.push_back(let_go_note(queue.name));
         }
         return notes;
     }

@@ -45,6 +45,8 @@ class BrokerSessionObserver {
     virtual void consuming() = 0;
     /// A queue that was there already is used although it lacks an argument; `note` says which and how to mend it.
     virtual void accepted(std::string_view note) = 0;
+    /// What could not be declared for want of a permission, and was used as it is there, can be again.
+    virtual void declares_again(std::string_view note) = 0;
     /// The broker does not answer what it was asked, but the session goes on; `note` says what that means.
     virtual void unanswered(std::string_view note) = 0;
     /// The broker does not answer what it is asked about the error queue: nothing is known of it, and nothing may come

@@ -1,12 +1,14 @@
 #include "amqp/session_topology.h"
 
 #include <memory>
+#include <string>
 #include <utility>
 #include <variant>
 
 #include "amqp/broker_session.h"
 #include "amqp/error.h"
 #include "core/reply_code.h"
+#include "core/safe_text.h"
 
 namespace retryd::amqp {
 namespace {
@@ -34,6 +36,11 @@ Declarer::Step step_for(const core::TopologyItem& item, bool declare) {
     if (const auto* queue = std::get_if<core::QueueSpec>(&item)) return Declarer::CheckQueue{queue->name};
     if (const auto* binding = std::get_if<core::BindingSpec>(&item)) return Declarer::CheckQueue{binding->queue};
     return step_of(item);
+}
+
+/// An exchange and a queue may have the same name.
+std::string key_of(const core::TopologyItem& item) {
+    return std::to_string(item.index()) + ' ' + core::name_of(item);
 }
 
 std::string why_not(const Declarer::Outcome& outcome) {
@@ -70,7 +77,8 @@ void SessionTopology::declare_base_from(const std::shared_ptr<const core::Topolo
             if (queue != nullptr && queue->name == settings_->policy.error_queue) {
                 const bool as_wanted = outcome.text.empty() && outcome.lacking.empty();
                 session_.error_queue_is_limited(core::is_limited(*queue) && outcome.text.empty());
-                session_.error_queue_is_ours(as_wanted && settings_->declare && !uncompared_.contains(queue->name));
+                session_.error_queue_is_ours(as_wanted && settings_->declare &&
+                                             !uncompared_.contains(key_of((*base)[index])));
             }
             declare_base_from(base, index + 1);
         });
@@ -116,22 +124,39 @@ void SessionTopology::declare_or_use(const core::TopologyItem& item, Declarer::S
     session_.declarer.submit(step_for(item, settings_->declare), [=, this](const Declarer::Outcome& outcome) {
         const bool forbidden =
             outcome.result == Declarer::Result::refused && outcome.code == core::reply_code::access_refused;
-        uncompared_.erase(core::name_of(item));
-        if (forbidden) uncompared_.insert(core::name_of(item));
-        if (!forbidden || !has_a_check) return sink(outcome);
-        session_.declarer.submit(
-            step_for(item, false), [this, sink, refusal = outcome](const Declarer::Outcome& found) {
-                if (found.result != Declarer::Result::done) return sink(refusal);
-                tell_once(refusal.text + ". Meanwhile it is used as it is there; if somebody deletes it, it " +
-                          "cannot be made again");
-                sink(found);
-            });
+        if (!has_a_check) return sink(outcome);
+        const bool was_forbidden = uncompared_.erase(key_of(item)) > 0;
+        if (was_forbidden && outcome.result == Declarer::Result::done) tell_declares_again(core::name_of(item));
+        if (!forbidden) return sink(outcome);
+        uncompared_.insert(key_of(item));
+        session_.declarer.submit(step_for(item, false),
+                                 [this, sink, refusal = outcome](const Declarer::Outcome& found) {
+                                     if (found.result != Declarer::Result::done) return sink(refusal);
+                                     tell_used_as_it_is(refusal.text);
+                                     sink(found);
+                                 });
     });
 }
 
 /// What is said of a queue stays true for the session.
 void SessionTopology::tell_once(const std::string& text) {
     if (!text.empty() && told_.insert(text).second) session_.observer.accepted(text);
+}
+
+/// Once, of the first: one command gives the permission for all, and there may be thousands.
+void SessionTopology::tell_used_as_it_is(const std::string& refusal) {
+    if (std::exchange(told_forbidden_, true)) return;
+    session_.observer.accepted(refusal +
+                               ". Meanwhile it is used as it is there, and so is what else may not be declared; what "
+                               "somebody deletes cannot be made again");
+}
+
+/// All others are asked for within a minute, and what is refused then is told again.
+void SessionTopology::tell_declares_again(const std::string& name) {
+    if (!std::exchange(told_forbidden_, false)) return;
+    session_.observer.declares_again("the broker lets retryd declare " + core::quoted(name) +
+                                     " again: the permission is back. What else was used as it was there is declared "
+                                     "again within a minute");
 }
 
 /// A broker that has blocked us reads nothing.

@@ -75,6 +75,8 @@ class SessionTopology {
     void declare_return_exchange();
     void declare_or_use(const core::TopologyItem& item, Declarer::Sink sink);
     void tell_once(const std::string& text);
+    void tell_used_as_it_is(const std::string& refusal);
+    void tell_declares_again(const std::string& name);
     void tell_once_if_unanswered(const Declarer::Outcome& outcome);
     void declare_next(const std::string& key, std::size_t index);
 
@@ -93,6 +95,7 @@ class SessionTopology {
     std::map<std::string, std::deque<core::Topology>, std::less<>> declaring_;
     std::set<std::string> told_;        // by accepted() and unanswered()
     std::set<std::string> uncompared_;  // used as they are there, since they may not be declared
+    bool told_forbidden_ = false;       // that something may not be declared
 };
 
 }  // namespace retryd::amqp

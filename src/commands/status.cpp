@@ -61,7 +61,7 @@ class StatusCollector {
     }
 
     StatusReport collect() {
-        report_.errors = {policy_.error_queue, count(policy_.error_queue)};
+        count_errors();
         report_.catch_all = {policy_.catch_all, count(policy_.catch_all)};
         for (const core::Milliseconds delay : core::detour_delays)
             report_.detours.push_back({core::detour_name(delay), delay, count(core::detour_name(delay))});
@@ -140,6 +140,15 @@ class StatusCollector {
         report_.queues.push_back(std::move(queue));
     }
 
+    /// Of a quorum queue without a leader the broker says that it has neither messages nor consumers; but a daemon that
+    /// runs consumes this one.
+    void count_errors() {
+        report_.errors.queue = policy_.error_queue;
+        const auto counts = counts_of(policy_.error_queue);
+        report_.errors_known = !report_.daemon || counts != amqp::QueueCounts{};
+        if (counts && report_.errors_known) report_.errors.messages = counts->messages;
+    }
+
     /// What the daemon tells, else what is there. The number is the broker's in any case.
     void add_outages() {
         if (report_.daemon) report_.outages = report_.daemon->outages;
@@ -190,11 +199,15 @@ class StatusCollector {
     }
 
     /// Nothing where the queue is not there, or the broker refuses to say.
-    telemetry::Messages count(const std::string& queue) {
+    std::optional<amqp::QueueCounts> counts_of(const std::string& queue) {
         const auto answer = broker_.carry_out(amqp::Declarer::CheckQueue{queue});
         if (answer.result == amqp::Declarer::Result::refused && refusal_.empty()) refusal_ = answer.text;
         if (answer.result != amqp::Declarer::Result::done) return std::nullopt;
-        return answer.counts.messages;
+        return answer.counts;
+    }
+    telemetry::Messages count(const std::string& queue) {
+        const auto counts = counts_of(queue);
+        return counts ? telemetry::Messages{counts->messages} : std::nullopt;
     }
 
     void add_not_seen(std::string what) { report_.not_seen.push_back(std::move(what)); }
@@ -499,6 +512,12 @@ std::string depth_line(const telemetry::QueueDepth& depth) {
            (depth.messages ? counted(static_cast<std::size_t>(*depth.messages), "message", "messages") : "not there");
 }
 
+std::string depth_not_known(const std::string& queue) {
+    return core::safe_name(queue) +
+           ": not known. The broker names no consumer of it, although the daemon runs: either that does not consume at "
+           "the moment, or the queue has no leader (rabbitmq-queues quorum_status)";
+}
+
 }  // namespace
 
 void print_status(const StatusReport& status, bool colour, std::ostream& out) {
@@ -506,7 +525,8 @@ void print_status(const StatusReport& status, bool colour, std::ostream& out) {
     if (!status.no_daemon.empty()) print_line(status.no_daemon, Colours{colour}.problem("Not answering: "), out);
     print_broker_line(status.broker, colour, out);
     if (status.daemon) print_daemon(*status.daemon, Colours{colour}, out);
-    print_line(depth_line(status.errors), "Error queue ", out);
+    print_line(status.errors_known ? depth_line(status.errors) : depth_not_known(status.errors.queue), "Error queue ",
+               out);
     print_line(depth_line(status.catch_all), "Catch-all ", out);
     for (const telemetry::RungStatus& detour : status.detours)
         if (detour.messages.value_or(0) > 0) print_line(depth_line({detour.queue, detour.messages}), "Detour ", out);

@@ -28,6 +28,7 @@ struct HeldMessages {
 struct StatusReport {
     BrokerIdentity broker;
     telemetry::QueueDepth errors;
+    bool errors_known = true;  // else there may be any number
     telemetry::QueueDepth catch_all;
     std::vector<telemetry::RungStatus> detours;
     std::vector<telemetry::QueueStatus> queues;  // the busiest first

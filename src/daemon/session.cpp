@@ -74,10 +74,7 @@ void Session::run() {
         }
         const bool undeliverable = broker_.has_undeliverable();
         const bool ends = error.kind() == amqp::Error::Kind::held_up && !context_.trial.going_on();
-        if (undeliverable || ends || error.kind() == amqp::Error::Kind::passed_over)
-            context_.trial.begin(broker_.window(), system::steady_now());
-        if (ends || (undeliverable && broker_.delivers_singly()))
-            context_.trial.busy_with_another(system::steady_now());
+        if (undeliverable || ends || error.kind() == amqp::Error::Kind::passed_over) begin_trial();
         if (undeliverable) {
             throw amqp::Error(amqp::Error::Kind::undeliverable,
                               "RabbitMQ ended the connection that consumes (" + core::safe_name(error.words()) +
@@ -98,9 +95,15 @@ void Session::run() {
     }
 }
 
+void Session::begin_trial() {
+    context_.trial.begin(broker_.window(), system::steady_now());
+    context_.trial.silent_targets(relay_.silent_targets());
+}
+
 void Session::serve() {
     warn_of_old_broker();
     broker_.start(relay_);
+    relay_.were_silent(context_.trial.silent_targets(), system::now());
     relay_.start();
     const core::SteadyTime began = system::steady_now();
     for (;;) {
@@ -258,6 +261,10 @@ void Session::consuming() {
 
 void Session::accepted(std::string_view note) {
     log_.write(LogLevel::warning, "queue_accepted", note);
+}
+
+void Session::declares_again(std::string_view note) {
+    log_.write(LogLevel::info, "declares_again", note);
 }
 
 void Session::unanswered(std::string_view note) {

@@ -63,6 +63,7 @@ class Session : private amqp::BrokerSessionObserver {
 
   private:
     void serve();
+    void begin_trial();
     void report_load(const core::Now& now);
     void look_for_held(core::SteadyTime began, core::SteadyTime now);
     void handle_requests(const core::Now& now);
@@ -79,6 +80,7 @@ class Session : private amqp::BrokerSessionObserver {
 
     void consuming() override;
     void accepted(std::string_view note) override;
+    void declares_again(std::string_view note) override;
     void unanswered(std::string_view note) override;
     void error_queue_silent(std::string_view note) override;
     void error_queue_answers() override;

@@ -153,8 +153,7 @@ bool ReconnectLoop::may_reject_later() const {
 }
 
 bool ReconnectLoop::may_reject_head() const {
-    const core::SteadyTime now = system::steady_now();
-    return may_reject_later() && now >= rejects_again_ && !context_.trial.rejects_in_vain(now);
+    return may_reject_later() && system::steady_now() >= rejects_again_;
 }
 
 /// False where nothing was rejected: another daemon consumes the queue, or it is not known to dead-letter to the

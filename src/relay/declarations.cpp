@@ -266,8 +266,9 @@ void Declarations::on_looked_for(std::string_view queue, CheckOutcome outcome) {
     if (known != rebindings_.end() && !known->second->binds) known->second->state = state_of(outcome);
 }
 
-void Declarations::forget_rebinding(std::string_view work_queue) {
-    if (const auto known = rebindings_.find(work_queue); known != rebindings_.end()) rebindings_.erase(known);
+void Declarations::forget_rebinding(std::string_view work_queue, bool bound) {
+    const auto known = rebindings_.find(work_queue);
+    if (known != rebindings_.end() && (bound || !known->second->binds)) rebindings_.erase(known);
 }
 
 void Declarations::on_bound(std::string_view queue, CheckOutcome outcome, std::string_view why, const core::Now& now) {

@@ -65,7 +65,8 @@ class Declarations {
     };
     /// Of that work queue; begun where none is under way. Over with forget_rebinding().
     const std::shared_ptr<Rebinding>& rebinding(std::string_view work_queue, bool bind);
-    void forget_rebinding(std::string_view work_queue);
+    /// Once answered: by a look at it, or by its binding, which answers both.
+    void forget_rebinding(std::string_view work_queue, bool bound);
     /// Answers whoever has looked for that work queue.
     void on_looked_for(std::string_view queue, CheckOutcome outcome);
     /// Answers whatever asked for the binding of that work queue. `why` is empty unless refused.

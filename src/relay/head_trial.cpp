@@ -20,7 +20,6 @@ void HeadTrial::begin(std::size_t suspects, core::SteadyTime now) {
         ended_ = 0;
         rejected_ = 0;
         patience_ = least_patience;
-        busy_until_ = {};
     }
     in_vain_ = going_on() && passed_ == 0 ? in_vain_ + 1 : 0;
     ++ended_;
@@ -83,6 +82,7 @@ bool HeadTrial::on_tick(core::SteadyTime now) {
     if (suspects_ > 0 && !none_left_) return false;
     until_.reset();
     suspects_ = 0;
+    silent_targets_.clear();
     return true;
 }
 

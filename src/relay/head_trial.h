@@ -15,6 +15,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "core/time.h"
 
@@ -40,11 +43,6 @@ class HeadTrial {
     /// Whether the broker has compared that the queue dead-letters to the catch-all what is rejected.
     void queue_dead_letters(bool dead_letters) { dead_letters_ = dead_letters; }
     bool dead_letters() const { return dead_letters_; }
-    /// When the last connection ended, the broker was busy with a message that it needs long to send. It keeps that
-    /// connection, with all its consumers, until it has sent it, or begins it anew on another one.
-    void busy_with_another(core::SteadyTime now) { busy_until_ = now + busy_for; }
-    /// Taking out by AMQP 1.0 what cannot be handed over (amqp/head_rejection.h) would be given up, after seconds.
-    bool rejects_in_vain(core::SteadyTime now) const { return now < busy_until_; }
     /// So many that cannot be handed over were rejected (amqp/head_rejection.h).
     void rejected(std::size_t messages) { rejected_ += messages; }
     std::size_t rejected() const { return rejected_; }
@@ -60,6 +58,10 @@ class HeadTrial {
     /// while the broker, or this machine, is slow as a whole; `silence` as in held_up(). To be asked in each turn.
     bool takes_another(std::optional<core::SteadyTime> unsettled_since, core::Milliseconds silence,
                        core::SteadyTime now);
+
+    /// The targets that did not answer when the last connection ended (Relay::were_silent).
+    void silent_targets(std::vector<std::string> keys) { silent_targets_ = std::move(keys); }
+    const std::vector<std::string>& silent_targets() const { return silent_targets_; }
 
     /// How many connections have ended since the trial began.
     int ended() const { return ended_; }
@@ -84,8 +86,6 @@ class HeadTrial {
   private:
     static constexpr int least_in_vain = 2;
     static constexpr core::Milliseconds least_patience{1'000};
-    /// RabbitMQ 4.3.6 took 40 to 75 s to end a connection that such a message was on.
-    static constexpr core::Milliseconds busy_for{60'000};
 
     std::size_t suspects_ = 0;
     std::optional<core::SteadyTime> until_;  // not over before
@@ -97,12 +97,12 @@ class HeadTrial {
     int needed_ = least_in_vain;
     int ended_ = 0;
     core::Milliseconds patience_ = least_patience;
-    core::SteadyTime busy_until_{};
     core::SteadyTime slow_at_{};   // the broker, or this machine
     core::SteadyTime asked_at_{};  // whether another may come
     bool limited_ = false;
     bool dead_letters_ = false;
     std::size_t rejected_ = 0;  // since the trial began
+    std::vector<std::string> silent_targets_;
 };
 
 }  // namespace retryd::relay

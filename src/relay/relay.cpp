@@ -629,7 +629,7 @@ void Relay::on_checked(std::string_view queue, CheckOutcome outcome, const core:
     const std::shared_ptr<Route> route = routes_.find(queue);
     if (route) declarations_.on_work_queue_answer(*route, outcome, now);
     process_waiting(now);
-    declarations_.forget_rebinding(queue);
+    declarations_.forget_rebinding(queue, false);
     if (route) declarations_.forget_if_gone(route, now);
 }
 
@@ -637,7 +637,7 @@ void Relay::on_bound(std::string_view queue, CheckOutcome outcome, std::string_v
     if (!kind_is_known(queue, outcome, true)) return;
     declarations_.on_bound(queue, outcome, why, now);
     process_waiting(now);
-    declarations_.forget_rebinding(queue);
+    declarations_.forget_rebinding(queue, true);
     const std::shared_ptr<Route> route = routes_.find(queue);
     if (route) declarations_.forget_if_gone(route, now);
 }

@@ -155,6 +155,10 @@ std::shared_ptr<Target> Routes::intern(Target target) {
         target.reported = known->reported;
     }
     known = std::make_shared<Target>(std::move(target));
+    if (const auto found = were_silent_.find(known->key()); found != were_silent_.end()) {
+        known->flow.was_silent(found->second);
+        were_silent_.erase(found);
+    }
     return known;
 }
 
@@ -248,6 +252,26 @@ std::vector<std::shared_ptr<Target>> Routes::published_through_exchange_in(std::
         if (meant && !exchange.text.empty()) found.push_back(target);
     }
     return found;
+}
+
+std::vector<std::string> Routes::silent() const {
+    std::vector<std::string> keys;
+    for (const auto& [key, target] : targets_) {
+        if (target->flow.trouble() == TargetFlow::Trouble::silent) keys.push_back(key);
+    }
+    for (const auto& [key, since] : were_silent_)
+        keys.push_back(key);
+    return keys;
+}
+
+void Routes::were_silent(const std::vector<std::string>& keys, core::SteadyTime now) {
+    for (const std::string& key : keys) {
+        if (const auto known = find_target(key)) {
+            known->flow.was_silent(now);
+        } else {
+            were_silent_.emplace(key, now);
+        }
+    }
 }
 
 void Routes::forget(const Route& route) {

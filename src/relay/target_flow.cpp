@@ -1,6 +1,7 @@
 #include "relay/target_flow.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace retryd::relay {
 namespace {
@@ -105,6 +106,11 @@ void TargetFlow::silent(std::size_t unanswered, core::SteadyTime now) {
     begin(Trouble::silent, now);
 }
 
+void TargetFlow::was_silent(core::SteadyTime now) {
+    silent(0, now);
+    was_silent_ = true;
+}
+
 bool TargetFlow::tell_silence(core::SteadyTime now, core::Milliseconds after) {
     if (trouble_ != Trouble::silent || !silence_untold_ || now - since_ < after) return false;
     silence_untold_ = false;
@@ -122,7 +128,7 @@ void TargetFlow::given_up() {
 }
 
 void TargetFlow::declared(core::SteadyTime now) {
-    if (trouble_ == Trouble::silent) next_try_ = now;
+    if (trouble_ == Trouble::silent && !std::exchange(was_silent_, false)) next_try_ = now;
 }
 
 void TargetFlow::begin(Trouble trouble, core::SteadyTime now) {

@@ -40,6 +40,8 @@ class TargetFlow {
     /// A channel has waited too long for an answer. What is unanswered there is not under way any more: it may stay so
     /// for long, and must not keep a target that takes messages again from getting them.
     void silent(std::size_t unanswered, core::SteadyTime now);
+    /// It was silent when the last connection ended: what it was sent there may arrive, and comes again.
+    void was_silent(core::SteadyTime now);
     /// Once for each silence, when it has lasted for so long: a queue that is slow for a moment is no news.
     bool tell_silence(core::SteadyTime now, core::Milliseconds after);
     /// That channel has answered, or is given up: what is unanswered there is under way again.
@@ -80,6 +82,7 @@ class TargetFlow {
     Trouble trouble_ = Trouble::none;
     core::SteadyTime since_{};
     bool silence_untold_ = false;
+    bool was_silent_ = false;      // before it was declared
     core::SteadyTime next_try_{};  // in trouble
     int failures_ = 0;             // since the last confirm
     int unanswered_tries_ = 0;     // while it is silent, and since

@@ -486,6 +486,46 @@ TEST_CASE("attach plan: what was attached is let go once its entry says that its
     CHECK(general_policies(w.policy).empty());
 }
 
+TEST_CASE("attach plan: of several general policies the one that a queue is under says that it lets it go") {
+    Names names{"failed"};
+    for (int i = 0; i < 40; ++i)
+        names.push_back("a-rather-long-name-of-a-work-queue-" + std::to_string(i));
+    World w(names);
+    w.policy.sources = {{"failures", core::Dialect::symfony}};
+    for (const std::string& name : names)
+        w.add(name, "classic");
+    REQUIRE(w.attach().changes.size() == 2);
+    w.by_source("failed");
+    w.by_source(names.back());
+    int told = 0;
+    for (const PolicyChange& change : w.plan().changes) {
+        for (const std::string& name : {names.front(), names.back()}) {
+            CAPTURE(change.after.name, name);
+            const bool goes = BrokerPattern(change.before->pattern).matches(name).value() &&
+                              !BrokerPattern(change.after.pattern).matches(name).value();
+            CHECK(says(change, "no longer applies to queue '" + name + "'") == goes);
+            told += goes ? 1 : 0;
+        }
+    }
+    CHECK(told == 2);
+}
+
+TEST_CASE("attach plan: a queue that was left out and not there when its entry went is attached once it is there") {
+    World w({"orders", "*"});
+    w.by_source("orders");
+    w.policy.sources = {{"failed", core::Dialect::symfony}};
+    w.add("email", "classic");
+    w.attach();
+    w.policy.entries.erase(w.policy.entries.begin());
+    w.attach();
+    w.add("orders", "classic");
+    CHECK(w.exchange_of("orders").empty());
+    CHECK(w.state_of("orders") == State::to_attach);
+    w.attach();
+    CHECK(w.state_of("orders") == State::attached);
+    CHECK(w.exchange_of("orders") == ours);
+}
+
 TEST_CASE("attach plan: what is no work queue is left out of globs, and an entry with its very name takes it") {
     World w({"celery_delayed_2", "*"});
     w.add("email", "classic");

@@ -12,6 +12,7 @@
 #include "support/catch.h"
 #include "support/command_line.h"
 #include "support/forged.h"
+#include "support/hanging_queue.h"
 #include "support/management.h"
 #include "support/other_protocols.h"
 #include "support/scenario.h"
@@ -218,6 +219,40 @@ TEST_CASE("two daemons on one error queue both meet what RabbitMQ cannot hand ov
     s.check_home(3);
     s.check_none_accused();
     CHECK(second.terminate() == 0);
+    s.stop();
+}
+
+TEST_CASE("what waits on a rung that hangs comes home at most twice, whatever RabbitMQ cannot hand over beside it",
+          "[two-versions]") {
+    Attack s;
+    const std::string stuck = s.work_queue("stuck");
+    s.retry(stuck, {"500ms"});
+    s.start();
+    s.await_declared();
+    set_policy("undeliverable-test", "^" + s.config.error_queue + "$", R"({"delivery-limit": 20})");
+    HangingQueue hang(s.rung(stuck, "500ms"));
+    std::map<std::string, int> copies;
+    {
+        Worker worker(stuck);
+        s.client.publish("", stuck, {.body = "a"});
+        worker.reject(worker.receive());
+    }
+    REQUIRE(s.daemon.await_log("does not confirm messages for queue '" + s.rung(stuck, "500ms") + "'"));
+    for (std::uint32_t bad = 1; bad <= 3; ++bad) {
+        s.undeliverable();
+        s.reject(10);
+        CHECK(s.await_depth(s.config.catch_all, bad, a_hundred_connections));
+    }
+    s.come_home(patience);
+    hang.end();
+    Worker worker(stuck);
+    while (const auto message = worker.client.next(seconds(6))) {
+        ++copies[message->body];
+        worker.ack(*message);
+    }
+    CHECK(copies["a"] >= 1);
+    CHECK(copies["a"] <= 2);
+    s.check_home(2);
     s.stop();
 }
 

@@ -300,6 +300,27 @@ TEST_CASE("status: counts the rungs and the parking queue of each exact entry, a
     CHECK(status.not_seen == Lines{"in flight, rates, totals and faults: no daemon"});
 }
 
+TEST_CASE("status: of an error queue that nobody consumes although the daemon runs, no number is known") {
+    FakeBroker broker;
+    broker.has_management = false;
+    const telemetry::Status daemon = daemon_status();
+    broker.count("check queue errors", {0, 0});
+    const StatusReport leaderless = collect_status(broker, policy_of({email}), daemon);
+    CHECK_FALSE(leaderless.errors.messages);
+    CHECK(text_of(leaderless).find("\nError queue errors: not known. The broker names no consumer of it") !=
+          std::string::npos);
+    std::ostringstream json;
+    print_status_json(leaderless, true, json);
+    CHECK(nlohmann::json::parse(json.str())["errors"]["messages"].is_null());
+    CHECK(collect_status(broker, policy_of({email}), no_daemon).errors.messages == 0U);
+    broker.count("check queue errors", {0, 1});
+    CHECK(collect_status(broker, policy_of({email}), daemon).errors.messages == 0U);
+    broker.count("check queue errors", {3, 0});
+    CHECK(collect_status(broker, policy_of({email}), daemon).errors.messages == 3U);
+    broker.miss("check queue errors");
+    CHECK(text_of(collect_status(broker, policy_of({email}), daemon)).find("errors: not there") != std::string::npos);
+}
+
 TEST_CASE("status: counts what is held, whether the daemon tells of it or not") {
     FakeBroker broker;
     broker.has_management = false;

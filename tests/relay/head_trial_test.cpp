@@ -161,23 +161,6 @@ TEST_CASE(
     CHECK_FALSE(trial.in_vain());
 }
 
-TEST_CASE("while the broker is busy with another message nothing is rejected, for a minute or until the next trial") {
-    HeadTrial trial;
-    CHECK_FALSE(trial.rejects_in_vain(start));
-    trial.begin(100, start);
-    trial.busy_with_another(start);
-    CHECK(trial.rejects_in_vain(after(59'999)));
-    CHECK_FALSE(trial.rejects_in_vain(after(60'000)));
-    trial.begin(1, after(1));
-    CHECK(trial.rejects_in_vain(after(2)));
-    trial.counted(0, after(3));
-    CHECK(trial.asks_for_count(after(10'001), true));
-    trial.counted(0, after(10'002));
-    REQUIRE(trial.on_tick(after(10'002)));
-    trial.begin(100, after(10'003));
-    CHECK_FALSE(trial.rejects_in_vain(after(10'004)));
-}
-
 TEST_CASE("another message comes beside one whose target takes none, but not while the broker or the machine is slow") {
     HeadTrial trial;
     const core::Milliseconds none{0};

@@ -331,6 +331,56 @@ TEST_CASE("what silent rungs were sent does not speak against a message when a c
     CHECK_FALSE(poison.isolating());
 }
 
+TEST_CASE("what a silent rung was sent takes a detour when it is delivered again on the next connection") {
+    Fixture before;
+    make_silent(before);
+    const std::vector<std::string> silent = before.relay.silent_targets();
+    CHECK(silent.size() == 1);
+    Fixture f;
+    f.relay.were_silent(silent, f.now);
+    CHECK(f.relay.silent_targets() == silent);
+    f.broker.silent.insert(rung);
+    f.answer_declares();
+    f.deliver({.redelivered = true});
+    live(f, Milliseconds{14'000});
+    CHECK(f.lying_in("retryd.detour.2s") == 1);
+    CHECK(f.relay.in_flight() == 0);
+    CHECK(f.relay.silent_targets() == silent);
+    SECTION("the rung is tried with a later one, and takes all again when it answers") {
+        f.broker.silent.clear();
+        f.pass(Milliseconds{2'000});
+        f.deliver();
+        f.confirm_all();
+        CHECK(f.lying_in(rung) == 1);
+        CHECK(f.relay.silent_targets().empty());
+        f.deliver();
+        CHECK(f.lying_in(rung) == 2);
+    }
+    SECTION("the rung of another work queue that is made later is not concerned") {
+        f.deliver({"web.a", "rejected", "web.a", 1});
+        live(f, Milliseconds{200});
+        CHECK(f.lying_in("retryd.detour.2s") == 1);
+    }
+}
+
+TEST_CASE("a rung of a queue that only a glob names is known to have been silent before it is declared") {
+    Fixture before;
+    before.broker.silent.insert("web.a.retry.1s");
+    before.deliver({"web.a"});
+    before.broker.answer_checks(before.relay, before.now);
+    before.answer_declares();
+    live(before, Milliseconds{1'000});
+    REQUIRE(before.relay.silent_targets().size() == 1);
+    Fixture f;
+    f.relay.were_silent(before.relay.silent_targets(), f.now);
+    f.deliver({"web.a", "rejected", "", 0});
+    f.broker.answer_checks(f.relay, f.now);
+    f.answer_declares();
+    live(f, Milliseconds{200});
+    CHECK(f.lying_in("web.a.retry.1s") == 0);
+    CHECK(f.lying_in("retryd.detour.2s") == 1);
+}
+
 TEST_CASE("a full rung takes messages again by itself, on a fresh channel") {
     Fixture f;
     f.answer_declares();

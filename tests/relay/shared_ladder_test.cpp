@@ -28,6 +28,24 @@ struct SharedFixture : Fixture {
 
 }  // namespace
 
+TEST_CASE("the answer to another question about a work queue does not make its binding be asked for again") {
+    Fixture f;
+    f.answer_declares();
+    f.broker.queues["web.a"];
+    f.deliver({"web.a"});
+    f.deliver_undelivered("web.a");
+    CHECK(f.broker.checks == Lines{"web.a"});
+    CHECK(f.broker.binds == Lines{"web.a"});
+    f.broker.answer_checks(f.relay, f.now);
+    f.broker.binds.clear();
+    f.broker.bound_to_return_exchange.insert("web.a");
+    f.relay.on_bound("web.a", CheckOutcome::exists, "", f.now);
+    REQUIRE(f.broker.binds.empty());
+    f.answer_declares();  // the return exchange itself
+    f.answer_binds();
+    CHECK(f.lying_in("web.a") == 1);
+}
+
 TEST_CASE("at start each shared rung is declared once for all entries, and queues known by name are bound") {
     Fixture f(shared_policy());
     Lines keys;
