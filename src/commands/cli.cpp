@@ -17,7 +17,6 @@
 #include "commands/parked/import.h"
 #include "commands/parked/list_and_show.h"
 #include "commands/parked/replay_and_drop.h"
-#include "commands/plan/definitions.h"
 #include "commands/plan/plan.h"
 #include "commands/status.h"
 #include "commands/waiting.h"
@@ -31,14 +30,15 @@ namespace retryd::commands {
 
 namespace {
 
-/// `retryd parked`: the commands for what is parked.
+/// `retryd parked`: the commands for parked messages.
 class ParkedCommands {
   public:
-    /// Keeps references into itself: it stays where it is until the command line is read.
+    /// The command line keeps references into this object: it must not move until the command line has been read.
     void add_to(CLI::App& app);
 
     bool parsed() const;
-    /// Runs the one that was asked for. `options`: those before the command; `--config` and `--json` behind it win.
+    /// Runs the command that was asked for. `options`: those given before `parked`; `--config` and `--json` after it
+    /// take precedence.
     int run(const ReportOptions& options, std::ostream& out, std::ostream& err) const;
 
   private:
@@ -119,7 +119,7 @@ std::string check_interval(const std::string& text) {
     return interval && *interval >= shortest ? "" : core::quoted(text) + " is no duration of 500ms or more: 5s, 1m";
 }
 
-/// Before the command or behind it: both are natural.
+/// Accepted before the command and after it.
 void add_config(CLI::App& app, Options& options) {
     app.add_option("-c,--config", options.config_path, "The configuration file")
         ->type_name("FILE")
@@ -229,7 +229,7 @@ bool standard_output_is_coloured() {
     return standard_output_is_terminal() && (no_colour == nullptr || *no_colour == '\0');
 }
 
-/// CLI11 says of an unknown command only that it misses one.
+/// For an unknown command CLI11 only says that a command is missing.
 std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
     const auto unknown = app.remaining();
     if (!app.get_subcommands().empty() || unknown.empty() || unknown.front().starts_with('-')) return error.what();
@@ -239,7 +239,7 @@ std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
     return "there is no command " + unknown.front() + "; " + config::expected_one_of(unknown.front(), names);
 }
 
-/// Help and version are asked for by exceptions of success.
+/// CLI11 reports --help and --version as exceptions that mean success.
 int explain(const CLI::App& app, const CLI::ParseError& error, std::ostream& out, std::ostream& err) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error, out, err);
     const auto commands = app.get_subcommands();

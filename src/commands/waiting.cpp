@@ -7,7 +7,7 @@
 #include <ostream>
 #include <utility>
 
-#include "admin/waiting.h"
+#include "admin/parked.h"
 #include "amqp/error.h"
 #include "amqp/proof_keys.h"
 #include "commands/common/json.h"
@@ -26,7 +26,7 @@ namespace retryd::commands {
 
 namespace {
 
-/// Which rungs of the configuration are on the broker, and what waits there. Nothing is consumed for it.
+/// Finds the configured rungs that exist on the broker, and counts the messages on them. Consumes nothing.
 class RungFinder {
   public:
     RungFinder(Broker& broker, const core::Policy& policy, const std::string& work_queue)
@@ -51,7 +51,7 @@ class RungFinder {
   private:
     bool wanted(const std::string& name) const { return work_queue_.empty() || core::glob_matches(work_queue_, name); }
 
-    /// Those whose names the configuration tells.
+    /// Adds the rungs whose names follow from the configuration.
     void add(const core::Entry& entry) {
         const bool shared = entry.ladder.return_path == core::ReturnPath::headers;
         std::string serves = shared ? entry.ladder.name : entry.match;
@@ -73,7 +73,7 @@ class RungFinder {
         }
     }
 
-    /// Those of globs, and those that a former ladder has left.
+    /// Adds the rungs of globs, and those that an earlier ladder has left.
     void add_listed() {
         if (broker_.management() == nullptr) {
             if (any_glob_)
@@ -117,7 +117,7 @@ bool went_well(const WaitingResult& result) {
            counts.unknown == 0;
 }
 
-/// What the commands have in common.
+/// What the three commands share.
 struct WaitingScene {
     WaitingScene(const config::Settings& from, const WaitingOptions& with)
         : settings(from), options(with), broker(connect(from, "retryd waiting")) {
@@ -149,10 +149,10 @@ struct WaitingScene {
     std::unique_ptr<Broker> broker;
     admin::Selection selection;
     WaitingRungs found;
-    std::string fault;  // why nothing can be done
+    std::string fault;  // why nothing can be done; empty if something can
 };
 
-/// Looks, where that is needed to know which work queues are meant, then one rung after the other.
+/// First looks at the messages if that is needed to know their work queues, then processes one rung after the other.
 class SendOrPark {
   public:
     SendOrPark(const config::Settings& settings, const WaitingOptions& options, bool park, StopSign stop,
@@ -185,7 +185,8 @@ class SendOrPark {
     }
 
   private:
-    /// Of a rung of one work queue that is known; of a shared one, and to know how many are selected, by a look.
+    /// The work queues of the messages on a rung. For a rung of one work queue they follow from the name; for a shared
+    /// one, and to count the selected messages, it has to look.
     std::set<std::string> work_queues_on(const WaitingRung& rung, WaitingResult& result) {
         if (rung.rung.return_path == core::ReturnPath::queue && !scene_.options.dry_run) return {rung.rung.serves};
         std::set<std::string> names;
@@ -234,7 +235,8 @@ class SendOrPark {
         result.selected = result.run.counts.selected;
     }
 
-    /// As the daemon parks: in the queue of its entry, which is declared where it is missing, or through its exchange.
+    /// Parks as the daemon does: in the parking queue of the entry, which is declared if it is missing, or through the
+    /// entry's exchange.
     void add_parking(const std::string& work_queue, admin::ParkedRunOrder& order) {
         const core::Entry* const entry = core::match(scene_.settings.policy, work_queue);
         if (entry == nullptr) return;

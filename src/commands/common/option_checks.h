@@ -1,4 +1,4 @@
-// What several commands with options that select messages have in common: the checks of their values.
+// Checks for the values of options, shared by the commands that select messages.
 #pragma once
 
 #include <CLI/CLI.hpp>
