@@ -146,7 +146,7 @@ const DeskSession& DeskSessions::begin(core::Milliseconds lasts, core::SteadyTim
     std::erase_if(sessions_, [&](const DeskSession& session) { return session.ends <= now; });
     if (sessions_.size() >= most) sessions_.pop_front();
     return sessions_.emplace_back(
-        DeskSession{dice_(secret_bytes), dice_(secret_bytes), dice_(name_bytes), now + lasts});
+        DeskSession{random_hex_(secret_bytes), random_hex_(secret_bytes), random_hex_(name_bytes), now + lasts});
 }
 
 /// Compares with all of them, so that the time taken reveals nothing.

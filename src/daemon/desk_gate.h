@@ -77,9 +77,9 @@ struct DeskSession {
 
 class DeskSessions {
   public:
-    using Dice = std::function<std::string(std::size_t bytes)>;  // in hex, unpredictable
+    using RandomHex = std::function<std::string(std::size_t bytes)>;  // in hex, unpredictable
 
-    explicit DeskSessions(Dice dice) : dice_(std::move(dice)) {}
+    explicit DeskSessions(RandomHex random_hex) : random_hex_(std::move(random_hex)) {}
 
     /// The password from now on. If it has changed, all sessions end.
     void use(const std::string& password);
@@ -97,7 +97,7 @@ class DeskSessions {
     static constexpr std::size_t most = 64;  // beyond that the oldest one ends
 
   private:
-    Dice dice_;
+    RandomHex random_hex_;
     std::string password_;
     std::deque<DeskSession> sessions_;
 };

@@ -87,9 +87,9 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
     Requests requests;
     StopLatch ended;
     std::random_device seed;
-    std::minstd_rand random(seed());
+    std::minstd_rand generator(seed());
     std::uniform_real_distribution<double> uniform(0.0, 1.0);
-    const core::Dice dice = [&] { return uniform(random); };
+    const core::Random random_number = [&] { return uniform(generator); };
 
     log.write(LogLevel::info, "started", "retryd " RETRYD_VERSION " started with " + path,
               {{"version", RETRYD_VERSION}, {"file", path}});
@@ -117,8 +117,8 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
     notify_starting(longest_turn(*configuration.current()));
     if (!http.start()) return failed;
     auto held_threads = std::make_unique<HeldThreads>(held);
-    const SessionContext daemon{configuration, log,     requests, dice, poison, trial,
-                                held_heads,    sources, watchdog, http, *held,  ending_steps};
+    const SessionContext daemon{configuration, log,     requests, random_number, poison, trial,
+                                held_heads,    sources, watchdog, http,          *held,  ending_steps};
     std::thread watcher([&] { watch_over(signals, daemon, *held_threads, age, desk.runs(), ended); });
     supervise(daemon);
     http.stop();

@@ -90,7 +90,7 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
       features_(core::features_of(broker_.version())),
       plumbing_(ask_for_plumbing(settings_, endpoint_.vhost)),
       relay_(policy_of(settings_),
-             {features_, endpoint.username, context.dice, settings_->declare, broker_.publishing_channels(),
+             {features_, endpoint.username, context.random_number, settings_->declare, broker_.publishing_channels(),
               std::move(proof_keys),
               [&held = context.held](std::string_view queue) { return held.holding(queue, system::steady_now()); },
               [this](std::string_view queue) { return plumbing_.left_out(queue, system::steady_now()); }},

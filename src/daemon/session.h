@@ -82,7 +82,7 @@ struct SessionContext {
     Configuration& configuration;
     telemetry::Log& log;
     Requests& requests;
-    const core::Dice& dice;
+    const core::Random& random_number;
     relay::PoisonDetector& poison;
     relay::HeadTrial& trial;
     amqp::HeldHeads& held_heads;  // released when the trial is over
