@@ -1,5 +1,5 @@
-// What has become of parked messages that are older than their entry allows (`parked_age`): what the daemon hears from
-// whoever has taken them out.
+// What the daemon is told about parked messages that were older than their entry allows (`parked_age`) and have been
+// taken out.
 #pragma once
 
 #include <cstddef>
@@ -12,30 +12,30 @@
 
 namespace retryd::admin {
 
-/// One parking queue, one entry.
+/// What happened in one parking queue for one entry.
 struct AgedQueue {
     std::string queue;         // the parking queue
-    std::string archive;       // the file that the messages are in now; empty: they are dropped
-    std::size_t messages = 0;  // that are not parked any more
-    std::string fault;         // why not all that are old enough; cause and remedy, empty where all
+    std::string archive;       // the file that they were archived to; empty: they were dropped
+    std::size_t messages = 0;  // how many were taken out
+    std::string fault;         // why some of the old ones are still parked, with a remedy; empty if none are
 };
 
-/// What one look at a parking queue leaves for the next one.
+/// What one pass over a parking queue remembers for the next pass.
 struct AgedBefore {
-    core::SteadyTime due{};      // no look before that
-    std::size_t given_back = 0;  // messages in front that were held: amqp::QueueReader::hold_few
-    std::string fault;           // that lasts; as AgedQueue has it
+    core::SteadyTime due{};      // not to be looked at earlier
+    std::size_t given_back = 0;  // how many messages at the head were held back: amqp::QueueReader::hold_few
+    std::string fault;           // as AgedQueue::fault; it still lasts
 };
 
-/// By entry (its `match`) and parking queue.
+/// The key is the entry (its `match`) and the parking queue.
 using AgeMemory = std::map<std::pair<std::string, std::string>, AgedBefore>;
 
 struct AgeRun {
-    std::vector<AgedQueue> queues;      // of which something is to be told
-    std::vector<std::string> not_seen;  // parking queues whose names could not be found out; one line each
-    core::Milliseconds next{};          // when the next look makes sense
-    AgeMemory memory = {};              // for that
-    bool to_its_end = true;             // false: of what is not named here nothing new is known
+    std::vector<AgedQueue> queues;      // only those with something to report
+    std::vector<std::string> not_seen;  // why the names of some parking queues are unknown; one line each
+    core::Milliseconds next{};          // how long until the next pass is worthwhile
+    AgeMemory memory = {};              // for the next pass
+    bool to_its_end = true;             // false: it ended early, and queues that are not listed were not looked at
 };
 
 }  // namespace retryd::admin

@@ -1,18 +1,19 @@
 #include "admin/attach_plan.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <set>
 #include <utility>
 
-#include "admin/broker_pattern.h"
 #include "admin/dead_letter_way.h"
+#include "admin/finding.h"
+#include "admin/framework_retries.h"
 #include "admin/own_policies.h"
 #include "admin/patterns.h"
 #include "admin/work_queues.h"
 #include "core/names.h"
-#include "core/plumbing.h"
 #include "core/policy.h"
 #include "core/safe_text.h"
 
@@ -24,9 +25,10 @@ using State = AttachState::State;
 
 constexpr const char* dead_letter_exchange = "dead-letter-exchange";
 
-// What is said beside a policy: what setting it brings and takes.
+// The notes beside a policy in the plan: which setting it adds and which it replaces.
 
-/// Of the general policy, about queues to come; `below`: the priority that would be below all other policies.
+/// Beside the general policy, about queues that are declared later; `below`: the priority that would be lower than that
+/// of all other policies.
 std::string for_later_note(std::int64_t priority, std::int64_t below) {
     const std::string attach_again =
         ", and a quorum queue dead-letters at-most-once by this one: attach again when it is there";
@@ -38,31 +40,31 @@ std::string for_later_note(std::int64_t priority, std::int64_t below) {
            " and attach again. One that a higher one applies to keeps that one" + attach_again;
 }
 
-/// Of the general policy, about a queue that it applies to until now.
+/// Beside the general policy, about a queue that it has applied to so far.
 std::string no_longer_applies_note(const std::string& queue) {
     return "no longer applies to queue " + core::quoted(queue) + ", which no entry matches";
 }
 
-/// The same of one that is left out.
+/// The same, about a queue that is left out.
 std::string let_go_note(const std::string& queue) {
     return "no longer applies to queue " + core::quoted(queue) + ", whose failures come by a source alone";
 }
 
-/// The exchange, as JSON text, is the one that dead letters go to until now.
+/// `exchange`: where dead letters have gone so far, as JSON text.
 std::string taken_away_note(const std::string& exchange) {
     std::string note = "dead letters of these queues go to exchange ";
     note.append(exchange).append(" now, and no longer will. If its consumers are to get what retryd gives up on, ");
     return note.append("name it in the entries: parked: {exchange: ").append(exchange).append("}");
 }
 
-/// Of a policy of somebody else's that is changed. `lost_to_streams`: it did not dead-letter, and does now.
+/// Beside somebody else's policy that is changed. `lost_to_streams`: it did not dead-letter before, and does now.
 std::string changed_note(bool lost_to_streams) {
     std::string note = "applies to every queue that its pattern matches, also to later ones";
     if (lost_to_streams) note += "; but no longer to a stream: those take no policy that dead-letters";
     return note;
 }
 
-/// Of a copy, and why the policy itself is not changed: one of those below.
+/// Beside a copy. `why` says why the original is not changed: one of the texts below.
 std::string copied_note(const std::string& from, const std::string& why) {
     return "a copy of policy " + core::quoted(from) + ", " + why +
            ": a later change of that one does not reach these queues, unless it is made here as well";
@@ -80,9 +82,9 @@ std::string would_narrow_to_quorum() {
     return "which with these keys would not apply to a classic queue that is created later";
 }
 
-// The policies to set.
+// Finds the policies to set.
 
-/// Queues that have the same policy in effect and need the same of it.
+/// Queues with the same policy in effect that need the same keys from it.
 struct Group {
     std::vector<std::string> queues;
     std::set<std::string> taken_from;
@@ -103,7 +105,7 @@ class AttachPlanner {
         for (const QueuePolicies& queue : vhost_policies_.queues) {
             const bool ignored = queue.exclusive || queue.name.starts_with("amq.") || plumbing_.contains(queue.name);
             if (ignored || match(policy_, queue.name) == nullptr) continue;
-            // Left over of an entry that does not hold any more.
+            // Left over from an entry that no longer holds messages.
             const bool held = core::work_queue_held_in(policy_, queue.name, queue.arguments).has_value();
             held ? left_over_.push_back(queue.name) : classify(queue);
         }
@@ -149,13 +151,15 @@ class AttachPlanner {
         return policy.empty() || is_general(policy) || policy.starts_with(general_ + '-');
     }
 
-    /// The general policy, or a part of it: another retryd may have one that is called so.
+    /// Whether that is the general policy or a part of it. The name alone does not tell: another retryd may have a
+    /// general policy whose name begins the same way.
     bool is_general(const std::string& policy) const {
         if (policy == general_) return true;
         return is_called_like_part(policy, general_) && has_all(definition_of(policy), to_error_exchange(policy_));
     }
 
-    /// Owes its exchange to the general policy, or would without the one of ours above it.
+    /// Whether the queue has its dead-letter exchange from the general policy, or would have it if one of our own
+    /// policies did not outrank that.
     bool is_under_general_policy(const QueuePolicies& queue) const {
         if (queue.policy.empty() || !is_ours(queue.policy)) return false;
         const bool by_argument = argument(queue, dead_letter_exchange).has_value();
@@ -178,7 +182,8 @@ class AttachPlanner {
         return found == nullptr ? core::Definition{} : found->definition;
     }
 
-    /// Globs for the queues to come; of the exact names those that no other policy has.
+    /// Adds globs, for queues that are declared later, and the exact names of queues that do not exist yet or that no
+    /// other policy applies to.
     void add_to_general(const core::Entry& entry) {
         const bool by_source = entry.failures == core::FailuresBy::source;
         if (core::is_glob(entry.match)) {
@@ -205,7 +210,7 @@ class AttachPlanner {
             after, to_error_exchange(policy_),
             matches_patterns(policy_, general_matches_, not_for_general(after.priority)), vhost_policies_);
         if (changes.empty()) {
-            // It does not take hold of these: something in it is not for their type.
+            // It does not apply to these queues: it has a key that RabbitMQ does not accept for their type.
             for (const auto& [queue, policy] : for_general_)
                 add_to_group(queue, policy, to_error_exchange(policy_), "");
             return;
@@ -220,7 +225,7 @@ class AttachPlanner {
         }
     }
 
-    /// Of the queues that need nothing, those whose policy does not stand above the general one and would lose to it.
+    /// The queues that need nothing now, but whose policy would be outranked by the general one.
     std::vector<std::string> not_for_general(std::int64_t priority) const {
         std::vector<std::string> names = left_over_;
         for (const QueuePolicies* queue : kept_under_others_) {
@@ -232,9 +237,10 @@ class AttachPlanner {
         return names;
     }
 
-    /// Of what globs leave out, the queues whose messages would dead-letter by themselves, but for those that are left
-    /// out by what they are called. One that was left out before stays so while it is not there: such queues come and
-    /// go, and the policy is to stay as it is.
+    /// Queues that globs leave out and whose messages expire or overflow: with the general policy those messages would
+    /// dead-letter to us. Queues that the pattern leaves out by their name anyway are not among them. A queue that was
+    /// left out before stays left out while it does not exist: such queues come and go, and the policy should not
+    /// change each time.
     std::vector<std::string> plumbing_that_gives_up() const {
         constexpr std::size_t most_bytes = 400;  // of the 1,024 of a pattern
         std::set<std::string> there;
@@ -279,7 +285,7 @@ class AttachPlanner {
         return notes;
     }
 
-    /// Below all others: where another one applies, nothing of it is lost.
+    /// Lower than all others: where another policy applies, that one stays in effect.
     std::int64_t low_priority() const {
         std::int64_t lowest = 1;
         for (const BrokerPolicy& other : vhost_policies_.policies) {
@@ -296,7 +302,7 @@ class AttachPlanner {
         }
         const std::size_t others = queues_under(in_effect) - group.queues.size();
         const bool foreign = now != nullptr && !is_general(in_effect);
-        // Of two with the same priority nobody knows which will be in effect.
+        // RabbitMQ does not define which of two policies with the same priority wins.
         const bool outranks_general = foreign && (!general_priority_ || now->priority > *general_priority_);
         if (outranks_general && others == 0 && !narrows_to_quorum(*now, wanted) && !names_.contains(in_effect)) {
             change.before = *now;
@@ -314,7 +320,7 @@ class AttachPlanner {
         }
     }
 
-    /// Each once, with all queues that need it.
+    /// Each binding once, with all queues that need it.
     void plan_bindings() {
         for (const AttachState& state : plan_.queues) {
             for (const core::ErrorBinding& binding : state.bindings) {
@@ -334,7 +340,8 @@ class AttachPlanner {
         plan_.changes.push_back(std::move(change));
     }
 
-    /// Only quorum queues take a policy with this key in it, as a whole.
+    /// Whether the change would take the policy away from classic queues: RabbitMQ applies a policy with this key, as a
+    /// whole, to quorum queues only.
     static bool narrows_to_quorum(const BrokerPolicy& now, const core::Definition& wanted) {
         constexpr const char* key = "dead-letter-strategy";
         return wanted.contains(key) && !now.definition.contains(key) && now.apply_to != "quorum_queues";
@@ -351,8 +358,8 @@ class AttachPlanner {
                           [&](const QueuePolicies& queue) { return queue.policy == policy; }));
     }
 
-    /// One that matches these queues alone and stands above the one in effect; one of that kind that is there already
-    /// is extended.
+    /// A policy for these queues alone, with a higher priority than the one in effect. If there already is one of that
+    /// kind, it is extended.
     void plan_own_policy(PolicyChange& change, const BrokerPolicy* now, const core::Definition& wanted) const {
         const bool none = now == nullptr || is_general(now->name);
         const std::string name = none ? general_ + "-queues" : copy_name(general_, now->name);
@@ -386,12 +393,12 @@ class AttachPlanner {
     EffectivePolicy effective_;
     DeadLetterWays ways_;
     std::string general_;
-    std::set<std::string> plumbing_;  // that globs leave out
+    std::set<std::string> plumbing_;  // queues that globs leave out
     std::set<std::string> there_;
     std::set<std::string> under_general_;
     std::vector<std::string> left_over_;                   // queues of held messages: no work queues
-    std::vector<const QueuePolicies*> kept_under_others_;  // under policies of others, which have to stay in effect
-    std::map<std::string, std::string> for_general_;       // queues that it attaches, and what is in effect on them
+    std::vector<const QueuePolicies*> kept_under_others_;  // their policy is somebody else's and has to stay in effect
+    std::map<std::string, std::string> for_general_;       // queues that it attaches => the policy in effect on each
     std::vector<std::string> general_matches_;
     std::optional<std::int64_t> general_priority_;  // of the general policy, there or planned
     std::map<std::pair<std::string, core::Definition>, Group> groups_;
@@ -403,6 +410,86 @@ class AttachPlanner {
 
 AttachPlan plan_attach(const core::Policy& policy, const VhostPolicies& vhost_policies) {
     return AttachPlanner(policy, vhost_policies).plan();
+}
+
+namespace {
+
+constexpr std::size_t most_names = 10;
+
+/// The routing keys by which consumers of this queue may tell messages apart; empty if there is only one.
+std::string keys_of(const std::string& queue, const Ways& ways) {
+    std::vector<std::string> keys;
+    std::set<std::string> known;
+    bool pattern = false;
+    for (const BrokerBinding* const binding : ways.bindings_to(queue)) {
+        const std::string type = ways.type_of(binding->source);
+        if (type != "topic" && type != "direct") continue;
+        if (known.insert(binding->routing_key).second) keys.push_back(binding->routing_key);
+        pattern = pattern || (type == "topic" && binding->routing_key.find_first_of("*#") != std::string::npos);
+    }
+    return keys.size() > 1 || pattern ? folded(keys, most_names) : "";
+}
+
+/// Whether some entry that this source may feed already has `failures: source`.
+bool is_said(const core::Policy& policy, const core::Source& source) {
+    return std::any_of(policy.entries.begin(), policy.entries.end(), [&](const core::Entry& entry) {
+        return entry.failures == core::FailuresBy::source &&
+               (core::is_glob(entry.match) || core::may_name(source, entry.match));
+    });
+}
+
+/// Symfony's worker also rejects each message that it puts into the failure transport
+/// (Symfony\Component\Messenger\Worker::ack), and nothing on the broker tells which work queues belong to it. A work
+/// queue that the source names is not left out automatically: the source may only be there to be emptied.
+void add_failure_transports(const core::Policy& policy, std::vector<std::string>& hints) {
+    for (const core::Source& source : policy.sources) {
+        if (source.dialect != core::Dialect::symfony || is_said(policy, source)) continue;
+        const bool named = source.work_queue.place == core::WorkQueueOf::Place::name;
+        hints.push_back(
+            "source " + core::quoted(source.queue) +
+            " is a failure transport of Symfony Messenger, whose workers also reject what they put there: "
+            "with a dead-letter exchange on their work queue retryd gets each failure twice, and one message "
+            "that always fails becomes two, and these four. Say failures: source in the " +
+            (named ? "entry of " + core::quoted(source.work_queue.text) : std::string{"entries of their work queues"}) +
+            ": attach leaves out what says so");
+    }
+}
+
+}  // namespace
+
+std::vector<std::string> attach_hints(const core::Policy& policy, const VhostPolicies& vhost_policies) {
+    std::vector<std::string> hints;
+    for (const Finding& each : grouped(check_framework_retries(policy, vhost_policies)))
+        hints.push_back(each.cause + " (" + std::string{kind_of(each.code).name} + "): " + each.consequence +
+                        ". Remedy: " + each.remedy);
+    add_failure_transports(policy, hints);
+    std::map<std::string, std::vector<PlumbingQueue>> left_out;
+    std::set<std::string> plumbing;
+    for (PlumbingQueue& each : plumbing_under_globs(policy, vhost_policies)) {
+        plumbing.insert(each.queue);
+        left_out[each.glob].push_back(std::move(each));
+    }
+    if (vhost_policies.routing) {
+        const Ways ways(*vhost_policies.routing);
+        for (const QueuePolicies& queue : vhost_policies.queues) {
+            const bool by_name =
+                returns_by_name(policy, queue.name) && queue.type != "stream" && !plumbing.contains(queue.name);
+            const std::string keys = by_name ? keys_of(queue.name, ways) : "";
+            if (keys.empty()) continue;
+            hints.push_back("queue " + core::quoted(queue.name) + " is bound with the keys " + keys +
+                            ": if its consumers tell messages apart by the routing key, give it a ladder with "
+                            "`return: headers`. Without that a message comes back with the routing key " +
+                            core::quoted(queue.name) + ", and its own in the header retryd-routing-key");
+        }
+    }
+    for (const auto& [glob, queues] : left_out) {
+        std::vector<std::string> names;
+        for (const PlumbingQueue& each : queues)
+            names.push_back(each.queue);
+        hints.push_back("glob " + core::quoted(glob) + " leaves out " + folded(names, most_names) + ": the first " +
+                        queues.front().why + ". An entry with the very name of a queue, before the glob, takes it");
+    }
+    return hints;
 }
 
 }  // namespace retryd::admin

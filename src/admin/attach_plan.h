@@ -1,5 +1,6 @@
-// How the configured work queues come to dead-letter to the error exchange: the policies to set, such that nothing that
-// is in effect is lost. Only one policy applies to a queue, so each is the one in effect plus what is needed.
+// The plan of `retryd attach`: which policies to set so that the configured work queues dead-letter to the error
+// exchange, without losing any setting that is in effect. RabbitMQ applies only one policy to a queue, so each planned
+// policy is the one in effect plus the keys that are needed.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +17,10 @@
 
 namespace retryd::admin {
 
-/// A binding to be made: of the error queue, to an exchange that the configuration names in errors.bind.
+/// A binding to add: from an exchange that the configuration names in errors.bind to the error queue.
 struct BindingChange {
     core::ErrorBinding binding;
-    std::vector<std::string> queues;  // that it attaches, or that need it among others
+    std::vector<std::string> queues;  // queues that this binding attaches, alone or together with others
     bool operator==(const BindingChange&) const = default;
 };
 
@@ -29,8 +30,14 @@ struct AttachPlan {
     std::vector<BindingChange> bindings = {};
 };
 
-/// Queues that globs leave out (admin/work_queues.h) are left out, and exclusive ones: they go with their connection.
-/// Where the routing of the vhost is known, exchanges of errors.bind that cannot match are seen.
+/// Leaves out the queues that globs leave out (admin/work_queues.h), and exclusive queues, which end with their
+/// connection. If the routing of the vhost is known, it also finds exchanges of errors.bind whose bindings cannot
+/// match.
 AttachPlan plan_attach(const core::Policy& policy, const VhostPolicies& vhost_policies);
+
+/// The hints that `retryd attach` prints below its plan, one line each: frameworks that retry or reject as well, work
+/// queues that `return: headers` would serve better, and queues that globs leave out. Those about routing keys need the
+/// routing.
+std::vector<std::string> attach_hints(const core::Policy& policy, const VhostPolicies& vhost_policies);
 
 }  // namespace retryd::admin

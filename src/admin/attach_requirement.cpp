@@ -38,7 +38,7 @@ AttachRequirement out_of_reach(FindingCode finding, std::string note, std::strin
     return {State::out_of_reach, {}, "", std::move(note), std::move(remedy), finding};
 }
 
-/// `errors.bind` for an exchange that it does not have yet; empty where no binding helps.
+/// The item to add to `errors.bind`; empty if no binding helps.
 std::string remedy_by_binding(const DeadLetterWays& ways, const QueuePolicies& queue, const std::string& exchange,
                               const core::Policy& policy, const EffectivePolicy& effective) {
     const std::string item = "{exchange: " + core::json_string(exchange) + "}";
@@ -52,7 +52,7 @@ std::string remedy_by_binding(const DeadLetterWays& ways, const QueuePolicies& q
     return bind + bind_items(exchange, keys.keys);
 }
 
-/// The default exchange takes no bindings; but the queue that it leads to can be consumed.
+/// Nothing can be bound to the default exchange, but the queue that it leads to can be consumed as a source.
 std::string remedy_by_source(const VhostPolicies& vhost_policies, const core::Policy& policy,
                              const QueuePolicies& queue, const EffectivePolicy& effective) {
     const auto key = text_of(effective.value(queue, "dead-letter-routing-key").value);
@@ -64,7 +64,7 @@ std::string remedy_by_source(const VhostPolicies& vhost_policies, const core::Po
                  : "";
 }
 
-/// The sources that all of its dead letters get to; none where one of them may get to no source.
+/// The sources that its dead letters reach; none if one of them may reach no source.
 std::set<std::string> sources_behind(const QueuePolicies& queue, const std::string& exchange,
                                      const DeadLetterWays& ways, const core::Policy& policy,
                                      const VhostPolicies& vhost_policies) {
@@ -73,7 +73,7 @@ std::set<std::string> sources_behind(const QueuePolicies& queue, const std::stri
     std::set<std::string> found;
     if (keys.any || (!exchange.empty() && !vhost_policies.routing)) return found;
     for (const RoutingKey& key : keys.keys) {
-        // By the default exchange it gets to the queue that the key names.
+        // The default exchange routes to the queue that is called like the key.
         const Reached reached = exchange.empty() ? Reached{{key.text}} : ways.ways().reached(exchange, key);
         const std::size_t before = found.size();
         for (const QueuePolicies& each : vhost_policies.queues) {
@@ -85,7 +85,7 @@ std::set<std::string> sources_behind(const QueuePolicies& queue, const std::stri
     return found;
 }
 
-/// What it rejects is put into a source by the broker, instead of into the error queue.
+/// The requirement if the broker dead-letters its rejected messages into a source instead of into the error queue.
 std::optional<AttachRequirement> attached_by_source(const QueuePolicies& queue, const Setting& exchange,
                                                     const DeadLetterWays& ways, const core::Policy& policy,
                                                     const VhostPolicies& vhost_policies) {
@@ -118,7 +118,7 @@ AttachRequirement fixed_by_argument(const QueuePolicies& queue, const std::strin
                         instead.empty() ? recreate : instead + ", or " + recreate);
 }
 
-/// What has this key, or one of these.
+/// "messages with the key …", or with one of several.
 std::string keys_named(const std::set<RoutingKey>& keys) {
     std::string text = keys.size() == 1 ? "the routing key " : "the routing keys ";
     const char* between = "";
@@ -129,7 +129,7 @@ std::string keys_named(const std::set<RoutingKey>& keys) {
     return text;
 }
 
-/// By an exchange of errors.bind that does not take what the queue rejects, with the keys that it has.
+/// Adds the note about an exchange of errors.bind whose bindings do not match the keys of the queue's dead letters.
 void add_unmatched(AttachRequirement& required, const DeadLetterWay& way, const std::string& exchange) {
     if (way.missing.empty() && !way.keys_unknown) return;
     const std::string subject =
@@ -167,7 +167,7 @@ class QuorumRequirement {
     }
 
   private:
-    /// True where its dead letters are not made at-least-once.
+    /// True if the policy will not make its dead-lettering at-least-once.
     bool say_why_not(AttachRequirement& required) const {
         const auto say = [&](const std::string& why, const std::string& remedy) {
             required.note = "its way to the error queue is at-most-once: " + why;
@@ -201,7 +201,8 @@ class QuorumRequirement {
     Setting strategy_;
 };
 
-/// As its entry says: nothing is asked for, and nothing is wrong, or `doctor` says what (admin/by_source.h).
+/// Left out by its entry: nothing is required. If something is wrong nevertheless, `doctor` reports it
+/// (admin/by_source.h).
 AttachRequirement left_out(const QueuePolicies& queue, const core::Policy& policy, bool ours) {
     AttachRequirement required;
     required.state = State::by_source;

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <utility>
 
-#include "admin/broker_pattern.h"
 #include "admin/dead_letter_way.h"
 #include "admin/framework_retries.h"
 #include "admin/own_policies.h"
@@ -26,8 +25,8 @@ constexpr const char* unless_it_only_acks =
     "entry "
     "instead: then it counts as attached";
 
-/// How the dead-letter exchange that leads to the error queue is taken off: for all such queues that have it by the
-/// same policy at once.
+/// The commands that remove the dead-letter exchange which leads to the error queue: one command for all queues that
+/// have it by the same policy.
 class TakenOff {
   public:
     TakenOff(const QueuePolicies& queue, const core::Policy& policy, const VhostPolicies& vhost_policies,
@@ -69,7 +68,7 @@ class TakenOff {
         return is_called_like_part(set.name, general_policy_name(policy_));
     }
 
-    /// Whether it is one that attach made, and leads to the error queue.
+    /// Whether `attach` made that policy, and it dead-letters to the error queue.
     bool is_by_attach(const BrokerPolicy& set) const {
         const auto exchange = set.definition.find("dead-letter-exchange");
         if (exchange == set.definition.end() || !leads_to_error_queue(policy_, exchange->second)) return false;
@@ -77,10 +76,10 @@ class TakenOff {
                (set.name.starts_with(general_policy_name(policy_) + '-') && is_names_pattern(set.pattern));
     }
 
-    /// With all that lie below the one in effect: each would take its place.
+    /// Together with all such policies of a lower priority: each would come into effect once the one above it is gone.
     FindingDetails without_those_by_attach(const BrokerPolicy& in_effect) const {
-        std::vector<std::string> names;  // of all that are to be in none of them
-        std::vector<std::string> here;   // of those that the one in effect applies to
+        std::vector<std::string> names;  // of all queues that must be in none of them
+        std::vector<std::string> here;   // of the queues that the one in effect applies to
         for (const QueuePolicies& each : vhost_policies_.queues) {
             if (!core::comes_by_source_alone(policy_, each.name) || !core::may_come_by_source(policy_, each.name))
                 continue;
@@ -107,7 +106,8 @@ class TakenOff {
                 .command = commands};
     }
 
-    /// Attach gives the general policy a pattern that leaves these queues out, as long as anything needs that policy.
+    /// `attach` gives the general policy a pattern that leaves these queues out, for as long as any queue needs that
+    /// policy.
     FindingDetails without(BrokerPolicy set, const std::vector<std::string>& names) const {
         if (is_general(set) && is_changed_by_attach(set.name)) {
             return {
@@ -153,7 +153,7 @@ std::optional<Finding> check_by_source(const QueuePolicies& queue, const core::P
     const Setting exchange = EffectivePolicy(vhost_policies).dead_letter_exchange(queue);
     const bool ours = exchange.source != Source::none && leads_to_error_queue(policy, exchange.value);
     if (!core::may_come_by_source(policy, queue.name)) {
-        // Not comes_twice, whose command would take the only way.
+        // Not comes_twice: its command would remove the only way by which failures come.
         FindingDetails details{.name = queue.name, .group = ours ? "attached" : ""};
         if (ours) details.consequence = still_attached;
         return Finding(FindingCode::no_source,

@@ -4,15 +4,17 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
+#include <string>
 #include <utility>
 
-#include "admin/at_limit.h"
 #include "admin/attach_plan.h"
-#include "admin/broker_pattern.h"
 #include "admin/by_source.h"
+#include "admin/dead_letter_way.h"
+#include "admin/delivery_limit.h"
 #include "admin/effective_policy.h"
+#include "admin/framework_retries.h"
 #include "admin/guard.h"
-#include "admin/harm.h"
 #include "admin/own_policies.h"
 #include "admin/patterns.h"
 #include "admin/rabbitmqctl.h"
@@ -26,10 +28,11 @@ namespace retryd::admin {
 namespace {
 
 constexpr const char* attach_command = "retryd attach --apply";
-/// Of a work queue, in milliseconds: hardly anybody means that what waits longer is to be given up.
+/// A message TTL of a work queue below this (milliseconds) is reported: hardly anybody wants messages to expire so
+/// soon.
 constexpr std::int64_t short_ttl = 60'000;
 
-/// Makes room above a policy of the highest priority there is; what it applies to stays the same.
+/// Makes room above a policy that has the highest possible priority; it still applies to the same queues.
 std::string lower_and_attach(const BrokerPolicy& policy, std::string_view vhost) {
     BrokerPolicy lower = policy;
     --lower.priority;
@@ -57,7 +60,7 @@ class OwnQueueChecker {
     }
 
   private:
-    /// What one policy does to queues of one kind.
+    /// The harm that one policy does to queues of one kind.
     struct Harmed {
         const BrokerPolicy* policy;
         bool by_operator;
@@ -173,7 +176,7 @@ class WorkQueueChecker {
                        {.name = state.queue});
         }
         if (state.finding) {
-            // The keys may be those of each queue.
+            // Each queue may have keys of its own.
             const bool bound = !state.bindings.empty();
             add(*state.finding, "work queue " + core::quoted(state.queue) + ": " + state.note,
                 {.remedy = state.remedy,
@@ -191,7 +194,7 @@ class WorkQueueChecker {
     }
 
   private:
-    /// A policy can attach it, and none has, or not safely.
+    /// Reports a queue that a policy could attach, but that is not attached, or only at-most-once.
     void add_not_attached(const QueuePolicies& queue) {
         const Setting exchange = effective_.dead_letter_exchange(queue);
         const BrokerPolicy* lost = policy_that_lost(queue);
@@ -215,7 +218,7 @@ class WorkQueueChecker {
         }
     }
 
-    /// Where a source may name it, its failures may come by that already.
+    /// If a source may name this work queue, its failures may already come by that source.
     FindingDetails unless_by_source(const std::string& queue, const std::string& group) const {
         FindingDetails details{.name = queue, .group = group};
         if (!core::may_come_by_source(policy_, queue)) return details;
@@ -234,7 +237,8 @@ class WorkQueueChecker {
         return details;
     }
 
-    /// The policy that would lead its dead letters to the error queue, if the one in effect did not stand above it.
+    /// The policy that would dead-letter to the error queue if the one in effect did not outrank it; null if there is
+    /// none.
     const BrokerPolicy* policy_that_lost(const QueuePolicies& queue) const {
         const BrokerPolicy* lost = nullptr;
         if (effective_.policy(queue.policy) == nullptr) return lost;
@@ -249,7 +253,7 @@ class WorkQueueChecker {
         return lost;
     }
 
-    /// RabbitMQ 4.3 and later.
+    /// Reports RabbitMQ's own delayed retry (4.3 and later).
     void add_native_retry(const QueuePolicies& queue) {
         const Setting type = effective_.value(queue, "delayed-retry-type");
         if (type.source == Source::none || type.value == "\"disabled\"") return;
@@ -259,7 +263,8 @@ class WorkQueueChecker {
             {.name = queue.name, .group = type.value});
     }
 
-    /// Of an entry with its very name, or a glob.
+    /// Reports a queue that the broker deletes by itself (exclusive, auto-delete, expires), or whose messages expire
+    /// soon. Its entry may name it exactly or by a glob.
     void add_short_lived(const QueuePolicies& queue) {
         const std::string subject = "work queue " + core::quoted(queue.name) + " ";
         const auto goes = [&](const std::string& how) {
@@ -295,7 +300,7 @@ class WorkQueueChecker {
         add(code, std::move(cause), std::move(details));
     }
 
-    /// Each is read once.
+    /// Compiles each pattern once.
     const BrokerPattern& pattern_of(const BrokerPolicy& policy) const {
         return patterns_.try_emplace(policy.name, policy.pattern).first->second;
     }
@@ -364,6 +369,114 @@ std::vector<Finding> check_error_queue(const core::Policy& policy, const VhostPo
                     {.remedy = "set a policy that gives it another; it keeps what else is set there now",
                      .command = set_policy_command(above, vhost),
                      .name = queue->name})};
+}
+
+namespace {
+
+/// Work queues whose dead letters reach other queues besides the error queue.
+class OtherQueues {
+  public:
+    OtherQueues(const core::Policy& policy, const VhostPolicies& vhost_policies)
+        : policy_(policy), effective_(vhost_policies), ways_(policy, vhost_policies) {
+        for (const QueuePolicies& queue : vhost_policies.queues)
+            queues_.emplace(queue.name, &queue);
+    }
+
+    void check(const QueuePolicies& work_queue) {
+        const Setting set = effective_.dead_letter_exchange(work_queue);
+        const auto exchange = text_of(set.value);
+        if (!exchange || !leads_to_error_queue(policy_, set.value)) return;
+        const DeadLetterKeys keys =
+            dead_letter_keys(work_queue, effective_, ways_.ways(), returns_by_name(policy_, work_queue.name));
+        std::map<std::string, std::set<RoutingKey>> others;
+        for (const RoutingKey& key : keys.keys)
+            add_reached(*exchange, key, others);
+        if (keys.any) add_reached(*exchange, {"#", true}, others);
+        for (const auto& [other, by] : others)
+            add(work_queue, *exchange, *queues_.at(other), by);
+    }
+
+    std::vector<Finding> found;
+
+  private:
+    void add_reached(const std::string& exchange, const RoutingKey& key,
+                     std::map<std::string, std::set<RoutingKey>>& others) const {
+        for (const std::string& name : ways_.ways().reached(exchange, key).queues) {
+            const auto queue = queues_.find(name);
+            // Exclusive and auto-delete queues are left out: they are in use only for a while.
+            const bool lasts = queue != queues_.end() && !queue->second->exclusive && !queue->second->auto_delete;
+            if (lasts && !core::is_own_queue(policy_, name)) others[name].insert(key);
+        }
+    }
+
+    void add(const QueuePolicies& work_queue, const std::string& exchange, const QueuePolicies& other,
+             const std::set<RoutingKey>& keys) {
+        if (is_queue_of_maxretry(work_queue, other, effective_))
+            return;  // has a finding of its own (framework_retries.h)
+        const bool itself = other.name == work_queue.name;
+        const bool back = itself || returns(work_queue, other, keys);
+        const std::string subject = "what work queue " + core::quoted(work_queue.name) + " rejects ";
+        const std::string bound = ", bound to its dead-letter exchange " + core::quoted(exchange) + " as well";
+        FindingDetails details{.name = work_queue.name, .group = exchange + '\n' + other.name + (itself ? "\n=" : "")};
+        if (!back) {
+            return add(FindingCode::copied_elsewhere,
+                       subject + "goes to queue " + core::quoted(other.name) + " besides" + bound, std::move(details));
+        }
+        details.consequence = doubled(policy_, work_queue.name);
+        details.remedy = "unbind queue " + core::quoted(other.name) + " from exchange " + core::quoted(exchange) +
+                         (itself ? "" : "; what waits in it still comes back, once");
+        add(FindingCode::sent_back_twice,
+            subject + (itself ? "comes back to it at once besides: it is itself" + bound
+                              : "goes to queue " + core::quoted(other.name) + " besides" + bound +
+                                    ", and from there back to it when its TTL is over"),
+            std::move(details));
+    }
+
+    /// Whether messages return from there when their TTL is over. Rejected ones may return as well, but only its
+    /// consumers know whether they reject.
+    bool returns(const QueuePolicies& work_queue, const QueuePolicies& other, const std::set<RoutingKey>& keys) const {
+        if (effective_.value(other, "message-ttl").source == Source::none) return false;
+        const auto exchange = text_of(effective_.dead_letter_exchange(other).value);
+        if (!exchange) return false;
+        const Setting own = effective_.value(other, "dead-letter-routing-key");
+        const auto own_key = text_of(own.value);
+        const std::set<RoutingKey> then = own.source == Source::none ? keys
+                                          : own_key                  ? std::set<RoutingKey>{{*own_key}}
+                                                                     : std::set<RoutingKey>{};
+        return std::any_of(then.begin(), then.end(), [&](const RoutingKey& key) {
+            return ways_.ways().reached(*exchange, key).queues.contains(work_queue.name);
+        });
+    }
+
+    void add(FindingCode code, std::string cause, FindingDetails details) {
+        found.emplace_back(code, std::move(cause), std::move(details));
+    }
+
+    const core::Policy& policy_;
+    EffectivePolicy effective_;
+    DeadLetterWays ways_;
+    std::map<std::string, const QueuePolicies*> queues_;
+};
+
+}  // namespace
+
+std::vector<Finding> check_other_queues(const core::Policy& policy, const VhostPolicies& vhost_policies) {
+    if (!vhost_policies.routing) return {};
+    OtherQueues others(policy, vhost_policies);
+    for (const QueuePolicies& queue : vhost_policies.queues) {
+        if (core::match(policy, queue.name) != nullptr) others.check(queue);
+    }
+    return std::move(others.found);
+}
+
+std::string amqp10_note(const std::set<std::string>& work_queues) {
+    if (work_queues.empty()) return "";
+    constexpr std::size_t shown = 10;
+    return "producers or consumers of " + folded({work_queues.begin(), work_queues.end()}, shown) +
+           " speak AMQP 1.0. A message that comes back to them is not in all sections as it was: RabbitMQ makes AMQP "
+           "0-9-1 of it for retryd, and AMQP 1.0 again, so that subject, to, absolute-expiry-time, group-sequence, "
+           "reply-to-group-id and some types are gone (docs/reference.md, \"Messages of AMQP 1.0\"). What a consumer "
+           "needs of these belongs in an application-property, as a string";
 }
 
 }  // namespace retryd::admin

@@ -76,8 +76,8 @@ std::optional<DeadLetterWay> DeadLetterWays::way(const QueuePolicies& queue, con
     return found;
 }
 
-/// Of a direct exchange that the error queue is bound to as to a topic exchange: `#` is a key as any other there, and
-/// nobody uses it.
+/// Whether the error queue is bound to a direct exchange with `#`, as if it were a topic exchange: there `#` is an
+/// ordinary key, and no message has it.
 bool DeadLetterWays::takes_no_key(const std::string& exchange) const {
     if (ways_.type_of(exchange) != "direct") return false;
     const auto known = routing_.exchanges.find(exchange);

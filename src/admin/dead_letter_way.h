@@ -1,5 +1,5 @@
-// Whether what a work queue rejects gets to the error queue by the exchange that it dead-letters to, and to which other
-// queues it gets besides.
+// Whether the dead letters of a work queue reach the error queue through their dead-letter exchange, and which other
+// queues they reach.
 #pragma once
 
 #include <optional>
@@ -13,35 +13,35 @@
 
 namespace retryd::admin {
 
-/// Whether what dead-letters to that exchange, as JSON text, comes to the error queue.
+/// Whether dead letters to that exchange (JSON text) reach the error queue.
 bool leads_to_error_queue(const core::Policy& policy, const std::string& exchange);
 
-/// With which keys a queue's dead letters are published.
+/// The routing keys of a queue's dead letters.
 struct DeadLetterKeys {
     std::set<RoutingKey> keys;
-    bool any = false;  // and with others, which nothing tells
+    bool any = false;  // there may be others that cannot be known
 };
 
-/// Its dead-letter-routing-key; without one the keys of its bindings and, where `returns_by_name`, its name: that is
-/// the key of what has come back from a rung of its own.
+/// Its dead-letter-routing-key. Without one: the keys of its bindings and, if `returns_by_name`, its own name, which is
+/// the key of a message that has come back from a rung of its own.
 DeadLetterKeys dead_letter_keys(const QueuePolicies& queue, const EffectivePolicy& effective, const Ways& ways,
                                 bool returns_by_name);
 
-/// Whether a rung brings messages back to it under its own name.
+/// Whether its rungs send messages back with the queue's name as the routing key.
 bool returns_by_name(const core::Policy& policy, const std::string& queue);
 
 struct DeadLetterWay {
-    std::string exchange_type;     // empty: there is no such exchange
-    std::set<RoutingKey> missing;  // what has one of these does not come to the error queue
-    bool keys_unknown = false;     // it does not come, with whatever key it has
+    std::string exchange_type;     // empty: the exchange does not exist
+    std::set<RoutingKey> missing;  // dead letters with these keys do not reach the error queue
+    bool keys_unknown = false;     // they do not reach it with any key
 };
 
-/// As if all bindings of the configuration were there. Doubt is no fault.
+/// Assumes that all bindings of the configuration exist. If it is in doubt, it reports nothing.
 class DeadLetterWays {
   public:
     DeadLetterWays(const core::Policy& policy, const VhostPolicies& vhost_policies);
 
-    /// By an exchange that the queue dead-letters to. Nothing where routing was not asked for.
+    /// Through the dead-letter exchange of that queue. Nothing if the routing is not known.
     std::optional<DeadLetterWay> way(const QueuePolicies& queue, const std::string& exchange) const;
 
     const Ways& ways() const { return ways_; }
@@ -56,13 +56,13 @@ class DeadLetterWays {
     Ways ways_;
 };
 
-/// Whether anything depends on where exchanges lead: to ask costs as much as a vhost has bindings. The bindings of the
-/// error exchange cost little.
+/// Whether the routing has to be asked for at all: that costs as much as the vhost has bindings. Asking for the
+/// bindings of the error exchange alone costs little.
 bool needs_routing(const core::Policy& policy, const VhostPolicies& vhost_policies,
                    const std::vector<core::BindingSpec>& of_error_exchange);
 
-/// Of a direct exchange, or one whose type is not known: false where a key is a pattern, which only a topic exchange
-/// can be bound with.
+/// False for a direct exchange, or one of unknown type, if a key is a pattern: only a topic exchange can be bound with
+/// a pattern.
 bool can_be_bound(const std::string& exchange_type, const std::set<RoutingKey>& keys);
 
 /// As items of `errors.bind`, separated by commas: {exchange: "x", routing_key: "k"}

@@ -1,6 +1,6 @@
-// An action on parked, waiting or held messages that an operator asks for over HTTP: what the daemon and the commands
-// that carry it out tell each other. The daemon knows who may ask, and which actions are under way; the commands know
-// the rest.
+// An action on parked, waiting or held messages that an operator asks for over HTTP (the desk). The daemon knows who
+// may ask and which actions are running; the commands know how to carry one out. These are the types that the two
+// exchange.
 #pragma once
 
 #include <cstddef>
@@ -12,19 +12,19 @@
 
 namespace retryd::admin {
 
-/// A request, read and found to make sense, or why it does not.
+/// A request that was read; `fault` says what is wrong with it, if anything.
 struct DeskTask {
     std::string action;   // as on the command line: "parked replay"
     std::string body;     // JSON, as it was sent
-    std::string shown;    // JSON, for whoever asks what it was: without bodies, short
-    std::string audited;  // JSON, for the audit: without bodies, with each message that was chosen
+    std::string shown;    // JSON, to be shown: short, without message bodies
+    std::string audited;  // JSON, for the audit file: without message bodies, but with every chosen message
     bool changes = false;
-    /// The one queue that it looks at or changes; empty: any of `place`.
+    /// The only queue that it looks at or changes; empty: any queue of the kind `place`.
     std::string queue = {};
-    /// Holding changes no message: it takes a work queue's name, and a moment.
+    /// `holding` changes no message, takes the name of a work queue, and is done at once.
     enum class Place { parking, waiting, holding } place = Place::parking;
 
-    std::string fault = {};       // why it makes no sense; empty where it does
+    std::string fault = {};       // what is wrong with the request; empty if nothing is
     std::string fault_code = {};  // bad_request, select, not_found
 };
 
@@ -36,21 +36,21 @@ struct DeskProgress {
     std::string note;
 };
 
-/// What came of holding what fails in a work queue, or of releasing what is held of it.
+/// The result of holding a work queue's failures, or of releasing its held messages.
 struct HoldAnswer {
-    std::string refusal = {};  // why nothing was done; empty where it was
-    std::string said = {};     // what follows, for a person
+    std::string refusal = {};  // why nothing was done; empty if it was done
+    std::string said = {};     // what happens next, in words
     std::string held_queue = {};
-    bool holding = false;                        // from now on; else it is being sent home
-    std::optional<std::uint64_t> messages = {};  // that are held, as far as they are counted
-    double per_second = 0;                       // at first, where it is being sent home
+    bool holding = false;  // true: failures are held from now on; false: held messages are being sent home
+    std::optional<std::uint64_t> messages = {};  // how many are held, if known
+    double per_second = 0;                       // how many are sent home a second, at first
 };
 
-/// What an action that is under way is told and asked.
+/// How the daemon controls a running action.
 struct DeskControl {
     std::string id;                                   // of the run, 16 hex digits
-    std::string by;                                   // for the header retryd-edited
-    std::function<bool()> go_on;                      // asked often; false: end in order, as Ctrl-C ends a command
+    std::string by;                                   // who asked; for the header retryd-edited
+    std::function<bool()> go_on;                      // asked often; false: end cleanly, as a command does on Ctrl-C
     std::function<void(const DeskProgress&)> report;  // called often
     /// What `parked undo` needs to know of an earlier run: JSON with its `request` and `result`; empty where it is
     /// unknown.
@@ -60,11 +60,11 @@ struct DeskControl {
 };
 
 struct DeskOutcome {
-    bool ok = false;       // as the command's exit code 0
-    bool stopped = false;  // it was told to
-    std::string error;     // why there is no result
-    std::string result;    // JSON, as the command prints it with --json; empty where there is none
-    std::size_t done = 0;  // messages that were changed, or seen
+    bool ok = false;       // true where the command would exit with 0
+    bool stopped = false;  // it ended early because go_on() said so
+    std::string error;     // why there is no result; empty if there is one
+    std::string result;    // what the command prints with --json; empty if there is no result
+    std::size_t done = 0;  // how many messages were changed, or seen
 };
 
 }  // namespace retryd::admin

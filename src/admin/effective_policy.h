@@ -1,4 +1,4 @@
-// Policies as a broker has them, and which of their settings is in effect on a queue.
+// The policies of a broker, and which of their settings are in effect on a queue.
 #pragma once
 
 #include <cstdint>
@@ -20,7 +20,7 @@ struct BrokerPolicy {
     std::string pattern;              // a regular expression
     std::string apply_to = "queues";  // all, queues, exchanges; since 3.12 also classic_queues and so on
     core::Definition definition;
-    std::int64_t priority = 0;  // of those that match, the highest alone is in effect
+    std::int64_t priority = 0;  // RabbitMQ applies only the matching policy with the highest priority
     bool operator==(const BrokerPolicy&) const = default;
 };
 
@@ -35,17 +35,17 @@ struct QueuePolicies {
     bool auto_delete = false;
 };
 
-/// All that a vhost has.
+/// All policies and queues of a vhost.
 struct VhostPolicies {
     core::BrokerVersion version;
     std::vector<QueuePolicies> queues;
     std::vector<BrokerPolicy> policies;
     std::vector<BrokerPolicy> operator_policies;
-    /// Nothing: it was not asked for, and where an exchange leads is not judged.
+    /// Nothing if it was not asked for; then no check says where an exchange leads.
     std::optional<Routing> routing = std::nullopt;
 };
 
-/// RabbitMQ takes any whole number, up to the largest that is kept here.
+/// RabbitMQ accepts any whole number; larger ones than this are kept as this.
 inline constexpr std::int64_t highest_priority = std::numeric_limits<std::int64_t>::max();
 inline std::int64_t priority_above(std::int64_t priority) {
     return priority == highest_priority ? priority : priority + 1;
@@ -66,17 +66,17 @@ class EffectivePolicy {
   public:
     explicit EffectivePolicy(const VhostPolicies& vhost_policies) : vhost_policies_(vhost_policies) {}
 
-    /// Null where there is none of that name, as with the empty name.
+    /// Null if there is no policy of that name; the name may be empty.
     const BrokerPolicy* policy(std::string_view name) const;
     const BrokerPolicy* operator_policy(std::string_view name) const;
 
     Setting dead_letter_exchange(const QueuePolicies& queue) const { return or_policy(queue, "dead-letter-exchange"); }
     Setting dead_letter_strategy(const QueuePolicies& queue) const { return or_policy(queue, "dead-letter-strategy"); }
-    /// Of any other key: `delayed-retry-type`.
+    /// The value of any other key, such as `delayed-retry-type`.
     Setting value(const QueuePolicies& queue, const std::string& key) const { return or_policy(queue, key); }
-    /// Of a quorum queue: there the policy wins, and over it the operator's.
+    /// For a quorum queue, where a policy beats the argument, and an operator policy beats both.
     Setting quorum_overflow(const QueuePolicies& queue) const;
-    /// Whether something bounds how many messages, or bytes of them, it holds.
+    /// Whether the number or size of its messages is limited.
     bool is_limited(const QueuePolicies& queue) const;
 
   private:
@@ -86,19 +86,20 @@ class EffectivePolicy {
     const VhostPolicies& vhost_policies_;
 };
 
-/// `x-{key}` as JSON text; nothing where it is not among them.
+/// The argument `x-{key}` as JSON text; nothing if the queue does not have it.
 std::optional<std::string> argument(const QueuePolicies& queue, const std::string& key);
 
-/// Of a policy that is to be in effect on a queue of retryd's own whether or not there is a guard (admin/guard.h).
+/// The priority for a policy that has to be in effect on one of retryd's own queues whether or not there is a guard
+/// (admin/guard.h).
 inline constexpr std::int64_t above_guard = 2000;
 
-/// What is a text, as JSON text; nothing where more than quotes would have to be taken off.
+/// The text in a JSON string; nothing if it has escapes or is not a string.
 std::optional<std::string> text_of(const std::string& json);
 
-/// What is a whole number, as JSON text.
+/// The whole number that is this JSON text; nothing if it is none.
 std::optional<std::int64_t> number_of(const std::string& json);
 
-/// Of a delivery limit, as JSON text: whether it is at least the one that retryd declares its queues with.
+/// Whether a delivery limit (JSON text) is at least the one that retryd declares its queues with.
 bool is_high_limit(const std::string& limit);
 
 }  // namespace retryd::admin

@@ -1,5 +1,5 @@
-// What a check has found: its kind, which has a stable name, the cause with the names, what follows from it, and what
-// mends it.
+// A finding of `retryd doctor`: its kind, which has a stable name, the cause with the names, the consequence, and the
+// remedy.
 #pragma once
 
 #include <cstddef>
@@ -12,13 +12,13 @@ namespace retryd::admin {
 
 enum class Severity {
     problem,  // messages are lost or do not come back
-    warning,  // they may be, or it is less safe than it could be
+    warning,  // messages may be lost or not come back, or something is less safe than it could be
 };
 std::string_view to_string(Severity severity);
 
-/// Scripts and alerts know their names (finding_kinds()): a name is never given another meaning.
+/// Scripts and alerts use their names (finding_kinds()), so a name never gets another meaning.
 enum class FindingCode {
-    // What retryd declares.
+    // About what retryd declares.
     not_declared,
     different_arguments,
     lacks_argument,
@@ -30,7 +30,7 @@ enum class FindingCode {
     error_queue_limit,
     held_by_broker,
     slow_return,
-    // The work queues.
+    // About work queues.
     no_work_queue,
     no_dead_letter_exchange,
     comes_twice,
@@ -49,13 +49,13 @@ enum class FindingCode {
     redelivery_loop,
     plumbing_under_glob,
     short_lived_queue,
-    // The broker, and what retryd's user may do there.
+    // About the broker, and what retryd's user may do there.
     old_broker,
     broker_alarm,
     disabled_feature_flag,
     missing_permission,
     needless_writer,
-    // The daemon.
+    // About the daemon.
     no_consumer,
     daemon_not_ready,
     daemon_fault,
@@ -64,25 +64,25 @@ enum class FindingCode {
     cannot_tell,
 };
 
-/// What is so of all findings of a kind.
+/// What all findings of a kind have in common.
 struct FindingKind {
     FindingCode code;
     std::string_view name;  // no-dead-letter-exchange
     Severity severity;
     std::string_view consequence;
     std::string_view remedy;
-    std::string_view command;  // of retryd or rabbitmqctl, for a shell; empty where none mends it
+    std::string_view command;  // a shell command (retryd or rabbitmqctl) that fixes it; empty if there is none
 };
 std::span<const FindingKind> finding_kinds();
 const FindingKind& kind_of(FindingCode code);
 
-/// What one finding has of its own.
+/// What is particular to one finding.
 struct FindingDetails {
     std::string consequence = {};  // empty: that of its kind
     std::string remedy = {};       // empty: that of its kind, and its command
     std::string command = {};
-    std::string name = {};  // of the queue, exchange or permission that it is about
-    /// Findings of a kind with the same group are one, with many names: they have the same cause and the same remedy.
+    std::string name = {};  // the queue, exchange or permission that it is about
+    /// Findings of one kind and group are shown as one finding with many names: they share cause and remedy.
     std::string group = {};
 };
 
@@ -93,31 +93,31 @@ class Finding {
 
     FindingCode code;
     Severity severity;
-    std::string cause;  // of the first of its names
+    std::string cause;  // the cause for the first of its names
     std::string consequence;
     std::string remedy;
-    std::string command;  // empty where none mends it
+    std::string command;  // empty if no command fixes it
     std::vector<std::string> names;
     std::string group;
 
-    /// The same fault later on has the same key, however many names it has by then.
+    /// Stays the same for as long as the fault lasts, however many names it covers by then.
     std::string key() const;
     bool operator==(const Finding&) const = default;
 };
 
-/// Those of one kind and one group made one; the problems first.
+/// Joins findings of one kind and group; problems come first.
 std::vector<Finding> grouped(const std::vector<Finding>& findings);
 
-/// At most so many names, made safe to be shown, in one line: `a, b, c and 297 more`.
+/// At most `most` names, made safe to print, in one line: `a, b, c and 297 more`.
 std::string folded(const std::vector<std::string>& names, std::size_t most);
 
-/// The checks of policies are made more often than all others.
+/// The daemon checks policies more often than everything else.
 enum class CheckScope { policies, all_but_policies };
 
-/// What was found, and what could not be looked at.
+/// The result of the checks: what was found, and what could not be checked.
 struct Diagnosis {
     std::vector<Finding> findings;         // grouped
-    std::vector<std::string> cannot_tell;  // each begins with `whether …` and ends with what it takes
+    std::vector<std::string> cannot_tell;  // each begins with `whether …` and ends with what is needed to check it
 };
 
 }  // namespace retryd::admin

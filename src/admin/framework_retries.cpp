@@ -16,21 +16,21 @@ namespace retryd::admin {
 
 namespace {
 
-/// Of the argument of a queue; empty where it is not there, or no text.
+/// The value of a queue argument that is a text; else empty.
 std::string text_argument(const QueuePolicies& queue, const std::string& key) {
     return text_of(argument(queue, key).value_or("")).value_or("");
 }
 
 // ── Symfony Messenger ──
 
-/// To the message that has failed it publishes a copy, into a queue that sends it back when its delay is over, and then
-/// it rejects the message itself. From Symfony\Component\Messenger\Bridge\Amqp\Transport\Connection::createDelayQueue
+/// When a message fails, Symfony's worker publishes a copy into a delay queue that sends it back later, and then
+/// rejects the message itself. From Symfony\Component\Messenger\Bridge\Amqp\Transport\Connection::createDelayQueue
 /// (5.4.53, 7.0) and Symfony\Component\Messenger\Worker::ack.
 constexpr std::string_view symfony_ending = "_retry";
-constexpr std::int64_t symfony_expires_after = 10'000;  // milliseconds, besides the delay
+constexpr std::int64_t symfony_expires_after = 10'000;  // milliseconds after the delay
 constexpr std::size_t symfony_retries = 3;              // its default
 
-/// The work queue that it sends back to; empty where it is no such queue.
+/// The work queue that this delay queue sends messages back to; empty if it is not such a queue.
 std::string sent_back_by_symfony(const QueuePolicies& queue) {
     if (!queue.name.ends_with(symfony_ending)) return "";
     const auto exchange = argument(queue, "dead-letter-exchange");
@@ -52,13 +52,13 @@ std::size_t steps_of(const core::Policy& policy, const std::string& work_queue) 
     return entry == nullptr ? 0 : entry->ladder.steps.size();
 }
 
-/// What it rejects does not come to retryd: nothing is retried by both.
+/// Its rejected messages do not reach retryd, so nothing is retried by both.
 bool is_left_to_source(const core::Policy& policy, const QueuePolicies& work_queue, const EffectivePolicy& effective) {
     return core::comes_by_source_alone(policy, work_queue.name) &&
            !leads_to_error_queue(policy, effective.dead_letter_exchange(work_queue).value);
 }
 
-/// A message is known by how often each of the two has retried it. Each failure makes one more of either.
+/// Counts the copies of one message: each failure adds one retry by retryd and one by Symfony.
 std::string multiplied_by_symfony(std::size_t steps) {
     constexpr std::size_t most_steps = 1'000;
     std::string text =
@@ -85,8 +85,8 @@ Finding of_symfony(const core::Policy& policy, const std::string& work_queue, co
 
 // ── Kicks, Sneakers ──
 
-/// From lib/sneakers/handlers/maxretry.rb (kicks 3.3, sneakers 2.12): a work queue dead-letters to an exchange, a queue
-/// of the same name waits behind it, and another exchange brings back what has waited.
+/// From lib/sneakers/handlers/maxretry.rb (kicks 3.3, sneakers 2.12): a work queue dead-letters to an exchange, behind
+/// which a queue of the same name lets messages wait, and another exchange brings them back.
 constexpr std::string_view requeue_ending = "-requeue";
 
 Finding of_maxretry(const core::Policy& policy, const std::string& work_queue, const std::string& waits,

@@ -5,10 +5,8 @@
 #include <string_view>
 #include <utility>
 
-#include "admin/broker_pattern.h"
 #include "admin/effective_policy.h"
 #include "admin/guard.h"
-#include "admin/harm.h"
 #include "admin/patterns.h"
 #include "core/safe_text.h"
 
@@ -24,7 +22,7 @@ bool has_all(const core::Definition& definition, const core::Definition& keys) {
     return merged(definition, keys) == definition;
 }
 
-// Told apart by the error exchange: a vhost may have several retryd.
+// The error exchange is part of the name: there may be several retryd in a vhost.
 std::string general_policy_name(const core::Policy& policy) {
     return (policy.error_exchange.starts_with("retryd") ? "" : "retryd-") + policy.error_exchange;
 }
@@ -90,7 +88,7 @@ constexpr const char* strategy_key = "dead-letter-strategy";
 constexpr const char* overflow_key = "overflow";
 constexpr std::string_view for_no_policy = "queues";
 
-/// What a name ends with in the place of the policy's name that it was made of, and what free_name() adds to that.
+/// The name of the original policy at the end of a copy's name, without the number that free_name() adds.
 std::string_view without_number(std::string_view name) {
     const std::size_t dash = name.rfind('-');
     if (dash == std::string_view::npos || dash + 1 == name.size()) return name;
@@ -132,7 +130,7 @@ class CopyFinder {
         return found;
     }
 
-    /// Nothing where it is no copy of ours.
+    /// Nothing if it is not a copy of ours.
     std::optional<std::string> name_of_original(const BrokerPolicy& copy) const {
         const bool for_names = copy.pattern.starts_with("^(") && !copy.pattern.starts_with("^(?!");
         if (!for_names || copy.name == guard_) return std::nullopt;
@@ -152,7 +150,8 @@ class CopyFinder {
         return std::string{unescaped};
     }
 
-    /// Another retryd may have a general policy whose name begins like a copy of ours.
+    /// Whether it is a copy for work queues. The name alone does not tell: another retryd's general policy may begin
+    /// the same way.
     bool attaches(const BrokerPolicy& copy) const {
         const auto exchange = copy.definition.find(exchange_key);
         return exchange != copy.definition.end() ? leads_to_error_queue(policy_, exchange->second)
@@ -166,7 +165,7 @@ class CopyFinder {
                            [&](const std::string& queue) { return pattern.matches(queue).value_or(true); });
     }
 
-    /// What was added to what the policy said.
+    /// The keys that were added to those of the original.
     static core::Definition added(const BrokerPolicy& copy, bool of_guard) {
         core::Definition keys = copy.definition;
         const bool overflow = of_guard || keys.contains(strategy_key);

@@ -1,10 +1,13 @@
 #include "admin/parked.h"
 
 #include <algorithm>
+#include <chrono>
 
 #include "admin/edit.h"
 #include "admin/replay.h"
 #include "core/names.h"
+#include "core/own_headers.h"
+#include "core/text.h"
 
 namespace retryd::admin {
 
@@ -27,7 +30,8 @@ std::string_view usable(std::optional<std::string_view> name) {
     return name && core::usable_queue_name(*name) ? *name : "";
 }
 
-/// Its last death was in the error queue: what headers of ours say of its parking is from before that, or forged.
+/// Whether its last death was in the error queue: then our headers about its parking are older than that death, or
+/// forged.
 bool dead_lettered_by_broker(const core::Table& headers, std::string_view error_queue) {
     const auto newest = newest_death(headers);
     return newest && text_of(find(*newest, "queue")) == error_queue;
@@ -40,9 +44,9 @@ void read_newest_death(const core::Table& headers, Parked& parked) {
     parked.at = seconds_in(*newest, "time");
 }
 
-/// Of a message with a proof. Whoever reads a work queue can copy it to a message of their own, and have that
-/// dead-lettered by the broker: so where that is how it came here, or where it died in a queue that is none of ours,
-/// the proof alone does not tell its work queue.
+/// Whether the work queue in our headers counts. The message has a proof, but whoever reads a work queue can copy the
+/// proof to a message of their own and have the broker dead-letter that. So if the broker's own dead-lettering brought
+/// it here, or it died in a queue that is not retryd's, the proof alone does not tell the work queue.
 bool own_queue_counts(const core::Table& headers, bool reason_given, std::string_view error_queue) {
     if (find(headers, core::x_death) == nullptr || left_queue_of_ours(headers, error_queue)) return true;
     return reason_given && !dead_lettered_by_broker(headers, error_queue);
@@ -77,7 +81,7 @@ Parked read_parked(const core::Table& headers, std::string_view error_queue, con
     Parked parked;
     parked.by_retryd = proven && reason;
     parked.death = read_death(headers, error_queue);
-    // What comes from a detour names its work queue itself: whose that queue was is not known here.
+    // A message from a detour names its work queue itself, and here it is not known who wrote that.
     if (!proven && detour_of(headers, error_queue)) parked.death.reset();
     if (parked.by_retryd || (proven && !parked.death)) {
         parked.queue = usable(text_of(own[OwnHeader::queue]));
@@ -106,7 +110,7 @@ bool selects_undeliverable(const Selection& selection) {
 }
 
 std::optional<core::WallTime> parked_at(const Parked& parked) {
-    constexpr std::uint64_t latest = 253'402'300'799;  // what a header claims beyond it would overflow
+    constexpr std::uint64_t latest = 253'402'300'799;  // larger values in a header would overflow
     if (!parked.at || *parked.at > latest) return std::nullopt;
     return core::WallTime{std::chrono::seconds{static_cast<std::int64_t>(*parked.at)}};
 }
@@ -131,6 +135,34 @@ bool selects(const Selection& selection, const Parked& parked, const core::Messa
         return matches_value(wanted.value, find(headers, wanted.name));
     });
     return all && (selection.among == nullptr || selection.among->take(message));
+}
+
+Parked read_waiting(const core::Table& headers, const core::ProofKeys& keys) {
+    using core::OwnHeader;
+    const core::OwnHeaders own(headers);
+    Parked waiting;
+    waiting.by_retryd = own.proven(keys);
+    waiting.reason = text_of(own[OwnHeader::reason]).value_or("");
+    waiting.death_reason = waiting.reason;
+    const auto queue = text_of(own[OwnHeader::queue]);
+    if (!waiting.by_retryd || !queue || !core::usable_queue_name(*queue)) return waiting;
+    waiting.queue = *queue;
+    waiting.carried = core::read_retry_history(headers, waiting.queue, keys);
+    waiting.attempts = waiting.carried.attempt;
+    waiting.at = waiting.carried.first_death;
+    return waiting;
+}
+
+core::Message compose_parked_by_hand(const core::Message& message, const core::ComposeContext& context,
+                                     core::WallTime now, core::ComposeScratch& scratch) {
+    core::Message composed = compose_return(message, context, scratch);
+    const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
+    scratch.fields.push_back({core::header::parked_reason, core::Value::of_longstr(parked_by_hand)});
+    scratch.fields.push_back({core::header::parked_at, core::Value::of_timestamp(static_cast<std::uint64_t>(
+                                                           std::max<std::int64_t>(0, seconds)))});
+    if (context.history.proven) add_proof(context, scratch);
+    composed.properties.headers = core::Table{scratch.fields.data(), scratch.fields.size()};
+    return composed;
 }
 
 }  // namespace retryd::admin

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "admin/waiting.h"
+#include "admin/parked.h"
 #include "core/names.h"
 
 namespace retryd::admin {
@@ -13,9 +13,9 @@ namespace {
 using core::Milliseconds;
 using Action = ParkedRunOrder::Action;
 
-/// So many are in flight at once: enough for the broker to work without a pause.
+/// The most publications in flight: enough to keep the broker busy.
 constexpr std::size_t most_in_flight = 500;
-/// So long an ack waits for an older delivery that is still open.
+/// How long an ack waits for an older delivery that is still open.
 constexpr Milliseconds late_acks_after{10};
 
 std::uint64_t seconds_of(core::WallTime time) {
@@ -64,8 +64,7 @@ void ParkedRun::select(const core::Delivery& delivery) {
     }
 }
 
-/// What has no proof, or claims to be from the future, stops nothing: any client may have put it there, again and
-/// again.
+/// Only messages with a proof and a time in the past can end the run: any client may put others there, again and again.
 bool ParkedRun::stops_before(const Parked& parked) {
     const auto at = parked_at(parked);
     const bool younger = order_.stop_at_younger && parked.by_retryd && at && order_.selection.parked_before &&
@@ -186,7 +185,7 @@ void ParkedRun::on_returned(std::string_view exchange, std::string_view routing_
 
 void ParkedRun::on_rejected(const core::Table& headers) {
     if (newest_replay_id(headers) != order_.id) return;
-    if (core::find(headers, core::header::attempt) != nullptr) return;  // has failed before, and was counted then
+    if (core::find(headers, core::header::attempt) != nullptr) return;  // it had failed before, and was counted then
     ++counts_.failed;
     stop_at_too_many_failures();
 }
@@ -200,12 +199,12 @@ void ParkedRun::stop_at_too_many_failures() {
     if (order_.stop_above && counts_.failures() > *order_.stop_above) end(End::failures);
 }
 
-/// The first reason counts, except that having looked at all of them is none to go on sending.
+/// The first reason counts; `all` is replaced by a later one that stops the sending.
 void ParkedRun::end(End why) {
     if (end_ != End::none && end_ != End::all) return;
     end_ = why;
     if (why == End::all) return;
-    counts_.selected -= waiting_.size();  // they stay, as if they had not been looked at
+    counts_.selected -= waiting_.size();  // they stay in the queue and count as not looked at
     counts_.looked_at -= waiting_.size();
     waiting_.clear();
     waiting_bytes_ = 0;

@@ -1,8 +1,8 @@
-// One run through a parking queue: what is selected is sent back or dropped, all the rest stays as it lies.
+// One run through a parking queue: selected messages are sent back or dropped, all others stay where they are.
 //
-// delivery → selected? → compose → publish → confirm → ack. Sans-IO, as Relay: events come in as calls, commands go
-// out through relay::PublishPort, time is an argument. What is not acked the broker gives back to the queue when the
-// channel ends, so that an end at any point costs a second copy at worst.
+// delivery → selected? → compose → publish → confirm → ack. Sans-IO, like Relay: events come in as calls, commands go
+// out through relay::PublishPort, time is an argument. Whatever is not acked the broker returns to the queue when the
+// channel ends, so the worst that an early end can cause is a second copy.
 #pragma once
 
 #include <cstddef>
@@ -26,16 +26,16 @@
 
 namespace retryd::admin {
 
-/// So many a second, evenly. The first is due at once. What could not be sent in time (the broker took nothing) is not
-/// made up for in a burst.
+/// Spaces messages evenly over time, the first at once. If the broker takes nothing for a while, the rate does not
+/// catch up in a burst.
 class SendRate {
   public:
-    /// 0: as fast as it goes.
+    /// 0: no limit.
     explicit SendRate(int per_second) : per_second_(per_second) {}
 
     bool due(core::SteadyTime now) { return per_second_ == 0 || now >= next(now); }
 
-    /// When the next one is due; it may be past.
+    /// When the next message is due; may be in the past.
     core::SteadyTime next(core::SteadyTime now) {
         constexpr core::Milliseconds longest_lag{1'000};
         if (per_second_ == 0) return now;
@@ -54,15 +54,16 @@ class SendRate {
     std::int64_t sent_ = 0;
 };
 
-/// One message, then 2, 5, 10, 20, 50 …: each step when the one before is confirmed, and has had a while to fail.
+/// Sends one message, then 2, 5, 10, 20, 50 …: a step begins when the one before is confirmed and has had some time to
+/// fail.
 class SendRamp {
   public:
-    /// Off: all may go at once.
+    /// `on` is false: no limit.
     explicit SendRamp(bool on) : on_(on) {}
 
     bool due(core::SteadyTime now) const { return !on_ || (sent_ < step_ && now >= not_before_); }
     void sent() { ++sent_; }
-    /// The step is sent and nothing of it is under way: the next one is due after a while.
+    /// Once the step is sent and nothing of it is in flight, the next one is due after a while.
     void on_tick(bool any_in_flight, core::SteadyTime now) {
         constexpr core::Milliseconds to_fail{3'000};
         if (!on_ || sent_ < step_ || any_in_flight) return;
@@ -70,7 +71,7 @@ class SendRamp {
         sent_ = 0;
         not_before_ = now + to_fail;
     }
-    /// When a step begins; nothing where that is not a matter of time.
+    /// When the next step begins; nothing if it does not depend on the time.
     std::optional<core::SteadyTime> next() const {
         if (!on_ || sent_ < step_) return on_ ? std::optional{not_before_} : std::nullopt;
         return std::nullopt;
@@ -93,60 +94,61 @@ class SendRamp {
 
 struct ParkedRunOrder {
     enum class Action {
-        send,  // home from a parking queue, with a fresh count
+        send,  // from a parking queue to the work queue, with attempts counted anew
         drop,
-        archive,  // into a file, through the port, and then dropped
-        home,     // from a rung, as the rung would have sent it
+        archive,  // into a file, by the port, and then dropped
+        home,     // from a rung to the work queue, as the rung would have sent it
         park      // from a rung
     };
     Action action = Action::send;
     Selection selection;
-    std::size_t count = 0;             // how many messages to look at: no more than lay there at the start
-    std::optional<std::size_t> first;  // of the selected only so many
-    /// Only those of which it says so, besides; empty: all.
+    std::size_t count = 0;             // how many messages to look at: those that were there at the start
+    std::optional<std::size_t> first;  // at most so many of the selected ones
+    /// An additional condition; empty: none.
     std::function<bool(const Parked& parked)> belongs = {};
-    /// Ends before the first message that retryd parked later than `selection.parked_before` and not after this: for
-    /// who looks at the head alone.
+    /// Ends the run at the first message that retryd parked later than `selection.parked_before` and not later than
+    /// this: for a caller that only wants the head of the queue.
     std::optional<core::WallTime> stop_at_younger = {};
-    std::size_t most_held = 0;  // as many unacked deliveries as the first consumer may have
-    /// Of what is selected and waits for its turn: what is not taken in fills the broker's memory instead of ours.
+    std::size_t most_held = 0;  // how many unacked deliveries the first consumer may have
+    /// How many bytes of selected messages may wait here for their turn. Deliveries beyond that are left on the socket,
+    /// so they fill the broker's memory instead of ours.
     std::size_t most_waiting_bytes = std::size_t{256} * 1024 * 1024;
     std::string error_queue;
     core::ProofKeys proof_keys;
 
-    // For sending.
-    std::string from;                                   // the parking queue
-    std::string to;                                     // empty: each to its own work queue
-    const core::Message* instead = nullptr;             // this goes in the place of what is selected; null: that itself
-    std::string id;                                     // of this run
-    std::string connection_user;                        // a foreign user-id is set aside
-    std::set<std::string, std::less<>> through_return;  // these work queues are sent to through the return exchange
-    /// Where each work queue parks: exchange and routing key; empty: what the producer used.
+    // For messages that are sent.
+    std::string from;                        // the parking queue
+    std::string to;                          // empty: each message to its own work queue
+    const core::Message* instead = nullptr;  // sent instead of the selected message; null: the message itself
+    std::string id;                          // of this run
+    std::string connection_user;             // a user-id other than this is moved to a header
+    std::set<std::string, std::less<>> through_return;  // work queues that are reached through the return exchange
+    /// For each work queue, where it parks: exchange and routing key; empty: the producer's.
     std::map<std::string, std::pair<std::string, std::string>, std::less<>> parking = {};
-    /// What may be sent to: these work queues. The messages of all others stay. Means nothing with `to`.
+    /// The work queues that may be sent to; messages of all others stay. Not used with `to`.
     std::set<std::string, std::less<>> reachable;
-    int per_second = 0;                     // 0: as fast as it goes
-    bool ramp = false;                      // a few first, then more and more
-    std::optional<std::size_t> stop_above;  // failures; absent: whatever fails
+    int per_second = 0;                     // 0: no limit
+    bool ramp = false;                      // few messages at first, then more and more
+    std::optional<std::size_t> stop_above;  // ends above so many failures; absent: never
 };
 
 /// looked_at = not_selected + came_back + without_destination + selected.
 struct ParkedRunCounts {
     std::size_t looked_at = 0;
     std::size_t not_selected = 0;
-    std::size_t came_back = 0;  // of this very run: it failed again and was parked again
-    /// Selected, but its work queue is not known or missing, and no other was named.
+    std::size_t came_back = 0;  // sent by this run, failed and parked again
+    /// Selected, but the work queue is unknown or missing, and no other one was named.
     std::size_t without_destination = 0;
-    std::size_t selected = 0;  // the rest
+    std::size_t selected = 0;  // all others
 
-    // What became of the selected.
-    std::size_t done = 0;       // sent and confirmed, or dropped; acked
-    std::size_t refused = 0;    // by the queue that it was sent to: it stays
-    std::size_t unrouted = 0;   // that queue is gone: it stays
-    std::size_t too_large = 0;  // its headers do not fit a frame: it stays
-    std::size_t unknown = 0;    // sent, but the answer never came: it stays, and may be there twice
+    // What happened to the selected ones.
+    std::size_t done = 0;       // confirmed or dropped, and acked
+    std::size_t refused = 0;    // refused by the target queue: it stays
+    std::size_t unrouted = 0;   // the target queue does not exist: it stays
+    std::size_t too_large = 0;  // its headers do not fit into a frame: it stays
+    std::size_t unknown = 0;    // sent, but never confirmed: it stays, and there may be two copies
 
-    /// Rejected by a consumer after they were sent, as far as was seen.
+    /// Seen to be rejected by a consumer after they were sent.
     std::size_t failed = 0;
 
     std::size_t failures() const { return failed + refused + unrouted + too_large; }
@@ -155,59 +157,59 @@ struct ParkedRunCounts {
 class ParkedRun {
   public:
     enum class End {
-        none,         // it goes on
-        all,          // every message that lay there at the start was looked at, or as many as asked for were selected
-        failures,     // more than it may be
+        none,         // not ended
+        all,          // all messages that were there at the start were looked at, or enough were selected
+        failures,     // more failures than allowed
         interrupted,  // by the operator
-        held,         // the consumer has as many messages as it may have, none of them can go, and no other may go on
-        broker,       // the broker ended it, or does not answer; ParkedRunResult::why says more
+        held,         // the consumer is full of messages that all stay, and no further consumer may be started
+        broker,       // the broker ended it or does not answer; ParkedRunResult::why says more
     };
 
     /// `port` must outlive it.
     ParkedRun(ParkedRunOrder order, relay::PublishPort& port);
 
     void on_delivery(const core::Delivery& delivery);
-    /// Its headers nest too deep to be read: it stays.
+    /// A message whose headers nest too deep to be read: it stays.
     void on_unreadable_delivery(core::DeliveryTag tag);
     void on_confirm(relay::PublishSeq seq, bool multiple, bool acked);
     void on_returned(std::string_view exchange, std::string_view routing_key);
-    /// A consumer has rejected a message with these headers; it may be one of ours.
+    /// A consumer has rejected a message with these headers, perhaps one of this run.
     void on_rejected(const core::Table& headers);
-    /// Ends the run: what is not confirmed yet will not be any more, or is not waited for any longer.
+    /// Ends the run without waiting any longer for outstanding confirms.
     void give_up_unconfirmed();
 
-    /// Publishes what is due, and acks. Once a turn.
+    /// Publishes what is due, and acks. Call once a turn.
     void on_tick(const core::Now& now);
-    /// When on_tick has something to do next, as far as no event comes before.
+    /// When on_tick next has something to do, if no event comes earlier.
     std::optional<core::SteadyTime> next_tick(core::SteadyTime now);
 
-    /// The socket is full, or the broker takes no messages.
+    /// Call when the socket is full or the broker is blocked.
     void pause() { paused_ = true; }
     void resume() { paused_ = false; }
     bool paused() const { return paused_; }
 
     void stop(End why) { end(why); }
 
-    /// Whether deliveries are to be taken in at this moment: not too many wait for their turn.
+    /// Whether more deliveries should be read now: not if too many wait for their turn.
     bool has_room() const;
-    /// Whether messages beyond those that came are wanted at all.
+    /// Whether any more messages are wanted.
     bool wants_more() const { return end_ == End::none; }
-    /// Nothing waits, nothing is in flight: the consumer may go.
+    /// Nothing waits and nothing is in flight: the consumer can be cancelled.
     bool finished() const { return end_ != End::none && waiting_.empty() && unconfirmed_.empty(); }
     std::size_t in_flight() const { return unconfirmed_.size(); }
     std::size_t waiting() const { return waiting_.size(); }
     std::optional<core::SteadyTime> unconfirmed_since() const { return unconfirmed_.oldest(); }
     void flush_acks();
 
-    /// The consumer holds as many messages as it may, and all of them stay: another one has to go on.
+    /// The consumer has as many unacked messages as it may, and all of them stay: a further consumer has to continue.
     bool consumer_full() const;
-    /// Another one goes on, which may hold so many. Its delivery tags begin anew.
+    /// A further consumer continues, with its own prefetch; its delivery tags start again at 1.
     void next_consumer(std::size_t most_held);
 
     bool sends() const {
         return order_.action != ParkedRunOrder::Action::drop && order_.action != ParkedRunOrder::Action::archive;
     }
-    /// When that message was parked, in seconds, before which it has ended (`stop_at_younger`).
+    /// With `stop_at_younger`: when the message was parked at which the run ended, in seconds.
     std::optional<std::uint64_t> younger_at() const { return younger_at_; }
     End ended() const { return end_; }
     const ParkedRunCounts& counts() const { return counts_; }
@@ -233,7 +235,7 @@ class ParkedRun {
     relay::PublishPort& port_;
     SendRate rate_;
     SendRamp ramp_;
-    std::deque<core::OwnedDelivery> waiting_;  // selected, for their turn
+    std::deque<core::OwnedDelivery> waiting_;  // selected, waiting for their turn
     std::size_t waiting_bytes_ = 0;
     relay::Unconfirmed unconfirmed_;
     relay::AckTracker acks_;

@@ -1,13 +1,16 @@
 #include "admin/patterns.h"
 
+#define PCRE2_CODE_UNIT_WIDTH 8
+#include <pcre2.h>
+
 #include <algorithm>
 #include <cstddef>
 #include <iterator>
 #include <map>
 #include <optional>
 #include <set>
+#include <utility>
 
-#include "admin/broker_pattern.h"
 #include "core/names.h"
 
 namespace retryd::admin {
@@ -39,12 +42,12 @@ namespace {
 
 constexpr std::string_view opening = "^(";
 constexpr std::string_view closing = ")$";
-/// What format_duration makes.
+/// Matches what format_duration writes.
 constexpr const char* well_formed_delay = "(?=[0-9])(?:[0-9]+d)?(?:[0-9]+h)?(?:[0-9]+m)?(?:[0-9]+s)?(?:[0-9]+ms)?";
 constexpr const char* brokers_own = "amq\\..*";
 
-/// What may follow the delay. Without an entry that keeps x-death it is as it always was, so that policies which are
-/// set stay the same.
+/// What may follow the delay in a rung's name. If no entry keeps x-death, the pattern is the same as in earlier
+/// versions, so that policies that are set stay as they are.
 std::string maybe_kinds(const core::Policy& policy) {
     const bool keeps = std::any_of(policy.entries.begin(), policy.entries.end(),
                                    [](const core::Entry& entry) { return entry.ladder.x_death == core::XDeath::keep; });
@@ -59,24 +62,24 @@ std::string alternatives(const Strings& texts, const Convert& convert) {
     return all;
 }
 
-/// Whether a glob can match any name that begins so.
+/// Whether a glob can match a name with this beginning.
 bool may_begin(const std::string& glob, std::string_view beginning) {
     const std::string_view literal = std::string_view{glob}.substr(0, glob.find_first_of("*?"));
     return literal.starts_with(beginning) || beginning.starts_with(literal);
 }
 
-/// Whether a glob can match any name that ends so.
+/// Whether a glob can match a name with this ending.
 bool may_end(const std::string& glob, std::string_view ending) {
     const std::string_view literal = std::string_view{glob}.substr(glob.find_last_of("*?") + 1);
     return literal.ends_with(ending) || ending.ends_with(literal);
 }
 
-/// Whether a glob can match any name that ends so, and then with a number.
+/// Whether a glob can match a name with this ending and a number behind it.
 bool may_end_numbered(const std::string& glob, std::string_view ending) {
     return may_end(glob.substr(0, glob.find_last_not_of("0123456789") + 1), ending);
 }
 
-/// What core/plumbing.h knows by its beginning.
+/// Queues that core::has_name_of_plumbing recognises by their beginning.
 struct Plumbing {
     std::string_view beginning;
     const char* pattern;
@@ -89,19 +92,19 @@ constexpr Plumbing known_plumbing[] = {
     {"nsb.v2.verify-", "nsb\\.v2\\.verify-.*"},
     {"MOL", "MOL(?:-[^.]*)?\\.(?:EVENT|RE[QS]|INFO|DISCOVER|DISCONNECT|HEARTBEAT|P[IO]NG)\\..+"},
 };
-/// And by its end.
+/// And by their ending.
 constexpr std::string_view celery_delay = "_celery_delayed_";
 constexpr const char* celery_delays_with_prefix = ".+_celery_delayed_[0-9]+";
 constexpr std::string_view celery_control = ".celery.pidbox";
 
-/// Where the work queues of one entry park.
+/// The parking queues of one entry.
 struct ParkingQueues {
-    std::string name;       // of the only one; empty where there are as many as work queues
-    std::string beginning;  // of all their names
+    std::string name;       // the name of the only one; empty if each work queue has its own
+    std::string beginning;  // the beginning of all their names
     std::string pattern;
 };
 
-/// Nothing where they park in an exchange.
+/// Nothing if the entry parks in an exchange.
 std::optional<ParkingQueues> parking_queues(const core::Entry& entry) {
     const std::string& queue = entry.parked.queue;
     if (queue.empty()) return std::nullopt;
@@ -116,7 +119,7 @@ std::optional<ParkingQueues> parking_queues(const core::Entry& entry) {
                              pattern_of_name(queue.substr(at + core::queue_placeholder.size()))};
 }
 
-/// The rungs of a work queue whose own name is too long to be in theirs as a whole.
+/// The rungs of a work queue whose name is too long to be contained in theirs.
 std::vector<std::string> shortened_rungs(const core::Entry& entry) {
     std::vector<std::string> names;
     if (core::is_glob(entry.match) || entry.ladder.return_path == core::ReturnPath::headers) return names;
@@ -129,7 +132,7 @@ std::vector<std::string> shortened_rungs(const core::Entry& entry) {
     return names;
 }
 
-/// Whether there may be a name that both match.
+/// Whether there may be a name that both globs match.
 bool may_share_a_name(const std::string& left, const std::string& right) {
     if (!core::is_glob(left)) return core::glob_matches(right, left);
     if (!core::is_glob(right)) return core::glob_matches(left, right);
@@ -137,7 +140,7 @@ bool may_share_a_name(const std::string& left, const std::string& right) {
            may_end(left, right.substr(right.find_last_of("*?") + 1));
 }
 
-/// What a glob matches, but for what an earlier entry takes whose failures come by the error queue.
+/// Matches what the glob matches, except what an earlier entry matches whose failures come by the error queue.
 std::string pattern_of_rest(const core::Policy& policy, const core::Entry& entry) {
     std::string pattern;
     for (const core::Entry& earlier : policy.entries) {
@@ -148,13 +151,13 @@ std::string pattern_of_rest(const core::Policy& policy, const core::Entry& entry
     return pattern + pattern_of_glob(entry.match);
 }
 
-/// Of the queue of held messages of every work queue of that entry.
+/// Matches the queues of held messages of all work queues of that entry.
 std::string held_pattern(const core::Entry& entry) {
     if (!core::is_glob(entry.match)) return pattern_of_name(core::held_name(entry.match));
     return pattern_of_glob(entry.match) + pattern_of_name(core::held_suffix);
 }
 
-/// Alternatives for what the globs could catch and must not.
+/// The alternatives of a negative lookahead: names that the globs match but that are not work queues.
 class NotWorkQueues {
   public:
     NotWorkQueues(const core::Policy& policy, const std::vector<std::string>& matches) {
@@ -204,7 +207,7 @@ class NotWorkQueues {
                                    : add_name(core::held_name(entry.match));
     }
 
-    /// Its failures come by a source: with a dead-letter exchange they would come twice.
+    /// Its failures come by a source; with a dead-letter exchange they would come twice.
     void add_left_out(const core::Policy& policy, const core::Entry& entry) {
         if (!core::is_glob(entry.match)) return add_name(entry.match);
         const bool caught = std::any_of(globs_.begin(), globs_.end(),
@@ -220,7 +223,8 @@ class NotWorkQueues {
     std::vector<std::string> globs_;
 };
 
-/// In as many parts as it takes for each one's pattern to be short enough; one alone may stay too long.
+/// Splits the items into as many parts as it takes for each pattern to be short enough; a single item may stay too
+/// long.
 template <typename Item, typename Build>
 void split(const std::vector<Item>& items, const Build& build, std::vector<std::vector<Item>>& parts) {
     if (items.size() < 2 || build(items).size() <= longest_pattern) {
@@ -242,7 +246,7 @@ std::vector<std::string> patterns_of_parts(const std::vector<Item>& items, const
     return patterns;
 }
 
-/// An alternative for queues of retryd's own.
+/// Collects the alternatives for retryd's own queues.
 struct OwnQueues {
     enum class Of { name, work_queue, ladder, more };
     Of kind;
@@ -265,7 +269,7 @@ std::string pattern_of(const std::vector<OwnQueues>& own, const std::string& kin
     return text;
 }
 
-/// Of these names what the pattern would catch.
+/// Those of the names that the pattern matches.
 std::vector<std::string> caught(const std::vector<std::string>& names, const std::string& pattern) {
     std::vector<std::string> found;
     if (names.empty()) return found;
@@ -293,7 +297,7 @@ std::string reduced_pattern(const std::string& pattern, const std::vector<std::s
     rest.remove_suffix(closing.size());
     std::string kept;
     while (!rest.empty()) {
-        std::size_t end = 0;  // of this alternative: a | that is not escaped
+        std::size_t end = 0;  // the end of this alternative: an unescaped |
         while (end < rest.size() && rest[end] != '|')
             end += rest[end] == '\\' ? 2 : 1;
         const std::string_view alternative = rest.substr(0, end);
@@ -356,7 +360,7 @@ std::vector<std::string> excluded_names(const std::string& pattern) {
             name.clear();
             literal = true;
         } else if (c == '(') {
-            while (++at < pattern.size() && pattern[at] != ')')  // no group of ours has another one in it
+            while (++at < pattern.size() && pattern[at] != ')')  // our groups do not nest
                 if (pattern[at] == '\\') ++at;
             literal = false;
         } else if (c == '\\' && at + 1 < pattern.size()) {
@@ -394,6 +398,57 @@ std::vector<std::string> own_queues_patterns(const core::Policy& policy, const s
         const std::string none = others.empty() ? "" : "(?!(?:" + alternatives(others, pattern_of_name) + ")$)";
         return '^' + none + '(' + text + std::string{closing};
     });
+}
+
+namespace {
+
+constexpr std::uint32_t most_memory_kib = 4'096;
+
+}  // namespace
+
+struct BrokerPattern::Compiled {
+    template <auto release>
+    struct Release {
+        template <typename Object>
+        void operator()(Object* object) const {
+            release(object);
+        }
+    };
+
+    std::unique_ptr<pcre2_code, Release<pcre2_code_free>> code;
+    std::unique_ptr<pcre2_match_context, Release<pcre2_match_context_free>> limits;
+    std::unique_ptr<pcre2_match_data, Release<pcre2_match_data_free>> data;
+    bool too_slow = false;
+};
+
+BrokerPattern::BrokerPattern(const std::string& pattern, std::uint32_t most_steps) {
+    int error = 0;
+    PCRE2_SIZE where = 0;
+    const auto* text = reinterpret_cast<PCRE2_SPTR>(pattern.data());
+    auto compiled = std::make_unique<Compiled>();
+    compiled->code.reset(pcre2_compile(text, pattern.size(), 0, &error, &where, nullptr));
+    if (!compiled->code) return;
+    compiled->limits.reset(pcre2_match_context_create(nullptr));
+    compiled->data.reset(pcre2_match_data_create(1, nullptr));
+    if (!compiled->limits || !compiled->data) return;
+    pcre2_set_match_limit(compiled->limits.get(), most_steps);
+    pcre2_set_heap_limit(compiled->limits.get(), most_memory_kib);
+    compiled_ = std::move(compiled);
+}
+
+BrokerPattern::~BrokerPattern() = default;
+BrokerPattern::BrokerPattern(BrokerPattern&&) noexcept = default;
+BrokerPattern& BrokerPattern::operator=(BrokerPattern&&) noexcept = default;
+
+std::optional<bool> BrokerPattern::matches(std::string_view name) const {
+    if (!compiled_ || compiled_->too_slow) return std::nullopt;
+    const auto* subject = reinterpret_cast<PCRE2_SPTR>(name.data());
+    const int result =
+        pcre2_match(compiled_->code.get(), subject, name.size(), 0, 0, compiled_->data.get(), compiled_->limits.get());
+    if (result == PCRE2_ERROR_NOMATCH) return false;
+    if (result >= 0) return true;
+    compiled_->too_slow = true;
+    return std::nullopt;
 }
 
 }  // namespace retryd::admin

@@ -6,7 +6,6 @@
 #include <set>
 #include <string>
 
-#include "admin/broker_pattern.h"
 #include "admin/patterns.h"
 #include "core/names.h"
 #include "core/text.h"
@@ -39,7 +38,7 @@ class PermissionCollector {
     }
 
   private:
-    /// What has been parked for too long is taken out of there.
+    /// Adds what `parked_age` needs, which takes messages out of parking queues.
     void add_aged(const core::Entry& entry) {
         const bool one_queue =
             !core::is_glob(entry.match) || entry.parked.queue.find(core::queue_placeholder) == std::string::npos;
@@ -49,7 +48,7 @@ class PermissionCollector {
     void add_for(const core::ExchangeSpec& exchange) {
         if (!declares_) return;
         add("configure", exchange.name);
-        // To name an alternate exchange takes what it takes to publish there.
+        // Naming an alternate exchange needs the same permission as publishing to it.
         for (const auto& [key, value] : exchange.arguments) {
             if (key != "alternate-exchange") continue;
             add("read", exchange.name);
@@ -81,10 +80,11 @@ class PermissionCollector {
     bool declares_;
 };
 
-/// One of a user's three patterns. Where it cannot be told what it permits, no finding is better than a wrong one.
+/// One of a user's three patterns. If it is unclear what it permits, it counts as permitted: better no finding than a
+/// wrong one.
 class PermissionPattern {
   public:
-    /// RabbitMQ takes an empty pattern for this one.
+    /// RabbitMQ treats an empty pattern like this one.
     explicit PermissionPattern(const std::string& pattern) : pattern_(pattern.empty() ? "^$" : pattern) {}
 
     bool may_permit(const std::string& name) const { return pattern_.matches(name).value_or(true); }
@@ -122,7 +122,8 @@ std::vector<NeededPermission> missing_permissions(const std::vector<NeededPermis
 
 namespace {
 
-/// Of the queues that name the exchange by an argument: who declares them needs to write to it.
+/// Whether the user may declare a queue that names the exchange in an argument, for which RabbitMQ requires write
+/// permission on that exchange.
 bool may_declare_one_that_needs(const PermissionPattern& configure, const VhostPolicies& vhost_policies,
                                 const std::string& exchange) {
     const std::string wanted = core::json_string(exchange);
@@ -160,7 +161,7 @@ std::vector<NeedlessWriter> needless_writers(const core::Policy& policy, const V
 
 namespace {
 
-/// Stands in a name where a glob will stand in its pattern: no name of anyone's has it.
+/// Placeholder in a name for the glob in its pattern; no real name contains this character.
 constexpr char mark = '\x01';
 constexpr const char* any_delay = "[0-9dhms]+";
 constexpr const char* of_any_priority = "(\\.high)?";
@@ -169,7 +170,7 @@ std::string marked(std::size_t entry) {
     return mark + std::to_string(entry) + mark;
 }
 
-/// The policy with a name in the place of each glob, so that everything it will ever want is wanted by name.
+/// The policy with a name in place of each glob, so that all its queues can be listed by name.
 core::Policy without_globs(core::Policy policy) {
     for (std::size_t i = 0; i < policy.entries.size(); ++i) {
         if (core::is_glob(policy.entries[i].match)) policy.entries[i].match = marked(i);
@@ -232,8 +233,8 @@ struct Patterns {
     Pattern read;
 };
 
-/// The oldest that is supported has no rungs with at-least-once dead-lettering, and so needs the least; any later one
-/// will do for all.
+/// The oldest supported version has no at-least-once rungs and so needs fewer permissions; those of any later one are
+/// enough for all.
 constexpr core::BrokerVersion needs_the_most{4, 0, 0};
 
 }  // namespace
@@ -258,13 +259,13 @@ Permissions replay_permissions(const core::Policy& policy) {
     patterns.read.add(policy.catch_all);
     const core::Policy named = without_globs(policy);
     for (const core::Entry& entry : named.entries) {
-        // From 4.2.6 on RabbitMQ tells whether a queue exists only to who has some right on it. This one gives the
-        // least: who may publish through the default exchange reaches the queue anyway.
+        // From 4.2.6 on RabbitMQ tells whether a queue exists only to users with some permission on it. Write
+        // permission gives least away: whoever may publish through the default exchange reaches the queue anyway.
         patterns.write.add(entry.match);
         if (entry.parked.exchange.empty()) {
             patterns.read.add(core::expand_queue(entry.parked.queue, entry.match));
         } else {
-            patterns.write.add(entry.parked.exchange);  // to park what waits
+            patterns.write.add(entry.parked.exchange);  // for `retryd waiting park`
         }
     }
     for (const core::DesiredItem& wanted : desired_topology(named, features_of(needs_the_most)))

@@ -1,4 +1,4 @@
-// Which permissions retryd's user needs, and which of them it has.
+// The permissions that retryd's user needs, and which of them are missing.
 #pragma once
 
 #include <string>
@@ -25,11 +25,11 @@ struct NeededPermission {
     bool operator==(const NeededPermission&) const = default;
 };
 
-/// For what is wanted. `declares`: retryd declares it, else it only has to be there.
+/// Permissions for everything in the topology. `declares`: retryd declares it; otherwise it only has to exist.
 std::vector<NeededPermission> needed_permissions(const core::Policy& policy,
                                                  const std::vector<core::DesiredItem>& wanted, bool declares);
 
-/// Those that it has not. One whose regular expression cannot be read here counts as given.
+/// The missing ones. If a user's pattern cannot be read here, it counts as sufficient.
 std::vector<NeededPermission> missing_permissions(const std::vector<NeededPermission>& needed,
                                                   const Permissions& given);
 
@@ -39,28 +39,28 @@ struct UserPermissions {
     bool operator==(const UserPermissions&) const = default;
 };
 
-/// A user who can make retryd send messages into work queues that he may not write to himself.
+/// A user who can make retryd send messages into work queues that the user may not write to.
 struct NeedlessWriter {
     std::string user;
-    std::string exchange;  // leads to retryd, which believes what comes from there, or to work queues
+    std::string exchange;  // an exchange that leads to retryd, which believes what comes from there, or to work queues
     bool operator==(const NeedlessWriter&) const = default;
 };
 
-/// Who may write to an exchange that leads to the error queue, or to the return exchange, and needs it for nothing that
-/// can be seen: he may not declare any of the queues that name that exchange as their dead-letter exchange by an
-/// argument (for which RabbitMQ asks this right). `own_user` is left out, and so is who may write to the default
-/// exchange: he can write to every queue anyway.
+/// Users with write permission on an exchange that leads to the error queue, or on the return exchange, without an
+/// apparent need for it: they may not declare any queue that names the exchange as its dead-letter exchange in an
+/// argument (which requires that permission). `own_user` is left out, and so are users who may write to the default
+/// exchange: they can publish to every queue anyway.
 std::vector<NeedlessWriter> needless_writers(const core::Policy& policy, const VhostPolicies& vhost_policies,
                                              const std::vector<UserPermissions>& users, std::string_view own_user);
 
-/// Lets the daemon do its work and nothing else. Enough on every version, with any delays on its ladders, so that a
-/// changed ladder takes no new permission. `declares`: it makes its queues itself.
+/// What the daemon needs and nothing more. Enough for every RabbitMQ version and any delays on the ladders, so that a
+/// changed ladder needs no new permission. `declares`: the daemon declares its queues itself.
 ///
-/// A work queue's name so long that its rung's is shortened is matched only where its glob ends with a star.
+/// A work queue with so long a name that its rungs' names are shortened is covered only if its glob ends with a star.
 Permissions daemon_permissions(const core::Policy& policy, bool declares);
 
-/// What a person who works on parked messages needs: to take from parking queues, to send to work queues, and a queue
-/// for the time of a replay.
+/// What a person needs to work on parked messages: to consume parking queues, to publish to work queues, and a
+/// temporary queue during a replay.
 Permissions replay_permissions(const core::Policy& policy);
 
 }  // namespace retryd::admin

@@ -6,7 +6,7 @@ namespace retryd::admin {
 
 namespace {
 
-/// What begins with a dash is no option.
+/// Names that begin with a dash must not be taken for options.
 std::string end_of_options(std::string_view name, std::string_view pattern = "") {
     return name.starts_with('-') || pattern.starts_with('-') ? " --" : "";
 }
@@ -26,8 +26,8 @@ std::string with_each_quote(std::string_view text, std::string_view as) {
 }  // namespace
 
 std::string shell_word(std::string_view text) {
-    // In the quoting of bash, zsh and ksh, and of POSIX since 2024. A shell that does not know it ends the word at the
-    // first quote, also at one behind a backslash, and obeys the rest: so none is in it.
+    // $'…' is understood by bash, zsh and ksh, and is POSIX since 2024. A shell that does not know it would end the
+    // word at the first quote, even after a backslash, and run the rest as commands; so the word contains no quote.
     if (!core::is_safe(text)) return "$'" + with_each_quote(core::safe_name(text), "\\x27") + '\'';
     return '\'' + with_each_quote(text, "'\\''") + '\'';
 }

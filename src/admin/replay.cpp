@@ -65,7 +65,7 @@ core::Value write_replays(const std::vector<Replay>& replays, ReplayFields& fiel
 
 namespace {
 
-/// What the count and the age of a replayed message would begin with; both begin anew.
+/// Headers that carry the attempts and the age of a message; a replay starts both anew.
 bool is_reset(const core::Field& field) {
     constexpr std::array reset{core::header::attempt, core::header::reason, core::header::first_death,
                                core::header::replays, core::header::queue,  core::header::proof};

@@ -1,6 +1,6 @@
-// The message that goes from a parking queue back to its work queue, and what is written down about it in the header
-// `retryd-replays`: an array of tables, the newest first. Only `retryd parked replay` writes that header; the daemon
-// leaves it as it is, like any header that is not its own.
+// Composes the message that goes from a parking queue back to its work queue, and keeps the record of that in the
+// header `retryd-replays`: an array of tables, the newest first. Only `retryd parked replay` writes that header; the
+// daemon leaves it alone, as it does every header that is not its own.
 #pragma once
 
 #include <cstddef>
@@ -15,25 +15,24 @@
 
 namespace retryd::admin {
 
-/// One time that a message was sent back. Texts are views into the header table, cut to longest_replay_text; empty
-/// where absent.
+/// One replay of a message. Texts are views into the header table, cut to longest_replay_text; empty if absent.
 struct Replay {
     std::uint64_t time = 0;      // seconds
-    std::string_view id = {};    // the same for all that one run of the command sent
+    std::string_view id = {};    // the same for all messages of one run of the command
     std::string_view from = {};  // the parking queue
     std::string_view to = {};    // the work queue
     std::string_view parked_reason = {};
-    std::int64_t attempts = 0;  // how often it had died there when it was parked
+    std::int64_t attempts = 0;  // how often it had died in the work queue when it was parked
 };
 
 inline constexpr std::size_t most_replays = 16;
 inline constexpr std::size_t longest_replay_text = 255;
 
-/// At most most_replays. Anyone who may publish can forge the header: an element that is no table ends the list, a
-/// field of another type is as if it were not there.
+/// At most most_replays. Anyone who may publish can forge the header: an element that is not a table ends the list, and
+/// a field of another type is ignored.
 std::vector<Replay> read_replays(const core::Table& headers);
 
-/// The id of the newest one; empty where there is none.
+/// The id of the newest one; empty if there is none.
 std::string_view newest_replay_id(const core::Table& headers);
 
 /// Owns the structure of a written header, not its texts.
@@ -42,11 +41,11 @@ struct ReplayFields {
     std::vector<core::Value> elements;
 };
 
-/// As a header's value, composed from what was read, so that nothing another client put there travels on. Of more than
-/// most_replays the oldest are left out. Valid as long as `fields` and the texts.
+/// The header value, composed from what was read, so that nothing else that a client put there is passed on. If there
+/// are more than most_replays, the oldest are left out. Valid as long as `fields` and the texts.
 core::Value write_replays(const std::vector<Replay>& replays, ReplayFields& fields);
 
-/// What is written down about the replay that is under way.
+/// What is recorded about the current replay.
 struct ReplayStamp {
     std::uint64_t time = 0;  // seconds
     std::string_view id;
@@ -58,14 +57,14 @@ struct ReplayScratch {
     ReplayFields replays;
 };
 
-/// As compose_retry, but with a fresh count and a fresh age: retryd-attempt, retryd-reason, retryd-first-death and
-/// retryd-parked-* are taken off. What the producer did stays (retryd-exchange, retryd-routing-key, what was set
-/// aside), and retryd-queue names `to`, so that a later failure there still knows it, with a proof where that is known
-/// and not only claimed. `context` is compose_context_of(parked). The result holds views into all arguments.
+/// As compose_retry, but attempts and age start anew: retryd-attempt, retryd-reason, retryd-first-death and
+/// retryd-parked-* are removed. What the producer set is kept (retryd-exchange, retryd-routing-key, what was moved to
+/// headers), and retryd-queue names `to`, so that a later failure there still knows it; with a proof if the history was
+/// proven. `context` is compose_context_of(parked). The result holds views into all arguments.
 core::Message compose_replay(const core::Message& message, const Parked& parked, std::string_view to,
                              const ReplayStamp& stamp, const core::ComposeContext& context, ReplayScratch& scratch);
 
-/// What the composition needs to know of a parked message. `keys` must outlive it.
+/// The compose context for a parked message. `keys` must outlive it.
 core::ComposeContext compose_context_of(const Parked& parked, std::string_view connection_user,
                                         const core::ProofKeys& keys);
 

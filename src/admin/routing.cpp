@@ -21,9 +21,9 @@ Words words_of(std::string_view key) {
     }
 }
 
-/// `*` is one word, `#` any number of them. A wildcard of a pattern is covered by one that is as wide.
+/// `*` is one word, `#` any number of words. A wildcard in a pattern is covered by one that is at least as wide.
 bool covers(const Words& binding, const Words& key, bool pattern) {
-    // matched[k]: whether what has been read of the binding covers the first k words.
+    // matched[k]: whether the part of the binding read so far covers the first k words.
     std::vector<bool> matched(key.size() + 1, false);
     matched[0] = true;
     for (const std::string_view word : binding) {
@@ -38,7 +38,7 @@ bool covers(const Words& binding, const Words& key, bool pattern) {
     return matched[key.size()];
 }
 
-/// Whether there may be a key that both take: false only where the words before any `#` differ.
+/// Whether there may be a key that both match: false only if the words before the first `#` differ.
 bool may_overlap(const Words& left, const Words& right) {
     for (std::size_t i = 0; i < left.size() && i < right.size(); ++i) {
         if (left[i] == "#" || right[i] == "#") return true;
@@ -58,7 +58,7 @@ Takes takes_by_topic(const std::string& binding_key, const RoutingKey& key) {
 
 Takes takes_by_name(const std::string& binding_key, const RoutingKey& key) {
     if (!key.pattern) return binding_key == key.text ? Takes::yes : Takes::no;
-    // Bound as if it were a topic exchange: no message has that key.
+    // It is bound as if it were a topic exchange; no message has the key `#`.
     if (binding_key == "#") return Takes::no;
     return topic_covers(key.text, {binding_key}) ? Takes::perhaps : Takes::no;
 }
@@ -67,7 +67,7 @@ Takes takes(const std::string& type, const BrokerBinding& binding, const Routing
     if (type == "fanout") return Takes::yes;
     if (type == "topic") return takes_by_topic(binding.routing_key, key);
     if (type == "direct") return takes_by_name(binding.routing_key, key);
-    // A headers exchange takes anything for a binding that asks for nothing.
+    // A headers exchange routes every message to a binding without arguments.
     return type == "headers" && !binding.has_arguments ? Takes::yes : Takes::perhaps;
 }
 
@@ -134,6 +134,38 @@ void Ways::follow(const std::string& exchange, const RoutingKey& key, std::set<s
         }
     }
     if (!taken && !known->second.alternate.empty()) follow(known->second.alternate, key, seen, found);
+}
+
+namespace {
+
+/// Invalid escapes stay as they are.
+std::string percent_decoded(std::string_view text) {
+    constexpr std::size_t escape = 3;
+    constexpr int hexadecimal = 16;
+    std::string decoded;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+        unsigned char byte = 0;
+        const char* const digits = text.data() + i + 1;
+        const bool escaped = text[i] == '%' && i + escape <= text.size() &&
+                             std::from_chars(digits, digits + 2, byte, hexadecimal).ptr == digits + 2;
+        decoded += escaped ? static_cast<char>(byte) : text[i];
+        if (escaped) i += escape - 1;
+    }
+    return decoded;
+}
+
+}  // namespace
+
+std::set<std::string> queues_behind(std::string_view target, const Ways& ways) {
+    constexpr std::string_view to_queue = "/queues/";
+    constexpr std::string_view to_exchange = "/exchanges/";
+    if (target.starts_with(to_queue)) return {percent_decoded(target.substr(to_queue.size()))};
+    if (!target.starts_with(to_exchange)) return {};
+    const std::string_view rest = target.substr(to_exchange.size());
+    const std::size_t slash = rest.find('/');
+    const std::string exchange = percent_decoded(rest.substr(0, slash));
+    if (slash == std::string_view::npos) return ways.reached(exchange, {"#", true}).queues;
+    return ways.reached(exchange, {percent_decoded(rest.substr(slash + 1))}).queues;
 }
 
 }  // namespace retryd::admin

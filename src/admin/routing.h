@@ -1,4 +1,5 @@
-// Where exchanges lead: as far as their types and bindings tell, which queues get a message with a certain routing key.
+// Where exchanges lead: which queues get a message with a certain routing key, as far as exchange types and bindings
+// tell.
 #pragma once
 
 #include <compare>
@@ -11,41 +12,41 @@
 namespace retryd::admin {
 
 struct BrokerExchange {
-    std::string type;            // direct, fanout, topic, headers, or one of a plugin's
-    std::string alternate = {};  // gets what no binding takes; empty: none
+    std::string type;            // direct, fanout, topic, headers, or a plugin's type
+    std::string alternate = {};  // the alternate exchange; empty: none
 };
 
 struct BrokerBinding {
-    std::string source;  // an exchange; never the default one
+    std::string source;  // an exchange, never the default one
     std::string destination;
     bool to_exchange = false;  // the destination is an exchange, not a queue
     std::string routing_key;
     bool has_arguments = false;  // to compare headers with
 };
 
-/// All exchanges and bindings of a vhost; those of the default exchange, which leads to every queue by its name, are
-/// left out.
+/// All exchanges and bindings of a vhost, without those of the default exchange, which leads to every queue by its
+/// name.
 struct Routing {
     std::map<std::string, BrokerExchange> exchanges;
     std::vector<BrokerBinding> bindings;
 };
 
-/// What a message's routing key may be.
+/// The routing key of a message, or a pattern for several.
 struct RoutingKey {
     std::string text;
-    bool pattern = false;  // as a topic exchange takes it: any key that it matches
+    bool pattern = false;  // a topic pattern: any key that it matches
     auto operator<=>(const RoutingKey&) const = default;
 };
 
-/// Whether the key, or every key of the pattern, is one that a topic exchange takes for that binding. May be false of a
-/// pattern that is covered in a way that is not obvious.
+/// Whether a topic exchange would route the key, or every key of the pattern, by that binding. For a pattern the answer
+/// may be false although it is covered, if that is not obvious.
 bool topic_covers(std::string_view binding_key, const RoutingKey& key);
 
-/// Where something ends up that is published with that key.
+/// Where a message with that key ends up.
 struct Reached {
     std::set<std::string> queues;
-    /// Among what it passes is something whose way cannot be told: an exchange of a plugin's type, one that is not
-    /// there, headers that are compared, a pattern that is taken in part. Then there may be more queues.
+    /// There may be more queues: on the way is an exchange of a plugin's type or one that does not exist, a headers
+    /// comparison, or a pattern that matches only in part.
     bool doubtful = false;
 };
 
@@ -55,9 +56,9 @@ class Ways {
     explicit Ways(const Routing& routing);
 
     Reached reached(const std::string& exchange, const RoutingKey& key) const;
-    /// Empty where there is no such exchange.
+    /// Empty if there is no such exchange.
     std::string type_of(const std::string& exchange) const;
-    /// Those that lead to that queue from an exchange.
+    /// The bindings from exchanges to that queue.
     const std::vector<const BrokerBinding*>& bindings_to(const std::string& queue) const;
 
   private:
@@ -67,5 +68,10 @@ class Ways {
     std::map<std::string_view, std::vector<const BrokerBinding*>> from_;
     std::map<std::string_view, std::vector<const BrokerBinding*>> to_queue_;
 };
+
+/// The queues that an AMQP 1.0 producer's link leads to, by RabbitMQ 4's addresses: `/queues/:queue`,
+/// `/exchanges/:exchange` and `/exchanges/:exchange/:key`, each part percent-encoded (rabbitmq.com/docs/amqp, "Address
+/// v2"). None for any other target: without one a producer addresses each message separately.
+std::set<std::string> queues_behind(std::string_view target, const Ways& ways);
 
 }  // namespace retryd::admin

@@ -6,7 +6,6 @@
 
 #include "admin/dead_letter_way.h"
 #include "core/names.h"
-#include "core/plumbing.h"
 #include "core/policy.h"
 #include "core/topology.h"
 
@@ -14,7 +13,7 @@ namespace retryd::admin {
 
 namespace {
 
-/// Those of a shared ladder do not tell which work queue they serve.
+/// Shared rungs do not tell which work queue they serve.
 bool has_own_rung(const core::Ladder& ladder, const std::string& work_queue, const std::set<std::string>& queues) {
     if (ladder.return_path == core::ReturnPath::headers) return false;
     const auto delays = core::distinct_delays(ladder);
@@ -48,7 +47,7 @@ std::vector<std::string> work_queues_in_use(const core::Policy& policy, const co
 
 namespace {
 
-/// A queue with a TTL that dead-letters what has waited, by an argument: it is not meant to be consumed.
+/// A delay queue: messages expire in it and are dead-lettered by an argument. It is not meant to be consumed.
 bool delays(const core::Policy& policy, const QueuePolicies& queue, const EffectivePolicy& effective) {
     const Setting exchange = effective.dead_letter_exchange(queue);
     return exchange.source == Source::argument && !leads_to_error_queue(policy, exchange.value) &&

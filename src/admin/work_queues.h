@@ -1,5 +1,5 @@
-// Which work queues of a configuration there are: those that it names, and of a broker's queues those that its globs
-// match. Of what a glob matches, some queues are no work queues: they go by themselves, or only let messages wait.
+// Which queues of a broker are work queues of a configuration: those that it names, and those that its globs match.
+// Some queues that a glob matches are not work queues: they are temporary, or only delay messages.
 #pragma once
 
 #include <string>
@@ -11,19 +11,19 @@
 
 namespace retryd::admin {
 
-/// Those that have an entry of their own, in the order of the entries. An entry that another one comes before is not
-/// used, and neither is one that names a queue of retryd's own.
+/// The queues that have an entry of their own, in the order of the entries. Leaves out entries that an earlier one
+/// hides, and those that name one of retryd's own queues.
 std::vector<std::string> configured_work_queues(const core::Policy& policy);
 
-/// Of all the queues on a broker the work queues that have had something to retry or to park: one of their own rungs or
-/// their parking queue is there. Sorted.
+/// Those of a broker's queues that have had messages to retry or to park: one of their own rungs or their parking queue
+/// exists. Sorted.
 std::vector<std::string> work_queues_in_use(const core::Policy& policy, const core::BrokerFeatures& features,
                                             const std::vector<std::string>& queues);
 
-/// Why a queue is no work queue although a glob names it, for the operator, behind `it`; empty where it is one.
+/// Why a queue is not a work queue although a glob matches it, as a clause that follows "it"; empty if it is one.
 std::string why_plumbing(const core::Policy& policy, const QueuePolicies& queue, const EffectivePolicy& effective);
 
-/// The first glob of the entries that names it; empty where an entry with its very name comes before, or none does.
+/// The first glob that matches it; empty if an entry with its exact name comes earlier, or no glob matches.
 std::string glob_that_names(const core::Policy& policy, const std::string& queue);
 
 struct PlumbingQueue {
@@ -33,8 +33,7 @@ struct PlumbingQueue {
     bool operator==(const PlumbingQueue&) const = default;
 };
 
-/// Of all queues those that globs name and leave out. Not those that the broker has given their name (amq.…), nor
-/// retryd's own.
+/// The queues that globs match and leave out, without those named by the broker (amq.…) and retryd's own.
 std::vector<PlumbingQueue> plumbing_under_globs(const core::Policy& policy, const VhostPolicies& vhost_policies);
 
 }  // namespace retryd::admin

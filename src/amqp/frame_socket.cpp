@@ -15,7 +15,7 @@
 #include <cstring>
 #include <utility>
 
-#include "amqp/tls/socket.h"
+#include "amqp/tls_socket.h"
 #include "core/reply_code.h"
 
 namespace retryd::amqp {

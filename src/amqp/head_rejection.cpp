@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "amqp/error.h"
-#include "amqp/head_glance.h"
+#include "amqp/poison_head.h"
 #include "amqp/timeouts.h"
 
 namespace retryd::amqp {

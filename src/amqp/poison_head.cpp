@@ -1,13 +1,181 @@
 #include "amqp/poison_head.h"
 
+#include <poll.h>
+
+#include <algorithm>
 #include <memory>
 #include <thread>
 #include <utility>
 
-#include "amqp/head_glance.h"
+#include "amqp/connection.h"
+#include "amqp/error.h"
+#include "amqp/timeouts.h"
+#include "core/safe_text.h"
 #include "system/clock.h"
 
 namespace retryd::amqp {
+
+namespace {
+
+constexpr Channel only_consumer = 1;
+constexpr const char* consumer_tag = "retryd-head";
+/// If nothing has come so long after the consumer was there, the queue is empty, another daemon has its head, or the
+/// broker is still busy with it: it is asked.
+constexpr core::Milliseconds delivered_within{300};
+/// A broker that is slow as a whole and is taken for a busy one only costs a connection (hold()).
+constexpr core::Milliseconds answered_within{500};
+
+}  // namespace
+
+HeadGlance::HeadGlance(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue)
+    : HeadGlance(Connection::open(endpoint, settings, "retryd head"), queue) {}
+
+HeadGlance::~HeadGlance() = default;
+
+void HeadGlance::serve() {
+    connection_->drain(*this, 1);
+}
+
+HeadGlance::HeadGlance(std::unique_ptr<Connection> connection, const std::string& queue)
+    : connection_(std::move(connection)), patience_(answered_within) {
+    connection_->receive_large_headers();
+    connection_->open_channel(only_consumer);
+    connection_->qos(only_consumer, 1);
+    ++answers_owed_;
+    connection_->consume(only_consumer, queue, consumer_tag);
+    since_ = system::steady_now();
+}
+
+HeadGlance::Sees HeadGlance::look() {
+    const core::SteadyTime begin = system::steady_now();
+    while (system::steady_now() - begin < answer_timeout) {
+        try {
+            connection_->drain(*this, 1);
+        } catch (const Error&) {
+            if (connection_->ended_by_message()) return Sees::end;
+            throw;
+        }
+        if (const auto what = seen()) return *what;
+        wait(consuming_ ? delivered_within : longest_poll);
+    }
+    throw Error(Error::Kind::lost,
+                "the broker has not answered a consumer for " + std::to_string(answer_timeout.count() / 1'000) + " s");
+}
+
+HeadGlance::Sees HeadGlance::look_and_keep(core::Milliseconds silence) {
+    keeps_ = true;
+    patience_ = silence;
+    return look();
+}
+
+/// basic.qos is answered on the channel, behind all that the broker writes on it.
+std::optional<HeadGlance::Sees> HeadGlance::seen() {
+    if (delivered_) {
+        if (!keeps_) linger();
+        return Sees::message;
+    }
+    if (!consuming_) return std::nullopt;
+    if (asked_ && answers_owed_ == 0) {
+        connection_->close(close_timeout);
+        return Sees::nothing;
+    }
+    // A large message takes its time on the way.
+    if (connection_->receiving(only_consumer)) since_ = system::steady_now();
+    if (asked_) return waited() >= patience_ ? std::optional(Sees::silence) : std::nullopt;
+    if (waited() < delivered_within) return std::nullopt;
+    asked_ = true;
+    connection_->qos(only_consumer, 1);
+    ++answers_owed_;
+    since_ = system::steady_now();
+    return std::nullopt;
+}
+
+bool HeadGlance::hold(core::SteadyTime now) noexcept {
+    try {
+        connection_->drain(*this, 1);
+        if (gave_back_at_) return now - *gave_back_at_ < ack_linger;
+        const bool free = delivered_ || (answers_owed_ == 0 && !connection_->receiving(only_consumer));
+        if (!free) return true;
+        connection_->cancel(only_consumer, consumer_tag);
+        if (delivered_) connection_->nack_requeue(only_consumer, *delivered_);
+        gave_back_at_ = now;
+        return true;
+    } catch (const std::exception&) {
+        return false;
+    }
+}
+
+void HeadGlance::on_consume_ok() {
+    consuming_ = true;
+    since_ = system::steady_now();
+}
+
+void HeadGlance::on_qos_ok(Channel /*channel*/) {
+    --answers_owed_;
+}
+
+void HeadGlance::on_delivery(const core::Delivery& delivery) {
+    delivered_ = delivery.tag;
+}
+
+void HeadGlance::on_unreadable_delivery(core::DeliveryTag tag) {
+    delivered_ = tag;
+}
+
+void HeadGlance::on_channel_closed(const ChannelClosed& closed) {
+    throw Error(Error::Kind::refused, "the broker closed the consuming channel: " + core::safe_name(closed.text));
+}
+
+core::Milliseconds HeadGlance::waited() const {
+    return system::steady_now() - since_;
+}
+
+void HeadGlance::wait(core::Milliseconds time) const {
+    pollfd readable{connection_->fd(), POLLIN, 0};
+    poll(&readable, 1, static_cast<int>(time.count()));
+}
+
+/// Not to this consumer again; and not by closing the connection, which counts as one more delivery in vain.
+void HeadGlance::give_back() {
+    connection_->cancel(only_consumer, consumer_tag);
+    connection_->nack_requeue(only_consumer, *delivered_);
+    connection_->flush();
+}
+
+void HeadGlance::linger() {
+    give_back();
+    const core::SteadyTime until = system::steady_now() + ack_linger;
+    for (auto left = ack_linger; left > core::Milliseconds::zero(); left = until - system::steady_now()) {
+        wait(left);
+        connection_->drain(*this, 1);
+    }
+    connection_->close(close_timeout);
+}
+
+namespace {
+
+constexpr core::Milliseconds between_turns{100};
+
+}  // namespace
+
+HeldHeads::HeldHeads() = default;
+HeldHeads::~HeldHeads() = default;
+
+bool HeldHeads::keep(std::unique_ptr<HeadGlance> head) {
+    if (heads_.size() >= most_held) return false;
+    heads_.push_back(std::move(head));
+    return true;
+}
+
+void HeldHeads::turn(core::SteadyTime now) {
+    if (heads_.empty() || now < due_) return;
+    due_ = now + between_turns;
+    std::erase_if(heads_, [&](const auto& head) { return !head->hold(now); });
+}
+
+void HeldHeads::release() {
+    heads_.clear();
+}
 
 PoisonHead wear_out_head(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue,
                          HeldHeads& held, int most_attempts, core::Milliseconds pause,

@@ -7,7 +7,7 @@
 #include <string>
 #include <string_view>
 
-#include "admin/at_limit.h"
+#include "admin/delivery_limit.h"
 #include "core/message.h"
 #include "relay/head_trial.h"
 

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <utility>
 
-#include "admin/attach_hints.h"
+#include "admin/attach_plan.h"
 #include "admin/by_source.h"
 #include "admin/checks.h"
 #include "admin/dead_letter_way.h"
@@ -21,7 +21,7 @@ namespace retryd::commands {
 
 namespace {
 
-/// Where nobody was asked, or nobody answered: one policy for all work queues.
+/// The report without a management API, or without an answer from it: one policy for all work queues.
 AttachReport general_report(const config::Settings& settings) {
     AttachReport report;
     report.left_out = admin::left_out_line(settings.policy);
@@ -129,8 +129,8 @@ std::vector<admin::Finding> beyond_guarding(const core::Policy& policy, const ad
     return found;
 }
 
-/// What is rejected would be lost where the error exchange leads nowhere; and not come to retryd where a queue gives up
-/// its only way.
+/// Why nothing may be set yet: rejected messages would be lost if the error exchange led nowhere, and would not reach
+/// retryd if a queue gave up its only way to it.
 std::string why_not_ready(ManagementApi& management, const core::Policy& policy,
                           const admin::VhostPolicies& vhost_policies) {
     if (std::string why = admin::why_not_left_out(policy, vhost_policies); !why.empty()) return why;
@@ -143,7 +143,7 @@ std::string why_not_ready(ManagementApi& management, const core::Policy& policy,
            "first, or start the daemon";
 }
 
-/// Why it was not done; empty where it was.
+/// Returns why the change failed; empty if it did not.
 template <typename Change>
 std::string refusal_of(const Change& change) {
     try {
@@ -221,7 +221,7 @@ std::string joined(const std::vector<std::string>& names) {
     return text;
 }
 
-/// Against what is in effect now: `+` comes, `-` goes, the rest stays.
+/// Compared with what is in effect now: `+` is added, `-` is removed, all else stays.
 void print_difference(const admin::PolicyChange& change, std::ostream& out) {
     const auto print = [&out](const auto& setting, const char* indent) {
         print_table({{setting.first + ": " + setting.second}}, indent, out);

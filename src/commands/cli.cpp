@@ -8,7 +8,7 @@
 
 #include "commands/attach.h"
 #include "commands/check/check.h"
-#include "commands/common/option_checks.h"
+#include "commands/common/options.h"
 #include "commands/common/report.h"
 #include "commands/common/terminal.h"
 #include "commands/doctor/doctor.h"
@@ -17,7 +17,6 @@
 #include "commands/parked/import.h"
 #include "commands/parked/list_and_show.h"
 #include "commands/parked/replay_and_drop.h"
-#include "commands/plan/definitions.h"
 #include "commands/plan/plan.h"
 #include "commands/status.h"
 #include "commands/waiting.h"
@@ -31,14 +30,15 @@ namespace retryd::commands {
 
 namespace {
 
-/// `retryd parked`: the commands for what is parked.
+/// `retryd parked`: the commands for parked messages.
 class ParkedCommands {
   public:
-    /// Keeps references into itself: it stays where it is until the command line is read.
+    /// The command line keeps references into this object: it must not move until the command line has been read.
     void add_to(CLI::App& app);
 
     bool parsed() const;
-    /// Runs the one that was asked for. `options`: those before the command; `--config` and `--json` behind it win.
+    /// Runs the command that was asked for. `options`: those given before `parked`; `--config` and `--json` after it
+    /// take precedence.
     int run(const ReportOptions& options, std::ostream& out, std::ostream& err) const;
 
   private:
@@ -119,7 +119,7 @@ std::string check_interval(const std::string& text) {
     return interval && *interval >= shortest ? "" : core::quoted(text) + " is no duration of 500ms or more: 5s, 1m";
 }
 
-/// Before the command or behind it: both are natural.
+/// Accepted before the command and after it.
 void add_config(CLI::App& app, Options& options) {
     app.add_option("-c,--config", options.config_path, "The configuration file")
         ->type_name("FILE")
@@ -229,7 +229,7 @@ bool standard_output_is_coloured() {
     return standard_output_is_terminal() && (no_colour == nullptr || *no_colour == '\0');
 }
 
-/// CLI11 says of an unknown command only that it misses one.
+/// For an unknown command CLI11 only says that a command is missing.
 std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
     const auto unknown = app.remaining();
     if (!app.get_subcommands().empty() || unknown.empty() || unknown.front().starts_with('-')) return error.what();
@@ -239,7 +239,7 @@ std::string what_is_wrong(const CLI::App& app, const CLI::ParseError& error) {
     return "there is no command " + unknown.front() + "; " + config::expected_one_of(unknown.front(), names);
 }
 
-/// Help and version are asked for by exceptions of success.
+/// CLI11 reports --help and --version as exceptions that mean success.
 int explain(const CLI::App& app, const CLI::ParseError& error, std::ostream& out, std::ostream& err) {
     if (error.get_exit_code() == static_cast<int>(CLI::ExitCodes::Success)) return app.exit(error, out, err);
     const auto commands = app.get_subcommands();
@@ -288,25 +288,17 @@ void ParkedCommands::add_to(CLI::App& app) {
 }
 
 void ParkedCommands::add_report(CLI::App& command) {
-    command.add_option("-c,--config", config_path_, "The configuration file")->type_name("FILE");
-    command.add_flag("--json", json_, "Print it as JSON");
+    add_report_options(command, config_path_, json_);
 }
 
 void ParkedCommands::add_selectors(CLI::App& command) {
     add_report(command);
     add_text(command, "--from", parked_options_.from,
              "This parking queue alone, also one that the configuration does not know", "QUEUE", check_name);
-    add_text(command, "--queue", parked_options_.queue, "Messages of this work queue; a name or a glob (webhook.*)",
-             "NAME", check_name);
+    add_work_queue(command, parked_options_.queue);
     add_text(command, "--reason", parked_options_.reason,
              "Parked for this reason; a name or a glob (attempts-exhausted, reason-*)", "REASON", check_name);
-    add_text(command, "--older-than", older_than_, "Parked at least that long ago: 30m, 2h, 1d", "DURATION",
-             check_duration);
-    add_text(command, "--newer-than", newer_than_, "Parked at most that long ago", "DURATION", check_duration);
-    command.add_option("--header", headers_, "With this header; the value may be a glob. Several times: all of them")
-        ->type_name("NAME=VALUE")
-        ->allow_extra_args(false)
-        ->check(CLI::Validator(check_header, "", ""));
+    add_age_and_headers(command, "Parked", {older_than_, newer_than_, headers_});
     add_text(command, "--id", parked_options_.message_id, "With this message-id", "MESSAGE-ID", check_name);
     add_text(command, "--exchange", parked_options_.exchange, "Published to this exchange; a name or a glob", "NAME",
              check_name);
@@ -352,7 +344,7 @@ void ParkedCommands::add_replay(CLI::App& parked) {
     replay_->add_flag("--dry-run", replay_options_.dry_run, "Print what would be sent and change nothing");
     add_text(*replay_, "--to", replay_options_.to, "Send all of them to this queue instead of their own", "QUEUE",
              check_name);
-    add_text(*replay_, "--rate", rate_, "Messages per second, or unlimited", "N", check_rate)->capture_default_str();
+    add_rate(*replay_, rate_);
     replay_->add_flag("--ramp", replay_options_.ramp,
                       "Begin with one message, then 2, 5, 10, 20, 50 and so on, each when those before have had 3 s to "
                       "fail again");
@@ -414,9 +406,7 @@ ParkedOptions ParkedCommands::options_for(const ReportOptions& before) const {
     options.report = before;
     if (!config_path_.empty()) options.report.config_path = config_path_;
     options.report.json = before.json || json_;
-    options.headers = matches_of(headers_);
-    if (!older_than_.empty()) options.older_than = core::parse_duration(older_than_);
-    if (!newer_than_.empty()) options.newer_than = core::parse_duration(newer_than_);
+    put_age_and_headers(older_than_, newer_than_, headers_, options);
     return options;
 }
 
@@ -438,7 +428,7 @@ int ParkedCommands::run(const ReportOptions& before, std::ostream& out, std::ost
         run_options.stop_above.reset();
         return parked_drop(options, run_options, out, err);
     }
-    run_options.per_second = rate_ == "unlimited" ? 0 : static_cast<int>(*whole_number(rate_));
+    run_options.per_second = per_second_of(rate_);
     run_options.stop_above = stop_after_ == "never" ? std::nullopt : whole_number(stop_after_);
     return parked_replay(options, run_options, out, err);
 }

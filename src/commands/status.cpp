@@ -149,7 +149,8 @@ class StatusCollector {
         if (counts && report_.errors_known) report_.errors.messages = counts->messages;
     }
 
-    /// What the daemon tells, else what is there. The number is the broker's in any case.
+    /// The states that the daemon reports, and those of all other work queues that may hold. The numbers are the
+    /// broker's in any case.
     void add_outages() {
         if (report_.daemon) report_.outages = report_.daemon->outages;
         for (const telemetry::QueueStatus& queue : report_.queues) {
@@ -168,7 +169,7 @@ class StatusCollector {
             outage.messages = count(outage.queue);
     }
 
-    /// As the daemon tells them; nothing where it does not name the queue.
+    /// The totals that the daemon reports; nothing if it does not name the queue.
     std::optional<telemetry::QueueTotals> totals_of(const std::string& work_queue) const {
         if (!report_.daemon) return std::nullopt;
         for (const telemetry::QueueStatus& queue : report_.daemon->queues)
@@ -180,7 +181,7 @@ class StatusCollector {
         std::set<std::string> added;
         for (const core::Entry& entry : policy_.entries) {
             if (entry.ladder.return_path != core::ReturnPath::headers) continue;
-            // Those of entries that keep x-death are others.
+            // Entries with `x_death: keep` have rungs of their own.
             if (added.insert(entry.ladder.name + '/' + std::string{core::to_string(entry.ladder.x_death)}).second)
                 report_.ladders.push_back({entry.ladder.name, count_rungs(entry.ladder, "")});
         }
@@ -198,7 +199,7 @@ class StatusCollector {
         return rungs;
     }
 
-    /// Nothing where the queue is not there, or the broker refuses to say.
+    /// Nothing if the queue does not exist, or the broker refuses to say.
     std::optional<amqp::QueueCounts> counts_of(const std::string& queue) {
         const auto answer = broker_.carry_out(amqp::Declarer::CheckQueue{queue});
         if (answer.result == amqp::Declarer::Result::refused && refusal_.empty()) refusal_ = answer.text;
@@ -252,10 +253,10 @@ std::string utc_now() {
     return {text, std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%SZ", &parts)};
 }
 
-/// One look after the other, over one connection as long as that lasts.
+/// Collects the status again and again, over one connection for as long as it lasts.
 class Watch {
   public:
-    /// `in_place`: each look is drawn over the last one. Throws amqp::Error.
+    /// `in_place`: each status is drawn over the last one. Throws amqp::Error.
     Watch(const config::Settings& settings, const StatusView& view, const Report& output, bool in_place)
         : settings_(settings),
           view_(view),
@@ -263,7 +264,7 @@ class Watch {
           in_place_(in_place),
           broker_(connect(settings, connection_name)) {}
 
-    /// What is to be shown. Never throws amqp::Error.
+    /// Returns the text to show. Never throws amqp::Error.
     std::string look_again(const system::Signals& signals) {
         std::ostringstream text;
         try {
@@ -281,8 +282,8 @@ class Watch {
     }
 
   private:
-    /// Connecting to a host that swallows packets takes its time, and there is nothing yet to close in order: a signal
-    /// ends the process at once.
+    /// Connecting to a host that drops packets takes long, and there is nothing to end cleanly yet, so a signal ends
+    /// the process at once.
     void reconnect(const system::Signals& signals) {
         const system::Signals::Delivered at_once(signals, Screen::leave_and_exit);
         broker_ = connect(settings_, connection_name);
@@ -304,7 +305,7 @@ class Watch {
 };
 
 int watch(const config::Settings& settings, const StatusView& view, const Report& output) {
-    // What is not written to the real standard output is not read by somebody at a terminal.
+    // Redraws in place only if the output is the real standard output and that is a terminal.
     const bool in_place = &output.out() == &std::cout && isatty(STDOUT_FILENO) == 1 && !output.json();
     Watch watch(settings, view, output, in_place);
     Screen screen(in_place, output.out());
@@ -362,7 +363,7 @@ double per_second(const std::vector<std::uint64_t>& series, core::Milliseconds i
 
 namespace {
 
-constexpr std::size_t quiet_rows = 20;  // more of them are told in one line
+constexpr std::size_t quiet_rows = 20;  // if there are more, they are summed up in one line
 
 std::string text_of(const telemetry::Messages& messages) {
     return messages ? std::to_string(*messages) : "-";
@@ -374,7 +375,7 @@ std::string rate(double number) {
     return text;
 }
 
-/// All columns but the first hold numbers.
+/// All columns except the first are numbers.
 void print_numbers(Rows rows, std::ostream& out) {
     std::vector<std::size_t> widest;
     for (const auto& row : rows) {
@@ -389,7 +390,7 @@ void print_numbers(Rows rows, std::ostream& out) {
     print_table(rows, "  ", out);
 }
 
-/// The work queues of one ladder.
+/// The work queues with the same ladder.
 struct LadderGroup {
     const telemetry::LadderStatus* shared = nullptr;
     std::vector<const telemetry::QueueStatus*> queues;
@@ -495,7 +496,7 @@ void print_held(const std::vector<HeldMessages>& held, std::ostream& out) {
     }
 }
 
-/// The daemon's words, or without a daemon the number alone.
+/// The daemon's description, or only the number if there is no daemon.
 void print_outages(const std::vector<telemetry::HeldStatus>& outages, const Colours& colours, std::ostream& out) {
     for (const telemetry::HeldStatus& outage : outages) {
         const auto messages = static_cast<std::size_t>(outage.messages.value_or(0));
@@ -586,7 +587,7 @@ void print_status_json(const StatusReport& status, bool one_line, std::ostream& 
                       {"no_daemon", text_or_null(status.no_daemon)},
                       {"not_seen", status.not_seen}};
     print_json(object, out, one_line);
-    out.flush();  // who watches sees what there is
+    out.flush();  // so that somebody who pipes the output sees it at once
 }
 
 }  // namespace retryd::commands

@@ -1,4 +1,4 @@
-// `retryd status`: what waits on each rung, what is parked, and what the daemon tells of itself.
+// `retryd status`: the messages on each rung and in the parking queues, and what the daemon reports about itself.
 #pragma once
 
 #include <cstdint>
@@ -16,10 +16,10 @@
 
 namespace retryd::commands {
 
-/// Messages that the broker holds on a rung: its work queue has not taken them.
+/// Messages that stay on a rung because their work queue has not taken them.
 struct HeldMessages {
     std::string rung;
-    std::string serves;  // the work queue, or the ladder whose work queues share it
+    std::string serves;  // the work queue; for a shared rung, the ladder
     std::uint64_t messages = 0;
     bool gone = false;  // the work queue does not exist
     bool operator==(const HeldMessages&) const = default;
@@ -35,52 +35,51 @@ struct StatusReport {
     std::vector<telemetry::LadderStatus> ladders;
     std::vector<HeldMessages> held;
     std::vector<telemetry::HeldStatus>
-        outages;  // of the work queues whose messages may be held, and of others that have some
+        outages;  // for work queues whose messages may be held, and for others that have held messages
     std::optional<telemetry::Status> daemon;
-    std::string no_daemon;              // why it does not answer, although it should
-    std::vector<std::string> not_seen;  // each with what it takes
+    std::string no_daemon;              // why the daemon does not answer, although it is configured to
+    std::vector<std::string> not_seen;  // what could not be seen, each with what it takes to see it
 };
 
-/// What of it is to be seen.
+/// Which part of the status to show.
 struct StatusView {
     enum class Order { messages, waiting, parked, name };
 
     std::string match = "*";  // a glob for work queues
     Order order = Order::messages;
-    core::Milliseconds interval{2'000};  // between two looks
+    core::Milliseconds interval{2'000};  // between two updates
 };
 
 std::uint64_t waiting_on(const std::vector<telemetry::RungStatus>& rungs);
 std::uint64_t waiting_or_parked(const telemetry::QueueStatus& queue);
 
-/// Changes nothing. A rung counts with the one for high priorities. The work queues of globs are those of which the
-/// management API knows a rung or a parking queue, and those that the daemon names. Throws amqp::Error when the
-/// connection is lost.
-/// `expected`: the configuration says where the daemon answers.
+/// Changes nothing. The rung for high priorities is counted with its ordinary rung. For globs, the work queues are
+/// those of which the management API lists a rung or a parking queue, and those that the daemon names. `expected`: the
+/// configuration says where the daemon answers. Throws amqp::Error when the connection is lost.
 StatusReport collect_status(Broker& broker, const core::Policy& policy, const DaemonAnswer& daemon,
                             bool expected = false);
 
-/// Changes nothing. Returns 0, 1 where the broker cannot be reached, 78 on a wrong configuration. With `json`, `out`
-/// has one object in every case.
+/// Changes nothing. Returns 0; 1 if the broker cannot be reached; 78 for a wrong configuration. With `json`, `out` has
+/// one object in every case.
 int status(const ReportOptions& options, const StatusView& view, std::ostream& out, std::ostream& err);
 
-/// Again and again until SIGINT or SIGTERM, and then 0; on a terminal in place. Goes on through losses of the
-/// connection, and tells of them; only where it cannot be made at the start it returns 1. With `json` each object has
-/// a line of its own.
+/// Repeats until SIGINT or SIGTERM and then returns 0; redraws in place on a terminal. Continues after a lost
+/// connection, and says so; returns 1 only if the first connection fails. With `json`, each object is on a line of its
+/// own.
 int watch_status(const ReportOptions& options, const StatusView& view, std::ostream& out, std::ostream& err);
 
-/// Those of its work queues that are to be seen, in that order.
+/// Keeps the work queues that `view` selects, in its order.
 void arrange(StatusReport& status, const StatusView& view);
 
-/// Messages a second over the last minute, or over the whole series where that is shorter. `series`: messages in each
+/// Messages a second over the last minute, or over the whole series if that is shorter. `series`: messages in each
 /// interval, the oldest first.
 double per_second(const std::vector<std::uint64_t>& series, core::Milliseconds interval);
 
-/// Aligned text: a table for each ladder, a column for each of its delays; `colour` sets the headings off. Where many
-/// queues are quiet they are told in one line.
+/// Aligned text: a table for each ladder with a column for each of its delays; `colour` makes the headings bold. If
+/// many queues have nothing to show, they are summed up in one line.
 void print_status(const StatusReport& status, bool colour, std::ostream& out);
 
-/// One object, `"ok": true` first; `messages` is null where the queue is not there. On one line where `one_line`.
+/// One object, `"ok": true` first; `messages` is null if the queue does not exist. On a single line if `one_line`.
 void print_status_json(const StatusReport& status, bool one_line, std::ostream& out);
 
 }  // namespace retryd::commands

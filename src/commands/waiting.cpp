@@ -7,11 +7,11 @@
 #include <ostream>
 #include <utility>
 
-#include "admin/waiting.h"
+#include "admin/parked.h"
 #include "amqp/error.h"
 #include "amqp/proof_keys.h"
 #include "commands/common/json.h"
-#include "commands/common/option_checks.h"
+#include "commands/common/options.h"
 #include "commands/common/terminal.h"
 #include "commands/common/text.h"
 #include "commands/parked/browse_queue.h"
@@ -26,7 +26,7 @@ namespace retryd::commands {
 
 namespace {
 
-/// Which rungs of the configuration are on the broker, and what waits there. Nothing is consumed for it.
+/// Finds the configured rungs that exist on the broker, and counts the messages on them. Consumes nothing.
 class RungFinder {
   public:
     RungFinder(Broker& broker, const core::Policy& policy, const std::string& work_queue)
@@ -51,7 +51,7 @@ class RungFinder {
   private:
     bool wanted(const std::string& name) const { return work_queue_.empty() || core::glob_matches(work_queue_, name); }
 
-    /// Those whose names the configuration tells.
+    /// Adds the rungs whose names follow from the configuration.
     void add(const core::Entry& entry) {
         const bool shared = entry.ladder.return_path == core::ReturnPath::headers;
         std::string serves = shared ? entry.ladder.name : entry.match;
@@ -73,7 +73,7 @@ class RungFinder {
         }
     }
 
-    /// Those of globs, and those that a former ladder has left.
+    /// Adds the rungs of globs, and those that an earlier ladder has left.
     void add_listed() {
         if (broker_.management() == nullptr) {
             if (any_glob_)
@@ -117,7 +117,7 @@ bool went_well(const WaitingResult& result) {
            counts.unknown == 0;
 }
 
-/// What the commands have in common.
+/// What the three commands share.
 struct WaitingScene {
     WaitingScene(const config::Settings& from, const WaitingOptions& with)
         : settings(from), options(with), broker(connect(from, "retryd waiting")) {
@@ -149,10 +149,10 @@ struct WaitingScene {
     std::unique_ptr<Broker> broker;
     admin::Selection selection;
     WaitingRungs found;
-    std::string fault;  // why nothing can be done
+    std::string fault;  // why nothing can be done; empty if something can
 };
 
-/// Looks, where that is needed to know which work queues are meant, then one rung after the other.
+/// First looks at the messages if that is needed to know their work queues, then processes one rung after the other.
 class SendOrPark {
   public:
     SendOrPark(const config::Settings& settings, const WaitingOptions& options, bool park, StopSign stop,
@@ -185,7 +185,8 @@ class SendOrPark {
     }
 
   private:
-    /// Of a rung of one work queue that is known; of a shared one, and to know how many are selected, by a look.
+    /// The work queues of the messages on a rung. For a rung of one work queue they follow from the name; for a shared
+    /// one, and to count the selected messages, it has to look.
     std::set<std::string> work_queues_on(const WaitingRung& rung, WaitingResult& result) {
         if (rung.rung.return_path == core::ReturnPath::queue && !scene_.options.dry_run) return {rung.rung.serves};
         std::set<std::string> names;
@@ -234,7 +235,8 @@ class SendOrPark {
         result.selected = result.run.counts.selected;
     }
 
-    /// As the daemon parks: in the queue of its entry, which is declared where it is missing, or through its exchange.
+    /// Parks as the daemon does: in the parking queue of the entry, which is declared if it is missing, or through the
+    /// entry's exchange.
     void add_parking(const std::string& work_queue, admin::ParkedRunOrder& order) {
         const core::Entry* const entry = core::match(scene_.settings.policy, work_queue);
         if (entry == nullptr) return;
@@ -436,31 +438,23 @@ void WaitingCommands::add_to(CLI::App& app) {
                     "Send messages home now, as their rung would. What is not selected goes back to its rung at the "
                     "end. Ctrl-C ends it in order");
     add_selectors(*send_);
-    add_text(*send_, "--rate", rate_, "Messages per second, or unlimited", "N", check_rate)->capture_default_str();
+    add_rate(*send_, rate_);
     park_ = add_command("park", "Park messages now, as if they had used up their ladder");
     add_selectors(*park_);
 }
 
 CLI::App* WaitingCommands::add_command(const std::string& name, const std::string& what) {
     CLI::App* const command = waiting_->add_subcommand(name, what);
-    command->add_option("-c,--config", config_path_, "The configuration file")->type_name("FILE");
-    command->add_flag("--json", json_, "Print it as JSON");
+    add_report_options(*command, config_path_, json_);
     add_text(*command, "--from", options_.from, "This rung alone", "QUEUE", check_name);
-    add_text(*command, "--queue", options_.queue, "Messages of this work queue; a name or a glob (webhook.*)", "NAME",
-             check_name);
+    add_work_queue(*command, options_.queue);
     return command;
 }
 
 void WaitingCommands::add_selectors(CLI::App& command) {
     add_text(command, "--reason", options_.reason, "Died for this reason; a name or a glob (rejected, delivery_*)",
              "REASON", check_name);
-    add_text(command, "--older-than", older_than_, "First died at least that long ago: 30m, 2h, 1d", "DURATION",
-             check_duration);
-    add_text(command, "--newer-than", newer_than_, "First died at most that long ago", "DURATION", check_duration);
-    command.add_option("--header", headers_, "With this header; the value may be a glob. Several times: all of them")
-        ->type_name("NAME=VALUE")
-        ->allow_extra_args(false)
-        ->check(CLI::Validator(check_header, "", ""));
+    add_age_and_headers(command, "First died", {older_than_, newer_than_, headers_});
     command.add_option("--first", first_, "Only the first N of the selected")
         ->type_name("N")
         ->check(CLI::Validator(check_positive, "", ""));
@@ -477,11 +471,9 @@ int WaitingCommands::run(const ReportOptions& before, std::ostream& out, std::os
     options.report = before;
     if (!config_path_.empty()) options.report.config_path = config_path_;
     options.report.json = before.json || json_;
-    options.headers = matches_of(headers_);
-    if (!older_than_.empty()) options.older_than = core::parse_duration(older_than_);
-    if (!newer_than_.empty()) options.newer_than = core::parse_duration(newer_than_);
+    put_age_and_headers(older_than_, newer_than_, headers_, options);
     if (first_ > 0) options.first = first_;
-    options.per_second = rate_ == "unlimited" ? 0 : static_cast<int>(*whole_number(rate_));
+    options.per_second = per_second_of(rate_);
     if (list_->parsed()) return waiting_list(options, out, err);
     return send_->parsed() ? waiting_send(options, out, err) : waiting_park(options, out, err);
 }

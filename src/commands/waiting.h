@@ -1,8 +1,8 @@
-// `retryd waiting list`, `send` and `park`: what waits on rungs for its next try, sent home at once or parked.
+// `retryd waiting list`, `send` and `park`: messages that wait on rungs are listed, sent home at once, or parked.
 //
-// What is taken out of a rung is unacked until it is elsewhere, and the broker lets nothing expire that a consumer has:
-// a message either goes home by its TTL before it is taken, or by this command, and never twice but after a lost
-// connection. What is not selected goes back to the rung at the end, and home at once if its time is over.
+// A message taken from a rung stays unacked until it is somewhere else, and the broker expires nothing that a consumer
+// has. So a message goes home either by its TTL or by this command, and twice only after a lost connection. Messages
+// that are not selected go back to the rung at the end, and home at once if their delay is over.
 #pragma once
 
 #include <cstddef>
@@ -32,12 +32,12 @@ namespace retryd::commands {
 struct WaitingRung {
     std::string queue;
     core::ParsedRung rung;
-    std::size_t messages = 0;  // ready
+    std::size_t messages = 0;  // ready messages
 };
 
 struct WaitingRungs {
-    std::vector<WaitingRung> rungs;  // that are there, by name
-    std::vector<std::string> notes;  // what could not be seen; one line each
+    std::vector<WaitingRung> rungs;  // existing rungs, by name
+    std::vector<std::string> notes;  // what could not be seen, one line each
 };
 
 struct WaitingOptions {
@@ -45,30 +45,30 @@ struct WaitingOptions {
     std::string from;   // a rung; empty: those of the configuration
     std::string queue;  // a work queue, or a glob
     std::string reason;
-    std::optional<core::Milliseconds> older_than;  // since the first death
+    std::optional<core::Milliseconds> older_than;  // age since the first death
     std::optional<core::Milliseconds> newer_than;
     std::vector<admin::HeaderMatch> headers;
-    std::string replay = {};  // sent last by this run of `parked replay`; no option says so
+    std::string replay = {};  // last sent by this run of `parked replay`; the command line has no option for it
 
-    // Of send and park.
+    // For send and park.
     bool all = false;
     bool dry_run = false;
     std::optional<std::size_t> first;
-    int per_second = 50;  // of send; 0: as fast as it goes
+    int per_second = 50;  // for send; 0: no limit
 };
 
 struct WaitingResult {
     std::string rung;
-    std::size_t waiting = 0;   // at the start
-    std::size_t selected = 0;  // of a dry run
+    std::size_t waiting = 0;   // ready messages at the start
+    std::size_t selected = 0;  // in a dry run
     ParkedRunResult run;
 };
 
 struct WaitingReport {
     bool park = false;
     bool dry_run = false;
-    bool stopped = false;  // by whoever asked for it
-    std::string fault;     // why nothing was done at all
+    bool stopped = false;  // the user stopped it
+    std::string fault;     // why nothing was done at all; empty if something was
     std::vector<WaitingResult> results = {};
     std::set<std::string> notes = {};
     std::vector<std::string> not_seen = {};
@@ -77,40 +77,42 @@ struct WaitingReport {
     bool ok() const;
 };
 
-/// Looks, where that is needed to know which work queues are meant, then one rung after the other. Throws amqp::Error.
+/// First looks at the messages if that is needed to know their work queues, then processes one rung after the other.
+/// Throws amqp::Error.
 WaitingReport send_or_park(const config::Settings& settings, const WaitingOptions& options, bool park, StopSign stop,
                            Progress& progress);
 
-/// The rungs that `options` mean, with what waits there.
+/// The rungs that `options` select, with their messages.
 struct WaitingList {
     WaitingRungs found;
     std::string fault;
 };
 WaitingList list_waiting(const config::Settings& settings, const WaitingOptions& options);
 
-/// Whether something says which messages are meant.
+/// Whether the options say which messages are meant.
 bool says_which(const WaitingOptions& options);
 
-/// Why it ended early, for people; empty where it did not.
+/// Why it ended early, for people; empty if it did not.
 std::string why_it_ended(const WaitingResult& result);
 
 nlohmann::ordered_json json_of(const WaitingReport& report);
 nlohmann::ordered_json json_of(const WaitingRungs& found);
 
-/// All return 0 when all went well, 1 where something was refused, not seen, or the broker cannot be reached; 64 where
-/// nothing says which messages are meant; 78 wrong configuration.
+/// All return 0 if all went well; 1 if something was refused or not seen, or the broker cannot be reached; 64 if the
+/// options do not say which messages are meant; 78 for a wrong configuration.
 int waiting_list(const WaitingOptions& options, std::ostream& out, std::ostream& err);
 int waiting_send(const WaitingOptions& options, std::ostream& out, std::ostream& err);
 int waiting_park(const WaitingOptions& options, std::ostream& out, std::ostream& err);
 
-/// Three commands for what waits on rungs.
+/// The three commands on the command line.
 class WaitingCommands {
   public:
-    /// Keeps references into itself: it stays where it is until the command line is read.
+    /// The command line keeps references into this object: it must not move until the command line has been read.
     void add_to(CLI::App& app);
 
     bool parsed() const;
-    /// Runs the one that was asked for. `options`: those before the command; `--config` and `--json` behind it win.
+    /// Runs the command that was asked for. `options`: those given before `waiting`; `--config` and `--json` after it
+    /// take precedence.
     int run(const ReportOptions& options, std::ostream& out, std::ostream& err) const;
 
   private:

@@ -1,7 +1,7 @@
 // Reads a configuration: settings, or everything that is wrong with the file.
 //
-// In four steps, a file each: tree.h parses YAML, reader.h reads the tree by the description of the keys (keys.h) into
-// raw_config.h, and validate.h checks these values against each other and makes the settings of them.
+// tree.h parses YAML. The tree is read here, by the description of the keys (keys.h), into raw_config.h. validate.h
+// checks these values against each other and makes the settings of them.
 #pragma once
 
 #include <string>

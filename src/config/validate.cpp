@@ -14,7 +14,6 @@
 #include <vector>
 
 #include "config/name_scalars.h"
-#include "config/validate_broker.h"
 #include "core/duration.h"
 #include "core/names.h"
 #include "core/policy.h"

@@ -1,11 +1,10 @@
-#include "config/validate_broker.h"
-
 #include <algorithm>
 #include <cstddef>
 #include <sstream>
 #include <utility>
 
 #include "config/addresses.h"
+#include "config/validate.h"
 
 namespace retryd::config {
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 
-#include "core/death_entry.h"
 #include "core/names.h"
 
 namespace retryd::core {
@@ -14,7 +13,7 @@ struct Place {
     std::string_view reason;
 };
 
-std::optional<Place> place_in(const DeathEntry& entry) {
+std::optional<Place> place_in(const XDeathEntry& entry) {
     const auto queue = text_of(entry.queue);
     const auto reason = text_of(entry.reason);
     if (!queue || !reason || reason->empty() || !usable_queue_name(*queue)) return std::nullopt;
@@ -46,18 +45,18 @@ std::optional<Place> newest_place(const Array& entries) {
 }
 
 /// At least 1: a death happened, whatever the number says.
-std::int64_t count_of(const DeathEntry& entry) {
+std::int64_t count_of(const XDeathEntry& entry) {
     return std::max<std::int64_t>(1, integer_of(entry.count).value_or(1));
 }
 
 /// In the same queue, over this entry and all others with another reason; stops at the largest number.
-std::int64_t deaths_in(const Array& entries, const Value& newest, const DeathEntry& death, std::string_view queue) {
+std::int64_t deaths_in(const Array& entries, const Value& newest, const XDeathEntry& death, std::string_view queue) {
     constexpr std::int64_t most = std::numeric_limits<std::int64_t>::max();
     std::int64_t sum = count_of(death);
     for (const Value& value : entries) {
         const auto fields = &value == &newest ? std::nullopt : table_of(&value);
         if (!fields) continue;
-        const DeathEntry entry = read_death_entry(*fields);
+        const XDeathEntry entry = read_death_entry(*fields);
         if (text_of(entry.queue) != queue) continue;
         const std::int64_t count = count_of(entry);
         sum = count > most - sum ? most : sum + count;
@@ -69,7 +68,7 @@ std::string_view first_text(const std::optional<Array>& texts) {
     return texts && !texts->empty() ? text_of(texts->begin()).value_or("") : "";
 }
 
-Death make_death(const Array& entries, const Value& newest, const DeathEntry& entry, const Place& place) {
+Death make_death(const Array& entries, const Value& newest, const XDeathEntry& entry, const Place& place) {
     Death death;
     death.queue = place.queue;
     death.reason = place.reason;
@@ -150,7 +149,7 @@ std::optional<Death> read_death(const Table& headers, std::string_view error_que
     for (const Value& value : *entries) {
         const auto fields = table_of(&value);
         if (!fields) return std::nullopt;
-        const DeathEntry entry = read_death_entry(*fields);
+        const XDeathEntry entry = read_death_entry(*fields);
         const auto place = place_in(entry);
         if (!place) return std::nullopt;
         if (place->queue == error_queue) {

@@ -54,7 +54,7 @@ std::int64_t attempt_of(const Death& death, const RetryHistory& history) {
 }
 
 Decision decide(const std::optional<Death>& death, const RetryHistory& history, const Entry* entry, WallTime now,
-                double roll, const Holding& holding) {
+                double random, const Holding& holding) {
     if (!death) return Park{ParkReason::no_death};
     const std::int64_t attempt = attempt_of(*death, history);
     if (entry == nullptr) return Park{ParkReason::no_entry, attempt};
@@ -73,25 +73,25 @@ Decision decide(const std::optional<Death>& death, const RetryHistory& history, 
     // It was to be held, and nothing holds any more: it waits for its next try as if it had not failed.
     if (unspent && !steps.empty()) {
         const std::size_t next = std::min(static_cast<std::size_t>(history.attempt), steps.size() - 1);
-        return Retry{history.attempt, lane_of(steps[next], entry->ladder.jitter, roll)};
+        return Retry{history.attempt, lane_of(steps[next], entry->ladder.jitter, random)};
     }
     // It waited on a detour, until it was known that it is one or because its rung took none, and that is over
     // meanwhile: it begins anew, as if held.
     if (of_outage && death->count == 0 && !steps.empty())
-        return Retry{0, lane_of(steps.front(), entry->ladder.jitter, roll)};
+        return Retry{0, lane_of(steps.front(), entry->ladder.jitter, random)};
     if (attempt > static_cast<std::int64_t>(steps.size())) return Park{ParkReason::attempts_exhausted, attempt};
     if (is_too_old(*death, history, *entry, now)) return Park{ParkReason::too_old, attempt};
     const Milliseconds step = steps[static_cast<std::size_t>(attempt - 1)];
-    return Retry{attempt, lane_of(step, entry->ladder.jitter, roll)};
+    return Retry{attempt, lane_of(step, entry->ladder.jitter, random)};
 }
 
 Decision heed(const Verdict& verdict, const Decision& decision, std::int64_t attempt, const Ladder& ladder,
-              double roll) {
+              double random) {
     const auto* const retry = std::get_if<Retry>(&decision);
     const bool of_ladder = spends_an_attempt(decision) || std::holds_alternative<Hold>(decision);
     if (verdict.never && of_ladder) return Park{ParkReason::consumer_verdict, attempt};
     if (!verdict.after || retry == nullptr) return decision;
-    return Retry{retry->attempt, lane_of(step_of_at_least(*verdict.after, ladder.steps), ladder.jitter, roll)};
+    return Retry{retry->attempt, lane_of(step_of_at_least(*verdict.after, ladder.steps), ladder.jitter, random)};
 }
 
 Action action_for(const OnDeath& on, std::string_view reason) {
@@ -116,8 +116,8 @@ bool is_failure(std::string_view reason) {
     return reason == "rejected" || reason == "delivery_limit";
 }
 
-Milliseconds lane_of(Milliseconds step, const Jitter& jitter, double roll) {
-    const int lane = static_cast<int>(roll * jitter.lanes);
+Milliseconds lane_of(Milliseconds step, const Jitter& jitter, double random) {
+    const int lane = static_cast<int>(random * jitter.lanes);
     return lane_delay(step, jitter, std::clamp(lane, 0, jitter.lanes - 1));
 }
 

@@ -16,8 +16,8 @@
 
 namespace retryd::core {
 
-/// Each throw is uniform in [0, 1).
-using Dice = std::function<double()>;
+/// Returns a random number, uniform in [0, 1).
+using Random = std::function<double()>;
 
 /// Wait `delay` on a rung, then return. With jitter it is the delay of one of the step's lanes.
 struct Retry {
@@ -74,19 +74,19 @@ struct Holding {
 std::int64_t attempt_of(const Death& death, const RetryHistory& history);
 
 /// `death` is absent if there is no readable x-death, `entry` is null if no item of `queues:` matches.
-/// `roll`, uniform in [0, 1), takes the lane of a ladder with jitter.
+/// `random`, uniform in [0, 1), takes the lane of a ladder with jitter.
 /// max_age counts from the first death in the history, if there is one, since the broker's own stamp starts anew with
 /// every republish. While `holding`, what would be retried is held, and so is what has used up its ladder or is too
 /// old: an outage costs no message an attempt.
 Decision decide(const std::optional<Death>& death, const RetryHistory& history, const Entry* entry, WallTime now,
-                double roll, const Holding& holding = {});
+                double random, const Holding& holding = {});
 
 /// The decision about a death in a queue of this entry, once the consumer has been heard. What is never to be tried
 /// again is parked instead of being retried, held, or parked for another reason of its ladder; not where `on:` parks or
 /// drops it. A time takes the shortest rung that is at least as long, or else the longest; the attempt counts all the
 /// same.
 Decision heed(const Verdict& verdict, const Decision& decision, std::int64_t attempt, const Ladder& ladder,
-              double roll);
+              double random);
 
 /// What the operator wants for a reason of death. One that this version does not know leads to parking.
 Action action_for(const OnDeath& on, std::string_view reason);
@@ -101,8 +101,8 @@ bool spends_an_attempt(const Decision& decision);
 /// Whether a death of that reason is a failure of the consumer's, and not of the queue's limits.
 bool is_failure(std::string_view reason);
 
-/// One of the lanes of a step; `roll` is uniform in [0, 1).
-Milliseconds lane_of(Milliseconds step, const Jitter& jitter, double roll);
+/// One of the lanes of a step; `random` is uniform in [0, 1).
+Milliseconds lane_of(Milliseconds step, const Jitter& jitter, double random);
 
 /// The text of the header `retryd-parked-reason`, without an allocation for the fixed ones.
 /// `buffer` must outlive the result.

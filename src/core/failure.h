@@ -10,7 +10,7 @@
 
 #include "core/death.h"
 #include "core/message.h"
-#include "core/source.h"
+#include "core/policy.h"
 #include "core/time.h"
 
 namespace retryd::core {

@@ -5,7 +5,6 @@
 #include <limits>
 
 #include "core/death.h"
-#include "core/death_entry.h"
 #include "core/names.h"
 #include "core/text.h"
 
@@ -31,7 +30,7 @@ bool are_texts(const Array& values) {
     return std::all_of(values.begin(), values.end(), [](const Value& each) { return each.kind == Kind::longstr; });
 }
 
-std::int64_t count_in(const DeathEntry& entry) {
+std::int64_t count_in(const XDeathEntry& entry) {
     return std::max<std::int64_t>(1, integer_of(entry.count).value_or(1));
 }
 
@@ -41,13 +40,13 @@ std::int64_t saturated_sum(std::int64_t left, std::int64_t right) {
 }
 
 /// The entry of that queue and reason.
-std::optional<DeathEntry> entry_in(const Value* deaths, const DeathEntry& like) {
+std::optional<XDeathEntry> entry_in(const Value* deaths, const XDeathEntry& like) {
     const auto entries = array_of(deaths);
     if (!entries) return std::nullopt;
     for (const Value& value : *entries) {
         const auto fields = table_of(&value);
         if (!fields) continue;
-        const DeathEntry entry = read_death_entry(*fields);
+        const XDeathEntry entry = read_death_entry(*fields);
         if (text_of(entry.queue) == text_of(like.queue) && text_of(entry.reason) == text_of(like.reason)) return entry;
     }
     return std::nullopt;
@@ -56,7 +55,7 @@ std::optional<DeathEntry> entry_in(const Value* deaths, const DeathEntry& like) 
 /// What the broker's entry counts beyond the one that it was sent home with. It has counted that one on if it kept its
 /// time, which is that of the first death for ever (3.13.3 and 3.13.4 divide it by 1000), and the exchange. Any other
 /// time is that of one that it has begun anew, earlier ones too: on 3.x a producer may have written a time to come.
-std::int64_t new_deaths(const DeathEntry& broker, const std::optional<DeathEntry>& sent) {
+std::int64_t new_deaths(const XDeathEntry& broker, const std::optional<XDeathEntry>& sent) {
     const std::int64_t count = count_in(broker);
     if (!sent || text_of(broker.exchange) != text_of(sent->exchange)) return count;
     const auto time = integer_of(broker.time);
@@ -80,7 +79,7 @@ std::int64_t deaths_since(const Table& headers, const Value& kept, std::string_v
     for (const Value& value : *entries) {
         const auto fields = table_of(&value);
         if (!fields) continue;
-        const DeathEntry entry = read_death_entry(*fields);
+        const XDeathEntry entry = read_death_entry(*fields);
         if (text_of(entry.queue) == work_queue) sum = saturated_sum(sum, new_deaths(entry, entry_in(&kept, entry)));
     }
     return sum;
@@ -89,7 +88,7 @@ std::int64_t deaths_since(const Table& headers, const Value& kept, std::string_v
 namespace {
 
 /// As the broker forms one; else it is not handed on.
-bool is_well_formed(const DeathEntry& entry) {
+bool is_well_formed(const XDeathEntry& entry) {
     const auto queue = text_of(entry.queue);
     const auto reason = text_of(entry.reason);
     return queue && reason && usable_queue_name(*queue) && is_known_reason(*reason);
@@ -99,18 +98,18 @@ bool is_well_formed(const DeathEntry& entry) {
 
 /// `broker`: of its x-death; else of what is kept, and nothing new.
 void KeptDeaths::add(const From& from, const Table& fields, bool broker, bool died) {
-    const DeathEntry entry = read_death_entry(fields);
+    const XDeathEntry entry = read_death_entry(fields);
     if (!is_well_formed(entry) || entries_.size() == most_kept_deaths) return;
     const std::string_view queue = *text_of(entry.queue);
     const std::string_view reason = *text_of(entry.reason);
     const bool known = std::any_of(entries_.begin(), entries_.end(),
                                    [&](const Entry& each) { return each.queue == queue && each.reason == reason; });
     if (known || is_queue_of_ours(queue, from.error_queue)) return;
-    const std::optional<DeathEntry> sent = entry_in(from.kept, entry);
+    const std::optional<XDeathEntry> sent = entry_in(from.kept, entry);
     const bool in_work_queue = queue == from.work_queue;
     std::int64_t more = broker ? new_deaths(entry, sent) : 0;
     if (died && in_work_queue && entries_.empty()) more = std::max<std::int64_t>(1, more);
-    const DeathEntry& first = sent ? *sent : entry;
+    const XDeathEntry& first = sent ? *sent : entry;
     Entry& added = entries_.emplace_back();
     added.queue = queue;
     added.reason = reason;
@@ -169,7 +168,7 @@ struct PlaceNames {
 constexpr PlaceNames first_death_names{"x-first-death-queue", "x-first-death-reason", "x-first-death-exchange"};
 constexpr PlaceNames last_death_names{"x-last-death-queue", "x-last-death-reason", "x-last-death-exchange"};
 
-void add_place(const DeathEntry& entry, const PlaceNames& called, std::vector<Field>& fields) {
+void add_place(const XDeathEntry& entry, const PlaceNames& called, std::vector<Field>& fields) {
     fields.push_back({called.queue, Value::of_longstr(text_of(entry.queue).value_or(""))});
     fields.push_back({called.reason, Value::of_longstr(text_of(entry.reason).value_or(""))});
     fields.push_back({called.exchange, Value::of_longstr(text_of(entry.exchange).value_or(""))});
@@ -180,12 +179,12 @@ void add_place(const DeathEntry& entry, const PlaceNames& called, std::vector<Fi
 void add_kept_deaths(const Value& kept, std::vector<Field>& fields) {
     const auto entries = array_of(&kept);
     if (!entries || entries->empty()) return;
-    DeathEntry first;
-    DeathEntry last;
+    XDeathEntry first;
+    XDeathEntry last;
     for (const Value& value : *entries) {
         const auto table = table_of(&value);
         if (!table) return;
-        const DeathEntry entry = read_death_entry(*table);
+        const XDeathEntry entry = read_death_entry(*table);
         if (&value == entries->begin()) last = entry;
         const auto time = integer_of(entry.time);
         const auto earliest = integer_of(first.time);

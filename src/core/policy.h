@@ -10,10 +10,52 @@
 #include <string_view>
 #include <vector>
 
-#include "core/source.h"
 #include "core/time.h"
 
 namespace retryd::core {
+
+// Sources: queues into which a framework, or an application's own consumer, puts what has failed, instead of rejecting
+// it.
+
+/// How the messages of a source are written. Each dialect is in src/core/dialects*.cpp, with the sources that it was
+/// read from.
+enum class Dialect {
+    masstransit,
+    nservicebus,
+    rebus,
+    easynetq,
+    spring,
+    symfony,
+    celery,
+    dramatiq,
+    generic,  // as the source's own keys say; without them, as the broker dead-letters
+};
+std::string_view to_string(Dialect dialect);
+
+/// Where the name of the work queue is, where the dialect does not know it or the operator knows better.
+struct WorkQueueOf {
+    enum class Place {
+        dialect,  // where the dialect has it
+        header,   // in the header `text`
+        suffix,   // it is the source's name without `text` at its end
+        name,     // it is `text`
+    };
+    Place place = Place::dialect;
+    std::string text = {};
+    bool operator==(const WorkQueueOf&) const = default;
+};
+
+/// In words, for a report.
+std::string describe(const WorkQueueOf& work_queue);
+
+/// One item of `sources:`.
+struct Source {
+    std::string queue;  // its name, or a glob
+    Dialect dialect = Dialect::generic;
+    WorkQueueOf work_queue = {};
+    std::string reason_header = {};  // says why it failed; empty: where the dialect has it
+    bool operator==(const Source&) const = default;
+};
 
 enum class QueueType { quorum, classic };
 std::string_view to_string(QueueType type);
@@ -151,7 +193,7 @@ inline bool may_hold(const Entry& entry) {
 }
 
 /// The entry for a work queue, or null; null for a queue of our own, for a source and for what a framework keeps for
-/// itself (core/plumbing.h), even where a glob matches its name. Valid as long as the policy.
+/// itself (is_known_plumbing), even where a glob matches its name. Valid as long as the policy.
 const Entry* match(const Policy& policy, std::string_view work_queue);
 
 /// A queue that retryd declares under this policy: no rungs are made for it, whatever an x-death says. That is the
@@ -177,5 +219,21 @@ bool may_come_by_source(const Policy& policy, std::string_view work_queue);
 bool comes_by_source_alone(const Policy& policy, std::string_view work_queue);
 /// Whether queues have to be looked for.
 bool has_source_globs(const Policy& policy);
+
+// Queues that frameworks keep for themselves, told by their names: delays, answers, what the nodes tell each other.
+
+/// Celery's delays (celery_delayed_N, {prefix}_celery_delayed_N), remote control and events, NServiceBus's delays, and
+/// of Moleculer the queues that each node has. From the sources of Celery and kombu 5.6.2, NServiceBus.RabbitMQ 11.2.0
+/// and Moleculer 0.14. The patterns of policies say the same (admin/patterns.cpp).
+bool has_name_of_plumbing(std::string_view queue);
+
+/// The same. Asked of the queue of every message: most are told by their first and last letters.
+inline bool is_known_plumbing(std::string_view queue) {
+    if (queue.empty()) return false;
+    const char first = queue.front();
+    const char last = queue.back();
+    const bool may_be = first == 'c' || first == 'n' || first == 'M' || last == 'x' || (last >= '0' && last <= '9');
+    return may_be && has_name_of_plumbing(queue);
+}
 
 }  // namespace retryd::core

@@ -18,7 +18,7 @@ using admin::CheckScope;
 using admin::Finding;
 using admin::FindingCode;
 
-/// How often each part is looked at. A policy that takes away a dead-letter exchange is to be known within a minute.
+/// How often each part is checked. That a policy has taken away a dead-letter exchange should be known within a minute.
 struct Part {
     CheckScope scope;
     core::Milliseconds interval;
@@ -26,7 +26,8 @@ struct Part {
 constexpr std::array parts{Part{CheckScope::policies, core::Milliseconds{45'000}},
                            Part{CheckScope::all_but_policies, core::Milliseconds{300'000}}};
 
-/// What could not be looked at is a finding as well; why not may be told in other words the next time.
+/// What could not be checked is a finding as well. Its group leaves out the reason, which may be worded differently the
+/// next time.
 void add_unseen(std::vector<Finding>& findings, const std::vector<std::string>& cannot_tell) {
     for (const std::string& what : cannot_tell) {
         const std::string group = what.substr(0, what.find(':'));
@@ -63,12 +64,12 @@ struct PeriodicChecks::State : SideThreadState {
     const Check check;
     std::array<core::SteadyTime, parts.size()> due{};
     std::array<std::vector<Finding>, parts.size()> found;
-    std::array<std::optional<Keys>, parts.size()> unseen;  // what the last look that saw as much as before did not see
+    std::array<std::optional<Keys>, parts.size()> unseen;  // what the last complete check could not see
     std::map<std::string, core::WallTime> since;           // by the finding's key
     std::optional<core::WallTime> checked;
     std::vector<News> news;
 
-    /// With the mutex held.
+    /// Call with the mutex held.
     std::vector<Finding> all() const {
         std::vector<Finding> findings;
         for (const auto& part : found)
@@ -76,7 +77,7 @@ struct PeriodicChecks::State : SideThreadState {
         return admin::grouped(findings);
     }
 
-    /// With the mutex held: `part` has changed, and with it perhaps the whole.
+    /// Call with the mutex held: `part` has changed, and with it perhaps the joined findings.
     void replace(std::size_t part, std::vector<Finding> findings) {
         const std::vector<Finding> before = all();
         stand_while_unseen(part, findings);
@@ -87,8 +88,8 @@ struct PeriodicChecks::State : SideThreadState {
         checked = system::wall_now();
     }
 
-    /// A look that sees less than the one before it, because the management API is gone, say, ends no finding: what was
-    /// found has not been seen to be mended.
+    /// If a check sees less than the one before (the management API is down, for example), earlier findings stay:
+    /// nobody has seen that they are fixed.
     void stand_while_unseen(std::size_t part, std::vector<Finding>& findings) {
         Keys now_unseen = keys_of(findings, true);
         std::optional<Keys>& known = unseen[part];
@@ -102,7 +103,7 @@ struct PeriodicChecks::State : SideThreadState {
         }
     }
 
-    /// What is among `with` and not among `without`.
+    /// Reports the findings that are in `with` but not in `without`.
     void tell_difference(const std::vector<Finding>& without, const std::vector<Finding>& with, bool begins) {
         for (const Finding& finding : with) {
             const std::string key = finding.key();
@@ -119,7 +120,7 @@ struct PeriodicChecks::State : SideThreadState {
     }
 };
 
-/// What the thread runs.
+/// Runs in the thread.
 class PeriodicChecks::Worker {
   public:
     explicit Worker(std::shared_ptr<State> state) : state_(std::move(state)) {}
@@ -139,7 +140,7 @@ class PeriodicChecks::Worker {
     }
 
   private:
-    /// The part that is due; nothing where the checks end.
+    /// Waits for the next part that is due; nothing if the checks are to end.
     std::optional<std::size_t> await_due(std::unique_lock<std::mutex>& lock) {
         while (!state_->stop_requested) {
             if (!state_->target) {

@@ -1,5 +1,5 @@
-// The checks of `retryd doctor`, made by the daemon itself: all of them at the start, after a reload, every five
-// minutes and when a fault begins; those of policies every minute.
+// The checks of `retryd doctor`, run by the daemon itself: all of them at the start, after a reload, every five minutes
+// and when a fault begins; those of policies every minute.
 #pragma once
 
 #include <functional>
@@ -16,22 +16,22 @@
 
 namespace retryd::daemon {
 
-/// Blocks, for as long as a broker takes that does not answer; may throw nothing but std::exception. Handed in by main:
-/// the command line knows the checks.
+/// Makes the checks. Blocks for as long as the broker takes to answer; throws nothing but std::exception. Handed in by
+/// main, because the daemon may not include the commands.
 using Check =
     std::function<admin::Diagnosis(const config::Settings&, const config::Endpoint&, admin::CheckScope scope)>;
 
-/// Makes them in a thread of its own, which begins with the first target. Thread-safe.
+/// Runs the checks in a thread of its own, from the first target on. Thread-safe.
 class PeriodicChecks {
   public:
-    /// A finding that began, or is over.
+    /// A finding that is new, or is gone.
     struct News {
         admin::Finding finding;
         bool begins = false;
     };
 
-    /// How soon look_again() has it looked at, since faults may begin by the dozen; and after how long at the end a
-    /// thread that hangs is left behind: it uses only what it owns.
+    /// `soon`: how long look_again() waits, since faults may begin by the dozen. `patience`: how long the end waits for
+    /// a thread that hangs before it is left behind; the thread uses only what it owns.
     struct Times {
         core::Milliseconds soon{5'000};
         core::Milliseconds patience{1'000};
@@ -43,19 +43,19 @@ class PeriodicChecks {
     PeriodicChecks(const PeriodicChecks&) = delete;
     PeriodicChecks& operator=(const PeriodicChecks&) = delete;
 
-    /// What to look at from now on; at once where it is another one than before.
+    /// The broker to check from now on; starts at once if it is another one than before.
     void look_at(const BrokerTarget& target);
-    /// The configuration is another one: what is being looked at now counts no more. Until the next look_at() no check
-    /// begins.
+    /// The configuration has changed: the result of a running check is discarded, and no check begins until the next
+    /// look_at().
     void hold();
-    /// Something odd has happened: looks at the same again soon.
+    /// Something unusual has happened: checks the same broker again soon.
     void look_again();
-    /// Makes no more checks; what was found is forgotten.
+    /// Stops checking and forgets all findings.
     void end();
 
-    /// Nothing where no checks are made.
+    /// Nothing if no checks are made.
     std::optional<telemetry::ChecksStatus> status() const;
-    /// What began and what was over since the last call.
+    /// Findings that began or ended since the last call.
     std::vector<News> take_news();
 
   private:

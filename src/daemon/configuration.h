@@ -1,4 +1,4 @@
-// The settings in force, reading them again, and what a changed configuration means for a daemon that runs.
+// The settings in force, how they are reloaded, and what a changed configuration means for the running daemon.
 #pragma once
 
 #include <atomic>
@@ -23,8 +23,8 @@ class Configuration {
     std::shared_ptr<const config::Settings> current() const;
     const std::string& path() const { return path_; }
 
-    /// Reads the file again. True: current() is what the file says now, and the log already follows it. False: the file
-    /// is wrong, its problems are in the log, and nothing has changed.
+    /// Reads the file again. True: current() returns the new settings, and the log already follows them. False: the
+    /// file is wrong, its problems are in the log, and nothing has changed.
     bool reload();
 
     struct Reloads {
@@ -43,10 +43,10 @@ class Configuration {
     std::atomic<std::uint64_t> refused_ = 0;
 };
 
-/// The keys whose change takes a new connection; empty where the connection can stay.
+/// The changed keys that require a new connection; empty if the connection can stay.
 std::vector<std::string_view> need_new_connection(const config::Settings& from, const config::Settings& to);
 
-/// What the former policy leaves behind on the broker for the operator to remove, a sentence each; mostly nothing.
+/// What the former policy leaves on the broker for the operator to remove, one sentence each; usually nothing.
 std::vector<std::string> left_behind(const core::Policy& from, const core::Policy& to);
 
 }  // namespace retryd::daemon

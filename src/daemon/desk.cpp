@@ -25,8 +25,8 @@ constexpr const char* session_path = "/api/session";
 constexpr const char* runs_path = "/api/runs";
 constexpr std::string_view one_run = "/api/runs/";
 
-/// The paths of the actions, and their words on the command line, which has none for the last two: a command has no
-/// daemon that it could tell.
+/// The path of each action and its name on the command line. The last two have no command: only the daemon can hold a
+/// work queue.
 constexpr std::pair<std::string_view, std::string_view> desk_paths[]{
     {"/api/parked/groups", "parked groups"}, {"/api/parked/messages", "parked messages"},
     {"/api/parked/message", "parked show"},  {"/api/parked/replay", "parked replay"},
@@ -35,7 +35,7 @@ constexpr std::pair<std::string_view, std::string_view> desk_paths[]{
     {"/api/waiting/send", "waiting send"},   {"/api/waiting/park", "waiting park"},
     {"/api/queue/hold", "queue hold"},       {"/api/queue/release", "queue release"}};
 
-/// Empty where there is none.
+/// Empty if the path has no action.
 std::string_view action_of(std::string_view path) {
     for (const auto& [at, words] : desk_paths) {
         if (at == path) return words;
@@ -51,7 +51,7 @@ Reply refusal_reply(const DeskRefusal& refusal) {
     return json_reply(refusal.status, {{"error", refusal.text}, {"code", refusal.code}});
 }
 
-/// The server's own answers.
+/// Answers that the HTTP server itself gives.
 Reply fault_reply(int status, const std::string& text) {
     const char* code = status == 413 ? "too_large" : status == 500 ? "internal" : "bad_request";
     return refusal_reply({status, code, text});
@@ -63,7 +63,7 @@ Reply wrong_method(const std::string& allowed) {
     return reply;
 }
 
-/// What may be done there; empty where there is nothing.
+/// The methods that are allowed there; empty if the path does not exist.
 std::string allowed_at(std::string_view path) {
     if (path == session_path) return "GET, POST, DELETE";
     if (path == runs_path) return "GET";
@@ -102,7 +102,7 @@ struct Desk::Shared {
     Target target;
     std::shared_ptr<DeskRuns> runs;
 
-    std::mutex mutex;  // of all below: the server's thread asks, the daemon's configures
+    std::mutex mutex;  // guards all that follows: the server's thread reads it, the daemon's thread configures it
     std::optional<config::Http> http = std::nullopt;
     DeskSessions sessions{system::random_hex};
     GuessLimit guesses = {};
@@ -114,7 +114,7 @@ struct Desk::Shared {
 
     std::string cookie_name() const { return "retryd_desk_" + std::to_string(http ? http->port : 0); }
 
-    /// The caller holds the mutex. Null where nobody is signed in.
+    /// Call with the mutex held. Null if nobody is signed in.
     const DeskSession* session_of(const WebRequest& request, core::SteadyTime now) const {
         return sessions.find(cookie_value(request, cookie_name()), now);
     }
@@ -165,7 +165,7 @@ Reply Desk::Shared::handle(const WebRequest& request) {
     {
         const std::lock_guard lock(mutex);
         const DeskSession* const session = session_of(request, system::steady_now());
-        if (session == nullptr || !http) return refusal_reply(not_signed_in);  // it has ended meanwhile
+        if (session == nullptr || !http) return refusal_reply(not_signed_in);  // the session has ended meanwhile
         who.session = session->name;
         audit = http->audit;
     }
@@ -180,7 +180,7 @@ Reply Desk::Shared::show_session(const WebRequest& request) {
     return json_reply(200, session == nullptr ? DeskJson{{"signed_in", false}} : json_of(*session, now));
 }
 
-/// The password is not looked at while no attempt is allowed.
+/// While no attempt is allowed, the password is not compared at all.
 Reply Desk::Shared::sign_in(const WebRequest& request) {
     const DeskJson body = DeskJson::parse(request.body, nullptr, false);
     if (!body.is_object() || body.size() != 1 || !body.contains("password") || !body["password"].is_string())
@@ -201,7 +201,7 @@ Reply Desk::Shared::sign_in(const WebRequest& request) {
     return reply;
 }
 
-/// The caller holds the mutex.
+/// Call with the mutex held.
 Reply Desk::Shared::wrong_password(const WebRequest& request, core::SteadyTime now) {
     const core::Milliseconds wait = guesses.wait(now);
     if (wait > core::Milliseconds::zero()) {

@@ -1,6 +1,5 @@
-// The desk (http.admin): parked, waiting and held messages are managed over HTTP by whoever knows the password. Which
-// paths there are, who may ask for what, and what is answered. What the actions do, the commands know: main hands them
-// in.
+// The desk (http.admin): whoever knows the password can manage parked, waiting and held messages over HTTP. Here are
+// the paths, who may ask for what, and the answers. What an action does is in the commands, which main hands in.
 #pragma once
 
 #include <functional>
@@ -21,17 +20,18 @@ namespace retryd::daemon {
 
 class Desk {
   public:
-    /// Of whom the actions are carried out; nothing where no broker is connected.
+    /// The broker on which actions are carried out; nothing while no broker is connected.
     using Target = std::function<std::optional<BrokerTarget>()>;
 
     /// `log` must outlive it.
     Desk(DeskActions actions, telemetry::Log& log, Target target, DeskRuns::Hold hold = {});
 
-    /// What is in effect from now on; null: none, and whoever is signed in is so no more.
+    /// The settings from now on; null: no desk, and everybody is signed out.
     void configure(const std::optional<config::Http>& http);
     /// Whether anybody can sign in.
     bool there() const;
-    /// For the server that listens on that port, or is about to: two daemons on one machine have the same cookies.
+    /// For the HTTP server. The name of the cookie has the port in it: two daemons on one machine share the browser's
+    /// cookies.
     http::WebApi api();
 
     DeskRuns& runs() { return *runs_; }

@@ -1,4 +1,4 @@
-// What is done at the desk, as the daemon sees it: it asks the commands, which it may not include.
+// How the daemon has the actions of the desk carried out.
 #pragma once
 
 #include <functional>
@@ -9,11 +9,11 @@
 
 namespace retryd::daemon {
 
-/// What the daemon cannot know: handed in by main.
+/// Implemented by the commands, which the daemon may not include, and handed in by main.
 struct DeskActions {
     /// Reads a request. Does not block.
     std::function<admin::DeskTask(const std::string& action, const std::string& body)> read = {};
-    /// Blocks until it is done. Throws nothing but std::exception.
+    /// Blocks until the action is done. Throws nothing but std::exception.
     std::function<admin::DeskOutcome(const config::Settings&, const config::Endpoint&, const admin::DeskTask&,
                                      const admin::DeskControl&)>
         carry_out = {};

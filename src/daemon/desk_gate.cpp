@@ -26,7 +26,7 @@ std::string_view without_blanks(std::string_view text) {
     return text.substr(begin, text.find_last_not_of(" \t") - begin + 1);
 }
 
-/// Without the port and without the brackets of IPv6; empty where it is none.
+/// The host without the port and without the brackets of IPv6; empty if it is not valid.
 std::string_view host_alone(std::string_view host) {
     if (host.starts_with('[')) {
         const auto end = host.find(']');
@@ -40,7 +40,7 @@ std::string_view host_alone(std::string_view host) {
     return host.substr(0, colon);
 }
 
-/// Those that the page itself may have.
+/// The origins that our own page may have.
 std::vector<std::string> own_origins(const http::WebRequest& request) {
     std::vector<std::string> origins;
     const std::string_view forwarded = header_value(request, "x-forwarded-host");
@@ -146,10 +146,10 @@ const DeskSession& DeskSessions::begin(core::Milliseconds lasts, core::SteadyTim
     std::erase_if(sessions_, [&](const DeskSession& session) { return session.ends <= now; });
     if (sessions_.size() >= most) sessions_.pop_front();
     return sessions_.emplace_back(
-        DeskSession{dice_(secret_bytes), dice_(secret_bytes), dice_(name_bytes), now + lasts});
+        DeskSession{random_hex_(secret_bytes), random_hex_(secret_bytes), random_hex_(name_bytes), now + lasts});
 }
 
-/// All of them are compared, so that the time tells nothing.
+/// Compares with all of them, so that the time taken reveals nothing.
 const DeskSession* DeskSessions::find(std::string_view id, core::SteadyTime now) const {
     const DeskSession* found = nullptr;
     for (const DeskSession& session : sessions_) {

@@ -32,20 +32,20 @@ std::string why_not_written(const std::string& file, int error) {
     return begin + std::generic_category().message(error);
 }
 
-/// Not through a pipe or a device, which may hang, nor through a link, which may be made to point to another file. To
-/// be read as well, for its last byte.
+/// Refuses a pipe or a device, which may hang, and a symbolic link, which may be pointed to another file. Opened for
+/// reading too, to see the last byte.
 int open_audit(const std::string& file) {
     constexpr mode_t for_us_and_our_group = 0640;
     return open(file.c_str(), O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, for_us_and_our_group);
 }
 
-/// Whether an earlier write was cut off: then the next line has to begin by ending that one.
+/// Whether an earlier write was cut off; then that line has to be ended first.
 bool ends_within_a_line(int fd, off_t size) {
     char last = '\n';
     return size > 0 && pread(fd, &last, 1, size - 1) == 1 && last != '\n';
 }
 
-/// One write, so that lines of several processes do not mix. An error number; 0 where there is none.
+/// A single write(), so that the lines of several processes do not mix. Returns an error number, or 0.
 int write_line(int fd, const std::string& line) {
     struct stat about {};
     if (fstat(fd, &about) != 0) return errno;
@@ -92,7 +92,7 @@ bool is_hold(const admin::DeskTask& task) {
     return task.place == admin::DeskTask::Place::holding;
 }
 
-/// Whether two tasks may meet in one queue. A hold takes nothing out of any, so that it waits for no run.
+/// Whether two tasks may touch the same queue. A hold takes no message out of a queue, so it waits for no run.
 bool overlap(const admin::DeskTask& one, const admin::DeskTask& other) {
     if (is_hold(one) != is_hold(other)) return false;
     if (one.queue.empty() || other.queue.empty()) return one.place == other.place;
@@ -118,13 +118,13 @@ struct DeskRuns::Run {
     core::WallTime started{};
     std::optional<core::WallTime> ended = std::nullopt;
     bool stopping = false;
-    bool active = false;  // not waiting for others any more
+    bool active = false;  // it no longer waits for others
     admin::DeskProgress progress = {};
     admin::DeskOutcome outcome = {};
     bool result_dropped = false;
     std::unique_ptr<amqp::Background<bool>> thread = nullptr;
 
-    /// Whether it may hold messages that it only looks at.
+    /// Whether it may hold unacked messages that it is only looking at.
     bool looks() const { return !task.changes || progress.doing.empty() || progress.doing == "looked at"; }
 
     std::string state() const {
@@ -134,11 +134,11 @@ struct DeskRuns::Run {
     }
 };
 
-/// What the threads share with whoever began them, who may be gone.
+/// What the threads share with the DeskRuns that started them, which may be gone before they end.
 struct DeskRuns::Board {
     mutable std::mutex mutex;
     std::condition_variable changed;
-    telemetry::Log* log;  // null: it is gone
+    telemetry::Log* log;  // null: the log is gone
     Hold hold;
     std::deque<std::shared_ptr<Run>> runs = {};  // the oldest first
     std::uint64_t begun = 0;
@@ -183,8 +183,8 @@ std::optional<DeskRunRefusal> DeskRuns::Board::refuse(const admin::DeskTask& tas
     return refuse_too_many(task);
 }
 
-/// Each has a thread and connections of its own. What holds or releases takes a moment, and is not to wait for replays
-/// that take hours.
+/// Each run has its own thread and connections, so their number is limited. Holding and releasing is counted
+/// separately: it is quick and must not wait for replays that take hours.
 std::optional<DeskRunRefusal> DeskRuns::Board::refuse_too_many(const admin::DeskTask& task) const {
     const auto alike = std::count_if(runs.begin(), runs.end(), [&](const auto& run) {
         return !run->ended && run->task.changes == task.changes && is_hold(run->task) == is_hold(task);
@@ -221,7 +221,7 @@ RunJson DeskRuns::Board::json_of(const Run& run, bool with_result) const {
     return json;
 }
 
-/// Those that have ended, and results that take too much room.
+/// Removes old runs that have ended, and results that take too much memory.
 void DeskRuns::Board::forget_old() {
     for (auto run = runs.begin(); run != runs.end() && runs.size() > most_kept;)
         run = (*run)->ended && (!(*run)->thread || (*run)->thread->done()) ? runs.erase(run) : run + 1;
@@ -239,15 +239,16 @@ void DeskRuns::Board::forget_old() {
     }
 }
 
-/// Two looks at one queue would hide its messages from each other, and what changes something looks first. A look
-/// beside a run that has begun to change is told what it cannot see.
+/// Whether an earlier run has to finish first. Two runs that look at the same queue would hide its messages from each
+/// other, and every change starts by looking. A look beside a run that already changes messages is told what it cannot
+/// see.
 bool DeskRuns::Board::in_the_way(const Run& run) const {
     return std::any_of(runs.begin(), runs.end(), [&](const auto& other) {
         return other->number < run.number && !other->ended && other->looks() && overlap(other->task, run.task);
     });
 }
 
-/// False where it is to stop before it has begun.
+/// False if it is stopped before it has begun.
 bool DeskRuns::Board::await_turn(Run& run) {
     std::unique_lock lock(mutex);
     if (in_the_way(run)) run.progress.note = "waits until an earlier look at the same queue has ended";
@@ -323,7 +324,7 @@ admin::DeskOutcome DeskRuns::Board::outcome_of(const std::shared_ptr<Run>& run, 
     return outcome;
 }
 
-/// It ends whatever is thrown: one that never does would keep its queue from all others until the daemon ends.
+/// The run ends even if something is thrown: one that never ended would block its queue until the daemon ends.
 void DeskRuns::Board::work(const std::shared_ptr<Run>& run, const DeskActions& actions, const BrokerTarget& target) {
     admin::DeskOutcome outcome;
     try {
@@ -336,7 +337,7 @@ void DeskRuns::Board::work(const std::shared_ptr<Run>& run, const DeskActions& a
     finish(*run, std::move(outcome));
 }
 
-/// Why it is not in the file; empty where it is.
+/// Why the end could not be written to the audit file; empty if it was.
 std::string DeskRuns::Board::write_end(const Run& run, const admin::DeskOutcome& outcome) {
     try {
         RunJson line = audit_of(run, "end");
@@ -352,7 +353,7 @@ std::string DeskRuns::Board::write_end(const Run& run, const admin::DeskOutcome&
     }
 }
 
-/// It has ended before anything here can throw.
+/// The run is marked as ended before anything here can throw.
 void DeskRuns::Board::finish(Run& run, admin::DeskOutcome outcome) {
     const std::string unwritten = write_end(run, outcome);
     const std::lock_guard lock(mutex);
@@ -444,8 +445,8 @@ void DeskRuns::stop_all() {
     board_->changed.notify_all();
 }
 
-/// The threads are abandoned already now, which none of them notices: a thread is joined for a second after that, and
-/// that second is not to come after the patience of end().
+/// The threads are abandoned here already, which they do not notice: an abandoned thread is still waited for one
+/// second, and that second should overlap with the patience of end().
 void DeskRuns::close() {
     {
         const std::lock_guard lock(board_->mutex);
@@ -461,7 +462,8 @@ core::Milliseconds DeskRuns::patience_within(core::Milliseconds shutdown_timeout
     return std::max(core::Milliseconds::zero(), shutdown_timeout - for_the_rest);
 }
 
-/// In a thread that may hang, as the runs may that it tells of: then it is left behind after a second.
+/// Writes the end of runs that are still there to the audit file. In a thread that may hang, just as the runs may; it
+/// is left behind after a second.
 void DeskRuns::Board::write_left() const {
     std::vector<std::pair<std::string, std::string>> lines;
     for (const auto& run : runs) {
@@ -475,15 +477,16 @@ void DeskRuns::Board::write_left() const {
             return true;
         });
     } catch (const std::exception&) {
-        // No thread to be had: the log tells of them all the same.
+        // No thread could be started; the log still reports the runs.
     }
 }
 
-/// What is left behind writes no log any more, which is about to go; its end is written here.
+/// A run that is left behind no longer writes to the log, which is about to be destroyed; its end is logged here.
 void DeskRuns::end(core::Milliseconds patience) {
     constexpr core::Milliseconds to_return{1'000};
     close();
-    std::vector<std::unique_ptr<amqp::Background<bool>>> threads;  // no thread is to be the last to have itself
+    std::vector<std::unique_ptr<amqp::Background<bool>>>
+        threads;  // kept here, so that no thread destroys its own handle
     {
         std::unique_lock lock(board_->mutex);
         board_->changed.wait_until(lock, *board_->closed + patience, [&] {
@@ -499,7 +502,8 @@ void DeskRuns::end(core::Milliseconds patience) {
         board_->write_left();
         board_->log = nullptr;
         for (const auto& run : board_->runs) {
-            if (run->ended) run->thread->done_within(to_return);  // joined, so that it is gone when the process ends
+            if (run->ended)
+                run->thread->done_within(to_return);  // joined, so that it has ended before the process does
             threads.push_back(std::move(run->thread));
         }
         board_->runs.clear();

@@ -13,8 +13,8 @@ namespace {
 
 // ── Answers ──
 //
-// What the desk tells who holds a work queue or releases what is held of it: why nothing was done, or what follows.
-// Each says the cause, the consequence and the way out.
+// The desk's answers to somebody who holds or releases a work queue: why nothing was done, or what happens next. Each
+// gives the cause, the consequence and the remedy.
 
 namespace answers {
 
@@ -41,7 +41,7 @@ std::string clock_of(core::WallTime time) {
     return text;
 }
 
-/// `12,400 messages`, or without a number where there is none.
+/// `12,400 messages`, or `messages` if the number is unknown.
 std::string messages_in(const std::optional<std::uint64_t>& messages) {
     return messages ? with_commas(*messages) + (*messages == 1 ? " message" : " messages") : "messages";
 }
@@ -133,13 +133,13 @@ using config::LogLevel;
 using core::Milliseconds;
 using core::Outage;
 
-/// After the start: until then it is not known whether an earlier run held. It takes a second or so, and where the
-/// broker does not answer, nobody waits for it.
+/// How long after the start it may be unknown whether an earlier run held messages. Usually that takes about a second;
+/// if the broker does not answer, nothing waits longer than this.
 constexpr Milliseconds known_within{5'000};
-/// … and of a queue that only a glob matches: its held messages are searched for (daemon/held_polling.h).
+/// The same for a queue that only a glob matches: its held messages have to be searched for (HeldSearch).
 constexpr Milliseconds searched_within{60'000};
 constexpr Milliseconds empty_again_after{60'000};
-/// Names come out of headers that any client may write.
+/// The names come from headers that any client may write.
 constexpr std::size_t most_queues = 10'000;
 
 std::string in_seconds(Milliseconds time) {
@@ -176,16 +176,15 @@ void HeldQueues::follow_entry(Queue& queue, const core::Now& now) const {
     queue.configured = configured;
     queue.was_configured = queue.was_configured || configured;
     queue.known_entry = true;
-    // The hold that stays takes the place of the desk's: whoever takes `hold` out of the entry means to release. And
-    // without a desk nobody could release what it holds.
+    // A hold in the entry replaces one made at the desk: whoever later removes `hold` from the entry wants to release.
+    // And without a desk nobody could release it.
     const bool desk = settings_->http && settings_->http->admin;
     if (!configured || entry->hold || !desk) queue.held_at_desk.reset();
     queue.outage.adopt(entry->outage, now);
     queue.outage.by_hand(entry->hold || queue.held_at_desk.has_value(), now);
 }
 
-/// What retryd itself has put there until then still goes home: an entry matched at that time. What comes later is not
-/// released.
+/// What retryd itself has held so far still goes home: an entry matched at that time. What comes later is not released.
 void HeldQueues::lose_entry(Queue& queue, const core::Now& now) {
     const bool with_this_reload = std::exchange(queue.known_entry, false);
     queue.configured = false;
@@ -338,7 +337,7 @@ admin::HoldAnswer HeldQueues::release(const std::string& work_queue, const core:
     return answer;
 }
 
-/// The caller holds the mutex. Empty where it can be.
+/// Call with the mutex held. Empty if it can be released.
 std::string HeldQueues::why_not_released(const std::string& work_queue, const core::Entry* entry,
                                          core::SteadyTime now) const {
     if (!settings_) return answers::not_counted_yet(work_queue);
@@ -353,7 +352,7 @@ std::string HeldQueues::why_not_released(const std::string& work_queue, const co
     const Queue& queue = found->second;
     if (queue.held_at_desk) return "";
     const std::uint64_t lie_there = queue.messages.value_or(0);
-    // Of another one's nothing is touched, and what cannot go home at all stays.
+    // Another application's queue is not touched, and messages that cannot go home at all stay.
     const bool stays = lie_there > 0 && (queue.whose == Whose::not_ours || lie_there <= queue.stays);
     if (stays) return answers::not_touched(queue.held_queue, queue.fault.cause, queue.fault.remedy);
     if (queue.outage.state() != Outage::State::none || lie_there > 0) return "";

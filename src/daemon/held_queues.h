@@ -1,4 +1,4 @@
-// What is held, of which work queue, and why: what the threads that relay, release, count and show share.
+// The state of held messages by work queue: shared by the threads that relay, release, count and show them.
 #pragma once
 
 #include <cstdint>
@@ -24,13 +24,13 @@
 
 namespace retryd::daemon {
 
-/// Thread-safe. What it tells the log: an outage's beginning, each relapse, the release and the end.
+/// Thread-safe. Logs the beginning of an outage, each relapse, the release and its end.
 class HeldQueues {
   public:
     /// `log` must outlive it.
     explicit HeldQueues(telemetry::Log& log) : log_(log) {}
 
-    /// From now on that policy is in force.
+    /// Puts a policy into force.
     void adopt(const std::shared_ptr<const config::Settings>& settings, const core::Now& now);
 
     // ── for the relay ──
@@ -45,56 +45,57 @@ class HeldQueues {
         std::string remedy;
         bool operator==(const Fault&) const = default;
     };
-    /// Any application may use such a name: that the queue is retryd's must be known before a message of it is touched,
-    /// for each look at one counts towards the delivery limit of its queue.
+    /// Any application may use such a queue name. Before a message is touched, it must be known that the queue is
+    /// retryd's: each look at a message counts towards its queue's delivery limit.
     enum class Whose {
         unknown,
-        ours,               // declared by retryd, with all its arguments
-        ours_where_proven,  // it may be: what carries retryd's proof is
-        not_ours            // nothing of it is touched
+        ours,               // declared by retryd, or with exactly its arguments
+        ours_where_proven,  // perhaps retryd's: only messages with its proof count
+        not_ours            // somebody else's; nothing in it is touched
     };
     struct Queue {
         std::string work_queue;
         std::string held_queue;
         core::Outage outage;
-        std::optional<std::uint64_t> messages = {};  // that are held, and ready
-        std::uint64_t on_the_way = 0;                // were here when those were counted: of these no count knows
-        bool shared = false;                         // its ladder is
-        bool configured = false;                     // its entry holds
-        bool was_configured = false;                 // it has, in this run, and has matched ever since
-        bool known_entry = false;                    // one matches its work queue
-        bool arguments_seen = false;                 // by the management API: they are those of retryd's
+        std::optional<std::uint64_t> messages = {};  // ready messages that are held
+        std::uint64_t on_the_way = 0;                // unacked here at the time of that count, so not part of it
+        bool shared = false;                         // its ladder is shared
+        bool configured = false;                     // its entry may hold messages now
+        bool was_configured = false;  // its entry could hold at some time in this run, and has matched ever since
+        bool known_entry = false;     // an entry matches the work queue
+        bool arguments_seen = false;  // seen through the management API: the arguments are retryd's
         Whose whose = Whose::unknown;
-        std::uint64_t stays = 0;  // messages that cannot go home at all: of others, as retryd would not have held them
-        bool gone = false;        // the work queue: what was sent home is parked
+        std::uint64_t stays =
+            0;  // messages that cannot go home at all: somebody else's, since retryd would not have held them
+        bool gone = false;  // the work queue is gone: what was sent home was parked
         bool told_gone = false;
-        bool looked = false;                              // what lay there at the start is known
-        std::optional<core::WallTime> held_at_desk = {};  // since when, by whom is signed in there
-        Fault fault = {};                                 // why nothing can be sent home; empty where it can
+        bool looked = false;                              // it is known what was in the queue at the start
+        std::optional<core::WallTime> held_at_desk = {};  // since when somebody at the desk holds it
+        Fault fault = {};                                 // why nothing can be sent home; empty if it can
         Fault told_fault = {};
 
-        /// An entry matches, or a reload has taken it away and what it held is not home yet.
+        /// An entry matches, or a reload has removed the entry and its held messages are not home yet.
         bool may_go_home() const { return known_entry || outage.state() == core::Outage::State::releasing; }
-        /// Retryd has declared it in this run, or would.
+        /// Whether retryd has declared the queue of held messages in this run, or would declare it.
         bool held_in() const { return configured || (!known_entry && may_go_home()); }
-        /// As whoever looks at it counts them: those that are not home yet.
+        /// The number for display: all messages that are not home yet.
         std::optional<std::uint64_t> not_home() const {
             return messages ? std::optional{*messages + on_the_way} : std::nullopt;
         }
     };
 
-    /// A work queue of which held messages may have been left behind by an entry that does not hold any more, where no
-    /// management API tells of them all: each once in the life of the process, as the broker logs a question for a
-    /// queue that is not there.
+    /// A work queue whose entry no longer holds, but of which an earlier run may have left held messages, if there is
+    /// no management API to list them. Each is returned once in the life of the process, because the broker logs every
+    /// question for a queue that does not exist.
     std::optional<std::string> take_unknown(core::SteadyTime now);
-    /// That one's queue of held messages is there, and empty or does not answer: it is asked for again, a minute later.
+    /// Its queue of held messages exists, but is empty or does not answer: it is asked for again a minute later.
     void found_empty(const std::string& work_queue, core::SteadyTime now);
-    /// There is a queue with the name of one of held messages, and something in it.
+    /// A queue that is named like one of held messages exists and is not empty.
     void found(const std::string& work_queue, const std::string& held_queue, bool arguments_seen, const core::Now& now);
-    /// … and no entry matches: nothing of it is touched, and the log says so once.
+    /// The same, but no entry matches: nothing in it is touched, and the log says so once.
     void found_without_entry(const std::string& held_queue, std::uint64_t messages);
     std::vector<std::string> names() const;
-    /// Calls `see` with that one, alone with it, and tells the log what has come of it; false where it is not there.
+    /// Calls `see` with that queue under the mutex, and logs what has changed; false if it is not known.
     template <class Visit>
     bool visit(const std::string& work_queue, const Visit& see) {
         const std::lock_guard lock(mutex_);
@@ -111,10 +112,10 @@ class HeldQueues {
 
     // ── for who is signed in at the desk ──
 
-    /// What fails in that work queue is held until release(), the end of the process, or a reload with which its entry
-    /// may not hold any more, or holds by itself (`hold: true`), or there is no desk. The queue need not be known yet.
+    /// Holds the failures of that work queue until release(), the end of the process, or a reload after which its entry
+    /// may no longer hold, holds permanently (`hold: true`), or there is no desk. The work queue need not be known yet.
     admin::HoldAnswer hold(const std::string& work_queue, const core::Now& now);
-    /// What is held of it is sent home, unless its entry says `hold: true`.
+    /// Sends its held messages home, unless its entry has `hold: true`.
     admin::HoldAnswer release(const std::string& work_queue, const core::Now& now);
 
     // ── for those who show it ──
@@ -123,10 +124,10 @@ class HeldQueues {
         std::string work_queue;
         std::string held_queue;
         core::Outage::State state = core::Outage::State::none;
-        bool by_hand = false;  // at the desk, or by its entry
+        bool by_hand = false;  // held at the desk or by `hold: true`
         std::optional<std::uint64_t> messages;
         std::optional<core::WallTime> since;
-        std::optional<core::WallTime> held_at_desk;  // since when
+        std::optional<core::WallTime> held_at_desk;  // since when it is held at the desk
         std::optional<core::Milliseconds> probe_failed_ago;
         std::optional<core::Milliseconds> next_in;
         double rate = 0;
@@ -146,13 +147,13 @@ class HeldQueues {
     std::shared_ptr<const config::Settings> settings_;
     std::optional<core::SteadyTime> began_;
     std::vector<std::string> unknown_;
-    std::deque<std::pair<core::SteadyTime, std::string>> empty_;  // unknown again by then
-    std::set<std::string, std::less<>> asked_for_;                // were unknown
+    std::deque<std::pair<core::SteadyTime, std::string>> empty_;  // when it counts as unknown again
+    std::set<std::string, std::less<>> asked_for_;                // work queues that take_unknown() has returned
     std::set<std::string, std::less<>> told_without_entry_;
     std::map<std::string, Queue, std::less<>> queues_;  // by work queue
 };
 
-/// `holding: 12,400 messages since 14:02, last probe failed 8 s ago, next in 2 s`; the time is UTC.
+/// For example `holding: 12,400 messages since 14:02, last probe failed 8 s ago, next in 2 s`; times are UTC.
 std::string describe(const HeldQueues::Shown& held);
 
 }  // namespace retryd::daemon

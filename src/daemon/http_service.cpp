@@ -27,12 +27,12 @@ using config::LogLevel;
 constexpr const char* listen_fault = "http";
 constexpr const char* count_fault = "depths";
 
-/// One line, in which the broker may have had a hand.
+/// A line of plain text; parts of it may come from the broker.
 http::Reply plain_reply(int status, const std::string& line) {
     return {status, "text/plain; charset=utf-8", core::safe_line(line) + "\n"};
 }
 
-/// As configured.
+/// Compares them as configured.
 bool same_address(const config::Http& one, const config::Http& other) {
     return one.host == other.host && one.port == other.port;
 }
@@ -80,7 +80,7 @@ std::unique_ptr<http::Server> HttpService::serve(Serving& serving, const config:
 bool HttpService::start() {
     const auto settings = configuration_.current();
     if (!settings->http) return true;
-    configure_desk(*settings->http, true);  // there is no other server that could have it
+    configure_desk(*settings->http, true);  // there is no other server yet
     auto serving = std::make_unique<Serving>(std::make_shared<telemetry::MessageStats>());
     try {
         serving->server = serve(*serving, *settings->http);
@@ -112,8 +112,8 @@ void HttpService::follow_reload() {
     if (serving_) expect_configured_queues();
 }
 
-/// A desk that is not to be any more ends before another address is listened on, and one that is to be begins after
-/// that: there is no moment in which the wrong address has it.
+/// If the desk is switched off, it ends before the server moves to another address; if it is switched on, it starts
+/// after that. So the desk is never served on the wrong address.
 void HttpService::serve_as(const config::Http& listen) {
     if (!listen.admin) desk_.configure(listen);
     if (!serving_ || !same_address(serving_->listen, listen)) {
@@ -124,13 +124,14 @@ void HttpService::serve_as(const config::Http& listen) {
     configure_desk(listen, serving_ && same_address(serving_->listen, listen));
 }
 
-/// Only this machine may reach the desk: a server that could not move to the configured address may be open to all.
+/// The desk may only be reached from this machine, and a server that could not move to the configured address may still
+/// be open to everybody.
 void HttpService::configure_desk(config::Http http, bool listens_there) {
     if (!listens_there || !config::is_loopback(http.host)) http.admin.reset();
     desk_.configure(http);
 }
 
-/// Listens on the new address first, then closes the former one.
+/// Listens on the new address first and then closes the former one.
 void HttpService::move_to(const config::Http& listen) {
     auto serving = serving_ ? nullptr : std::make_unique<Serving>(std::make_shared<telemetry::MessageStats>());
     try {
@@ -179,7 +180,7 @@ void HttpService::tick(core::SteadyTime now) {
     if (target) report_depths_fault(serving_->depths.snapshot().fault);
 }
 
-/// What was found stands while the broker is away: it may be why.
+/// Findings stay while the broker is unreachable: they may be the reason.
 void HttpService::tick_checks(const DaemonState::Snapshot& state) {
     const auto settings = configuration_.current();
     if (!settings->management) {
@@ -215,7 +216,7 @@ void HttpService::report(const PeriodicChecks::News& news) {
                 {"names", static_cast<std::int64_t>(finding.names.size())}});
 }
 
-/// Once when it begins, and once when it is over: then it is empty.
+/// Logs the fault when it begins and when it is over (`fault` is empty then).
 void HttpService::report_depths_fault(const std::string& fault) {
     if (fault == depths_fault_) return;
     depths_fault_ = fault;

@@ -1,5 +1,5 @@
-// What the daemon shows of itself: over HTTP metrics, health, the status page; in the log what its own checks find.
-// Without the section `http:` there is no server and no thread, and no messages are counted.
+// What the daemon shows: metrics, health and the status page over HTTP, and the findings of its checks in the log.
+// Without the section `http:` there is no server and no thread, and messages are not counted.
 #pragma once
 
 #include <memory>
@@ -11,12 +11,12 @@
 #include "daemon/configuration.h"
 #include "daemon/desk.h"
 #include "daemon/held_queues.h"
-#include "daemon/history.h"
 #include "daemon/parked_age.h"
 #include "daemon/queue_depths.h"
 #include "daemon/state.h"
 #include "daemon/watchdog.h"
 #include "http/web_server.h"
+#include "telemetry/history.h"
 #include "telemetry/log.h"
 #include "telemetry/stats.h"
 
@@ -31,25 +31,25 @@ class HttpService {
     HttpService(const HttpService&) = delete;
     HttpService& operator=(const HttpService&) = delete;
 
-    /// Serves what the configuration says. False where it cannot listen; the log says why.
+    /// Starts what the configuration asks for. False if it cannot listen; the log says why.
     bool start();
-    /// After a reload. Listens on the new address before the former one is closed; where it cannot listen on the new
-    /// one, it keeps the former. Called by the thread that called start().
+    /// Call after a reload. Listens on the new address before it closes the former one; if that fails, it keeps the
+    /// former one. Call from the thread that called start().
     void follow_reload();
     void stop();
 
-    /// What counts messages; null where nothing is served.
+    /// The counters of messages; null if nothing is served.
     telemetry::MessageStats* stats() const { return serving_ ? serving_->stats.get() : nullptr; }
     DaemonState& state() { return state_; }
 
-    /// To be called every second or so, by another thread than start()'s.
+    /// Call about every second, from another thread than start().
     void tick(core::SteadyTime now);
 
   private:
-    /// What exists only while something is served.
+    /// Exists only while something is served.
     struct Serving {
         std::shared_ptr<telemetry::MessageStats> stats;
-        History history;
+        telemetry::History history;
         QueueDepthPoller depths;
         std::unique_ptr<http::Server> server;
         config::Http listen;  // as configured
@@ -81,10 +81,10 @@ class HttpService {
     const ParkedAge& age_;
     Desk& desk_;
     const core::WallTime started_;
-    std::mutex mutex_;  // of the pointer `serving_`, which tick() reads in another thread
+    std::mutex mutex_;  // guards the pointer `serving_`, which tick() reads in another thread
     std::unique_ptr<Serving> serving_;
     std::string depths_fault_;       // the last one that was logged; only tick() uses it
-    core::WallTime newest_fault_{};  // of those that the checks have been told of; the same
+    core::WallTime newest_fault_{};  // the newest fault that the checks know of; only tick() uses it
 };
 
 }  // namespace retryd::daemon

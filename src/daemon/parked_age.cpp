@@ -43,7 +43,7 @@ void ParkedAge::end() {
     if (looking_->done_within(patience)) finish({});
 }
 
-/// A connection that comes and goes is no reason to look again.
+/// That a connection was lost and is back is no reason to look again.
 void ParkedAge::follow(const std::optional<BrokerTarget>& target, core::SteadyTime now) {
     if (go_on_) *go_on_ = false;
     target_ = target;
@@ -123,7 +123,7 @@ void ParkedAge::raise_known() {
     faults_.raise(fault_code, text);
 }
 
-/// In full once, as long as it lasts.
+/// Logs a fault once for as long as it lasts.
 void ParkedAge::report_fault(const std::string& key, const std::string& text, std::map<std::string, std::string>& now) {
     const bool known = known_faults_.count(key) > 0 || now.count(key) > 0;
     now.emplace(key, text);

@@ -1,5 +1,5 @@
-// Parked messages that are older than their entry allows: now and then they are taken out, in a thread that lasts as
-// long as one look.
+// Takes out parked messages that are older than their entry allows (`parked_age`): each pass runs in a thread of its
+// own that ends with it.
 #pragma once
 
 #include <atomic>
@@ -24,12 +24,12 @@
 
 namespace retryd::daemon {
 
-/// Takes them out, once; throws nothing but std::exception. `before`: what the last run has left for it. Handed in by
-/// main: the command line knows how. Ends soon, in order, once `go_on` says no.
+/// Makes one pass; throws nothing but std::exception. `before`: what the last pass has left for this one. Ends soon and
+/// cleanly once `go_on` returns false. Handed in by main, because the daemon may not include the commands.
 using AgeOut = std::function<admin::AgeRun(const config::Settings&, const config::Endpoint&, admin::AgeMemory before,
                                            const std::function<bool()>& go_on)>;
 
-/// No more than a look a minute. tick() is one thread's; counts() may be called by any.
+/// At most one pass a minute. Only one thread may call tick(); any thread may call counts().
 class ParkedAge {
   public:
     /// `log` and `faults` must outlive it.
@@ -38,16 +38,16 @@ class ParkedAge {
     ParkedAge(const ParkedAge&) = delete;
     ParkedAge& operator=(const ParkedAge&) = delete;
 
-    /// `target`: the broker that is relayed on; none: there is nobody to ask. Waits for nothing.
+    /// `target`: the connected broker; none: not connected. Does not block.
     void tick(const std::optional<BrokerTarget>& target, core::SteadyTime now);
 
-    /// Whether a look is under way, or has ended and the next tick() will tell what it found.
+    /// Whether a pass is running, or has ended and the next tick() will report its result.
     bool looking() const { return looking_ != nullptr; }
 
-    /// The process ends: a look that is under way ends in order within a second, and what it has taken out is told.
+    /// Call when the process ends: a running pass ends cleanly within a second, and what it has taken out is reported.
     void end();
 
-    /// Messages so far, by parking queue and what became of them.
+    /// The number of messages so far, by parking queue and outcome.
     std::vector<telemetry::AgedCount> counts() const;
 
   private:

@@ -25,14 +25,14 @@ using Role = telemetry::Depth::Role;
 
 constexpr Milliseconds between_rounds{5'000};
 constexpr Milliseconds between_queues{10};
-constexpr Milliseconds between_checks{400};  // whether the target is still the same; heartbeats are served meanwhile
+constexpr Milliseconds between_checks{400};  // how often to check for another target; heartbeats are served in between
 constexpr Milliseconds longest_answer{5'000};
 constexpr Milliseconds first_pause{5'000};
 constexpr Milliseconds longest_pause{600'000};
 constexpr Milliseconds longest_backoff{60'000};
 constexpr Milliseconds between_lists{60'000};
 constexpr Milliseconds valid_for{60'000};
-constexpr Milliseconds work_queues_valid_for{120'000};  // the list of the management API comes once a minute
+constexpr Milliseconds work_queues_valid_for{120'000};  // the management API is asked for the list once a minute
 
 bool looks_like_ours(const std::string& queue) {
     return core::looks_like_rung(queue) || core::looks_like_shared_rung(queue);
@@ -127,7 +127,7 @@ class InventoryBuilder {
         add_parking_of(name, listed);
     }
 
-    /// The parking queue of that work queue, if it is there already.
+    /// Adds the parking queue of that work queue if it exists.
     void add_parking_of(const std::string& work_queue, const std::set<std::string_view>& listed) {
         const core::Entry* entry = core::match(policy_, work_queue);
         if (entry == nullptr || !entry->parked.exchange.empty()) return;
@@ -164,21 +164,21 @@ struct QueueDepthPoller::State : SideThreadState {
     };
 
     const std::shared_ptr<const telemetry::MessageStats> stats;
-    int socket = -1;  // of the connection, while there is one
+    int socket = -1;  // the connection's socket, while connected
     Inventory inventory;
     std::map<std::string, Counted> depths;
     std::map<std::string, std::uint64_t> held;
     struct CountedWork {
         WorkQueueDepth depth;
         core::SteadyTime at{};
-        std::optional<std::uint64_t> acked;  // in all, at the last list
+        std::optional<std::uint64_t> acked;  // the total at the last list
     };
     std::map<std::string, CountedWork> work_queues;
-    std::vector<std::string> failing;  // to be asked for
+    std::vector<std::string> failing;  // work queues to ask for
     std::optional<core::WallTime> counted;
     std::string fault;
 
-    /// While it lives, the end of the poller cuts this connection.
+    /// While it exists, the destructor of the poller can cut this connection.
     class Socket {
       public:
         Socket(State& state, int fd) : state_(state) { set(fd); }
@@ -195,16 +195,16 @@ struct QueueDepthPoller::State : SideThreadState {
     };
 };
 
-/// What the thread runs.
+/// Runs in the thread.
 class QueueDepthPoller::Worker {
   public:
     explicit Worker(std::shared_ptr<State> state) : state_(std::move(state)) {}
 
-    /// Until the poller ends.
+    /// Returns when the poller ends.
     void run();
 
   private:
-    /// A queue that could not be counted, and when it is asked for again.
+    /// When a queue that could not be counted is asked for again.
     struct Pause {
         Milliseconds length{};
         core::SteadyTime until{};
@@ -216,7 +216,7 @@ class QueueDepthPoller::Worker {
     void count_one(const std::string& queue, amqp::SyncAdminConnection& broker);
     std::vector<std::string> work_queues_to_ask(const BrokerTarget& target) const;
     void ask_for_work_queue(const std::string& queue, amqp::SyncAdminConnection& broker);
-    /// Whatever comes of it is noted under the lock of the state.
+    /// Notes the result with the state's mutex held.
     template <class Counted, class Gone>
     void ask(const std::string& queue, amqp::SyncAdminConnection& broker, const Counted& counted, const Gone& gone);
     void keep_listed(const std::vector<http::ListedQueue>& queues);
@@ -278,7 +278,7 @@ void QueueDepthPoller::Worker::run() {
 
 std::optional<BrokerTarget> QueueDepthPoller::Worker::await_target() {
     std::unique_lock lock(state_->mutex);
-    if (!state_->target) counting_.reset();  // after an interruption all begins anew
+    if (!state_->target) counting_.reset();  // after an interruption counting starts over
     state_->changed.wait(lock, [&] { return state_->stop_requested || state_->target; });
     if (state_->stop_requested) return std::nullopt;
     if (counting_ != state_->target) {
@@ -318,8 +318,8 @@ void QueueDepthPoller::Worker::renew_inventory(const BrokerTarget& target, const
     state_->inventory = std::move(inventory);
 }
 
-/// Queues that were made before the last start are found so: without the management API they are found once a message
-/// is sent to them. And what the broker holds.
+/// Asks the management API for all queues. That finds queues that were declared before the last start; without it they
+/// are found once a message is sent to them. Also notes how many messages the broker is still dead-lettering in each.
 void QueueDepthPoller::Worker::list_queues(const BrokerTarget& target) {
     const auto& management = target.settings->management;
     if (!management || system::steady_now() < list_again_) return;
@@ -335,14 +335,14 @@ void QueueDepthPoller::Worker::list_queues(const BrokerTarget& target) {
             listed_.emplace_back(queue.name, queue.arguments);
         }
     } catch (const http::Error&) {
-        // The daemon's own checks say what is wrong with the management API.
+        // The daemon's own checks report what is wrong with the management API.
     }
     const std::lock_guard lock(state_->mutex);
     state_->held = std::move(held);
     keep_listed(queues);
 }
 
-/// Of those that an entry matches. With the mutex held.
+/// Keeps those that an entry matches. Call with the mutex held.
 void QueueDepthPoller::Worker::keep_listed(const std::vector<http::ListedQueue>& queues) {
     std::map<std::string, State::CountedWork> kept;
     for (const http::ListedQueue& queue : queues) {
@@ -409,10 +409,10 @@ std::vector<std::string> QueueDepthPoller::Worker::work_queues_to_ask(const Brok
 template <class Counted, class Gone>
 void QueueDepthPoller::Worker::ask(const std::string& queue, amqp::SyncAdminConnection& broker, const Counted& counted,
                                    const Gone& gone) {
-    pause(queue);  // in case it does not answer
+    pause(queue);  // postponed, in case it does not answer
     const amqp::Declarer::Outcome outcome = broker.carry_out(amqp::Declarer::CheckQueue{queue});
     const std::lock_guard lock(state_->mutex);
-    state_->socket = broker.fd();  // it may be another connection now
+    state_->socket = broker.fd();  // it may have reconnected
     if (outcome.result != amqp::Declarer::Result::done) return gone();
     paused_.erase(queue);
     counted(outcome.counts);

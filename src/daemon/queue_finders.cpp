@@ -69,12 +69,12 @@ std::optional<SourceFinder::Look> SourceFinder::turn(core::SteadyTime now) {
 
 namespace {
 
-/// What was seen holds for so long, and so does a failure to get an answer.
+/// How long a result is valid, and also a failure to get one.
 constexpr core::Milliseconds seen_holds_for{60'000};
-/// Messages wait for it no longer.
+/// The longest time that messages wait for a result.
 constexpr core::Milliseconds longest_wait{3'000};
-/// Each makes the broker tell of all its queues; a long one is followed by as long a pause. Whoever makes up one name
-/// after the other gets no more of them.
+/// Each look makes the broker list all its queues, so a long look is followed by an equally long pause. Somebody who
+/// invents one queue name after the other cannot cause more looks.
 constexpr core::Milliseconds between_looks{1'000};
 
 PlumbingFinder::Look look_for_plumbing(const config::Settings& settings, const std::string& vhost) {
@@ -87,7 +87,7 @@ PlumbingFinder::Look look_for_plumbing(const config::Settings& settings, const s
         for (const admin::PlumbingQueue& each : admin::plumbing_under_globs(settings.policy, there))
             found.left_out.insert(each.queue);
     } catch (const http::Error&) {
-        found.failed = true;  // the daemon's own checks say what is wrong with the management API
+        found.failed = true;  // the daemon's own checks report what is wrong with the management API
     }
     return found;
 }

@@ -1,6 +1,5 @@
-// Which queues the globs of the configuration find: of `sources:` those that match, and of `queues:` those that match
-// and are no work queues (admin/work_queues.h). Asked of the management API, in a thread that lasts as long as one
-// look.
+// Finds the queues that globs of the configuration match: for `sources:` all that match, for `queues:` those that match
+// but are not work queues (admin/work_queues.h). Asks the management API, in a thread that lasts as long as one look.
 #pragma once
 
 #include <functional>
@@ -22,11 +21,11 @@
 
 namespace retryd::daemon {
 
-/// Those of the queues that are sources by a glob: not retryd's own, none that goes with a connection or its consumers.
+/// The queues that a glob of `sources:` matches, without retryd's own and without exclusive and auto-delete queues.
 std::vector<amqp::FoundSource> found_sources(const core::Policy& policy, const std::vector<http::ListedQueue>& queues);
 
-/// What becomes of a message that comes back to a source again and again. Asks the management API; the answer is in
-/// doubt where it cannot be asked.
+/// Returns a function that asks the management API what happens to a message at the delivery limit of a source;
+/// `unknown` if it cannot be asked.
 amqp::AskAtLimit ask_at_limit(std::shared_ptr<const config::Settings> settings, std::string vhost);
 
 /// Looks every minute.
@@ -34,13 +33,13 @@ class SourceFinder {
   public:
     struct Look {
         std::vector<amqp::FoundSource> sources;
-        std::string fault;  // why it is not known; empty where it is
+        std::string fault;  // why the sources are not known; empty if they are
     };
 
     SourceFinder(std::shared_ptr<const config::Settings> settings, std::string vhost)
         : settings_(std::move(settings)), vhost_(std::move(vhost)) {}
 
-    /// What the look that has ended just now has found.
+    /// The result of a look that has just ended.
     std::optional<Look> turn(core::SteadyTime now);
 
   private:
@@ -52,27 +51,27 @@ class SourceFinder {
     std::unique_ptr<Looking> looking_;
 };
 
-/// Looks when a caller has to know.
+/// Looks when somebody needs to know.
 class PlumbingFinder {
   public:
     using Names = std::set<std::string, std::less<>>;
     struct Look {
-        Names queues;    // all that there are
-        Names left_out;  // of them those that globs name and leave out
+        Names queues;    // all queues that exist
+        Names left_out;  // those of them that globs match and leave out
         bool failed = false;
     };
     using Ask = std::function<Look()>;
 
-    /// `ask` uses nothing but what it owns; empty: there is nobody to ask, or nothing to ask for.
+    /// `ask` may use only what it owns; empty: there is nobody to ask, or nothing to ask for.
     explicit PlumbingFinder(Ask ask = {}) : ask_(std::move(ask)) {}
 
-    /// Nothing where it is not known yet: then turn() tells when it is.
+    /// Nothing if not known yet; then turn() returns the queue once it is.
     std::optional<bool> left_out(std::string_view queue, core::SteadyTime now);
-    /// The queues that were asked for and are known from now on. Where nobody answers, a queue is a work queue.
+    /// The queues that were asked for and are known now. If nobody answers, a queue counts as a work queue.
     std::vector<std::string> turn(core::SteadyTime now);
     /// Whether somebody waits for turn().
     bool awaited() const { return !asked_.empty(); }
-    /// From now on `ask` is called instead. Whatever is awaited is known with the next turn.
+    /// Replaces `ask`. All queues that are waited for are known with the next turn.
     void ask_anew(Ask ask);
 
   private:
@@ -82,16 +81,16 @@ class PlumbingFinder {
 
     Ask ask_;
     std::map<std::string, core::SteadyTime, std::less<>> asked_;  // since when
-    Names given_up_;  // answered without being known: it holds until the next turn
+    Names given_up_;  // treated as work queues without being known, until the next turn
     Look known_;
     std::optional<core::SteadyTime> known_until_;
     std::optional<core::SteadyTime> failed_until_;
     std::unique_ptr<Looking> looking_;
-    core::SteadyTime began_{};     // the look that is under way
-    core::SteadyTime look_due_{};  // the next one, not before
+    core::SteadyTime began_{};     // when the running look began
+    core::SteadyTime look_due_{};  // the earliest time of the next look
 };
 
-/// Asks the management API, where there is one and an entry is a glob; else empty.
+/// Asks the management API; empty if there is none, or no entry is a glob.
 PlumbingFinder::Ask ask_for_plumbing(std::shared_ptr<const config::Settings> settings, std::string vhost);
 
 }  // namespace retryd::daemon

@@ -26,7 +26,7 @@ void EventFd::signal() const {
 
 void EventFd::clear() const {
     std::uint64_t count = 0;
-    // Fails only where it was not signalled.
+    // Fails only if it was not signalled.
     [[maybe_unused]] const auto taken = read(fd_, &count, sizeof count);
 }
 
@@ -45,8 +45,8 @@ void Requests::reload() {
     event_.signal();
 }
 
-/// Clears the event even where no reload is found: a call before may have taken it between the two steps of reload(),
-/// and an event that stays signalled would make the loop spin. What is asked for after the clear() signals again.
+/// Clears the event even if there is no reload to take: a call before may have taken it between the two steps of
+/// reload(), and an event that stays signalled would make the loop spin. A request after clear() signals again.
 bool Requests::take_reload() {
     event_.clear();
     if (stopping_) event_.signal();

@@ -1,5 +1,5 @@
-// How the threads of the daemon wake each other: what signals ask for, and that the daemon has ended. Both have a file
-// descriptor, so that a poll() on sockets wakes for them too.
+// How the daemon's threads wake each other: for requests by signals, and for the end of the daemon. Both have a file
+// descriptor, so a poll() on sockets can wait for them too.
 #pragma once
 
 #include <atomic>
@@ -18,7 +18,7 @@ class EventFd {
 
     void signal() const;
     void clear() const;
-    /// Waits until it is signalled (true) or the time is over (false).
+    /// Waits until it is signalled (true), at most for that time (false).
     bool wait(core::Milliseconds time) const;
     int get() const { return fd_; }
 
@@ -26,7 +26,7 @@ class EventFd {
     int fd_;
 };
 
-/// Something is over, for good. Thread-safe.
+/// Signals the end of something, for good. Thread-safe.
 class StopLatch {
   public:
     void request() { event_.signal(); }
@@ -35,29 +35,29 @@ class StopLatch {
     /// Waits until it is requested (true) or the time is over (false).
     bool wait(core::Milliseconds time) const { return event_.wait(time); }
 
-    /// Readable from the request on.
+    /// Readable once it was requested.
     int fd() const { return event_.get(); }
 
   private:
     EventFd event_;
 };
 
-/// What signals ask for, passed from the thread that takes them to the one that talks to the broker. Thread-safe.
+/// Requests by signals, passed from the thread that receives them to the one that talks to the broker. Thread-safe.
 class Requests {
   public:
-    /// For good.
+    /// Cannot be undone.
     void stop();
     bool stopping() const { return stopping_; }
 
-    /// Asked for several times before it is taken, it is one reload.
+    /// Several requests before it is taken are one reload.
     void reload();
-    /// Whether a reload was asked for; true once for each.
+    /// Whether a reload was requested; true once for each.
     bool take_reload();
 
     /// Waits until something is asked for (true) or the time is over (false).
     bool wait(core::Milliseconds time) const { return event_.wait(time); }
 
-    /// Readable while a reload waits to be taken, and from the request to stop on.
+    /// Readable while a reload is pending, and from stop() on.
     int fd() const { return event_.get(); }
 
   private:

@@ -17,11 +17,10 @@
 #include "daemon/checks.h"
 #include "daemon/configuration.h"
 #include "daemon/desk.h"
-#include "daemon/held_polling.h"
 #include "daemon/held_queues.h"
+#include "daemon/held_threads.h"
 #include "daemon/http_service.h"
 #include "daemon/parked_age.h"
-#include "daemon/release_loop.h"
 #include "daemon/requests.h"
 #include "daemon/supervisor.h"
 #include "daemon/systemd.h"
@@ -38,30 +37,15 @@ using config::LogLevel;
 constexpr int failed = 1;
 constexpr int wrong_configuration = 78;
 
-/// The broker that messages are relayed on.
+/// The connected broker.
 std::optional<BrokerTarget> relayed_on(const SessionContext& daemon) {
     const DaemonState::Snapshot state = daemon.http.state().snapshot();
     if (state.phase != DaemonState::Phase::consuming) return std::nullopt;
     return BrokerTarget{daemon.configuration.current(), state.endpoint};
 }
 
-/// What looks after held messages.
-struct HeldThreads {
-    explicit HeldThreads(const std::shared_ptr<HeldQueues>& held) : search(held), counters(held), release(held) {}
-
-    void follow(const std::optional<BrokerTarget>& target) {
-        release.follow(target);
-        counters.follow(target);
-        search.follow(target);
-    }
-
-    HeldSearch search;
-    CounterPoller counters;
-    ReleaseLoop release;  // the first to end
-};
-
-/// Runs beside the daemon: passes signals on, frees it from a call into the network that hangs, and ends the process
-/// should one hang at the end.
+/// Runs in the second thread: passes signals on, frees the main thread from a network call that hangs, and ends the
+/// process if it hangs at the end.
 void watch_over(const system::Signals& signals, const SessionContext& daemon, HeldThreads& held, ParkedAge& age,
                 DeskRuns& desk, const StopLatch& ended) {
     constexpr core::Milliseconds a_turn{1'000};
@@ -92,20 +76,20 @@ void watch_over(const system::Signals& signals, const SessionContext& daemon, He
     _exit(1);
 }
 
-/// The exit code.
+/// Returns the exit code.
 int run_with(const std::string& path, config::Settings settings, const Check& check, const AgeOut& age_out,
              const DeskActions& actions) {
     amqp::provide_decode_stack();
-    // Never destroyed, so that a second SIGTERM does not kill the process while it ends.
+    // Never destroyed, so that a second SIGTERM cannot kill the process while it ends.
     static const auto& signals = *new system::Signals{SIGTERM, SIGINT, SIGHUP};
     telemetry::Log log(settings.log, telemetry::sink_of_standard_error());
     Configuration configuration(path, std::move(settings), log);
     Requests requests;
     StopLatch ended;
     std::random_device seed;
-    std::minstd_rand random(seed());
+    std::minstd_rand generator(seed());
     std::uniform_real_distribution<double> uniform(0.0, 1.0);
-    const core::Dice dice = [&] { return uniform(random); };
+    const core::Random random_number = [&] { return uniform(generator); };
 
     log.write(LogLevel::info, "started", "retryd " RETRYD_VERSION " started with " + path,
               {{"version", RETRYD_VERSION}, {"file", path}});
@@ -133,8 +117,8 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
     notify_starting(longest_turn(*configuration.current()));
     if (!http.start()) return failed;
     auto held_threads = std::make_unique<HeldThreads>(held);
-    const SessionContext daemon{configuration, log,     requests, dice, poison, trial,
-                                held_heads,    sources, watchdog, http, *held,  ending_steps};
+    const SessionContext daemon{configuration, log,     requests, random_number, poison, trial,
+                                held_heads,    sources, watchdog, http,          *held,  ending_steps};
     std::thread watcher([&] { watch_over(signals, daemon, *held_threads, age, desk.runs(), ended); });
     supervise(daemon);
     http.stop();

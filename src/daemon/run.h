@@ -9,9 +9,9 @@
 
 namespace retryd::daemon {
 
-/// Returns the exit code: 0 after a stop by SIGTERM or SIGINT, 78 on a wrong configuration (its problems are on
-/// standard error), 1 if it could not listen where `http:` says, or could not stop in time. `check` is made now and
-/// then if a management API is configured, `age_out` if an entry says so, `desk` where `http.admin` allows it.
+/// Returns the exit code: 0 after SIGTERM or SIGINT, 78 for a wrong configuration (its problems are on standard error),
+/// 1 if it could not listen on the address in `http:`, or could not stop in time. `check` is called now and then if a
+/// management API is configured, `age_out` if an entry has `parked_age`, `desk` if there is `http.admin`.
 int run(const std::string& config_path, const Check& check, const AgeOut& age_out, const DeskActions& desk);
 
 }  // namespace retryd::daemon

@@ -15,12 +15,54 @@
 
 namespace retryd::daemon {
 
+void FlowEvents::settled(const relay::Settled& message) {
+    log_.settled(message);
+    if (stats_ != nullptr) stats_->settled(message);
+    if (message.attempt > 0 || message.outcome == relay::Outcome::held) held_.settled(message, system::now());
+}
+
+void FlowEvents::dead_lettered(std::string_view work_queue, std::string_view why) {
+    log_.dead_lettered(work_queue, why);
+    if (stats_ != nullptr) stats_->dead_lettered(work_queue, why);
+}
+
+void FlowEvents::stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) {
+    log_.stuck(work_queue, why, delay);
+    if (stats_ != nullptr) stats_->stuck(work_queue, why, delay);
+}
+
+void FlowEvents::parked_before(std::string_view exchange) {
+    log_.parked_before(exchange);
+    if (stats_ != nullptr) stats_->parked_before(exchange);
+}
+
+void FlowEvents::unroutable(std::string_view exchange, std::string_view routing_key) {
+    log_.unroutable(exchange, routing_key);
+}
+
+void FlowEvents::silent(const relay::TargetName& target) {
+    log_.silent(target);
+}
+
+void FlowEvents::requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) {
+    log_.requeued(target, cause, delay);
+    if (stats_ != nullptr) stats_->requeued(target, cause, delay);
+}
+
+void FlowEvents::refused(relay::Role role, std::string_view name, std::string_view why) {
+    log_.refused(role, name, why);
+}
+
+void FlowEvents::healed(relay::Role role, std::string_view name) {
+    log_.healed(role, name);
+}
+
 namespace {
 
 using config::LogLevel;
 using core::Milliseconds;
 
-/// The policy of these settings; it keeps them alive.
+/// The policy of these settings; the pointer keeps the settings alive.
 std::shared_ptr<const core::Policy> policy_of(const std::shared_ptr<const config::Settings>& settings) {
     return {settings, &settings->policy};
 }
@@ -48,7 +90,7 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
       features_(core::features_of(broker_.version())),
       plumbing_(ask_for_plumbing(settings_, endpoint_.vhost)),
       relay_(policy_of(settings_),
-             {features_, endpoint.username, context.dice, settings_->declare, broker_.publishing_channels(),
+             {features_, endpoint.username, context.random_number, settings_->declare, broker_.publishing_channels(),
               std::move(proof_keys),
               [&held = context.held](std::string_view queue) { return held.holding(queue, system::steady_now()); },
               [this](std::string_view queue) { return plumbing_.left_out(queue, system::steady_now()); }},
@@ -56,14 +98,14 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
     context.held.adopt(settings_, system::now());
 }
 
-/// What the session knew of the broker is forgotten.
+/// Clears what the session knew about the broker.
 Session::~Session() {
     for (const std::string& key : source_faults_)
         context_.http.state().faults().clear(key);
 }
 
-/// What ended the connection that consumes is told from what ended the other one here, whoever met the end first: to
-/// send an ack is enough.
+/// Tells here what ended the consuming connection from what ended the other one, since either end may be noticed first:
+/// sending an ack is enough.
 void Session::run() {
     try {
         serve();
@@ -82,7 +124,8 @@ void Session::run() {
                                   "that does not fit AMQP 0-9-1",
                               error.code(), error.words());
         }
-        // "541 INTERNAL_ERROR - Cannot declare quorum queue …" says why: that is no such end.
+        // "541 INTERNAL_ERROR - Cannot declare quorum queue …" gives a reason: then no message has ended the
+        // connection.
         const bool says_why = error.words().find(" - ") != std::string::npos;
         if (!says_why && broker_.set_aside_ending_steps()) {
             throw amqp::Error(amqp::Error::Kind::unsayable,
@@ -135,7 +178,8 @@ void Session::report_load(const core::Now& now) {
     context_.http.state().unsettled(age);
 }
 
-/// One question after the other, so that they delay no other declare, and not before the queues of ours are declared.
+/// Asks for one queue after the other, so that no other declare is delayed, and only after our own queues have been
+/// declared.
 void Session::look_for_held(core::SteadyTime began, core::SteadyTime now) {
     constexpr Milliseconds first_after{2'000};
     if (looking_for_held_ || shutdown_deadline_ || now - began < first_after) return;
@@ -188,7 +232,7 @@ void Session::handle_reload(const core::Now& now) {
     begin_shutdown(now);
 }
 
-/// Only while nothing is in flight but what waits for targets that do not answer: each message is dealt with by one
+/// Only while nothing is in flight, except to targets that do not answer: each message is handled under a single
 /// policy.
 void Session::adopt_next(const core::Now& now) {
     settings_ = std::move(next_);
@@ -203,7 +247,7 @@ void Session::adopt_next(const core::Now& now) {
                {{"file", context_.configuration.path()}});
 }
 
-/// True once nothing is in flight any more and the acks have had their time, or the shutdown timeout is over.
+/// True once nothing is in flight and the acks have had time to arrive, or the shutdown timeout is over.
 bool Session::shutdown_is_over(const core::Now& now) {
     const bool confirmed = relay_.in_flight() == 0;
     if (confirmed) relay_.flush_all();
@@ -219,7 +263,7 @@ bool Session::shutdown_is_over(const core::Now& now) {
 }
 
 Milliseconds Session::time_to_wait(const core::Now& now) const {
-    Milliseconds time = context_.watchdog.longest_wait();  // heartbeats have to be served, and the stop noticed
+    Milliseconds time = context_.watchdog.longest_wait();  // heartbeats have to be served, and a stop has to be noticed
     if (const auto due = relay_.next_tick()) time = std::min(time, *due - now.steady);
     if (const auto due = broker_.next_tick()) time = std::min(time, *due - now.steady);
     constexpr Milliseconds look_turn{20};
@@ -228,7 +272,7 @@ Milliseconds Session::time_to_wait(const core::Now& now) const {
     return std::max(time, Milliseconds::zero());
 }
 
-/// A broker that does not answer a declare may go on like that for hours: systemd is told READY all the same.
+/// A broker may leave a declare unanswered for hours, so systemd is told READY nevertheless.
 void Session::report_slow_declare(core::SteadyTime began, core::SteadyTime now) {
     constexpr Milliseconds slow{10'000};
     if (reported_ready_ || now - began < slow) return;
@@ -311,9 +355,9 @@ void Session::unblocked() {
     notify_status(status_line(context_.http.state().snapshot()));
 }
 
-/// A few ends may have been the broker's own trouble, or another daemon has met the rest of them.
+/// A few lost connections may have had another cause, or another daemon has lost the rest of them.
 void Session::trial_over() {
-    context_.held_heads.release();  // from now on one of them holds up only itself (amqp/consuming_channels.h)
+    context_.held_heads.release();  // from now on such a message delays only itself (amqp/consuming_channels.h)
     constexpr int few = 3;
     const int ended = context_.trial.ended();
     const std::string& queue = settings_->policy.error_queue;
@@ -349,13 +393,13 @@ void Session::trial_over() {
                {{"queue", queue}, {"catch_all", settings_->policy.catch_all}, {"connections", ended}});
 }
 
-/// From the beginning, by the settings that are in force.
+/// Starts over with the settings in force.
 void Session::look_for_sources() {
     finder_.reset();
     if (settings_->management && core::has_source_globs(settings_->policy)) finder_.emplace(settings_, endpoint_.vhost);
 }
 
-/// What has been found before stays where it cannot be asked for.
+/// If the management API cannot be asked, earlier results stay valid.
 void Session::find_sources(const core::Now& now) {
     if (!finder_ || shutdown_deadline_) return;
     const auto look = finder_->turn(now.steady);

@@ -1,7 +1,8 @@
-// One session with the broker: connect, declare, consume, relay messages, take a reload up, and end in order when asked
-// to.
+// One session with the broker: connects, declares, consumes, relays messages, adopts a reload, and ends cleanly when
+// asked to.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <optional>
 #include <set>
@@ -10,14 +11,13 @@
 
 #include "amqp/aside.h"
 #include "amqp/broker_session.h"
-#include "amqp/held_heads.h"
+#include "amqp/poison_head.h"
 #include "amqp/sources.h"
 #include "config/settings.h"
 #include "core/broker_features.h"
 #include "core/decide.h"
 #include "core/time.h"
 #include "daemon/configuration.h"
-#include "daemon/flow_events.h"
 #include "daemon/held_queues.h"
 #include "daemon/http_service.h"
 #include "daemon/queue_finders.h"
@@ -26,19 +26,66 @@
 #include "relay/head_trial.h"
 #include "relay/poison.h"
 #include "relay/relay.h"
+#include "relay/reporter.h"
+#include "telemetry/faults.h"
 #include "telemetry/log.h"
+#include "telemetry/log_reporter.h"
+#include "telemetry/stats.h"
 
 namespace retryd::daemon {
+
+// Passes the reports of the flow on to the log (LogReporter), the counters and the outage detection.
+
+/// Belongs to one session: its destructor clears what the session knew about the broker.
+class FlowEvents : public relay::Reporter {
+  public:
+    /// All of them must outlive it. `stats` is null if no numbers are served.
+    FlowEvents(telemetry::Log& log, telemetry::Faults& faults, telemetry::MessageStats* stats, HeldQueues& held)
+        : log_(log, faults), stats_(stats), held_(held) {}
+    ~FlowEvents() override {
+        in_flight(0);
+        oldest_unsettled({});
+    }
+    FlowEvents(const FlowEvents&) = delete;
+    FlowEvents& operator=(const FlowEvents&) = delete;
+
+    /// Logs what was held back and would not be told with another line. Cheap if there is nothing.
+    void tell_held_back(core::SteadyTime now) { log_.tell_held_back(now); }
+    /// Replaces the counters; null: none.
+    void count_with(telemetry::MessageStats* stats) { stats_ = stats; }
+    void tick(core::SteadyTime now) { log_.tick(now); }
+    void oldest_unsettled(core::Milliseconds age) {
+        if (stats_ != nullptr) stats_->oldest_unsettled(age);
+    }
+    void in_flight(std::size_t messages) {
+        if (stats_ != nullptr) stats_->in_flight(messages);
+    }
+
+    void settled(const relay::Settled& message) override;
+    void dead_lettered(std::string_view work_queue, std::string_view why) override;
+    void stuck(std::string_view work_queue, std::string_view why, core::Milliseconds delay) override;
+    void parked_before(std::string_view exchange) override;
+    void unroutable(std::string_view exchange, std::string_view routing_key) override;
+    void silent(const relay::TargetName& target) override;
+    void requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) override;
+    void refused(relay::Role role, std::string_view name, std::string_view why) override;
+    void healed(relay::Role role, std::string_view name) override;
+
+  private:
+    telemetry::LogReporter log_;
+    telemetry::MessageStats* stats_;
+    HeldQueues& held_;
+};
 
 /// The parts of the daemon that outlive each session.
 struct SessionContext {
     Configuration& configuration;
     telemetry::Log& log;
     Requests& requests;
-    const core::Dice& dice;
+    const core::Random& random_number;
     relay::PoisonDetector& poison;
     relay::HeadTrial& trial;
-    amqp::HeldHeads& held_heads;  // until the trial is over
+    amqp::HeldHeads& held_heads;  // released when the trial is over
     amqp::SourceMemories& sources;
     Watchdog& watchdog;
     HttpService& http;
@@ -53,9 +100,9 @@ class Session : private amqp::BrokerSessionObserver {
     Session(const SessionContext& context, const config::Endpoint& endpoint, std::string name,
             core::ProofKeys proof_keys);
 
-    /// Returns when a stop was requested, or when the configuration was reloaded and takes a new connection: then all
-    /// that was in flight is settled, or the shutdown timeout is over. Throws amqp::Error where the broker or the
-    /// connection fails: then the broker delivers again what was not acked.
+    /// Returns when a stop was requested, or when a reloaded configuration requires a new connection: then everything
+    /// in flight is settled, or the shutdown timeout is over. Throws amqp::Error if the broker or the connection fails;
+    /// the broker then delivers again what was not acked.
     void run();
     ~Session() override;
     Session(const Session&) = delete;
@@ -94,7 +141,7 @@ class Session : private amqp::BrokerSessionObserver {
 
     SessionContext context_;
     std::shared_ptr<const config::Settings> settings_;
-    std::shared_ptr<const config::Settings> next_;  // to be adopted once nothing is in flight; mostly null
+    std::shared_ptr<const config::Settings> next_;  // adopted once nothing is in flight; usually null
     const config::Endpoint endpoint_;
     std::string name_;
     telemetry::Log& log_;
@@ -105,15 +152,14 @@ class Session : private amqp::BrokerSessionObserver {
     PlumbingFinder plumbing_;
     relay::Relay relay_;
     std::optional<core::SteadyTime> shutdown_deadline_;  // set once the session is to end
-    std::optional<SourceFinder> finder_;                 // where there are globs among the sources
-    std::set<std::string> source_faults_;                // their keys
+    std::optional<SourceFinder> finder_;                 // present if sources have globs
+    std::set<std::string> source_faults_;                // keys of the faults that are raised
     bool looking_for_held_ = false;                      // the broker has been asked
     bool reported_ready_ = false;                        // systemd has been told how the attempt to connect went
 };
 
-/// Reads the configuration again, as SIGHUP asks for, with or without a session. The HTTP service, the watchdog,
-/// systemd and the status page are told the result. True: another configuration is current, and a session has to take
-/// it up.
+/// Reloads the configuration after SIGHUP, with or without a session, and tells the HTTP service, the watchdog, systemd
+/// and the status page. True: another configuration is current, and the session has to adopt it.
 bool reload(const SessionContext& context);
 
 }  // namespace retryd::daemon

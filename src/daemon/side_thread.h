@@ -1,5 +1,5 @@
-// A thread beside the main one, which asks a broker and may block for as long as that does not answer: what it is told,
-// and how it ends.
+// A thread that asks a broker and may block for as long as that does not answer: how it gets its target, and how it
+// ends.
 #pragma once
 
 #include <chrono>
@@ -15,15 +15,15 @@
 
 namespace retryd::daemon {
 
-/// The broker that it is to ask, and with which settings.
+/// The broker to ask, and with which settings.
 struct BrokerTarget {
     std::shared_ptr<const config::Settings> settings;
     config::Endpoint endpoint;
     bool operator==(const BrokerTarget&) const = default;
 };
 
-/// What the thread shares with whoever has it. Both own it, since the thread may be left behind. What else they share
-/// is in what inherits from it, under the same mutex.
+/// State shared between the thread and its owner. Both own it, since the thread may be left behind. Subclasses add
+/// more, under the same mutex.
 struct SideThreadState {
     SideThreadState() = default;
     virtual ~SideThreadState() = default;
@@ -35,15 +35,15 @@ struct SideThreadState {
     bool stop_requested = false;
     std::optional<BrokerTarget> target;
 
-    /// The same target again changes nothing; none: there is nobody to ask.
+    /// The same target again changes nothing; nothing: there is nobody to ask.
     void follow(const std::optional<BrokerTarget>& next);
 
     // ── for the thread ──
 
     bool is_current(const BrokerTarget& followed);
-    /// Waits until there is one; nothing where the thread is to end.
+    /// Waits until there is a target; nothing if the thread has to end.
     std::optional<BrokerTarget> await_target();
-    /// Waits for so long, or until it is not to be followed any more.
+    /// Waits for that time, or until the target changes or the thread has to end.
     void pause(core::Milliseconds time, const BrokerTarget& followed);
 
   private:
@@ -53,8 +53,8 @@ struct SideThreadState {
 
 class SideThread {
   public:
-    /// `work` is the thread: it ends soon after `stop_requested`, unless it hangs, and uses only what it owns. Then it
-    /// is left behind after `patience`.
+    /// `work` runs in the thread. It uses only what it owns and ends soon after `stop_requested`, unless it hangs; then
+    /// it is left behind after `patience`.
     SideThread(std::shared_ptr<SideThreadState> state, std::function<void()> work,
                std::chrono::milliseconds patience = std::chrono::seconds{1});
     ~SideThread();

@@ -24,7 +24,7 @@ DaemonState::Snapshot DaemonState::snapshot() const {
     return snapshot;
 }
 
-/// With the mutex held.
+/// Call with the mutex held.
 void DaemonState::change(Phase phase, const std::string& broker, const std::string& fault) {
     if (state_.phase != phase || state_.broker != broker) state_.since = system::wall_now();
     state_.phase = phase;
@@ -32,7 +32,7 @@ void DaemonState::change(Phase phase, const std::string& broker, const std::stri
     state_.fault = fault;
     state_.error_queue_silent.clear();
     faults_.clear(error_queue_fault);
-    if (phase == Phase::consuming) return;  // it may have been blocked from the first moment on
+    if (phase == Phase::consuming) return;  // it may have been blocked from the start
     state_.blocked.reset();
     faults_.clear(blocked_fault);
 }

@@ -41,7 +41,7 @@ class StatusBuilder {
     }
 
   private:
-    using Rungs = std::map<std::string, std::vector<RungStatus>>;  // by what they serve
+    using Rungs = std::map<std::string, std::vector<RungStatus>>;  // by work queue or shared ladder
 
     void add_broker() {
         const DaemonState::Snapshot& now = in_.state;
@@ -63,7 +63,7 @@ class StatusBuilder {
                           endpoint.vhost};
     }
 
-    /// Before the first connection there is only what the configuration says.
+    /// Before the first connection only the configuration tells it.
     config::Endpoint first_endpoint() const {
         const auto& endpoints = in_.settings.broker.endpoints;
         return endpoints.empty() ? config::Endpoint{} : endpoints.front();
@@ -86,7 +86,7 @@ class StatusBuilder {
         }
     }
 
-    /// Those that are on the broker, as far as that is known.
+    /// Adds the rungs that are known to exist on the broker.
     void sort_rungs() {
         for (const auto& [queue, kept] : in_.seen.inventory.queues) {
             if (kept.role == Role::rung) add(kept.shared ? shared_ : own_, kept.serves, queue, kept.delay);
@@ -100,7 +100,7 @@ class StatusBuilder {
             rungs.push_back({queue, delay, messages_in(queue), held_in(queue)});
     }
 
-    /// Those that the ladder wants, whether they are there already or not.
+    /// Adds the rungs of the ladder, whether they exist yet or not.
     void add_wanted(Rungs& to, const std::string& serves, const core::Ladder& ladder) const {
         for (const core::Milliseconds delay : core::distinct_delays(ladder))
             add(to, serves, core::rung_name_of(ladder, serves, delay, false), delay);
@@ -140,7 +140,7 @@ class StatusBuilder {
         status.shared = entry.ladder.return_path == core::ReturnPath::headers;
         status.may_hold = core::may_hold(entry);
         if (!status.shared) add_wanted(own_, work_queue, entry.ladder);
-        // Left over from another ladder, or of messages with a high priority, too.
+        // This includes rungs left over from another ladder, and those for messages with a high priority.
         if (const auto rungs = own_.find(work_queue); rungs != own_.end()) status.rungs = sorted(rungs->second);
         if (entry.parked.exchange.empty()) {
             const std::string parking =
@@ -167,9 +167,9 @@ class StatusBuilder {
                 case relay::Outcome::dropped:
                     totals.dropped += count.messages;
                     break;
-                case relay::Outcome::held:  // it comes again
+                case relay::Outcome::held:  // the message comes again
                 case relay::Outcome::detoured:
-                case relay::Outcome::sent_home:  // its retry goes on
+                case relay::Outcome::sent_home:  // the retry goes on
                     break;
                 case relay::Outcome::retried:
                 case relay::Outcome::returned_to_queue:
@@ -232,8 +232,8 @@ class StatusBuilder {
         return status;
     }
 
-    /// Of a ladder whose first two delays differ from all others it can be seen how many of its first retries failed
-    /// again: they are put on the second one, or are parked where there is none.
+    /// If the first two delays of a ladder differ from all others, one can tell how many of its first retries failed
+    /// again: they were put on the second rung, or parked if there is none.
     static void compare_returns(const telemetry::FailureHistory::Queue& queue, const core::Ladder& ladder,
                                 FailingStatus& status) {
         const auto& steps = ladder.steps;
@@ -253,11 +253,12 @@ class StatusBuilder {
             const auto second = of(steps[1]);
             status.failed_again = second == queue.rungs.end() ? 0 : second->put_lately;
         }
-        // Consumers take their time: of those that came back just now some are still at work.
+        // Some of the messages that came back just now are still being processed by consumers.
         status.failed_again = std::min(*status.failed_again, *status.came_back);
     }
 
-    /// What was put on a rung is known for a quarter of an hour; what has been there for longer is only counted.
+    /// What was put on a rung is known for the last quarter of an hour; of what has been there longer only the number
+    /// is known.
     void find_next_due(const telemetry::FailureHistory::Queue& queue, const core::Entry& entry,
                        FailingStatus& status) const {
         const bool shared = entry.ladder.return_path == core::ReturnPath::headers;

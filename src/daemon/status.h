@@ -1,13 +1,13 @@
-// Builds telemetry::Status and the metrics' depths from state, counters, depths and history. Pure.
+// Builds telemetry::Status, and the depths for the metrics, from state, counters, depths and history. Pure.
 #pragma once
 
 #include <vector>
 
 #include "config/settings.h"
 #include "daemon/held_queues.h"
-#include "daemon/history.h"
 #include "daemon/queue_depths.h"
 #include "daemon/state.h"
+#include "telemetry/history.h"
 #include "telemetry/status.h"
 
 namespace retryd::daemon {
@@ -19,15 +19,15 @@ struct StatusSources {
     const config::Settings& settings;
     telemetry::Counts counts;
     QueueDepthPoller::Snapshot seen;
-    History::Lately lately;
+    telemetry::History::Lately lately;
 };
 
-/// All but what is the process' own: version, times, the file.
+/// Everything except the process's own data: version, times, file.
 telemetry::Status status_of(const StatusSources& sources);
 
 std::vector<telemetry::HeldStatus> status_of(const std::vector<HeldQueues::Shown>& held);
 
-/// Those that are known at the moment.
+/// The depths that are known now.
 std::vector<telemetry::Depth> depths_of(const QueueDepthPoller::Snapshot& seen);
 
 }  // namespace retryd::daemon

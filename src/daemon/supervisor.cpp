@@ -131,7 +131,7 @@ void ReconnectLoop::after_fault(const config::Endpoint& endpoint, const amqp::Er
     // Another broker of the list is tried at once; only when all of them have failed there is a wait.
     const bool at_once = goes_on_at_once(error);
     const core::Milliseconds time =
-        last_of_list && !at_once ? backoff_.next(context_.dice()) : core::Milliseconds::zero();
+        last_of_list && !at_once ? backoff_.next(context_.random_number()) : core::Milliseconds::zero();
     const std::string broker = name_of(endpoint);
     log_fault(context_.log, faults_.is_news(broker, error.what()) ? LogLevel::error : LogLevel::debug, broker, error,
               time, !last_of_list && !at_once);
@@ -268,7 +268,7 @@ void ReconnectLoop::note_staying(const amqp::PoisonHead& head, const config::End
     const bool stays = !context_.trial.limited() && head.state == amqp::PoisonHead::State::stays;
     if (stays) report_staying(endpoint);
     head_stays_ = stays;
-    stays ? wait(backoff_.next(context_.dice())) : backoff_.reset();
+    stays ? wait(backoff_.next(context_.random_number())) : backoff_.reset();
 }
 
 void ReconnectLoop::report_staying(const config::Endpoint& endpoint) {

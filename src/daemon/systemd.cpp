@@ -12,7 +12,7 @@ namespace retryd::daemon {
 
 namespace {
 
-// Errors are ignored: systemd notices a notification that does not arrive by its own time-outs.
+// Errors are ignored: systemd has time-outs for notifications that do not arrive.
 void tell(const std::string& state) {
     sd_notify(0, state.c_str());
 }
@@ -21,8 +21,8 @@ std::string microseconds(core::Milliseconds time) {
     return std::to_string(std::chrono::microseconds(time).count());
 }
 
-/// A line end would begin another assignment, systemd refuses what is not UTF-8, and a text that is too long would not
-/// arrive at all.
+/// A line end would start another assignment, systemd rejects text that is not UTF-8, and one that is too long would
+/// not arrive at all.
 std::string status_line(std::string_view text) {
     constexpr std::size_t longest = 1'000;
     return "STATUS=" + std::string{core::utf8_prefix(core::safe_line(text), longest)};
@@ -43,7 +43,7 @@ void notify_status(const std::string& status) {
 }
 
 void notify_reloading() {
-    // The clock is CLOCK_MONOTONIC, which systemd compares with the moment at which it asked.
+    // This clock is CLOCK_MONOTONIC; systemd compares the time with the one at which it asked for the reload.
     const auto now = std::chrono::steady_clock::now().time_since_epoch();
     tell("RELOADING=1\nMONOTONIC_USEC=" +
          std::to_string(std::chrono::duration_cast<std::chrono::microseconds>(now).count()));

@@ -20,7 +20,7 @@ void Watchdog::turned(core::SteadyTime now) {
     }
     if (!interval_ || now - notified_ < *interval_ / 4) return;
     notified_ = now;
-    notify_watchdog();  // without the mutex: it blocks where systemd does not read, and watch() must not wait for that
+    notify_watchdog();  // without the mutex: it blocks if systemd does not read, and watch() must not wait for that
 }
 
 Milliseconds Watchdog::longest_wait() const {
@@ -29,10 +29,10 @@ Milliseconds Watchdog::longest_wait() const {
 }
 
 Milliseconds longest_turn(const config::Settings& settings) {
-    constexpr Milliseconds look_up{30'000};  // of a name, when three name servers do not answer (resolv.conf(5))
-    constexpr Milliseconds slack{10'000};    // for a machine that is busy
+    constexpr Milliseconds look_up{30'000};  // looking up a name when three name servers do not answer (resolv.conf(5))
+    constexpr Milliseconds slack{10'000};    // for a busy machine
     const auto& broker = settings.broker;
-    // Two connections are opened one after the other; a name that was not found is looked up once more, to tell why.
+    // Two connections are opened one after the other; a name that was not found is looked up again, to tell why.
     return 2 * std::max<Milliseconds>({broker.heartbeat, broker.connect_timeout, look_up}) + slack;
 }
 

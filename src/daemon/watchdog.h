@@ -1,4 +1,4 @@
-// Frees a loop that hangs in a call into the network, and lets systemd hear of us only while the loop really turns.
+// Frees the main loop from a network call that hangs, and notifies systemd's watchdog only while the loop really turns.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace retryd::daemon {
 
-/// How long the loop may wait for a broker in one turn, with these settings.
+/// The longest time that one turn of the loop may wait for a broker with these settings.
 core::Milliseconds longest_turn(const config::Settings& settings);
 
 /// Thread-safe: the loop feeds it, another thread watches.
@@ -20,21 +20,22 @@ class Watchdog {
   public:
     using Sockets = std::array<int, 2>;
 
-    /// `log` must outlive it. `interval` is systemd's WatchdogSec=; nothing where it does not want to hear of us.
+    /// `log` must outlive it. `interval` is systemd's WatchdogSec=; nothing if its watchdog is off.
     Watchdog(telemetry::Log& log, std::optional<core::Milliseconds> interval);
 
     /// The loop has turned, or waits as it should.
     void turned(core::SteadyTime now);
-    /// Tells systemd to wait at least as long as why_stuck() does with these settings, whatever WatchdogSec= says.
+    /// Makes systemd's watchdog wait at least as long as why_stuck() does with these settings, whatever WatchdogSec=
+    /// says.
     void allow(const config::Settings& settings) const;
-    /// How long the loop may wait at most and still be in time for systemd.
+    /// The longest wait after which the loop is still in time for systemd's watchdog.
     core::Milliseconds longest_wait() const;
 
-    /// Why the loop counts as stuck; empty where it turns. It may wait for the broker as long as longest_turn() says.
+    /// Why the loop counts as stuck; empty if it turns. It may wait for the broker as long as longest_turn() says.
     std::string why_stuck(core::SteadyTime now, const config::Settings& settings) const;
 
-    /// While it lives, its sockets are shut down if the loop does not turn for longer than `patience`: the call that
-    /// hangs on them then fails, and the session ends as with any lost connection. The sockets must stay open as long.
+    /// While it exists, its sockets are shut down if the loop does not turn for longer than `patience`: the call that
+    /// hangs on them fails, and the session ends as with any lost connection. The sockets must stay open that long.
     class Guard {
       public:
         Guard(Watchdog& watchdog, Sockets sockets, core::Milliseconds patience, core::SteadyTime now);
@@ -46,7 +47,7 @@ class Watchdog {
         Watchdog& watchdog_;
     };
 
-    /// To be called every second or so, by another thread than the loop's.
+    /// Call about every second, from another thread than the loop's.
     void watch(core::SteadyTime now);
 
   private:

@@ -41,7 +41,7 @@ struct Body {
     bool too_large = false;
 };
 
-/// libcurl's write callback: anything but the size given ends the transfer.
+/// libcurl's write callback: returning anything but the given size aborts the transfer.
 std::size_t append(const char* data, std::size_t one, std::size_t count, void* target) {
     auto& body = *static_cast<Body*>(target);
     const std::size_t size = one * count;
@@ -66,7 +66,7 @@ void set_request(const Handle& handle, const Request& request) {
     set(handle, CURLOPT_PROTOCOLS_STR, "http,https");
     set(handle, CURLOPT_PATH_AS_IS, 1L);
     set(handle, CURLOPT_FOLLOWLOCATION, 0L);
-    set(handle, CURLOPT_PROXY, "");  // not even the one of the environment: it would see the password
+    set(handle, CURLOPT_PROXY, "");  // not even one from the environment: it would see the password
     set(handle, CURLOPT_HTTPAUTH, CURLAUTH_BASIC);
     set(handle, CURLOPT_USERNAME, request.username.c_str());
     set(handle, CURLOPT_PASSWORD, request.password.c_str());
@@ -76,7 +76,7 @@ void set_request(const Handle& handle, const Request& request) {
     set_tls(handle, request.tls);
 }
 
-/// libcurl's words. Of a certificate they say what is wrong with it, but not which authorities are trusted.
+/// libcurl's error text. For a certificate it says what is wrong, but not which authorities are trusted.
 std::string failure(CURLcode code, const char* detail) {
     std::string text = *detail != '\0' ? detail : curl_easy_strerror(code);
     if (code == CURLE_PEER_FAILED_VERIFICATION) {

@@ -1,5 +1,5 @@
-// One HTTP request, GET, PUT or POST, with basic authentication, bounded in time and size: to RabbitMQ's management
-// API, and from `retryd status` to the daemon. Only this file and its .cpp know that it is done by libcurl.
+// A single HTTP request (GET, PUT or POST) with basic authentication, limited in time and size: to RabbitMQ's
+// management API, and from `retryd status` to the daemon. Only this file and its .cpp know libcurl.
 #pragma once
 
 #include <chrono>
@@ -32,18 +32,18 @@ struct Request {
 struct Response {
     int status = 0;
     std::string body;
-    std::optional<core::WallTime> date = {};  // the server's clock, to the second; nothing where it does not tell
+    std::optional<core::WallTime> date = {};  // the server's clock, to the second; nothing if it did not send it
 };
 
-/// Follows no redirect and uses no proxy. Throws Error where no complete answer comes; its text is the cause alone,
-/// since only the caller knows the consequence and the remedy.
+/// Follows no redirects and uses no proxy. Throws Error if there is no complete answer; its text is only the cause,
+/// since the caller knows consequence and remedy.
 Response get(const Request& request);
 
 /// The same, with `json` as the request's body.
 Response put(const Request& request, const std::string& json);
 Response post(const Request& request, const std::string& json);
 
-/// `text` as one segment of a URL's path.
+/// Encodes `text` as one segment of a URL's path.
 std::string percent_encoded(const std::string& text);
 
 }  // namespace retryd::http

@@ -30,13 +30,13 @@ constexpr int unavailable = 503;
 
 constexpr const char* consequence = "; what only the management API can tell is missing. ";
 
-/// Empty where there is no text of that name.
+/// The text of that name; empty if there is none.
 std::string text_in(const Json& object, const char* key) {
     const auto found = object.find(key);
     return found != object.end() && found->is_string() ? found->get<std::string>() : "";
 }
 
-/// Its `arguments`, as far as they are texts, whole numbers or booleans.
+/// Its `arguments`: those that are texts, whole numbers or booleans.
 core::Arguments arguments_in(const Json& object) {
     core::Arguments arguments;
     const auto found = object.find("arguments");
@@ -49,35 +49,35 @@ core::Arguments arguments_in(const Json& object) {
     return arguments;
 }
 
-/// The status and the broker's own words for it: {"error": …, "reason": …}
+/// The status and the broker's own text: {"error": …, "reason": …}
 std::string reason_in(const Response& response) {
     const Json answer = Json::parse(response.body, nullptr, false);
     const std::string reason = answer.is_object() ? text_in(answer, "reason") : "";
     return std::to_string(response.status) + (reason.empty() ? "" : ' ' + reason);
 }
 
-/// One question after the other to the API under /api/, as the configuration says. Every call throws Error. Keeps
+/// Sends requests to the API under /api/, one after the other, as configured. Every call may throw Error. Keeps
 /// references to its arguments.
 class Api {
   public:
     Api(const config::Management& settings, const config::Tls& tls, const std::string& vhost)
         : settings_(settings), tls_(tls), vhost_(vhost) {}
 
-    /// The objects of the list at that path; nothing where the path is not found.
+    /// The list at that path; nothing if the path is not found.
     std::optional<Json> list(const std::string& path) const;
-    /// The same of a path that every vhost has: where it is not found, there is no such vhost.
+    /// The same for a path that every vhost has: if it is not found, the vhost does not exist.
     Json list_of_vhost(const std::string& path) const;
-    /// The object at that path; nothing where it is not found.
+    /// The object at that path; nothing if it is not found.
     std::optional<Json> object(const std::string& path) const;
-    /// What is at that path, where our user may read it: otherwise nothing. Null where it is not found.
+    /// What is at that path; nothing if our user may not read it, null if it is not found.
     std::optional<Json> if_permitted(const std::string& path) const;
-    /// The answer of a health check, passed or failed; nothing where our user may not ask, or it is not found.
+    /// The answer of a health check, whether passed or failed; nothing if our user may not ask, or it is not found.
     std::optional<Json> health(const std::string& path) const;
 
     Response put(const std::string& path, const std::string& json) const;
     Response post(const std::string& path, const std::string& json) const;
 
-    /// As every answer tells it.
+    /// The server's clock, which every answer has.
     std::optional<core::WallTime> clock() const { return get("whoami").date; }
 
   private:
@@ -221,7 +221,7 @@ std::optional<std::int64_t> number_in(const Json& object, const char* key) {
     return found->get<std::int64_t>();
 }
 
-/// Of `message_stats`, where it is counted.
+/// The rate from `message_stats`; nothing if it is not counted.
 std::optional<double> rate_in(const Json& queue, const char* details) {
     const auto stats = queue.find("message_stats");
     if (stats == queue.end() || !stats->is_object()) return std::nullopt;
@@ -231,7 +231,8 @@ std::optional<double> rate_in(const Json& queue, const char* details) {
     return rate != found->end() && rate->is_number() ? std::optional{rate->get<double>()} : std::nullopt;
 }
 
-/// RabbitMQ takes any number for it, however large, and fractions. None becomes one that it stands above.
+/// RabbitMQ accepts any number as a priority, however large, and fractions. It is rounded so that the real one never
+/// outranks the result.
 std::int64_t priority_in(const Json& object) {
     constexpr auto highest = static_cast<std::uint64_t>(admin::highest_priority);
     const auto found = object.find("priority");
@@ -258,7 +259,7 @@ std::string body_of(const admin::BrokerPolicy& policy) {
            ",\"definition\":" + core::json_object(policy.definition) + '}';
 }
 
-/// The name of the operator policy in effect, by queue; empty where there is none.
+/// The operator policy in effect on each queue; empty if there is none.
 std::map<std::string, std::string> operator_policies_by_queue(const Api& api, const std::string& vhost) {
     std::map<std::string, std::string> names;
     for (const Json& item : api.list_of_vhost("queues/" + vhost + "?columns=name,operator_policy"))
@@ -289,7 +290,7 @@ std::vector<ListedQueue> ManagementClient::queues() const {
         queue.ready = ready;
         queue.consumers = number_in(item, "consumers");
         if (const auto stats = item.find("message_stats"); stats != item.end() && stats->is_object())
-            queue.acked = number_in(*stats, "ack").value_or(0);  // absent before the first one
+            queue.acked = number_in(*stats, "ack").value_or(0);  // absent before the first ack
         queue.exclusive = is_true(item, "exclusive");
         queue.auto_delete = is_true(item, "auto_delete");
         queue.redelivered_rate = rate_in(item, "redeliver_details");
@@ -310,7 +311,7 @@ std::optional<core::QueueCounters> ManagementClient::counters(const std::string&
     };
     core::QueueCounters counters;
     counters.unacked = number(*found, "messages_unacknowledged");
-    // Absent before the first delivery, and where the broker does not count.
+    // Absent before the first delivery, and if the broker does not count.
     const auto stats = found->find("message_stats");
     if (stats == found->end() || !stats->is_object()) return counters;
     counters.delivered = number(*stats, "deliver") + number(*stats, "get");
@@ -321,7 +322,7 @@ std::optional<core::QueueCounters> ManagementClient::counters(const std::string&
 
 namespace {
 
-/// RabbitMQ 4 knows no channel of such a consumer, and its tag is the number of its link (seen on 4.0.5 and 4.3.6).
+/// RabbitMQ 4 reports no channel for such a consumer, and its tag is the number of its link (seen on 4.0.5 and 4.3.6).
 bool is_amqp10(const Json& consumer, const std::string& tag) {
     const auto channel = consumer.find("channel_details");
     const bool without_channel = channel != consumer.end() && channel->is_structured() && channel->empty();
@@ -351,7 +352,7 @@ std::vector<ListedConsumer> ManagementClient::consumers() const {
 }
 
 std::vector<std::string> ManagementClient::amqp10_targets() const {
-    constexpr std::size_t most_connections = 50;  // each is a question of its own
+    constexpr std::size_t most_connections = 50;  // each needs a request of its own
     const Api api(settings_, tls_, vhost_);
     std::vector<std::string> targets;
     std::size_t asked = 0;
@@ -393,8 +394,8 @@ admin::VhostPolicies ManagementClient::vhost_policies() const {
     admin::VhostPolicies found;
     found.version = version();
     found.operator_policies = policies_at(api, "operator-policies/" + vhost);
-    // The broker's statistics are seconds old; without them the answer is what is so now. Before 4.3 such an answer has
-    // no operator policies.
+    // The broker's statistics are seconds old; without them the answer is current. Before 4.3, such an answer lacks
+    // operator policies.
     std::map<std::string, std::string> by_operator;
     if (!found.operator_policies.empty()) by_operator = operator_policies_by_queue(api, vhost);
     const std::string path =
@@ -417,7 +418,7 @@ admin::VhostPolicies ManagementClient::vhost_policies() const {
 
 namespace {
 
-/// Its argument, else what its policy says.
+/// From its argument, otherwise from its policy.
 std::string alternate_of(const Json& exchange, const std::vector<admin::BrokerPolicy>& policies) {
     const auto arguments = exchange.find("arguments");
     const std::string by_argument =
@@ -534,7 +535,7 @@ std::optional<std::vector<std::string>> ManagementClient::disabled_feature_flags
 
 namespace {
 
-/// Before 3.8.10, which has no health checks.
+/// For versions before 3.8.10, which have no health checks.
 std::optional<std::vector<NodeAlarm>> alarms_of_nodes(const Api& api) {
     const auto nodes = api.if_permitted("nodes");
     if (!nodes || !nodes->is_array()) return std::nullopt;

@@ -9,7 +9,7 @@ namespace retryd::http {
 
 namespace {
 
-/// Of what stands in the page between these two, as a browser counts it.
+/// The hash, as a browser computes it, of the page's text between these two.
 std::string hash_of(std::string_view begin, std::string_view end) {
     const auto from = page().find(begin) + begin.size();
     const std::string_view text = page().substr(from, page().find(end, from) - from);

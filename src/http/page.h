@@ -1,4 +1,4 @@
-// The status page: one file, built in.
+// The status page: one file, compiled in.
 #pragma once
 
 #include <string>
@@ -6,11 +6,11 @@
 
 namespace retryd::http {
 
-/// src/http/page/index.html as it was when retryd was built, with its style and scripts in it.
+/// src/http/page/index.html with its style and scripts, as of the build.
 std::string_view page();
 
-/// The page's header Content-Security-Policy: its own script and its own style count, by their hashes, and no other one
-/// that a stranger's name, header or body might bring into it; it asks its own server alone, and no page may embed it.
+/// The page's Content-Security-Policy: only its own script and style are allowed, by their hashes, and nothing that a
+/// name, header or body may inject. It may only send requests to its own server, and no other page may embed it.
 const std::string& page_policy();
 
 }  // namespace retryd::http

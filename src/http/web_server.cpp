@@ -39,11 +39,11 @@ std::uint16_t port_of(int fd) {
     sockaddr_storage address{};
     socklen_t size = sizeof address;
     if (getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) != 0) return 0;
-    // Both families have the port at the same place.
+    // IPv4 and IPv6 addresses have the port at the same place.
     return ntohs(reinterpret_cast<const sockaddr_in*>(&address)->sin_port);
 }
 
-/// Negative where it cannot listen there; errno says why.
+/// Returns the socket, or a negative number with the reason in errno.
 int listen_on_one(const addrinfo& address) {
     constexpr int backlog = 64;
     const int fd = socket(address.ai_family, address.ai_socktype | SOCK_CLOEXEC | SOCK_NONBLOCK, address.ai_protocol);
@@ -60,7 +60,7 @@ int listen_on_one(const addrinfo& address) {
 /// A listening socket.
 struct Listener {
     int fd = -1;
-    config::Http address;  // with the real port
+    config::Http address;  // with the actual port
 };
 
 /// Throws Error. The caller closes the socket.
@@ -76,10 +76,9 @@ Listener listen_on(const config::Http& settings) {
 }
 
 constexpr std::size_t most_clients = 64;
-constexpr std::size_t memory_a_client = 16UL * 1024;  // its request line and headers have to fit
+constexpr std::size_t memory_a_client = 16UL * 1024;  // for its request line and headers
 
-/// Of every answer that does not have them itself: nothing in it is run or shown by a browser, and no page may embed
-/// it.
+/// Added to every answer that does not set them: browsers run or show nothing from it, and no page may embed it.
 constexpr std::array<std::pair<const char*, const char*>, 6> headers{
     {{"Content-Security-Policy", "default-src 'none'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"},
      {"X-Content-Type-Options", "nosniff"},
@@ -108,16 +107,16 @@ Reply reply_to(const Handlers& handlers, std::string_view method, std::string_vi
     }
 }
 
-/// A request whose body is on its way.
+/// A request whose body is being received.
 struct Asked {
     WebRequest request;
-    std::size_t most = 0;          // bytes of its body
-    std::optional<Reply> refusal;  // what it is answered, whatever else comes
+    std::size_t most = 0;          // the most bytes of body
+    std::optional<Reply> refusal;  // the answer, whatever else comes
 };
 
 struct HeadersRead {
     std::map<std::string, std::string> headers;
-    bool doubled = false;  // one came twice: it is not known which of them others believe
+    bool doubled = false;  // a header came twice: a proxy may use the other one
 };
 
 std::string in_lower_case(std::string_view text) {
@@ -145,8 +144,8 @@ std::string address_of(MHD_Connection* connection) {
     return code == 0 ? host.data() : "";
 }
 
-/// A body of a length that is told at once, once, is the only one that is taken: with anything else a proxy in front
-/// may see another end of the request than we do.
+/// Accepts only a body with exactly one Content-Length: with anything else, a proxy in front of us may see the end of
+/// the request elsewhere (request smuggling).
 std::optional<Reply> refuse_framing(const WebApi& api, const WebRequest& request, bool doubled) {
     if (doubled) return api.fault(MHD_HTTP_BAD_REQUEST, "a header is there twice");
     if (request.headers.count("transfer-encoding") > 0)
@@ -181,7 +180,7 @@ auto without_its_words(const WebApi& api, const Call& call) -> decltype(call()) 
     }
 }
 
-/// Its headers are here.
+/// Called when the headers of a request have arrived.
 std::unique_ptr<Asked> begin_of(const WebApi& api, MHD_Connection* connection, const char* path, const char* method) {
     auto asked = std::make_unique<Asked>();
     HeadersRead read;
@@ -207,7 +206,7 @@ void take_body(const WebApi& api, Asked& asked, std::string_view part) {
     }
 }
 
-/// Paths stay as they came: what stands before us has judged the same path then, and none ends at a NUL.
+/// Leaves paths undecoded: then a proxy in front has checked the same path, and none is cut at a NUL.
 std::size_t leave_escaped(void*, MHD_Connection*, char* text) {
     return std::strlen(text);
 }
@@ -259,8 +258,8 @@ MHD_Result Server::Running::answer(void* self, MHD_Connection* connection, const
     return send_reply(connection, reply_to(running.handlers, method, path));
 }
 
-/// Called first with the headers, then with each part of the body, then with none. What is refused is answered at once,
-/// and the connection ends: its body is never read.
+/// Called first with the headers, then with each part of the body, then without one. A refused request is answered at
+/// once and the connection closed; its body is never read.
 MHD_Result Server::Running::answer_api(MHD_Connection* connection, const char* path, const char* method,
                                        std::string_view part, std::size_t* size, void** asked) const {
     if (*asked == nullptr) {
@@ -283,7 +282,7 @@ void Server::Running::request_ended(void*, MHD_Connection*, void** asked, MHD_Re
     delete static_cast<Asked*>(std::exchange(*asked, nullptr));
 }
 
-/// A client that sends a byte now and then is never silent: where all places are taken, the oldest connection is
+/// A client that sends a byte from time to time is never silent, so if all places are taken, the oldest connection is
 /// closed.
 void Server::Running::client_connected(int fd) {
     if (clients.size() >= most_clients) {
@@ -308,7 +307,7 @@ Server::Server(const config::Http& settings, Handlers handlers, std::chrono::sec
     running_->address = listener.address;
     running_->handlers = std::move(handlers);
     running_->api = std::move(api);
-    // Twice as many: those that are being closed count too.
+    // Twice as many, because connections that are being closed count too.
     constexpr auto connections = static_cast<unsigned int>(2 * most_clients);
     running_->daemon = MHD_start_daemon(
         MHD_USE_AUTO_INTERNAL_THREAD, 0, nullptr, nullptr, &Running::answer, running_.get(), MHD_OPTION_LISTEN_SOCKET,

@@ -1,9 +1,8 @@
-// A small HTTP server for those who watch retryd: GET and HEAD of a few fixed paths, and one handler for what changes
-// something. It knows nothing of what it serves.
+// A small HTTP server: GET and HEAD of a few fixed paths, and one handler for requests that change something. It knows
+// nothing of what it serves.
 //
-// It has one thread of its own, which no client can stall: an answer is made in one piece, a connection ends after one
-// answer or when it is silent for too long, and where all places are taken the oldest connection is closed for a new
-// one.
+// It has a thread of its own that no client can stall: an answer is made in one piece, a connection ends after one
+// answer or when it is silent for too long, and if all places are taken, the oldest connection is closed for a new one.
 #pragma once
 
 #include <chrono>
@@ -24,48 +23,48 @@ struct Reply {
     int status = 200;
     std::string content_type;
     std::string body;
-    std::vector<std::pair<std::string, std::string>> headers = {};  // besides those that every answer has
+    std::vector<std::pair<std::string, std::string>> headers = {};  // in addition to those of every answer
 };
 
-/// What an WebApi is asked.
+/// A request to a WebApi.
 struct WebRequest {
     std::string method;
     std::string path;                            // without the query; not decoded
-    std::string client;                          // its address, without the port
+    std::string client;                          // the client's address, without the port
     std::string body;                            // empty in WebApi::limit and WebApi::refuse
-    std::map<std::string, std::string> headers;  // by their names in lower case; each came once
+    std::map<std::string, std::string> headers;  // names in lower case; each came exactly once
 };
 
-/// What answers every request whose path begins with `prefix`. All of it is called in the server's thread, one at a
+/// Answers every request whose path begins with `prefix`. All functions are called in the server's thread, one at a
 /// time.
 struct WebApi {
     std::string prefix;
-    std::function<bool()> there;  // else it is as if there were none
-    /// Of a request whose headers alone are here, before a byte of its body is kept: the answer where it is refused.
+    std::function<bool()> there;  // false: as if there were no WebApi
+    /// Called when only the headers have arrived, before any of the body is stored: the answer if the request is
+    /// refused.
     std::function<std::optional<Reply>(const WebRequest&)> refuse;
-    /// How long the body may be.
+    /// The longest body that is accepted.
     std::function<std::size_t(const WebRequest&)> limit;
     std::function<Reply(const WebRequest&)> handle;
-    /// An answer of the server's own: 400, 411, 413, 500.
+    /// Makes an answer of the server's own: 400, 411, 413, 500.
     std::function<Reply(int status, const std::string& text)> fault;
 };
 
-/// By path. Called in the server's thread, one at a time. A handler that throws gives an answer of status 500.
+/// Handlers by path, called in the server's thread, one at a time. If one throws, the answer is status 500.
 using Handlers = std::map<std::string, std::function<Reply()>, std::less<>>;
 
 class Server {
   public:
-    /// Listens from now on. Throws Error where it cannot; its text is the cause alone ("Address already in use").
-    /// `silence`: a connection on which nothing comes for so long is closed.
-    /// Without an `api` no body is ever read.
+    /// Starts listening. Throws Error if it cannot; its text is only the cause ("Address already in use"). `silence`:
+    /// how long a connection may be silent before it is closed. Without an `api` no body is ever read.
     Server(const config::Http& settings, Handlers handlers, std::chrono::seconds silence = std::chrono::seconds{10},
            std::optional<WebApi> api = std::nullopt);
-    /// Cuts all connections; waits only for a handler that is running.
+    /// Cuts all connections; waits only for a running handler.
     ~Server();
     Server(const Server&) = delete;
     Server& operator=(const Server&) = delete;
 
-    /// Where it listens; the port is the real one where port 0 was asked for.
+    /// Where it listens, with the actual port if port 0 was asked for.
     const config::Http& address() const;
 
   private:

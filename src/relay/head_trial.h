@@ -48,7 +48,7 @@ class HeadTrial {
     std::size_t rejected() const { return rejected_; }
     /// The broker has answered nothing on the only channel for so long, though it was asked: it is busy with one
     /// message, and the one that cannot be handed over may be behind that. `idle`: nothing waits to be settled. True
-    /// when the connection is to be left, and the head looked at on others (amqp/held_heads.h).
+    /// when the connection is to be left, and the head looked at on others (amqp/poison_head.h).
     bool held_up(core::Milliseconds silence, bool idle) const { return going_on() && idle && silence >= patience_; }
     /// That was done, and has shown what held it up, or not: a broker that is slow as a whole gets more and more time.
     void looked_past(bool found);

@@ -1,4 +1,5 @@
-// What is in flight: publications that the broker has not confirmed yet, and deliveries that are not settled yet.
+// What is in flight: publications that the broker has not confirmed yet, how many there may be to one target, and
+// deliveries that are not settled yet.
 //
 // The broker answers in its own order and coalesced (`multiple`), and so do we: a confirm settles many publications,
 // and an ack many deliveries. Both are kept in a Ring, a FIFO that does not allocate.
@@ -272,6 +273,95 @@ class Deliveries {
         core::SteadyTime time{};
     };
     std::deque<Moment> moments_;  // one a second, as far back as the oldest delivery that is not settled
+};
+
+// ── The flow to one target ──────────────────────────────────────────────────────────────────────────────────────────
+//
+// How many publications may be under way to one target: so many that nothing is held up where it answers, and so few
+// that little is at stake where it does not.
+//
+// On a quorum queue without a leader the first publication of a channel makes the broker's channel hang for 30 s (it
+// registers the channel with the queue: rabbit_fifo_client.erl, enqueue, 3.8 to 4.3), and later ones stay without any
+// answer. So a target that has not confirmed anything yet gets few, and more with every confirm.
+
+/// The pause after that many failures in a row: doubling from 1 s to 30 s.
+core::Milliseconds backoff(int failures);
+
+class TargetFlow {
+  public:
+    enum class Trouble {
+        none,
+        refusing,  // it nacks, returns, or closes the channel
+        silent,    // it does not confirm; what was sent to it may have arrived
+    };
+
+    /// Whether one more may be sent. In trouble it is one at a time, each after a pause: it finds out whether the
+    /// target takes messages again.
+    bool takes(core::SteadyTime now) const;
+
+    void sent(core::SteadyTime now);
+    /// One was confirmed, which had been sent at that time: it is in no trouble, or no more. `redelivered`: the broker
+    /// had delivered it before; all that are suspect are.
+    void confirmed(core::SteadyTime sent_at, core::SteadyTime now, bool redelivered);
+    /// One was refused, which had been sent at that time. `mended`: what may have been the reason is being put right,
+    /// so that a first failure is no trouble yet.
+    void refused(core::SteadyTime sent_at, core::SteadyTime now, bool mended);
+    /// One was handed back, because its own address leads nowhere: that says nothing about the target's other
+    /// addresses.
+    void returned(core::SteadyTime now);
+    /// A channel has waited too long for an answer. What is unanswered there is not under way any more: it may stay so
+    /// for long, and must not keep a target that takes messages again from getting them.
+    void silent(std::size_t unanswered, core::SteadyTime now);
+    /// It was silent when the last connection ended: what it was sent there may arrive, and comes again.
+    void was_silent(core::SteadyTime now);
+    /// Once for each silence, when it has lasted for so long: a queue that is slow for a moment is no news.
+    bool tell_silence(core::SteadyTime now, core::Milliseconds after);
+    /// That channel has answered, or is given up: what is unanswered there is under way again.
+    void silence_over(std::size_t unanswered);
+    /// It has answered when it was declared: if it was silent, it is tried again at once.
+    void declared(core::SteadyTime now);
+    /// What becomes of one will not be known: it is under way no more.
+    void given_up();
+
+    /// For a while one at a time: one of so many closes the channel, and has to be found.
+    void one_at_a_time(std::size_t suspects, core::SteadyTime now);
+    void suspect_found() { suspects_ = 0; }
+    /// Whether one of those that were delivered before is still to be found.
+    bool suspects(core::SteadyTime now) const { return suspects_ > 0 && now < suspects_until_; }
+
+    Trouble trouble() const { return trouble_; }
+    /// Publications that are under way, but for those on silent channels.
+    std::size_t in_flight() const { return in_flight_; }
+    /// Whether it takes messages, as far as can be known.
+    bool proven() const { return trouble_ == Trouble::none && proven_; }
+    /// For how long it has been in trouble; zero while a try is under way, which may find it well again.
+    core::Milliseconds trouble_age(core::SteadyTime now) const {
+        return trouble_ == Trouble::none || in_flight_ > 0 ? core::Milliseconds::zero() : now - since_;
+    }
+    /// Before one that could go nowhere else is tried again: longer with every failure, and with the trouble's age.
+    core::Milliseconds pause(core::SteadyTime now) const;
+
+  private:
+    void begin(Trouble trouble, core::SteadyTime now);
+
+    static constexpr std::size_t first_window = 4;
+
+    std::size_t in_flight_ = 0;  // but for what is on silent channels
+    std::size_t silent_channels_ = 0;
+    std::size_t window_ = first_window;
+    core::SteadyTime answered_at_{};
+    bool proven_ = false;  // it has confirmed something
+    Trouble trouble_ = Trouble::none;
+    core::SteadyTime since_{};
+    bool silence_untold_ = false;
+    bool was_silent_ = false;      // before it was declared
+    core::SteadyTime next_try_{};  // in trouble
+    int failures_ = 0;             // since the last confirm
+    int unanswered_tries_ = 0;     // while it is silent, and since
+    int silences_ = 0;             // since none of its channels was silent
+    core::SteadyTime failed_at_{};
+    std::size_t suspects_ = 0;
+    core::SteadyTime suspects_until_{};
 };
 
 }  // namespace retryd::relay

@@ -1,7 +1,7 @@
 // From a composed message to its ack: published on a channel of its target's, confirmed or not, and its delivery
 // settled by that. What the broker refuses on the way.
 //
-// A channel of RabbitMQ's handles its publications one after the other, and can hang in one: see relay/target_flow.h.
+// A channel of RabbitMQ's handles its publications one after the other, and can hang in one: see TargetFlow.
 // With one channel for all targets, one of them would stop the others. So each channel serves one target at a time.
 #pragma once
 

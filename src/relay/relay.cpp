@@ -34,7 +34,7 @@ Relay::Relay(std::shared_ptr<const core::Policy> policy, SessionInfo session, Br
              PoisonDetector& poison)
     : policy_(policy),
       session_(std::move(session)),
-      first_roll_(static_cast<std::uint64_t>(session_.dice() * 0x1p64)),
+      lane_start_(static_cast<std::uint64_t>(session_.random_number() * 0x1p64)),
       broker_(broker),
       reporter_(reporter),
       poison_(poison),
@@ -97,12 +97,12 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
     const core::Holding outage = holding(route.get());
     core::Decision decision =
         core::decide(context.death, context.history, entry, now.wall,
-                     entry != nullptr && entry->ladder.jitter.lanes > 1 ? roll_of(delivery.tag) : 0, outage);
+                     entry != nullptr && entry->ladder.jitter.lanes > 1 ? random_of(delivery.tag) : 0, outage);
     if (std::holds_alternative<core::Drop>(decision)) return drop(delivery, context, *route);
     const std::int64_t attempt = context.death ? core::attempt_of(*context.death, context.history) : 0;
     if (entry != nullptr && entry->verdict) [[unlikely]] {
         context.heeds_verdict = true;
-        decision = core::heed(core::read_verdict(headers), decision, attempt, entry->ladder, roll_of(delivery.tag));
+        decision = core::heed(core::read_verdict(headers), decision, attempt, entry->ladder, random_of(delivery.tag));
     }
     if (entry != nullptr && core::may_hold(*entry) && context.death->count > 0 &&
         core::is_failure(context.death->reason))
@@ -157,9 +157,9 @@ std::optional<Relay::Step> Relay::count_kept_deaths(const core::Delivery& delive
 /// For the lane of a ladder with jitter. The same each time that one delivery is decided: otherwise those that wait for
 /// a lane which confirms slowly would end up on the others. Multiples of the golden ratio spread any run of tags
 /// evenly.
-double Relay::roll_of(core::DeliveryTag tag) const {
+double Relay::random_of(core::DeliveryTag tag) const {
     constexpr std::uint64_t golden = 0x9E37'79B9'7F4A'7C15;  // of 2^64
-    const std::uint64_t sum = first_roll_ + golden * tag;
+    const std::uint64_t sum = lane_start_ + golden * tag;
     return static_cast<double>(static_cast<std::int64_t>(sum >> 11)) * 0x1p-53;
 }
 

@@ -36,7 +36,7 @@ namespace retryd::relay {
 struct SessionInfo {
     core::BrokerFeatures features;
     std::string connection_user;
-    core::Dice dice;                        // thrown once
+    core::Random random_number;             // called once
     bool declare = true;                    // false: everything has to be there, the bindings of work queues included
     std::size_t publishing_channels = 128;  // it may open so many
     core::ProofKeys proof_keys = {};        // of the headers of ours
@@ -156,7 +156,7 @@ class Relay {
               const core::Park& park, const core::Now& now);
     Step hold(const core::Delivery& delivery, const core::ComposeContext& context, const std::shared_ptr<Route>& route,
               const core::Hold& hold, const core::Now& now);
-    double roll_of(core::DeliveryTag tag) const;
+    double random_of(core::DeliveryTag tag) const;
     core::Holding holding(const Route* route) const;
     bool kind_is_known(std::string_view queue, CheckOutcome& outcome, bool bound);
     /// What has been parked before comes again.
@@ -205,7 +205,7 @@ class Relay {
 
     std::shared_ptr<const core::Policy> policy_;
     SessionInfo session_;
-    const std::uint64_t first_roll_;
+    const std::uint64_t lane_start_;
     Broker& broker_;
     Reporter& reporter_;
     PoisonDetector& poison_;

@@ -6,7 +6,7 @@
 #include "core/death.h"
 #include "core/names.h"
 #include "core/text.h"
-#include "relay/target_flow.h"
+#include "relay/in_flight.h"
 
 namespace retryd::relay {
 namespace {

@@ -15,8 +15,8 @@
 #include "core/policy.h"
 #include "core/time.h"
 #include "core/topology.h"
+#include "relay/in_flight.h"
 #include "relay/reporter.h"
-#include "relay/target_flow.h"
 #include "relay/waiting.h"
 
 namespace retryd::relay {

@@ -1,4 +1,4 @@
-// The faults that last at this moment: the status page lists them, each with the moment at which it began.
+// The faults that last now: the status page lists them with the time at which they began.
 #pragma once
 
 #include <map>
@@ -10,16 +10,16 @@
 
 namespace retryd::telemetry {
 
-/// Thread-safe. A fault is known by its key, whose first word is the code of its kind; the text is for the operator,
-/// and nothing secret goes into it.
+/// Thread-safe. A fault is identified by its key, whose first word is the code of its kind; the text is for the
+/// operator and must not contain secrets.
 class Faults {
   public:
-    /// Where that fault lasts already, only its text changes.
+    /// If the fault lasts already, only its text changes.
     void raise(const std::string& key, std::string text);
-    /// Nothing happens where there is no such fault.
+    /// Does nothing if there is no such fault.
     void clear(const std::string& key);
 
-    /// The oldest first.
+    /// All faults, the oldest first.
     std::vector<LastingFault> all() const;
 
   private:

@@ -64,7 +64,7 @@ std::unique_ptr<spdlog::formatter> formatter(config::LogFormat format, Log::Sink
     formatter->add_flag<JournalPriority>('*');
     const bool journal = sink == Log::Sink::journal;
     if (format == config::LogFormat::json) {
-        // The line is an object already; its time is put in as the first member.
+        // The line is already a JSON object; the time is inserted as its first member.
         formatter->set_pattern(journal ? R"(%*{"time":"%Y-%m-%dT%H:%M:%S.%e%z",%v)"
                                        : R"({"time":"%Y-%m-%dT%H:%M:%S.%e%z",%v)");
     } else {
@@ -73,7 +73,7 @@ std::unique_ptr<spdlog::formatter> formatter(config::LogFormat format, Log::Sink
     return formatter;
 }
 
-/// A pipe that has room takes 4 KiB (PIPE_BUF), which is more than a line.
+/// If a pipe is writable, it accepts 4 KiB at once (PIPE_BUF), which is more than a line.
 bool takes_more() {
     pollfd standard_error{STDERR_FILENO, POLLOUT, 0};
     return poll(&standard_error, 1, 0) != 0;
@@ -98,7 +98,7 @@ struct Log::Writer {
     Sink sink;
     std::atomic<config::LogFormat> format;
     spdlog::logger logger;
-    std::atomic<std::int64_t> lost{0};  // lines since the last one that was written
+    std::atomic<std::int64_t> lost{0};  // lines lost since the last one that was written
 };
 
 Log::Log(const config::Log& settings, Sink sink)
@@ -145,7 +145,7 @@ Log::Sink sink_of_standard_error() {
     const char* stream = std::getenv("JOURNAL_STREAM");
     struct stat status {};
     if (stream == nullptr || fstat(STDERR_FILENO, &status) != 0) return Log::Sink::plain;
-    // A child may inherit the variable with another standard error: the device and inode tell.
+    // A child process may inherit the variable but have another standard error, so device and inode are compared.
     const std::string mine = std::to_string(status.st_dev) + ':' + std::to_string(status.st_ino);
     return mine == stream ? Log::Sink::journal : Log::Sink::plain;
 }

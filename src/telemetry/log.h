@@ -1,7 +1,7 @@
-// The log: one line an event, on standard error.
+// The log: one line for each event, on standard error.
 //
-// What may stand there: names of queues and exchanges, the broker's own words, numbers. Never a body, a header's value
-// or a credential.
+// It may contain names of queues and exchanges, the broker's texts, and numbers; never a body, a header's value or a
+// credential.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace retryd::telemetry {
 
-/// A detail of an event: shown only by the JSON format, where its name is stable. Text says it in the message.
+/// A detail of an event. Only the JSON format shows it, under a stable name; the text format has it in the message.
 struct LogField {
     std::string_view name;
     std::variant<std::string, std::int64_t> value;
@@ -24,8 +24,8 @@ struct LogField {
 class Log {
   public:
     enum class Sink {
-        plain,    // each line begins with its time and level
-        journal,  // each line begins with `<priority>`, as journald takes it; it has the time itself
+        plain,    // lines begin with time and level
+        journal,  // lines begin with `<priority>` for journald, which adds the time
     };
 
     Log(const config::Log& settings, Sink sink);
@@ -33,14 +33,14 @@ class Log {
     Log(const Log&) = delete;
     Log& operator=(const Log&) = delete;
 
-    /// `event` is a stable name for machines (`connected`), `message` a sentence for people. It passes
-    /// core::safe_line on its way out; whoever composes it puts core::quoted names into it. Fields are given as they
-    /// are; in JSON unsafe characters become escapes. Does not wait for whoever reads standard error: a
-    /// line that does not fit into a full pipe is lost, and the next one that is written is preceded by how many were.
+    /// `event` is a stable name for machines (`connected`), `message` a sentence for people. The message passes through
+    /// core::safe_line, and names in it must be core::quoted by the caller. Fields are given unchanged; unsafe
+    /// characters in them become JSON escapes. Does not wait if standard error is not read: a line that does not fit
+    /// into a full pipe is lost, and the next line is preceded by the number of lost ones.
     void write(config::LogLevel level, std::string_view event, std::string_view message,
                std::initializer_list<LogField> fields = {});
 
-    /// Level and format from now on. Thread-safe, like write().
+    /// Sets level and format. Thread-safe, like write().
     void configure(const config::Log& settings);
 
     bool enabled(config::LogLevel level) const;

@@ -15,9 +15,9 @@ namespace {
 constexpr core::Milliseconds a_minute{60'000};
 /// Names come from headers and may be forged.
 constexpr std::size_t most_queues = 1'000;
-/// What was usual an hour ago counts a third of what is so now.
+/// Weight of the current minute in the average: after an hour an old value counts a third.
 constexpr double of_this_minute = 1.0 / 60.0;
-/// What has not died for hours is forgotten.
+/// A queue without deaths for hours is forgotten.
 constexpr double forgotten = 0.01;
 
 }  // namespace
@@ -44,7 +44,7 @@ std::vector<FailingQueues::Change> FailingQueues::due(core::SteadyTime now) {
             queue.fails = !queue.fails;
             changes.push_back({name, queue.messages, queue.usual, queue.fails});
         }
-        // What fails for a day becomes usual as well: then it is no news any more.
+        // Failures that go on for a day become usual as well, and are no longer reported.
         queue.usual += (messages - queue.usual) * (queue.fails ? of_this_minute / 24 : of_this_minute);
         queue.messages = 0;
     }
@@ -58,7 +58,7 @@ namespace {
 
 constexpr core::Milliseconds between_sums{300'000};
 constexpr core::Milliseconds between_parking_looks{1'000};
-/// Names come from headers and may be forged: what comes beyond these is not told.
+/// Names come from headers and may be forged: further ones are not logged.
 constexpr std::size_t most_parkings = 1'000;
 
 }  // namespace
@@ -122,7 +122,7 @@ std::string named(const relay::TargetName& target) {
     return (is_exchange(target.role) ? "exchange " : "queue ") + in_quotes(target);
 }
 
-/// No name has a line break in it.
+/// Names contain no line breaks, so the key is unambiguous.
 std::string key_of(const relay::TargetName& target) {
     return target.only_from.empty() ? std::string{target.name}
                                     : std::string{target.name}.append(1, '\n').append(target.only_from);
@@ -220,7 +220,7 @@ std::string why_requeued(const relay::TargetName& target, relay::RequeueCause ca
 constexpr std::string_view held_in_error_queue =
     "Meanwhile they wait in the error queue, and are tried again with growing pauses";
 
-/// What becomes of the messages for it meanwhile.
+/// What happens to the messages for it meanwhile.
 std::string_view meanwhile(relay::Role role) {
     switch (role) {
         case relay::Role::parking:
@@ -289,7 +289,7 @@ std::optional<std::int64_t> LogRateLimiter::allow(const std::string& event, cons
     return std::exchange(written.held_back, 0) + std::exchange(of_event.held_back, 0);
 }
 
-/// What was held back of kinds that are forgotten is told with whatever line comes next.
+/// Lines held back of forgotten kinds are reported with the next line of any kind.
 void LogRateLimiter::begin_interval(Event& event, core::SteadyTime now) {
     event.began = now;
     event.lines = 0;
@@ -320,7 +320,7 @@ std::string kind_of(std::string_view work_queue, std::string_view why) {
     return std::string{work_queue}.append(1, '\n').append(why);
 }
 
-/// `held_back` is nothing where the line itself is.
+/// `held_back` is nothing if the line itself was held back.
 std::string with_more(std::string message, const std::optional<std::int64_t>& held_back) {
     if (!held_back || *held_back == 0) return message;
     return message.append(". ").append(std::to_string(*held_back)).append(" more since the last line like this");
@@ -434,7 +434,7 @@ void LogReporter::parked_before(std::string_view exchange) {
                {{"name", std::string{exchange}}, {"more", held_back.value_or(0)}});
 }
 
-/// A line for the exchange: its keys are chosen by producers.
+/// Limited by exchange and not by key: producers choose the keys.
 void LogReporter::unroutable(std::string_view exchange, std::string_view routing_key) {
     constexpr relay::Role role = relay::Role::parking_exchange;
     const std::string why =
@@ -446,7 +446,7 @@ void LogReporter::unroutable(std::string_view exchange, std::string_view routing
                {{"name", std::string{exchange}}, {"cause", why}, {"more", held_back.value_or(0)}});
 }
 
-/// At debug, but at `level` where the limiter lets it through.
+/// Written at `level` if the limiter allows it, otherwise at debug.
 void LogReporter::write_limited(LogLevel level, std::string_view event, const std::string& message,
                                 std::string_view work_queue, std::string_view why) {
     const auto held_back = limiter_.allow(std::string{event}, kind_of(work_queue, why), clock_());
@@ -454,7 +454,7 @@ void LogReporter::write_limited(LogLevel level, std::string_view event, const st
                {{"work_queue", std::string{work_queue}}, {"cause", std::string{why}}, {"more", held_back.value_or(0)}});
 }
 
-/// True when this is news: the fault lasts until a message is settled there.
+/// True if the fault is new; it lasts until a message is settled there.
 bool LogReporter::begins_to_fail(const relay::TargetName& target, std::string fault) {
     const std::string key = key_of(target);
     if (!failing_targets_.insert(key).second) return false;
@@ -482,7 +482,7 @@ void LogReporter::silent(const relay::TargetName& target) {
 }
 
 void LogReporter::requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) {
-    // A key that led nowhere is told by unroutable(): the exchange takes others.
+    // A key without a queue is reported by unroutable(): the exchange accepts other keys.
     if (target.role == relay::Role::parking_exchange && cause == relay::RequeueCause::returned) return;
     const bool detour = cause != relay::RequeueCause::detour_refused;
     const std::string what =
@@ -504,7 +504,7 @@ void LogReporter::raise_refusal(relay::Role role, std::string_view name, std::st
 void LogReporter::refused(relay::Role role, std::string_view name, std::string_view why) {
     const std::string what = std::string{why} + ". " + consequence_of(role, name) + ". It is tried again every minute";
     raise_refusal(role, name, what);
-    // The names of work queues that only a glob matches may be made up.
+    // Names of work queues that only a glob matches may be made up.
     const bool limited = role == relay::Role::return_binding;
     const auto held_back = limited ? limiter_.allow("refused", '\n' + std::string{name}, clock_()) : 0;
     log_.write(held_back ? LogLevel::error : LogLevel::debug, "refused", with_more(what, held_back),

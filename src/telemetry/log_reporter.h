@@ -1,10 +1,10 @@
-// What the flow reports, told to the operator: in the log, and in the list of faults that the status page shows.
+// Reports the events of the flow to the operator: in the log, and in the list of faults on the status page.
 //
-// A single message is a line at debug; that messages begin to fail or to be parked is a line of its own. A fault that
-// lasts is one line when it begins and one when it is over, and stands in the list of faults in between: this is the
-// one place that knows which targets fail at the moment. What happens to single messages and yet has to be told
-// (`dead_lettered`, `stuck`) is a line a minute at most, and no event has many lines in a minute: whoever may publish
-// must not be able to write the log.
+// A single message is logged at debug level; when messages begin to fail or to be parked, that gets a line of its own.
+// A fault that lasts gets a line when it begins and one when it is over, and is in the list of faults in between; only
+// this class knows which targets fail now. Events about single messages that must be reported (`dead_lettered`,
+// `stuck`) get at most a line a minute, and no event gets many lines in a minute: whoever may publish must not be able
+// to flood the log.
 #pragma once
 
 #include <cstddef>
@@ -27,31 +27,31 @@
 
 namespace retryd::telemetry {
 
-/// Which work queues have begun to fail: many more of their messages have died within a minute than usual. Long before
-/// the first one is parked. Pure.
+/// Detects work queues that begin to fail: many more of their messages than usual have died within a minute. That is
+/// long before the first one is parked. Pure.
 class FailingQueues {
   public:
-    /// So few in a minute are nothing to speak of.
+    /// Fewer deaths in a minute are not worth reporting.
     static constexpr std::uint64_t worth_telling = 20;
-    /// It fails when there are so many times more than usual.
+    /// How many times more deaths than usual count as failing.
     static constexpr double times_usual = 10.0;
 
     struct Change {
         std::string work_queue;
         std::uint64_t messages = 0;  // within the last minute
-        double usual = 0.0;          // in a minute
-        bool fails = false;          // false: it does no more
+        double usual = 0.0;          // in a usual minute
+        bool fails = false;          // false: it no longer fails
         bool operator==(const Change&) const = default;
     };
 
-    /// A message of that queue has died.
+    /// Call when a message of that queue has died.
     void died(std::string_view work_queue);
-    /// What has changed; there is something at most once a minute.
+    /// The changes; not empty more than once a minute.
     std::vector<Change> due(core::SteadyTime now);
 
   private:
     struct Queue {
-        std::uint64_t messages = 0;  // within this minute
+        std::uint64_t messages = 0;  // deaths within this minute
         double usual = 0.0;
         bool fails = false;
     };
@@ -63,20 +63,20 @@ class FailingQueues {
     core::SteadyTime due_{};
 };
 
-/// What the log says of messages that are being parked: a line when it begins, by work queue and reason, and then a sum
-/// every five minutes while it goes on. Pure.
+/// When to log that messages are being parked: a line when it begins, by work queue and reason, then a sum every five
+/// minutes while it goes on. Pure.
 class ParkingLog {
   public:
     struct Line {
-        std::string work_queue;  // empty: not known
+        std::string work_queue;  // empty: unknown
         std::string reason;
         std::string target;
         std::uint64_t messages = 0;  // since the last line
     };
 
-    /// True: parking begins, and a line is due at once.
+    /// True if parking begins: a line is due at once.
     bool parked(std::string_view work_queue, std::string_view reason, std::string_view target, core::SteadyTime now);
-    /// The sums that are due. One without messages ends it: the next message begins it anew.
+    /// The sums that are due. A sum without messages ends it; the next message begins it again.
     std::vector<Line> due(core::SteadyTime now);
 
   private:
@@ -88,25 +88,25 @@ class ParkingLog {
     using ByReason = std::map<std::string, Parking, std::less<>>;
 
     std::map<std::string, ByReason, std::less<>> by_queue_;
-    std::size_t size_ = 0;  // of all of them
+    std::size_t size_ = 0;  // the number of all entries
     core::SteadyTime next_{};
 };
 
-/// Of an event, lets one line of each kind through a minute, and few lines in all however many kinds there are: names
-/// and causes are part of a kind, and any client can make up as many as it likes. Counts what it held back.
+/// Limits the lines of an event: one a minute for each kind, and few in all however many kinds there are, because names
+/// and causes are part of the kind and any client can invent them. Counts the lines that it holds back.
 class LogRateLimiter {
   public:
     static constexpr core::Milliseconds interval{60'000};
-    static constexpr std::size_t most_lines = 10;  // of an event in an interval
+    static constexpr std::size_t most_lines = 10;  // lines of one event in an interval
 
-    /// Nothing: the line is held back. Otherwise it may be written, and so many were held back since the last one.
+    /// Nothing: hold the line back. Otherwise write it; the number says how many were held back since the last one.
     std::optional<std::int64_t> allow(const std::string& event, const std::string& kind, core::SteadyTime now);
 
     struct HeldBack {
         std::string event;
         std::int64_t lines = 0;
     };
-    /// What was held back and no further line has told for an interval, taken out. Cheap where that is nothing.
+    /// Takes the held-back lines that no later line has reported for an interval. Cheap if there are none.
     std::vector<HeldBack> take_untold(core::SteadyTime now);
 
   private:
@@ -115,19 +115,18 @@ class LogRateLimiter {
         std::int64_t held_back = 0;
     };
     struct Event {
-        std::map<std::string, Kind> kinds;  // those that were written within the interval
-        std::int64_t held_back = 0;         // of other kinds
-        core::SteadyTime began{};           // the interval
-        std::size_t lines = 0;              // in it
+        std::map<std::string, Kind> kinds;  // kinds with a line within the interval
+        std::int64_t held_back = 0;         // lines held back of other kinds
+        core::SteadyTime began{};           // when the interval began
+        std::size_t lines = 0;              // lines in the interval
     };
     static void begin_interval(Event& event, core::SteadyTime now);
 
     std::map<std::string, Event> events_;
-    std::optional<core::SteadyTime> next_;  // when the first of what is held back is to be told
+    std::optional<core::SteadyTime> next_;  // when the first held-back lines have to be reported
 };
 
-/// Belongs to one session with the broker: the faults that it has raised are cleared when it is destroyed. Used by one
-/// thread.
+/// Belongs to one session with the broker: its destructor clears the faults that it has raised. Used by one thread.
 class LogReporter : public relay::Reporter {
   public:
     using Clock = std::function<core::SteadyTime()>;
@@ -139,7 +138,7 @@ class LogReporter : public relay::Reporter {
     LogReporter(const LogReporter&) = delete;
     LogReporter& operator=(const LogReporter&) = delete;
 
-    /// Writes what is due. Cheap; to be called in each turn of the loop.
+    /// Writes what is due. Cheap; call in each turn of the loop.
     void tick(core::SteadyTime now);
 
     void settled(const relay::Settled& message) override;
@@ -152,7 +151,7 @@ class LogReporter : public relay::Reporter {
     void refused(relay::Role role, std::string_view name, std::string_view why) override;
     void healed(relay::Role role, std::string_view name) override;
 
-    /// What was held back a minute ago and no line has told since.
+    /// Reports lines that were held back a minute ago and not reported since.
     void tell_held_back(core::SteadyTime now);
 
   private:
@@ -169,9 +168,9 @@ class LogReporter : public relay::Reporter {
     LogRateLimiter limiter_;
     ParkingLog parking_;
     FailingQueues failing_queues_;
-    /// Queues and exchanges that do not take messages at the moment, as key_of() has them.
+    /// Queues and exchanges that accept no messages now, as keys from key_of().
     std::set<std::string, std::less<>> failing_targets_;
-    /// The keys of the faults that refused() has raised.
+    /// The keys of faults that refused() has raised.
     std::set<std::string> refused_;
 };
 

@@ -53,13 +53,13 @@ std::string_view name_of(relay::Outcome outcome) {
         case relay::Outcome::sent_home:
             return "sent_home";
         case relay::Outcome::retried:
-        case relay::Outcome::returned_to_queue:  // its retry goes on; the reason tells
+        case relay::Outcome::returned_to_queue:  // the retry goes on; the reason is a label
             break;
     }
     return "retried";
 }
 
-/// Names on a broker may hold anything. Escaped, two names never become one.
+/// Names on a broker may contain anything; escaping keeps different names different.
 ClientMetric labelled(Labels labels) {
     for (ClientMetric::Label& label : labels)
         label.value = core::safe_name(label.value);
@@ -96,7 +96,7 @@ MetricFamily messages(const Counts& counts) {
     for (const QueueCounts& queue : counts.queues) {
         std::map<std::pair<std::string_view, std::string_view>, std::uint64_t> sums;
         for (const Count& count : queue.counts) {
-            if (count.outcome == relay::Outcome::detoured) continue;  // it comes again
+            if (count.outcome == relay::Outcome::detoured) continue;  // the message comes again
             sums[{name_of(count.outcome), count.reason}] += count.messages;
         }
         for (const auto& [kind, sum] : sums) {
@@ -296,7 +296,7 @@ std::string metrics_text(const Measured& measured) {
         reloads(measured)};
     add_checks(families, measured.checks);
     add_process(families, measured);
-    // A family without a sample says nothing.
+    // Families without a sample are left out.
     std::erase_if(families, [](const MetricFamily& family) { return family.metric.empty(); });
     return prometheus::TextSerializer{}.Serialize(families);
 }

@@ -1,4 +1,4 @@
-// What Prometheus reads: /metrics. Every name is in docs/reference.md.
+// The metrics for Prometheus at /metrics. All names are in docs/reference.md.
 #pragma once
 
 #include <cstdint>
@@ -12,24 +12,24 @@
 
 namespace retryd::telemetry {
 
-/// What this process uses, as the system tells it.
+/// The resources that this process uses.
 struct Process {
     double cpu_seconds = 0.0;
     std::uint64_t resident_bytes = 0;
     std::uint64_t open_files = 0;
 };
 
-/// What cannot be found out is 0.
+/// Values that cannot be found out are 0.
 Process this_process();
 
-/// Parked messages that were older than their entry allows.
+/// The number of parked messages that were taken out because of their age (`parked_age`).
 struct AgedCount {
     std::string queue;    // the parking queue
     std::string outcome;  // archived, dropped
     std::uint64_t messages = 0;
 };
 
-/// All that /metrics shows, at one moment.
+/// A snapshot of everything that /metrics shows.
 struct Measured {
     std::string version;
     core::WallTime started{};
@@ -40,15 +40,15 @@ struct Measured {
     bool connected = false;
     bool blocked = false;
     std::uint64_t reconnects = 0;
-    std::uint64_t reloads = 0;           // that were taken
-    std::uint64_t refused_reloads = 0;   // the file was wrong
-    std::optional<ChecksStatus> checks;  // nothing where none are made
+    std::uint64_t reloads = 0;           // successful reloads
+    std::uint64_t refused_reloads = 0;   // reloads with a wrong file
+    std::optional<ChecksStatus> checks;  // nothing if no checks are made
     Process process;
 };
 
 inline constexpr const char* metrics_type = "text/plain; version=0.0.4; charset=utf-8";
 
-/// In Prometheus' text format; its content type is `metrics_type`.
+/// Prometheus's text format; its content type is `metrics_type`.
 std::string metrics_text(const Measured& measured);
 
 }  // namespace retryd::telemetry

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// Values only: the keys are ours.
+/// Only values: the keys are ours.
 void make_utf8(Json& json) {
     if (const auto* text = json.get_ptr<const Json::string_t*>()) {
         if (!core::is_utf8(*text)) json = core::safe_name(*text);

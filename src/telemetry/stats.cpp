@@ -12,7 +12,7 @@ constexpr std::size_t stuck_cause = requeue_causes.size() - 1;
 static_assert(static_cast<std::size_t>(relay::last_requeue_cause) + 1 == stuck_cause,
               "each RequeueCause has its name in requeue_causes");
 
-/// One thread writes: no read-modify-write is needed.
+/// Only one thread writes, so no read-modify-write is needed.
 void increase(std::atomic<std::uint64_t>& counter, std::uint64_t by = 1) {
     counter.store(counter.load(std::memory_order_relaxed) + by, std::memory_order_relaxed);
 }

@@ -1,7 +1,7 @@
-// What the flow reports, counted: for the metrics and the status page.
+// Counts the events of the flow, for the metrics and the status page.
 //
-// Cheap on a message's way: once a work queue, a reason and a target have been seen, counting takes no lock and
-// allocates nothing. One thread reports; any number of others read.
+// Cheap for each message: once a work queue, a reason and a target have been seen, counting takes no lock and allocates
+// nothing. One thread reports; any number of others read.
 #pragma once
 
 #include <array>
@@ -23,15 +23,15 @@ namespace retryd::telemetry {
 /// How long the broker takes to confirm: a histogram that one thread writes and others read.
 ///
 /// prometheus::Histogram is not used because its Observe() locks a mutex (prometheus-cpp 1.0), and because two of them
-/// cannot be subtracted, which is what the quantiles of the last ten minutes are made of.
+/// cannot be subtracted, which the quantiles of the last ten minutes need.
 class ConfirmTimes {
   public:
-    /// The upper bounds of the buckets, included, in milliseconds. The last bucket, of what took longer, has none.
+    /// The inclusive upper bounds of the buckets in milliseconds. The last bucket, for longer times, has none.
     static constexpr std::array<std::int64_t, 14> bounds{1,   2,   5,     10,    20,    50,     100,
                                                          200, 500, 1'000, 2'000, 5'000, 20'000, 60'000};
 
     struct Histogram {
-        std::array<std::uint64_t, bounds.size() + 1> messages{};  // of each bucket alone
+        std::array<std::uint64_t, bounds.size() + 1> messages{};  // in each bucket, not cumulative
         std::uint64_t sum_ms = 0;
     };
 
@@ -43,25 +43,25 @@ class ConfirmTimes {
     std::atomic<std::uint64_t> sum_ms_{0};
 };
 
-/// What was added between two moments.
+/// What was added between two times.
 ConfirmTimes::Histogram operator-(const ConfirmTimes::Histogram& later, const ConfirmTimes::Histogram& earlier);
 
-/// In milliseconds, interpolated within a bucket; 0 where the histogram is empty. `part` is 0.5 for the median.
+/// In milliseconds, interpolated within a bucket; 0 if the histogram is empty. `part` is 0.5 for the median.
 double quantile(const ConfirmTimes::Histogram& histogram, double part);
 
-/// So many work queues are counted one by one. Names may be forged: all further ones are counted together, as
+/// How many work queues are counted separately. Names may be forged, so all further ones are counted together, as
 /// `other_queues`.
 inline constexpr std::size_t most_work_queues = 1'000;
 inline constexpr std::string_view other_queues = "(other)";
-/// Messages of which no work queue is known.
+/// Messages without a known work queue.
 inline constexpr std::string_view no_queue = "(none)";
 
-/// How many messages of one work queue had the same outcome for the same reason at the same target.
+/// The number of messages of one work queue with the same outcome, reason and target.
 struct Count {
     relay::Outcome outcome = relay::Outcome::retried;
-    std::string_view reason;  // a literal
+    std::string_view reason;  // a string literal
     relay::Role role = relay::Role::rung;
-    std::string target;  // empty when dropped, or of `other_queues`
+    std::string target;  // empty if dropped, or for `other_queues`
     core::Milliseconds delay{};
     std::uint64_t messages = 0;
 };
@@ -75,7 +75,7 @@ struct QueueCounts {
 inline constexpr std::array<std::string_view, 6> requeue_causes{"nacked",         "returned",       "unanswered",
                                                                 "detour_refused", "channel_closed", "stuck"};
 
-/// All that was counted since the start, at one moment.
+/// A snapshot of everything that was counted since the start.
 struct Counts {
     std::vector<QueueCounts> queues;  // sorted by name
     ConfirmTimes::Histogram confirms;
@@ -84,10 +84,10 @@ struct Counts {
     core::Milliseconds oldest_unsettled{};
 };
 
-/// Of all queues together.
+/// Totals of all queues.
 struct Totals {
-    std::uint64_t retried = 0;  // what was returned included
-    std::uint64_t parked = 0;   // what was handed to the broker's dead-lettering included
+    std::uint64_t retried = 0;  // including returned ones
+    std::uint64_t parked = 0;   // including those left to the broker's dead-lettering
     std::uint64_t dropped = 0;
 };
 
@@ -103,13 +103,13 @@ class MessageStats : public relay::Reporter {
     void refused(relay::Role, std::string_view, std::string_view) override {}
     void healed(relay::Role, std::string_view) override {}
 
-    /// Published and not confirmed yet. By the thread that reports.
+    /// Messages that are published and not confirmed. Call from the reporting thread.
     void in_flight(std::size_t messages) { in_flight_.store(messages, std::memory_order_relaxed); }
-    /// How long the oldest delivery has waited that is not settled yet. By the thread that reports.
+    /// How long the oldest unsettled delivery has waited. Call from the reporting thread.
     void oldest_unsettled(core::Milliseconds age) {
         oldest_unsettled_ms_.store(static_cast<std::uint64_t>(age.count()), std::memory_order_relaxed);
     }
-    /// These are counted one by one, however many others come first. By the thread that reports.
+    /// Makes sure that these are counted separately, however many others come first. Call from the reporting thread.
     void expect(const std::vector<std::string>& work_queues);
 
     Counts counts() const;
@@ -125,8 +125,8 @@ class MessageStats : public relay::Reporter {
     };
     struct Queue {
         std::deque<Series> series;
-        Series* last = nullptr;   // the one that was counted last: mostly the next one too
-        bool is_several = false;  // `other_queues`: their targets are not told apart
+        Series* last = nullptr;   // the series that was counted last: usually also the next one
+        bool is_several = false;  // `other_queues`: their targets are not distinguished
     };
     struct Hash : std::hash<std::string_view> {
         using is_transparent = void;

@@ -139,7 +139,7 @@ namespace {
 
 using Answer = nlohmann::json;
 
-/// Null where there is nothing under that key.
+/// Null if the key is missing.
 const Answer& member(const Answer& object, const char* key) {
     static const Answer nothing;
     return object.is_object() && object.contains(key) ? object.at(key) : nothing;

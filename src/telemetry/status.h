@@ -1,5 +1,5 @@
-// The status of retryd as plain data: what waits where, and how the daemon is. The daemon answers it as JSON at
-// /status.json, for the status page and for `retryd status`.
+// The status of retryd as plain data: the messages in its queues, and the state of the daemon. The daemon serves it as
+// JSON at /status.json, for the status page and for `retryd status`.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,15 @@
 
 namespace retryd::telemetry {
 
-/// How many messages wait in a queue that retryd looks after, for the metrics.
+/// The number of messages in one of retryd's queues, for the metrics.
 struct Depth {
-    enum class Role { errors, rung, detour, held, parked };  // the catch-all is one of the parked
+    enum class Role { errors, rung, detour, held, parked };  // the catch-all counts as parked
 
     std::string queue;
     Role role = Role::errors;
-    core::Milliseconds delay{};  // of a rung or a detour
-    std::uint64_t messages = 0;  // ready ones
-    /// Neither ready nor unacked: dead letters that their target has not taken. Nothing where nobody tells.
+    core::Milliseconds delay{};  // for a rung or a detour
+    std::uint64_t messages = 0;  // ready messages
+    /// Messages that are neither ready nor unacked: dead letters that their target has not taken. Nothing if unknown.
     std::optional<std::uint64_t> held = std::nullopt;
 };
 
@@ -40,14 +40,14 @@ constexpr std::string_view to_string(Depth::Role role) {
     return "parked";
 }
 
-using Messages = std::optional<std::uint64_t>;  // nothing where they are not counted
-using Moment = std::optional<core::WallTime>;   // nothing where it is not known
+using Messages = std::optional<std::uint64_t>;  // nothing if not counted
+using Moment = std::optional<core::WallTime>;   // nothing if unknown
 
-// What waits where. `retryd status` fills in the same types from the broker.
+// Messages in queues. `retryd status` fills in the same types from the broker.
 
 struct QueueDepth {
     std::string queue;
-    Messages messages;  // ready ones
+    Messages messages;  // ready messages
     bool operator==(const QueueDepth&) const = default;
 };
 
@@ -56,7 +56,7 @@ struct RungStatus {
     std::string queue;
     core::Milliseconds delay{};
     Messages messages;
-    Messages held = std::nullopt;  // by the broker: its work queue has not taken them
+    Messages held = std::nullopt;  // dead letters that the work queue has not taken
     bool operator==(const RungStatus&) const = default;
 };
 
@@ -71,47 +71,47 @@ struct QueueTotals {
 struct QueueStatus {
     std::string work_queue;
     std::string ladder;
-    bool shared = false;                // its messages wait on the ladder's own rungs
-    std::vector<RungStatus> rungs;      // the shortest first
-    std::optional<QueueDepth> parked;   // /status.json names an exchange that it parks to, `exchange NAME`, uncounted
-    std::optional<QueueTotals> totals;  // nothing where they are not known
-    /// Of the work queue itself, where the daemon has asked: ready messages, and consumers.
+    bool shared = false;               // its messages wait on the ladder's shared rungs
+    std::vector<RungStatus> rungs;     // the shortest first
+    std::optional<QueueDepth> parked;  // if it parks to an exchange, /status.json has `exchange NAME`, without a number
+    std::optional<QueueTotals> totals;  // nothing if unknown
+    /// In the work queue itself, if the daemon has asked: ready messages, and consumers.
     Messages messages = std::nullopt;
     Messages consumers = std::nullopt;
-    bool may_hold = false;  // its entry
+    bool may_hold = false;  // its entry may hold
 };
 
-/// A work queue in which messages fail at the moment.
+/// A work queue in which messages fail now.
 struct FailingStatus {
     enum class State {
-        wholly,   // nothing that it was given has been done, as far as can be seen
-        partly,   // some of it has been
-        unknown,  // nothing tells
+        wholly,   // no message of it succeeds, as far as can be seen
+        partly,   // some messages succeed
+        unknown,  // it cannot be told
     };
     std::string work_queue;
     State state = State::unknown;
     std::uint64_t failures = 0;          // within the last minute
-    std::vector<std::uint64_t> minutes;  // of each of the last minutes that are known, a quarter of an hour at most
-    /// Retries whose time was over within the last two minutes, and how many failed again; nothing where the ladder's
-    /// delays do not tell.
+    std::vector<std::uint64_t> minutes;  // in each of the last minutes, up to a quarter of an hour
+    /// Retries whose delay ended within the last two minutes, and how many of them failed again; nothing if the
+    /// ladder's delays do not tell.
     Messages came_back;
     Messages failed_again;
-    /// When the next retry goes home; nothing where none waits, or nothing is known of it.
+    /// When the next retry goes home; nothing if none waits or it is unknown.
     std::optional<core::Milliseconds> next_due;
     bool due_at_most = false;  // it may be earlier
-    Messages messages;         // ready in the work queue
+    Messages messages;         // ready messages in the work queue
     Messages consumers;
-    /// Acked within the minute that the management API was last asked for; nothing where it is not.
+    /// Acks within the last minute that the management API reported; nothing if it is not asked.
     Messages acked;
     bool operator==(const FailingStatus&) const = default;
 };
-/// So many are told; the rest is a number.
+/// The most queues that are listed; the rest is a number.
 inline constexpr std::size_t most_failing_shown = 20;
 
-/// A delivery that waits longer than this is worth a line, and a reason not to be ready.
+/// A delivery that waits longer than this is logged, and makes the daemon not ready.
 inline constexpr core::Milliseconds longest_unsettled{60'000};
 
-/// A ladder whose rungs all its work queues share.
+/// A ladder with shared rungs.
 struct LadderStatus {
     std::string name;
     std::vector<RungStatus> rungs;
@@ -120,16 +120,16 @@ struct LadderStatus {
 /// A work queue whose messages may be held.
 struct HeldStatus {
     std::string work_queue;
-    std::string queue;  // of held messages
-    int outage = 0;     // 1: what fails is held; 2: what is held is being sent home
+    std::string queue;  // the queue of held messages
+    int outage = 0;     // 1: failures are held; 2: held messages are being sent home
     Messages messages = {};
     Moment since = {};
-    std::string text = {};   // for a person; empty where there is nothing to say
-    bool by_hand = false;    // at the desk, or by its entry
-    Moment desk_since = {};  // by the desk; nothing where it is not
+    std::string text = {};   // a description; may be empty
+    bool by_hand = false;    // held at the desk or by `hold: true`
+    Moment desk_since = {};  // since when held at the desk; nothing if it is not
 };
 
-// What the daemon knows of itself.
+// The daemon's own state.
 
 /// Messages in each interval, the oldest first.
 struct Rates {
@@ -139,7 +139,7 @@ struct Rates {
     std::vector<std::uint64_t> dropped;
 };
 
-/// What /history.json answers: the last 24 hours, as far as they are kept in memory.
+/// The answer of /history.json: the last 24 hours, as far as they are kept in memory.
 struct DayStatus {
     struct Failing {
         std::string work_queue;
@@ -169,7 +169,7 @@ struct LastingFault {
     std::string code = {};  // what kind of fault: reload, blocked, disconnected, refused, failing …
 };
 
-/// What the checks of `retryd doctor` have found, made by the daemon itself.
+/// A finding of the daemon's own checks, which are those of `retryd doctor`.
 struct FindingStatus {
     std::string code;
     std::string severity;  // problem, warning
@@ -183,7 +183,7 @@ struct FindingStatus {
 
 /// The daemon's own checks; it makes none without a management API.
 struct ChecksStatus {
-    Moment checked;                       // the last time; nothing before the first
+    Moment checked;                       // the last check; nothing before the first one
     std::vector<FindingStatus> findings;  // the problems first
 };
 
@@ -197,7 +197,7 @@ struct Status {
     core::WallTime now{};
     core::WallTime started{};
     bool ready = false;
-    std::string reason;  // why not; or what is not as it should be all the same
+    std::string reason;  // why not ready; or, if ready, what is wrong nevertheless
     std::string config_file;
     BrokerStatus broker;
     std::string error_exchange;
@@ -205,8 +205,8 @@ struct Status {
     QueueDepth catch_all;
     std::vector<RungStatus> detours;  // the shortest first
     std::uint64_t in_flight = 0;
-    core::Milliseconds oldest_unsettled{};  // how long the oldest delivery has waited that is not settled
-    Moment counted;                         // the last time a queue was
+    core::Milliseconds oldest_unsettled{};  // how long the oldest unsettled delivery has waited
+    Moment counted;                         // when a queue was last counted
     std::vector<QueueStatus> queues;        // sorted by name
     std::size_t queues_left_out = 0;
     std::vector<LadderStatus> ladders;  // the shared ones
@@ -217,20 +217,20 @@ struct Status {
     Rates rates;
     std::vector<LastingFault> faults;
     std::optional<ChecksStatus> checks;
-    std::vector<HeldStatus> outages;     // of the work queues whose messages may be held
-    std::vector<FailingStatus> failing;  // those that fail wholly first, then the most failures
+    std::vector<HeldStatus> outages;     // for work queues whose messages may be held
+    std::vector<FailingStatus> failing;  // queues that fail wholly come first, then by failures
     std::size_t failing_left_out = 0;
-    bool desk = false;  // messages may be looked at and changed under /api/, by who signs in
+    bool desk = false;  // whoever signs in may look at and change messages under /api/
 };
 
-/// What /status.json answers. Names that are not UTF-8 are made so.
+/// The answer of /status.json. Names that are not UTF-8 are escaped.
 std::string to_json(const Status& status);
-/// What /history.json answers.
+/// The answer of /history.json.
 std::string to_json(const DayStatus& day, core::WallTime now);
 
-/// Reads what /status.json answered, as far as `retryd status` and `doctor` use it: now, ready, reason, in_flight,
-/// oldest_unsettled, rates, faults, the findings, the outages, and of each queue its name and totals. What is missing,
-/// or of another type than expected, stays as it is in a new Status. Nothing where the text is no status of retryd.
+/// Reads an answer of /status.json, as far as `retryd status` and `doctor` use it: now, ready, reason, in_flight,
+/// oldest_unsettled, rates, faults, findings, outages, and name and totals of each queue. Members that are missing or
+/// have another type keep their defaults. Nothing if the text is not a status of retryd.
 std::optional<Status> read_status(const std::string& json);
 
 }  // namespace retryd::telemetry

@@ -2,7 +2,6 @@
 
 #include <utility>
 
-#include "admin/attach_hints.h"
 #include "admin/fake_policies.h"
 #include "support/catch.h"
 

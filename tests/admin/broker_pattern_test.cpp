@@ -1,5 +1,4 @@
-#include "admin/broker_pattern.h"
-
+#include "admin/patterns.h"
 #include "support/catch.h"
 
 namespace retryd::admin::broker_pattern_test {

@@ -579,4 +579,13 @@ TEST_CASE("diagnosis: a classic error queue has no delivery limit") {
     CHECK(w.error_queue()[0].cause == "the error queue 'retryd.errors' has no delivery limit: it is a classic queue");
 }
 
+TEST_CASE("AMQP 1.0: the note names the work queues, not all of a great many") {
+    CHECK(amqp10_note({}).empty());
+    CHECK(amqp10_note({"mails", "orders"}).starts_with("producers or consumers of mails, orders speak AMQP 1.0. "));
+    std::set<std::string> many;
+    for (int i = 10; i < 40; ++i)
+        many.insert("queue" + std::to_string(i));
+    CHECK(amqp10_note(many).find("queue19 and 20 more speak") != std::string::npos);
+}
+
 }  // namespace retryd::admin::checks_test

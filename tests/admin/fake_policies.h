@@ -8,8 +8,8 @@
 #include <utility>
 #include <vector>
 
-#include "admin/broker_pattern.h"
 #include "admin/effective_policy.h"
+#include "admin/patterns.h"
 
 namespace retryd::test {
 

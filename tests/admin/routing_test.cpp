@@ -101,4 +101,22 @@ TEST_CASE("routing: exchanges behind an exchange, and the alternate one for what
     CHECK(w.queues("first", {"bills"}) == Queues{"lost"});
 }
 
+TEST_CASE("AMQP 1.0: a target leads to its queue, or to what its exchange leads to") {
+    Routing routing;
+    routing.exchanges["shop/x"] = {"direct"};
+    routing.exchanges["all"] = {"fanout"};
+    routing.bindings = {
+        {"shop/x", "orders", false, "a/b"}, {"shop/x", "mails", false, "mail"}, {"all", "orders", false, ""}};
+    const Ways ways(routing);
+    CHECK(queues_behind("/queues/orders", ways) == Queues{"orders"});
+    CHECK(queues_behind("/queues/a%2Fb%20%C3%BC", ways) == Queues{"a/b ü"});
+    CHECK(queues_behind("/queues/100%", ways) == Queues{"100%"});
+    CHECK(queues_behind("/queues/%zz%4", ways) == Queues{"%zz%4"});
+    CHECK(queues_behind("/exchanges/shop%2Fx/a%2Fb", ways) == Queues{"orders"});
+    CHECK(queues_behind("/exchanges/all", ways) == Queues{"orders"});
+    CHECK(queues_behind("/exchanges/gone/key", ways).empty());
+    for (const char* other : {"", "/", "/queue/orders", "orders", "/topic/x", "/exchanges/"})
+        CHECK(queues_behind(other, ways).empty());
+}
+
 }  // namespace retryd::admin::routing_test

@@ -1,5 +1,4 @@
-#include "admin/waiting.h"
-
+#include "admin/parked.h"
 #include "core/proof.h"
 #include "support/catch.h"
 

@@ -7,7 +7,6 @@
 #include "amqp/codec.h"
 #include "amqp/error.h"
 #include "amqp/peer.h"
-#include "amqp/receive.h"
 #include "amqp/recorder.h"
 #include "support/catch.h"
 

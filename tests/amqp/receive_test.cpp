@@ -1,7 +1,6 @@
-#include "amqp/receive.h"
-
 #include <string>
 
+#include "amqp/connection.h"
 #include "amqp/error.h"
 #include "amqp/peer.h"
 #include "amqp/recorder.h"

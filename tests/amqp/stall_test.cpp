@@ -6,8 +6,8 @@
 #include "amqp/connection.h"
 #include "amqp/peer.h"
 #include "amqp/recorder.h"
-#include "amqp/tls/socket.h"
 #include "amqp/tls_peer.h"
+#include "amqp/tls_socket.h"
 #include "support/await.h"
 #include "support/catch.h"
 

@@ -10,7 +10,7 @@
 #include <stdexcept>
 #include <thread>
 
-#include "amqp/tls/socket.h"
+#include "amqp/tls_socket.h"
 
 namespace retryd::test {
 namespace {

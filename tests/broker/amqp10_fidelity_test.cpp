@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-#include "amqp/amqp10/encoding.h"
+#include "amqp/amqp10/receiver.h"
 #include "support/catch.h"
 #include "support/other_protocols.h"
 #include "support/scenario.h"

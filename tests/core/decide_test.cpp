@@ -197,10 +197,10 @@ TEST_CASE("the used up ladder is the reason, and what the operator says of a dea
     CHECK(describe(decide(death_of("rejected", 2), carried, &entry, now, 0.0)) == "attempt 2: drop");
 }
 
-TEST_CASE("the dice takes the lane, and a ladder without lanes takes no notice of them") {
+TEST_CASE("the random number chooses the lane; a ladder without lanes ignores it") {
     Entry entry = entry_of(1);
-    const auto delay = [&](double roll) {
-        return std::get<Retry>(decide(death_of("rejected"), {}, &entry, now, roll)).delay.count();
+    const auto delay = [&](double random) {
+        return std::get<Retry>(decide(death_of("rejected"), {}, &entry, now, random)).delay.count();
     };
     CHECK(delay(0.0) == 1000);
     CHECK(delay(0.99) == 1000);
@@ -212,7 +212,7 @@ TEST_CASE("the dice takes the lane, and a ladder without lanes takes no notice o
     CHECK(delay(0.999999) == 1000);
 }
 
-TEST_CASE("every lane is one roll of the dice away, and none is taken by a roll out of range") {
+TEST_CASE("every lane has its share of the random numbers, and one out of range takes the nearest lane") {
     const Jitter jitter{20, 5};
     CHECK(lane_of(10s, jitter, 0.0) == 8s);
     CHECK(lane_of(10s, jitter, 0.2) == 8500ms);

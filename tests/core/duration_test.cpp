@@ -21,7 +21,7 @@ std::vector<Milliseconds> many_durations() {
                 durations.push_back(unit * times + aside);
         }
     }
-    // A linear congruence in place of dice: the same thousand values on every run.
+    // A linear congruence in place of random numbers: the same thousand values on every run.
     std::uint64_t state = 1;
     for (int i = 0; i < 1000; ++i) {
         state = state * 6'364'136'223'846'793'005U + 1'442'695'040'888'963'407U;

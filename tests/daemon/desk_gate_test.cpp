@@ -16,7 +16,7 @@ constexpr SteadyTime start{};
 constexpr Milliseconds second{1'000};
 
 /// Different each time, and known.
-DeskSessions::Dice counting_dice() {
+DeskSessions::RandomHex counting_hex() {
     return [n = 0](std::size_t bytes) mutable { return std::string(2 * bytes - 1, 'a') + std::to_string(n++ % 10); };
 }
 
@@ -58,7 +58,7 @@ TEST_CASE("five wrong passwords are free, then each costs a wait that grows to a
 }
 
 TEST_CASE("a session has a new id each time, lasts as long as it is told, and ends with its password") {
-    DeskSessions sessions(counting_dice());
+    DeskSessions sessions(counting_hex());
     sessions.use("geheim");
     const std::string one = sessions.begin(second, start).id;
     const std::string two = sessions.begin(10 * second, start).id;

@@ -57,7 +57,7 @@ class Service {
     telemetry::Log log_{{config::LogLevel::error, config::LogFormat::text}, telemetry::Log::Sink::plain};
     Configuration configuration_{path_, settings(), log_};
     Requests requests_;
-    const core::Dice dice_ = [] { return 0.5; };
+    const core::Random random_ = [] { return 0.5; };
     relay::PoisonDetector poison_;
     relay::HeadTrial trial_;
     amqp::HeldHeads held_heads_;
@@ -70,8 +70,8 @@ class Service {
     ParkedAge age_{nullptr, log_, state_.faults()};
     Desk desk_{DeskActions{}, log_, [] { return std::nullopt; }};
     HttpService http_{configuration_, watchdog_, state_, checks_, log_, held_, age_, desk_};
-    SessionContext context_{configuration_, log_,     requests_, dice_, poison_, trial_,
-                            held_heads_,    sources_, watchdog_, http_, held_,   ending_steps_};
+    SessionContext context_{configuration_, log_,     requests_, random_, poison_, trial_,
+                            held_heads_,    sources_, watchdog_, http_,   held_,   ending_steps_};
     std::thread thread_;
 
     static config::Settings settings() {

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "daemon/flow_events.h"
+#include "daemon/session.h"
 #include "support/catch.h"
 
 namespace retryd::daemon::state_test {

@@ -16,7 +16,7 @@ TEST_CASE("the wait doubles from first to max and stays there") {
     CHECK(waits == std::vector<Milliseconds::rep>{499, 999, 1999, 2999, 2999});
 }
 
-TEST_CASE("the dice spreads a wait between half of it and the whole") {
+TEST_CASE("chance spreads a wait between half of it and the whole") {
     const config::Reconnect settings{Milliseconds{1000}, Milliseconds{30'000}};
     CHECK(Backoff(settings).next(0.0) == Milliseconds{500});
     CHECK(Backoff(settings).next(0.5) == Milliseconds{750});

@@ -107,7 +107,7 @@ core::Policy policy_of(bool with_rest) {
     return policy;
 }
 
-std::optional<Retried> CheckedFlow::handle(const core::Message& message, double roll) {
+std::optional<Retried> CheckedFlow::handle(const core::Message& message, double random) {
     check_copy(message);
     const core::Table headers = message.properties.header_table();
     if (const auto from = core::read_undelivered(headers)) {
@@ -122,8 +122,8 @@ std::optional<Retried> CheckedFlow::handle(const core::Message& message, double 
         check_attempt(*context.death, context.history);
         entry = core::match(policy_, context.death->queue);
     }
-    const core::Decision decision = core::decide(context.death, context.history, entry, now, roll);
-    if (context.death) check_detour(message, context, decision, entry, roll);
+    const core::Decision decision = core::decide(context.death, context.history, entry, now, random);
+    if (context.death) check_detour(message, context, decision, entry, random);
     if (std::holds_alternative<core::Drop>(decision)) return std::nullopt;
     const core::Message composed = compose(message, context, decision);
     const auto arrived = publish(composed);
@@ -139,7 +139,7 @@ std::optional<Retried> CheckedFlow::handle(const core::Message& message, double 
 
 /// A message that waits on a detour comes back as the one that it was.
 void CheckedFlow::check_detour(const core::Message& message, const core::ComposeContext& context,
-                               const core::Decision& decision, const core::Entry* entry, double roll) {
+                               const core::Decision& decision, const core::Entry* entry, double random) {
     const core::Retry detour{core::attempt_of(*context.death, context.history), core::detour_delays.front()};
     const core::Message composed = core::compose_retry(message, context, detour, scratch_);
     check_composed(message, context, composed, Composed::retried);
@@ -151,7 +151,7 @@ void CheckedFlow::check_detour(const core::Message& message, const core::Compose
     require(again.death && again.death->queue == context.death->queue, "a detour keeps the work queue");
     again.history = core::read_retry_history(back.headers(), again.death->queue, keys);
     require(core::producer_routing_key(again) == core::producer_routing_key(context), "a detour keeps the routing key");
-    const core::Decision then = core::decide(again.death, again.history, entry, now, roll);
+    const core::Decision then = core::decide(again.death, again.history, entry, now, random);
     require(text_of(then, again) == text_of(decision, context), "after a detour the same is decided");
 }
 

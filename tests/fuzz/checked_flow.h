@@ -33,12 +33,12 @@ class CheckedFlow {
   public:
     explicit CheckedFlow(core::Policy policy) : policy_(std::move(policy)) {}
 
-    /// Nothing where it is parked, dropped, returned or too large for a frame. `roll` is uniform in [0, 1).
-    std::optional<Retried> handle(const core::Message& message, double roll);
+    /// Nothing where it is parked, dropped, returned or too large for a frame. `random` is uniform in [0, 1).
+    std::optional<Retried> handle(const core::Message& message, double random);
 
   private:
     void check_detour(const core::Message& message, const core::ComposeContext& context, const core::Decision& decision,
-                      const core::Entry* entry, double roll);
+                      const core::Entry* entry, double random);
     core::Message compose(const core::Message& message, const core::ComposeContext& context,
                           const core::Decision& decision);
     void return_undelivered(const core::Message& message, std::string_view work_queue);

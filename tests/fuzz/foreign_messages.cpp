@@ -2,7 +2,6 @@
 #include <array>
 #include <string>
 
-#include "amqp/amqp10/encoding.h"
 #include "amqp/amqp10/receiver.h"
 #include "fuzz/require.h"
 #include "fuzz/targets.h"

@@ -3,7 +3,7 @@
 
 #include "amqp/background.h"
 #include "amqp/codec.h"
-#include "amqp/receive.h"
+#include "amqp/connection.h"
 #include "fuzz/repeated_deaths.h"
 #include "fuzz/require.h"
 #include "fuzz/targets.h"

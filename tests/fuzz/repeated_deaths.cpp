@@ -54,8 +54,8 @@ void retry_until_parked(CheckedFlow& flow, core::Message message, const core::Ar
     core::OwnedDelivery held({1, false, message});
     for (int round = 0;; ++round) {
         require(round <= longest_ladder, "no message loops for ever");
-        const double roll = choices.byte() / 256.0;
-        const auto retried = flow.handle(held.get().message, roll);
+        const double random = choices.byte() / 256.0;
+        const auto retried = flow.handle(held.get().message, random);
         if (!retried) return;
         require(round == 0 || retried->work_queue == work_queue, "the newest death counts");
         require(retried->attempt > before, "the attempt grows with every round");

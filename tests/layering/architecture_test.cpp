@@ -37,14 +37,14 @@ TEST_CASE("the files that the documents for developers name are there") {
     CHECK(missing_from("CONTRIBUTING.md") == Lines{});
 }
 
-TEST_CASE("the way of a message names functions that are there, in at most fifteen files") {
+TEST_CASE("the way of a message names functions that are there, in at most thirteen files") {
     const std::vector<Step> way = way_of_a_message(text_of(root / "docs/architecture.md"));
     REQUIRE(way.size() >= 12);
     CHECK(not_on_the_way(way, read_tree(root / "src")) == Lines{});
     std::set<std::string> files;
     for (const Step& step : way)
         files.insert(step.file);
-    CHECK(files.size() <= 15);
+    CHECK(files.size() <= 13);
 }
 
 TEST_CASE("a file or a function that is not there is found") {

@@ -19,7 +19,7 @@ Violations points_up_or_sideways(const Sources& sources);
 /// folder sees its headers, not even through a header of ours.
 Violations library_away_from_home(const Sources& sources);
 
-/// core, relay and admin read no clock, roll no dice, do no input or output, write no log and know no library but
+/// core, relay and admin read no clock, use no randomness, do no input or output, write no log and know no library but
 /// admin's regular expressions, which are as pure.
 Violations impure(const Sources& sources);
 

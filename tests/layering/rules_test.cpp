@@ -122,10 +122,10 @@ TEST_CASE("core, relay and admin include the harmless part of the standard libra
     }
 }
 
-TEST_CASE("core, relay and admin read no clock and roll no dice, by whatever header they came") {
+TEST_CASE("core, relay and admin read no clock and use no randomness, by whatever header they came") {
     for (const char* code :
          {"auto t = std::chrono::steady_clock::now();", "auto t = Clock::now ();", "std::time(nullptr);",
-          "int i = rand() % 6;", "std::random_device dice;", "std::mt19937 dice;", "getenv(\"HOME\");",
+          "int i = rand() % 6;", "std::random_device seed;", "std::mt19937 generator;", "getenv(\"HOME\");",
           "std::cerr << 1;", "printf(\"x\");", "sleep(1);"}) {
         CAPTURE(code);
         CHECK_FALSE(pure("core/a.cpp", code));

@@ -177,19 +177,19 @@ TEST_CASE("whatever some targets do, what is for the others is published to its 
     const char* wanted = std::getenv("RETRYD_RANDOM_RUNS");
     const std::uint64_t runs = wanted != nullptr ? std::strtoull(wanted, nullptr, 10) : 200;
     for (std::uint64_t seed = 1; seed <= runs; ++seed) {
-        Dice dice(seed);
-        World world(seed, World::policy(), {20 + dice.below(100), 64});
-        const int bads = 1 + static_cast<int>(dice.below(5));
+        Generator generator(seed);
+        World world(seed, World::policy(), {20 + generator.below(100), 64});
+        const int bads = 1 + static_cast<int>(generator.below(5));
         world.send(healthy);
         world.send("q9");
         world.run(Milliseconds{200});
         for (int step = 0; step < 200; ++step) {
-            if (dice.chance(30)) world.send(dice.chance(50) ? healthy : "q9");
+            if (generator.chance(30)) world.send(generator.chance(50) ? healthy : "q9");
             for (int i = 1; i <= bads; ++i) {
-                if (dice.chance(20)) world.send(bad(i), 1 + static_cast<int>(dice.below(3)));
-                if (!dice.chance(3)) continue;
+                if (generator.chance(20)) world.send(bad(i), 1 + static_cast<int>(generator.below(3)));
+                if (!generator.chance(3)) continue;
                 Temper& temper = world.temper(bad(i));
-                switch (dice.below(6)) {
+                switch (generator.below(6)) {
                     case 0:
                         temper.silent = true;
                         break;
@@ -206,7 +206,7 @@ TEST_CASE("whatever some targets do, what is for the others is published to its 
                         world.heal(bad(i));
                 }
             }
-            world.step(Milliseconds{10 + 10 * static_cast<int>(dice.below(9))});
+            world.step(Milliseconds{10 + 10 * static_cast<int>(generator.below(9))});
             INFO("run " << seed << ", step " << step);
             if (world.oldest(healthy) > second || world.oldest("q9") > second) FAIL("a healthy one waits too long");
         }

@@ -93,11 +93,12 @@ TEST_CASE("the age of a message is told by the clock that comes in") {
 }
 
 TEST_CASE(
-    "messages take the lanes of a rung in even shares, whatever the dice say; one that is decided again its own") {
+    "messages take the lanes of a rung in even shares, whatever the random numbers are; one that is decided again its "
+    "own") {
     core::Policy policy = with({"{queue}.parked"});
     policy.entries[0].ladder.jitter = {20, 3};
-    for (const double roll : {0.0, 0.4, 0.9}) {
-        Fixture f(policy, {}, true, nullptr, roll);
+    for (const double random : {0.0, 0.4, 0.9}) {
+        Fixture f(policy, {}, true, nullptr, random);
         f.relay.pause();
         for (int i = 0; i < 30; ++i)
             f.deliver();

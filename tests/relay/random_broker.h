@@ -17,9 +17,9 @@
 namespace retryd::relay::random {
 
 /// splitmix64: the same numbers everywhere.
-class Dice {
+class Generator {
   public:
-    explicit Dice(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15U + 1) {}
+    explicit Generator(std::uint64_t seed) : state_(seed * 0x9e3779b97f4a7c15U + 1) {}
 
     std::uint64_t next() {
         std::uint64_t z = state_ += 0x9e3779b97f4a7c15U;
@@ -154,8 +154,8 @@ struct Question {
 /// One connection to the vhost.
 class RandomBroker : public Broker {
   public:
-    RandomBroker(Vhost& vhost, Dice& dice, const core::Now& now, const PoisonDetector& poison, int session)
-        : vhost_(vhost), dice_(dice), now_(now), poison_(poison), session_(session) {}
+    RandomBroker(Vhost& vhost, Generator& generator, const core::Now& now, const PoisonDetector& poison, int session)
+        : vhost_(vhost), generator_(generator), now_(now), poison_(poison), session_(session) {}
 
     // ── commands from the relay ──
     void open_publishing(ChannelIndex channel) override;
@@ -231,7 +231,7 @@ class RandomBroker : public Broker {
     static bool may_confirm_up_to(const Channel& channel, PublishSeq seq);
 
     Vhost& vhost_;
-    Dice& dice_;
+    Generator& generator_;
     const core::Now& now_;
     const PoisonDetector& poison_;
     int session_;
@@ -387,12 +387,12 @@ inline void RandomBroker::deliver_next(Relay& relay) {
 
 /// The answers to one question come in the order of asking, others overtake.
 inline void RandomBroker::answer_one(Relay& relay) {
-    if (!closing_.empty() && dice_.chance(50)) {
+    if (!closing_.empty() && generator_.chance(50)) {
         relay.on_publishing_left(closing_.back());
         closing_.pop_back();
     }
     if (questions_.empty() || blocked) return;
-    const Question& any = questions_[dice_.below(questions_.size())];
+    const Question& any = questions_[generator_.below(questions_.size())];
     const auto first = std::find_if(questions_.begin(), questions_.end(),
                                     [&](const Question& q) { return q.kind == any.kind && q.name == any.name; });
     const Question question = *first;
@@ -456,8 +456,9 @@ inline std::string RandomBroker::missing_or_forbidden(const Sent& sent, int& cod
 
 /// The end where none is open.
 inline RandomBroker::Channels::iterator RandomBroker::any_channel() {
-    return channels_.empty() ? channels_.end()
-                             : std::next(channels_.begin(), static_cast<std::ptrdiff_t>(dice_.below(channels_.size())));
+    return channels_.empty()
+               ? channels_.end()
+               : std::next(channels_.begin(), static_cast<std::ptrdiff_t>(generator_.below(channels_.size())));
 }
 
 inline void RandomBroker::process_one(Relay& relay) {
@@ -475,7 +476,7 @@ inline void RandomBroker::process_one(Relay& relay) {
     if (vhost_.silent.contains(sent.address())) return;  // the channel hangs
     sent.processed = true;
     sent.accepted =
-        !vhost_.full.contains(sent.key) && !vhost_.full.contains(sent.exchange) && !dice_.chance(vhost_.nacks);
+        !vhost_.full.contains(sent.key) && !vhost_.full.contains(sent.exchange) && !generator_.chance(vhost_.nacks);
     if (!sent.accepted) return;
     sent.returned = !lands(sent);
     if (!sent.returned) {
@@ -519,8 +520,8 @@ inline void RandomBroker::confirm_some(Relay& relay) {
         if (sent.processed) processed.push_back(seq);
     }
     if (processed.empty()) return;
-    const PublishSeq seq = processed[dice_.below(processed.size())];
-    const bool multiple = may_confirm_up_to(channel->second, seq) && dice_.chance(50);
+    const PublishSeq seq = processed[generator_.below(processed.size())];
+    const bool multiple = may_confirm_up_to(channel->second, seq) && generator_.chance(50);
     const bool accepted = all.at(seq).accepted;
     const auto first = multiple ? all.begin() : all.find(seq);
     const auto last = all.upper_bound(seq);

@@ -69,12 +69,12 @@ const std::vector<std::string>& things() {
 
 class World {
   public:
-    explicit World(std::uint64_t seed) : dice_(seed) {
-        features_.priority_blocks_expiry = dice_.chance(30);
-        vhost_.declare = !dice_.chance(10);
+    explicit World(std::uint64_t seed) : generator_(seed) {
+        features_.priority_blocks_expiry = generator_.chance(30);
+        vhost_.declare = !generator_.chance(10);
         vhost_.queues = {"email", "web.a", "shop", "shop.1", "shop.2", "team", "retryd.parked", "graveyard"};
         vhost_.exchanges = {"team.dlx", "legacy.dlx"};
-        flawed_ = dice_.chance(50);
+        flawed_ = generator_.chance(50);
         begin_session();
     }
 
@@ -99,7 +99,7 @@ class World {
     template <class Action>
     void guarded(const Action& action);
 
-    Dice dice_;
+    Generator generator_;
     Vhost vhost_;
     core::BrokerFeatures features_;
     core::Now now_{core::WallTime{Milliseconds{1'800'000'000'000}}, core::SteadyTime{Milliseconds{1'000'000}}};
@@ -119,11 +119,11 @@ void World::begin_session() {
     if (next_policy_) policy_ = std::move(next_policy_);
     next_policy_.reset();
     leaving_ = false;
-    broker_ = std::make_unique<RandomBroker>(vhost_, dice_, now_, poison_, ++sessions_);
-    const auto roll = [this] { return static_cast<double>(dice_.below(1000)) / 1000.0; };
+    broker_ = std::make_unique<RandomBroker>(vhost_, generator_, now_, poison_, ++sessions_);
+    const auto random = [this] { return static_cast<double>(generator_.below(1000)) / 1000.0; };
     constexpr std::size_t publishing_channels = 16;
     relay_ = std::make_unique<Relay>(
-        policy_, SessionInfo{features_, "retryd", roll, vhost_.declare, publishing_channels, core::test::proof_keys},
+        policy_, SessionInfo{features_, "retryd", random, vhost_.declare, publishing_channels, core::test::proof_keys},
         *broker_, reporter_, poison_);
     vhost_.queues.insert("retryd.parked");  // declared before anything is consumed
     broker_->session_relay = relay_.get();
@@ -133,7 +133,7 @@ void World::begin_session() {
 void World::end_session(const Lost* lost) {
     if (lost != nullptr) relay_->on_connection_lost({.provoked = lost->provoked});
     broker_->end(lost);
-    const Milliseconds pause{500 + static_cast<int>(dice_.below(5000))};
+    const Milliseconds pause{500 + static_cast<int>(generator_.below(5000))};
     now_.steady += pause;
     now_.wall += pause;
     begin_session();
@@ -154,26 +154,26 @@ void World::make_message() {
     constexpr std::array reasons{"rejected", "rejected", "rejected", "expired", "maxlen", "delivery_limit", "odd"};
     Letter letter;
     letter.id = vhost_.next_id++;
-    if (flawed_ && dice_.chance(8)) letter.flaw = flaws[dice_.below(flaws.size())];
-    letter.shape = dice_.chance(80) ? Shape::died : dice_.chance(70) ? Shape::undelivered : Shape::no_death;
-    letter.queue = work_queues()[dice_.below(work_queues().size())];
-    letter.reason = reasons[dice_.below(reasons.size())];
-    letter.attempt = static_cast<std::int64_t>(dice_.below(4));
+    if (flawed_ && generator_.chance(8)) letter.flaw = flaws[generator_.below(flaws.size())];
+    letter.shape = generator_.chance(80) ? Shape::died : generator_.chance(70) ? Shape::undelivered : Shape::no_death;
+    letter.queue = work_queues()[generator_.below(work_queues().size())];
+    letter.reason = reasons[generator_.below(reasons.size())];
+    letter.attempt = static_cast<std::int64_t>(generator_.below(4));
     if (letter.shape == Shape::undelivered) letter.attempt += 1;
-    letter.priority = dice_.chance(20) ? 9 : 0;
-    letter.parked_before = dice_.chance(3);
+    letter.priority = generator_.chance(20) ? 9 : 0;
+    letter.parked_before = generator_.chance(3);
     vhost_.fates[letter.id].flawed = letter.flaw != Flaw::none;
     vhost_.error_queue.push_back(std::move(letter));
 }
 
 void World::mutate(std::set<std::string>& names) {
-    const std::string& name = things()[dice_.below(things().size())];
+    const std::string& name = things()[generator_.below(things().size())];
     if (names.erase(name) == 0) names.insert(name);
 }
 
 void World::reload() {
     if (leaving_) return;
-    next_policy_ = std::make_shared<const core::Policy>(policy(static_cast<int>(dice_.below(3))));
+    next_policy_ = std::make_shared<const core::Policy>(policy(static_cast<int>(generator_.below(3))));
     relay_->prepare_to_adopt();
 }
 
@@ -183,7 +183,7 @@ void World::leave() {
 }
 
 void World::trouble() {
-    switch (dice_.below(15)) {
+    switch (generator_.below(15)) {
         case 0:
             return mutate(vhost_.queues);
         case 1:
@@ -198,7 +198,7 @@ void World::trouble() {
             vhost_.bound.clear();
             return;
         case 6:
-            vhost_.nacks = dice_.chance(50) ? 0 : dice_.below(60);
+            vhost_.nacks = generator_.chance(50) ? 0 : generator_.below(60);
             return;
         case 7:
             broker_->blocked = true;
@@ -207,26 +207,26 @@ void World::trouble() {
             broker_->socket_full = true;
             return;
         case 9:
-            if (dice_.chance(30)) throw Lost{dice_.chance(30)};
+            if (generator_.chance(30)) throw Lost{generator_.chance(30)};
             return;
         case 10:
-            broker_->breaks_while_sending = dice_.chance(30);
+            broker_->breaks_while_sending = generator_.chance(30);
             return;
         case 11:
             return reload();
         case 12:
-            if (dice_.chance(20)) leave();
+            if (generator_.chance(20)) leave();
             return;
         case 13:
             return mutate(vhost_.silent);
         default:
-            if (dice_.chance(20))
+            if (generator_.chance(20))
                 broker_->close_any_channel(*relay_, 404, "NOT_FOUND - no exchange 'retryd.shared.1s' in vhost '/'");
     }
 }
 
 void World::happen() {
-    switch (dice_.below(12)) {
+    switch (generator_.below(12)) {
         case 0:
         case 1:
             return make_message();
@@ -244,14 +244,14 @@ void World::happen() {
         case 9:
             return broker_->confirm_some(*relay_);
         case 10:
-            if (broker_->blocked && dice_.chance(40)) {
+            if (broker_->blocked && generator_.chance(40)) {
                 broker_->blocked = false;
                 relay_->resume(now_);
             }
-            broker_->socket_full = broker_->socket_full && !dice_.chance(50);
+            broker_->socket_full = broker_->socket_full && !generator_.chance(50);
             return;
         default:
-            if (dice_.chance(30)) trouble();
+            if (generator_.chance(30)) trouble();
     }
 }
 
@@ -286,7 +286,7 @@ void World::check() {
 
 void World::live() {
     constexpr std::array<int, 6> passes{0, 0, 5, 200, 1500, 61'000};
-    const Milliseconds time{passes[dice_.below(passes.size())]};
+    const Milliseconds time{passes[generator_.below(passes.size())]};
     now_.steady += time;
     now_.wall += time;
     guarded([&] { happen(); });

@@ -70,9 +70,9 @@ class Fixture {
     /// A session after others, which may have left messages to isolate.
     explicit Fixture(PoisonDetector& known) : Fixture(policy(), {}, true, &known) {}
     explicit Fixture(core::Policy policy, core::BrokerFeatures features = {}, bool declare = true,
-                     PoisonDetector* known = nullptr, double roll = 0)
+                     PoisonDetector* known = nullptr, double random = 0)
         : relay(std::make_shared<const core::Policy>(std::move(policy)),
-                {features, "retryd", [=] { return roll; }, declare, 128, core::test::proof_keys,
+                {features, "retryd", [=] { return random; }, declare, 128, core::test::proof_keys,
                  [this](std::string_view) { return outage; },
                  [this](std::string_view queue) { return left_out ? left_out(queue) : std::optional{false}; }},
                 broker, reporter, known != nullptr ? *known : poison) {

@@ -23,7 +23,7 @@ namespace retryd::relay::timed {
 using core::Milliseconds;
 using core::SteadyTime;
 using random::Broken;
-using random::Dice;
+using random::Generator;
 
 /// How a queue behaves.
 struct Temper {
@@ -80,7 +80,7 @@ class World : public Broker {
     };
 
     World(std::uint64_t seed, core::Policy policy, Limits limits)
-        : dice_(seed),
+        : generator_(seed),
           limits_(limits),
           policy_(std::make_shared<const core::Policy>(std::move(policy))),
           relay_(policy_, {{}, "retryd", [] { return 0.0; }, true, limits.channels}, *this, counts, poison_) {
@@ -183,7 +183,7 @@ class World : public Broker {
         events_.emplace(now.steady + in, std::move(what));
     }
     Milliseconds soon(const Temper& temper) {
-        return Milliseconds{static_cast<int>(dice_.below(static_cast<std::size_t>(temper.slowest.count()) + 1))};
+        return Milliseconds{static_cast<int>(generator_.below(static_cast<std::size_t>(temper.slowest.count()) + 1))};
     }
     Temper& temper_of_target(const std::string& name);
     void deliver();
@@ -193,7 +193,7 @@ class World : public Broker {
     void confirm(ChannelIndex index, std::uint64_t generation, PublishSeq seq, bool acked);
     void consume_more();
 
-    Dice dice_;
+    Generator generator_;
     Limits limits_;
     std::shared_ptr<const core::Policy> policy_;
     PoisonDetector poison_;
@@ -267,7 +267,7 @@ inline PublishResult World::publish(ChannelIndex index, const core::Publication&
         });
         return PublishResult::sent;
     }
-    if (temper.silent || !dice_.chance(temper.answers)) {
+    if (temper.silent || !generator_.chance(temper.answers)) {
         channel.hangs = true;
         channel.queue = name.starts_with("q") ? name.substr(0, name.find('.')) : name;
     }
@@ -284,7 +284,7 @@ inline PublishResult World::publish(ChannelIndex index, const core::Publication&
 inline void World::answer(ChannelIndex index, std::uint64_t generation, PublishSeq seq, core::DeliveryTag tag, int id,
                           const std::string& name) {
     const Temper& temper = temper_of_target(name);
-    if (temper.full || dice_.chance(temper.nacks)) return confirm(index, generation, seq, false);
+    if (temper.full || generator_.chance(temper.nacks)) return confirm(index, generation, seq, false);
     const auto known = channels_.find(index);
     const bool counts_for_it = known != channels_.end() && known->second.generation == generation;
     const auto letter = unacked_.find(tag);

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <stdexcept>
 
-#include "amqp/amqp10/encoding.h"
+#include "amqp/amqp10/receiver.h"
 #include "support/environment.h"
 
 namespace retryd::test {

@@ -1,7 +1,6 @@
 // In which work queues messages fail, and how it was before.
-#include "telemetry/failure_history.h"
-
 #include "support/catch.h"
+#include "telemetry/history.h"
 
 namespace retryd::telemetry::failure_history_test {
 namespace {

@@ -1,14 +1,15 @@
 #include "commands/check/check.h"
 
 #include <algorithm>
+#include <numeric>
 #include <ostream>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 #include "admin/finding.h"
 #include "commands/check/check_json.h"
-#include "commands/check/retry_schedule.h"
 #include "commands/common/json.h"
 #include "commands/common/report.h"
 #include "commands/common/terminal.h"
@@ -20,8 +21,79 @@
 #include "core/duration.h"
 #include "core/names.h"
 #include "core/safe_text.h"
+#include "core/topology.h"
 
 namespace retryd::commands {
+
+namespace {
+
+/// The entry's queue; {queue} if it is a glob.
+std::string work_queue(const core::Entry& entry) {
+    return core::is_glob(entry.match) ? std::string{core::queue_placeholder} : entry.match;
+}
+
+std::vector<Lane> lanes(const core::Entry& entry, core::Milliseconds step) {
+    std::vector<Lane> found;
+    for (const core::Milliseconds delay : core::lanes_of(step, entry.ladder.jitter)) {
+        // The lanes of a very short step may have the same delay; then they are one queue.
+        if (!found.empty() && found.back().delay == delay) continue;
+        found.push_back({delay, core::rung_name_of(entry.ladder, work_queue(entry), delay, false)});
+    }
+    return found;
+}
+
+}  // namespace
+
+std::vector<ScheduleStep> retry_schedule(const core::Entry& entry) {
+    std::vector<ScheduleStep> found;
+    for (const core::Milliseconds delay : entry.ladder.steps) {
+        const std::size_t failure = found.empty() ? 1 : found.back().last + 1;
+        if (!found.empty() && found.back().delay == delay) {
+            found.back().last = failure;
+        } else {
+            found.push_back({failure, failure, delay, lanes(entry, delay)});
+        }
+    }
+    return found;
+}
+
+std::string parking_queue(const core::Entry& entry) {
+    return core::expand_queue(entry.parked.queue, work_queue(entry));
+}
+
+core::Milliseconds total_wait(const core::Ladder& ladder) {
+    return std::accumulate(ladder.steps.begin(), ladder.steps.end(), core::Milliseconds::zero());
+}
+
+core::Milliseconds least_wait(const core::Ladder& ladder) {
+    core::Milliseconds total{};
+    for (const core::Milliseconds step : ladder.steps)
+        total += core::lanes_of(step, ladder.jitter).front();
+    return total;
+}
+
+QueueCount count_queues(const core::Policy& policy) {
+    QueueCount count;
+    std::set<std::string> known{policy.error_queue, policy.catch_all};
+    for (const core::Milliseconds delay : core::detour_delays)
+        known.insert(core::detour_name(delay));
+    for (const core::Entry& entry : policy.entries) {
+        const bool glob = core::is_glob(entry.match);
+        const bool shared = entry.ladder.return_path == core::ReturnPath::headers;
+        const std::string parked = parking_queue(entry);
+        const bool parked_by_name = glob && parked.find(core::queue_placeholder) != std::string::npos;
+        const auto delays = core::distinct_delays(entry.ladder);
+        if (shared || !glob) {
+            for (const core::Milliseconds delay : delays)
+                known.insert(core::rung_name_of(entry.ladder, entry.match, delay, false));
+        }
+        if (!parked.empty() && !parked_by_name) known.insert(parked);
+        const std::size_t per_match = (glob && !shared ? delays.size() : 0) + (parked_by_name ? 1 : 0);
+        if (per_match > 0) count.per_match.push_back({entry.match, per_match});
+    }
+    count.fixed = known.size();
+    return count;
+}
 
 int check(const ReportOptions& options, std::ostream& out, std::ostream& err) {
     const Report report(options, out, err);
@@ -113,7 +185,7 @@ const char* what_becomes(core::Action action) {
     return "is parked";
 }
 
-/// Adds nothing where the action is the default.
+/// Adds nothing if the action is the default.
 void add_action(std::string& to, const std::string& what, core::Action action, core::Action usual) {
     if (action == usual) return;
     to.append(to.empty() ? "" : "; ").append("what ").append(what).append(" ").append(what_becomes(action));
@@ -129,7 +201,7 @@ std::string different_actions(const core::OnDeath& on) {
     return text;
 }
 
-/// What the table of an entry does not show, a line each.
+/// What the table of an entry does not show, one line each.
 std::vector<std::string> remarks(const core::Entry& entry) {
     std::vector<std::string> lines;
     if (entry.ladder.return_path == core::ReturnPath::headers) {
@@ -172,7 +244,7 @@ std::string range(core::Milliseconds least, core::Milliseconds most) {
     return least == most ? longest : core::format_duration(least) + " … " + longest;
 }
 
-/// A row for each lane; the first one has the failures and the waits.
+/// A row for each lane; the first row has the failures and the waits.
 void add_step(Rows& rows, const ScheduleStep& step) {
     const std::string last = step.last == step.first ? "" : "-" + std::to_string(step.last);
     std::string waits = range(step.lanes.front().delay, step.delay);
@@ -199,15 +271,15 @@ void print_entry(const core::Entry& entry, const std::string& bold, std::ostream
 }
 
 constexpr std::size_t most_alike =
-    5;  // entries that differ in nothing but the queue; more of them are told in one line
-constexpr std::size_t most_queues = 10;  // that are named there
+    5;  // entries that differ only in the queue; if there are more, they are summed up in one line
+constexpr std::size_t most_queues = 10;  // named in that line
 
 bool are_alike(core::Entry left, const core::Entry& right) {
     left.match = right.match;
     return left == right;
 }
 
-/// The first of many that are alike stands for all of them.
+/// Prints the first of several equal entries in place of all of them.
 void print_alike(const std::vector<core::Entry>& entries, std::size_t first, std::size_t end, const Bold& bold,
                  std::ostream& out) {
     print_entry(entries[first], bold(core::safe_name(entries[first].match)), out);
@@ -287,14 +359,14 @@ using config::KeyKind;
 using config::ScalarInfo;
 using config::Type;
 
-/// The pattern of a value with ${NAME}: what it will be, only the reader can tell.
+/// Matches a value with ${NAME}, whose real value is only known when the file is loaded.
 constexpr const char* variable = "\\$\\{";
 
 Json text_of(const std::string& pattern) {
     return {{"type", "string"}, {"pattern", pattern.empty() ? variable : pattern + "|" + variable}};
 }
 
-/// `native`: what YAML takes for a number or boolean. The same in quotes is right too.
+/// `native`: the schema of a YAML number or boolean; the same in quotes is accepted too.
 Json or_text(Json native, const ScalarInfo& value) {
     return {{"anyOf", {std::move(native), text_of(value.pattern)}}};
 }
@@ -308,7 +380,7 @@ Json number(const char* type, const ScalarInfo& value) {
     return or_text(std::move(native), value);
 }
 
-/// Names such as 2024 and true need no quotes.
+/// A name like 2024 or true needs no quotes.
 Json any_text(const ScalarInfo& value) {
     Json types{"string", "number", "boolean"};
     if (value.may_be_null) types.push_back("null");
@@ -337,7 +409,7 @@ Json scalar(const ScalarInfo& value) {
     return any_text(value);
 }
 
-/// As YAML would read it.
+/// The default as YAML would read it.
 Json default_of(const ScalarInfo& value) {
     const bool native = value.type == Type::boolean || value.type == Type::integer || value.type == Type::decimal;
     return native ? Json::parse(value.default_value) : Json(value.default_value);
@@ -347,14 +419,14 @@ class Schema {
   public:
     explicit Schema(std::vector<KeyInfo> keys) : keys_(std::move(keys)) {}
 
-    /// The map whose keys' paths begin with `prefix`.
+    /// The schema of the map whose keys' paths begin with `prefix`.
     Json map(const std::string& prefix) const {
         Json properties = Json::object();
         Json required = Json::array();
         for (const KeyInfo& key : keys_) {
             if (!key.path.starts_with(prefix)) continue;
             const std::string name = key.path.substr(prefix.size());
-            if (name.find_first_of(".[*") != std::string::npos) continue;  // a key of a section in it
+            if (name.find_first_of(".[*") != std::string::npos) continue;  // belongs to a section inside it
             properties[name] = described(key);
             if (key.value.required) required.push_back(name);
         }
@@ -365,7 +437,7 @@ class Schema {
     }
 
   private:
-    /// A ladder has delays or a formula, which is the one rule about several keys that a schema can express.
+    /// A ladder has either delays or a formula: the one rule about several keys that a schema can express.
     static constexpr const char* ladder_prefix = "ladders.*.";
 
     Json described(const KeyInfo& key) const {
@@ -398,7 +470,7 @@ class Schema {
         return scalar(key.value);
     }
 
-    /// A key without a value is the same as no key.
+    /// A key without a value counts as missing.
     static Json or_null(Json schema) {
         schema["type"] = {schema["type"], "null"};
         return schema;

@@ -2,7 +2,7 @@
 
 #include <ostream>
 
-#include "commands/check/retry_schedule.h"
+#include "commands/check/check.h"
 #include "commands/common/json.h"
 #include "config/addresses.h"
 #include "core/duration.h"
@@ -12,7 +12,7 @@ namespace retryd::commands {
 
 namespace {
 
-// The keys of an object stay in the order in which they stand here, because people read the output too.
+// The keys of an object keep this order, because people read the output too.
 
 Json endpoints(const config::Broker& broker) {
     Json list = Json::array();
@@ -54,7 +54,7 @@ Json jitter(const core::Jitter& jitter) {
     return {{"width_percent", jitter.width_percent}, {"lanes", jitter.lanes}};
 }
 
-/// The queue's name, or an object for an exchange.
+/// The parking queue's name, or an object for an exchange.
 Json parked(const core::Entry& entry) {
     const core::Parking& parking = entry.parked;
     if (parking.exchange.empty()) return parking_queue(entry);

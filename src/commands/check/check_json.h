@@ -1,4 +1,4 @@
-// The report of `retryd check`, for programs.
+// The report of `retryd check` as JSON.
 #pragma once
 
 #include <iosfwd>
@@ -9,10 +9,10 @@
 
 namespace retryd::commands {
 
-/// One object without credentials, `"ok": true` first; durations both as text and as milliseconds (`…_ms`).
+/// One object without credentials, `"ok": true` first; durations as text and in milliseconds (`…_ms`).
 void print_check_json(const config::Settings& settings, const std::string& file, std::ostream& out);
 
-/// One object, `"ok": false` first, and the problems with `line` and `column` (0: the file as a whole).
+/// One object, `"ok": false` first, and the problems with `line` and `column` (0: the whole file).
 void print_problems_json(const config::Problems& problems, const std::string& file, std::ostream& out);
 
 }  // namespace retryd::commands

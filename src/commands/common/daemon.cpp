@@ -15,7 +15,7 @@ std::string no_answer_from(const std::string& url, const std::string& cause) {
            "; see whether retryd run is up there, and whether its configuration has the same http.listen";
 }
 
-/// What listens everywhere is asked on this machine.
+/// If the daemon listens on all addresses, it is asked on the loopback address.
 std::string status_url(config::Http http) {
     if (http.host == "0.0.0.0") http.host = "127.0.0.1";
     if (http.host == "::") http.host = "::1";

@@ -1,4 +1,4 @@
-// What the running daemon tells of itself over HTTP.
+// Asks the running daemon for its status over HTTP.
 #pragma once
 
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace retryd::commands {
 
-/// What the running daemon answers at /status.json, or why it does not and what it takes.
+/// The daemon's answer at /status.json, or why there is none and what to do about it.
 using DaemonAnswer = std::variant<telemetry::Status, std::string>;
 
-/// Asks it where its configuration lets it listen; waits two seconds at most.
+/// Asks at the address that the configuration has for it; waits at most two seconds.
 DaemonAnswer ask_daemon(const config::Settings& settings);
 
-/// `body`: of the answer to /status.json.
+/// Reads the body of an answer from /status.json.
 DaemonAnswer read_daemon_answer(const std::string& body);
 
 }  // namespace retryd::commands

@@ -1,4 +1,4 @@
-// What the commands print for programs.
+// JSON output of the commands.
 #pragma once
 
 #include <iosfwd>
@@ -10,7 +10,7 @@
 
 namespace retryd::commands {
 
-/// Keys stay in the order in which they are written: people read this too.
+/// Keys keep the order in which they are written, because people read this too.
 using Json = nlohmann::ordered_json;
 
 Json text_or_null(const std::string& text);
@@ -20,8 +20,8 @@ std::string json_key(std::string_view text);
 
 Json json_of(const BrokerIdentity& broker);
 
-/// Set out over several lines, or all of it on one. What is unsafe is escaped, for this is read on terminals too: names
-/// on a broker may hold anything.
+/// Indented over several lines, or all on one line. Unsafe characters are escaped: names on a broker may contain
+/// anything, and this is read on terminals too.
 void print_json(const Json& json, std::ostream& out, bool one_line = false);
 
 }  // namespace retryd::commands

@@ -1,5 +1,5 @@
-// How an action that lasts hears that it is to end, and tells how far it is: at a terminal by signals and a bar, at the
-// desk of the daemon otherwise.
+// How a long action is stopped and shows its progress: by signals and a bar at a terminal, or through the daemon's
+// desk.
 #pragma once
 
 #include <csignal>
@@ -14,24 +14,24 @@
 
 namespace retryd::commands {
 
-/// What tells a run to end in order.
+/// Tells a run to end cleanly.
 struct StopSign {
     std::function<bool()> pending;
-    int fd = -1;  // readable once it is pending; -1: pending() is asked often
+    int fd = -1;  // readable once a stop is pending; -1: pending() has to be called often
 };
 
-/// One step after the other: begin(), show() often, end().
+/// The progress of one step after the other: begin(), then show() often, then end().
 class Progress {
   public:
     virtual ~Progress() = default;
-    /// `doing`: what is counted: "replayed". `all`: how many there are.
+    /// `doing`: what is counted, such as "replayed". `all`: how many there are.
     virtual void begin(const std::string& queue, const std::string& doing, std::size_t all) = 0;
-    /// `note`: what else is to be known: "3 failed".
+    /// `note`: an additional remark, such as "3 failed".
     virtual void show(std::size_t done, const std::string& note) = 0;
     virtual void end() = 0;
 };
 
-/// Ends the step that it has begun.
+/// Begins a step, and ends it when destroyed.
 class ProgressStep {
   public:
     ProgressStep(Progress& progress, const std::string& queue, const std::string& doing, std::size_t all)
@@ -48,10 +48,10 @@ class ProgressStep {
     Progress& progress_;
 };
 
-/// A command in the foreground: Ctrl-C ends it in order, from construction on, and a bar shows how far it is.
+/// A command in the foreground: from construction on, Ctrl-C ends it cleanly, and a bar shows its progress.
 class Foreground : public Progress {
   public:
-    /// `err`: where the bar is.
+    /// `err`: where the bar is drawn.
     explicit Foreground(std::ostream& err) : err_(err) {}
 
     StopSign stop() const {

@@ -1,5 +1,4 @@
-// What the commands that print a report have in common: they load the configuration, and tell what keeps them from
-// going on.
+// What commands that print a report share: they load the configuration, and say why they cannot continue.
 #pragma once
 
 #include <functional>
@@ -11,12 +10,12 @@
 
 namespace retryd::commands {
 
-/// What a command's exit code tells a script (sysexits.h where there is a number for it).
+/// The exit codes (from sysexits.h if it has one).
 namespace exit_code {
 
 inline constexpr int fine = 0;
 inline constexpr int failed = 1;           // the broker refused, or cannot be reached
-inline constexpr int something_to_do = 2;  // found by looking
+inline constexpr int something_to_do = 2;  // something was found that needs attention
 inline constexpr int wrong_usage = 64;
 inline constexpr int wrong_configuration = 78;
 
@@ -26,14 +25,13 @@ struct ReportOptions {
     std::string config_path;
     bool json = false;
     bool colour = false;
-    bool all = false;  // no names are folded away
+    bool all = false;  // all names are shown, however many
 };
 
-/// Where the configuration is if nothing else is said.
+/// The configuration file if no other is named.
 inline constexpr const char* usual_configuration = "/etc/retryd/retryd.yaml";
 
-/// What a command that is printed to be pasted needs to read the same file: ` -c 'my file.yaml'`; empty where that is
-/// the usual one.
+/// The option that makes a printed command read the same file: ` -c 'my file.yaml'`; empty if it is the usual file.
 std::string configuration_option(const std::string& path);
 
 /// Keeps references to its arguments.
@@ -42,11 +40,11 @@ class Report {
     Report(const ReportOptions& options, std::ostream& out, std::ostream& err)
         : options_(options), out_(out), err_(err) {}
 
-    /// Loads the configuration and returns what `rest` makes of it. Returns 78 on a wrong one and 1 on an amqp::Error,
-    /// both told: for people on `err`; with `json`, `out` has one object in every case.
+    /// Loads the configuration and returns the result of `rest`. Returns 78 for a wrong configuration and 1 for an
+    /// amqp::Error; both are reported on `err`, and with `json` `out` has one object in every case.
     int run(const std::function<int(const config::Settings&)>& rest) const;
 
-    /// Tells that there is nothing to report, and returns `code`.
+    /// Reports that it failed, and returns `code`.
     int fail(const std::string& text, int code) const;
 
     bool json() const { return options_.json; }
@@ -64,7 +62,7 @@ class Report {
 /// `RabbitMQ 4.3.6 at rabbit:5672, vhost shop`
 void print_broker_line(const BrokerIdentity& broker, bool colour, std::ostream& out);
 
-/// Where there is no report: `"ok": false` and the reason. On one line where `one_line`.
+/// Prints `"ok": false` and the reason. On a single line if `one_line`.
 void print_failure_json(const std::string& error, bool one_line, std::ostream& out);
 
 }  // namespace retryd::commands

@@ -21,7 +21,7 @@ struct KeyBytes {
     std::string_view bytes;
     Key key;
 };
-/// As terminals send them, and the letters that less has.
+/// The sequences that terminals send, and the letters that less uses.
 constexpr std::array known_keys{
     KeyBytes{"\x1b[A", Key::up},
     KeyBytes{"\x1bOA", Key::up},
@@ -46,7 +46,7 @@ constexpr std::array known_keys{
     KeyBytes{"q", Key::quit},
 };
 
-/// How many bytes the key takes that `bytes` begins with; 0: more of it has to come.
+/// The length in bytes of the key at the beginning of `bytes`; 0: it is incomplete.
 std::size_t length_of_key(std::string_view bytes) {
     constexpr std::size_t longest = 16;
     if (bytes.front() != '\x1b') return 1;
@@ -82,7 +82,7 @@ std::vector<Key> keys_in(std::string& bytes) {
 
 std::size_t scrolled(std::size_t first, Key key, std::size_t lines, std::size_t shown) {
     const std::size_t last = lines > shown ? lines - shown : 0;
-    const std::size_t page = std::max<std::size_t>(shown, 2) - 1;  // a line of the page before stays
+    const std::size_t page = std::max<std::size_t>(shown, 2) - 1;  // one line of the previous page stays visible
     switch (key) {
         case Key::up:
             return std::min(last, first - std::min<std::size_t>(first, 1));
@@ -104,7 +104,7 @@ std::size_t scrolled(std::size_t first, Key key, std::size_t lines, std::size_t 
 }
 
 Keyboard::Keyboard(bool wanted) {
-    // A process in the background would be stopped by the attempt.
+    // In the background the attempt would stop the process.
     const bool ours = wanted && isatty(STDIN_FILENO) == 1 && tcgetpgrp(STDIN_FILENO) == getpgrp();
     if (!ours || tcgetattr(STDIN_FILENO, &before_keys) != 0) return;
     fd_ = STDIN_FILENO;
@@ -142,7 +142,7 @@ std::vector<Key> Keyboard::read() {
     return keys_in(bytes_);
 }
 
-/// Of the last five to ten seconds: a ramp or a broker that was blocked for a while is soon forgotten.
+/// Over the last five to ten seconds, so that a ramp or a blocked broker is soon forgotten.
 std::string Pace::text(std::size_t done, std::size_t all, Time now) {
     using Seconds = std::chrono::duration<double>;
     constexpr std::chrono::seconds a_while{5};
@@ -199,7 +199,7 @@ bool standard_output_is_terminal() {
 
 namespace {
 
-// The alternate screen, no cursor, and long lines cut instead of wrapped; and all of that back.
+// Switches to the alternate screen, without cursor, cutting long lines instead of wrapping them; and back.
 constexpr std::string_view enter_screen = "\x1b[?1049h\x1b[?25l\x1b[?7l";
 constexpr std::string_view leave_screen = "\x1b[?7h\x1b[?25h\x1b[?1049l";
 
@@ -273,7 +273,7 @@ bool Screen::obey(Key key) {
     return key != Key::quit;
 }
 
-/// Calls only what a signal handler may call.
+/// Calls only async-signal-safe functions.
 void Screen::leave_and_exit(int) {
     Keyboard::release_at_once();
     if (on_alternate_screen != 0 && write(STDOUT_FILENO, leave_screen.data(), leave_screen.size()) < 0) _exit(1);

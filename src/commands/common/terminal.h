@@ -1,5 +1,4 @@
-// What the commands do on a terminal and not elsewhere: bold headings, a progress bar, a screen that is redrawn in
-// place.
+// Output on a terminal: bold headings, a progress bar, a screen that is redrawn in place.
 #pragma once
 
 #include <termios.h>
@@ -18,14 +17,14 @@ namespace retryd::commands {
 
 enum class Key { up, down, page_up, page_down, home, end, quit, other };
 
-/// Takes the keys out of `bytes`, and leaves there what has come of one that has not come as a whole.
+/// Takes complete keys from `bytes` and leaves an incomplete one there.
 std::vector<Key> keys_in(std::string& bytes);
 
-/// The line to begin with after that key, where it was `first` and `shown` of `lines` are on the screen.
+/// The first line to show after that key, if so far `shown` of `lines` were on the screen from `first` on.
 std::size_t scrolled(std::size_t first, Key key, std::size_t lines, std::size_t shown);
 
-/// While it lives, standard input gives each key as it is typed and shows none. Ctrl-C and the like stay signals.
-/// Nothing of that where standard input is no terminal, or not ours at the moment.
+/// While it exists, standard input delivers each key as it is typed, without echo. Ctrl-C and the like remain signals.
+/// Does nothing if standard input is not a terminal, or we are in the background.
 class Keyboard {
   public:
     explicit Keyboard(bool wanted);
@@ -33,13 +32,12 @@ class Keyboard {
     Keyboard(const Keyboard&) = delete;
     Keyboard& operator=(const Keyboard&) = delete;
 
-    /// Readable when a key was typed; -1 where there is no keyboard.
+    /// Readable when a key was typed; -1 if there is no keyboard.
     int fd() const { return fd_; }
-    /// What was typed since the last call. To be called when fd() is readable: without a key then, the terminal is
-    /// gone.
+    /// The keys typed since the last call. Call when fd() is readable: if there is no key then, the terminal is gone.
     std::vector<Key> read();
 
-    /// As the terminal was before, until take().
+    /// Restores the terminal until take().
     void release() const;
     void take();
 
@@ -51,7 +49,7 @@ class Keyboard {
     std::string bytes_;
 };
 
-/// Text in bold where there is colour, as it is elsewhere.
+/// Makes text bold if colours are on.
 class Bold {
   public:
     explicit Bold(bool colour) : on_(colour ? "\x1b[1m" : ""), off_(colour ? "\x1b[0m" : "") {}
@@ -62,7 +60,7 @@ class Bold {
     std::string off_;
 };
 
-/// Text in the colours of a traffic light where there is colour, as it is elsewhere.
+/// Makes text red, yellow or green if colours are on.
 class Colours {
   public:
     explicit Colours(bool on) : on_(on) {}
@@ -76,13 +74,13 @@ class Colours {
     bool on_;
 };
 
-/// How many a second of late, and how long the rest takes at that pace.
+/// The current pace, and how long the rest will take.
 class Pace {
   public:
     using Time = std::chrono::steady_clock::time_point;
 
     explicit Pace(Time now) : older_{now, 0}, newer_{now, 0} {}
-    /// `1200/s, 3m20s left`; empty as long as that is not known.
+    /// `1200/s, 3m20s left`; empty while unknown.
     std::string text(std::size_t done, std::size_t all, Time now);
 
   private:
@@ -94,17 +92,17 @@ class Pace {
     Mark newer_;
 };
 
-/// How far a long command is, and at which pace: a bar on a terminal, a line every ten seconds elsewhere.
+/// The progress and pace of a long command: a bar on a terminal, otherwise a line every ten seconds.
 class ProgressBar {
   public:
-    /// `doing`: what is counted: "replayed".
+    /// `doing`: what is counted, such as "replayed".
     ProgressBar(std::ostream& err, bool terminal, std::size_t all, std::string doing)
         : err_(err), terminal_(terminal), all_(all), doing_(std::move(doing)) {}
     ~ProgressBar() { clear(); }
     ProgressBar(const ProgressBar&) = delete;
     ProgressBar& operator=(const ProgressBar&) = delete;
 
-    /// `note`: what else is to be known: "3 failed".
+    /// `note`: an additional remark, such as "3 failed".
     void show(std::size_t done, const std::string& note);
 
   private:
@@ -125,22 +123,22 @@ std::string bar_of(std::size_t done, std::size_t all);
 bool standard_error_is_terminal();
 bool standard_output_is_terminal();
 
-/// In place: on the terminal's alternate screen, and the usual one is back when this ends. Else one text after the
-/// other.
+/// Shows a text that is replaced again and again: in place on the terminal's alternate screen, which is left at the
+/// end; otherwise one text after the other.
 class Screen {
   public:
-    /// `in_place` only where `out` is standard output.
+    /// `in_place` only if `out` is standard output.
     Screen(bool in_place, std::ostream& out);
     ~Screen();
     Screen(const Screen&) = delete;
     Screen& operator=(const Screen&) = delete;
 
     void show(const std::string& text);
-    /// Waits for that time, in which keys scroll what is shown. False once it is to end: a signal has come, or the key
-    /// q. A signal that stops the process leaves the screen until it goes on.
+    /// Waits for that time while keys scroll the text. False if it should end: after a signal or the key q. A signal
+    /// that suspends the process leaves the alternate screen until it is continued.
     bool stay(const system::Signals& signals, core::Milliseconds time);
 
-    /// A signal handler that ends the process at once, with 0 and the usual screen.
+    /// A signal handler that ends the process at once with exit code 0, back on the usual screen.
     static void leave_and_exit(int signal);
 
   private:
@@ -154,14 +152,14 @@ class Screen {
     std::ostream& out_;
     Keyboard keyboard_;
     std::string text_;
-    std::size_t first_ = 0;  // line that is on the screen
+    std::size_t first_ = 0;  // line on the screen
 };
 
-/// How many of so many lines a screen of that height shows: the cursor takes one, and so does what tells of the rest.
+/// How many of `lines` a screen of that height can show: the cursor needs a line, and so does the hint about the rest.
 std::size_t lines_on_screen(std::size_t lines, std::size_t height);
 
-/// What redraws a screen of that height without flicker, from that line on: lines that do not fit are counted instead,
-/// with the keys that scroll where there are `keys`.
+/// The output that redraws a screen of that height without flicker, from line `first` on. Lines that do not fit are
+/// counted, with a hint about the keys that scroll if `keys`.
 std::string redrawn(const std::string& text, std::size_t height, std::size_t first = 0, bool keys = false);
 
 }  // namespace retryd::commands

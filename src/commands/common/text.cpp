@@ -120,7 +120,7 @@ std::string age(std::uint64_t seconds, core::WallTime now) {
 
 namespace {
 
-/// Code points: good for names; nothing here is as wide as two.
+/// Counts code points, which is good enough here: no character is two columns wide.
 std::size_t width(const std::string& text) {
     return static_cast<std::size_t>(std::count_if(
         text.begin(), text.end(), [](char c) { return (static_cast<unsigned char>(c) & 0xc0U) != 0x80U; }));

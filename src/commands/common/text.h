@@ -18,23 +18,23 @@ inline std::string counted(std::size_t number, const std::string& singular, cons
     return std::to_string(number) + " " + (number == 1 ? singular : plural);
 }
 
-/// A name, made safe for a terminal; `(unknown)` where it is empty.
+/// A name, made safe for a terminal; `(unknown)` if empty.
 std::string or_unknown(std::string_view name);
 
-/// At most so many bytes of the text, with … behind them where it is longer.
+/// At most `longest` bytes of the text, followed by … if it was cut.
 std::string shortened(std::string_view text, std::size_t longest);
 
-/// 16 bytes a line: offset, bytes, and the printable ones among them.
+/// 16 bytes on each line: offset, bytes, and printable characters.
 std::string hex_dump(std::string_view bytes);
 
 std::string base64(std::string_view bytes);
-/// Nothing where it is none.
+/// Nothing if it is not base64.
 std::optional<std::string> from_base64(std::string_view text);
 
-/// 2026-03-01T12:00:00Z; the number itself where it lies beyond the year 9999.
+/// 2026-03-01T12:00:00Z; the number itself beyond the year 9999.
 std::string utc(std::uint64_t seconds);
 
-/// `3d4h`, `12m5s`: the two largest units; `0s` for what lies in the future.
+/// `3d4h`, `12m5s`: the two largest units; `0s` for a time in the future.
 std::string age(std::uint64_t seconds, core::WallTime now);
 
 // ── Columns that are as wide as their widest cell ──
@@ -42,10 +42,10 @@ std::string age(std::uint64_t seconds, core::WallTime now);
 /// Rows may differ in length. Width counts characters, not bytes.
 using Rows = std::vector<std::vector<std::string>>;
 
-/// Each row indented, its cells padded and two blanks apart; nothing at the end of a line.
+/// Rows are indented, cells padded and two blanks apart; no blanks at the end of a line.
 void print_table(const Rows& rows, const std::string& indent, std::ostream& out);
 
-/// One line with names in it, which may hold anything.
+/// Prints a line and makes it safe: names in it may contain anything.
 void print_line(const std::string& text, const std::string& indent, std::ostream& out);
 
 }  // namespace retryd::commands

@@ -1,5 +1,5 @@
-// What the desk of the daemon does with parked and waiting messages: the same as the command line, asked for as JSON
-// and answered as `--json` prints it. And the hold of a work queue, which is the daemon's own.
+// The actions of the daemon's desk on parked and waiting messages: the same as on the command line, requested as JSON
+// and answered as `--json` prints it. Holding a work queue is the daemon's own.
 #pragma once
 
 #include <string>
@@ -13,7 +13,7 @@ namespace retryd::commands {
 /// Does not block.
 admin::DeskTask read_desk_task(const std::string& action, const std::string& body);
 
-/// On connections of its own. What goes wrong with the broker is part of the outcome.
+/// Uses connections of its own. A fault of the broker is part of the outcome.
 admin::DeskOutcome carry_out_desk_task(const config::Settings& settings, const config::Endpoint& endpoint,
                                        const admin::DeskTask& task, const admin::DeskControl& control);
 

@@ -23,13 +23,13 @@ namespace {
 constexpr std::size_t longest_name = 255;  // in AMQP
 constexpr std::size_t largest_number = 1'000'000'000;
 
-/// What is wrong is thrown within this file.
+/// Thrown and caught within this file.
 struct WrongRequest {
     std::string text;
     std::string code = "bad_request";
 };
 
-/// An object, key by key: a key that is never read is unknown.
+/// Reads an object key by key; a key that was never read is an unknown one.
 class Keys {
   public:
     explicit Keys(const Json& object) : object_(object) {
@@ -67,7 +67,7 @@ class Keys {
         return value->get<std::size_t>();
     }
 
-    /// Nothing where the word stands there.
+    /// Nothing if the value is that word.
     std::optional<std::size_t> number_or(const std::string& key, const std::string& word, std::size_t least,
                                          std::size_t otherwise) {
         const Json* const value = find(key);
@@ -128,7 +128,7 @@ class Keys {
     std::set<std::string> known_;
 };
 
-/// What selects parked messages and waiting ones alike.
+/// The selectors that parked and waiting messages share.
 template <typename Options>
 void read_common_selection(Keys& keys, Options& options) {
     options.from = keys.text("from");
@@ -209,7 +209,7 @@ void read_hold(Keys& keys, DeskRequest& request) {
         throw Keys::wrong("queue", "the name of a work queue: 1 to 255 bytes, without line breaks or NUL");
 }
 
-/// Who reads the audit must not see what is in messages.
+/// The audit file must not reveal the contents of messages.
 Json without_contents(const Json& body, bool edit) {
     Json shown = body;
     for (const char* key : {"body", "body_base64", "properties"}) {
@@ -219,7 +219,7 @@ Json without_contents(const Json& body, bool edit) {
     return shown;
 }
 
-/// Short enough to be kept for each run, and to be sent with all others.
+/// Shortens it, because it is kept for every run, and lists of runs are sent.
 Json shortened_request(Json shown) {
     if (!shown.contains("messages")) return shown;
     const std::size_t number = shown["messages"].size();
@@ -228,7 +228,8 @@ Json shortened_request(Json shown) {
     return shown;
 }
 
-/// Deeper than any header may be is refused while it is read: whatever copies a value goes down all its levels.
+/// JSON that nests deeper than a header may is refused while it is parsed: copying a value recurses through all its
+/// levels.
 Json parsed_request(const std::string& body) {
     constexpr int deepest = 2 * deepest_headers + 10;
     const auto watch = [](int depth, Json::parse_event_t, const Json&) {
@@ -306,7 +307,7 @@ std::string hash_of(const HandleKeys& keys, std::string_view text) {
     return core::hex(core::siphash(keys.first, text)) + core::hex(core::siphash(keys.second, text));
 }
 
-/// Without what the broker counts, and in an order that does not depend on the broker.
+/// The headers without what the broker counts, in an order that does not depend on the broker.
 std::vector<core::Field> lasting_headers(const core::Message& message) {
     std::vector<core::Field> fields;
     for (const core::Field& field : message.properties.header_table()) {

@@ -1,5 +1,5 @@
-// What somebody asks for over HTTP, out of JSON: the options of the command line, by the same names. Strict: a key that
-// is not known, or a value that makes no sense, is told, and nothing is done.
+// Reads a request to the desk from JSON: the options of the command line, with the same names. Strict: unknown keys and
+// wrong values are reported, and nothing is done.
 #pragma once
 
 #include <cstddef>
@@ -27,36 +27,37 @@ struct DeskRequest {
     WaitingOptions waiting;
     std::vector<std::string> handles;  // of chosen messages
 
-    std::string by;           // of groups
-    std::size_t after = 0;    // of messages: the number of the last one that was seen
-    std::size_t limit = 100;  // of messages
-    std::string message;      // a handle: of show and edit
-    /// Of drop: how many messages the person has agreed to; with any other number nothing is dropped. Absent: any.
+    std::string by;           // for groups: what to group by
+    std::size_t after = 0;    // for messages: the number of the last one seen
+    std::size_t limit = 100;  // for messages
+    std::string message;      // for show and edit: a handle
+    /// For drop: the number of messages that the person agreed to; if the number differs, nothing is dropped. Absent:
+    /// any number.
     std::optional<std::size_t> expected;
     std::size_t body_limit = std::size_t{1024} * 1024;
-    std::string replay_run;  // of undo
-    std::string work_queue;  // to be held or released
+    std::string replay_run;  // for undo
+    std::string work_queue;  // for hold and release
 
-    // Of edit; absent: as it is.
+    // For edit; absent: unchanged.
     std::optional<Json> properties;
     std::optional<Json> headers;
     Json body;  // an object with `body` or `body_base64`, or none
 
-    std::string fault;  // empty: it makes sense
+    std::string fault;  // what is wrong; empty if nothing is
     std::string fault_code = "bad_request";
-    Json shown;    // for whoever asks what was asked: without bodies, and the chosen messages only counted
-    Json audited;  // without bodies
+    Json shown;    // to be shown: without bodies, and chosen messages only as a number
+    Json audited;  // for the audit file: without bodies
 };
 
-/// `action`: the words of admin::DeskTask.
+/// `action`: as in admin::DeskTask.
 DeskRequest read_request(const std::string& action, const std::string& body);
 
-/// 32 hex digits. The same for messages that are equal in everything but what the broker counts on a delivery, and but
-/// the order of headers with different names (as admin::same_message has it).
+/// 32 hex digits that identify a message. Equal messages have the same handle; what the broker counts on a delivery and
+/// the order of headers with different names are ignored (as in admin::same_message).
 std::string handle_of(const core::Message& message);
 bool is_handle(std::string_view text);
 
-/// The messages with these handles; one that is there twice means two of them.
+/// Chooses the messages with these handles; a handle that is listed twice means two messages.
 class ChosenMessages : public admin::MessageChoice {
   public:
     explicit ChosenMessages(const std::vector<std::string>& handles);

@@ -52,7 +52,7 @@ std::size_t count_problems(const Checked& checked) {
 }  // namespace
 
 int doctor_exit_code(const Checked& checked) {
-    // A problem that was seen is not hidden by what was not.
+    // A problem that was found counts more than a check that could not be made.
     if (count_problems(checked) > 0) return exit_code::something_to_do;
     if (!checked.diagnosis.cannot_tell.empty()) return exit_code::failed;
     return checked.diagnosis.findings.empty() ? exit_code::fine : exit_code::something_to_do;
@@ -134,17 +134,17 @@ void print_doctor_json(const Checked& checked, std::ostream& out) {
 
 namespace {
 
-/// What each of them may do over the management API, beyond its permissions.
+/// The tags that each user needs for the management API, besides permissions.
 constexpr const char* tag_of_daemon = "monitoring";
 constexpr const char* tag_of_person = "policymaker";
 constexpr const char* person = "PERSON";
 
-/// The name that the broker takes from a certificate may not be known here.
+/// With a certificate, the user name that the broker takes from it may not be known here.
 std::string user_of(const config::Endpoint& endpoint) {
     return endpoint.username.empty() ? "USER" : endpoint.username;
 }
 
-/// Commands of rabbitmqctl, of the first broker: all of them stand for one.
+/// The rabbitmqctl commands for the first broker; the others are members of the same cluster.
 struct PermissionCommands {
     explicit PermissionCommands(const config::Settings& settings)
         : vhost(settings.broker.endpoints.front().vhost),

@@ -13,7 +13,6 @@
 #include <utility>
 #include <vector>
 
-#include "admin/amqp10_clients.h"
 #include "admin/attach_plan.h"
 #include "admin/by_source.h"
 #include "admin/checks.h"
@@ -47,11 +46,11 @@ constexpr const char* with_another_detour =
     "what "
     "comes from this queue without a proof of retryd's is parked in the catch-all queue";
 
-/// The management API's numbers are up to 5 s old.
+/// After this time the management API's numbers, which are up to 5 s old, are new ones.
 constexpr core::Milliseconds statistics_renewed{6'000};
 constexpr core::Milliseconds largest_clock_difference{60'000};
 
-/// Of an exchange or queue that is there with other arguments.
+/// What it means that an exchange or queue has other arguments than configured.
 std::string consequence_of_difference(core::DesiredItem::Role role) {
     using Role = core::DesiredItem::Role;
     if (role == Role::detour) return with_another_detour;
@@ -65,7 +64,7 @@ std::string consequence_of_lack(const core::DesiredItem& wanted) {
     return needed_by_all ? "rejected messages cannot be retried, and what dead-letters now is lost" : "";
 }
 
-/// A permission that was given, and lets retryd do all it needs as well.
+/// The given permission pattern, extended to what retryd needs.
 std::string widened(const std::string& given, const std::string& needed) {
     return given.empty() || given == "^$" ? needed : given + '|' + needed;
 }
@@ -97,7 +96,7 @@ class Checks {
         check_daemon();
     }
 
-    /// Where no daemon has said by itself that it does not consume.
+    /// Checks the consumers of the error queue, unless a daemon has already said that it does not consume.
     void check_consumers() {
         if (daemon_ != nullptr && !daemon_->ready) return;
         const std::string& queue = settings_.policy.error_queue;
@@ -117,13 +116,13 @@ class Checks {
             append(admin::check_error_queue(settings_.policy, vhost_policies(), checked_.broker.vhost));
             append(admin::check_own_queues(settings_.policy, vhost_policies(), checked_.broker.vhost));
             append(admin::check_copies(settings_.policy, vhost_policies()));
-            // What mends a harmful policy guards against the next one as well.
+            // The remedy for a harmful policy also guards against further ones.
             if (!found(FindingCode::harmful_policy)) append(admin::check_guard(settings_.policy, vhost_policies()));
             check_held();
         });
     }
 
-    /// It is so by itself, and stays so: nothing that the daemon would have to tell.
+    /// A note and not a finding: it is no fault and does not change, so the daemon need not report it.
     void note_amqp10_clients() {
         ask_management([this] {
             std::set<std::string> queues;
@@ -138,7 +137,7 @@ class Checks {
         });
     }
 
-    /// Nothing is wrong with that, and it is as the configuration says.
+    /// A note: this is no fault but what the configuration asks for.
     void note_by_source() {
         const std::vector<core::Entry>& entries = settings_.policy.entries;
         const bool any = std::any_of(entries.begin(), entries.end(), [](const core::Entry& entry) {
@@ -179,7 +178,8 @@ class Checks {
                 return cannot_tell("whether " + what + " exists and is as it must be: " + item.note);
             case State::in_place:
                 if (item.note.empty()) return;
-                // That it has no delivery limit, or a high one: the management API says which one is in effect.
+                // A difference in the error queue's delivery limit is left out here: the management API tells which
+                // limit is in effect.
                 if (item.wanted.role == core::DesiredItem::Role::error_queue && knows_policies()) return;
                 return add(FindingCode::lacks_argument, cause,
                            {.remedy = item.told.remedy, .name = name, .group = name});
@@ -220,7 +220,7 @@ class Checks {
 
     // ── What the management API tells ──
 
-    /// Not again after it failed once: that may take its time.
+    /// Asks the management API, but not again once it has failed: a failure may take long.
     template <typename Question>
     void ask_management(const Question& question) {
         if (management_ == nullptr || !checked_.fault.empty()) return;
@@ -270,7 +270,7 @@ class Checks {
         }
     }
 
-    /// A daemon that is ready and was refused nothing has those that it has needed so far.
+    /// A daemon that is ready and was refused nothing has all permissions that it has needed so far.
     void cannot_tell_permissions(bool by_certificate) {
         if (daemon_ != nullptr && daemon_->ready && !daemon_has_fault("refused")) return;
         cannot_tell(by_certificate
@@ -337,7 +337,7 @@ class Checks {
         }
     }
 
-    /// A stream is read with acks only, and never dead-letters.
+    /// Except on streams, which are always consumed with acks and never dead-letter.
     void check_no_ack() {
         std::map<std::string, std::size_t> without;
         for (const http::ListedConsumer& consumer : management_->consumers()) {
@@ -351,7 +351,7 @@ class Checks {
         }
     }
 
-    /// That an entry matches and that no glob leaves out.
+    /// Whether an entry matches it and no glob leaves it out.
     bool is_work_queue(const std::string& name) {
         if (core::match(settings_.policy, name) == nullptr) return false;
         if (!plumbing_) {
@@ -362,17 +362,17 @@ class Checks {
         return !plumbing_->contains(name);
     }
 
-    /// Much more is delivered again than is acked. Many at once come back when a consumer is lost, too: that is over at
-    /// the second look.
+    /// Whether far more messages are redelivered than acked. Many are also redelivered at once when a consumer is lost,
+    /// but that is over at the second look.
     bool loops(const http::ListedQueue& queue) {
-        constexpr double at_least = 20;  // a second
+        constexpr double at_least = 20;  // redeliveries a second
         constexpr double times = 10;
         const double again = queue.redelivered_rate.value_or(0);
         return again >= at_least && again >= times * queue.acked_rate.value_or(0) && is_work_queue(queue.name);
     }
 
-    /// Dead letters that the work queue has not taken. Where it is there they may be on their way at this moment: a
-    /// second look, with newer numbers, tells.
+    /// Reports dead letters that the work queue has not taken. If the work queue exists they may just be on their way,
+    /// so it looks a second time at newer numbers.
     void check_held() {
         const std::vector<http::ListedQueue> queues = management_->queues();
         std::set<std::string> names;
@@ -425,7 +425,7 @@ class Checks {
 
     // ── What AMQP tells by itself ──
 
-    /// At least which queues are there.
+    /// Checks at least which work queues exist.
     void check_work_queues_by_amqp() {
         for (const std::string& queue : admin::configured_work_queues(settings_.policy)) {
             const auto checked = broker_.carry_out(Declarer::CheckQueue{queue});
@@ -500,11 +500,12 @@ class Checks {
     Broker& broker_;
     ManagementApi* management_;  // null: none is configured
     const config::Settings& settings_;
-    const DaemonAnswer* answer_;                          // null: it was not asked
-    const telemetry::Status* daemon_ = nullptr;           // null: it did not answer
-    std::optional<core::Milliseconds> daemon_ahead_;      // its clock, of this machine's; nothing: it did not tell
-    std::optional<admin::VhostPolicies> vhost_policies_;  // once they were asked for
-    std::optional<std::set<std::string>> plumbing_;       // that globs leave out, once it was asked for
+    const DaemonAnswer* answer_;                 // null: it was not asked
+    const telemetry::Status* daemon_ = nullptr;  // null: it did not answer
+    std::optional<core::Milliseconds>
+        daemon_ahead_;  // how far the daemon's clock is ahead of this machine's; nothing: unknown
+    std::optional<admin::VhostPolicies> vhost_policies_;  // set once they were asked for
+    std::optional<std::set<std::string>> plumbing_;       // queues that globs leave out; set once they were asked for
     std::vector<Finding> found_;
     Checked checked_;
 };
@@ -523,7 +524,7 @@ Checked run_checks(Broker& broker, const config::Settings& settings, const Daemo
 
 namespace {
 
-/// The management API alone: enough for policies.
+/// A broker with only the management API, which is enough to check policies.
 class ManagementOnly : public Broker {
   public:
     ManagementOnly(const config::Settings& settings, const config::Endpoint& endpoint)
@@ -554,7 +555,7 @@ admin::Diagnosis check_for_daemon(const config::Settings& settings, const config
     config::Settings here = settings;
     here.broker.endpoints = {endpoint};
     const auto broker = connect(here, "retryd checks");
-    telemetry::Status self;  // it tells of itself in other ways, and why it does not consume at the moment
+    telemetry::Status self;  // the daemon reports about itself elsewhere, also why it does not consume
     self.ready = true;
     self.now = system::wall_now();
     const DaemonAnswer answer = self;

@@ -27,12 +27,13 @@ using core::SteadyTime;
 using Action = admin::ParkedRunOrder::Action;
 
 constexpr Milliseconds soon{60'000};
-/// Each attempt counts for what was held: with one a minute for ever the delivery limit would be reached in two years.
+/// Each attempt counts as a delivery of the messages that were held: with one a minute, forever, the delivery limit
+/// would be reached in two years.
 constexpr Milliseconds after_a_fault{5 * 60'000};
 constexpr Milliseconds at_least_daily{24 * 3'600'000};
-/// The clock of whoever has parked it may be ahead.
+/// The clock of the daemon that parked it may be ahead.
 constexpr Milliseconds clocks_differ{10 * 60'000};
-/// Of messages that wait for the disk.
+/// The most bytes of messages that wait to be written to disk.
 constexpr std::size_t most_waiting_bytes = std::size_t{16} * 1024 * 1024;
 
 std::uint64_t seconds_of(core::WallTime time) {
@@ -56,7 +57,7 @@ class AgeOut {
         try {
             vhost_policies_ = broker_->management()->vhost_policies();
         } catch (const http::Error&) {
-            // the arguments of a queue tell enough, most of the time
+            // usually the arguments of a queue are enough
         }
     }
 
@@ -66,7 +67,7 @@ class AgeOut {
             for (const core::Entry& entry : settings_.policy.entries)
                 look_at(entry);
         } catch (const std::exception& error) {
-            // What was taken out before that is to be told all the same.
+            // What was taken out before the error has to be reported all the same.
             found_.queues.push_back({"", "", 0, error.what()});
             found_.next = after_a_fault;
             found_.to_its_end = false;
@@ -78,12 +79,12 @@ class AgeOut {
   private:
     void look_at(const core::Entry& entry) {
         if (!entry.parked_age) return;
-        next_in(entry.parked_age->max);  // there may be more queues by then
+        next_in(entry.parked_age->max);  // there may be more queues then
         for (const std::string& queue : queues_of(entry))
             look_if_due(entry, queue);
     }
 
-    /// Not the catch-all: what lies there belongs to no entry, or came there by a way of its own.
+    /// Leaves out the catch-all: its messages belong to no entry, or came there another way.
     std::vector<std::string> queues_of(const core::Entry& entry) {
         core::Policy alone = settings_.policy;
         alone.entries = {entry};
@@ -95,7 +96,8 @@ class AgeOut {
         return std::move(parking.names);
     }
 
-    /// A glob's parking queues are known by their form, which those of an entry with a name may have, too.
+    /// The parking queues of a glob are recognised by the form of their names, which the parking queue of a named entry
+    /// may have too.
     bool is_of_another(const core::Entry& entry, const std::string& parking_queue) const {
         const core::BrokerFeatures features = core::features_of(broker_->identity().version);
         const auto& entries = settings_.policy.entries;
@@ -121,7 +123,7 @@ class AgeOut {
         next_in(memory.due - begun);
     }
 
-    /// When the next one makes sense.
+    /// Returns when the next look is worthwhile.
     Milliseconds look(const core::Entry& entry, const std::string& queue, admin::AgedBefore& memory) {
         memory.fault.clear();
         const BrowsePermission permission =
@@ -131,7 +133,7 @@ class AgeOut {
             found_.queues.push_back({queue, "", 0, memory.fault});
             return after_a_fault;
         }
-        // Who looks or replays at this moment holds what lies in front.
+        // A consumer that looks or replays now has the messages at the head.
         if (permission.consumers > 0) return soon;
         if (permission.messages == 0) return next_look_after({entry.parked_age->max, {}, 0, {}});
         return take_out(entry, queue, permission.messages, memory);
@@ -169,7 +171,8 @@ class AgeOut {
         order.action = entry.parked_age->archive.empty() ? Action::drop : Action::archive;
         order.selection.parked_before = now - entry.parked_age->max;
         order.stop_at_younger = now + clocks_differ;
-        // Without its proof it may be of any age, and of any queue: somebody has put it there, or moved it.
+        // A message without retryd's proof may be of any age and from any queue: somebody has put it there, or moved
+        // it.
         order.belongs = [this, &entry](const admin::Parked& parked) {
             return parked.by_retryd && core::match(settings_.policy, parked.queue) == &entry;
         };

@@ -1,12 +1,13 @@
-// `parked_age`: takes out of the parking queues what is older than its entry allows, into the archive or for good.
+// `parked_age`: takes messages that are older than their entry allows out of the parking queues, and archives or drops
+// them.
 //
-// It looks at the head of each parking queue, for messages lie there in the order in which they were parked, and stops
-// at the first one that is young enough. What is not taken out keeps its place.
+// It reads each parking queue from its head, where the oldest messages are, and stops at the first one that is young
+// enough. Messages that are not taken out keep their place.
 //
-// A look costs a broker much. To keep their order it has to hold all that was given back before (amqp/queue_io.h),
-// which is the whole queue once an operator has listed it; and each time RabbitMQ counts for what was held, up to the
-// delivery limit of a million. So each parking queue is looked at when its oldest message is due, and more rarely where
-// a look takes long, or passes messages that stay however old.
+// A look costs the broker much. To keep the order, it has to hold all messages that were given back before
+// (amqp/queue_io.h), which is the whole queue once an operator has listed it; and RabbitMQ counts each time as a
+// delivery, up to the delivery limit of a million. So a parking queue is looked at when its oldest message is due, and
+// less often if a look takes long, or if it passes messages that stay however old they are.
 #pragma once
 
 #include <cstddef>
@@ -22,22 +23,22 @@
 
 namespace retryd::commands {
 
-/// Once, at the parking queues that are due, on connections of its own. `before`: what the last run has left. `go_on`
-/// is asked often; where it says no, the run ends in order. Throws amqp::Error.
+/// Makes one pass over the parking queues that are due, on connections of its own. `before`: what the last pass has
+/// left. `go_on` is asked often; once it returns false, the pass ends cleanly. Throws amqp::Error.
 admin::AgeRun age_out(const config::Settings& settings, const config::Endpoint& endpoint, admin::AgeMemory before,
                       const std::function<bool()>& go_on);
 
-/// When the next look at a parking queue makes sense.
+/// Decides when the next look at a parking queue is worthwhile.
 struct AgeLook {
-    core::Milliseconds max{};                 // of the entry
-    std::optional<core::Milliseconds> until;  // the oldest that is young enough is due; absent: there is none
-    std::size_t stay = 0;                     // messages that were passed, and stay however old
+    core::Milliseconds max{};                 // the limit of the entry
+    std::optional<core::Milliseconds> until;  // until the oldest remaining message is due; absent: there is none
+    std::size_t stay = 0;                     // messages that stay however old they are
     core::Milliseconds took{};
 };
 core::Milliseconds next_look_after(const AgeLook& look);
 
-/// The name of a parking queue's archive for that day: `email.parked-2026-03-01.ndjson`. No two queues have the same,
-/// and whatever stands in a queue's name, it is a file in that folder.
+/// The name of the archive of a parking queue for that day: `email.parked-2026-03-01.ndjson`. Two queues never have the
+/// same one, and whatever characters the queue's name has, it is a file in that folder.
 std::string archive_name(std::string_view queue, std::uint64_t seconds);
 
 }  // namespace retryd::commands

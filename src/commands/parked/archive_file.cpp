@@ -32,14 +32,13 @@ off_t size_of(int file) {
     return fstat(file, &status) == 0 ? status.st_size : -1;
 }
 
-/// Whether the archive may be one file or another: a pipe, a device or a link is none.
+/// Whether it is a regular file of this user: not a pipe, a device or a link.
 bool is_file_of_ours(int file) {
     struct stat status {};
     return fstat(file, &status) == 0 && S_ISREG(status.st_mode) && status.st_uid == geteuid();
 }
 
-/// The first name in a line, as this program writes it. Any other file was written by another program: nothing of it is
-/// cut.
+/// Whether a line begins as this program writes it. Nothing is cut off a file that another program wrote.
 bool begins_a_message(std::string_view line) {
     return std::any_of(first_members.begin(), first_members.end(),
                        [&](std::string_view member) { return line.starts_with(member) || member.starts_with(line); });
@@ -67,7 +66,8 @@ void ArchiveFile::sync() {
     flock(file_, LOCK_UN);
 }
 
-/// Another process that holds the lock would hold up the one that waits for it, and with it the broker.
+/// Waits for the lock only for a while: otherwise the process that holds it would hold up this one, and with it the
+/// broker.
 void ArchiveFile::lock() {
     constexpr auto patience = std::chrono::seconds{5};
     constexpr auto try_again_after = std::chrono::milliseconds{5};
@@ -86,7 +86,7 @@ void ArchiveFile::open_it() {
     if (!is_file_of_ours(file_)) fault_ = core::quoted(name_) + " is there and is no file of yours: name another one";
 }
 
-/// Whether the file of that name is still the one that is open: it may have been moved or deleted.
+/// Whether the name still refers to the open file, which may have been moved or deleted.
 bool ArchiveFile::is_there() const {
     struct stat ours {};
     struct stat named {};
@@ -94,7 +94,7 @@ bool ArchiveFile::is_there() const {
            ours.st_ino == named.st_ino;
 }
 
-/// With the lock.
+/// Call with the lock held.
 void ArchiveFile::append() {
     const off_t before = size_of(file_);
     if (before < 0) return fail("cannot be read");
@@ -111,7 +111,7 @@ void ArchiveFile::append() {
     }
 }
 
-/// A line without an end is half of one, or a whole one whose end was removed.
+/// Repairs a last line without a line end: it is incomplete, or complete and only its end was removed.
 void ArchiveFile::mend_end(off_t size) {
     const std::string line = last_line(size);
     if (line.empty() || !fault_.empty()) return;
@@ -124,7 +124,7 @@ void ArchiveFile::mend_end(off_t size) {
     }
 }
 
-/// Where it has no end; else empty.
+/// The last line if it has no line end; else empty.
 std::string ArchiveFile::last_line(off_t size) {
     constexpr off_t step = 65'536;
     std::string line;
@@ -153,7 +153,7 @@ void ArchiveFile::write_all() {
     }
 }
 
-/// The name, too, is to be there after a loss of power. A file system that cannot do that for a folder says EINVAL.
+/// Makes sure that the name also survives a loss of power. A file system that cannot sync a folder returns EINVAL.
 void ArchiveFile::keep_name() {
     if (named_) return;
     const std::string parent = std::filesystem::path(name_).parent_path().string();

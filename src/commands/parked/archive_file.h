@@ -1,4 +1,5 @@
-// A file of messages that grows: each line as `parked export` writes it, safe on the disk before its message goes.
+// A file to which messages are appended, each as a line that `parked export` would write. A line is safe on disk before
+// its message is acked.
 #pragma once
 
 #include <sys/types.h>
@@ -8,8 +9,8 @@
 
 namespace retryd::commands {
 
-/// Appends; several processes may do so at once. What one that was killed, or a full disk, has left of a line is taken
-/// away: its message is still where it was.
+/// Several processes may append at the same time. An incomplete line, left by a killed process or a full disk, is
+/// removed: its message is still in its queue.
 class ArchiveFile {
   public:
     explicit ArchiveFile(std::string name) : name_(std::move(name)) {}
@@ -17,15 +18,15 @@ class ArchiveFile {
     ArchiveFile(const ArchiveFile&) = delete;
     ArchiveFile& operator=(const ArchiveFile&) = delete;
 
-    /// `line` is in it with the next sync().
+    /// Writes `line` with the next sync().
     void add(const std::string& line);
-    /// All that was added is on the disk, or the file is as it was, and fault() says why.
+    /// Either everything that was added is on disk, or the file is unchanged and fault() says why.
     void sync();
 
-    /// Of lines that wait for the next sync().
+    /// The bytes that wait for the next sync().
     std::size_t waiting_bytes() const { return text_.size(); }
 
-    /// Why nothing can be written; empty as long as it can.
+    /// Why nothing can be written; empty while it can.
     const std::string& fault() const { return fault_; }
 
   private:
@@ -44,7 +45,7 @@ class ArchiveFile {
     std::string text_;  // not written yet
     std::string fault_;
     int file_ = -1;
-    bool named_ = false;  // its name is on the disk
+    bool named_ = false;  // its name is on disk
 };
 
 }  // namespace retryd::commands

@@ -31,13 +31,13 @@ bool StallDetector::stalled(std::size_t delivered) {
     if (now - since_ < a_while) return false;
     const auto answer = broker_.carry_out(amqp::Declarer::CheckQueue{queue_});
     since_ = clock_();
-    // A queue that does not answer the broker in time counts as empty: only a quick 0 is one (parked_queues.cpp).
+    // The broker reports a queue that does not answer in time as empty, so only a quick 0 counts (parked_queues.cpp).
     const bool quick = since_ - now < Milliseconds{100};
     if (answer.result != amqp::Declarer::Result::done) return true;
-    // None are ready either when all are on their way to us, which may take a busy broker a while.
+    // Nothing is ready either if all messages are on their way to us, which may take a busy broker a while.
     if (++times_asked_ < most_times_asked) return false;
     if (answer.counts.messages == 0 && quick) return true;
-    // Handing out what a consumer may hold is one step for a queue, in which it answers nothing else.
+    // For a queue, delivering a whole prefetch is one step, during which it answers nothing else.
     const bool busy = answer.counts.messages == 0 && !quick;
     if ((busy || delivered > 0) && times_asked_ < most_times_once_given) return false;
     reason_ = answer.counts.messages == 0
@@ -64,20 +64,21 @@ class QueueBrowser : private amqp::DeliverySink {
           progress_(progress),
           held_(held) {}
 
-    /// `ready`: how many messages lie there.
+    /// `ready`: the number of messages in the queue.
     BrowseResult browse(const std::string& queue, std::size_t ready) {
         if (!reader_.can_go_on()) count_ = std::min(count_, held_by_one_consumer());
         reader_.begin(queue, ready);
         while (!ended())
             turn();
-        // Before the reader may leave, all that is on its way to it has to be here, and all that was given back before.
+        // Before the reader may leave, everything on its way to it has to have arrived, including what was given back
+        // before.
         while (!reader_.may_leave() && reader_.ended().empty()) {
             serve_broker_connection();
             if (!take_deliveries(messages_per_turn)) wait_for(pollfd{reader_.fd(), POLLIN, 0}, Milliseconds{50});
             if (reader_.full() && !reader_.may_leave() && reader_.can_go_on()) reader_.go_on(true, serve_);
         }
         reader_.leave(serve_);
-        // What is met behind the last one that was wanted is in the way of whoever comes next.
+        // An undeliverable message behind the last wanted one is a problem for the next reader.
         result_.met_undeliverable = reader_.met_undeliverable();
         if (result_.met_undeliverable) result_.ended = reader_.ended();
         return result_;
@@ -115,7 +116,7 @@ class QueueBrowser : private amqp::DeliverySink {
         return more;
     }
 
-    /// The command's main connection is idle meanwhile; its heartbeats have to be served.
+    /// The command's main connection is idle meanwhile, but its heartbeats have to be served.
     void serve_broker_connection() {
         constexpr Milliseconds every{1'000};
         const auto now = Clock::now();

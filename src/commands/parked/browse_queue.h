@@ -1,4 +1,4 @@
-// Looks at every message of a queue, once, and puts all of them back in their order.
+// Looks at every message of a queue once, and puts all of them back in order.
 #pragma once
 
 #include <algorithm>
@@ -19,11 +19,11 @@
 
 namespace retryd::commands {
 
-/// So many deliveries are taken in before the rest of the work has its turn.
+/// How many deliveries are read before other work gets its turn.
 inline constexpr std::size_t messages_per_turn = 128;
 
-/// Finds out that a queue delivers nothing more although more messages were expected. Another consumer takes from it,
-/// too, or the broker does not deliver to us.
+/// Notices that a queue delivers nothing more although more messages were expected: another consumer takes them too, or
+/// the broker does not deliver to us.
 class StallDetector {
   public:
     using Clock = std::function<core::SteadyTime()>;
@@ -31,9 +31,9 @@ class StallDetector {
     StallDetector(Broker& broker, std::string queue, Clock clock = system::steady_now)
         : broker_(broker), queue_(std::move(queue)), clock_(std::move(clock)) {}
 
-    /// `delivered`: how many messages came so far. Asks the broker where none has come for a while. Throws amqp::Error.
+    /// `delivered`: the number of messages so far. Asks the broker if none has come for a while. Throws amqp::Error.
     bool stalled(std::size_t delivered);
-    /// Why, where messages are left that the broker does not deliver to us; else empty.
+    /// Why, if messages are left that the broker does not deliver to us; else empty.
     const std::string& reason() const { return reason_; }
 
   private:
@@ -49,24 +49,24 @@ class StallDetector {
 struct BrowseResult {
     std::size_t messages = 0;
     bool interrupted = false;
-    std::string ended;               // by the broker, before all were seen: its words
-    bool met_undeliverable = false;  // that was why
+    std::string ended;               // why the broker ended it before all messages were seen
+    bool met_undeliverable = false;  // that was because of an undeliverable message
 };
 
-/// With a message whose headers cannot be read it is null. False: it has seen enough.
+/// `delivery` is null for a message whose headers cannot be read. Returns false once it has seen enough.
 using Visitor = std::function<bool(const core::Delivery* delivery)>;
 
-/// How many messages have come so far, often. Those that are only held so that all go back in their order count, too.
+/// Called often with the number of messages so far, including those that are only held to keep the order.
 using LookProgress = std::function<void(std::size_t messages)>;
 
-/// At most `count` messages from the head of the queue. Ends early when a stop is pending. `held` is kept alive
-/// meanwhile; it may be null. Throws amqp::Error.
+/// Looks at most at `count` messages from the head of the queue. Ends early when a stop is pending. `held` is kept
+/// alive meanwhile; it may be null. Throws amqp::Error.
 BrowseResult browse_queue(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
                           const StopSign& stop, const Visitor& visit, const LookProgress& progress,
                           amqp::Undeliverable* held);
 
-/// As many as it can hold. Tests that need several consumers name fewer in RETRYD_TEST_WINDOW, because 65,536 messages
-/// take their time.
+/// The largest prefetch. Tests that need several consumers set fewer in RETRYD_TEST_WINDOW, because 65,536 messages
+/// take long.
 inline std::size_t held_by_one_consumer() {
     const char* fewer = std::getenv("RETRYD_TEST_WINDOW");  // NOLINT(concurrency-mt-unsafe)
     const auto number = fewer == nullptr ? 0 : std::strtoul(fewer, nullptr, 10);

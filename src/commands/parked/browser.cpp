@@ -36,10 +36,10 @@ admin::Selection selection_of(const ParkedOptions& options, core::WallTime now) 
 }
 
 void ParkedGroups::add(const admin::Parked& parked, const core::Message& message) {
-    constexpr std::size_t longest_reason = 60;  // a forged one may be as long as a header
+    constexpr std::size_t longest_reason = 60;  // a forged reason may be as long as a header
     ++messages_;
     std::pair key{std::string{parked.queue}, shortened(parked.reason, longest_reason)};
-    // What is not proven may say something else in each message.
+    // Without a proof each message may have different values.
     if (groups_.size() >= most && !parked.by_retryd && groups_.count(key) == 0) key = {"", others};
     count_into(groups_[std::move(key)], parked, message);
 }
@@ -74,7 +74,7 @@ bool ParkedOverview::complete() const {
 
 namespace {
 
-/// What was asked for by name has to be there.
+/// A queue that was asked for by name has to exist.
 std::string not_there(const std::string& queue) {
     return "queue " + core::quoted(queue) + " does not exist; retryd parked list shows what is parked, and where";
 }
@@ -168,7 +168,7 @@ void ParkedBrowser::browse_parking_queue(const std::string& name, ParkedOverview
     try {
         result = browse_around_undeliverable(queue, visit_delivery, anew);
     } catch (const amqp::Error& error) {
-        result.ended = error.what();  // the other queues may do; where the broker is gone, the next question tells
+        result.ended = error.what();  // the other queues may work; if the broker is gone, the next request will fail
     }
     queue.looked_at = result.messages;
     overview.interrupted = overview.interrupted || result.interrupted;
@@ -181,7 +181,8 @@ void ParkedBrowser::browse_parking_queue(const std::string& name, ParkedOverview
     }
 }
 
-/// What RabbitMQ cannot hand over ends the connection: then it is held by another one, and the look begins anew.
+/// A message that RabbitMQ cannot hand over ends the connection; then another connection holds that message, and the
+/// look starts over.
 BrowseResult ParkedBrowser::browse_around_undeliverable(ParkingQueueOverview& queue, const Visitor& visit,
                                                         const std::function<void()>& anew) {
     for (;;) {
@@ -202,7 +203,7 @@ BrowseResult ParkedBrowser::browse_around_undeliverable(ParkingQueueOverview& qu
     }
 }
 
-/// Why that is not possible; empty where it is.
+/// Why that is impossible; empty if it worked.
 std::string ParkedBrowser::hold_undeliverable(ParkingQueueOverview& queue) {
     const auto count = [&] { return broker_->carry_out(amqp::Declarer::CheckQueue{queue.name}).counts; };
     try {
@@ -219,13 +220,13 @@ std::string ParkedBrowser::hold_undeliverable(ParkingQueueOverview& queue) {
     return "";
 }
 
-/// Asked for once. Null without a management API that answers.
+/// Asks once. Null without an answer from a management API.
 const admin::VhostPolicies* ParkedBrowser::vhost_policies() {
     if (!asked_for_policies_ && broker_->management() != nullptr) {
         try {
             vhost_policies_ = broker_->management()->vhost_policies();
         } catch (const http::Error&) {
-            // the arguments of a queue tell enough, most of the time
+            // usually the arguments of a queue are enough
         }
     }
     asked_for_policies_ = true;

@@ -1,5 +1,5 @@
-// What is parked, seen without taking anything out: which parking queues there are, which of their messages are meant,
-// how many by work queue and reason, and what could not be seen. Every `parked` command begins with it.
+// Looks at parked messages without taking any out: which parking queues there are, which of their messages are
+// selected, how many by work queue and reason, and what could not be seen. Every `parked` command begins with it.
 #pragma once
 
 #include <cstddef>
@@ -26,7 +26,7 @@
 
 namespace retryd::commands {
 
-/// What all `parked` commands are told.
+/// The options that all `parked` commands share.
 struct ParkedOptions {
     ReportOptions report;
     std::string from;  // a parking queue; empty: those of the configuration
@@ -39,7 +39,7 @@ struct ParkedOptions {
     std::string exchange;
     std::string type;
     bool despite_delivery_limit = false;
-    // As admin::Selection has them; no option says so.
+    // As in admin::Selection; the command line has no option for it.
     const core::Message* exactly = nullptr;
     admin::MessageChoice* among = nullptr;
     std::string replay = {};
@@ -47,12 +47,12 @@ struct ParkedOptions {
 
 admin::Selection selection_of(const ParkedOptions& options, core::WallTime now);
 
-/// Messages of one work queue that are parked for one reason.
+/// Messages of one work queue that were parked for the same reason.
 struct ParkedGroup {
     std::size_t messages = 0;
-    std::size_t replayed = 0;             // of these were sent back before, and failed again
-    std::uint64_t bytes = 0;              // of bodies
-    std::optional<std::uint64_t> oldest;  // parked at, seconds
+    std::size_t replayed = 0;             // how many of them were replayed before, and failed again
+    std::uint64_t bytes = 0;              // of their bodies
+    std::optional<std::uint64_t> oldest;  // when the oldest was parked, in seconds
     std::optional<std::uint64_t> newest;
 };
 
@@ -60,13 +60,14 @@ void count_into(ParkedGroup& group, const admin::Parked& parked, const core::Mes
 
 class ParkedGroups {
   public:
-    /// So many at most of those that anybody can make up; what comes after them is one group, with this reason.
+    /// The most groups from values that anybody can make up; all further messages are counted in one group, with this
+    /// reason.
     static constexpr std::size_t most = 10'000;
     static constexpr const char* others = "(others)";
 
     void add(const admin::Parked& parked, const core::Message& message);
 
-    /// By work queue and reason; both may be empty, where they are unknown.
+    /// By work queue and reason; either is empty if unknown.
     const std::map<std::pair<std::string, std::string>, ParkedGroup>& all() const { return groups_; }
     std::size_t messages() const { return messages_; }
 
@@ -77,11 +78,11 @@ class ParkedGroups {
 
 struct ParkingQueueOverview {
     std::string name;
-    std::size_t messages = 0;   // that lay there
-    std::size_t looked_at = 0;  // fewer where more lie there than can be held at once, or somebody was faster
+    std::size_t messages = 0;   // messages in the queue
+    std::size_t looked_at = 0;  // fewer if there are more than can be held at once, or another consumer took some
     ParkedGroups selected;
-    std::string fault;  // why it was not looked at, or not to its end; cause, consequence, remedy
-    /// Those that RabbitMQ cannot hand over by AMQP 0-9-1, and that are held meanwhile; null: there are none.
+    std::string fault;  // why not all of it was looked at: cause, consequence, remedy
+    /// Messages that RabbitMQ cannot hand over by AMQP 0-9-1, held meanwhile; null if there are none.
     std::shared_ptr<amqp::Undeliverable> held = nullptr;
     bool held_selected = false;
 
@@ -89,26 +90,26 @@ struct ParkingQueueOverview {
 };
 
 struct ParkedOverview {
-    std::vector<ParkingQueueOverview> queues;  // those that are there
+    std::vector<ParkingQueueOverview> queues;  // existing ones
     std::vector<std::string> notes;            // what could not be seen
-    std::string fault;                         // why there is nothing to look at at all
+    std::string fault;                         // why nothing could be looked at; empty if something could
     bool interrupted = false;
 
     std::size_t selected() const;
-    /// Besides, of those that cannot be handed over.
+    /// The selected messages among those that cannot be handed over, which selected() does not count.
     std::size_t undeliverable_selected() const;
     bool complete() const;
 };
 
-/// Connects to a broker and looks at the parking queues there. Keeps references to its arguments.
+/// Connects to the broker and looks at its parking queues. Keeps references to its arguments.
 class ParkedBrowser {
   public:
     /// Throws amqp::Error.
     ParkedBrowser(const config::Settings& settings, const ParkedOptions& options, core::WallTime now, StopSign stop,
                   Progress& progress);
 
-    /// With each selected message and its number, from 1 on; false: it has seen enough. Where something came in
-    /// between, it is called anew from a lower number on.
+    /// Called with each selected message and its number, from 1; returns false once it has seen enough. If the look has
+    /// to start over, it is called again from a lower number on.
     using Visit = std::function<bool(const std::string& from, const core::Delivery&, std::size_t number)>;
     /// Throws amqp::Error.
     ParkedOverview browse(const Visit& visit);
@@ -117,7 +118,7 @@ class ParkedBrowser {
     const StopSign& stop() const { return stop_; }
     Progress& progress() { return progress_; }
     const admin::Selection& selection() const { return selection_; }
-    /// By which it knows what retryd has parked.
+    /// The keys that prove what retryd has parked.
     const core::ProofKeys& proof_keys() const { return proof_keys_; }
     core::WallTime now() const { return now_; }
 
@@ -140,7 +141,7 @@ class ParkedBrowser {
     core::WallTime now_;
 };
 
-/// Of each queue its groups, then what could not be seen. `now`: what ages are counted to.
+/// Prints each queue with its groups, then what could not be seen. `now` is used for ages.
 void print_overview(const ParkedOverview& overview, core::WallTime now, bool colour, std::ostream& out);
 nlohmann::ordered_json json_of(const ParkedOverview& overview);
 
@@ -153,10 +154,10 @@ struct FoundMessage {
 
 struct OneMessage {
     std::optional<FoundMessage> found;
-    std::string fault;  // why there is none; empty where there is one
+    std::string fault;  // why there is no such message; empty if there is
 };
 
-/// `number`: which of the selected, counted from the oldest, from 1 on. Throws amqp::Error.
+/// `number`: which of the selected messages, counted from the oldest, from 1. Throws amqp::Error.
 OneMessage find_one(ParkedBrowser& browser, std::size_t number);
 
 }  // namespace retryd::commands

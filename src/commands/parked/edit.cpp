@@ -55,7 +55,7 @@ std::string environment_text(const char* name) {
     return value == nullptr ? "" : value;
 }
 
-/// The text that is edited, in a folder of its own, which only its owner can look into ($TMPDIR or /tmp). It goes with
+/// The file with the edited text, in a folder of its own in $TMPDIR or /tmp that only its owner may read. Deleted with
 /// the object unless it is to be kept.
 class EditFile {
   public:
@@ -69,7 +69,7 @@ class EditFile {
     void keep(bool kept) { kept_ = kept; }
 
     const std::string& name() const { return name_; }
-    /// Why it cannot be written or read; empty where it can.
+    /// Why it cannot be written or read; empty if it can.
     const std::string& fault() const { return fault_; }
 
   private:
@@ -92,7 +92,7 @@ EditFile::EditFile() {
     name_ = folder_ + "/message.txt";
 }
 
-/// With what the editor has left beside it.
+/// Also deletes what the editor has left in the folder.
 EditFile::~EditFile() {
     std::error_code ignored;
     if (!kept_ && !folder_.empty()) std::filesystem::remove_all(folder_, ignored);
@@ -115,7 +115,7 @@ void EditFile::write(std::string_view text) {
 }
 
 std::string EditFile::read() {
-    constexpr std::size_t most = std::size_t{1} << 30U;  // no broker takes a body of that size
+    constexpr std::size_t most = std::size_t{1} << 30U;  // no broker accepts a body of that size
     const int file = open(name_.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
     struct stat status {};
     std::string text;
@@ -141,7 +141,7 @@ void EditFile::fail(const std::string& what) {
     fault_ = core::quoted(name_.empty() ? folder_ : name_) + " " + what + ": " + std::strerror(errno);
 }
 
-/// VISUAL, EDITOR, or vi: a command of the shell.
+/// VISUAL, EDITOR, or vi: a shell command.
 std::string editor_command() {
     for (const char* name : {"VISUAL", "EDITOR"}) {
         std::string command = environment_text(name);
@@ -150,9 +150,9 @@ std::string editor_command() {
     return "vi";
 }
 
-/// Its signals are as those of any program that a shell starts, whatever we have made of ours.
+/// The editor gets default signal handling, as if a shell had started it, whatever we changed in ours.
 std::optional<pid_t> start_editor(const std::string& command, const std::string& file) {
-    // The shell outlives the Ctrl-C that its editor takes for itself.
+    // The shell ignores a Ctrl-C that is meant for the editor.
     std::string script = "trap : INT QUIT; " + command + " \"$@\"";
     std::string name = command;
     std::string argument = file;
@@ -172,7 +172,7 @@ std::optional<pid_t> start_editor(const std::string& command, const std::string&
     posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
     posix_spawnattr_setsigmask(&attributes, &none);
     posix_spawnattr_setsigdefault(&attributes, &usual);
-    // Where the report goes elsewhere, the editor is still to be seen.
+    // If standard output is redirected, the editor still has to be visible.
     if (isatty(STDOUT_FILENO) != 1) posix_spawn_file_actions_adddup2(&streams, STDERR_FILENO, STDOUT_FILENO);
     pid_t child = -1;
     const int error = posix_spawn(&child, "/bin/sh", &streams, &attributes, arguments.data(), environ);
@@ -184,7 +184,7 @@ std::optional<pid_t> start_editor(const std::string& command, const std::string&
 
 std::string why_editor_ended(const std::string& command, int status) {
     constexpr int not_found = 127;
-    constexpr int by_signal = 128;  // as a shell tells it
+    constexpr int by_signal = 128;  // the shell's exit code for a signal
     const std::string editor = "the editor " + core::quoted(command);
     if (WIFSIGNALED(status)) return editor + " was ended by signal " + std::to_string(WTERMSIG(status));
     const int code = WEXITSTATUS(status);
@@ -195,12 +195,12 @@ std::string why_editor_ended(const std::string& command, int status) {
 }
 
 struct EditorEnd {
-    std::string why;           // it did not end well; empty where it did
-    bool interrupted = false;  // we were: SIGTERM, SIGHUP
+    std::string why;           // why the editor failed; empty if it did not
+    bool interrupted = false;  // retryd was interrupted: SIGTERM, SIGHUP
 };
 
-/// Runs it with the file's name behind it, at this terminal, until it ends. SIGINT and SIGQUIT are its own business as
-/// long as it runs; what else comes of `signals` it is sent, too.
+/// Runs the command with the file as its argument on this terminal, until it ends. Meanwhile SIGINT and SIGQUIT are
+/// left to the editor; other signals of `signals` are passed on to it.
 EditorEnd run_editor(const std::string& command, const std::string& file, const system::Signals& signals) {
     constexpr core::Milliseconds a_moment{50};
     const auto child = start_editor(command, file);
@@ -226,7 +226,7 @@ namespace {
 
 constexpr const char* still_parked = ". The message is parked as it was";
 
-/// user@host. With sudo the person is not the one that the process runs as.
+/// user@host; with sudo, the person who called it.
 std::string who() {
     const char* behind_sudo = std::getenv("SUDO_USER");  // NOLINT(concurrency-mt-unsafe)
     std::string user = geteuid() == 0 && behind_sudo != nullptr ? behind_sudo : "";
@@ -243,11 +243,11 @@ std::uint64_t seconds_now() {
         std::chrono::duration_cast<std::chrono::seconds>(system::wall_now().time_since_epoch()).count());
 }
 
-/// What was found by the first look, which is over when the editor begins: its connections would not be served
+/// The result of the first look. The look has ended when the editor starts, because its connections would not be served
 /// meanwhile.
 struct Editable {
     std::optional<FoundMessage> message;
-    std::string work_queue;  // that it is to go to
+    std::string work_queue;  // the work queue that the message will go to
     std::string comments;
     std::string fault;
 };
@@ -286,7 +286,7 @@ Editable find_editable(const Report& output, const config::Settings& settings, c
     return found;
 }
 
-/// Before a person begins to write.
+/// Checked before the person starts editing.
 std::string why_no_archive(const std::string& file) {
     if (file.empty()) return "";
     const auto slash = file.rfind('/');
@@ -296,7 +296,7 @@ std::string why_no_archive(const std::string& file) {
     return "the archive " + core::quoted(file) + " cannot be written: " + std::strerror(errno);
 }
 
-/// The file in the editor, again and again, until it is a message, or the person gives up.
+/// Opens the editor again and again until the file is a valid message, or the person gives up.
 class Editing {
   public:
     enum class End { changed, unchanged, given_up };
@@ -331,7 +331,7 @@ class Editing {
     const std::string& why() const { return why_; }
     const core::Message& message() const { return edited_.message(); }
     const std::vector<std::string>& fields() const { return fields_; }
-    /// What is written there is not to be lost.
+    /// Keeps the file, so that the person's work is not lost.
     void keep(bool kept) { file_.keep(kept); }
     const std::string& file() const { return file_.name(); }
 
@@ -418,7 +418,7 @@ int parked_edit(const ParkedOptions& options, const EditOptions& edit, std::ostr
         if (end == Editing::End::unchanged) return report_unchanged(output);
         if (end == Editing::End::given_up)
             return output.fail(editing.why() + still_parked + "; nothing was done", exit_code::failed);
-        editing.keep(true);  // until it is sent: whatever ends us
+        editing.keep(true);  // until the message is sent, whatever ends the process
         int code = exit_code::failed;
         try {
             code = send_edited(output, settings, options, edit, *found.message, editing);

@@ -1,4 +1,4 @@
-// `retryd parked edit`: one parked message in an editor, and home as it comes back from there.
+// `retryd parked edit`: opens one parked message in an editor and sends home what comes back.
 #pragma once
 
 #include <cstddef>
@@ -10,14 +10,14 @@
 namespace retryd::commands {
 
 struct EditOptions {
-    std::size_t number = 1;  // which of the selected, counted from the oldest
+    std::size_t number = 1;  // which of the selected messages, counted from the oldest
     std::string to;          // empty: its own work queue
     std::string archive;     // the original is appended to this file; empty: nowhere
 };
 
-/// The original is parked until the broker has confirmed what was made of it, and is in the archive before that is
-/// sent. Returns 0 when that is done, and where nothing was changed; 1 where the message is parked as it was, or the
-/// broker refused or cannot be reached; 78 wrong configuration.
+/// The original stays parked until the broker has confirmed the edited message, and is in the archive before that is
+/// sent. Returns 0 if that is done, or nothing was changed; 1 if the message is still parked unchanged, or the broker
+/// refused or cannot be reached; 78 for a wrong configuration.
 int parked_edit(const ParkedOptions& options, const EditOptions& edit, std::ostream& out, std::ostream& err);
 
 }  // namespace retryd::commands

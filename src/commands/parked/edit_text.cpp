@@ -37,7 +37,7 @@ std::string indented_by(const std::string& json, std::size_t by) {
     return text;
 }
 
-/// Each on a line of its own, where it fits one.
+/// Each header on a line of its own if it fits.
 std::string text_of_headers(const core::Message& message) {
     const std::vector<core::Field> fields = admin::editable_headers(message);
     std::string text;
@@ -51,7 +51,7 @@ std::string text_of_headers(const core::Message& message) {
 
 enum class BodyForm { text, json, in_object };
 
-/// `shown`: as it stands behind the line of dashes.
+/// `shown`: the body as shown below the line of dashes.
 BodyForm form_of(std::string_view body, std::string& shown) {
     shown = body;
     if (core::valid_utf8_length(body) != body.size() || core::safe_lines(body) != body) return BodyForm::in_object;
@@ -95,7 +95,7 @@ std::string text_for_editor(const core::Message& message, const std::string& com
 
 namespace {
 
-/// The part before the line of dashes, and what is behind it.
+/// The text above the line of dashes and the body below it.
 struct EditedParts {
     std::string_view object;
     std::optional<std::string_view> body;
@@ -117,14 +117,14 @@ EditedParts parts_of(std::string_view text) {
     return {text, std::nullopt, false};
 }
 
-/// Without the name that the library gives it: "parse error at line 5, column 3: …".
+/// The message without the name of the library's exception: "parse error at line 5, column 3: …".
 std::string words_of(const Json::parse_error& error) {
     const std::string words = error.what();
     const auto name_ends = words.find("] ");
     return name_ends == std::string::npos ? words : words.substr(name_ends + 2);
 }
 
-/// Finds what a parser would accept silently: the same key twice, and nesting that no header has.
+/// Finds what the parser accepts silently: duplicate keys, and nesting deeper than a header's.
 class ParseWatch {
   public:
     bool operator()(int depth, Json::parse_event_t event, const Json& parsed) {
@@ -149,7 +149,7 @@ Json parsed(std::string_view text) {
     return Json::parse(text, callback, true, true);
 }
 
-/// A name that means nothing is a slip of the pen.
+/// An unknown name is probably a typing error.
 void require_known(const Json& object, std::initializer_list<std::string_view> known, const std::string& where) {
     if (!object.is_object()) throw std::invalid_argument(where + " is no object");
     for (const auto& [key, value] : object.items()) {

@@ -1,4 +1,4 @@
-// A parked message as the text that an editor opens, and back: what `retryd parked edit` gives to a person.
+// Converts a parked message to the text that `retryd parked edit` opens in an editor, and back.
 //
 //   // comments
 //   {
@@ -11,9 +11,9 @@
 //   the body
 //
 // Properties and headers are as in a line of `parked export` (message_line.h); headers that must not be changed are
-// left out. The body stands behind the line of dashes up to the end of the text, less one line end, which editors like
-// to add. One that no editor leaves alone (control characters, carriage returns, no UTF-8) is in the object instead, as
-// "body" or "body_base64".
+// left out. The body follows the line of dashes and extends to the end of the text, less one line end, which editors
+// like to add. A body that editors would damage (control characters, carriage returns, not UTF-8) is in the object
+// instead, as "body" or "body_base64".
 #pragma once
 
 #include <optional>
@@ -25,13 +25,13 @@
 
 namespace retryd::commands {
 
-/// `comments`: lines of our own words with safe names in them.
+/// `comments`: lines for the person; names in them must be safe already.
 std::string text_for_editor(const core::Message& message, const std::string& comments);
 
-/// What came back. Owns what it has read.
+/// The message that came back from the editor. Owns what it has read.
 class EditedText {
   public:
-    /// Why it is no message, with the line where that is known; empty where it is one.
+    /// Why it is not a message, with the line if known; empty if it is one.
     std::string read(std::string_view text);
 
     const core::Message& message() const { return line_.message(); }
@@ -40,7 +40,7 @@ class EditedText {
     MessageLine line_;
 };
 
-/// The same JSON without blanks and line ends between its tokens; nothing where it is no JSON.
+/// The same JSON without whitespace between its tokens; nothing if it is not JSON.
 std::optional<std::string> compact_json(std::string_view text);
 
 }  // namespace retryd::commands

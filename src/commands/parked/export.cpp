@@ -38,7 +38,7 @@ ExportFile::ExportFile(std::string name) : name_(std::move(name)), part_(name_ +
         fault_ = core::quoted(name_) + " is there already: name a file that is not";
         return;
     }
-    // A link that another user has put there is not followed, and a pipe not waited for.
+    // Does not follow a link that another user has put there, and does not wait for a pipe.
     file_ = open(part_.c_str(), O_WRONLY | O_CREAT | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC, for_its_owner);
     if (file_ < 0) {
         fail("cannot be written");
@@ -52,8 +52,8 @@ ExportFile::~ExportFile() {
     if (file_ >= 0) close(file_);
 }
 
-/// It may be left from a process that was killed. It may as well be written by another one at this moment, or be an
-/// unrelated file.
+/// The part file may be left from a killed process, but it may also be in use by another one now, or be an unrelated
+/// file.
 void ExportFile::own_part() {
     if (flock(file_, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) {
         fault_ = core::quoted(part_) + " is written by another export at the moment: name another file";
@@ -113,7 +113,7 @@ void ExportFile::write_out() {
     text_.clear();
 }
 
-/// Not every file system can rename without replacing what has come in between.
+/// Not every file system can rename without replacing a file that appeared meanwhile.
 void ExportFile::take_name() {
     int result = renameat2(AT_FDCWD, part_.c_str(), AT_FDCWD, name_.c_str(), RENAME_NOREPLACE);
     if (result != 0 && (errno == EINVAL || errno == ENOSYS)) {
@@ -124,7 +124,7 @@ void ExportFile::take_name() {
     owned_ = false;
 }
 
-/// The name, too, is to be there after a loss of power. Not every file system can do that for a folder.
+/// Makes sure that the name also survives a loss of power. Not every file system can sync a folder.
 void ExportFile::keep_name() {
     const std::string folder = std::filesystem::path(name_).parent_path().string();
     const int opened = open(folder.empty() ? "." : folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
@@ -139,7 +139,7 @@ void ExportFile::fail(const std::string& what) {
 
 namespace {
 
-/// One look after the other, each queue's messages in their order.
+/// Writes the messages of one queue after the other, in order.
 class Exporter {
   public:
     Exporter(const ExportOptions& options, ExportFile& file) : options_(options), file_(file) {}
@@ -156,7 +156,8 @@ class Exporter {
         return file_.fault().empty() && (!options_.first || number < *options_.first);
     }
 
-    /// Fewer than there are: the look at the last queue has begun anew, and what it saw before does not count.
+    /// Cuts the file back to so many messages: the look at the last queue has started over, and what it wrote before
+    /// does not count.
     void cut_to(std::size_t messages) {
         if (messages >= last_) return;
         file_.cut_to(begins_at_);
@@ -167,8 +168,8 @@ class Exporter {
     const ExportOptions& options_;
     ExportFile& file_;
     std::string from_;
-    off_t begins_at_ = 0;     // in the file, that queue
-    std::size_t before_ = 0;  // messages of the queues before it
+    off_t begins_at_ = 0;     // where the messages of the current queue begin in the file
+    std::size_t before_ = 0;  // messages of earlier queues
     std::size_t last_ = 0;    // messages in the file
 };
 
@@ -176,7 +177,7 @@ std::string what_stays(const std::string& why) {
     return "nothing was exported: " + why + ". All messages are still parked; the same command begins anew";
 }
 
-/// Where nothing could be looked at, no file says that there was nothing.
+/// If nothing could be looked at, an empty file would wrongly say that there was nothing.
 bool is_worth_a_file(const ParkedOverview& overview) {
     return overview.complete() || overview.selected() > 0;
 }
@@ -217,7 +218,7 @@ void print_export(const ParkedOverview& overview, const std::string& file, const
 int parked_export(const ParkedOptions& options, const ExportOptions& file, std::ostream& out, std::ostream& err) {
     const Report output(options.report, out, err);
     return output.run([&](const config::Settings& settings) {
-        // The file last: now a signal no longer ends the process, and leaves no part of a file.
+        // The file is opened last: from here on a signal does not end the process and leave a partial file.
         Foreground foreground(output.err());
         ParkedBrowser browser(settings, options, system::wall_now(), foreground.stop(), foreground);
         ExportFile target(file.file);

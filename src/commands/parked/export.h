@@ -1,4 +1,5 @@
-// `retryd parked export`: parked messages into a file, one a line, exact (commands/parked/message_line.h).
+// `retryd parked export`: writes parked messages to a file, one on each line, without loss
+// (commands/parked/message_line.h).
 #pragma once
 
 #include <sys/types.h>
@@ -12,9 +13,8 @@
 
 namespace retryd::commands {
 
-/// A file that has its name once all is in it and safe on the disk, never before: until then it is NAME.part. It never
-/// replaces anything. What is not finished is taken away again; what a process that was killed has left is written anew
-/// by the next one.
+/// A file that gets its name only when it is complete and safe on disk; until then it is NAME.part. It never replaces
+/// an existing file. An unfinished file is deleted; one left by a killed process is overwritten the next time.
 class ExportFile {
   public:
     explicit ExportFile(std::string name);
@@ -24,14 +24,14 @@ class ExportFile {
 
     void add(const std::string& line);
 
-    /// Bytes so far; what comes after them can be taken back.
+    /// The bytes so far; the file can be cut back to that size.
     off_t size();
     void cut_to(off_t size);
 
-    /// All is in it.
+    /// Call when the file is complete.
     void finish();
 
-    /// Why nothing more can be written; empty as long as it can.
+    /// Why nothing more can be written; empty while it can.
     const std::string& fault() const { return fault_; }
 
   private:
@@ -51,12 +51,12 @@ class ExportFile {
 };
 
 struct ExportOptions {
-    std::string file;                  // must not be there yet
-    std::optional<std::size_t> first;  // of the selected only so many
+    std::string file;                  // must not exist yet
+    std::optional<std::size_t> first;  // at most so many of the selected messages
 };
 
-/// Takes nothing out of any queue. The file is there once all is in it and safe on the disk, never before. Returns 0; 1
-/// where not all could be looked at or written, or the broker cannot be reached; 78 wrong configuration.
+/// Takes nothing out of any queue. The file appears only when it is complete and safe on disk. Returns 0; 1 if not
+/// everything could be looked at or written, or the broker cannot be reached; 78 for a wrong configuration.
 int parked_export(const ParkedOptions& options, const ExportOptions& file, std::ostream& out, std::ostream& err);
 
 }  // namespace retryd::commands

@@ -38,7 +38,7 @@ namespace retryd::commands {
 
 namespace {
 
-// A broker takes no body above 512 MiB, which is two thirds of this as base64.
+// A broker accepts no body above 512 MiB, which as base64 is two thirds of this.
 constexpr std::size_t longest_line = std::size_t{1} << 30U;
 constexpr std::size_t read_at_once = std::size_t{1} << 20U;
 
@@ -76,8 +76,7 @@ bool ImportFile::next(MessageLine& message, std::size_t skip) {
     return false;
 }
 
-/// Whatever the file is, no more of it is in memory than a line may be long: one that does not begin as a message does
-/// is not read to its end.
+/// Never keeps more in memory than the longest line; a line that does not begin like a message is not read to its end.
 bool ImportFile::next_line() {
     std::size_t looked_at = at_;
     while (fault_.empty()) {
@@ -104,7 +103,7 @@ bool ImportFile::next_line() {
     return false;
 }
 
-/// What was read before the line goes.
+/// Discards what was read before the current line.
 bool ImportFile::read_more() {
     buffer_.erase(0, std::exchange(at_, 0));
     const std::size_t before = buffer_.size();
@@ -147,7 +146,7 @@ void ImportMark::remove() {
     unlink(name_.c_str());
 }
 
-/// As wide each time: a number is replaced in one write, never half of it.
+/// Always the same width, so that the number is replaced by a single write and never half written.
 void ImportMark::write(std::size_t lines) {
     constexpr int mode_of_mark = 0600;
     if (!fault_.empty()) return;
@@ -165,7 +164,8 @@ namespace {
 
 constexpr core::Milliseconds patience_interrupted{10'000};
 
-/// What would make the broker refuse it, send it elsewhere, delete it or forget it is set aside, as on a retry.
+/// Removes from a message what would make the broker refuse, reroute, delete or lose it, and keeps it in headers, as on
+/// a retry.
 class SetAside {
   public:
     core::Message from(core::Message message, const std::string& connection_user) {
@@ -279,7 +279,7 @@ void Importer::send_some() {
     }
 }
 
-/// False: not yet.
+/// False: not sent yet.
 bool Importer::send(const core::Message& message) {
     const std::string& queue = to_.empty() ? line_.queue() : to_;
     const auto result = writer_.publish({"", queue, message});
@@ -328,17 +328,18 @@ void Importer::on_returned(std::string_view exchange, std::string_view routing_k
 
 namespace {
 
-/// Those in flight, and those of which the mark does not know yet that they are settled.
+/// The most messages that a repeated import sends twice: those in flight, and settled ones that the mark does not have
+/// yet.
 constexpr std::size_t most_that_come_twice = Importer::most_in_flight + ImportMark::most_unwritten;
 
-/// What a file asks for.
+/// What is in a file: the queues it needs, and what is wrong with it.
 struct Contents {
     std::size_t messages = 0;
     std::map<std::string, std::size_t> by_queue;
-    std::string fault;  // why nothing of it is imported
+    std::string fault;  // why nothing is imported; empty if it can be
 };
 
-/// All of it, before anything is imported: a wrong file is to change nothing.
+/// Reads all of it before anything is imported: a wrong file must change nothing.
 Contents contents_of(ImportFile& file, const ImportOptions& options, const system::Signals& signals) {
     constexpr std::size_t most_queues_named = 10'000;
     Contents contents;
@@ -355,7 +356,7 @@ Contents contents_of(ImportFile& file, const ImportOptions& options, const syste
     return contents;
 }
 
-/// Why its messages cannot go where they are to go; empty where they can.
+/// Why its messages cannot be sent to their queues; empty if they can.
 std::string why_no_way(Broker& broker, const Contents& contents) {
     for (const auto& [queue, messages] : contents.by_queue) {
         const auto there = broker.carry_out(amqp::Declarer::CheckQueue{queue});
@@ -368,7 +369,7 @@ std::string why_no_way(Broker& broker, const Contents& contents) {
     return "";
 }
 
-/// Why it has to be told where to begin; empty where it need not be.
+/// Why the user has to say where to begin; empty if not needed.
 std::string ended_early(const ImportMark& mark, const ImportOptions& options) {
     const auto left = options.skip || options.dry_run ? std::nullopt : mark.left();
     if (!left) return "";
@@ -382,7 +383,7 @@ std::string nothing_imported(const std::string& why) {
     return why + ". Nothing was imported";
 }
 
-/// What a run that ended early is to be told about.
+/// What to do after a run that ended early.
 std::string how_to_go_on(const Importer& importer) {
     const std::size_t settled = importer.settled_lines();
     std::string text = settled == 0 ? "The same command begins anew"
@@ -444,7 +445,7 @@ int parked_import(const ReportOptions& report, const ImportOptions& options, std
             print_dry_run(contents, output);
             return exit_code::fine;
         }
-        broker.reset();  // its heartbeats would not be served
+        broker.reset();  // its heartbeats would not be served from here on
         file.begin_again();
         Importer importer(settings, identity, signals, file, options.to, options.skip.value_or(0));
         {

@@ -1,5 +1,5 @@
-// `retryd parked import`: the messages of a file into their queues, exact (commands/parked/message_line.h). Each counts
-// once the broker has confirmed it.
+// `retryd parked import`: puts the messages of a file back into their queues, without loss
+// (commands/parked/message_line.h). A message counts once the broker has confirmed it.
 #pragma once
 
 #include <cstddef>
@@ -23,7 +23,7 @@
 
 namespace retryd::commands {
 
-/// The file, line by line. Empty lines count, and mean nothing.
+/// Reads the file line by line. Empty lines are counted and skipped.
 class ImportFile {
   public:
     explicit ImportFile(std::string name);
@@ -31,13 +31,13 @@ class ImportFile {
     ImportFile(const ImportFile&) = delete;
     ImportFile& operator=(const ImportFile&) = delete;
 
-    /// The next line that has a message behind the first `skip` lines. False: there is none, or there is a fault.
+    /// Reads the next message after the first `skip` lines. False: there is none, or there is a fault.
     bool next(MessageLine& message, std::size_t skip);
     void begin_again();
 
-    /// That were read.
+    /// The number of lines read.
     std::size_t lines() const { return lines_; }
-    /// What is wrong with the file, and in which line; empty where nothing is.
+    /// What is wrong with the file, and in which line; empty if nothing is.
     const std::string& fault() const { return fault_; }
 
   private:
@@ -55,8 +55,8 @@ class ImportFile {
     bool ended_ = false;
 };
 
-/// How far an import is, in a file beside the one that is imported: FILE.imported. It is there while an import is under
-/// way and after one that ended early, also one that was killed; who imports that file again is told.
+/// Records the progress of an import in the file FILE.imported. It exists while an import is running and after one that
+/// ended early or was killed; then the next import of that file says so.
 class ImportMark {
   public:
     explicit ImportMark(const std::string& imported_file) : name_(imported_file + ".imported") {}
@@ -65,16 +65,16 @@ class ImportMark {
     ImportMark& operator=(const ImportMark&) = delete;
 
     const std::string& name() const { return name_; }
-    /// All up to this line was settled when an earlier import ended early; nothing where none did.
+    /// The line up to which everything was settled when an earlier import ended early; nothing if none did.
     std::optional<std::size_t> left() const;
 
-    /// All up to this line is settled. Written down whenever it is most_unwritten lines more.
+    /// Everything up to this line is settled. Written whenever it is most_unwritten lines further.
     void settled(std::size_t lines);
-    /// The import ends here.
+    /// The import has ended here.
     void end(std::size_t lines);
-    /// All is imported: there is nothing to go on with.
+    /// Everything is imported: deletes the record.
     void remove();
-    /// Why nothing can be written there; empty where it can.
+    /// Why it cannot be written; empty if it can.
     const std::string& fault() const { return fault_; }
 
     static constexpr std::size_t most_unwritten = 500;
@@ -88,15 +88,15 @@ class ImportMark {
     int file_ = -1;
 };
 
-/// Imports one file, once. It ends at the first message that does not get into its queue: whoever repeats it behind the
-/// lines that are settled leaves none out.
+/// Imports one file once. It ends at the first message that does not get into its queue, so repeating it after the
+/// settled lines leaves none out.
 class Importer : private amqp::ConfirmSink {
   public:
-    /// With how many messages are confirmed, and what keeps the broker from taking more.
+    /// Called with the number of confirmed messages, and why the broker is blocked, if it is.
     using Progress = std::function<void(std::size_t imported, const std::string& note)>;
 
-    /// Keeps references to its arguments. `to`: all go there; empty: each where it was parked. `skip`: lines to leave
-    /// out. Throws amqp::Error.
+    /// Keeps references to its arguments. `to`: the queue for all messages; empty: each goes where it was parked.
+    /// `skip`: lines to leave out. Throws amqp::Error.
     Importer(const config::Settings& settings, const BrokerIdentity& broker, const system::Signals& signals,
              ImportFile& file, std::string to, std::size_t skip);
 
@@ -106,11 +106,11 @@ class Importer : private amqp::ConfirmSink {
 
     /// Messages that the broker has confirmed.
     std::size_t imported() const { return imported_; }
-    /// Whether they got in is not known.
+    /// Messages that may or may not be in their queue.
     std::size_t unknown() const { return unknown_; }
-    /// All messages of these lines are in their queues.
+    /// The messages of the first so many lines are all in their queues.
     std::size_t settled_lines() const;
-    /// Why it ended before the file did; empty where it did not.
+    /// Why it ended before the end of the file; empty if it did not.
     const std::string& why() const { return why_; }
 
   private:
@@ -134,9 +134,9 @@ class Importer : private amqp::ConfirmSink {
     amqp::QueueWriter writer_;
     MessageLine line_;
     bool pending_ = false;  // line_ is not sent yet
-    bool ended_ = false;    // no more are sent
+    bool ended_ = false;    // nothing more is sent
     relay::Unconfirmed unconfirmed_;
-    std::set<std::size_t> in_flight_;  // their lines
+    std::set<std::size_t> in_flight_;  // the lines of messages in flight
     std::optional<std::size_t> first_failed_;
     std::vector<relay::Pending> answered_;
     std::size_t imported_ = 0;
@@ -149,14 +149,14 @@ class Importer : private amqp::ConfirmSink {
 
 struct ImportOptions {
     std::string file;
-    std::string to;                   // empty: each into the queue that it was parked in
+    std::string to;                   // empty: each message to the queue that it was parked in
     std::optional<std::size_t> skip;  // lines that were imported before
     bool dry_run = false;
 };
 
-/// Reads all of the file before it sends any of it: a wrong one changes nothing. Returns 0 when the broker has
-/// confirmed every message; 1 where some are not in their queues, or it cannot be reached, or an earlier import of the
-/// file ended early and `skip` does not say where to go on; 78 wrong configuration.
+/// Reads the whole file before it sends anything: a wrong file changes nothing. Returns 0 if the broker has confirmed
+/// every message; 1 if some are not in their queues, the broker cannot be reached, or an earlier import of the file
+/// ended early and `skip` does not say where to continue; 78 for a wrong configuration.
 int parked_import(const ReportOptions& report, const ImportOptions& options, std::ostream& out, std::ostream& err);
 
 }  // namespace retryd::commands

@@ -24,7 +24,7 @@ namespace {
 
 using LineKind = core::Kind;
 
-/// JSON has no word for what is not finite, and none for the bits of a NaN.
+/// JSON can express neither infinity nor the bits of a NaN.
 template <typename Float, typename Bits>
 Json json_of_float(Float number) {
     if (std::isfinite(number)) return number;
@@ -62,7 +62,7 @@ Json exact_json_of(const core::Table& headers) {
     return list;
 }
 
-/// As text each of these takes six bytes.
+/// In JSON text each control character takes six bytes.
 bool mostly_controls(std::string_view body) {
     const auto is_control = [](char c) {
         return static_cast<unsigned char>(c) < 0x20 && c != '\n' && c != '\r' && c != '\t';
@@ -104,7 +104,7 @@ std::string exported_line(const std::string& queue, core::Message message) {
     return line_of_message(queue, message);
 }
 
-/// What is wrong is thrown within this file.
+/// Errors are thrown and caught within this file.
 class MessageLine::Reader {
   public:
     explicit Reader(MessageLine& into) : into_(into) {}
@@ -157,7 +157,7 @@ class MessageLine::Reader {
         if (const Json* time = member(object, "timestamp")) properties.timestamp = small<std::uint64_t>(*time);
     }
 
-    /// A number that has to fit.
+    /// A number that has to fit the type.
     template <typename Number>
     static Number small(const Json& json) {
         if (!json.is_number_integer())
@@ -250,7 +250,7 @@ class MessageLine::Reader {
         return std::bit_cast<Float>(static_cast<Bits>(whole_text(text.substr(mark.size()), ~Bits{0})));
     }
 
-    /// `1.50`: two digits behind the point are its scale.
+    /// `1.50`: the number of decimals is its scale.
     static core::Decimal decimal_of(const std::string& text) {
         const auto point = text.find('.');
         const std::size_t scale = point == std::string::npos ? 0 : text.size() - point - 1;

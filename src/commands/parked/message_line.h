@@ -1,10 +1,9 @@
-// A message as one line of JSON, exact: what `retryd parked export` writes and `retryd parked import` reads.
+// A message as one line of JSON, without loss: what `retryd parked export` writes and `retryd parked import` reads.
 //
 //   {"queue": "email.parked", "properties": {…}, "headers": [{"name": "tenant", "type": "longstr", "value": "acme"}],
 //    "body": "…"}
 //
-// A text that is no UTF-8 is in `KEY_base64` instead of `KEY`. Every type of AMQP 0-9-1 keeps its own name and all its
-// bits.
+// A text that is not UTF-8 is in `KEY_base64` instead of `KEY`. Every AMQP 0-9-1 type keeps its name and all its bits.
 #pragma once
 
 #include <deque>
@@ -17,9 +16,9 @@
 
 namespace retryd::commands {
 
-/// Without the line's end. `queue`: where it is parked.
+/// Without the line end. `queue`: where it is parked.
 std::string line_of_message(const std::string& queue, const core::Message& message);
-/// The same without what the broker has put there with this delivery (x-delivery-count, x-acquired-count).
+/// The same without what the broker added on this delivery (x-delivery-count, x-acquired-count).
 std::string exported_line(const std::string& queue, core::Message message);
 
 /// The parts of such a line.
@@ -28,7 +27,7 @@ nlohmann::ordered_json exact_json_of(const core::Table& headers);
 /// Whether a text is so full of control characters that it is written as base64.
 bool mostly_controls(std::string_view body);
 
-/// As deep as headers may nest: those of a delivery are read no deeper.
+/// How deep headers may nest; those of a delivery are not read any deeper.
 inline constexpr int deepest_headers = 100;
 
 /// Owns what it has read.
@@ -38,7 +37,7 @@ class MessageLine {
     MessageLine(const MessageLine&) = delete;
     MessageLine& operator=(const MessageLine&) = delete;
 
-    /// Why the line is no message; empty where it is one.
+    /// Why the line is not a message; empty if it is one.
     std::string read(std::string_view line);
     std::string read_json(const nlohmann::ordered_json& object);
 

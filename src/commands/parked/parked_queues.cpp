@@ -52,7 +52,7 @@ class ParkingQueueFinder {
     }
 
   private:
-    /// The work queue may be gone, so its parking queue is known by its form.
+    /// The work queue may be gone, so its parking queue is recognised by the form of its name.
     void add_listed(const core::Entry& entry) {
         const std::string form = core::expand_queue(entry.parked.queue, entry.match);
         if (!listed_) {
@@ -74,7 +74,7 @@ class ParkingQueueFinder {
     std::optional<QueueNames> listed_;
 };
 
-/// The limits that are set on a queue: each counts.
+/// All delivery limits that are set on a queue.
 std::vector<std::string> limits_of(const admin::VhostPolicies& vhost_policies, const admin::QueuePolicies& queue) {
     const admin::EffectivePolicy effective(vhost_policies);
     std::vector<std::string> limits;
@@ -88,8 +88,9 @@ std::vector<std::string> limits_of(const admin::VhostPolicies& vhost_policies, c
     return limits;
 }
 
-/// Why a look may cost the message; empty where it may not. Of several limits the broker takes the larger one where any
-/// is negative, else the smaller one; before 4.0 a negative one is passed at once, and none is the default.
+/// Why looking may delete the message; empty if it cannot. If several limits are set and one is negative, the broker
+/// uses the largest, otherwise the smallest; before 4.0 a negative limit is exceeded at once, and the default is no
+/// limit.
 std::string danger_of(const admin::VhostPolicies& vhost_policies, const admin::QueuePolicies& queue, bool has_default) {
     if (queue.type == "classic") return "";
     if (queue.type == "stream") return "it is a stream, which retryd never parks in";
@@ -109,7 +110,7 @@ std::optional<std::string> danger_by_policies(const admin::VhostPolicies& vhost_
     return std::nullopt;
 }
 
-/// Declaring what is there already changes nothing, and tells whether it is as we would make it.
+/// Declaring an existing queue changes nothing, and tells whether it has our arguments.
 std::string danger_by_arguments(Broker& broker, const std::string& queue, const core::BrokerFeatures& features) {
     const auto answer = broker.carry_out(core::parking_queue_spec(queue, features));
     if (answer.result == Result::done) {
@@ -122,8 +123,8 @@ std::string danger_by_arguments(Broker& broker, const std::string& queue, const 
     return "it is not as retryd declares a parking queue, and what limit it has cannot be seen (" + answer.text + ")";
 }
 
-/// A quorum queue that does not answer the broker itself in time (a quarter of a second), or has no leader at the
-/// moment, counts as empty in the answer to us. So a 0 is believed only where it came quickly, and twice.
+/// The broker reports a quorum queue as empty if that does not answer it within a quarter of a second, or has no leader
+/// now. So a 0 counts only if it came quickly, and twice.
 struct CheckedQueue {
     Declarer::Outcome there;
     bool believed = true;
@@ -186,7 +187,7 @@ BrowsePermission may_browse(Broker& broker, const admin::VhostPolicies* vhost_po
 
 namespace {
 
-/// Why nothing can go to that work queue; empty where it can.
+/// Why nothing can be sent to that work queue; empty if it can.
 std::string why_unreachable(Broker& broker, const std::set<std::string>& parked_in, const std::string& work_queue) {
     if (parked_in.contains(work_queue)) {
         return core::quoted(work_queue) +
@@ -207,7 +208,7 @@ std::string no_entry(const std::string& work_queue) {
            "or send them with --to QUEUE";
 }
 
-/// Why the return exchange cannot be used; empty where it can.
+/// Why the return exchange cannot be used; empty if it can.
 std::string bind_to_return_exchange(Broker& broker, const config::Settings& settings, const std::string& work_queue) {
     if (!settings.declare) return "with `declare: false` retryd binds nothing";
     for (const Declarer::Step& step : {Declarer::Step{core::return_exchange_spec(settings.policy)},

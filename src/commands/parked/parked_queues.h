@@ -1,5 +1,5 @@
-// What `parked` asks the broker before it touches a message: which parking queues there are, whether a message there
-// may be looked at, and whether the work queues can take messages back.
+// What the `parked` commands ask the broker before they touch a message: which parking queues there are, whether
+// looking at a message there is safe, and whether the work queues can take messages back.
 #pragma once
 
 #include <cstddef>
@@ -18,41 +18,41 @@ namespace retryd::commands {
 
 struct ParkingQueues {
     std::vector<std::string> names;
-    /// What is parked elsewhere, or in queues whose names could not be found out; one line each.
+    /// What is parked in exchanges, or in queues whose names are unknown; one line each.
     std::vector<std::string> notes;
 };
 
-/// The catch-all and where the entries park. The names of a glob's parking queues are known for `work_queue`, where
-/// that is a name, and from the management API for all others.
+/// The catch-all and the parking queues of all entries. Those of a glob are known for `work_queue`, if that is a name,
+/// and from the management API for all others.
 ParkingQueues parking_queues(Broker& broker, const core::Policy& policy, const std::string& work_queue);
 
-/// RabbitMQ 4 deletes a message from a quorum queue that was delivered and given back more often than the queue's
-/// delivery limit allows, which is 20 by default.
+/// Whether a queue may be looked at: RabbitMQ 4 deletes a message from a quorum queue that was delivered and returned
+/// more often than the delivery limit allows, which is 20 by default.
 struct BrowsePermission {
     bool exists = false;
     bool allowed = false;
-    std::size_t messages = 0;  // ready ones
+    std::size_t messages = 0;  // ready messages
     std::size_t consumers = 0;
-    std::string why_not;  // cause, consequence and remedy, where it exists and is not allowed
+    std::string why_not;  // cause, consequence and remedy, if it exists and may not be looked at
 };
 
-/// `vhost_policies` may be null: then the arguments of the queue are all that is known. `despite_limit`: whatever the
-/// limit is. Where nothing lies, nothing can happen to it.
+/// `vhost_policies` may be null; then only the arguments of the queue count. `despite_limit`: allowed whatever the
+/// limit is. An empty queue is always allowed.
 BrowsePermission may_browse(Broker& broker, const admin::VhostPolicies* vhost_policies, const std::string& queue,
                             bool despite_limit, const std::function<core::SteadyTime()>& clock = system::steady_now);
 
-/// How replayed messages get to their work queues.
+/// How replayed messages reach their work queues.
 struct Destinations {
-    std::string fault;  // why nothing is sent at all; empty where one of them at least is there
+    std::string fault;  // why nothing can be sent at all; empty if at least one work queue exists
     std::vector<std::string> notes;
-    std::set<std::string, std::less<>> reachable;  // the messages of all others stay
-    /// Their ladder is shared: through the return exchange their consumers see the producer's routing key.
+    std::set<std::string, std::less<>> reachable;  // messages of all other work queues stay
+    /// Work queues with a shared ladder: through the return exchange their consumers see the producer's routing key.
     std::set<std::string, std::less<>> through_return;
 };
 
-/// Binds those to the return exchange that need it. `parked_in`: the queues that the messages lie in. `named`: the
-/// operator has named the queue; else it is only a message's word that it is its work queue, and a queue that no item
-/// of `queues:` matches gets none.
+/// Binds work queues to the return exchange if they need it. `parked_in`: the queues with the messages. `named`: the
+/// operator named the work queue; otherwise it is only known from messages, and a queue that no entry in `queues:`
+/// matches gets nothing.
 Destinations find_destinations(Broker& broker, const config::Settings& settings,
                                const std::set<std::string>& work_queues, const std::set<std::string>& parked_in,
                                bool named);

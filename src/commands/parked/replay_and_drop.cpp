@@ -35,7 +35,7 @@ std::string how_to_fix(const admin::ParkedRunCounts& counts) {
     return "Fix the consumer first: what it rejects goes through all retries again.";
 }
 
-/// Why the run ended early, and what to do; empty where it went to its end.
+/// Why the run ended early, and what to do; empty if it did not.
 std::string why_ended(const ParkedQueueResult& queue, const ParkedRunReport& report) {
     const ParkedRunResult& run = queue.run;
     const std::string again = " What is left stays where it was, in its order; the same command goes on with it.";
@@ -91,7 +91,7 @@ void print_dry_run(const ParkedRunReport& report, core::WallTime now, bool colou
         << (report.drop ? "dropped" : "replayed") << ".\n";
 }
 
-/// Its key in the JSON.
+/// The key of an end in the JSON.
 std::string key_of_end(const ParkedRunResult& run) {
     if (!run.fault.empty()) return "connection lost";
     switch (run.end) {
@@ -171,8 +171,8 @@ std::vector<core::BindingSpec> error_exchanges(const core::Policy& policy) {
     return exchanges;
 }
 
-/// The work of one command: look, check that everything is ready, ask if need be, then one parking queue after the
-/// other.
+/// The work of one command: looks, checks that everything is ready, asks if needed, then processes one parking queue
+/// after the other.
 class ReplayOrDrop {
   public:
     ReplayOrDrop(const config::Settings& settings, const ParkedOptions& options, const ParkedRunOptions& run,
@@ -221,7 +221,7 @@ class ReplayOrDrop {
         report_.overview = browser_.browse([&](const std::string&, const core::Delivery&, std::size_t number) {
             return !run_.first || number < *run_.first;
         });
-        // Where only the first few are meant, these are not among them: they come last.
+        // Messages that cannot be handed over come last, so `first` does not include them.
         const std::size_t held = run_.first ? 0 : report_.overview.undeliverable_selected();
         (report_.drop ? report_.undeliverable : report_.left) = held;
         for (const ParkingQueueOverview& queue : report_.overview.queues) {
@@ -235,7 +235,7 @@ class ReplayOrDrop {
         }
     }
 
-    /// Why nothing can be sent; empty where all is ready.
+    /// Why nothing can be sent; empty if everything is ready.
     std::string prepare_replay() {
         destinations_ = find_destinations(browser_.broker(), settings_, work_queues(), parked_in(), !run_.to.empty());
         report_.notes.insert(report_.notes.end(), destinations_.notes.begin(), destinations_.notes.end());
@@ -248,7 +248,7 @@ class ReplayOrDrop {
                "exchange; or go on without watching, with --stop-after never";
     }
 
-    /// Where the selected messages are to go.
+    /// The work queues of the selected messages.
     std::set<std::string> work_queues() const {
         std::set<std::string> names;
         for (const ParkingQueueOverview& queue : report_.overview.queues) {
@@ -286,7 +286,7 @@ class ReplayOrDrop {
         }
     }
 
-    /// Last, for the others were selected beside it.
+    /// Done last, because the others were selected while these were held.
     static void drop_held(const ParkingQueueOverview& queue, ParkedQueueResult& result) {
         const std::size_t number = queue.undeliverable();
         result.selected += number;
@@ -298,7 +298,8 @@ class ReplayOrDrop {
         }
     }
 
-    /// What the first look held is given back a moment after it has left; else what has just come would be in front.
+    /// The broker returns what the first look held a moment after it has left; if the run started earlier, newer
+    /// messages would come first.
     void await_return(const ParkingQueueOverview& queue) {
         constexpr int tries = 50;
         constexpr core::Milliseconds pause{40};
@@ -342,7 +343,7 @@ class ReplayOrDrop {
         order.per_second = run_.per_second;
         order.ramp = run_.ramp;
         order.stop_above = run_.stop_above;
-        // Failures count over all queues.
+        // Failures are counted over all queues.
         if (order.stop_above) *order.stop_above -= std::min(*order.stop_above, report_.failed());
         return order;
     }
@@ -370,7 +371,7 @@ ParkedRunReport replay_or_drop(const config::Settings& settings, const ParkedOpt
 
 namespace {
 
-/// What a person answers who is asked before anything is deleted.
+/// Asks the person before anything is deleted.
 bool agrees_to_drop(const ParkedRunReport& looked, const ParkedRunScene& scene, std::ostream& err) {
     const std::size_t number = looked.meant();
     if (isatty(STDIN_FILENO) != 1) {

@@ -1,4 +1,4 @@
-// `retryd parked replay` and `retryd parked drop`: a look first, then what is selected is sent back or deleted.
+// `retryd parked replay` and `retryd parked drop`: a look first, then the selected messages are sent back or deleted.
 #pragma once
 
 #include <cstddef>
@@ -19,23 +19,23 @@
 
 namespace retryd::commands {
 
-/// What became of one parking queue.
+/// The result for one parking queue.
 struct ParkedQueueResult {
     std::string name;
-    std::size_t selected = 0;  // by the first look
+    std::size_t selected = 0;  // according to the first look
     ParkedRunResult run;
 };
 
 struct ParkedRunReport {
-    std::string fault;  // why nothing was changed at all, and there is nothing to report; empty otherwise
-    std::string id;     // of a replay
+    std::string fault;  // why nothing was changed and there is nothing to report; else empty
+    std::string id;     // the id of a replay
     bool drop = false;
     bool dry_run = false;
     std::optional<std::size_t> stop_above;
     ParkedOverview overview;         // the first look
-    std::size_t undeliverable = 0;   // those to be dropped that cannot be handed over
-    std::size_t left = 0;            // those to be replayed that cannot be handed over, and stay
-    std::vector<std::string> notes;  // what goes another way than expected, and why
+    std::size_t undeliverable = 0;   // messages to drop that cannot be handed over
+    std::size_t left = 0;            // messages to replay that cannot be handed over, and stay
+    std::vector<std::string> notes;  // what differs from what one would expect, and why
     std::vector<ParkedQueueResult> queues;
 
     std::size_t done() const {
@@ -51,11 +51,11 @@ struct ParkedRunReport {
             sum += queue.run.counts.failures();
         return sum;
     }
-    /// All that was selected is gone, and no more failed than may.
+    /// All selected messages are done, and no more failed than allowed.
     bool ok() const {
         if (!overview.complete()) return false;
         if (stop_above && failed() > *stop_above) return false;
-        // A connection that was lost may have taken acks with it: their messages are there twice.
+        // Acks may be lost with a connection; then there are two copies of those messages.
         for (const ParkedQueueResult& queue : queues) {
             if (!queue.run.fault.empty()) return false;
         }
@@ -64,7 +64,7 @@ struct ParkedRunReport {
 };
 
 void print_run_report(const ParkedRunReport& report, core::WallTime now, bool colour, std::ostream& out);
-/// `with_texts`: of each queue also why it ended early, as people are told.
+/// `with_texts`: also why each queue ended early, in words.
 nlohmann::ordered_json json_of(const ParkedRunReport& report, bool with_texts = false);
 
 struct ParkedRunOptions {
@@ -72,31 +72,31 @@ struct ParkedRunOptions {
     bool dry_run = false;
     std::optional<std::size_t> first;
 
-    // Of replay.
-    std::string to;                              // empty: each to its own work queue
-    int per_second = 50;                         // 0: as fast as it goes
-    bool ramp = false;                           // a few first, then more and more
-    std::optional<std::size_t> stop_above = 10;  // failures; absent: whatever fails
+    // For replay.
+    std::string to;                              // empty: each message to its own work queue
+    int per_second = 50;                         // 0: no limit
+    bool ramp = false;                           // few messages at first, then more and more
+    std::optional<std::size_t> stop_above = 10;  // ends above so many failures; absent: never
 
-    bool yes = false;  // of drop: do not ask
+    bool yes = false;  // for drop: do not ask
 };
 
-/// A message that a person has changed.
+/// A message that a person has edited.
 struct EditedReplay {
-    const core::Message* message;  // goes in the place of the one that is selected
+    const core::Message* message;  // sent instead of the selected one
     ParkedRunner::Before before;
 };
 
-/// Who runs it, and what it is told besides its options.
+/// The circumstances of a run, besides its options.
 struct ParkedRunScene {
     bool drop = false;
-    std::string id;  // of a replay: 16 hex digits
+    std::string id;  // the id of a replay: 16 hex digits
     core::WallTime now;
     StopSign stop;
     Progress& progress;
     std::size_t most_waiting_bytes = admin::ParkedRunOrder{}.most_waiting_bytes;
-    const EditedReplay* edited = nullptr;  // null: the messages as they are
-    /// Of a drop, once it is known which messages are meant; empty: there is no question.
+    const EditedReplay* edited = nullptr;  // null: messages are sent unchanged
+    /// For a drop, asked once it is known which messages are meant; empty: do not ask.
     std::function<bool(const ParkedRunReport& looked)> agreed = {};
 };
 
@@ -104,16 +104,16 @@ struct ParkedRunScene {
 ParkedRunReport replay_or_drop(const config::Settings& settings, const ParkedOptions& options,
                                const ParkedRunOptions& run, const ParkedRunScene& scene);
 
-/// Whether something says which messages are meant; a replay or a drop of all takes a word for that.
+/// Whether the options say which messages are meant; replaying or dropping all of them has to be asked for explicitly.
 bool says_which(const ParkedOptions& options, const ParkedRunOptions& run);
 
-/// Both return 0 when all that was selected is done; 1 where some stays, or more failed than may, or the broker refused
-/// or cannot be reached; 64 where nothing says which messages are meant; 78 wrong configuration.
+/// Both return 0 if all selected messages are done; 1 if some stay, more failed than allowed, or the broker refused or
+/// cannot be reached; 64 if the options do not say which messages are meant; 78 for a wrong configuration.
 int parked_replay(const ParkedOptions& options, const ParkedRunOptions& run, std::ostream& out, std::ostream& err);
 int parked_drop(const ParkedOptions& options, const ParkedRunOptions& run, std::ostream& out, std::ostream& err);
 
-/// Replays what `retryd parked edit` has made of a message. `options.exactly` is the original, which stays where the
-/// broker does not confirm. Returns as parked_replay; also 1 where the original is gone.
+/// Replays a message that `retryd parked edit` has edited. `options.exactly` is the original, which stays if the broker
+/// does not confirm. Returns as parked_replay; also 1 if the original is gone.
 int replay_edited(const Report& output, const config::Settings& settings, const ParkedOptions& options,
                   const ParkedRunOptions& run, const EditedReplay& edited);
 

@@ -28,13 +28,13 @@ using core::SteadyTime;
 using End = admin::ParkedRun::End;
 
 /// The reader holds every message unacked from the start, and RabbitMQ ends a consumer that does so for 30 minutes
-/// (consumer_timeout). End before that.
+/// (consumer_timeout), so a run ends before that.
 constexpr Milliseconds longest_hold{20 * 60'000};
-/// So long an interrupted run waits for confirms: a person waits.
+/// How long an interrupted run waits for confirms: a person is waiting.
 constexpr Milliseconds confirm_timeout_interrupted{10'000};
-/// What was sent last may be rejected a moment later.
+/// How long to wait for messages to be rejected after the last one was sent.
 constexpr Milliseconds late_failures_within{1'000};
-/// Heartbeats have to be served, and progress shown.
+/// The longest wait: heartbeats have to be served, and progress shown.
 constexpr Milliseconds longest_wait{100};
 constexpr Milliseconds serve_broker_every{1'000};
 
@@ -93,7 +93,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         if (!(more && reading) && !run_.finished()) wait();
     }
 
-    /// Many that come together may be large: it takes in what there is room for.
+    /// Reads one at a time: many messages together may be large, so it reads only while there is room.
     bool read_one_by_one() {
         for (std::size_t read = 0; read < messages_per_turn; ++read) {
             const bool room = wants_deliveries();
@@ -102,7 +102,8 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         return true;
     }
 
-    /// Once the run has ended, too: to notice that the broker has cancelled the consumer. ParkedRun ignores what comes.
+    /// Reads on after the run has ended, to notice that the broker has cancelled the consumer; ParkedRun ignores such
+    /// deliveries.
     bool wants_deliveries() const { return !run_.wants_more() || run_.has_room(); }
 
     void turn_writer() {
@@ -132,7 +133,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         run_.stop(End::broker);
     }
 
-    /// For one wait for the disk.
+    /// Whether enough is archived to be worth a sync.
     bool archived_enough() const {
         constexpr std::size_t enough_bytes = std::size_t{4} * 1024 * 1024;
         constexpr relay::PublishSeq enough_messages = 256;
@@ -140,7 +141,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
                (runner_.archive_ != nullptr && runner_.archive_->waiting_bytes() >= enough_bytes);
     }
 
-    /// Only what is safe on the disk is acked.
+    /// Acks only what is safe on disk.
     void settle_archived() {
         if (archived_ == settled_) return;
         runner_.archive_->sync();
@@ -156,7 +157,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         if (!runner_.stop_.pending()) return;
         run_.stop(End::interrupted);
         if (!interrupted_at_) interrupted_at_ = now_.steady;
-        // A blocked broker confirms nothing, so the wait has an end.
+        // A blocked broker confirms nothing, so the wait is limited.
         if (run_.in_flight() == 0 || now_.steady - *interrupted_at_ < confirm_timeout_interrupted) return;
         why_ = "the broker has not confirmed " + std::to_string(run_.in_flight()) + " messages for " +
                core::format_duration(confirm_timeout_interrupted);
@@ -166,7 +167,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
     void stop_when_reader_ended() {
         if (reader_.ended().empty()) return;
         why_ = reader_.ended();
-        run_.give_up_unconfirmed();  // their acks cannot be sent any more
+        run_.give_up_unconfirmed();  // their acks can no longer be sent
     }
 
     void stop_when_held_too_long() {
@@ -183,7 +184,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
     }
 
     void stop_when_confirms_are_late() {
-        if (!writer_) return;  // what is archived waits for the disk alone
+        if (!writer_) return;  // archiving waits only for the disk
         if (!writer_->blocked().empty()) unblocked_at_ = now_.steady;
         const auto sent = run_.unconfirmed_since();
         if (!sent || now_.steady - std::max(*sent, unblocked_at_) < amqp::look_into_confirms_after) return;
@@ -194,14 +195,14 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         run_.give_up_unconfirmed();
     }
 
-    /// All connections but the reader's.
+    /// Serves all connections except the reader's.
     void serve_others() {
         turn_writer();
         turn_tap();
         serve_broker_connection();
     }
 
-    /// The command's main connection is idle during the run; its heartbeats have to be served.
+    /// The command's main connection is idle during the run, but its heartbeats have to be served.
     void serve_broker_connection() {
         now_ = system::now();
         if (now_.steady < broker_due_) return;
@@ -221,7 +222,8 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         }
     }
 
-    /// Before the consumer may go, all that is on its way to it has to be here, and all that was given back before.
+    /// Before the consumer can be cancelled, everything on its way to it has to have arrived, including what was given
+    /// back before.
     void read_the_rest() {
         while (!reader_.may_leave() && reader_.ended().empty()) {
             now_ = system::now();
@@ -233,8 +235,8 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         }
     }
 
-    /// What is held goes back in its order even if another connection is lost meanwhile: whoever needs it next hears of
-    /// that.
+    /// Messages that are held go back in order even if another connection is lost meanwhile; whoever uses that
+    /// connection next will notice.
     void leave() {
         bool lost = false;
         reader_.leave([&] {

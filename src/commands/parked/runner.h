@@ -1,5 +1,5 @@
-// Carries out one admin::ParkedRun on a broker: reads the parking queue on one connection, publishes on another, and
-// sees on a third what consumers reject.
+// Carries out an admin::ParkedRun on a broker: reads the parking queue on one connection, publishes on another, and on
+// a third sees what consumers reject.
 #pragma once
 
 #include <cstddef>
@@ -22,34 +22,34 @@ namespace retryd::commands {
 struct ParkedRunResult {
     admin::ParkedRun::End end = admin::ParkedRun::End::none;
     admin::ParkedRunCounts counts;
-    std::string why;                          // of an end that the broker brought about, in its words
-    std::optional<std::uint64_t> younger_at;  // as admin::ParkedRun has it
-    std::size_t given_back = 0;               // that were held, and lie where they lay
-    std::string fault;  // the connection was lost: what was not acked by then stays, or is there twice
+    std::string why;                          // if the broker ended it: why, in its words
+    std::optional<std::uint64_t> younger_at;  // as in admin::ParkedRun
+    std::size_t given_back = 0;               // messages that were held and are back in their place
+    std::string fault;  // the connection was lost: messages not acked by then stay, or there are two copies
 };
 
-/// Of one command; keeps references to all that it is given.
+/// For one command; keeps references to its arguments.
 class ParkedRunner {
   public:
-    /// `blocked`: why the broker takes no messages at the moment, in its words; empty where it does.
+    /// `blocked`: why the broker is blocked, in its words; empty if it is not.
     using Progress = std::function<void(const admin::ParkedRunCounts&, const std::string& blocked)>;
-    /// What has to be done before the first message is sent. Returns why it could not be, and then none is; else empty.
+    /// Called before the first message is sent. Returns why it failed, and then nothing is sent; else empty.
     using Before = std::function<std::string()>;
 
-    /// `tap` may be null: then what fails again is not seen.
-    /// `held` may be null: what it holds stays out of the way as long as it is kept alive, which happens here.
+    /// `tap` may be null; then messages that fail again are not noticed. `held` may be null; what it holds stays out of
+    /// the way while it is kept alive, which happens here.
     ParkedRunner(const config::Settings& settings, Broker& broker, StopSign stop, amqp::DeadLetterTap* tap,
                  amqp::Undeliverable* held)
         : settings_(settings), broker_(broker), stop_(std::move(stop)), tap_(tap), held_(held) {}
 
-    /// For Action::archive: where it goes.
+    /// For Action::archive: the archive file.
     void archive_into(ArchiveFile* archive) { archive_ = archive; }
-    /// For who is likely to need only what lies in front: see QueueReader::hold_few.
+    /// For callers that probably need only the head of the queue: see QueueReader::hold_few.
     void hold_few(std::size_t given_back) { few_given_back_ = given_back; }
     void before_sending(Before before) { before_ = std::move(before); }
 
-    /// Returns when all is settled. `ready`: how many messages lie in the queue. A lost connection is part of the
-    /// result.
+    /// Returns when everything is settled. `ready`: the number of messages in the queue. A lost connection is part of
+    /// the result.
     ParkedRunResult run(const std::string& queue, std::size_t ready, admin::ParkedRunOrder order,
                         const Progress& progress) const;
 

@@ -19,7 +19,7 @@ constexpr std::size_t most_hex = std::size_t{4} * 1024;
 constexpr std::size_t most_json = std::size_t{1024} * 1024;
 constexpr std::size_t deepest_json = 64;
 
-/// What the text is cut to when it is longer, and how the title says so.
+/// Cuts the text if it is too long, and says so in the title.
 BodyView cut_text(const std::string& kind, std::string_view text, std::size_t size) {
     const std::string_view shown = core::utf8_prefix(text, most_text);
     BodyView view{kind + ", " + counted(size, "byte", "bytes"), core::safe_lines(shown)};
@@ -40,11 +40,11 @@ bool is_blank(char c) {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-/// Of valid JSON; keeps every token as it is.
+/// Indents valid JSON without changing any token.
 class JsonIndenter {
   public:
     std::optional<std::string> indent(std::string_view text) {
-        // What is beyond that is cut anyhow, and blanks before deep elements would make it very long.
+        // Text beyond that is cut anyway, and indenting deep elements would make it very long.
         for (std::size_t at = 0; at < text.size() && out_.size() <= most_text; ++at) {
             const char c = text[at];
             if (c == '"') {
@@ -66,7 +66,7 @@ class JsonIndenter {
     }
 
   private:
-    /// The place of its closing quote.
+    /// Returns the position of the closing quote.
     std::size_t copy_string(std::string_view text, std::size_t from) {
         std::size_t at = from + 1;
         while (text[at] != '"')

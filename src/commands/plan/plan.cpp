@@ -3,9 +3,13 @@
 #include <algorithm>
 #include <optional>
 #include <ostream>
+#include <string>
 #include <utility>
+#include <vector>
 
+#include "commands/common/broker.h"
 #include "commands/common/json.h"
+#include "commands/common/report.h"
 #include "commands/common/terminal.h"
 #include "commands/common/text.h"
 #include "config/addresses.h"
@@ -24,7 +28,7 @@ void print(const Plan& plan, const PruneResult* pruned, int code, const Report& 
     print_plan(plan, report.all(), report.colour(), report.out());
 }
 
-/// A line now and then where it takes long, for an operator who waits.
+/// Prints a line from time to time if declaring takes long.
 class SlowProgress {
   public:
     explicit SlowProgress(std::ostream& err) : err_(err) {}
@@ -130,14 +134,14 @@ void add_outcomes(Plan& plan, const std::vector<Outcome>& outcomes) {
 
 namespace {
 
-constexpr std::size_t most_in_place = 10;  // groups that have all they need; more of them are told in one line
+constexpr std::size_t most_in_place = 10;  // complete groups; if there are more, they are summed up in one line
 constexpr std::size_t most_declared = 30;
 
 struct PlanGroup {
     std::string title;
     Rows rows;
     std::vector<std::string> notes;
-    bool in_place = true;  // all of it
+    bool in_place = true;  // all items are in place
 };
 
 std::string address(const BrokerIdentity& broker) {
@@ -149,7 +153,7 @@ std::string title_of(const core::DesiredItem& wanted) {
     return wanted.work_queue.empty() ? "For all work queues" : "Work queue " + core::safe_name(wanted.work_queue);
 }
 
-/// In the order of their first item. Bindings of which nothing is known are not among them.
+/// The groups in the order of their first item, without bindings of which nothing is known.
 std::vector<PlanGroup> groups_of(const Plan& plan) {
     std::vector<PlanGroup> groups;
     for (const PlanItem& item : plan.items) {
@@ -231,7 +235,7 @@ void print_what_is_not_known(const Plan& plan, const Summary& summary, std::ostr
     }
 }
 
-/// What only others can make has a note that says so.
+/// Whether `apply` can make something. Items that only others can make have a note that says so.
 bool can_apply(const Plan& plan) {
     return std::any_of(plan.items.begin(), plan.items.end(),
                        [](const PlanItem& item) { return item.state == State::missing && item.note.empty(); });
@@ -340,7 +344,7 @@ Json on_demand(const Plan& plan) {
     return list;
 }
 
-/// Null where it is not known.
+/// Null if unknown.
 Json left_over(const Plan& plan) {
     if (!plan.management || !plan.management_fault.empty()) return nullptr;
     Json list = Json::array();
@@ -382,6 +386,127 @@ void print_plan_json(const Plan& plan, const PruneResult* pruned, bool ok, std::
     object["why_not_compared"] = text_or_null(plan.why_not_compared);
     object["summary"] = sums(plan);
     print_json(object, out);
+}
+
+namespace {
+
+Json json_of(const core::Arguments& arguments) {
+    Json object = Json::object();
+    for (const auto& [key, value] : arguments)
+        std::visit([&, name = key](const auto& argument) { object[name] = argument; }, value);
+    return object;
+}
+
+class Definitions {
+  public:
+    explicit Definitions(const std::string& vhost) : vhost_(vhost) {}
+
+    void add(const core::TopologyItem& item) {
+        std::visit([this](const auto& each) { add_item(each); }, item);
+    }
+
+    Json object() const { return {{"exchanges", exchanges_}, {"queues", queues_}, {"bindings", bindings_}}; }
+
+  private:
+    void add_item(const core::ExchangeSpec& exchange) {
+        put(exchanges_, {{"name", exchange.name},
+                         {"vhost", vhost_},
+                         {"type", exchange.type},
+                         {"durable", true},
+                         {"auto_delete", false},
+                         {"internal", false},
+                         {"arguments", json_of(exchange.arguments)}});
+    }
+    void add_item(const core::QueueSpec& queue) {
+        put(queues_, {{"name", queue.name},
+                      {"vhost", vhost_},
+                      {"durable", true},
+                      {"auto_delete", false},
+                      {"arguments", json_of(queue.arguments)}});
+    }
+    void add_item(const core::BindingSpec& binding) {
+        put(bindings_, {{"source", binding.exchange},
+                        {"vhost", vhost_},
+                        {"destination", binding.queue},
+                        {"destination_type", "queue"},
+                        {"routing_key", binding.routing_key},
+                        {"arguments", json_of(binding.arguments)}});
+    }
+    void add_item(const core::ForeignExchange&) {}  // not ours to declare
+
+    /// Rungs for high priorities list some exchanges a second time.
+    static void put(Json& list, Json object) {
+        if (std::find(list.begin(), list.end(), object) == list.end()) list.push_back(std::move(object));
+    }
+
+    const std::string& vhost_;
+    Json exchanges_ = Json::array();
+    Json queues_ = Json::array();
+    Json bindings_ = Json::array();
+};
+
+/// The rungs that retryd would declare with the first message of a high priority, if the broker's version needs them.
+void add_high_rungs(const core::Policy& policy, const core::BrokerFeatures& features, Definitions& definitions) {
+    if (!features.priority_blocks_expiry) return;
+    for (const core::Entry& entry : policy.entries) {
+        const bool shared = entry.ladder.return_path == core::ReturnPath::headers;
+        if (core::is_glob(entry.match) && !shared) continue;
+        for (const core::Milliseconds delay : core::distinct_delays(entry.ladder)) {
+            for (const auto& item : core::rung_topology(policy, entry.ladder, entry.match, delay, true, features))
+                definitions.add(item);
+        }
+    }
+}
+
+bool depends_on_queue(const core::Parking& parked) {
+    return parked.exchange.empty() && core::expand_queue(parked.queue, "") != parked.queue;
+}
+
+}  // namespace
+
+void print_definitions(const core::Policy& policy, const core::BrokerFeatures& features, const std::string& vhost,
+                       std::ostream& out) {
+    Definitions definitions(vhost);
+    for (const core::DesiredItem& each : core::desired_topology(policy, features))
+        definitions.add(each.item);
+    add_high_rungs(policy, features, definitions);
+    print_json(definitions.object(), out);
+}
+
+void print_what_definitions_lack(const core::Policy& policy, const core::BrokerFeatures& features, std::ostream& err) {
+    Rows rows;
+    for (const core::Entry* entry : core::on_demand(policy)) {
+        const bool shared = entry->ladder.return_path == core::ReturnPath::headers;
+        if (!shared || depends_on_queue(entry->parked)) {
+            rows.push_back(
+                {"not in it: " + std::string{shared ? "the parking queues" : "the rungs and parking queues"} +
+                 " of the queues that match " + entry->match +
+                 "; name these queues one by one, or let retryd declare"});
+        }
+        if (shared) {
+            rows.push_back({"not in it: the bindings of the queues that match " + entry->match +
+                            " to retryd.return; name these queues one by one, or let retryd declare"});
+        }
+    }
+    for (const core::DesiredItem& each : core::desired_topology(policy, features)) {
+        if (each.role == core::DesiredItem::Role::parking_exchange)
+            rows.push_back({"has to be there: the exchange " + core::name_of(each.item)});
+        if (each.role == core::DesiredItem::Role::return_binding)
+            rows.push_back({"has to be there before it is imported: the queue " + each.work_queue});
+    }
+    for (const core::ErrorBinding& binding : policy.error_bindings)
+        rows.push_back({"has to be there before it is imported: the exchange " + binding.exchange});
+    print_table(rows, "retryd: ", err);
+}
+
+int definitions(const ReportOptions& options, std::ostream& out, std::ostream& err) {
+    return Report(options, out, err).run([&](const config::Settings& settings) {
+        const BrokerIdentity broker = connect(settings, "retryd plan")->identity();
+        const core::BrokerFeatures features = core::features_of(broker.version);
+        print_definitions(settings.policy, features, broker.vhost, out);
+        print_what_definitions_lack(settings.policy, features, err);
+        return exit_code::fine;
+    });
 }
 
 }  // namespace retryd::commands

@@ -14,8 +14,8 @@ namespace {
 using Declarer = amqp::Declarer;
 using Result = Declarer::Result;
 
-/// The broker's statistics are up to 5 s old, and so is what the second reading says: two of them so far apart have a
-/// moment between them at which the queue was certainly empty.
+/// The broker's statistics are up to 5 s old. Between two readings this far apart there is a moment at which a queue
+/// that is empty in both was certainly empty.
 constexpr core::Milliseconds between_readings{11'000};
 
 constexpr const char* not_counted = "the broker has not counted its messages yet; prune again in a minute";
@@ -31,12 +31,12 @@ std::size_t count_on(const std::string& queue, const std::vector<http::ListedCon
                       [&](const http::ListedConsumer& consumer) { return consumer.queue == queue; }));
 }
 
-/// Refused all at once; caught below.
+/// Thrown when nothing may be deleted; caught below.
 struct Refusal {
     std::string why;
 };
 
-/// What the management API says of the rungs that are left over.
+/// What the management API reports about the rungs that are left over.
 struct Reading {
     std::vector<LeftOver> empty;
     std::vector<KeptRung> kept;
@@ -86,7 +86,7 @@ class Pruner {
         return reading;
     }
 
-    /// A consumer that has just come or gone takes the management API some seconds to know.
+    /// The management API knows of a new or gone consumer only after some seconds.
     void require_no_other_daemon() {
         constexpr int tries = 10;
         std::optional<std::string> why;
@@ -116,7 +116,7 @@ class Pruner {
         if (rung.rung.return_path == core::ReturnPath::headers) remove_exchange(rung);
     }
 
-    /// The one before a shared rung, now that nothing is bound to it.
+    /// Deletes the exchange in front of a shared rung, now that nothing is bound to it.
     void remove_exchange(const LeftOver& rung) {
         const auto gone = broker_.carry_out(Declarer::DeleteExchange{rung.queue});
         if (gone.result != Result::done) keep(rung, "its exchange stays: " + gone.text);
@@ -147,7 +147,7 @@ std::optional<std::string> why_not_prune(const core::Policy& policy, const std::
     const std::string own = core::consumer_tag(policy);
     for (const http::ListedConsumer& consumer : consumers) {
         const bool on_error_queue = consumer.queue == policy.error_queue;
-        // A daemon adds further consumers, whose tags go on with a number, while much of its prefetch is held up.
+        // A daemon adds consumers, whose tags have a number behind the name, while much of its prefetch is taken up.
         if (on_error_queue && (consumer.tag == own || consumer.tag.starts_with(own + '-'))) continue;
         if (on_error_queue) {
             return "nothing is pruned: consumer " + core::quoted(consumer.tag) + " of the error queue " +

@@ -1,4 +1,4 @@
-// Deletes rungs that are left over, and none that may still be published to or that holds a message.
+// `retryd apply --prune`: deletes rungs that are left over, unless they may still be published to or hold a message.
 #pragma once
 
 #include <functional>
@@ -12,7 +12,7 @@
 
 namespace retryd::commands {
 
-/// A rung that is left over and was not deleted.
+/// A left-over rung that was not deleted.
 struct KeptRung {
     std::string queue;
     std::string why;
@@ -20,20 +20,20 @@ struct KeptRung {
 };
 
 struct PruneResult {
-    std::string refused;  // why nothing was deleted at all; else empty
+    std::string refused;  // why nothing was deleted at all; empty if pruning was allowed
     std::vector<std::string> deleted;
     std::vector<KeptRung> kept;
 };
 
-/// Is told what takes its time.
+/// Is told what is being waited for.
 using PruneProgress = std::function<void(const std::string&)>;
 
-/// Throws amqp::Error; a fault of the management API is a refusal. The broker must have one.
+/// Throws amqp::Error; a fault of the management API counts as a refusal. The broker must have a management API.
 PruneResult prune(Broker& broker, const core::Policy& policy, const PruneProgress& progress);
 
-/// Why nothing may be deleted: a consumer that is no daemon with this configuration. What a daemon publishes to a queue
-/// that is just deleted is confirmed by the broker, and lost. `amqp_count`: the error queue's consumers as AMQP counts
-/// them.
+/// Why nothing may be deleted: the error queue has a consumer that is not a daemon with this configuration. What such a
+/// daemon publishes to a queue while it is being deleted is confirmed by the broker, and lost. `amqp_count`: the number
+/// of consumers of the error queue as AMQP reports it.
 std::optional<std::string> why_not_prune(const core::Policy& policy, const std::vector<http::ListedConsumer>& consumers,
                                          std::size_t amqp_count);
 

@@ -100,7 +100,7 @@ bool is_among(const std::vector<core::BindingSpec>& bindings, const core::Bindin
     });
 }
 
-/// Of the items one after the other. What AMQP cannot list is found by asking for each by name.
+/// Compares the items one after the other. What AMQP cannot list is found by asking for each name.
 class TopologyComparison {
   public:
     TopologyComparison(Broker& broker, Plan& plan) : broker_(broker), plan_(plan) {}
@@ -138,7 +138,7 @@ class TopologyComparison {
             if (end.result == Result::refused) return {State::refused, end.text};
         }
         if (const std::string lacking = what_lacks(binding); !lacking.empty()) {
-            // What is ours has a line of its own.
+            // retryd's own items have lines of their own.
             if (ours_.count(lacking) > 0) return {State::missing, ""};
             const amqp::Explanation told = why_missing(binding, lacking);
             return {State::missing, told.cause + ": " + told.remedy, told};
@@ -150,7 +150,7 @@ class TopologyComparison {
         return result;
     }
 
-    /// The end of a binding that is not there; empty where both are.
+    /// The end of a binding that does not exist; empty if both exist.
     std::string what_lacks(const core::BindingSpec& binding) {
         if (check(Declarer::CheckExchange{binding.exchange}).result != Result::done) return binding.exchange;
         return check(Declarer::CheckQueue{binding.queue}).result != Result::done ? binding.queue : "";
@@ -164,7 +164,8 @@ class TopologyComparison {
                          : "it is bound when it exists and its first message comes"};
     }
 
-    /// What exists is compared by declaring it: nothing happens where it is the same, and a refusal where it is not.
+    /// Compares an existing item by declaring it: nothing happens if it is the same, and the broker refuses if it is
+    /// not.
     template <typename Spec>
     ItemResult compare_existing(const Outcome& there, const Spec& spec) {
         if (there.result == Result::missing) return {State::missing, {}};
@@ -193,7 +194,7 @@ class TopologyComparison {
                    : bindings_.emplace(exchange, broker_.management()->bindings_from(exchange)).first->second;
     }
 
-    /// Not again after it failed once: that may take its time.
+    /// Asks the management API, but not again once it has failed: a failure may take long.
     template <typename Question>
     void ask_management(const Question& question) {
         if (!plan_.management || !plan_.management_fault.empty()) return;

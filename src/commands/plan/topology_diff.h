@@ -1,4 +1,4 @@
-// What is on a broker against what a configuration wants there.
+// Compares what is on a broker with what the configuration needs there.
 #pragma once
 
 #include <cstddef>
@@ -20,9 +20,9 @@ enum class State {
     in_place,
     missing,
     different,
-    not_compared,  // it is there, but this user may not compare it
+    not_compared,  // it exists, but this user may not compare it
     refused,       // the broker would not say
-    unknown        // AMQP cannot say, and there is no management API to ask
+    unknown        // AMQP cannot tell, and there is no management API to ask
 };
 std::string_view to_string(State state);
 
@@ -30,15 +30,15 @@ struct PlanItem {
     core::DesiredItem wanted;
     State state = State::unknown;
     std::string note;             // for the operator; may be empty
-    amqp::Explanation told = {};  // the note in parts, where it has them
+    amqp::Explanation told = {};  // the note in parts, if it has parts
 };
 
-/// A rung that nothing is published to any more.
+/// A rung that is no longer used.
 struct LeftOver {
     std::string queue;
     std::string type;
     core::ParsedRung rung;
-    std::optional<std::int64_t> messages;  // ready, unacked and leaving; nothing where not counted yet
+    std::optional<std::int64_t> messages;  // ready, unacked, or being dead-lettered; nothing if not counted yet
 };
 
 /// An entry whose queues appear with their first messages.
@@ -51,11 +51,11 @@ struct Plan {
     BrokerIdentity broker;
     std::vector<PlanItem> items;
     std::vector<OnDemand> on_demand;
-    bool management = false;       // is configured
-    std::string management_fault;  // why it did not answer; then the rest is not known
+    bool management = false;       // a management API is configured
+    std::string management_fault;  // why it did not answer; then the fields below are unknown
     std::vector<LeftOver> left_over;
-    std::string why_not_compared;  // the broker's first refusal to
-    std::string configuration;     // configuration_option() of the commands that mend it
+    std::string why_not_compared;  // the broker's first refusal to compare
+    std::string configuration;     // configuration_option() for the commands in remedies
 };
 
 struct Summary {
@@ -70,18 +70,18 @@ struct Summary {
 
 Summary summary_of(const Plan& plan);
 
-/// Of `plan`: 0 nothing to do, 2 something, 1 where the broker did not say all that it was asked.
+/// For `plan`: 0 if there is nothing to do; 2 if there is; 1 if the broker did not answer every question.
 int plan_exit_code(const Plan& plan);
 
-/// Of `apply`: 0 all that is wanted is in place, 2 something is missing that only others can make, 1 the broker refused
-/// something or did not say all that it was asked.
+/// For `apply`: 0 if everything is in place; 2 if something is missing that only others can make; 1 if the broker
+/// refused something or did not answer every question.
 int apply_exit_code(const Plan& plan, bool refused);
 
-/// The rungs among the queues that this policy does not use, by name.
+/// The rungs among these queues that the policy does not use, sorted by name.
 std::vector<LeftOver> left_over_among(const std::vector<http::ListedQueue>& queues, const core::Policy& policy);
 
-/// Asks the broker for each item that the configuration wants there; changes nothing. Throws amqp::Error; a fault of
-/// the management API is part of the plan.
+/// Asks the broker for each item that the configuration needs; changes nothing. Throws amqp::Error; a fault of the
+/// management API is part of the plan.
 Plan diff_topology(Broker& broker, const core::Policy& policy);
 
 }  // namespace retryd::commands

@@ -1,8 +1,9 @@
 // The reports of `retryd check`, and the configurations in config/examples, which each keep what their names promise.
+#include "commands/check/check.h"
+
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
-#include "commands/check/retry_schedule.h"
 #include "commands/command_line.h"
 #include "config/load.h"
 #include "core/names.h"

@@ -1,11 +1,10 @@
-#include "commands/parked/value_groups.h"
-
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "commands/parked/list_and_show.h"
 #include "support/catch.h"
 
 // What `retryd parked list --by` counts, and the options that it prints.

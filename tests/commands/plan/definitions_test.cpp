@@ -1,8 +1,7 @@
-#include "commands/plan/definitions.h"
-
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "commands/plan/plan.h"
 #include "core/broker_features.h"
 #include "support/catch.h"
 

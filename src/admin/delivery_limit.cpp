@@ -1,4 +1,4 @@
-#include "admin/at_limit.h"
+#include "admin/delivery_limit.h"
 
 #include <algorithm>
 
@@ -13,8 +13,8 @@ const QueuePolicies* queue_named(const VhostPolicies& vhost_policies, const std:
     return found == vhost_policies.queues.end() ? nullptr : &*found;
 }
 
-/// By the default exchange a message gets to the queue that the key names, and nowhere else. Not to its own queue:
-/// there it would be again.
+/// The default exchange routes to the queue that is called like the key. Its own queue does not count: the message
+/// would be there again.
 bool leads_to_a_queue(const QueuePolicies& from, const VhostPolicies& vhost_policies) {
     const Setting key = EffectivePolicy(vhost_policies).value(from, "dead-letter-routing-key");
     return std::any_of(vhost_policies.queues.begin(), vhost_policies.queues.end(), [&](const QueuePolicies& queue) {

@@ -1,9 +1,10 @@
-#include "daemon/release_loop.h"
+#include "daemon/held_threads.h"
 
 #include <algorithm>
 #include <chrono>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -12,10 +13,86 @@
 #include "amqp/held_session.h"
 #include "amqp/proof_keys.h"
 #include "core/topology.h"
+#include "http/client.h"
+#include "http/management.h"
 #include "relay/release.h"
 #include "system/clock.h"
 
 namespace retryd::daemon {
+
+// ── Counters and search ─────────────────────────────────────────────────────────────────────────────────────────────
+
+namespace {
+
+/// RabbitMQ updates its counters every 5 s; asking often means that an outage is noticed soon after that.
+constexpr core::Milliseconds between_questions{1'000};
+
+void ask_for_counters(SideThreadState& state, HeldQueues& held, const BrokerTarget& target) {
+    const http::ManagementClient client(*target.settings->management, target.settings->broker.tls,
+                                        target.endpoint.vhost);
+    for (const std::string& work_queue : held.wanting_counters(system::steady_now())) {
+        std::optional<core::QueueCounters> counters;
+        try {
+            counters = client.counters(work_queue);
+        } catch (const http::Error&) {
+            // `retryd doctor` reports what is wrong with the management API; meanwhile the counters say nothing.
+        }
+        const core::Now now = system::now();
+        held.visit(work_queue, [&](HeldQueues::Queue& queue) {
+            counters ? queue.outage.counted(*counters, now) : queue.outage.not_counted(now);
+        });
+        if (!state.is_current(target)) return;
+    }
+}
+
+}  // namespace
+
+CounterPoller::CounterPoller(std::shared_ptr<HeldQueues> held)
+    : thread_(state_, [state = state_, held] {
+          while (const auto target = state->await_target()) {
+              if (target->settings->management) ask_for_counters(*state, *held, *target);
+              state->pause(between_questions, *target);
+          }
+      }) {}
+
+namespace {
+
+constexpr core::Milliseconds between_held_searches{60'000};
+/// The management API reports what was in a queue up to 5 s ago (collect_statistics_interval): messages that were held
+/// right before the start are found by the second search.
+constexpr core::Milliseconds second_search_after{6'000};
+
+void search(HeldQueues& held, const BrokerTarget& target) {
+    try {
+        const http::ManagementClient client(*target.settings->management, target.settings->broker.tls,
+                                            target.endpoint.vhost);
+        for (const http::ListedQueue& queue : client.queues()) {
+            if (queue.messages.value_or(1) == 0) continue;
+            const auto work_queue = core::work_queue_held_in(target.settings->policy, queue.name, queue.arguments);
+            if (work_queue) {
+                held.found(*work_queue, queue.name, true, system::now());
+            } else if (queue.messages && core::looks_like_held_queue(queue.name, queue.arguments)) {
+                held.found_without_entry(queue.name, static_cast<std::uint64_t>(*queue.messages));
+            }
+        }
+    } catch (const http::Error&) {
+        // `retryd doctor` reports what is wrong with the management API.
+    }
+}
+
+}  // namespace
+
+HeldSearch::HeldSearch(std::shared_ptr<HeldQueues> held)
+    : thread_(state_, [state = state_, held] {
+          std::optional<BrokerTarget> searched;
+          while (const auto target = state->await_target()) {
+              if (target->settings->management) search(*held, *target);
+              const bool again = std::exchange(searched, target) == target;
+              state->pause(again ? between_held_searches : second_search_after, *target);
+          }
+      }) {}
+
+// ── The way home ────────────────────────────────────────────────────────────────────────────────────────────────────
 
 namespace {
 
@@ -23,23 +100,23 @@ using core::Milliseconds;
 using core::Outage;
 using Whose = HeldQueues::Whose;
 
-/// What a consumer has while messages are probed one by one, and while they are released.
+/// The prefetch of a consumer while single messages are sent as probes, and during the release.
 constexpr std::uint16_t prefetch_of_probes = 1;
 constexpr std::uint16_t prefetch_of_release = 64;
 constexpr Milliseconds releasing_turn{5};
 constexpr Milliseconds holding_turn{100};
 constexpr Milliseconds idle_turn{200};
-/// Heartbeats are served by the turns; how many are held is asked for so often.
+/// How often the number of held messages is asked for.
 constexpr Milliseconds counted_every{1'000};
 constexpr Milliseconds counted_seldom{10'000};
-/// What lies there for so long without being released was left behind.
+/// Messages that are there for so long without a release were left behind.
 constexpr Milliseconds left_behind_after{30'000};
 constexpr Milliseconds first_release_backoff{1'000};
 constexpr Milliseconds longest_release_backoff{30'000};
-/// When it is to end, what was sent has so long to be confirmed.
+/// At the end, how long to wait for outstanding confirms.
 constexpr Milliseconds last_turns{2'000};
 constexpr Milliseconds between_searches{1'000};
-/// A lane that the broker has ended is opened again after this.
+/// After the broker has closed a lane, how long until it is opened again.
 constexpr Milliseconds lane_again_after{5'000};
 
 }  // namespace
@@ -55,28 +132,28 @@ class ReleaseLoop::Worker {
                 serve(*target);
                 backoff_ = {};
             } catch (const amqp::Error&) {
-                // The session says what is wrong with the broker; what is held stays.
+                // The session reports what is wrong with the broker; held messages stay where they are.
                 wait_after_fault(*target);
             }
         }
     }
 
   private:
-    /// The way home of one work queue's held messages.
+    /// The state of one work queue's way home.
     struct Way {
         amqp::HeldSession::Lane* lane = nullptr;
         std::unique_ptr<relay::Release> release;
-        std::uint16_t prefetch = 0;       // that it consumes with
-        core::SteadyTime counted_at{};    // was asked for
-        core::SteadyTime counted_zero{};  // none was ready when asked at that time
-        core::SteadyTime not_before{};    // after the broker has ended the lane
-        core::SteadyTime busy_at{};       // something was here, or under way
+        std::uint16_t prefetch = 0;       // the consumer's
+        core::SteadyTime counted_at{};    // when the count was last asked for
+        core::SteadyTime counted_zero{};  // when a count was asked for that found nothing ready
+        core::SteadyTime not_before{};    // when the lane may be opened again
+        core::SteadyTime busy_at{};       // when something was last unacked or in flight here
         std::optional<core::SteadyTime> unattended_since;
-        bool leaving = false;      // nothing more is sent on it
-        bool identifying = false;  // the broker is asked whose queue it is
+        bool leaving = false;      // the lane is being closed: nothing more is sent on it
+        bool identifying = false;  // a declaration that tells whose queue it is has been sent
         bool bound = false;
         bool binding = false;
-        bool may_return = false;  // through the return exchange
+        bool may_return = false;  // messages may go through the return exchange
     };
 
     void wait_after_fault(const BrokerTarget& target) {
@@ -85,7 +162,7 @@ class ReleaseLoop::Worker {
         state_->pause(backoff_, target);
     }
 
-    /// Connected only while there may be something to send home.
+    /// Stays connected only while there may be something to send home.
     void serve(const BrokerTarget& target) {
         while (state_->is_current(target)) {
             if (!held_->names().empty()) {
@@ -116,7 +193,7 @@ class ReleaseLoop::Worker {
         leave();
     }
 
-    /// Nothing more is sent; what is under way is waited for.
+    /// Sends nothing more and waits for what is in flight.
     void leave() {
         const core::SteadyTime until = system::steady_now() + last_turns;
         while (system::steady_now() < until) {
@@ -136,7 +213,7 @@ class ReleaseLoop::Worker {
 
     // ── One of them ──
 
-    /// How long until its next turn.
+    /// Returns how long until its next turn.
     Milliseconds attend(const BrokerTarget& target, const std::string& work_queue, const core::Now& now) {
         Way& way = ways_[work_queue];
         Milliseconds turn = idle_turn;
@@ -153,7 +230,8 @@ class ReleaseLoop::Worker {
         return turn;
     }
 
-    /// Often as long as it holds, too: none may be ready because all of them were here, and come back.
+    /// Counts often while messages are held as well: perhaps none is ready because all of them are unacked here and
+    /// will be returned.
     void count(const HeldQueues::Queue& queue, Way& way, const core::Now& now) {
         const bool often =
             way.lane != nullptr || queue.messages.value_or(1) > 0 || queue.outage.state() != Outage::State::none;
@@ -169,7 +247,7 @@ class ReleaseLoop::Worker {
                     counted.messages = messages;
                     counted.on_the_way = on_the_way(ways_[work_queue]);
                     if (ways_[work_queue].lane == nullptr) counted.stays = std::min(counted.stays, messages);
-                    if (!there) counted.whose = Whose::unknown;  // the next one of that name may be another's
+                    if (!there) counted.whose = Whose::unknown;  // a later queue of that name may be somebody else's
                 });
                 if (messages == 0) ways_[work_queue].counted_zero = asked;
             });
@@ -179,7 +257,7 @@ class ReleaseLoop::Worker {
 
     // ── Whose it is ──
 
-    /// Once something lies there: by then it is there, and to declare it makes none.
+    /// Only once something is in the queue: then it exists, and declaring it does not create it.
     void identify(const BrokerTarget& target, HeldQueues::Queue& queue, Way& way) {
         if (!queue.may_go_home() && queue.whose != Whose::not_ours) queue.whose = Whose::unknown;
         if (queue.whose != Whose::unknown || way.identifying || queue.messages.value_or(0) == 0) return;
@@ -201,8 +279,8 @@ class ReleaseLoop::Worker {
         }
     }
 
-    /// The broker refuses that where the queue has other arguments. One that an entry holds in may lack what its
-    /// version did not know when it was declared.
+    /// The broker refuses the declaration if the queue has other arguments. A queue that an entry holds messages in may
+    /// lack arguments that an earlier version did not declare.
     void declare_as_ours(const HeldQueues::Queue& queue, bool strictly) {
         core::QueueSpec spec = core::held_queue_spec(queue.work_queue, features_);
         spec.name = queue.held_queue;
@@ -245,13 +323,13 @@ class ReleaseLoop::Worker {
         return queue.whose == Whose::ours_where_proven && !queue.configured;
     }
 
-    /// Ready, or here.
+    /// Whether there are messages in it, ready or unacked here.
     static bool any_lies_there(const HeldQueues::Queue& queue, const Way& way) {
         const std::uint64_t stay = way.lane == nullptr ? queue.stays : 0;
         return queue.messages.value_or(0) > stay || (way.release && !way.release->empty());
     }
 
-    /// Held messages although no outage is known: of an earlier run, or left by another daemon that has ended.
+    /// Notes held messages without a known outage: left by an earlier run, or by another daemon that has ended.
     void note_unattended(HeldQueues::Queue& queue, Way& way, const core::Now& now) {
         const bool unattended = queue.outage.state() == Outage::State::none && any_lies_there(queue, way) &&
                                 (way.lane == nullptr || may_be_anothers(queue));
@@ -269,8 +347,8 @@ class ReleaseLoop::Worker {
         queue.outage.found_held(at_start, now);
     }
 
-    /// Nothing where nothing may be touched. A queue that may be foreign is looked at once, at its head, one queue
-    /// after the other.
+    /// 0 if nothing may be touched. A queue that may be somebody else's is looked at once, at its head, one queue after
+    /// the other.
     static std::uint16_t wanted_prefetch(const HeldQueues::Queue& queue, const Way& way) {
         if (queue.whose == Whose::unknown || queue.whose == Whose::not_ours) return 0;
         if (queue.outage.held_by_hand()) return 0;
@@ -286,15 +364,16 @@ class ReleaseLoop::Worker {
         return 0;
     }
 
-    /// What stays takes a consumer's places: so many more, and some for those that are found yet, as each time it is
-    /// changed is a look at them.
+    /// Messages that stay unacked use up the prefetch, so it is enlarged by their number, and by some more for those
+    /// that are still to be found: each change of the prefetch means looking at them again.
     static std::uint16_t with_room(std::uint16_t prefetch, const HeldQueues::Queue& queue) {
         constexpr std::uint64_t most_room = 10'000;
         if (prefetch == 0 || queue.whose != Whose::ours) return prefetch;
         return static_cast<std::uint16_t>(prefetch + 2 * std::min(queue.stays, most_room));
     }
 
-    /// Consumes with what the outage's state asks for. A lane is left only when nothing on it would come twice.
+    /// Consumes with the prefetch that the state of the outage requires. A lane is closed only when nothing on it could
+    /// be sent twice.
     void follow_outage(const BrokerTarget& target, HeldQueues::Queue& queue, Way& way, const core::Now& now) {
         if (way.lane != nullptr) note_fault(queue, way, now);
         const std::uint16_t wanted = with_room(wanted_prefetch(queue, way), queue);
@@ -341,7 +420,7 @@ class ReleaseLoop::Worker {
                        "with a consumer of your own"};
     }
 
-    /// What was here becomes ready again: a count that was asked for before may not know of it, and tells nothing.
+    /// What was unacked here becomes ready again; a count that was asked for before that is useless.
     void close(Way& way, const core::Now& now) {
         session_->close(*std::exchange(way.lane, nullptr));
         way.release.reset();
@@ -352,7 +431,7 @@ class ReleaseLoop::Worker {
 
     void open(const BrokerTarget& target, const HeldQueues::Queue& queue, Way& way, std::uint16_t prefetch) {
         way.lane = session_->open();
-        if (way.lane == nullptr) return;  // as many are open as may be: later
+        if (way.lane == nullptr) return;  // the limit of open lanes is reached: try later
         relay::Release::Ways ways{queue.held_queue,
                                   target.settings->policy.catch_all,
                                   queue.shared && way.may_return,
@@ -364,8 +443,8 @@ class ReleaseLoop::Worker {
         session_->consume(*way.lane, queue.held_queue, prefetch, *way.release);
     }
 
-    /// What the return exchange does not know it would send back to the error queue. A work queue that cannot be bound
-    /// is sent to directly.
+    /// A message for an unbound work queue would come back to the error queue through the return exchange. If a work
+    /// queue cannot be bound, messages are sent to it directly.
     bool bound(const HeldQueues::Queue& queue, Way& way) {
         if (way.bound) return true;
         if (std::exchange(way.binding, true)) return false;
@@ -384,7 +463,7 @@ class ReleaseLoop::Worker {
             return;
         }
         if (way.lane == nullptr) {
-            // Nothing lies there, nothing is under way: there is nothing to release.
+            // The queue is empty and nothing is in flight: there is nothing to release.
             const bool none = queue.messages && *queue.messages == 0 && way.counted_zero > way.busy_at;
             if (none && !queue.outage.held_by_hand()) queue.outage.emptied(now);
             return;

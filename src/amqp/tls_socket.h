@@ -1,4 +1,8 @@
-// A TLS socket set up as configured, and TLS failures in an operator's words.
+// A TLS socket set up as configured, and why TLS was refused while a connection was made, by us or by the broker, in an
+// operator's words: cause; remedy.
+//
+// Of a refusal rabbitmq-c only says that it was one. So OpenSSL's own callbacks write down what they find, for each
+// SSL_CTX, and it is put into words afterwards.
 //
 // The PEM files of broker.tls are read anew for every connection: what was replaced on disk counts from the next one
 // on.

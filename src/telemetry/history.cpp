@@ -1,8 +1,9 @@
-#include "telemetry/failure_history.h"
+#include "telemetry/history.h"
 
 #include <algorithm>
 #include <limits>
 #include <numeric>
+#include <utility>
 
 namespace retryd::telemetry {
 
@@ -10,7 +11,7 @@ namespace {
 
 constexpr std::uint64_t steps_in_minute = 60'000 / FailureHistory::step.count();
 
-/// Saturates: a number that does not fit is too large for any comparison to matter.
+/// Saturates: numbers that do not fit are too large for any comparison to matter.
 void add_to(std::uint32_t& place, std::uint64_t messages) {
     const std::uint64_t sum = place + messages;
     place = static_cast<std::uint32_t>(std::min<std::uint64_t>(sum, std::numeric_limits<std::uint32_t>::max()));
@@ -121,7 +122,7 @@ void FailureHistory::forget_the_least() {
     forget_least_of(days_, most_days, [&](const std::string& name) { return all_in(days_.at(name)); });
 }
 
-/// Of the steps that began between so many steps ago, both included; those before the history began are empty.
+/// The sum over the steps of these ages, both included; steps before the history began are empty.
 std::uint64_t FailureHistory::sum(const Ring& ring, std::uint64_t oldest_age, std::uint64_t newest_age) const {
     std::uint64_t sum = 0;
     for (std::uint64_t age = newest_age; age <= std::min<std::uint64_t>({oldest_age, now_step_, most_steps - 1}); ++age)
@@ -132,7 +133,7 @@ std::uint64_t FailureHistory::sum(const Ring& ring, std::uint64_t oldest_age, st
 FailureHistory::Rungs FailureHistory::rungs_of(core::Milliseconds delay, const Ring& ring) const {
     constexpr std::uint64_t window = returns_window / step;
     Rungs rungs{delay, sum(ring, window - 1, 0), {}, {}, false};
-    // What was put there in a step that is exactly so old goes home in the one that is now.
+    // Messages that were put there in the step of exactly this age go home in the current one.
     const auto waits = static_cast<std::uint64_t>(delay / step);
     if (waits + window <= most_steps) rungs.home_lately = sum(ring, waits + window - 1, waits);
     rungs.all_known = waits < std::min<std::uint64_t>(now_step_ + 1, most_steps);
@@ -176,6 +177,69 @@ std::vector<FailureHistory::Day> FailureHistory::days() const {
     };
     std::stable_sort(days.begin(), days.end(), [&](const Day& a, const Day& b) { return all(a) > all(b); });
     return days;
+}
+
+namespace {
+
+/// The differences between consecutive samples.
+template <typename Samples, typename TotalsOf>
+Rates rates_between(const Samples& samples, core::Milliseconds interval, TotalsOf totals_of) {
+    Rates rates{interval, {}, {}, {}};
+    for (std::size_t i = 1; i < samples.size(); ++i) {
+        const Totals& before = totals_of(samples[i - 1]);
+        const Totals& after = totals_of(samples[i]);
+        rates.retried.push_back(after.retried - before.retried);
+        rates.parked.push_back(after.parked - before.parked);
+        rates.dropped.push_back(after.dropped - before.dropped);
+    }
+    return rates;
+}
+
+/// After a gap of more than one interval, everything since counts as one interval.
+core::SteadyTime next_due(core::SteadyTime due, core::Milliseconds interval, core::SteadyTime now) {
+    return now - due < interval ? due + interval : now + interval;
+}
+
+}  // namespace
+
+void History::sample(const MessageStats& stats, core::SteadyTime now) {
+    const std::lock_guard lock(mutex_);
+    if (samples_.empty()) due_ = minute_due_ = now;
+    if (now < due_) return;
+    due_ = next_due(due_, interval, now);
+    samples_.push_back({stats.totals(), stats.confirms()});
+    if (samples_.size() > most_intervals + 1) samples_.pop_front();
+    failures_.sample(stats.counts().queues, now);
+    if (now < minute_due_) return;
+    minute_due_ = next_due(minute_due_, minute, now);
+    minutes_.push_back(samples_.back().totals);
+    if (minutes_.size() > most_minutes + 1) minutes_.pop_front();
+}
+
+History::Lately History::lately(const MessageStats& stats) const {
+    const std::lock_guard lock(mutex_);
+    const auto totals_of = [](const Sample& sample) -> const Totals& { return sample.totals; };
+    Lately lately{rates_between(samples_, interval, totals_of), stats.confirms(), failures_.failing()};
+    if (!samples_.empty()) lately.confirms = lately.confirms - samples_.front().confirms;
+    return lately;
+}
+
+std::vector<std::string> History::failing() const {
+    const std::lock_guard lock(mutex_);
+    std::vector<std::string> names;
+    for (FailureHistory::Queue& queue : failures_.failing())
+        names.push_back(std::move(queue.work_queue));
+    return names;
+}
+
+DayStatus History::day() const {
+    const std::lock_guard lock(mutex_);
+    DayStatus day;
+    day.rates = rates_between(minutes_, minute, [](const Totals& totals) -> const Totals& { return totals; });
+    day.failures_interval = FailureHistory::bucket;
+    for (FailureHistory::Day& each : failures_.days())
+        day.failing.push_back({std::move(each.work_queue), std::move(each.failures)});
+    return day;
 }
 
 }  // namespace retryd::telemetry

@@ -1,16 +1,16 @@
 // How many messages there were in each of the last intervals.
-#include "daemon/history.h"
+#include "telemetry/history.h"
 
 #include "support/catch.h"
 
-namespace retryd::daemon::history_test {
+namespace retryd::telemetry::history_test {
 namespace {
 
 using core::Milliseconds;
 using relay::Outcome;
 
 struct Scene {
-    telemetry::MessageStats stats;
+    MessageStats stats;
     History history;
     core::SteadyTime now{Milliseconds{1'000'000}};
 
@@ -22,7 +22,7 @@ struct Scene {
         for (const auto until = now + time; now < until; history.sample(stats, now))
             now += Milliseconds{1'000};
     }
-    telemetry::Rates rates() const { return history.lately(stats).rates; }
+    Rates rates() const { return history.lately(stats).rates; }
 };
 
 using Numbers = std::vector<std::uint64_t>;
@@ -53,11 +53,11 @@ TEST_CASE("history: ten minutes are kept, and confirm times are those of that ti
     s.messages(1'000, 50'000);
     s.pass(Milliseconds{5'000});
     s.messages(10, 2);
-    CHECK(telemetry::quantile(s.history.lately(s.stats).confirms, 0.5) > 10'000.0);
+    CHECK(quantile(s.history.lately(s.stats).confirms, 0.5) > 10'000.0);
     s.pass(Milliseconds{600'000});
     CHECK(s.rates().retried.size() == 120);
     CHECK(s.rates().retried.front() == 10);
-    CHECK(telemetry::quantile(s.history.lately(s.stats).confirms, 0.99) <= 2.0);
+    CHECK(quantile(s.history.lately(s.stats).confirms, 0.99) <= 2.0);
 }
 
 TEST_CASE("history: a day is kept in minutes, and what fails is named") {
@@ -76,4 +76,4 @@ TEST_CASE("history: a day is kept in minutes, and what fails is named") {
     CHECK(s.history.day().failures_interval == Milliseconds{300'000});
 }
 
-}  // namespace retryd::daemon::history_test
+}  // namespace retryd::telemetry::history_test

@@ -1,8 +1,8 @@
-#include "admin/at_limit.h"
+#include "admin/delivery_limit.h"
 
 #include "support/catch.h"
 
-namespace retryd::admin::at_limit_test {
+namespace retryd::admin::delivery_limit_test {
 namespace {
 
 using Fate = AtLimit::Fate;
@@ -77,4 +77,4 @@ TEST_CASE("the policy in effect counts, and a queue that is not listed is not kn
     CHECK(at_limit(found, "other").fate == Fate::unknown);
 }
 
-}  // namespace retryd::admin::at_limit_test
+}  // namespace retryd::admin::delivery_limit_test

@@ -1,4 +1,5 @@
-#include "amqp/head_glance.h"
+
+#include "amqp/poison_head.h"
 
 #include <memory>
 #include <string>
@@ -6,12 +7,11 @@
 #include <vector>
 
 #include "amqp/error.h"
-#include "amqp/held_heads.h"
 #include "amqp/peer.h"
 #include "support/catch.h"
 #include "system/clock.h"
 
-namespace retryd::amqp::head_glance_test {
+namespace retryd::amqp::poison_head_test {
 namespace {
 
 constexpr Channel channel = 1;
@@ -166,4 +166,4 @@ TEST_CASE("held heads: as many as it takes, one more is dropped, and what is don
     CHECK(held.size() == 0);
 }
 
-}  // namespace retryd::amqp::head_glance_test
+}  // namespace retryd::amqp::poison_head_test

@@ -1,4 +1,3 @@
-#include "amqp/amqp10/encoding.h"
 
 #include <string>
 

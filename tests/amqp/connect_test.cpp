@@ -1,4 +1,4 @@
-#include "amqp/server.h"
+#include "amqp/connect.h"
 
 #include <sys/socket.h>
 #include <unistd.h>
