@@ -48,7 +48,8 @@ struct Backlog : Scenario {
 
 }  // namespace
 
-TEST_CASE("SIGTERM ends a daemon whose broker takes no messages, and nothing is lost", "[own-broker][threads][one-version]") {
+TEST_CASE("SIGTERM ends a daemon whose broker takes no messages, and nothing is lost",
+          "[own-broker][threads][one-version]") {
     const Alarm::Cause cause = GENERATE(Alarm::Cause::memory, Alarm::Cause::disk);
     CAPTURE(name_of(cause));
     Backlog s(20);

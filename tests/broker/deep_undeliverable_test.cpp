@@ -90,8 +90,7 @@ struct BothKinds : Scenario {
 
 }  // namespace
 
-TEST_CASE("a deep message behind one that cannot be handed over keeps no others from coming home",
-          "[serial][night]") {
+TEST_CASE("a deep message behind one that cannot be handed over keeps no others from coming home", "[serial][night]") {
     BothKinds s;
     s.check_goes_on("ud");
     s.stop();

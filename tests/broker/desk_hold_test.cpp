@@ -134,8 +134,7 @@ TEST_CASE("desk hold: a reload keeps it as long as the entry may hold, and else 
     s.stop();
 }
 
-TEST_CASE("desk hold: what is on its way home, or comes back from it, is counted as held",
-          "[one-version]") {
+TEST_CASE("desk hold: what is on its way home, or comes back from it, is counted as held", "[one-version]") {
     constexpr int messages = 40;  // as many are here at once while they are released
     DeskHoldScene s;
     s.start();

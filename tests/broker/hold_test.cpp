@@ -49,8 +49,7 @@ TEST_CASE("what comes home from a rung and fails again is held with the attempts
     s.stop();
 }
 
-TEST_CASE("a restart between: held messages are found and sent home although nothing holds any more",
-          "[one-version]") {
+TEST_CASE("a restart between: held messages are found and sent home although nothing holds any more", "[one-version]") {
     HeldScene s;
     s.start();
     s.fill(20);
@@ -80,8 +79,7 @@ TEST_CASE("a restart between, and the entry is a glob that does not hold: the ma
     s.stop();
 }
 
-TEST_CASE("kill -9 in the midst of the release: nothing is lost",
-          "[one-version]") {
+TEST_CASE("kill -9 in the midst of the release: nothing is lost", "[one-version]") {
     constexpr int messages = 400;
     HeldScene s;
     s.start();
@@ -98,8 +96,7 @@ TEST_CASE("kill -9 in the midst of the release: nothing is lost",
     s.stop();
 }
 
-TEST_CASE("two daemons: one of them releases, in order, and nothing comes twice",
-          "[one-version]") {
+TEST_CASE("two daemons: one of them releases, in order, and nothing comes twice", "[one-version]") {
     constexpr int messages = 200;
     HeldScene s;
     s.start();
@@ -133,8 +130,7 @@ TEST_CASE("the work queue is gone when its messages are released: they are parke
     CHECK(s.daemon.lines_with({"warning", s.config.catch_all, "queue-gone", "retryd parked list"}) == 1);
 }
 
-TEST_CASE("a shared ladder: held messages come home with the producer's routing key",
-          "[one-version]") {
+TEST_CASE("a shared ladder: held messages come home with the producer's routing key", "[one-version]") {
     HeldScene s;
     s.config.ladders.clear();
     s.config.entries.clear();

@@ -284,8 +284,7 @@ TEST_CASE("headers that the broker's own x-death pushes beyond a frame neither s
     s.stop();
 }
 
-TEST_CASE("one hostile message after another does not fill the log with its contents",
-          "[one-version]") {
+TEST_CASE("one hostile message after another does not fill the log with its contents", "[one-version]") {
     Hostile s;
     for (int i = 0; i < 50; ++i)
         s.client.send(s.config.error_exchange, "",

@@ -95,8 +95,7 @@ void check_spread(Spread& s, const std::function<std::string(const std::string&)
 
 }  // namespace
 
-TEST_CASE("with jitter, what failed at one moment comes back spread over the lanes of its rung",
-          "[one-version]") {
+TEST_CASE("with jitter, what failed at one moment comes back spread over the lanes of its rung", "[one-version]") {
     Spread s;
     s.retry(s.work, {"4s"});
     check_spread(s, [&](const std::string& lane) { return s.rung(s.work, lane); });

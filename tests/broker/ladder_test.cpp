@@ -47,8 +47,7 @@ TEST_CASE("attempt n waits on the n-th rung, then the message is parked: quorum 
     check_every_attempt("quorum", "classic");
 }
 
-TEST_CASE("a delay that stands in the ladder several times is one rung and several attempts",
-          "[one-version]") {
+TEST_CASE("a delay that stands in the ladder several times is one rung and several attempts", "[one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms x3"});

@@ -68,8 +68,7 @@ TEST_CASE("a queue with a name of 250 bytes that is gone when its message has di
     s.stop();
 }
 
-TEST_CASE("commands tell of queues whose names are too long to be refused",
-          "[one-version]") {
+TEST_CASE("commands tell of queues whose names are too long to be refused", "[one-version]") {
     LongNames s;
     const std::string queue = s.work_queue("glob." + letters(250 - s.queue_name("glob.").size()));
     {

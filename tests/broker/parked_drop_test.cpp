@@ -14,8 +14,7 @@ TEST_CASE("parked drop --yes deletes the selected and leaves the rest in order",
     CHECK(s.depth(s.work) == 0);
 }
 
-TEST_CASE("parked drop --first deletes the oldest of the selected and keeps the order of all others",
-          "[one-version]") {
+TEST_CASE("parked drop --first deletes the oldest of the selected and keeps the order of all others", "[one-version]") {
     ParkedScene s;
     s.park(30);
     CHECK(s.parked("drop --header third=no --first 2 --yes").code == 0);

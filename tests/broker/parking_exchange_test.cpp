@@ -106,8 +106,7 @@ TEST_CASE("a parking exchange that does not exist: the catch-all takes its messa
     s.stop();
 }
 
-TEST_CASE("a parking exchange that leads nowhere: the catch-all after one refusal, and others go on",
-          "[one-version]") {
+TEST_CASE("a parking exchange that leads nowhere: the catch-all after one refusal, and others go on", "[one-version]") {
     Team s;
     s.open_exchange("only.this.key");
     const std::string work = s.parking_work_queue("work", ", routing_key: another.key");

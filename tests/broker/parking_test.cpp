@@ -91,8 +91,7 @@ TEST_CASE("a message of a queue that no entry matches is parked in the catch-all
     check_parked_now(parked);
 }
 
-TEST_CASE("parking queues are named by the template, or by the entry where it has its own",
-          "[one-version]") {
+TEST_CASE("parking queues are named by the template, or by the entry where it has its own", "[one-version]") {
     Scenario s;
     const std::string first = s.work_queue("first");
     const std::string second = s.work_queue("second");

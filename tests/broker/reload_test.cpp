@@ -139,7 +139,8 @@ TEST_CASE("reload of a wrong file changes nothing, and the log tells every probl
     s.stop();
 }
 
-TEST_CASE("a new entry's rungs are declared at reload, before any message, and its messages are retried", "[threads][one-version]") {
+TEST_CASE("a new entry's rungs are declared at reload, before any message, and its messages are retried",
+          "[threads][one-version]") {
     Scenario s;
     s.retry(s.work_queue("work"), {"100ms"});
     s.start();

@@ -93,8 +93,7 @@ TEST_CASE("a consumer that publishes its message to the same queue again goes on
     CHECK(long_header(worker.receive(), "retryd-attempt") == 2);
 }
 
-TEST_CASE("the first entry that matches decides, globs included",
-          "[one-version]") {
+TEST_CASE("the first entry that matches decides, globs included", "[one-version]") {
     Scenario s;
     const std::string special = s.work_queue("hook.special");
     const std::string other = s.work_queue("hook.other");

@@ -77,8 +77,7 @@ TEST_CASE("a shared ladder keeps the producer's routing key on every return: quo
     go_through_shared_ladder("quorum", "classic");
 }
 
-TEST_CASE("of two work queues on one ladder each gets back only what it rejected itself",
-          "[one-version]") {
+TEST_CASE("of two work queues on one ladder each gets back only what it rejected itself", "[one-version]") {
     Events s;
     const std::string billing = s.subscriber("billing");
     const std::string shipping = s.subscriber("shipping");

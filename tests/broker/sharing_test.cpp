@@ -76,8 +76,7 @@ TEST_CASE("of two daemons one is stopped under load: the other goes on, nothing 
     s.stop();
 }
 
-TEST_CASE("of two daemons one is killed: the other goes on, and nothing is lost",
-          "[one-version]") {
+TEST_CASE("of two daemons one is killed: the other goes on, and nothing is lost", "[one-version]") {
     Shared s;
     Worker worker(s.work);
     for (int deliveries = 0; deliveries < shared_load + shared_load / 2; ++deliveries)

@@ -119,8 +119,7 @@ TEST_CASE("the error exchange is a fanout; the error queue dead-letters to the c
     CHECK(s.take(s.config.catch_all).body == "x");
 }
 
-TEST_CASE("a glob's rungs are declared when the first message comes, not before",
-          "[one-version]") {
+TEST_CASE("a glob's rungs are declared when the first message comes, not before", "[one-version]") {
     Scenario s;
     const std::string hook = s.work_queue("hook.a");
     s.retry(s.queue_name("hook.*"), {"100ms", "200ms"});

@@ -282,8 +282,7 @@ TEST_CASE("x_death: keep: a work queue that is gone when its message comes home 
     s.stop();
 }
 
-TEST_CASE("x_death: keep can be set and taken away while messages wait, and none loses its attempts",
-          "[one-version]") {
+TEST_CASE("x_death: keep can be set and taken away while messages wait, and none loses its attempts", "[one-version]") {
     Kept s(false);
     Worker worker(s.work);
     s.publish("payload");
