@@ -1,6 +1,7 @@
 #include "admin/routing.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cstddef>
 #include <utility>
 

@@ -5,6 +5,7 @@
 
 #include "config/addresses.h"
 #include "config/validate.h"
+#include "core/duration.h"
 
 namespace retryd::config {
 
