@@ -68,7 +68,7 @@ TEST_CASE("SIGTERM ends a daemon whose broker takes no messages, and nothing is 
 }
 
 TEST_CASE("a broker that takes no messages: said, no more bodies held than prefetch_bytes, and it goes on by itself",
-          "[own-broker]") {
+          "[own-broker][two-versions]") {
     const Alarm::Cause cause = GENERATE(Alarm::Cause::memory, Alarm::Cause::disk);
     CAPTURE(name_of(cause));
     constexpr std::size_t mebibyte = std::size_t{1} << 20;
@@ -89,7 +89,8 @@ TEST_CASE("a broker that takes no messages: said, no more bodies held than prefe
     s.stop();
 }
 
-TEST_CASE("doctor names the node that has run short, and what follows, while the alarm lasts", "[own-broker]") {
+TEST_CASE("doctor names the node that has run short, and what follows, while the alarm lasts",
+          "[own-broker][two-versions]") {
     Scenario s;
     s.config.management_url = management_url();
     s.retry(s.work_queue("work"), {"1h"});
