@@ -174,6 +174,7 @@ const reasons = {
   'reason-maxlen': 'Its work queue was full; on: says to park that.',
   'reason-delivery_limit': 'It was delivered too often; on: says to park that.',
   'reason-rejected': 'It was rejected; on: says to park that.',
+  'by-hand': 'Somebody took it off its rung and parked it.',
 };
 
 // As a word of a shell that cannot do anything but name the queue.
