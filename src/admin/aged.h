@@ -21,21 +21,21 @@ struct AgedQueue {
 };
 
 /// What one pass over a parking queue remembers for the next pass.
-struct AgedBefore {
+struct QueueAgeMemory {
     core::SteadyTime due{};      // not to be looked at earlier
-    std::size_t given_back = 0;  // how many messages at the head were held back: amqp::QueueReader::hold_few
+    std::size_t given_back = 0;  // how many messages at the head were held back: amqp::QueueReader::keep_few_unacked
     std::string fault;           // as AgedQueue::fault; it still lasts
 };
 
 /// The key is the entry (its `match`) and the parking queue.
-using AgeMemory = std::map<std::pair<std::string, std::string>, AgedBefore>;
+using AgeMemory = std::map<std::pair<std::string, std::string>, QueueAgeMemory>;
 
 struct AgeRun {
     std::vector<AgedQueue> queues;      // only those with something to report
     std::vector<std::string> not_seen;  // why the names of some parking queues are unknown; one line each
     core::Milliseconds next{};          // how long until the next pass is worthwhile
     AgeMemory memory = {};              // for the next pass
-    bool to_its_end = true;             // false: it ended early, and queues that are not listed were not looked at
+    bool complete = true;               // false: it ended early, and queues that are not listed were not looked at
 };
 
 }  // namespace retryd::admin

@@ -7,7 +7,7 @@
 #include <set>
 #include <utility>
 
-#include "admin/dead_letter_way.h"
+#include "admin/dead_letter_path.h"
 #include "admin/finding.h"
 #include "admin/framework_retries.h"
 #include "admin/own_policies.h"
@@ -96,7 +96,7 @@ class AttachPlanner {
         : policy_(policy),
           vhost_policies_(vhost_policies),
           effective_(vhost_policies),
-          ways_(policy, vhost_policies),
+          paths_(policy, vhost_policies),
           general_(general_policy_name(policy)) {}
 
     AttachPlan plan() {
@@ -125,7 +125,7 @@ class AttachPlanner {
 
   private:
     void classify(const QueuePolicies& queue) {
-        AttachRequirement required = requirement_of(queue, policy_, vhost_policies_, ways_);
+        AttachRequirement required = requirement_of(queue, policy_, vhost_policies_, paths_);
         if (!queue.policy.empty() && effective_.policy(queue.policy) == nullptr) {
             required = {State::out_of_reach,          {}, "", "its policy has just been deleted or made", "look again",
                         FindingCode::policy_in_change};
@@ -391,7 +391,7 @@ class AttachPlanner {
     const core::Policy& policy_;
     const VhostPolicies& vhost_policies_;
     EffectivePolicy effective_;
-    DeadLetterWays ways_;
+    DeadLetterPaths paths_;
     std::string general_;
     std::set<std::string> plumbing_;  // queues that globs leave out
     std::set<std::string> there_;
@@ -417,12 +417,12 @@ namespace {
 constexpr std::size_t most_names = 10;
 
 /// The routing keys by which consumers of this queue may tell messages apart; empty if there is only one.
-std::string keys_of(const std::string& queue, const Ways& ways) {
+std::string keys_of(const std::string& queue, const RoutingGraph& graph) {
     std::vector<std::string> keys;
     std::set<std::string> known;
     bool pattern = false;
-    for (const BrokerBinding* const binding : ways.bindings_to(queue)) {
-        const std::string type = ways.type_of(binding->source);
+    for (const BrokerBinding* const binding : graph.bindings_to(queue)) {
+        const std::string type = graph.type_of(binding->source);
         if (type != "topic" && type != "direct") continue;
         if (known.insert(binding->routing_key).second) keys.push_back(binding->routing_key);
         pattern = pattern || (type == "topic" && binding->routing_key.find_first_of("*#") != std::string::npos);
@@ -470,11 +470,11 @@ std::vector<std::string> attach_hints(const core::Policy& policy, const VhostPol
         left_out[each.glob].push_back(std::move(each));
     }
     if (vhost_policies.routing) {
-        const Ways ways(*vhost_policies.routing);
+        const RoutingGraph graph(*vhost_policies.routing);
         for (const QueuePolicies& queue : vhost_policies.queues) {
             const bool by_name =
                 returns_by_name(policy, queue.name) && queue.type != "stream" && !plumbing.contains(queue.name);
-            const std::string keys = by_name ? keys_of(queue.name, ways) : "";
+            const std::string keys = by_name ? keys_of(queue.name, graph) : "";
             if (keys.empty()) continue;
             hints.push_back("queue " + core::quoted(queue.name) + " is bound with the keys " + keys +
                             ": if its consumers tell messages apart by the routing key, give it a ladder with "

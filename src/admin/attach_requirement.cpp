@@ -39,12 +39,12 @@ AttachRequirement out_of_reach(FindingCode finding, std::string note, std::strin
 }
 
 /// The item to add to `errors.bind`; empty if no binding helps.
-std::string remedy_by_binding(const DeadLetterWays& ways, const QueuePolicies& queue, const std::string& exchange,
+std::string remedy_by_binding(const DeadLetterPaths& paths, const QueuePolicies& queue, const std::string& exchange,
                               const core::Policy& policy, const EffectivePolicy& effective) {
     const std::string item = "{exchange: " + core::json_string(exchange) + "}";
     const std::string bind = "name that exchange in errors.bind, ";
-    if (ways.ways().type_of(exchange) != "direct") return bind + item;
-    const DeadLetterKeys keys = dead_letter_keys(queue, effective, ways.ways(), returns_by_name(policy, queue.name));
+    if (paths.graph().type_of(exchange) != "direct") return bind + item;
+    const DeadLetterKeys keys = dead_letter_keys(queue, effective, paths.graph(), returns_by_name(policy, queue.name));
     if (keys.any || !can_be_bound("direct", keys.keys)) {
         return bind + "with each key that its messages have, {exchange: " + core::json_string(exchange) +
                ", routing_key: KEY}";
@@ -66,15 +66,15 @@ std::string remedy_by_source(const VhostPolicies& vhost_policies, const core::Po
 
 /// The sources that its dead letters reach; none if one of them may reach no source.
 std::set<std::string> sources_behind(const QueuePolicies& queue, const std::string& exchange,
-                                     const DeadLetterWays& ways, const core::Policy& policy,
+                                     const DeadLetterPaths& paths, const core::Policy& policy,
                                      const VhostPolicies& vhost_policies) {
     const DeadLetterKeys keys =
-        dead_letter_keys(queue, EffectivePolicy(vhost_policies), ways.ways(), returns_by_name(policy, queue.name));
+        dead_letter_keys(queue, EffectivePolicy(vhost_policies), paths.graph(), returns_by_name(policy, queue.name));
     std::set<std::string> found;
     if (keys.any || (!exchange.empty() && !vhost_policies.routing)) return found;
     for (const RoutingKey& key : keys.keys) {
         // The default exchange routes to the queue that is called like the key.
-        const Reached reached = exchange.empty() ? Reached{{key.text}} : ways.ways().reached(exchange, key);
+        const Reached reached = exchange.empty() ? Reached{{key.text}} : paths.graph().reached(exchange, key);
         const std::size_t before = found.size();
         for (const QueuePolicies& each : vhost_policies.queues) {
             if (each.name != queue.name && reached.queues.contains(each.name) && core::source_of(policy, each.name))
@@ -87,18 +87,18 @@ std::set<std::string> sources_behind(const QueuePolicies& queue, const std::stri
 
 /// The requirement if the broker dead-letters its rejected messages into a source instead of into the error queue.
 std::optional<AttachRequirement> attached_by_source(const QueuePolicies& queue, const Setting& exchange,
-                                                    const DeadLetterWays& ways, const core::Policy& policy,
+                                                    const DeadLetterPaths& paths, const core::Policy& policy,
                                                     const VhostPolicies& vhost_policies) {
     const auto name = exchange.source == Source::none ? std::nullopt : text_of(exchange.value);
     if (policy.sources.empty() || !name) return std::nullopt;
-    const std::set<std::string> sources = sources_behind(queue, *name, ways, policy, vhost_policies);
+    const std::set<std::string> sources = sources_behind(queue, *name, paths, policy, vhost_policies);
     if (sources.empty()) return std::nullopt;
     return AttachRequirement{
         State::attached, {}, "", "what it rejects comes by source " + core::quoted(*sources.begin()), "", std::nullopt};
 }
 
 AttachRequirement fixed_by_argument(const QueuePolicies& queue, const std::string& exchange_json,
-                                    const DeadLetterWays& ways, const core::Policy& policy,
+                                    const DeadLetterPaths& paths, const core::Policy& policy,
                                     const VhostPolicies& vhost_policies) {
     const EffectivePolicy effective(vhost_policies);
     const std::string recreate = "recreate the queue without x-dead-letter-exchange";
@@ -112,7 +112,7 @@ AttachRequirement fixed_by_argument(const QueuePolicies& queue, const std::strin
     } else if (exchange_json == "\"\"") {
         instead = remedy_by_source(vhost_policies, policy, queue, effective);
     } else {
-        instead = remedy_by_binding(ways, queue, *text_of(exchange_json), policy, effective);
+        instead = remedy_by_binding(paths, queue, *text_of(exchange_json), policy, effective);
     }
     return out_of_reach(FindingCode::fixed_dead_letter_exchange, note,
                         instead.empty() ? recreate : instead + ", or " + recreate);
@@ -130,12 +130,12 @@ std::string keys_named(const std::set<RoutingKey>& keys) {
 }
 
 /// Adds the note about an exchange of errors.bind whose bindings do not match the keys of the queue's dead letters.
-void add_unmatched(AttachRequirement& required, const DeadLetterWay& way, const std::string& exchange) {
-    if (way.missing.empty() && !way.keys_unknown) return;
+void add_unmatched(AttachRequirement& required, const DeadLetterPath& path, const std::string& exchange) {
+    if (path.missing.empty() && !path.keys_unknown) return;
     const std::string subject =
-        "its dead-letter exchange " + core::json_string(exchange) + " is a " + way.exchange_type + " exchange";
+        "its dead-letter exchange " + core::json_string(exchange) + " is a " + path.exchange_type + " exchange";
     required.finding = FindingCode::unmatched_dead_letters;
-    if (way.keys_unknown || !can_be_bound(way.exchange_type, way.missing)) {
+    if (path.keys_unknown || !can_be_bound(path.exchange_type, path.missing)) {
         required.state = State::out_of_reach;
         required.note =
             subject + ", which takes no wildcards, and with which routing keys its messages come nothing tells";
@@ -144,12 +144,12 @@ void add_unmatched(AttachRequirement& required, const DeadLetterWay& way, const 
         return;
     }
     required.state = State::to_attach;
-    required.note = subject + ", and the error queue is not bound to it with " + keys_named(way.missing);
+    required.note = subject + ", and the error queue is not bound to it with " + keys_named(path.missing);
     required.remedy =
         "retryd attach --apply binds it, with the keys of all. Have them in errors.bind as well, so that "
         "it is bound again when the exchange has been made anew: " +
-        bind_items(exchange, way.missing);
-    for (const RoutingKey& key : way.missing)
+        bind_items(exchange, path.missing);
+    for (const RoutingKey& key : path.missing)
         required.bindings.push_back({exchange, key.text});
 }
 
@@ -220,7 +220,7 @@ AttachRequirement left_out(const QueuePolicies& queue, const core::Policy& polic
 }  // namespace
 
 AttachRequirement requirement_of(const QueuePolicies& queue, const core::Policy& policy,
-                                 const VhostPolicies& vhost_policies, const DeadLetterWays& ways) {
+                                 const VhostPolicies& vhost_policies, const DeadLetterPaths& paths) {
     if (queue.type != "classic" && queue.type != "quorum") {
         return out_of_reach(FindingCode::stream_queue, "a " + queue.type + " queue cannot dead-letter",
                             "take it out of the configuration");
@@ -230,10 +230,10 @@ AttachRequirement requirement_of(const QueuePolicies& queue, const core::Policy&
     const bool ours = exchange.source != Source::none && leads_to_error_queue(policy, exchange.value);
     if (core::comes_by_source_alone(policy, queue.name)) return left_out(queue, policy, ours);
     if (!ours) {
-        if (auto attached = attached_by_source(queue, exchange, ways, policy, vhost_policies)) return *attached;
+        if (auto attached = attached_by_source(queue, exchange, paths, policy, vhost_policies)) return *attached;
     }
     if (exchange.source == Source::argument && !ours) {
-        return fixed_by_argument(queue, exchange.value, ways, policy, vhost_policies);
+        return fixed_by_argument(queue, exchange.value, paths, policy, vhost_policies);
     }
     AttachRequirement required;
     if (!ours) {
@@ -246,7 +246,7 @@ AttachRequirement requirement_of(const QueuePolicies& queue, const core::Policy&
     if (!required.keys.empty()) required.state = State::to_attach;
     const auto by = ours ? text_of(exchange.value) : std::nullopt;
     if (!by || *by == policy.error_exchange) return required;
-    if (const auto way = ways.way(queue, *by)) add_unmatched(required, *way, *by);
+    if (const auto path = paths.path(queue, *by)) add_unmatched(required, *path, *by);
     return required;
 }
 

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "admin/dead_letter_way.h"
+#include "admin/dead_letter_path.h"
 #include "admin/effective_policy.h"
 #include "admin/finding.h"
 #include "core/policy.h"
@@ -52,6 +52,6 @@ struct AttachRequirement {
 
 /// For a queue that exists.
 AttachRequirement requirement_of(const QueuePolicies& queue, const core::Policy& policy,
-                                 const VhostPolicies& vhost_policies, const DeadLetterWays& ways);
+                                 const VhostPolicies& vhost_policies, const DeadLetterPaths& paths);
 
 }  // namespace retryd::admin

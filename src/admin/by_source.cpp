@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <utility>
 
-#include "admin/dead_letter_way.h"
+#include "admin/dead_letter_path.h"
 #include "admin/framework_retries.h"
 #include "admin/own_policies.h"
 #include "admin/patterns.h"

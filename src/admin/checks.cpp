@@ -10,7 +10,7 @@
 
 #include "admin/attach_plan.h"
 #include "admin/by_source.h"
-#include "admin/dead_letter_way.h"
+#include "admin/dead_letter_path.h"
 #include "admin/delivery_limit.h"
 #include "admin/effective_policy.h"
 #include "admin/framework_retries.h"
@@ -356,7 +356,7 @@ std::vector<Finding> check_error_queue(const core::Policy& policy, const VhostPo
                          .name = queue->name})};
     }
     const auto limit = delivery_limit_of(*queue, vhost_policies);
-    if (limit && *limit >= core::worn_after && *limit <= too_high) return {};
+    if (limit && *limit >= core::republish_after_deliveries && *limit <= too_high) return {};
     const bool none = !limit || *limit > too_high;
     const BrokerPolicy* const now = EffectivePolicy(vhost_policies).policy(queue->policy);
     BrokerPolicy above{"delivery-limit-" + queue->name, names_pattern({queue->name}), "queues",
@@ -377,7 +377,7 @@ namespace {
 class OtherQueues {
   public:
     OtherQueues(const core::Policy& policy, const VhostPolicies& vhost_policies)
-        : policy_(policy), effective_(vhost_policies), ways_(policy, vhost_policies) {
+        : policy_(policy), effective_(vhost_policies), paths_(policy, vhost_policies) {
         for (const QueuePolicies& queue : vhost_policies.queues)
             queues_.emplace(queue.name, &queue);
     }
@@ -387,7 +387,7 @@ class OtherQueues {
         const auto exchange = text_of(set.value);
         if (!exchange || !leads_to_error_queue(policy_, set.value)) return;
         const DeadLetterKeys keys =
-            dead_letter_keys(work_queue, effective_, ways_.ways(), returns_by_name(policy_, work_queue.name));
+            dead_letter_keys(work_queue, effective_, paths_.graph(), returns_by_name(policy_, work_queue.name));
         std::map<std::string, std::set<RoutingKey>> others;
         for (const RoutingKey& key : keys.keys)
             add_reached(*exchange, key, others);
@@ -401,7 +401,7 @@ class OtherQueues {
   private:
     void add_reached(const std::string& exchange, const RoutingKey& key,
                      std::map<std::string, std::set<RoutingKey>>& others) const {
-        for (const std::string& name : ways_.ways().reached(exchange, key).queues) {
+        for (const std::string& name : paths_.graph().reached(exchange, key).queues) {
             const auto queue = queues_.find(name);
             // Exclusive and auto-delete queues are left out: they are in use only for a while.
             const bool lasts = queue != queues_.end() && !queue->second->exclusive && !queue->second->auto_delete;
@@ -444,7 +444,7 @@ class OtherQueues {
                                           : own_key                  ? std::set<RoutingKey>{{*own_key}}
                                                                      : std::set<RoutingKey>{};
         return std::any_of(then.begin(), then.end(), [&](const RoutingKey& key) {
-            return ways_.ways().reached(*exchange, key).queues.contains(work_queue.name);
+            return paths_.graph().reached(*exchange, key).queues.contains(work_queue.name);
         });
     }
 
@@ -454,7 +454,7 @@ class OtherQueues {
 
     const core::Policy& policy_;
     EffectivePolicy effective_;
-    DeadLetterWays ways_;
+    DeadLetterPaths paths_;
     std::map<std::string, const QueuePolicies*> queues_;
 };
 

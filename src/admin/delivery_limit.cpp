@@ -45,8 +45,8 @@ std::optional<std::int64_t> delivery_limit_of(const QueuePolicies& queue, const 
     return limit;
 }
 
-AtLimit at_limit(const VhostPolicies& vhost_policies, const std::string& queue) {
-    using Fate = AtLimit::Fate;
+LimitEffect limit_effect(const VhostPolicies& vhost_policies, const std::string& queue) {
+    using Fate = LimitEffect::Fate;
     constexpr std::int64_t out_of_reach = 10 * core::error_delivery_limit;
     const QueuePolicies* const found = queue_named(vhost_policies, queue);
     if (found == nullptr) return {Fate::unknown, "the management API does not list that queue"};
@@ -60,7 +60,7 @@ AtLimit at_limit(const VhostPolicies& vhost_policies, const std::string& queue) 
     return {Fate::dead_lettered, "", *exchange, effective.value(*found, "dead-letter-routing-key").value};
 }
 
-bool reaches_another_queue(const AtLimit& found, const std::string& queue, const std::string& exchange_type,
+bool reaches_another_queue(const LimitEffect& found, const std::string& queue, const std::string& exchange_type,
                            const std::vector<core::BindingSpec>& bindings) {
     return std::any_of(bindings.begin(), bindings.end(), [&](const core::BindingSpec& binding) {
         if (binding.queue == queue) return false;

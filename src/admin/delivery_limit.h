@@ -12,7 +12,8 @@
 
 namespace retryd::admin {
 
-struct AtLimit {
+/// What becomes of a message that exceeds the delivery limit.
+struct LimitEffect {
     enum class Fate {
         unknown,
         stays,          // it stays: there is no limit that a message could reach
@@ -30,11 +31,11 @@ struct AtLimit {
 std::optional<std::int64_t> delivery_limit_of(const QueuePolicies& queue, const VhostPolicies& vhost_policies);
 
 /// What policies and arguments tell. Whether a queue is bound to the exchange has to be asked separately.
-AtLimit at_limit(const VhostPolicies& vhost_policies, const std::string& queue);
+LimitEffect limit_effect(const VhostPolicies& vhost_policies, const std::string& queue);
 
 /// Whether a dead letter of `queue` reaches another queue through that exchange for certain, whatever its routing key
 /// is.
-bool reaches_another_queue(const AtLimit& found, const std::string& queue, const std::string& exchange_type,
+bool reaches_another_queue(const LimitEffect& found, const std::string& queue, const std::string& exchange_type,
                            const std::vector<core::BindingSpec>& bindings);
 
 }  // namespace retryd::admin

@@ -8,7 +8,7 @@
 #include <string_view>
 #include <utility>
 
-#include "admin/dead_letter_way.h"
+#include "admin/dead_letter_path.h"
 #include "core/policy.h"
 #include "core/safe_text.h"
 

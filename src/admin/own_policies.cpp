@@ -5,7 +5,7 @@
 #include <string_view>
 #include <utility>
 
-#include "admin/dead_letter_way.h"
+#include "admin/dead_letter_path.h"
 #include "admin/effective_policy.h"
 #include "admin/guard.h"
 #include "admin/patterns.h"

@@ -224,12 +224,12 @@ void ParkedRun::on_tick(const core::Now& now) {
 }
 
 bool ParkedRun::consumer_full() const {
-    return waiting_.empty() && unconfirmed_.empty() && acks_.unsent() == 0 && acks_.open() >= order_.most_held;
+    return waiting_.empty() && unconfirmed_.empty() && acks_.unsent() == 0 && acks_.open() >= order_.most_unacked;
 }
 
-void ParkedRun::next_consumer(std::size_t most_held) {
+void ParkedRun::next_consumer(std::size_t most_unacked) {
     acks_ = {};
-    order_.most_held = most_held;
+    order_.most_unacked = most_unacked;
 }
 
 void ParkedRun::flush_acks() {

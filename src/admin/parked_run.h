@@ -109,7 +109,7 @@ struct ParkedRunOrder {
     /// Ends the run at the first message that retryd parked later than `selection.parked_before` and not later than
     /// this: for a caller that only wants the head of the queue.
     std::optional<core::WallTime> stop_at_younger = {};
-    std::size_t most_held = 0;  // how many unacked deliveries the first consumer may have
+    std::size_t most_unacked = 0;  // how many unacked deliveries the first consumer may have
     /// How many bytes of selected messages may wait here for their turn. Deliveries beyond that are left on the socket,
     /// so they fill the broker's memory instead of ours.
     std::size_t most_waiting_bytes = std::size_t{256} * 1024 * 1024;
@@ -204,7 +204,7 @@ class ParkedRun {
     /// The consumer has as many unacked messages as it may, and all of them stay: a further consumer has to continue.
     bool consumer_full() const;
     /// A further consumer continues, with its own prefetch; its delivery tags start again at 1.
-    void next_consumer(std::size_t most_held);
+    void next_consumer(std::size_t most_unacked);
 
     bool sends() const {
         return order_.action != ParkedRunOrder::Action::drop && order_.action != ParkedRunOrder::Action::archive;

@@ -33,8 +33,8 @@ class PermissionCollector {
     }
     void add(const core::DesiredItem& wanted) {
         std::visit([this](const auto& item) { add_for(item); }, wanted.item);
-        if (wanted.role == core::DesiredItem::Role::rung_exchange) add("write", name_of(wanted.item));
-        if (wanted.role == core::DesiredItem::Role::held) add("read", name_of(wanted.item));
+        if (wanted.role == core::DesiredItem::ItemRole::rung_exchange) add("write", name_of(wanted.item));
+        if (wanted.role == core::DesiredItem::ItemRole::held) add("read", name_of(wanted.item));
     }
 
   private:
@@ -269,7 +269,7 @@ Permissions replay_permissions(const core::Policy& policy) {
         }
     }
     for (const core::DesiredItem& wanted : desired_topology(named, features_of(needs_the_most)))
-        if (wanted.role == core::DesiredItem::Role::rung) patterns.read.add(name_of(wanted.item));
+        if (wanted.role == core::DesiredItem::ItemRole::rung) patterns.read.add(name_of(wanted.item));
     for (const core::ErrorBinding& binding : policy.error_bindings)
         patterns.read.add(binding.exchange);
     return patterns.text();

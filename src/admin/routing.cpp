@@ -78,33 +78,33 @@ bool topic_covers(std::string_view binding_key, const RoutingKey& key) {
     return covers(words_of(binding_key), words_of(key.text), key.pattern);
 }
 
-Ways::Ways(const Routing& routing) : routing_(routing) {
+RoutingGraph::RoutingGraph(const Routing& routing) : routing_(routing) {
     for (const BrokerBinding& binding : routing.bindings) {
         from_[binding.source].push_back(&binding);
         if (!binding.to_exchange) to_queue_[binding.destination].push_back(&binding);
     }
 }
 
-std::string Ways::type_of(const std::string& exchange) const {
+std::string RoutingGraph::type_of(const std::string& exchange) const {
     const auto found = routing_.exchanges.find(exchange);
     return found == routing_.exchanges.end() ? "" : found->second.type;
 }
 
-const std::vector<const BrokerBinding*>& Ways::bindings_to(const std::string& queue) const {
+const std::vector<const BrokerBinding*>& RoutingGraph::bindings_to(const std::string& queue) const {
     static const std::vector<const BrokerBinding*> none;
     const auto found = to_queue_.find(queue);
     return found == to_queue_.end() ? none : found->second;
 }
 
-Reached Ways::reached(const std::string& exchange, const RoutingKey& key) const {
+Reached RoutingGraph::reached(const std::string& exchange, const RoutingKey& key) const {
     Reached found;
     std::set<std::string> seen;
     follow(exchange, key, seen, found);
     return found;
 }
 
-void Ways::follow(const std::string& exchange, const RoutingKey& key, std::set<std::string>& seen,
-                  Reached& found) const {
+void RoutingGraph::follow(const std::string& exchange, const RoutingKey& key, std::set<std::string>& seen,
+                          Reached& found) const {
     if (exchange.empty()) {
         if (key.pattern) {
             found.doubtful = true;
@@ -157,7 +157,7 @@ std::string percent_decoded(std::string_view text) {
 
 }  // namespace
 
-std::set<std::string> queues_behind(std::string_view target, const Ways& ways) {
+std::set<std::string> queues_behind(std::string_view target, const RoutingGraph& graph) {
     constexpr std::string_view to_queue = "/queues/";
     constexpr std::string_view to_exchange = "/exchanges/";
     if (target.starts_with(to_queue)) return {percent_decoded(target.substr(to_queue.size()))};
@@ -165,8 +165,8 @@ std::set<std::string> queues_behind(std::string_view target, const Ways& ways) {
     const std::string_view rest = target.substr(to_exchange.size());
     const std::size_t slash = rest.find('/');
     const std::string exchange = percent_decoded(rest.substr(0, slash));
-    if (slash == std::string_view::npos) return ways.reached(exchange, {"#", true}).queues;
-    return ways.reached(exchange, {percent_decoded(rest.substr(slash + 1))}).queues;
+    if (slash == std::string_view::npos) return graph.reached(exchange, {"#", true}).queues;
+    return graph.reached(exchange, {percent_decoded(rest.substr(slash + 1))}).queues;
 }
 
 }  // namespace retryd::admin

@@ -51,9 +51,9 @@ struct Reached {
 };
 
 /// Keeps a reference to `routing`.
-class Ways {
+class RoutingGraph {
   public:
-    explicit Ways(const Routing& routing);
+    explicit RoutingGraph(const Routing& routing);
 
     Reached reached(const std::string& exchange, const RoutingKey& key) const;
     /// Empty if there is no such exchange.
@@ -72,6 +72,6 @@ class Ways {
 /// The queues that an AMQP 1.0 producer's link leads to, by RabbitMQ 4's addresses: `/queues/:queue`,
 /// `/exchanges/:exchange` and `/exchanges/:exchange/:key`, each part percent-encoded (rabbitmq.com/docs/amqp, "Address
 /// v2"). None for any other target: without one a producer addresses each message separately.
-std::set<std::string> queues_behind(std::string_view target, const Ways& ways);
+std::set<std::string> queues_behind(std::string_view target, const RoutingGraph& graph);
 
 }  // namespace retryd::admin

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "admin/dead_letter_way.h"
+#include "admin/dead_letter_path.h"
 #include "core/names.h"
 #include "core/policy.h"
 #include "core/topology.h"

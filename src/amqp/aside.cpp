@@ -11,7 +11,7 @@
 
 namespace retryd::amqp {
 
-bool EndingSteps::add(const Declarer::Step& step) {
+bool ConnectionClosingSteps::add(const Declarer::Step& step) {
     constexpr std::size_t most = 1'000;
     if (contains(step)) return false;
     if (steps_.size() == most) steps_.erase(steps_.begin());
@@ -19,14 +19,14 @@ bool EndingSteps::add(const Declarer::Step& step) {
     return true;
 }
 
-bool EndingSteps::add_asked(const Declarer& declarer) {
+bool ConnectionClosingSteps::add_asked(const Declarer& declarer) {
     bool any_new = false;
     for (const Declarer::Step& step : declarer.asked())
         any_new = add(step) || any_new;
     return any_new;
 }
 
-bool EndingSteps::contains(const Declarer::Step& step) const {
+bool ConnectionClosingSteps::contains(const Declarer::Step& step) const {
     return std::find(steps_.begin(), steps_.end(), step) != steps_.end();
 }
 
@@ -135,7 +135,8 @@ void AsideDeclarer::turn() {
     }
 }
 
-void leave_to(AsideDeclarer& aside, const EndingSteps& known, const std::string& vhost, Declarer& declarer) {
+void delegate_closing_steps(AsideDeclarer& aside, const ConnectionClosingSteps& known, const std::string& vhost,
+                            Declarer& declarer) {
     declarer.carry_out_elsewhere([&aside, &known, vhost](Declarer::Step& step, Declarer::Sink& sink) {
         if (!known.contains(step) && !is_too_long_to_refuse(step, vhost)) return false;
         aside.submit(std::move(step), std::move(sink));

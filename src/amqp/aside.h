@@ -20,8 +20,8 @@
 
 namespace retryd::amqp {
 
-/// Those over which a connection has ended. Lives longer than a session.
-class EndingSteps {
+/// The declares and checks that RabbitMQ has answered by ending the connection. Lives longer than a session.
+class ConnectionClosingSteps {
   public:
     /// False where it was known.
     bool add(const Declarer::Step& step);
@@ -62,7 +62,9 @@ class AsideDeclarer {
     std::optional<Background<bool>> thread_;
 };
 
-/// From now on `declarer` leaves to `aside` what it cannot be asked on its own connection. All three must outlive that.
-void leave_to(AsideDeclarer& aside, const EndingSteps& known, const std::string& vhost, Declarer& declarer);
+/// From now on `declarer` leaves the steps in `known`, and those that are certain to end a connection, to `aside`. All
+/// three must outlive it.
+void delegate_closing_steps(AsideDeclarer& aside, const ConnectionClosingSteps& known, const std::string& vhost,
+                            Declarer& declarer);
 
 }  // namespace retryd::amqp

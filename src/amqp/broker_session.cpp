@@ -139,14 +139,14 @@ class BrokerSession::PublisherEvents : public Events {
 
 BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint,
                              BrokerSessionObserver& observer, relay::HeadTrial& trial, SourceMemories& memories,
-                             EndingSteps& ending_steps, AskAtLimitNow ask_at_limit)
+                             ConnectionClosingSteps& connection_closing_steps, MakeAskLimitEffect ask_limit_effect)
     : settings_(std::move(settings)),
       observer_(observer),
       trial_(trial),
       consuming_(Connection::open(endpoint, settings_->broker, "retryd consume")),
       publishing_(Connection::open(endpoint, settings_->broker, "retryd publish")),
       numbers_(of_first_source),
-      ending_steps_(ending_steps),
+      connection_closing_steps_(connection_closing_steps),
       aside_(endpoint, settings_->broker),
       declarer_(*publishing_, first_declare_channel, static_cast<Channel>(first_publishing_channel() - 1)),
       topology_({declarer_, observer_, core::features_of(version()), [this] { consume_once(); },
@@ -157,11 +157,12 @@ BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, c
           ErrorQueueConsumer::Session{*consuming_, declarer_, observer_, trial_, numbers_, core::features_of(version()),
                                       [this] { topology_.consuming(); }},
           settings_, !settings_->policy.sources.empty())) {
-    leave_to(aside_, ending_steps_, endpoint.vhost, declarer_);
+    delegate_closing_steps(aside_, connection_closing_steps_, endpoint.vhost, declarer_);
     consuming_->receive_large_headers();
     if (settings_->policy.sources.empty()) return;
     failures_ = std::make_unique<FailureEvents>(*this);
-    sources_ = std::make_unique<SourceConsumers>(*settings_, endpoint, std::move(ask_at_limit), memories, *failures_);
+    sources_ =
+        std::make_unique<SourceConsumers>(*settings_, endpoint, std::move(ask_limit_effect), memories, *failures_);
 }
 
 BrokerSession::~BrokerSession() = default;
@@ -234,7 +235,7 @@ bool BrokerSession::ended_over_step() const {
 
 bool BrokerSession::set_aside_ending_steps() {
     if (!ended_over_step()) return false;
-    return ending_steps_.add_asked(declarer_);
+    return connection_closing_steps_.add_asked(declarer_);
 }
 
 bool BrokerSession::consume_unanswered() const {

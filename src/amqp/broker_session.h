@@ -69,10 +69,11 @@ class BrokerSessionObserver {
 
 class BrokerSession : public relay::Broker {
   public:
-    /// Opens both connections; throws Error. `observer`, `trial`, `memories` and `ending_steps` must outlive it.
+    /// Opens both connections; throws Error. `observer`, `trial`, `memories` and `connection_closing_steps` must
+    /// outlive it.
     BrokerSession(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint,
                   BrokerSessionObserver& observer, relay::HeadTrial& trial, SourceMemories& memories,
-                  EndingSteps& ending_steps, AskAtLimitNow ask_at_limit);
+                  ConnectionClosingSteps& connection_closing_steps, MakeAskLimitEffect ask_limit_effect);
     ~BrokerSession() override;
     BrokerSession(const BrokerSession&) = delete;
     BrokerSession& operator=(const BrokerSession&) = delete;
@@ -185,7 +186,7 @@ class BrokerSession : public relay::Broker {
     std::unique_ptr<SourceConsumers> sources_;  // null where there are none
     DeliveryNumbers numbers_;                   // of all deliveries, where they come on several channels
     core::FailureScratch scratch_;
-    EndingSteps& ending_steps_;
+    ConnectionClosingSteps& connection_closing_steps_;
     AsideDeclarer aside_;
     Declarer declarer_;
     SessionTopology topology_;

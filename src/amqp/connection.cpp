@@ -212,7 +212,7 @@ void Dispatcher::give_up_unreadable(Events& events) {
     }
     socket_.hang_up();
     throw Error(
-        passed_over ? Error::Kind::passed_over : Error::Kind::protocol,
+        passed_over ? Error::Kind::set_aside_unread : Error::Kind::protocol,
         "the broker at " + socket_.peer() +
             " sent a frame that cannot be decoded: headers nested too deeply, or larger than 64 MiB" +
             (passed_over ? ". Their message was handed to the broker's own dead-lettering without reading it" : "") +

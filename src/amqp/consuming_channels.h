@@ -65,7 +65,7 @@ class ConsumingChannels {
     void answered(Channel channel, Question question);
     void delivered(Channel channel);
     void acked(Channel channel);
-    void closed(Channel channel) { lines_.erase(channel); }
+    void closed(Channel channel) { channels_.erase(channel); }
 
     /// What comes on others is not ours any more.
     bool takes(Channel channel) const;
@@ -82,7 +82,7 @@ class ConsumingChannels {
     /// How long that one has answered nothing though it was asked, nor was sent an ack; 0 where it answers.
     core::Milliseconds main_silent_for() const;
     /// Messages come one at a time, on spare ones.
-    bool narrow() const { return narrow_; }
+    bool one_at_a_time() const { return one_at_a_time_; }
     /// No channel is answered any more, not even one that was opened since, though messages came on several at once:
     /// the broker is ending the connection, and waits for the channel that is busy.
     bool connection_ends() const;
@@ -98,7 +98,7 @@ class ConsumingChannels {
         given_back,  // what still comes is not ours
         closing,
     };
-    struct Line {
+    struct ChannelState {
         bool spare = false;
         bool stuck = false;
         bool cancelled = false;
@@ -115,28 +115,28 @@ class ConsumingChannels {
         int of(Question question) const { return owed[static_cast<std::size_t>(question)]; }
     };
 
-    Line* find(Channel channel);
-    const Line* find(Channel channel) const;
-    bool silent(const Line& line, core::Milliseconds time) const;
+    ChannelState* find(Channel channel);
+    const ChannelState* find(Channel channel) const;
+    bool silent(const ChannelState& its, core::Milliseconds time) const;
     std::optional<Channel> open(bool spare, std::size_t most = most_spares);
     void ask();
-    void note_life(Line& line);
+    void note_life(ChannelState& its);
     void note_silence(bool read_all);
     void look();
-    void look_at_main(Line& main);
+    void look_at_main(ChannelState& main);
     void try_another();
     bool some_spare_works() const;
     void widen();
     void provide_spares();
     void ask_on_another();
-    void leave(Channel channel, Line& line);
-    void give_back(Channel channel, Line& line);
+    void leave(Channel channel, ChannelState& its);
+    void give_back(Channel channel, ChannelState& its);
 
     Commands& commands_;
     const Channel last_;
-    std::map<Channel, Line> lines_;
+    std::map<Channel, ChannelState> channels_;
     std::optional<Channel> main_;
-    bool narrow_ = false;
+    bool one_at_a_time_ = false;
     core::SteadyTime now_{};
     core::SteadyTime next_tick_{};
     core::SteadyTime open_due_{};

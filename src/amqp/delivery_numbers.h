@@ -1,7 +1,8 @@
-// One row of numbers for the deliveries of several channels.
+// Translates between the delivery tags that the relay knows and those of the channels.
 //
-// The relay knows deliveries by tags 1, 2, 3 … without a gap, and each channel has tags of its own. So where there are
-// several, deliveries are numbered as they come, and an ack for the numbers up to one becomes an ack for each channel.
+// The relay knows one sequence of tags, 1, 2, 3 … without a gap; but each channel has delivery tags of its own. So
+// where there are several channels, deliveries are numbered as they come. An ack of all numbers up to one (multiple)
+// becomes an ack on each channel that some of them came on.
 #pragma once
 
 #include <cstddef>

@@ -11,18 +11,18 @@ namespace retryd::amqp {
 class Error : public std::runtime_error {
   public:
     enum class Kind {
-        unreachable,    // no connection: refused, unresolved, timed out
-        insecure,       // TLS does not come about: a certificate is refused, or a file of broker.tls is of no use
-        refused_login,  // wrong credentials, no such vhost, no access to it
-        other_server,   // no RabbitMQ, or one that does not say which
-        lost,           // an established connection ended
-        undeliverable,  // the broker ended the connection that consumes: it cannot hand over a message
-        passed_over,    // a message ended it, and was set aside without being read
-        cancelled,      // the broker took the consumer of the error queue away
-        refused,        // the broker closed a channel or the connection with a reason (404, 403, 406 …)
-        protocol,       // what came makes no sense
-        unsayable,      // the broker ended it in place of an answer about a name (amqp/aside.h)
-        held_up,        // we left it: one message kept the broker busy, and all others waited
+        unreachable,       // no connection: refused, unresolved, timed out
+        insecure,          // TLS does not come about: a certificate is refused, or a file of broker.tls is of no use
+        refused_login,     // wrong credentials, no such vhost, no access to it
+        other_server,      // no RabbitMQ, or one that does not say which
+        lost,              // an established connection ended
+        undeliverable,     // the broker ended the connection that consumes: it cannot hand over a message
+        set_aside_unread,  // a message ended the connection, and was left to dead-lettering unread
+        cancelled,         // the broker took the consumer of the error queue away
+        refused,           // the broker closed a channel or the connection with a reason (404, 403, 406 …)
+        protocol,          // what came makes no sense
+        refusal_too_long,  // the broker ended the connection, since its refusal did not fit the answer (amqp/aside.h)
+        head_blocks_channel,  // we left the connection: one message kept the broker busy, and all others waited
     };
     /// `code` is AMQP's, where the broker closed the connection with one, and `words` what it said: "541
     /// INTERNAL_ERROR".

@@ -200,7 +200,7 @@ void ErrorQueueConsumer::consume_more() {
     const Consuming& main = consuming_[*channels_.main()];
     if (main.tags.size() > most_further_consumers) return;
     const std::size_t window = main.prefetch * main.tags.size();
-    if (main.prefetch == 0 || 3 * relay_->held_up() < window) return;
+    if (main.prefetch == 0 || 3 * relay_->unacked_for_long() < window) return;
     more_due_ = now_.steady + between;
     add_consumer(*channels_.main());
 }
@@ -244,8 +244,8 @@ void ErrorQueueConsumer::look_at_trial() {
     }
     if (trial.on_tick(now_.steady)) return end_trial();
     // Nothing is unsettled here that would come twice.
-    if (leaving_ || !trial.held_up(channels_.main_silent_for(), !relay_->unsettled_since())) return;
-    throw Error(Error::Kind::held_up, explain_held_up(settings_->policy.error_queue));
+    if (leaving_ || !trial.head_blocks_channel(channels_.main_silent_for(), !relay_->unsettled_since())) return;
+    throw Error(Error::Kind::head_blocks_channel, explain_head_blocks_channel(settings_->policy.error_queue));
 }
 
 /// What was suspect has been handed over: from now on as many at once as configured.
@@ -282,13 +282,13 @@ std::optional<std::size_t> ErrorQueueConsumer::largest_window() const {
 void ErrorQueueConsumer::look_at_channels(bool read_all) {
     if (!numbered_ && delivered_at_ == now_.steady) channels_.delivered(only_channel);
     channels_.tick(now_.steady, session_.features.clean_cancel && !session_.trial.going_on(), read_all);
-    if (channels_.narrow() != narrow_) {
-        narrow_ = channels_.narrow();
-        narrow_ ? session_.observer.delivery_stuck(explain_stuck_channel(settings_->policy.error_queue))
-                : session_.observer.delivery_free();
+    if (channels_.one_at_a_time() != one_at_a_time_) {
+        one_at_a_time_ = channels_.one_at_a_time();
+        one_at_a_time_ ? session_.observer.delivery_stuck(explain_stuck_channel(settings_->policy.error_queue))
+                       : session_.observer.delivery_free();
     }
     if (!leaving_ && !broker_.blocked && channels_.connection_ends())
-        throw Error(Error::Kind::held_up, explain_ending_connection(settings_->policy.error_queue));
+        throw Error(Error::Kind::head_blocks_channel, explain_ending_connection(settings_->policy.error_queue));
     if (!reported_ || channels_.all_silent() == channels_silent_) return;
     channels_silent_ = channels_.all_silent();
     if (error_queue_silent_) return;

@@ -76,7 +76,7 @@ class ErrorQueueConsumer : private Events, private ConsumingChannels::Commands {
     /// How many may become so, when all is done to make up for those that stay so for long; nothing: any number.
     std::optional<std::size_t> largest_window() const;
     /// They come one at a time on each channel: an ack that waits for another one holds up the next.
-    bool delivers_singly() const { return channels_.narrow(); }
+    bool delivers_singly() const { return channels_.one_at_a_time(); }
 
   private:
     using Question = ConsumingChannels::Question;
@@ -131,7 +131,7 @@ class ErrorQueueConsumer : private Events, private ConsumingChannels::Commands {
     core::SteadyTime more_due_{};     // no other one is added before
     bool reported_ = false;           // that messages are consumed
     bool leaving_ = false;            // nothing is consumed any more
-    bool narrow_ = false;             // the operator knows that
+    bool one_at_a_time_ = false;      // the operator knows that
     bool channels_silent_ = false;
     bool error_queue_silent_ = false;
     bool look_under_way_ = false;

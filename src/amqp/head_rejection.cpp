@@ -68,22 +68,22 @@ bool HeadRejection::try_all() {
     take_all();
     try_each();
     if (!proven_.empty() && ready() > 0 && look() == Head::ends_connection) {
-        held_ = std::exchange(proven_, {});
+        taken_ = std::exchange(proven_, {});
         return false;
     }
-    for (const amqp10::Held& held : std::exchange(proven_, {})) {
-        receiver_.reject(held);
-        rejected_.push_back(held.description);
+    for (const amqp10::Taken& message : std::exchange(proven_, {})) {
+        receiver_.reject(message);
+        rejected_.push_back(message.description);
     }
     return true;
 }
 
 /// Until consumers get what they can be given, or nothing is left.
 void HeadRejection::take_all() {
-    for (int well = 0; held_.size() < most_at_a_time && others_.size() < most_others && well < enough_well;) {
+    for (int well = 0; taken_.size() < most_at_a_time && others_.size() < most_others && well < enough_well;) {
         if (ready() == 0) return;
         if (well == 0) {
-            held_.push_back(take());
+            taken_.push_back(take());
             if (ready() == 0) return;
         }
         const Head head = look();
@@ -93,9 +93,9 @@ void HeadRejection::take_all() {
 }
 
 void HeadRejection::try_each() {
-    for (amqp10::Held& suspect : std::exchange(held_, {})) {
+    for (amqp10::Taken& suspect : std::exchange(taken_, {})) {
         if (others_.size() >= most_others) {
-            held_.push_back(suspect);
+            taken_.push_back(suspect);
         } else if (ends_alone(suspect)) {
             proven_.push_back(suspect);
         }
@@ -103,12 +103,12 @@ void HeadRejection::try_each() {
 }
 
 /// If not, it is with a consumer now, or in the queue.
-bool HeadRejection::ends_alone(amqp10::Held& suspect) {
+bool HeadRejection::ends_alone(amqp10::Taken& suspect) {
     for (int i = 0; i < ends_that_prove; ++i) {
         receiver_.release(suspect);
         if (look() != Head::ends_connection) return false;
         if (ready() == 0) give_up("what was at the head of the queue is gone");
-        const amqp10::Held taken = take();
+        const amqp10::Taken taken = take();
         if (taken.digest != suspect.digest) give_up("other messages came back to the queue meanwhile");
         suspect = taken;
     }
@@ -145,24 +145,24 @@ std::size_t HeadRejection::ready() {
     give_up("another consumer takes from the queue");
 }
 
-amqp10::Held HeadRejection::take() {
-    const auto held = receiver_.take(comes_within);
-    if (!held) give_up("the broker does not hand over by AMQP 1.0 what is at the head of the queue");
-    return *held;
+amqp10::Taken HeadRejection::take() {
+    const auto taken = receiver_.take(comes_within);
+    if (!taken) give_up("the broker does not hand over by AMQP 1.0 what is at the head of the queue");
+    return *taken;
 }
 
 HeadRejection::Head HeadRejection::look() {
-    auto glance = std::make_unique<HeadGlance>(endpoint_, settings_, queue_);
-    switch (glance->look_and_keep(silent_for)) {
-        case HeadGlance::Sees::end:
+    auto probe = std::make_unique<HeadProbe>(endpoint_, settings_, queue_);
+    switch (probe->look_and_keep(silent_for)) {
+        case HeadProbe::Sees::connection_closed:
             ++connections_ended_;
             return Head::ends_connection;
-        case HeadGlance::Sees::message:
-            others_.push_back(std::move(glance));
+        case HeadProbe::Sees::message:
+            others_.push_back(std::move(probe));
             return Head::handed_over;
-        case HeadGlance::Sees::nothing:
+        case HeadProbe::Sees::nothing:
             return Head::nothing;
-        case HeadGlance::Sees::silence:
+        case HeadProbe::Sees::silence:
             break;
     }
     give_up("the broker is busy with a message");

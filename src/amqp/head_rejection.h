@@ -2,16 +2,19 @@
 // that protocol takes it, for it can, and rejects it, so that the queue dead-letters it. Quicker than the delivery
 // limit, for which each message takes a hundred connections (amqp/poison_head.h).
 //
-// Which message it is nobody is told: the broker ends the connection instead. And what a quorum queue takes back goes
-// behind what it took back before, so that the next one at the head is another one. So first the receiver takes, one by
-// one, all that is in front, until a consumer gets something else, or nothing: now none of those is left in the queue.
-// Then each is put back alone, and a consumer that takes one message looks at the head, twice. If the broker ends its
-// connection each time, and what the receiver takes thereafter is the same message, then that one it was; unless one
-// other message that nobody knows of is still there. So in the end a consumer looks once more, and only if that one
-// gets something else again, or nothing, are they rejected.
+// The broker does not tell which message it could not hand over: it only ends the connection. And a quorum queue puts
+// what it takes back behind what it took back before, so that another message is at the head then. So:
 //
-// All of that is true while nobody else consumes the queue, and else it is given up: nothing has happened then but that
-// messages went back to the queue.
+// 1. The receiver takes the messages at the head, one by one, until AMQP 0-9-1 consumers get two messages in a row, or
+//    nothing is left. Now the receiver most likely has all that cannot be handed over, and perhaps harmless ones.
+// 2. Each of them is put back alone, and a consumer that takes one message looks at the head; twice. The message is
+//    proven if the broker ends the connection each time, and the receiver then takes that same message again. One that
+//    does not end a connection stays with its consumer.
+// 3. A message that the receiver never had could still have ended those connections. So a consumer looks at the head
+//    once more. If it gets a message, or nothing, all that are proven are rejected; else everything begins anew.
+// 4. All other messages go back to the queue.
+//
+// This holds only while nobody else consumes the queue. Where somebody does, it is given up, and all messages go back.
 #pragma once
 
 #include <cstddef>
@@ -27,7 +30,7 @@
 
 namespace retryd::amqp {
 
-class HeadGlance;
+class HeadProbe;
 
 class HeadRejection {
   public:
@@ -54,11 +57,11 @@ class HeadRejection {
     bool try_all();
     void take_all();
     void try_each();
-    bool ends_alone(amqp10::Held& suspect);
+    bool ends_alone(amqp10::Taken& suspect);
     void give_back();
 
     std::size_t ready();
-    amqp10::Held take();
+    amqp10::Taken take();
     enum class Head { ends_connection, handed_over, nothing };
     Head look();
 
@@ -68,9 +71,9 @@ class HeadRejection {
     Count count_;
     GoOn go_on_;
     amqp10::Receiver receiver_;
-    std::vector<amqp10::Held> held_;
-    std::vector<amqp10::Held> proven_;                 // held as well
-    std::vector<std::unique_ptr<HeadGlance>> others_;  // each keeps a message that can be handed over
+    std::vector<amqp10::Taken> taken_;
+    std::vector<amqp10::Taken> proven_;               // still with the receiver as well
+    std::vector<std::unique_ptr<HeadProbe>> others_;  // each keeps a message that can be handed over
     std::vector<amqp10::Description> rejected_;
     int connections_ended_ = 0;
     bool was_alone_ = false;  // nobody else consumed the queue

@@ -98,14 +98,15 @@ class HeldSession::PublisherEvents : public Events {
     HeldSession& session_;
 };
 
-HeldSession::HeldSession(const config::Endpoint& endpoint, const config::Broker& settings, EndingSteps& ending_steps)
+HeldSession::HeldSession(const config::Endpoint& endpoint, const config::Broker& settings,
+                         ConnectionClosingSteps& connection_closing_steps)
     : consuming_(Connection::open(endpoint, settings, "retryd release consume")),
       publishing_(Connection::open(endpoint, settings, "retryd release publish")),
-      ending_steps_(ending_steps),
+      connection_closing_steps_(connection_closing_steps),
       aside_(endpoint, settings),
       declarer_(*publishing_, first_declare_channel, first_declare_channel + declare_channels - 1),
       most_lanes_(std::min<std::size_t>(most_held_lanes, std::max<std::size_t>(publishing_->last_channel(), 9) - 8)) {
-    leave_to(aside_, ending_steps_, endpoint.vhost, declarer_);
+    delegate_closing_steps(aside_, connection_closing_steps_, endpoint.vhost, declarer_);
     consuming_->receive_large_headers();
 }
 
@@ -187,7 +188,8 @@ void HeldSession::drain() {
         publishing_->drain(publisher, held_messages_a_turn);
         consuming_->drain(consumer, held_messages_a_turn);
     } catch (const Error&) {
-        if (publishing_->closed_with() == core::reply_code::internal_error) ending_steps_.add_asked(declarer_);
+        if (publishing_->closed_with() == core::reply_code::internal_error)
+            connection_closing_steps_.add_asked(declarer_);
         throw;
     }
 }

@@ -26,8 +26,9 @@ class Connection;
 /// Every call throws Error when a connection is lost.
 class HeldSession {
   public:
-    /// Connects. `settings` and `ending_steps` must outlive it.
-    HeldSession(const config::Endpoint& endpoint, const config::Broker& settings, EndingSteps& ending_steps);
+    /// Connects. `settings` and `connection_closing_steps` must outlive it.
+    HeldSession(const config::Endpoint& endpoint, const config::Broker& settings,
+                ConnectionClosingSteps& connection_closing_steps);
     ~HeldSession();
     HeldSession(const HeldSession&) = delete;
     HeldSession& operator=(const HeldSession&) = delete;
@@ -98,7 +99,7 @@ class HeldSession {
 
     std::unique_ptr<Connection> consuming_;
     std::unique_ptr<Connection> publishing_;
-    EndingSteps& ending_steps_;
+    ConnectionClosingSteps& connection_closing_steps_;
     AsideDeclarer aside_;
     Declarer declarer_;
     std::map<std::size_t, std::unique_ptr<Lane>> lanes_;  // by slot

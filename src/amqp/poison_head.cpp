@@ -27,16 +27,16 @@ constexpr core::Milliseconds answered_within{500};
 
 }  // namespace
 
-HeadGlance::HeadGlance(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue)
-    : HeadGlance(Connection::open(endpoint, settings, "retryd head"), queue) {}
+HeadProbe::HeadProbe(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue)
+    : HeadProbe(Connection::open(endpoint, settings, "retryd head"), queue) {}
 
-HeadGlance::~HeadGlance() = default;
+HeadProbe::~HeadProbe() = default;
 
-void HeadGlance::serve() {
+void HeadProbe::serve() {
     connection_->drain(*this, 1);
 }
 
-HeadGlance::HeadGlance(std::unique_ptr<Connection> connection, const std::string& queue)
+HeadProbe::HeadProbe(std::unique_ptr<Connection> connection, const std::string& queue)
     : connection_(std::move(connection)), patience_(answered_within) {
     connection_->receive_large_headers();
     connection_->open_channel(only_consumer);
@@ -46,13 +46,13 @@ HeadGlance::HeadGlance(std::unique_ptr<Connection> connection, const std::string
     since_ = system::steady_now();
 }
 
-HeadGlance::Sees HeadGlance::look() {
+HeadProbe::Sees HeadProbe::look() {
     const core::SteadyTime begin = system::steady_now();
     while (system::steady_now() - begin < answer_timeout) {
         try {
             connection_->drain(*this, 1);
         } catch (const Error&) {
-            if (connection_->ended_by_message()) return Sees::end;
+            if (connection_->ended_by_message()) return Sees::connection_closed;
             throw;
         }
         if (const auto what = seen()) return *what;
@@ -62,14 +62,14 @@ HeadGlance::Sees HeadGlance::look() {
                 "the broker has not answered a consumer for " + std::to_string(answer_timeout.count() / 1'000) + " s");
 }
 
-HeadGlance::Sees HeadGlance::look_and_keep(core::Milliseconds silence) {
+HeadProbe::Sees HeadProbe::look_and_keep(core::Milliseconds silence) {
     keeps_ = true;
     patience_ = silence;
     return look();
 }
 
 /// basic.qos is answered on the channel, behind all that the broker writes on it.
-std::optional<HeadGlance::Sees> HeadGlance::seen() {
+std::optional<HeadProbe::Sees> HeadProbe::seen() {
     if (delivered_) {
         if (!keeps_) linger();
         return Sees::message;
@@ -90,7 +90,7 @@ std::optional<HeadGlance::Sees> HeadGlance::seen() {
     return std::nullopt;
 }
 
-bool HeadGlance::hold(core::SteadyTime now) noexcept {
+bool HeadProbe::keep_waiting(core::SteadyTime now) noexcept {
     try {
         connection_->drain(*this, 1);
         if (gave_back_at_) return now - *gave_back_at_ < ack_linger;
@@ -105,44 +105,44 @@ bool HeadGlance::hold(core::SteadyTime now) noexcept {
     }
 }
 
-void HeadGlance::on_consume_ok() {
+void HeadProbe::on_consume_ok() {
     consuming_ = true;
     since_ = system::steady_now();
 }
 
-void HeadGlance::on_qos_ok(Channel /*channel*/) {
+void HeadProbe::on_qos_ok(Channel /*channel*/) {
     --answers_owed_;
 }
 
-void HeadGlance::on_delivery(const core::Delivery& delivery) {
+void HeadProbe::on_delivery(const core::Delivery& delivery) {
     delivered_ = delivery.tag;
 }
 
-void HeadGlance::on_unreadable_delivery(core::DeliveryTag tag) {
+void HeadProbe::on_unreadable_delivery(core::DeliveryTag tag) {
     delivered_ = tag;
 }
 
-void HeadGlance::on_channel_closed(const ChannelClosed& closed) {
+void HeadProbe::on_channel_closed(const ChannelClosed& closed) {
     throw Error(Error::Kind::refused, "the broker closed the consuming channel: " + core::safe_name(closed.text));
 }
 
-core::Milliseconds HeadGlance::waited() const {
+core::Milliseconds HeadProbe::waited() const {
     return system::steady_now() - since_;
 }
 
-void HeadGlance::wait(core::Milliseconds time) const {
+void HeadProbe::wait(core::Milliseconds time) const {
     pollfd readable{connection_->fd(), POLLIN, 0};
     poll(&readable, 1, static_cast<int>(time.count()));
 }
 
 /// Not to this consumer again; and not by closing the connection, which counts as one more delivery in vain.
-void HeadGlance::give_back() {
+void HeadProbe::give_back() {
     connection_->cancel(only_consumer, consumer_tag);
     connection_->nack_requeue(only_consumer, *delivered_);
     connection_->flush();
 }
 
-void HeadGlance::linger() {
+void HeadProbe::linger() {
     give_back();
     const core::SteadyTime until = system::steady_now() + ack_linger;
     for (auto left = ack_linger; left > core::Milliseconds::zero(); left = until - system::steady_now()) {
@@ -158,28 +158,28 @@ constexpr core::Milliseconds between_turns{100};
 
 }  // namespace
 
-HeldHeads::HeldHeads() = default;
-HeldHeads::~HeldHeads() = default;
+BlockedHeadConnections::BlockedHeadConnections() = default;
+BlockedHeadConnections::~BlockedHeadConnections() = default;
 
-bool HeldHeads::keep(std::unique_ptr<HeadGlance> head) {
-    if (heads_.size() >= most_held) return false;
+bool BlockedHeadConnections::keep(std::unique_ptr<HeadProbe> head) {
+    if (heads_.size() >= most) return false;
     heads_.push_back(std::move(head));
     return true;
 }
 
-void HeldHeads::turn(core::SteadyTime now) {
+void BlockedHeadConnections::turn(core::SteadyTime now) {
     if (heads_.empty() || now < due_) return;
     due_ = now + between_turns;
-    std::erase_if(heads_, [&](const auto& head) { return !head->hold(now); });
+    std::erase_if(heads_, [&](const auto& head) { return !head->keep_waiting(now); });
 }
 
-void HeldHeads::release() {
+void BlockedHeadConnections::release() {
     heads_.clear();
 }
 
-PoisonHead wear_out_head(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue,
-                         HeldHeads& held, int most_attempts, core::Milliseconds pause,
-                         const std::function<bool()>& go_on) {
+PoisonHead exhaust_delivery_limit(const config::Endpoint& endpoint, const config::Broker& settings,
+                                  const std::string& queue, BlockedHeadConnections& blocked, int most_attempts,
+                                  core::Milliseconds pause, const std::function<bool()>& go_on) {
     PoisonHead head;
     const auto is = [&head](PoisonHead::State state) {
         head.state = state;
@@ -187,14 +187,14 @@ PoisonHead wear_out_head(const config::Endpoint& endpoint, const config::Broker&
     };
     while (go_on()) {
         std::this_thread::sleep_for(pause);
-        held.turn(system::steady_now());
-        auto glance = std::make_unique<HeadGlance>(endpoint, settings, queue);
-        const HeadGlance::Sees sees = glance->look();
-        if (sees == HeadGlance::Sees::message) return is(PoisonHead::State::another);
-        if (sees == HeadGlance::Sees::nothing) return is(PoisonHead::State::none);
-        if (sees == HeadGlance::Sees::end && ++head.connections_ended >= most_attempts)
+        blocked.turn(system::steady_now());
+        auto probe = std::make_unique<HeadProbe>(endpoint, settings, queue);
+        const HeadProbe::Sees sees = probe->look();
+        if (sees == HeadProbe::Sees::message) return is(PoisonHead::State::another);
+        if (sees == HeadProbe::Sees::nothing) return is(PoisonHead::State::none);
+        if (sees == HeadProbe::Sees::connection_closed && ++head.connections_ended >= most_attempts)
             return is(PoisonHead::State::stays);
-        if (sees == HeadGlance::Sees::silence && !held.keep(std::move(glance))) return is(PoisonHead::State::none);
+        if (sees == HeadProbe::Sees::silence && !blocked.keep(std::move(probe))) return is(PoisonHead::State::none);
     }
     return is(PoisonHead::State::stopped);
 }

@@ -8,8 +8,8 @@
 // after the other takes nothing but the head of the queue. Each costs a few round trips, and about 10 ms of a broker
 // that has nothing else to do; it also writes why to its log, each time.
 //
-// What the broker is busy with writing meanwhile is held (HeldHeads), so that the next connection gets what is behind
-// it.
+// A message that the broker is busy with writing meanwhile is left to a connection of its own (BlockedHeadConnections),
+// so that the next connection gets what is behind it.
 #pragma once
 
 #include <cstddef>
@@ -27,24 +27,24 @@ namespace retryd::amqp {
 
 class Connection;
 
-/// What one connection sees of the head of a queue. Consumes with a prefetch of 1. As long as it lives, the broker
-/// gives what is at the head to nobody else. Destroyed without close() it drops the connection, which counts as a
-/// delivery in vain.
-class HeadGlance : private Events {
+/// A connection that finds out what is at the head of a queue. Consumes with a prefetch of 1. As long as it lives, the
+/// broker gives what is at the head to nobody else. Destroyed without close() it drops the connection, which counts as
+/// a delivery in vain.
+class HeadProbe : private Events {
   public:
     enum class Sees {
-        end,      // the broker has ended the connection: it cannot hand over what is there
-        message,  // one that can be handed over; it went back, or is kept
-        nothing,  // the queue is empty, or another daemon has its head
-        silence,  // the broker answers nothing on the channel: it is busy with writing what is there
+        connection_closed,  // by the broker: it cannot hand over what is there
+        message,            // one that can be handed over; it went back, or is kept
+        nothing,            // the queue is empty, or another daemon has its head
+        silence,            // the broker answers nothing on the channel: it is busy with writing what is there
     };
 
-    HeadGlance(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue);
+    HeadProbe(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue);
     /// Over a connection that nobody has used yet.
-    HeadGlance(std::unique_ptr<Connection> connection, const std::string& queue);
-    ~HeadGlance() override;
-    HeadGlance(const HeadGlance&) = delete;
-    HeadGlance& operator=(const HeadGlance&) = delete;
+    HeadProbe(std::unique_ptr<Connection> connection, const std::string& queue);
+    ~HeadProbe() override;
+    HeadProbe(const HeadProbe&) = delete;
+    HeadProbe& operator=(const HeadProbe&) = delete;
 
     /// Takes as long as it takes to know. Throws Error. After silence it may be kept, after anything else not.
     Sees look();
@@ -59,7 +59,7 @@ class HeadGlance : private Events {
 
     /// After silence, now and then, which serves its heartbeats too: what has come after all goes back. False when it
     /// is of no use any more. Never waits, never throws.
-    bool hold(core::SteadyTime now) noexcept;
+    bool keep_waiting(core::SteadyTime now) noexcept;
 
   private:
     void on_consume_ok() override;
@@ -85,39 +85,39 @@ class HeadGlance : private Events {
 };
 
 /// Messages that the broker is busy with writing, for minutes (headers that nest tens of thousands of levels deep),
-/// each on a connection of its own that nobody waits for. So they are in nobody's way while what is behind them in the
-/// queue has to come one at a time (relay/head_trial.h), or ends connections (wear_out_head): it would end the one that
-/// they are on, too, and the broker would write them from the beginning.
+/// each on a connection of its own that nobody waits for. So they delay no other message while what is behind them in
+/// the queue has to come one at a time (relay/head_trial.h), or ends connections (exhaust_delivery_limit): it would end
+/// the one that they are on, too, and the broker would write them from the beginning.
 ///
 /// Belongs to one thread.
-class HeldHeads {
+class BlockedHeadConnections {
   public:
     /// Each keeps the broker busy: more than these would make it slow for all.
-    static constexpr std::size_t most_held = 32;
+    static constexpr std::size_t most = 32;
 
-    HeldHeads();
-    ~HeldHeads();
-    HeldHeads(const HeldHeads&) = delete;
-    HeldHeads& operator=(const HeldHeads&) = delete;
+    BlockedHeadConnections();
+    ~BlockedHeadConnections();
+    BlockedHeadConnections(const BlockedHeadConnections&) = delete;
+    BlockedHeadConnections& operator=(const BlockedHeadConnections&) = delete;
 
     /// Takes over what has seen nothing but silence. False, and drops it, if there are too many.
-    bool keep(std::unique_ptr<HeadGlance> head);
+    bool keep(std::unique_ptr<HeadProbe> head);
     std::size_t size() const { return heads_.size(); }
 
     /// To be called several times a second: what the broker has written after all goes back to the queue. Costs nothing
-    /// while none is held.
+    /// while there is none.
     void turn(core::SteadyTime now);
     /// All go back to the queue. The broker begins them anew, which is the matter of whoever gets them.
     void release();
 
   private:
-    std::vector<std::unique_ptr<HeadGlance>> heads_;
+    std::vector<std::unique_ptr<HeadProbe>> heads_;
     core::SteadyTime due_{};
 };
 
 struct PoisonHead {
     enum class State {
-        none,     // nothing is handed over to us: the queue is empty, another daemon has its head, or too many are held
+        none,  // nothing is handed over to us: the queue is empty, another daemon has its head, or too many are blocked
         another,  // one that can be handed over; it went back, behind what came back before
         stays,    // after most_attempts: no limit is in effect
         stopped,  // go_on() said so
@@ -133,11 +133,11 @@ inline constexpr int poison_head_attempts = 130;
 inline constexpr int most_poison_head_attempts = 5'000;
 
 /// Ends at most so many connections over the head of that queue; while go_on(), which is asked before each. What can be
-/// handed over goes back at once; what the broker needs long for is in `held` then. Throws Error where there is no
+/// handed over goes back at once; what the broker needs long for is in `blocked` then. Throws Error where there is no
 /// connection. `pause`: between two of them. Not less than poison_head_pause: the broker may say that it ends a
 /// connection before the queue has taken the message back, and for a moment another one is at the head.
-PoisonHead wear_out_head(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue,
-                         HeldHeads& held, int most_attempts, core::Milliseconds pause,
-                         const std::function<bool()>& go_on);
+PoisonHead exhaust_delivery_limit(const config::Endpoint& endpoint, const config::Broker& settings,
+                                  const std::string& queue, BlockedHeadConnections& blocked, int most_attempts,
+                                  core::Milliseconds pause, const std::function<bool()>& go_on);
 
 }  // namespace retryd::amqp

@@ -1,4 +1,4 @@
-// The keys for the proof that headers of ours carry (core/own_headers.h).
+// The keys for the proof that `retryd-*` headers carry (core/own_headers.h).
 //
 // All that work on one error queue have to know the same one: several daemons, the one of tomorrow, and `retryd
 // parked`. That is what errors.key_file is for. Without it they share what they log in with, so the key is made from

@@ -25,7 +25,7 @@ constexpr std::size_t frames_a_turn = 1'000;
 /// A quorum queue hands out all that a consumer may hold in one step, in which it does nothing else; and to ack one
 /// message the broker walks through half of what the consumer holds. So it holds no more than this, where there may be
 /// that many consumers.
-constexpr std::size_t held_without_need = 8'192;
+constexpr std::size_t unacked_without_need = 8'192;
 /// Of who needs few: enough for acks to be on their way while more messages come.
 constexpr std::size_t first_few = 32;
 /// Up to RabbitMQ 4.2 so many consumers of one channel give back what they hold in its order.
@@ -50,7 +50,7 @@ QueueReader::QueueReader(const config::Endpoint& endpoint, const config::Broker&
     : connection_(Connection::open(endpoint, settings, name)),
       features_(core::features_of(connection_->version())),
       use_(use),
-      full_window_(std::min(window, most_held)) {
+      full_window_(std::min(window, most_unacked)) {
     connection_->receive_large_headers();
 }
 
@@ -67,7 +67,7 @@ std::size_t QueueReader::begin(const std::string& queue, std::size_t ready) {
     return window_;
 }
 
-void QueueReader::hold_few(std::size_t given_back) {
+void QueueReader::keep_few_unacked(std::size_t given_back) {
     few_ = first_few;
     given_back_ = given_back;
 }
@@ -87,10 +87,10 @@ std::size_t QueueReader::next_window() {
 std::size_t QueueReader::window_for(std::size_t ready) const {
     if (!features_.clean_cancel) return full_window_;
     if (use_ == Use::look && !(connection_->version() < any_number_in_order))
-        return std::min(full_window_, held_without_need);
+        return std::min(full_window_, unacked_without_need);
     const std::size_t consumers =
         use_ == Use::look ? most_consumers_in_order - 1 : std::max<std::size_t>(1, connection_->last_channel() / 2U);
-    return std::min(full_window_, std::max(held_without_need, ready / consumers + 1));
+    return std::min(full_window_, std::max(unacked_without_need, ready / consumers + 1));
 }
 
 bool QueueReader::can_go_on() const {

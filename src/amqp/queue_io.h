@@ -65,7 +65,7 @@ class QueueReader : private Events {
     /// What has to go on while the reader waits for an answer: the connections that are not served otherwise.
     using Meanwhile = std::function<void()>;
 
-    /// Connects. `settings` must outlive it. `window`: what one consumer holds at most, and no more than most_held.
+    /// Connects. `settings` must outlive it. `window`: what one consumer holds at most, and no more than most_unacked.
     QueueReader(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& name,
                 std::size_t window, Use use);
     ~QueueReader() override;
@@ -73,13 +73,13 @@ class QueueReader : private Events {
     QueueReader& operator=(const QueueReader&) = delete;
 
     /// The most that a consumer can hold unacked: 16 bits.
-    static constexpr std::size_t most_held = 65'535;
+    static constexpr std::size_t most_unacked = 65'535;
 
     /// Before begin(), for who is likely to need only what lies in front: each message that a consumer holds is given
     /// back, and marked, and has to be held by the next reader, too. So the first consumer holds few, and each one
     /// after it twice as many. `given_back`: so many in front are marked already, as far as is known; then it holds
     /// these, and the next one no more than one message beyond them.
-    void hold_few(std::size_t given_back);
+    void keep_few_unacked(std::size_t given_back);
     /// Once only. `ready`: how many messages lie there, as the broker counts them. Returns how many the first consumer
     /// may hold.
     std::size_t begin(const std::string& queue, std::size_t ready);

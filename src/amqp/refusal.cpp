@@ -112,13 +112,13 @@ std::string remedy(Error::Kind kind) {
         case Error::Kind::undeliverable:
             return "the broker's log of this moment names what it could not express; see \"A message that RabbitMQ "
                    "cannot hand over\" in docs/operations.md";
-        case Error::Kind::passed_over:
+        case Error::Kind::set_aside_unread:
             return "look at the message in the catch-all queue (retryd parked list)";
-        case Error::Kind::unsayable:
+        case Error::Kind::refusal_too_long:
             return "it is asked on a connection of its own from now on";
         case Error::Kind::other_server:
             return "see \"Other servers\" in docs/reference.md";
-        case Error::Kind::held_up:
+        case Error::Kind::head_blocks_channel:
             return "see \"Messages that harm the broker\" in docs/security.md";
         case Error::Kind::lost:
         case Error::Kind::cancelled:
@@ -257,7 +257,7 @@ std::string explain_stuck_channel(const std::string& queue) {
            "queues";
 }
 
-std::string explain_held_up(const std::string& queue) {
+std::string explain_head_blocks_channel(const std::string& queue) {
     return "while the messages of the error queue " + core::quoted(queue) +
            " come one at a time, since RabbitMQ cannot hand over one of them, it answers nothing on the channel that "
            "consumes them: as a rule it is busy with another one, as with headers that nest tens of thousands of "

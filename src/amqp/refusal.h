@@ -59,7 +59,7 @@ std::string explain_no_answer(const std::string& what, const std::string& queue)
 /// A channel that consumes that queue answers nothing, while others do.
 std::string explain_stuck_channel(const std::string& queue);
 /// Why its connection is left while messages come one at a time.
-std::string explain_held_up(const std::string& queue);
+std::string explain_head_blocks_channel(const std::string& queue);
 /// Why its connection is left while messages come on many channels.
 std::string explain_ending_connection(const std::string& queue);
 /// None that consumes that queue answers anything for so long.

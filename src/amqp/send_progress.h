@@ -1,5 +1,6 @@
-// Since when a confirm is missing. A large message over a slow link is not late while it moves, however long that
-// takes: the time runs from when the broker's host had all of it. Where it has stopped moving, it runs from then on.
+// Since when a confirm is overdue. A large message over a slow link may take any time, as long as some of it gets
+// through. So the wait counts from when the broker's host had received the whole publication; or, if the transfer has
+// stopped before, from when the last bytes got through.
 #pragma once
 
 #include <cstdint>

@@ -51,7 +51,7 @@ void SourceConsumer::start() {
 }
 
 void SourceConsumer::retire() {
-    if (retired_ || opening_ || looking_ || (unavailable_.empty() && !memory_.left_alone)) return;
+    if (retired_ || opening_ || looking_ || (unavailable_.empty() && !memory_.not_consumed)) return;
     retired_ = true;
     due_.reset();
     if (connection_ != nullptr) connection_->close(core::Milliseconds::zero());
@@ -77,7 +77,7 @@ bool SourceConsumer::step() {
     if (!failed_.empty()) throw Error(Error::Kind::lost, std::exchange(failed_, {}));
     if (opening_ && opening_->done()) take_opened();
     if (looking_ && looking_->done()) take_look();
-    if (told_to_leave_ && !memory_.left_alone) resume();
+    if (told_to_leave_ && !memory_.not_consumed) resume();
     if (due_ && *due_ <= now_) begin();
     if (connection_ == nullptr) return false;
     const bool take = events_.may_take(source_);
@@ -107,7 +107,7 @@ void SourceConsumer::begin() {
     told_to_leave_ = false;
     const bool in_the_dark = trial_.going_on() && trial_.ended() >= ends_in_the_dark;
     const bool may_open = std::exchange(may_open_, false);
-    memory_.left_alone || (in_the_dark && !may_open) ? look_at_head() : open();
+    memory_.not_consumed || (in_the_dark && !may_open) ? look_at_head() : open();
 }
 
 void SourceConsumer::open() {
@@ -241,7 +241,7 @@ void SourceConsumer::give_up_channel(const std::string& why) {
 
 /// The broker may have ended it over a message that it cannot hand over, or we, over one that cannot be read.
 bool SourceConsumer::is_undeliverable(const Error& error) const {
-    if (error.kind() == Error::Kind::passed_over) return true;
+    if (error.kind() == Error::Kind::set_aside_unread) return true;
     return connection_ != nullptr && open_ && connection_->ended_by_message();
 }
 
@@ -271,15 +271,16 @@ void SourceConsumer::lose(const Error& error) {
 /// Each delivery that fails counts: on purpose there are many only where it is known that the message goes somewhere
 /// then.
 void SourceConsumer::look_at_head() {
-    looking_ =
-        std::make_unique<Looking>([endpoint = settings_.endpoint, broker = settings_.broker, queue = queue_,
-                                   ask = settings_.ask_at_limit(), alone = trial_.alone()](const Looking::GoOn& go_on) {
-            Look look{ask(queue), {PoisonHead::State::stopped, 0}};
-            HeldHeads held;
-            if (alone && look.at_limit.fate == admin::AtLimit::Fate::dead_lettered)
-                look.head = wear_out_head(endpoint, broker, queue, held, attempts_at_a_time, between_attempts, go_on);
-            return look;
-        });
+    looking_ = std::make_unique<Looking>([endpoint = settings_.endpoint, broker = settings_.broker, queue = queue_,
+                                          ask = settings_.ask_limit_effect(),
+                                          alone = trial_.head_is_isolated()](const Looking::GoOn& go_on) {
+        Look look{ask(queue), {PoisonHead::State::stopped, 0}};
+        BlockedHeadConnections held;
+        if (alone && look.limit_effect.fate == admin::LimitEffect::Fate::dead_lettered)
+            look.head =
+                exhaust_delivery_limit(endpoint, broker, queue, held, attempts_at_a_time, between_attempts, go_on);
+        return look;
+    });
 }
 
 void SourceConsumer::take_look() {
@@ -287,12 +288,12 @@ void SourceConsumer::take_look() {
     const Look look = looking->take();
     const bool reloaded = !trial_.going_on();
     if (reloaded) return resume();
-    const auto fate = look.at_limit.fate;
-    if (fate == admin::AtLimit::Fate::unknown || fate == admin::AtLimit::Fate::deleted)
-        return leave_alone(look.at_limit);
-    memory_.left_alone = false;
+    const auto fate = look.limit_effect.fate;
+    if (fate == admin::LimitEffect::Fate::unknown || fate == admin::LimitEffect::Fate::deleted)
+        return leave_alone(look.limit_effect);
+    memory_.not_consumed = false;
     may_open_ = true;
-    if (fate == admin::AtLimit::Fate::dead_lettered) return go_on_with(look.head);
+    if (fate == admin::LimitEffect::Fate::dead_lettered) return go_on_with(look.head);
     due_ = now_ + next_pause();
     report_unlimited();
 }
@@ -300,18 +301,18 @@ void SourceConsumer::take_look() {
 void SourceConsumer::go_on_with(const PoisonHead& head) {
     due_ = now_;
     if (head.state == PoisonHead::State::stopped) return;  // what is in front of it has to go first
-    trial_.looked(head.connections_ended, head.state == PoisonHead::State::another);
+    trial_.head_tried(head.connections_ended, head.state == PoisonHead::State::another);
     const bool stays = head.state == PoisonHead::State::stays;
     if (stays) report_limited();
     if (stays) due_ = now_ + next_pause();
     if (!stays) pause_ = {};
 }
 
-void SourceConsumer::leave_alone(const admin::AtLimit& at_limit) {
-    memory_.left_alone = true;
+void SourceConsumer::leave_alone(const admin::LimitEffect& limit_effect) {
+    memory_.not_consumed = true;
     told_to_leave_ = true;
     due_ = now_ + between_looks;
-    report_left_alone(at_limit);
+    report_left_alone(limit_effect);
 }
 
 void SourceConsumer::look_at_trial() {
@@ -388,16 +389,17 @@ void SourceConsumer::report_unlimited() {
                policy_command() + ". Where it is a classic queue, this deletes it: " + drop_command());
 }
 
-void SourceConsumer::report_left_alone(const admin::AtLimit& at_limit) {
-    const bool deletes = at_limit.fate == admin::AtLimit::Fate::deleted;
+void SourceConsumer::report_left_alone(const admin::LimitEffect& limit_effect) {
+    const bool deletes = limit_effect.fate == admin::LimitEffect::Fate::deleted;
     report(
         SourceTrouble::undeliverable,
         "the source " + core::quoted(queue_) +
             " is not consumed any more: a message at its head that RabbitMQ cannot hand over has ended " +
             std::to_string(trial_.ended()) + " connections, and " +
-            (deletes ? std::string{"nothing shows that the queue dead-letters it to another one at its delivery limit: "
-                                   "it might delete it"}
-                     : "it is not known whether the queue would delete it at a delivery limit (" + at_limit.why + ")") +
+            (deletes
+                 ? std::string{"nothing shows that the queue dead-letters it to another one at its delivery limit: "
+                               "it might delete it"}
+                 : "it is not known whether the queue would delete it at a delivery limit (" + limit_effect.why + ")") +
             ". Nothing of this source is lost, and nothing of it goes on; all else does. This policy moves that "
             "message to the catch-all (only one applies to a queue): " +
             policy_command() + ". Then retryd goes on, within a minute" +
@@ -458,9 +460,9 @@ void SourceConsumer::add_to(std::vector<pollfd>& fds) const {
 }
 
 SourceConsumers::SourceConsumers(const config::Settings& settings, const config::Endpoint& endpoint,
-                                 AskAtLimitNow ask_at_limit, SourceMemories& memories, SourceEvents& events)
+                                 MakeAskLimitEffect ask_limit_effect, SourceMemories& memories, SourceEvents& events)
     : settings_{endpoint, settings.broker, settings.prefetch.messages, settings.policy.catch_all,
-                std::move(ask_at_limit)},
+                std::move(ask_limit_effect)},
       memories_(memories),
       events_(events) {
     const auto& sources = settings.policy.sources;

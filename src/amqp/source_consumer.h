@@ -33,7 +33,7 @@ struct SourceSettings {
     config::Broker broker;
     std::uint16_t prefetch = 0;  // of each
     std::string catch_all;
-    AskAtLimitNow ask_at_limit;
+    MakeAskLimitEffect ask_limit_effect;
 };
 
 /// Of one source.
@@ -70,7 +70,7 @@ class SourceConsumer : private Events {
     using Opening = Background<std::unique_ptr<Connection>>;
     /// What becomes of the head, and what has become of it.
     struct Look {
-        admin::AtLimit at_limit;
+        admin::LimitEffect limit_effect;
         PoisonHead head;
     };
     using Looking = Background<Look>;
@@ -89,7 +89,7 @@ class SourceConsumer : private Events {
     void take_opened();
     void take_look();
     void go_on_with(const PoisonHead& head);
-    void leave_alone(const admin::AtLimit& at_limit);
+    void leave_alone(const admin::LimitEffect& limit_effect);
     void consume();
     void add_consumer();
     void consume_more();
@@ -107,7 +107,7 @@ class SourceConsumer : private Events {
     void report_standstill();
     void report_limited();
     void report_unlimited();
-    void report_left_alone(const admin::AtLimit& at_limit);
+    void report_left_alone(const admin::LimitEffect& limit_effect);
     std::string policy_command() const;
     std::string drop_command() const;
     template <class Command>
@@ -144,8 +144,8 @@ class SourceConsumer : private Events {
 class SourceConsumers {
   public:
     /// `memories` and `events` must outlive it.
-    SourceConsumers(const config::Settings& settings, const config::Endpoint& endpoint, AskAtLimitNow ask_at_limit,
-                    SourceMemories& memories, SourceEvents& events);
+    SourceConsumers(const config::Settings& settings, const config::Endpoint& endpoint,
+                    MakeAskLimitEffect ask_limit_effect, SourceMemories& memories, SourceEvents& events);
     ~SourceConsumers();
     SourceConsumers(const SourceConsumers&) = delete;
     SourceConsumers& operator=(const SourceConsumers&) = delete;

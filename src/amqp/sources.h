@@ -48,8 +48,8 @@ class SourceEvents {
 /// What is known of a source beyond one session.
 struct SourceMemory {
     relay::HeadTrial trial;
-    /// It is not consumed, for its next delivery might be the one too many that deletes a message.
-    bool left_alone = false;
+    /// The source is not consumed: one more delivery could exceed its delivery limit, and so delete a message.
+    bool not_consumed = false;
 };
 
 /// By their queues.
@@ -57,8 +57,8 @@ using SourceMemories = std::map<std::string, SourceMemory>;
 
 /// Asks what becomes of a message that comes back to that queue again and again. Called in a thread of its own; it uses
 /// nothing but what it owns.
-using AskAtLimit = std::function<admin::AtLimit(const std::string& queue)>;
-/// By the configuration that is current: a reload may have told how to ask.
-using AskAtLimitNow = std::function<AskAtLimit()>;
+using AskLimitEffect = std::function<admin::LimitEffect(const std::string& queue)>;
+/// Makes one for the current configuration: a reload may have changed whom to ask.
+using MakeAskLimitEffect = std::function<AskLimitEffect()>;
 
 }  // namespace retryd::amqp

@@ -34,7 +34,7 @@ constexpr std::size_t own_consumers = 1;  // by AMQP 1.0
 }  // namespace
 
 /// A consumer that takes so many messages and keeps them, until it goes.
-class Undeliverable::Window : private Events {
+class UndeliverableTaker::Window : private Events {
   public:
     Window(const config::Endpoint& endpoint, const config::Broker& settings, const std::string& queue, std::size_t size)
         : connection_(Connection::open(endpoint, settings, "retryd parked window")), size_(size) {
@@ -84,16 +84,16 @@ class Undeliverable::Window : private Events {
     std::size_t delivered_ = 0;
 };
 
-Undeliverable::Undeliverable(const config::Endpoint& endpoint, const config::Broker& settings,
-                             const core::BrokerVersion& version, std::string queue)
+UndeliverableTaker::UndeliverableTaker(const config::Endpoint& endpoint, const config::Broker& settings,
+                                       const core::BrokerVersion& version, std::string queue)
     : endpoint_(endpoint),
       settings_(settings),
       queue_(std::move(queue)),
       receiver_(endpoint, settings, version, queue_) {}
 
-Undeliverable::~Undeliverable() = default;
+UndeliverableTaker::~UndeliverableTaker() = default;
 
-void Undeliverable::hold(const Count& count, const std::function<bool()>& go_on) {
+void UndeliverableTaker::take_out(const Count& count, const std::function<bool()>& go_on) {
     Windows windows;
     ended_ = 0;
     found_ = 0;
@@ -105,7 +105,7 @@ void Undeliverable::hold(const Count& count, const std::function<bool()>& go_on)
         throw Error(Error::Kind::refused,
                     "another consumer takes from the queue, too, so that nobody can tell which message it is");
     }
-    hold_all(count, go_on, windows);
+    take_all_out(count, go_on, windows);
     try_again(count, windows);
     // One after the other, for they go back in that order.
     while (!windows.empty()) {
@@ -117,7 +117,7 @@ void Undeliverable::hold(const Count& count, const std::function<bool()>& go_on)
 
 /// How many messages can be had, once the broker has taken back what ended connections held: that happens together with
 /// the end of their consumers.
-std::size_t Undeliverable::ready(const Count& count, const Windows& windows) {
+std::size_t UndeliverableTaker::ready(const Count& count, const Windows& windows) {
     const auto deadline = Clock::now() + settles_within;
     while (Clock::now() < deadline) {
         for (const auto& window : windows)
@@ -130,7 +130,7 @@ std::size_t Undeliverable::ready(const Count& count, const Windows& windows) {
     throw Error(Error::Kind::refused, "other consumers come and go meanwhile");
 }
 
-void Undeliverable::hold_all(const Count& count, const std::function<bool()>& go_on, Windows& windows) {
+void UndeliverableTaker::take_all_out(const Count& count, const std::function<bool()>& go_on, Windows& windows) {
     std::size_t size = first_window;
     while (const std::size_t left = ready(count, windows)) {
         if (!go_on()) throw Error(Error::Kind::refused, "interrupted");
@@ -153,9 +153,9 @@ void Undeliverable::hold_all(const Count& count, const std::function<bool()>& go
 }
 
 /// Those that can be handed over were taken in the place of others.
-void Undeliverable::try_again(const Count& count, Windows& windows) {
-    const auto suspects = std::exchange(held_, {});
-    for (const amqp10::Held& suspect : suspects) {
+void UndeliverableTaker::try_again(const Count& count, Windows& windows) {
+    const auto suspects = std::exchange(taken_, {});
+    for (const amqp10::Taken& suspect : suspects) {
         receiver_.release(suspect);
         while (ready(count, windows) == 0)
             std::this_thread::sleep_for(between_counts);
@@ -170,22 +170,22 @@ void Undeliverable::try_again(const Count& count, Windows& windows) {
     }
 }
 
-void Undeliverable::take_head() {
-    const auto held = receiver_.take(settles_within);
-    if (!held) throw Error(Error::Kind::refused, "the broker does not hand it over by AMQP 1.0 either");
-    held_.push_back(*held);
+void UndeliverableTaker::take_head() {
+    const auto taken = receiver_.take(settles_within);
+    if (!taken) throw Error(Error::Kind::refused, "the broker does not hand it over by AMQP 1.0 either");
+    taken_.push_back(*taken);
     ++found_;
 }
 
-void Undeliverable::require_an_end() {
+void UndeliverableTaker::require_an_end() {
     if (++ended_ < most_ended + most_ended_for_each * found_) return;
     throw Error(Error::Kind::refused, std::to_string(ended_) + " connections were not enough to find such messages: " +
                                           std::to_string(found_) + " were found");
 }
 
-void Undeliverable::drop() {
-    for (const amqp10::Held& held : std::exchange(held_, {}))
-        receiver_.drop(held);
+void UndeliverableTaker::drop() {
+    for (const amqp10::Taken& message : std::exchange(taken_, {}))
+        receiver_.drop(message);
     receiver_.finish();
 }
 

@@ -8,7 +8,7 @@
 #include "admin/attach_plan.h"
 #include "admin/by_source.h"
 #include "admin/checks.h"
-#include "admin/dead_letter_way.h"
+#include "admin/dead_letter_path.h"
 #include "admin/guard.h"
 #include "admin/rabbitmqctl.h"
 #include "commands/common/json.h"

@@ -200,7 +200,7 @@ class SendOrPark {
             return !scene_.options.first || report_.done + result.selected < *scene_.options.first;
         };
         ProgressStep step(progress_, rung.queue, "looked at", rung.messages);
-        browse_queue(
+        browse_one_queue(
             scene_.settings, *scene_.broker, rung.queue, rung.messages, stop_, look,
             [&](std::size_t messages) { step.show(messages, ""); }, nullptr);
         return names;

@@ -94,8 +94,8 @@ void put(std::vector<Field>& fields, std::string_view name, const Value& value) 
     }
 }
 
-/// Writes headers of ours, in the order of OwnHeader, and the proof for them. Where the death is known, all of them are
-/// written anew, and nothing else is proven. Else older ones stand where they were.
+/// Writes `retryd-*` headers, in the order of OwnHeader, and the proof for them. Where the death is known, all of them
+/// are written anew, and nothing else is proven. Else older ones stand where they were.
 class OwnFields {
   public:
     OwnFields(const SetAside& aside, const ComposeContext& context, ComposeScratch& scratch)
@@ -220,7 +220,7 @@ OwnFields add_common(const Message& message, const ComposeContext& context, std:
     scratch.fields.clear();
     const SetAside aside =
         keep_headers(message.properties.header_table(), keep_death, context.death.has_value(), scratch.fields);
-    if (context.heeds_verdict) [[unlikely]]
+    if (context.applies_verdict) [[unlikely]]
         leave_out_verdict(scratch.fields, keep_death);
     OwnFields own(aside, context, scratch);
     add_origin(context, attempt, own);
@@ -313,7 +313,7 @@ Message compose_parked_again(const Message& message, const ComposeContext& conte
     return with_fields(message, context, scratch.fields);
 }
 
-Message compose_renewed(const Message& message, const ComposeContext& context, ComposeScratch& scratch) {
+Message compose_republished(const Message& message, const ComposeContext& context, ComposeScratch& scratch) {
     add_common(message, context, context.history.attempt, true, scratch).prove();
     return with_fields(message, context, scratch.fields);
 }

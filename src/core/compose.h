@@ -32,19 +32,19 @@ struct ComposeContext {
     RetryHistory history;              // of the rounds before this death
     std::string_view connection_user;  // a user-id other than this one would be refused (406), so it is set aside
     const ProofKeys* keys = nullptr;   // null or empty: no proof is written
-    bool heeds_verdict = false;        // what the consumer has said (core/verdict.h) is done, and goes no further
+    bool applies_verdict = false;      // what the consumer has said (core/verdict.h) is done, and goes no further
     const Value* x_death = nullptr;    // what the consumer is to see with this death (core/kept_deaths.h); null: none
 };
 
-/// Writes the proof (core/own_headers.h) for the headers of ours among `scratch.fields`, in the place of an older one.
-/// Only for what retryd itself knows to be so: what is signed is believed from then on.
+/// Writes the proof (core/own_headers.h) for the `retryd-*` headers among `scratch.fields`, in the place of an older
+/// one. Only for what retryd itself knows to be so: what is signed is believed from then on.
 void add_proof(const ComposeContext& context, ComposeScratch& scratch);
 
-/// For a rung. If x-death is kept, it waits in a header of ours: the broker writes its own when the message expires.
+/// For a rung. If x-death is kept, it waits in a `retryd-*` header: the broker writes its own when the message expires.
 /// Takes off: x-death, x-first-death-*, x-last-death-* (a kept x-death makes 3.10 drop the message on
 /// its way back as a cycle), x-delivery-count, x-acquired-count. Sets aside: CC, BCC, a foreign user-id, expiration, a
 /// reply-to that the broker would refuse, x-opt-delivery-time and x-opt-deferral-token, by which a broker may delay or
-/// defer what is published. delivery-mode is 2. Headers of ours that the message brings are replaced
+/// defer what is published. delivery-mode is 2. `retryd-*` headers that the message brings are replaced
 /// where `context.death` is known, and else stay, with no new proof unless their own one holds. The result holds views
 /// into `message`, `context` and `scratch`.
 Message compose_retry(const Message& message, const ComposeContext& context, const Retry& retry,
@@ -84,6 +84,6 @@ Message compose_parked_again(const Message& message, const ComposeContext& conte
 /// For the error queue itself, of a message that has come back to it so often that its delivery limit is near: the same
 /// once more, and read as before, x-death and what earlier rounds have written included. A copy's deliveries count from
 /// 0.
-Message compose_renewed(const Message& message, const ComposeContext& context, ComposeScratch& scratch);
+Message compose_republished(const Message& message, const ComposeContext& context, ComposeScratch& scratch);
 
 }  // namespace retryd::core

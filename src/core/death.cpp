@@ -83,7 +83,7 @@ Death make_death(const Array& entries, const Value& newest, const XDeathEntry& e
 }
 
 /// Where a message died that waited on a detour: retryd took the broker's own record off on its way there, and its
-/// headers of ours are as they would be on a rung. What was thrown out of a full detour died of that.
+/// `retryd-*` headers are as they would be on a rung. What was thrown out of a full detour died of that.
 std::optional<Death> death_before_detour(const Table& headers, const Place& detour, std::string_view error_queue) {
     const auto queue = text_of(find(headers, header::queue));
     if (!queue || !usable_queue_name(*queue) || *queue == error_queue) return std::nullopt;
@@ -201,13 +201,14 @@ std::optional<std::uint64_t> first_death_of(const Death& death, const RetryHisto
     return std::min(*history.first_death, *death.time);
 }
 
-void distrust(Death& death, bool forgeable, std::optional<std::string_view> delivered_key, WallTime now) {
+void sanitise_forgeable_fields(Death& death, bool forgeable, std::optional<std::string_view> delivered_key,
+                               WallTime now) {
     const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(now.time_since_epoch()).count();
     if (death.time) death.time = std::min(*death.time, static_cast<std::uint64_t>(std::max<std::int64_t>(0, seconds)));
     if (forgeable && delivered_key) death.routing_key = *delivered_key;
 }
 
-std::optional<Undelivered> read_undelivered(const Table& headers) {
+std::optional<ReturnedByRung> read_returned_by_rung(const Table& headers) {
     const auto entries = array_of(find(headers, x_death));
     if (!entries) return std::nullopt;
     const auto place = newest_place(*entries);
@@ -218,7 +219,7 @@ std::optional<Undelivered> read_undelivered(const Table& headers) {
     const auto queue = text_of(find(headers, header::queue));
     if (!queue || !usable_queue_name(*queue)) return std::nullopt;
     if (awaited && !read_x_death_rung(place->queue, *queue)) return std::nullopt;
-    return Undelivered{*queue, place->queue, unbound};
+    return ReturnedByRung{*queue, place->queue, unbound};
 }
 
 std::int64_t deliveries_in_vain(const Table& headers) {

@@ -1,8 +1,8 @@
-// Why, where and how often a message died: what `x-death` tells of this death, and what headers of ours tell of the
+// Why, where and how often a message died: what `x-death` tells of this death, and what `retryd-*` headers tell of the
 // rounds before it.
 //
-// Headers of ours, because RabbitMQ 3.13.0–3.13.2 and every 4.x forget an x-death that a client republishes (release
-// notes of 4.0.1; tried on 3.10.8, 4.0.5 and 4.3.6).
+// The `retryd-*` headers are needed because RabbitMQ 3.13.0–3.13.2 and every 4.x forget an x-death that a client
+// republishes (release notes of 4.0.1; tried on 3.10.8, 4.0.5 and 4.3.6).
 #pragma once
 
 #include <cstdint>
@@ -36,8 +36,8 @@ struct Death {
 /// before. The rest is not to be relied on: 3.x takes what a client published as x-death for its own, and 3.8–3.12
 /// reverse the older entries at every death. So behind a death in the error queue, which is a hop of ours, a death
 /// counts only where all the others are of the same queue or of its rungs.
-/// What comes from a detour died where its headers of ours say, and for that reason; if it was thrown out there before
-/// its time, for the reason of that. Whether its headers of ours are retryd's is not asked here (detour_of).
+/// What comes from a detour died where its `retryd-*` headers say, and for that reason; if it was thrown out there
+/// before its time, for the reason of that. Whether its `retryd-*` headers are retryd's is not asked here (detour_of).
 /// Nothing when there is no x-death, when it is not an array of tables, when its newest entry is a rung's, or names no
 /// usable queue or no reason: such a message is parked, never guessed at.
 std::optional<Death> read_death(const Table& headers, std::string_view error_queue);
@@ -47,8 +47,8 @@ std::optional<Death> read_death(const Table& headers, std::string_view error_que
 std::optional<std::string_view> detour_of(const Table& headers, std::string_view error_queue);
 
 /// Whether a message comes from a detour that it took on its way to the catch-all (compose_parked_detour): that is the
-/// only place for it, whatever its headers say. Why it is parked is written in it already, and on their way to a detour
-/// all others lose that.
+/// only place for it, whatever its headers say. It is recognised by `retryd-parked-reason`, which is taken off every
+/// other message that goes to a detour.
 bool is_parked_detour(const Table& headers, std::string_view error_queue);
 
 /// Whether the broker's own record says that a queue of retryd's sent the message last, a rung or a detour, but for the
@@ -58,18 +58,19 @@ bool left_queue_of_ours(const Table& headers, std::string_view error_queue);
 /// Takes from a death what the producer may have written: no death is later than now; and where the broker counts on
 /// an x-death that a client has published (`forgeable`), the routing key is the one that the message was delivered
 /// with, unless that is not known. (It is the dead-letter-routing-key then, where the work queue has one.)
-void distrust(Death& death, bool forgeable, std::optional<std::string_view> delivered_key, WallTime now);
+void sanitise_forgeable_fields(Death& death, bool forgeable, std::optional<std::string_view> delivered_key,
+                               WallTime now);
 
-/// What has waited its delay and is for retryd to send home. The rung is its newest death, and the work queue is named
-/// by a header of ours.
-struct Undelivered {
+/// What is read of a message that has waited its delay on a rung, and that retryd itself has to send home. The rung is
+/// its newest death, and the work queue is named by a `retryd-*` header.
+struct ReturnedByRung {
     std::string_view queue;
     std::string_view rung;
     /// It has left a shared rung and found no way back: the queue was not bound, or is gone. It came through the
     /// alternate exchange. Else it waited on a rung that leads to retryd (XDeath::keep), whatever ended its wait.
     bool unbound = false;
 };
-std::optional<Undelivered> read_undelivered(const Table& headers);
+std::optional<ReturnedByRung> read_returned_by_rung(const Table& headers);
 
 /// How often it came back to the queue that it is delivered from; 0 where that queue does not count.
 std::int64_t deliveries_in_vain(const Table& headers);

@@ -54,7 +54,7 @@ std::int64_t attempt_of(const Death& death, const RetryHistory& history) {
 }
 
 Decision decide(const std::optional<Death>& death, const RetryHistory& history, const Entry* entry, WallTime now,
-                double random, const Holding& holding) {
+                double random, const KnownOutage& outage) {
     if (!death) return Park{ParkReason::no_death};
     const std::int64_t attempt = attempt_of(*death, history);
     if (entry == nullptr) return Park{ParkReason::no_entry, attempt};
@@ -66,9 +66,9 @@ Decision decide(const std::optional<Death>& death, const RetryHistory& history, 
         case Action::retry:
             break;
     }
-    const bool of_outage = failed_only_in(holding.since, *death, history);
-    const bool unspent = waits_to_be_held(*death, history);
-    if (holding.holds) return Hold{of_outage ? 0 : unspent ? history.attempt : attempt - 1};
+    const bool of_outage = failed_only_in(outage.since, *death, history);
+    const bool unspent = is_on_detour_to_held_queue(*death, history);
+    if (outage.holding) return Hold{of_outage ? 0 : unspent ? history.attempt : attempt - 1};
     const auto& steps = entry->ladder.steps;
     // It was to be held, and nothing holds any more: it waits for its next try as if it had not failed.
     if (unspent && !steps.empty()) {
@@ -85,8 +85,8 @@ Decision decide(const std::optional<Death>& death, const RetryHistory& history, 
     return Retry{attempt, lane_of(step, entry->ladder.jitter, random)};
 }
 
-Decision heed(const Verdict& verdict, const Decision& decision, std::int64_t attempt, const Ladder& ladder,
-              double random) {
+Decision apply_verdict(const Verdict& verdict, const Decision& decision, std::int64_t attempt, const Ladder& ladder,
+                       double random) {
     const auto* const retry = std::get_if<Retry>(&decision);
     const bool of_ladder = spends_an_attempt(decision) || std::holds_alternative<Hold>(decision);
     if (verdict.never && of_ladder) return Park{ParkReason::consumer_verdict, attempt};
@@ -102,7 +102,7 @@ Action action_for(const OnDeath& on, std::string_view reason) {
     return Action::park;
 }
 
-bool waits_to_be_held(const Death& death, const RetryHistory& history) {
+bool is_on_detour_to_held_queue(const Death& death, const RetryHistory& history) {
     return death.count == 0 && history.was_held;
 }
 
@@ -134,7 +134,7 @@ std::string_view reason_text(ParkReason reason, std::string_view death_reason, s
         case ParkReason::no_death:
             return "no-death";
         // Not from decide(): what the broker says of the work queue and the rung, heard by the relay (relay/relay.cpp:
-        // Relay::process, Relay::retry and Relay::return_undelivered).
+        // Relay::process, Relay::retry and Relay::send_home_from_rung).
         case ParkReason::queue_gone:
             return "queue-gone";
         case ParkReason::unpublishable:

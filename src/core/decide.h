@@ -59,13 +59,13 @@ struct Hold {
 
 using Decision = std::variant<Retry, Park, Drop, Hold>;
 
-/// What is known of an outage of one work queue.
-struct Holding {
-    bool holds = false;                  // what fails is held
-    bool doubtful = false;               // it may be one: nothing is given up for good
-    bool unknown = false;                // what an earlier run held is not known yet: nothing is spent
+/// What is known of an outage of one work queue when a message of it is decided.
+struct KnownOutage {
+    bool holding = false;                // what fails is held
+    bool suspected = false;              // there may be one: nothing is given up for good
+    bool not_yet_known = false;          // whether an earlier run was holding: no attempt is spent
     std::optional<WallTime> since = {};  // its first failure; what failed first after that has spent no attempt
-    bool operator==(const Holding&) const = default;
+    bool operator==(const KnownOutage&) const = default;
 };
 
 /// The attempt of the history + the deaths that x-death counts since. Each half alone fails: x-death starts at 1 after
@@ -76,24 +76,24 @@ std::int64_t attempt_of(const Death& death, const RetryHistory& history);
 /// `death` is absent if there is no readable x-death, `entry` is null if no item of `queues:` matches.
 /// `random`, uniform in [0, 1), takes the lane of a ladder with jitter.
 /// max_age counts from the first death in the history, if there is one, since the broker's own stamp starts anew with
-/// every republish. While `holding`, what would be retried is held, and so is what has used up its ladder or is too
-/// old: an outage costs no message an attempt.
+/// every republish. While `outage.holding`, what would be retried is held, and so is what has used up its ladder or is
+/// too old: an outage costs no message an attempt.
 Decision decide(const std::optional<Death>& death, const RetryHistory& history, const Entry* entry, WallTime now,
-                double random, const Holding& holding = {});
+                double random, const KnownOutage& outage = {});
 
 /// The decision about a death in a queue of this entry, once the consumer has been heard. What is never to be tried
 /// again is parked instead of being retried, held, or parked for another reason of its ladder; not where `on:` parks or
 /// drops it. A time takes the shortest rung that is at least as long, or else the longest; the attempt counts all the
 /// same.
-Decision heed(const Verdict& verdict, const Decision& decision, std::int64_t attempt, const Ladder& ladder,
-              double random);
+Decision apply_verdict(const Verdict& verdict, const Decision& decision, std::int64_t attempt, const Ladder& ladder,
+                       double random);
 
 /// What the operator wants for a reason of death. One that this version does not know leads to parking.
 Action action_for(const OnDeath& on, std::string_view reason);
 
-/// Whether it comes from a detour that it took because the queue of held messages did not take it (compose_held): its
-/// history has not counted the death, which costs nothing.
-bool waits_to_be_held(const Death& death, const RetryHistory& history);
+/// Whether the message comes from a detour that it took because the queue of held messages (`{queue}.held`) took none
+/// (compose_held): its history has not counted the death, which costs nothing.
+bool is_on_detour_to_held_queue(const Death& death, const RetryHistory& history);
 
 /// Whether it brings the message nearer to the end of its ladder, or to the parking queue for being late.
 bool spends_an_attempt(const Decision& decision);

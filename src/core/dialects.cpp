@@ -44,7 +44,7 @@ std::optional<std::int64_t> number_in(std::string_view text) {
     return number;
 }
 
-// Headers of ours that have become text.
+// `retryd-*` headers that have become text.
 
 /// As .NET prints an AmqpTimestamp: ((time_t)1700000000).
 std::optional<std::uint64_t> seconds_of_time_t(std::string_view text) {

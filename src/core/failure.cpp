@@ -179,7 +179,7 @@ void add_wear(const Table& delivered, std::vector<Field>& fields) {
     constexpr std::string_view count = "x-delivery-count";
     if (deliveries_in_vain(delivered) == 0) return;
     std::erase_if(fields, [&](const Field& field) { return field.name == count; });
-    fields.push_back({count, Value::of_long(worn_after)});
+    fields.push_back({count, Value::of_long(republish_after_deliveries)});
 }
 
 /// Into scratch.fields, whether the headers are there already or not.

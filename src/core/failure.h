@@ -49,7 +49,7 @@ std::optional<Failure> read_failure(const Delivery& delivery, const Source& sour
                                     WallTime now, FailureScratch& scratch);
 
 /// The delivery as if the broker had dead-lettered the message from its work queue: it looks as it has to when it goes
-/// back, with an x-death in front, and with what the framework says of why in a header of ours. From there on it is
+/// back, with an x-death in front, and with what the framework says of why in a `retryd-*` header. From there on it is
 /// read as what comes from the error queue. Views into the delivery and the scratch. What cannot be read as its dialect
 /// says is as it was, without an x-death: nothing is known of where it failed.
 Delivery as_dead_lettered(const Delivery& delivery, const Source& source, std::string_view queue, WallTime now,

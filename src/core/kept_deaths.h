@@ -4,7 +4,7 @@
 // It cannot be left to the broker. RabbitMQ 4 forgets an x-death that a client publishes, so that each round would
 // begin with 1, and what expires on a rung comes home with the rung's x-death alone. RabbitMQ 3.x counts it on, but
 // then drops what comes back from a rung to a queue in which it died of anything but a rejection: it takes that for a
-// cycle. So the deaths travel in a header of ours, `retryd-x-death`, proven as the others are; rungs lead back to
+// cycle. So the deaths travel in a `retryd-*` header, `retryd-x-death`, proven as the others are; rungs lead back to
 // retryd (core/topology.h), which publishes the message to its work queue, with that list as x-death. On no hop of the
 // broker's to a work queue there is an x-death that names it.
 //
@@ -43,8 +43,9 @@ class KeptDeaths {
         std::optional<std::string_view> routing_key = {};
     };
 
-    /// `died`: in the work queue, so that one death at least is counted; else it comes from a detour. Valid until the
-    /// next call, and as long as what it is made of.
+    /// `died`: the message died in its work queue, so that at least one death is counted; else it comes from a detour.
+    /// What is returned is valid until the next call of merge(), and no longer than `from.headers`, `from.kept` and the
+    /// other texts in `from`, which it refers to.
     const Value* merge(const From& from, bool died);
 
   private:

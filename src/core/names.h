@@ -1,4 +1,4 @@
-// Names that users see: queues of ours, headers of ours, and how work queues are named in the configuration.
+// Names that users see: queues of retryd's, `retryd-*` headers, and how work queues are named in the configuration.
 //
 // What is named here is read back too: a rung that is on the broker already is told by its name and its arguments.
 #pragma once

@@ -284,9 +284,9 @@ void Outage::note_suspicion(SteadyTime now) {
     }
 }
 
-Holding Outage::holding(SteadyTime now) const {
-    const bool doubtful = suspicious_since_ && now - *suspicious_since_ < rule().within + judged_after;
-    return {.holds = state_ == State::holding, .doubtful = doubtful, .since = since_};
+KnownOutage Outage::known(SteadyTime now) const {
+    const bool suspected = suspicious_since_ && now - *suspicious_since_ < rule().within + judged_after;
+    return {.holding = state_ == State::holding, .suspected = suspected, .since = since_};
 }
 
 bool Outage::wants_counters(SteadyTime now) const {

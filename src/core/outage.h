@@ -51,7 +51,7 @@ class Outage {
     void sent(const Now& now);
     /// None is held any more, and none is under way.
     void emptied(const Now& now);
-    /// Messages are held and not being released: by an earlier run of retryd, or left by another one.
+    /// Messages are held and not being released: by an earlier run of retryd, or by another daemon.
     void found_held(bool at_start, const Now& now);
     /// What lies there is not retryd's: nothing of it is released.
     void abandon(const Now& now);
@@ -67,7 +67,7 @@ class Outage {
 
     // ── what follows ──
 
-    Holding holding(SteadyTime now) const;
+    KnownOutage known(SteadyTime now) const;
     /// So many held messages may be sent home at this moment; sent() is to be called for each.
     std::size_t may_send(SteadyTime now) const;
     /// When it may be more, as far as the time decides; nothing where it does not.

@@ -1,6 +1,6 @@
-// The headers of ours that a message carries, and the proof that it was retryd that wrote them.
+// The `retryd-*` headers that a message carries, and the proof that it was retryd that wrote them.
 //
-// Whoever may publish can write any header. What headers of ours say leads to an exchange, to a routing key, to the
+// Whoever may publish can write any header. What `retryd-*` headers say leads to an exchange, to a routing key, to the
 // catch-all or home again, so they are believed only with the header `retryd-proof`: a SipHash over all the others of
 // ours, with a key that only retryd knows (amqp/proof_keys.h). Without it there are a few places where the broker's own
 // record says that a queue of ours sent the message last (read_retry_history in core/death.h).
@@ -69,7 +69,7 @@ inline constexpr std::array<std::string_view, static_cast<std::size_t>(OwnHeader
     header::reply_to,       header::parked_reason, header::parked_at, header::held_since,  header::delivery_time,
     header::deferral_token, header::x_death,       header::proof};
 
-/// Hashes headers of ours one by one, in the order of OwnHeader: as they are written, so that writing them takes no
+/// Hashes `retryd-*` headers one by one, in the order of OwnHeader: as they are written, so that writing them takes no
 /// second look.
 class ProofHash {
   public:

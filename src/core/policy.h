@@ -63,7 +63,7 @@ std::string_view to_string(QueueType type);
 /// How a message returns from a rung.
 enum class ReturnPath {
     queue,    // each work queue has rungs of its own, which dead-letter straight to it
-    headers,  // all work queues share the rungs; the exchange retryd.return tells them apart by a header of ours
+    headers,  // all work queues share the rungs; the exchange retryd.return tells them apart by a `retryd-*` header
 };
 std::string_view to_string(ReturnPath path);
 

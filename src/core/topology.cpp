@@ -69,7 +69,7 @@ QueueSpec rung_queue(std::string name, QueueType wanted, Milliseconds delay, con
     return spec;
 }
 
-using Role = DesiredItem::Role;
+using ItemRole = DesiredItem::ItemRole;
 
 struct NameOf {
     std::string operator()(const ExchangeSpec& exchange) const { return exchange.name; }
@@ -86,11 +86,12 @@ std::string identity_of(const TopologyItem& item) {
 }
 
 /// A rung's topology is made of these, whatever its ladder returns by.
-Role role_in_rung(const TopologyItem& item) {
-    if (std::holds_alternative<QueueSpec>(item)) return Role::rung;
-    if (std::holds_alternative<BindingSpec>(item)) return Role::rung_binding;
+ItemRole role_in_rung(const TopologyItem& item) {
+    if (std::holds_alternative<QueueSpec>(item)) return ItemRole::rung;
+    if (std::holds_alternative<BindingSpec>(item)) return ItemRole::rung_binding;
     const auto* exchange = std::get_if<ExchangeSpec>(&item);
-    return exchange != nullptr && exchange->name == return_exchange_name ? Role::return_exchange : Role::rung_exchange;
+    return exchange != nullptr && exchange->name == return_exchange_name ? ItemRole::return_exchange
+                                                                         : ItemRole::rung_exchange;
 }
 
 /// Gathers what a policy wants, each item once.
@@ -102,9 +103,9 @@ class DesiredTopology {
         for (const TopologyItem& item : base_topology(policy_, features_))
             add({role_in_base(item), "", "", item});
         for (const Milliseconds delay : detour_delays)
-            add({Role::detour, "", "", detour_spec(policy_, delay, features_)});
+            add({ItemRole::detour, "", "", detour_spec(policy_, delay, features_)});
         for (const ErrorBinding& from : policy_.error_bindings)
-            add({Role::error_binding, "", "", error_binding(policy_, from)});
+            add({ItemRole::error_binding, "", "", error_binding(policy_, from)});
     }
 
     void add_entry(const Entry& entry) {
@@ -112,8 +113,8 @@ class DesiredTopology {
         const bool glob = is_glob(entry.match);
         if (shared || !glob) add_rungs(entry, shared);
         if (!glob || !depends_on_queue(entry.parked)) add_parking(entry);
-        if (!glob && may_hold(entry)) add({Role::held, entry.match, "", held_queue_spec(entry.match, features_)});
-        if (shared && !glob) add({Role::return_binding, entry.match, "", return_binding(entry.match)});
+        if (!glob && may_hold(entry)) add({ItemRole::held, entry.match, "", held_queue_spec(entry.match, features_)});
+        if (shared && !glob) add({ItemRole::return_binding, entry.match, "", return_binding(entry.match)});
     }
 
     std::vector<DesiredItem> found;
@@ -123,18 +124,18 @@ class DesiredTopology {
         return parked.exchange.empty() && expand_queue(parked.queue, "") != parked.queue;
     }
 
-    Role role_in_base(const TopologyItem& item) const {
-        if (std::holds_alternative<BindingSpec>(item)) return Role::error_binding;
+    ItemRole role_in_base(const TopologyItem& item) const {
+        if (std::holds_alternative<BindingSpec>(item)) return ItemRole::error_binding;
         const auto* queue = std::get_if<QueueSpec>(&item);
-        if (queue == nullptr) return Role::error_exchange;
-        return queue->name == policy_.error_queue ? Role::error_queue : Role::catch_all;
+        if (queue == nullptr) return ItemRole::error_exchange;
+        return queue->name == policy_.error_queue ? ItemRole::error_queue : ItemRole::catch_all;
     }
 
     void add_rungs(const Entry& entry, bool shared) {
         for (const Milliseconds delay : distinct_delays(entry.ladder)) {
             for (TopologyItem& item : rung_topology(policy_, entry.ladder, entry.match, delay, false, features_)) {
                 DesiredItem rung{role_in_rung(item), "", "", std::move(item)};
-                if (rung.role != Role::return_exchange)
+                if (rung.role != ItemRole::return_exchange)
                     (shared ? rung.ladder : rung.work_queue) = shared ? entry.ladder.name : entry.match;
                 add(std::move(rung));
             }
@@ -144,7 +145,7 @@ class DesiredTopology {
     void add_parking(const Entry& entry) {
         for (TopologyItem& item : parking_topology(entry.parked, entry.match, features_)) {
             const bool theirs = std::holds_alternative<ForeignExchange>(item);
-            add({theirs ? Role::parking_exchange : Role::parking, entry.match, "", std::move(item)});
+            add({theirs ? ItemRole::parking_exchange : ItemRole::parking, entry.match, "", std::move(item)});
         }
     }
 
@@ -274,33 +275,33 @@ Topology parking_topology(const Parking& parking, std::string_view work_queue, c
     return {parking_queue_spec(parking_queue_of(parking, work_queue, features), features)};
 }
 
-std::string_view to_string(DesiredItem::Role role) {
+std::string_view to_string(DesiredItem::ItemRole role) {
     switch (role) {
-        case Role::error_exchange:
+        case ItemRole::error_exchange:
             return "error exchange";
-        case Role::catch_all:
+        case ItemRole::catch_all:
             return "catch-all";
-        case Role::error_queue:
+        case ItemRole::error_queue:
             return "error queue";
-        case Role::error_binding:
+        case ItemRole::error_binding:
             return "error binding";
-        case Role::detour:
+        case ItemRole::detour:
             return "detour";
-        case Role::return_exchange:
+        case ItemRole::return_exchange:
             return "return exchange";
-        case Role::rung_exchange:
+        case ItemRole::rung_exchange:
             return "rung exchange";
-        case Role::rung:
+        case ItemRole::rung:
             return "rung";
-        case Role::rung_binding:
+        case ItemRole::rung_binding:
             return "rung binding";
-        case Role::parking:
+        case ItemRole::parking:
             return "parking queue";
-        case Role::parking_exchange:
+        case ItemRole::parking_exchange:
             return "parking exchange";
-        case Role::held:
+        case ItemRole::held:
             return "held queue";
-        case Role::return_binding:
+        case ItemRole::return_binding:
             break;
     }
     return "return binding";

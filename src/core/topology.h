@@ -29,9 +29,9 @@ inline constexpr std::int64_t high_delivery_limit = 1'000'000;
 /// lost connections come to, also where a message arrives with the count of its work queue, 21 as a rule
 /// (RabbitMQ 4.3).
 inline constexpr std::int64_t error_delivery_limit = 100;
-/// One that has come back that often, and would have to go back once more, gets a fresh copy, which counts from 0: up
-/// to 4.2 every requeue counts.
-inline constexpr std::int64_t worn_after = error_delivery_limit / 2;
+/// A message that has come back to the error queue that often, and would have to be requeued once more, is published
+/// there anew instead: the copy counts from 0. Up to 4.2 every requeue counts towards the limit.
+inline constexpr std::int64_t republish_after_deliveries = error_delivery_limit / 2;
 
 /// A durable exchange, not auto-deleted.
 struct ExchangeSpec {
@@ -128,7 +128,7 @@ Topology parking_topology(const Parking& parking, std::string_view work_queue, c
 
 /// One item of what a configuration wants on the broker before the first message comes.
 struct DesiredItem {
-    enum class Role {
+    enum class ItemRole {
         error_exchange,
         catch_all,
         error_queue,
@@ -143,7 +143,7 @@ struct DesiredItem {
         held,
         return_binding,
     };
-    Role role = Role::error_exchange;
+    ItemRole role = ItemRole::error_exchange;
     /// What it serves: one of the two, or neither where it serves all.
     std::string work_queue;  // a glob where it is the same for all its queues
     std::string ladder;      // whose work queues share it
@@ -151,7 +151,7 @@ struct DesiredItem {
     bool operator==(const DesiredItem&) const = default;
 };
 
-std::string_view to_string(DesiredItem::Role role);
+std::string_view to_string(DesiredItem::ItemRole role);
 
 /// The name of an exchange or a queue; `exchange → queue` for a binding.
 std::string name_of(const TopologyItem& item);

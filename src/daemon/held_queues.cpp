@@ -205,13 +205,13 @@ HeldQueues::Queue* HeldQueues::add(std::string_view work_queue, const core::Now&
     return &queues_.emplace(std::string{work_queue}, std::move(queue)).first->second;
 }
 
-core::Holding HeldQueues::holding(std::string_view work_queue, core::SteadyTime now) const {
+core::KnownOutage HeldQueues::known_outage(std::string_view work_queue, core::SteadyTime now) const {
     const std::lock_guard lock(mutex_);
     const auto found = queues_.find(work_queue);
-    core::Holding holding = found == queues_.end() ? core::Holding{} : found->second.outage.holding(now);
-    const bool looked = found != queues_.end() && found->second.looked;
-    holding.unknown = !holding.holds && !looked && began_ && now - *began_ < known_within;
-    return holding;
+    core::KnownOutage known = found == queues_.end() ? core::KnownOutage{} : found->second.outage.known(now);
+    const bool start_content_known = found != queues_.end() && found->second.start_content_known;
+    known.not_yet_known = !known.holding && !start_content_known && began_ && now - *began_ < known_within;
+    return known;
 }
 
 void HeldQueues::settled(const relay::Settled& message, const core::Now& now) {
@@ -407,8 +407,8 @@ void HeldQueues::tell_hold(const Queue& queue) {
 void HeldQueues::tell(Queue& queue) {
     const std::string whose = core::quoted(queue.work_queue);
     const std::string where = core::quoted(queue.held_queue);
-    if (queue.fault != queue.told_fault) {
-        queue.told_fault = queue.fault;
+    if (queue.fault != queue.reported_fault) {
+        queue.reported_fault = queue.fault;
         if (!queue.fault.cause.empty()) {
             log_.write(
                 LogLevel::warning, "release_failed",
@@ -418,7 +418,7 @@ void HeldQueues::tell(Queue& queue) {
                 {{"queue", queue.work_queue}, {"cause", queue.fault.cause}});
         }
     }
-    if (std::exchange(queue.told_gone, queue.gone) != queue.gone && queue.gone) {
+    if (std::exchange(queue.reported_gone, queue.gone) != queue.gone && queue.gone) {
         log_.write(LogLevel::warning, "parking",
                    "messages from " + whose + " that were held begin to be parked in " +
                        core::quoted(settings_->policy.catch_all) +

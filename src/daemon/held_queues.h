@@ -35,7 +35,7 @@ class HeldQueues {
 
     // ── for the relay ──
 
-    core::Holding holding(std::string_view work_queue, core::SteadyTime now) const;
+    core::KnownOutage known_outage(std::string_view work_queue, core::SteadyTime now) const;
     void settled(const relay::Settled& message, const core::Now& now);
 
     // ── for the thread that releases ──
@@ -68,16 +68,16 @@ class HeldQueues {
         std::uint64_t stays =
             0;  // messages that cannot go home at all: somebody else's, since retryd would not have held them
         bool gone = false;  // the work queue is gone: what was sent home was parked
-        bool told_gone = false;
-        bool looked = false;                              // it is known what was in the queue at the start
+        bool reported_gone = false;
+        bool start_content_known = false;                 // it is known what was in the queue at the start
         std::optional<core::WallTime> held_at_desk = {};  // since when somebody at the desk holds it
         Fault fault = {};                                 // why nothing can be sent home; empty if it can
-        Fault told_fault = {};
+        Fault reported_fault = {};
 
         /// An entry matches, or a reload has removed the entry and its held messages are not home yet.
         bool may_go_home() const { return known_entry || outage.state() == core::Outage::State::releasing; }
-        /// Whether retryd has declared the queue of held messages in this run, or would declare it.
-        bool held_in() const { return configured || (!known_entry && may_go_home()); }
+        /// Whether retryd has declared the queue of held messages in this run, or would do so now.
+        bool declares_held_queue() const { return configured || (!known_entry && may_go_home()); }
         /// The number for display: all messages that are not home yet.
         std::optional<std::uint64_t> not_home() const {
             return messages ? std::optional{*messages + on_the_way} : std::nullopt;

@@ -92,7 +92,7 @@ HeldSearch::HeldSearch(std::shared_ptr<HeldQueues> held)
           }
       }) {}
 
-// ── The way home ────────────────────────────────────────────────────────────────────────────────────────────────────
+// ── The way home ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 namespace {
 
@@ -139,8 +139,8 @@ class ReleaseLoop::Worker {
     }
 
   private:
-    /// The state of one work queue's way home.
-    struct Way {
+    /// What sends the held messages of one work queue home.
+    struct Sender {
         amqp::HeldSession::Lane* lane = nullptr;
         std::unique_ptr<relay::Release> release;
         std::uint16_t prefetch = 0;       // the consumer's
@@ -157,7 +157,7 @@ class ReleaseLoop::Worker {
     };
 
     void wait_after_fault(const BrokerTarget& target) {
-        ways_.clear();
+        senders_.clear();
         backoff_ = std::clamp(2 * backoff_, first_release_backoff, longest_release_backoff);
         state_->pause(backoff_, target);
     }
@@ -174,10 +174,10 @@ class ReleaseLoop::Worker {
     }
 
     void release(const BrokerTarget& target) {
-        ways_.clear();
+        senders_.clear();
         const core::ProofKeys proof_keys = amqp::proof_keys(*target.settings);
         proof_keys_ = &proof_keys;
-        amqp::HeldSession session(target.endpoint, target.settings->broker, ending_steps_);
+        amqp::HeldSession session(target.endpoint, target.settings->broker, connection_closing_steps_);
         session_ = &session;
         features_ = core::features_of(session.version());
         while (state_->is_current(target)) {
@@ -200,31 +200,31 @@ class ReleaseLoop::Worker {
             const core::Now now = system::now();
             session_->turn(now);
             bool settled = true;
-            for (auto& [work_queue, way] : ways_) {
-                if (!way.release) continue;
-                way.release->on_tick(now);
-                settled = settled && way.release->settled() && way.lane->acks_are_through(now.steady);
+            for (auto& [work_queue, sender] : senders_) {
+                if (!sender.release) continue;
+                sender.release->on_tick(now);
+                settled = settled && sender.release->settled() && sender.lane->acks_are_through(now.steady);
             }
             if (settled) break;
             session_->wait(releasing_turn);
         }
-        ways_.clear();
+        senders_.clear();
     }
 
     // ── One of them ──
 
     /// Returns how long until its next turn.
     Milliseconds attend(const BrokerTarget& target, const std::string& work_queue, const core::Now& now) {
-        Way& way = ways_[work_queue];
+        Sender& sender = senders_[work_queue];
         Milliseconds turn = idle_turn;
         held_->visit(work_queue, [&](HeldQueues::Queue& queue) {
-            count(queue, way, now);
-            identify(target, queue, way);
+            count(queue, sender, now);
+            identify(target, queue, sender);
             queue.outage.on_tick(now);
-            note_unattended(queue, way, now);
-            follow_outage(target, queue, way, now);
-            send(queue, way, now);
-            if (way.lane == nullptr) return;
+            note_unattended(queue, sender, now);
+            follow_outage(target, queue, sender, now);
+            send(queue, sender, now);
+            if (sender.lane == nullptr) return;
             turn = queue.outage.state() == Outage::State::releasing ? releasing_turn : holding_turn;
         });
         return turn;
@@ -232,11 +232,11 @@ class ReleaseLoop::Worker {
 
     /// Counts often while messages are held as well: perhaps none is ready because all of them are unacked here and
     /// will be returned.
-    void count(const HeldQueues::Queue& queue, Way& way, const core::Now& now) {
+    void count(const HeldQueues::Queue& queue, Sender& sender, const core::Now& now) {
         const bool often =
-            way.lane != nullptr || queue.messages.value_or(1) > 0 || queue.outage.state() != Outage::State::none;
-        if (now.steady - way.counted_at < (often ? counted_every : counted_seldom)) return;
-        way.counted_at = now.steady;
+            sender.lane != nullptr || queue.messages.value_or(1) > 0 || queue.outage.state() != Outage::State::none;
+        if (now.steady - sender.counted_at < (often ? counted_every : counted_seldom)) return;
+        sender.counted_at = now.steady;
         session_->carry_out(
             amqp::Declarer::CheckQueue{queue.held_queue},
             [this, work_queue = queue.work_queue, asked = now.steady](const amqp::Declarer::Outcome& outcome) {
@@ -245,29 +245,29 @@ class ReleaseLoop::Worker {
                 const std::uint64_t messages = there ? outcome.counts.messages : 0;
                 held_->visit(work_queue, [&](HeldQueues::Queue& counted) {
                     counted.messages = messages;
-                    counted.on_the_way = on_the_way(ways_[work_queue]);
-                    if (ways_[work_queue].lane == nullptr) counted.stays = std::min(counted.stays, messages);
+                    counted.on_the_way = on_the_way(senders_[work_queue]);
+                    if (senders_[work_queue].lane == nullptr) counted.stays = std::min(counted.stays, messages);
                     if (!there) counted.whose = Whose::unknown;  // a later queue of that name may be somebody else's
                 });
-                if (messages == 0) ways_[work_queue].counted_zero = asked;
+                if (messages == 0) senders_[work_queue].counted_zero = asked;
             });
     }
 
-    static std::uint64_t on_the_way(const Way& way) { return way.release ? way.release->not_home() : 0; }
+    static std::uint64_t on_the_way(const Sender& sender) { return sender.release ? sender.release->not_home() : 0; }
 
     // ── Whose it is ──
 
     /// Only once something is in the queue: then it exists, and declaring it does not create it.
-    void identify(const BrokerTarget& target, HeldQueues::Queue& queue, Way& way) {
+    void identify(const BrokerTarget& target, HeldQueues::Queue& queue, Sender& sender) {
         if (!queue.may_go_home() && queue.whose != Whose::not_ours) queue.whose = Whose::unknown;
-        if (queue.whose != Whose::unknown || way.identifying || queue.messages.value_or(0) == 0) return;
-        const bool named = queue.held_in() || queue.arguments_seen;
+        if (queue.whose != Whose::unknown || sender.identifying || queue.messages.value_or(0) == 0) return;
+        const bool named = queue.declares_held_queue() || queue.arguments_seen;
         if (!queue.may_go_home()) {
             disown(queue,
                    {"no entry of `queues:` matches its work queue",
                     "With an entry that matches it is sent home; `retryd parked replay --from` takes it as well"});
         } else if (target.settings->declare) {
-            way.identifying = true;
+            sender.identifying = true;
             declare_as_ours(queue, true);
         } else if (named) {
             queue.whose = Whose::ours_where_proven;
@@ -297,26 +297,26 @@ class ReleaseLoop::Worker {
 
     void on_declared_as_ours(HeldQueues::Queue& queue, bool strictly, const amqp::Declarer::Outcome& outcome) {
         constexpr int not_permitted = 403;
-        Way& way = ways_[queue.work_queue];
+        Sender& sender = senders_[queue.work_queue];
         const bool done = outcome.result == amqp::Declarer::Result::done;
-        if (!done && !outcome.unanswered && strictly && queue.held_in() && outcome.code != not_permitted)
+        if (!done && !outcome.unanswered && strictly && queue.declares_held_queue() && outcome.code != not_permitted)
             return declare_as_ours(queue, false);
-        way.identifying = false;
+        sender.identifying = false;
         if (outcome.unanswered) return;
-        const bool not_told = outcome.code == not_permitted && queue.held_in();
+        const bool not_told = outcome.code == not_permitted && queue.declares_held_queue();
         if (done || not_told) {
             queue.whose = done && strictly && queue.was_configured ? Whose::ours : Whose::ours_where_proven;
         } else {
             const HeldQueues::Fault fault{outcome.text,
                                           "If that queue is somebody else's, he has to declare it by another name"};
-            disown(queue, queue.held_in() || outcome.code == not_permitted ? fault : HeldQueues::Fault{});
+            disown(queue, queue.declares_held_queue() || outcome.code == not_permitted ? fault : HeldQueues::Fault{});
         }
     }
 
     static void disown(HeldQueues::Queue& queue, HeldQueues::Fault fault) {
         queue.whose = Whose::not_ours;
         queue.fault = std::move(fault);
-        queue.looked = true;
+        queue.start_content_known = true;
     }
 
     static bool may_be_anothers(const HeldQueues::Queue& queue) {
@@ -324,35 +324,35 @@ class ReleaseLoop::Worker {
     }
 
     /// Whether there are messages in it, ready or unacked here.
-    static bool any_lies_there(const HeldQueues::Queue& queue, const Way& way) {
-        const std::uint64_t stay = way.lane == nullptr ? queue.stays : 0;
-        return queue.messages.value_or(0) > stay || (way.release && !way.release->empty());
+    static bool any_lies_there(const HeldQueues::Queue& queue, const Sender& sender) {
+        const std::uint64_t stay = sender.lane == nullptr ? queue.stays : 0;
+        return queue.messages.value_or(0) > stay || (sender.release && !sender.release->empty());
     }
 
     /// Notes held messages without a known outage: left by an earlier run, or by another daemon that has ended.
-    void note_unattended(HeldQueues::Queue& queue, Way& way, const core::Now& now) {
-        const bool unattended = queue.outage.state() == Outage::State::none && any_lies_there(queue, way) &&
-                                (way.lane == nullptr || may_be_anothers(queue));
+    void note_unattended(HeldQueues::Queue& queue, Sender& sender, const core::Now& now) {
+        const bool unattended = queue.outage.state() == Outage::State::none && any_lies_there(queue, sender) &&
+                                (sender.lane == nullptr || may_be_anothers(queue));
         if (!unattended) {
-            way.unattended_since.reset();
-            if (queue.messages) queue.looked = true;
+            sender.unattended_since.reset();
+            if (queue.messages) queue.start_content_known = true;
             return;
         }
         if (queue.whose == Whose::unknown || queue.whose == Whose::not_ours) return;
-        if (may_be_anothers(queue) && !(way.release && way.release->any_proven())) return;
-        if (!way.unattended_since) way.unattended_since = now.steady;
-        const bool at_start = !queue.looked;
-        if (!at_start && now.steady - *way.unattended_since < left_behind_after) return;
-        queue.looked = true;
+        if (may_be_anothers(queue) && !(sender.release && sender.release->any_proven())) return;
+        if (!sender.unattended_since) sender.unattended_since = now.steady;
+        const bool at_start = !queue.start_content_known;
+        if (!at_start && now.steady - *sender.unattended_since < left_behind_after) return;
+        queue.start_content_known = true;
         queue.outage.found_held(at_start, now);
     }
 
     /// 0 if nothing may be touched. A queue that may be somebody else's is looked at once, at its head, one queue after
     /// the other.
-    static std::uint16_t wanted_prefetch(const HeldQueues::Queue& queue, const Way& way) {
+    static std::uint16_t wanted_prefetch(const HeldQueues::Queue& queue, const Sender& sender) {
         if (queue.whose == Whose::unknown || queue.whose == Whose::not_ours) return 0;
         if (queue.outage.held_by_hand()) return 0;
-        if (may_be_anothers(queue)) return any_lies_there(queue, way) ? prefetch_of_probes : 0;
+        if (may_be_anothers(queue)) return any_lies_there(queue, sender) ? prefetch_of_probes : 0;
         switch (queue.outage.state()) {
             case Outage::State::holding:
                 return prefetch_of_probes;
@@ -374,31 +374,31 @@ class ReleaseLoop::Worker {
 
     /// Consumes with the prefetch that the state of the outage requires. A lane is closed only when nothing on it could
     /// be sent twice.
-    void follow_outage(const BrokerTarget& target, HeldQueues::Queue& queue, Way& way, const core::Now& now) {
-        if (way.lane != nullptr) note_fault(queue, way, now);
-        const std::uint16_t wanted = with_room(wanted_prefetch(queue, way), queue);
-        way.leaving = way.lane != nullptr && wanted != way.prefetch;
-        if (way.leaving) {
-            way.release->on_tick(now);
-            if (!way.release->settled() || !way.lane->acks_are_through(now.steady)) return;
-            close(way, now);
+    void follow_outage(const BrokerTarget& target, HeldQueues::Queue& queue, Sender& sender, const core::Now& now) {
+        if (sender.lane != nullptr) note_fault(queue, sender, now);
+        const std::uint16_t wanted = with_room(wanted_prefetch(queue, sender), queue);
+        sender.leaving = sender.lane != nullptr && wanted != sender.prefetch;
+        if (sender.leaving) {
+            sender.release->on_tick(now);
+            if (!sender.release->settled() || !sender.lane->acks_are_through(now.steady)) return;
+            close(sender, now);
         }
         const bool any = queue.messages.value_or(0) > 0;
-        if (way.lane != nullptr || wanted == 0 || !any || now.steady < way.not_before) return;
-        if (queue.shared && !bound(queue, way)) return;
-        open(target, queue, way, wanted);
-        way.busy_at = now.steady;
+        if (sender.lane != nullptr || wanted == 0 || !any || now.steady < sender.not_before) return;
+        if (queue.shared && !bound(queue, sender)) return;
+        open(target, queue, sender, wanted);
+        sender.busy_at = now.steady;
     }
 
-    void note_fault(HeldQueues::Queue& queue, Way& way, const core::Now& now) {
-        note_what_stays(queue, way);
-        const bool ended = !way.lane->ended().empty();
-        if (way.release->foreign()) {
+    void note_fault(HeldQueues::Queue& queue, Sender& sender, const core::Now& now) {
+        note_what_stays(queue, sender);
+        const bool ended = !sender.lane->ended().empty();
+        if (sender.release->foreign()) {
             disown(queue, {"the message at its head has no proof that retryd has put it there",
                            "Nothing of that queue is touched from now on. If it is somebody else's, he has to declare "
                            "it by another name; if it is not, take that message away and start retryd again"});
-        } else if (ended || way.release->stuck(now.steady)) {
-            queue.fault = ended ? HeldQueues::Fault{way.lane->ended(),
+        } else if (ended || sender.release->stuck(now.steady)) {
+            queue.fault = ended ? HeldQueues::Fault{sender.lane->ended(),
                                                     "The user needs read on that queue, and write on amq.default: "
                                                     "`retryd doctor --permissions` prints all"}
                                 : HeldQueues::Fault{"the broker does not answer",
@@ -407,13 +407,13 @@ class ReleaseLoop::Worker {
         } else {
             return;
         }
-        way.not_before = now.steady + lane_again_after;
-        close(way, now);
+        sender.not_before = now.steady + lane_again_after;
+        close(sender, now);
     }
 
-    static void note_what_stays(HeldQueues::Queue& queue, const Way& way) {
-        if (way.release->stays() <= queue.stays) return;
-        queue.stays = way.release->stays();
+    static void note_what_stays(HeldQueues::Queue& queue, const Sender& sender) {
+        if (sender.release->stays() <= queue.stays) return;
+        queue.stays = sender.release->stays();
         queue.fault = {std::to_string(queue.stays) + (queue.stays == 1 ? " message" : " messages") +
                            " there with headers that nest too deep to be read, or that do not fit a frame",
                        "Somebody else has put it there, and all others go home as if it were not there. Take it away "
@@ -421,71 +421,71 @@ class ReleaseLoop::Worker {
     }
 
     /// What was unacked here becomes ready again; a count that was asked for before that is useless.
-    void close(Way& way, const core::Now& now) {
-        session_->close(*std::exchange(way.lane, nullptr));
-        way.release.reset();
-        way.prefetch = 0;
-        way.counted_at = now.steady;
-        way.busy_at = now.steady;
+    void close(Sender& sender, const core::Now& now) {
+        session_->close(*std::exchange(sender.lane, nullptr));
+        sender.release.reset();
+        sender.prefetch = 0;
+        sender.counted_at = now.steady;
+        sender.busy_at = now.steady;
     }
 
-    void open(const BrokerTarget& target, const HeldQueues::Queue& queue, Way& way, std::uint16_t prefetch) {
-        way.lane = session_->open();
-        if (way.lane == nullptr) return;  // the limit of open lanes is reached: try later
-        relay::Release::Ways ways{queue.held_queue,
-                                  target.settings->policy.catch_all,
-                                  queue.shared && way.may_return,
-                                  target.endpoint.username,
-                                  *proof_keys_,
-                                  queue.whose != Whose::ours};
-        way.release = std::make_unique<relay::Release>(std::move(ways), *way.lane);
-        way.prefetch = prefetch;
-        session_->consume(*way.lane, queue.held_queue, prefetch, *way.release);
+    void open(const BrokerTarget& target, const HeldQueues::Queue& queue, Sender& sender, std::uint16_t prefetch) {
+        sender.lane = session_->open();
+        if (sender.lane == nullptr) return;  // the limit of open lanes is reached: try later
+        relay::Release::Targets targets{queue.held_queue,
+                                        target.settings->policy.catch_all,
+                                        queue.shared && sender.may_return,
+                                        target.endpoint.username,
+                                        *proof_keys_,
+                                        queue.whose != Whose::ours};
+        sender.release = std::make_unique<relay::Release>(std::move(targets), *sender.lane);
+        sender.prefetch = prefetch;
+        session_->consume(*sender.lane, queue.held_queue, prefetch, *sender.release);
     }
 
     /// A message for an unbound work queue would come back to the error queue through the return exchange. If a work
     /// queue cannot be bound, messages are sent to it directly.
-    bool bound(const HeldQueues::Queue& queue, Way& way) {
-        if (way.bound) return true;
-        if (std::exchange(way.binding, true)) return false;
+    bool bound(const HeldQueues::Queue& queue, Sender& sender) {
+        if (sender.bound) return true;
+        if (std::exchange(sender.binding, true)) return false;
         session_->carry_out(core::return_binding(queue.work_queue),
                             [this, work_queue = queue.work_queue](const amqp::Declarer::Outcome& outcome) {
-                                Way& asked = ways_[work_queue];
+                                Sender& asked = senders_[work_queue];
                                 asked.bound = true;
                                 asked.may_return = outcome.result == amqp::Declarer::Result::done;
                             });
         return false;
     }
 
-    void send(HeldQueues::Queue& queue, Way& way, const core::Now& now) {
+    void send(HeldQueues::Queue& queue, Sender& sender, const core::Now& now) {
         if (queue.whose == Whose::not_ours && queue.outage.state() == Outage::State::releasing) {
             queue.outage.abandon(now);
             return;
         }
-        if (way.lane == nullptr) {
+        if (sender.lane == nullptr) {
             // The queue is empty and nothing is in flight: there is nothing to release.
-            const bool none = queue.messages && *queue.messages == 0 && way.counted_zero > way.busy_at;
+            const bool none = queue.messages && *queue.messages == 0 && sender.counted_zero > sender.busy_at;
             if (none && !queue.outage.held_by_hand()) queue.outage.emptied(now);
             return;
         }
-        const std::size_t sent = way.release->send(way.leaving ? 0 : queue.outage.may_send(now.steady), now);
+        const std::size_t sent = sender.release->send(sender.leaving ? 0 : queue.outage.may_send(now.steady), now);
         for (std::size_t i = 0; i < sent; ++i)
             queue.outage.sent(now);
         if (sent > 0) queue.fault = {};
-        if (way.release->counts().parked > 0) queue.gone = true;
-        way.release->on_tick(now);
-        const bool idle = way.release->empty();
-        if (!idle) way.busy_at = now.steady;
-        if (idle && way.counted_zero > way.busy_at + counted_every / 2) queue.outage.emptied(now);
+        if (sender.release->counts().parked > 0) queue.gone = true;
+        sender.release->on_tick(now);
+        const bool idle = sender.release->empty();
+        if (!idle) sender.busy_at = now.steady;
+        if (idle && sender.counted_zero > sender.busy_at + counted_every / 2) queue.outage.emptied(now);
     }
 
     std::shared_ptr<SideThreadState> state_;
     std::shared_ptr<HeldQueues> held_;
     amqp::HeldSession* session_ = nullptr;
-    amqp::EndingSteps ending_steps_;
+    amqp::ConnectionClosingSteps connection_closing_steps_;
     core::BrokerFeatures features_;
     const core::ProofKeys* proof_keys_ = nullptr;
-    std::map<std::string, Way> ways_;  // by work queue
+    std::map<std::string, Sender> senders_;  // by work queue
     Milliseconds backoff_{};
 };
 

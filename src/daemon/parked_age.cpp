@@ -74,7 +74,7 @@ void ParkedAge::finish(core::SteadyTime now) {
     } catch (const std::exception& error) {
         run.queues.push_back({"", "", 0, error.what()});
         run.next = after_a_fault;
-        run.to_its_end = false;
+        run.complete = false;
     }
     looking_.reset();
     for (const admin::AgedQueue& queue : run.queues)
@@ -107,7 +107,7 @@ void ParkedAge::report_faults(const admin::AgeRun& run) {
     }
     for (const std::string& note : run.not_seen)
         report_fault(note, "parked_age: " + note + ". What is parked there stays, however old", faults);
-    if (!run.to_its_end) faults.merge(known_faults_);
+    if (!run.complete) faults.merge(known_faults_);
     for (const auto& [key, text] : known_faults_) {
         if (faults.count(key) == 0) log_.write(LogLevel::info, "parked_age_goes_on", "no longer so: " + text);
     }

@@ -21,7 +21,7 @@ namespace retryd::daemon {
 namespace {
 
 using core::Milliseconds;
-using Role = telemetry::Depth::Role;
+using QueueRole = telemetry::Depth::QueueRole;
 
 constexpr Milliseconds between_rounds{5'000};
 constexpr Milliseconds between_queues{10};
@@ -63,11 +63,12 @@ class InventoryBuilder {
         work_queues_.insert(queue.work_queue);
         for (const telemetry::Count& count : queue.counts) {
             if (count.target.empty()) continue;
-            if (count.role == relay::Role::held) keep(count.target, {Role::held, {}, queue.work_queue, false});
-            if (count.role == relay::Role::parking) keep(count.target, {Role::parked, {}, "", false});
-            if (count.role != relay::Role::rung) continue;
+            if (count.role == relay::TargetRole::held)
+                keep(count.target, {QueueRole::held, {}, queue.work_queue, false});
+            if (count.role == relay::TargetRole::parking) keep(count.target, {QueueRole::parked, {}, "", false});
+            if (count.role != relay::TargetRole::rung) continue;
             const bool shared = core::looks_like_shared_rung(count.target);
-            keep(count.target, {Role::rung, count.delay, shared ? entry->ladder.name : queue.work_queue, shared});
+            keep(count.target, {QueueRole::rung, count.delay, shared ? entry->ladder.name : queue.work_queue, shared});
         }
     }
 
@@ -78,10 +79,10 @@ class InventoryBuilder {
         for (const auto& [name, arguments] : listed) {
             if (const auto rung = core::parse_rung(name, arguments)) {
                 const bool shared = rung->return_path == core::ReturnPath::headers;
-                keep(name, {Role::rung, rung->delay, rung->serves, shared});
+                keep(name, {QueueRole::rung, rung->delay, rung->serves, shared});
                 if (!shared) add_work_queue(rung->serves, names);
             } else if (const auto work_queue = core::work_queue_held_in(policy_, name, arguments)) {
-                keep(name, {Role::held, {}, *work_queue, false});
+                keep(name, {QueueRole::held, {}, *work_queue, false});
             } else {
                 add_parking_of(name, names);
             }
@@ -91,22 +92,23 @@ class InventoryBuilder {
     Inventory inventory() && { return {std::move(queues_), {work_queues_.begin(), work_queues_.end()}}; }
 
   private:
-    void keep(const std::string& name, KeptQueue queue) {
-        if (queues_.size() < most_kept_queues) queues_.try_emplace(name, std::move(queue));
+    void keep(const std::string& name, CountedQueue queue) {
+        if (queues_.size() < most_counted_queues) queues_.try_emplace(name, std::move(queue));
     }
 
     void keep_desired(const core::DesiredItem& desired, const core::QueueSpec& queue) {
         switch (desired.role) {
-            case core::DesiredItem::Role::error_queue:
-                return keep(queue.name, {Role::errors, {}, "", false});
-            case core::DesiredItem::Role::detour:
-                return keep(queue.name, {Role::detour, delay_of(queue), "", false});
-            case core::DesiredItem::Role::held:
-                return keep(queue.name, {Role::held, {}, desired.work_queue, false});
-            case core::DesiredItem::Role::rung:
-                return keep(queue.name, {Role::rung, delay_of(queue), served_by(desired), desired.work_queue.empty()});
+            case core::DesiredItem::ItemRole::error_queue:
+                return keep(queue.name, {QueueRole::errors, {}, "", false});
+            case core::DesiredItem::ItemRole::detour:
+                return keep(queue.name, {QueueRole::detour, delay_of(queue), "", false});
+            case core::DesiredItem::ItemRole::held:
+                return keep(queue.name, {QueueRole::held, {}, desired.work_queue, false});
+            case core::DesiredItem::ItemRole::rung:
+                return keep(queue.name,
+                            {QueueRole::rung, delay_of(queue), served_by(desired), desired.work_queue.empty()});
             default:
-                return keep(queue.name, {Role::parked, {}, "", false});
+                return keep(queue.name, {QueueRole::parked, {}, "", false});
         }
     }
 
@@ -134,12 +136,12 @@ class InventoryBuilder {
         const std::string parking = core::parking_queue_of(entry->parked, work_queue, features_);
         if (listed.count(parking) == 0) return;
         if (core::expand_queue(entry->parked.queue, "") != entry->parked.queue) work_queues_.insert(work_queue);
-        keep(parking, {Role::parked, {}, "", false});
+        keep(parking, {QueueRole::parked, {}, "", false});
     }
 
     const core::Policy& policy_;
     const core::BrokerFeatures& features_;
-    std::map<std::string, KeptQueue> queues_;
+    std::map<std::string, CountedQueue> queues_;
     std::set<std::string> work_queues_;
 };
 
@@ -346,7 +348,7 @@ void QueueDepthPoller::Worker::list_queues(const BrokerTarget& target) {
 void QueueDepthPoller::Worker::keep_listed(const std::vector<http::ListedQueue>& queues) {
     std::map<std::string, State::CountedWork> kept;
     for (const http::ListedQueue& queue : queues) {
-        if (!queue.ready || kept.size() == most_kept_queues) continue;
+        if (!queue.ready || kept.size() == most_counted_queues) continue;
         if (core::match(counting_->settings->policy, queue.name) == nullptr) continue;
         State::CountedWork& counted = kept[queue.name];
         counted.at = system::steady_now();
@@ -362,7 +364,7 @@ void QueueDepthPoller::Worker::keep_listed(const std::vector<http::ListedQueue>&
 }
 
 void QueueDepthPoller::Worker::count_all(const BrokerTarget& target, amqp::SyncAdminConnection& broker) {
-    const std::map<std::string, KeptQueue> queues = [&] {
+    const std::map<std::string, CountedQueue> queues = [&] {
         const std::lock_guard lock(state_->mutex);
         return state_->inventory.queues;
     }();

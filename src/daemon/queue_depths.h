@@ -23,17 +23,17 @@
 namespace retryd::daemon {
 
 /// A queue that is counted.
-struct KeptQueue {
-    telemetry::Depth::Role role = telemetry::Depth::Role::errors;
+struct CountedQueue {
+    telemetry::Depth::QueueRole role = telemetry::Depth::QueueRole::errors;
     core::Milliseconds delay{};  // of a rung: its delay
     std::string serves;          // of a rung: the work queue, or the ladder whose work queues share it
     bool shared = false;
-    bool operator==(const KeptQueue&) const = default;
+    bool operator==(const CountedQueue&) const = default;
 };
 
 struct Inventory {
     /// The counted queues by name.
-    std::map<std::string, KeptQueue> queues;
+    std::map<std::string, CountedQueue> queues;
     /// Work queues that the configuration names, that messages came from, or that exist on the broker and match an
     /// entry.
     std::vector<std::string> work_queues;  // sorted
@@ -41,7 +41,7 @@ struct Inventory {
 
 /// An inventory has at most so many queues, first those that the configuration names: the broker has to be asked for
 /// all of them within a minute.
-inline constexpr std::size_t most_kept_queues = 4'000;
+inline constexpr std::size_t most_counted_queues = 4'000;
 
 /// Queues on the broker, with their arguments.
 using ListedQueues = std::vector<std::pair<std::string, core::Arguments>>;

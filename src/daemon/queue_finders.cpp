@@ -24,16 +24,16 @@ SourceFinder::Look look(const config::Settings& settings, const std::string& vho
     }
 }
 
-admin::AtLimit look_at_limit(const config::Settings& settings, const std::string& vhost, const std::string& queue) {
-    using Fate = admin::AtLimit::Fate;
+admin::LimitEffect look_at_limit(const config::Settings& settings, const std::string& vhost, const std::string& queue) {
+    using Fate = admin::LimitEffect::Fate;
     if (!settings.management) return {Fate::unknown, "there is no `management:` in the configuration"};
     try {
         const http::ManagementClient client(*settings.management, settings.broker.tls, vhost);
-        const admin::AtLimit found = admin::at_limit(client.vhost_policies(), queue);
+        const admin::LimitEffect found = admin::limit_effect(client.vhost_policies(), queue);
         if (found.fate != Fate::dead_lettered || found.exchange.empty()) return found;
         const bool reaches = admin::reaches_another_queue(found, queue, client.exchange_type(found.exchange),
                                                           client.bindings_from(found.exchange));
-        return reaches ? found : admin::AtLimit{Fate::deleted};
+        return reaches ? found : admin::LimitEffect{Fate::deleted};
     } catch (const http::Error& error) {
         return {Fate::unknown, error.what()};
     }
@@ -41,7 +41,7 @@ admin::AtLimit look_at_limit(const config::Settings& settings, const std::string
 
 }  // namespace
 
-amqp::AskAtLimit ask_at_limit(std::shared_ptr<const config::Settings> settings, std::string vhost) {
+amqp::AskLimitEffect ask_limit_effect(std::shared_ptr<const config::Settings> settings, std::string vhost) {
     return [settings = std::move(settings), vhost = std::move(vhost)](const std::string& queue) {
         return look_at_limit(*settings, vhost, queue);
     };
@@ -85,7 +85,7 @@ PlumbingFinder::Look look_for_plumbing(const config::Settings& settings, const s
         for (const admin::QueuePolicies& queue : there.queues)
             found.queues.insert(queue.name);
         for (const admin::PlumbingQueue& each : admin::plumbing_under_globs(settings.policy, there))
-            found.left_out.insert(each.queue);
+            found.excluded.insert(each.queue);
     } catch (const http::Error&) {
         found.failed = true;  // the daemon's own checks report what is wrong with the management API
     }
@@ -102,10 +102,10 @@ PlumbingFinder::Ask ask_for_plumbing(std::shared_ptr<const config::Settings> set
     return [settings = std::move(settings), vhost = std::move(vhost)] { return look_for_plumbing(*settings, vhost); };
 }
 
-std::optional<bool> PlumbingFinder::left_out(std::string_view queue, core::SteadyTime now) {
+std::optional<bool> PlumbingFinder::is_excluded(std::string_view queue, core::SteadyTime now) {
     const bool nobody = !ask_ || (failed_until_ && now < *failed_until_);
     if (nobody || given_up_.contains(queue)) return false;
-    if (known_until_ && now < *known_until_ && known_.queues.contains(queue)) return known_.left_out.contains(queue);
+    if (known_until_ && now < *known_until_ && known_.queues.contains(queue)) return known_.excluded.contains(queue);
     asked_.try_emplace(std::string{queue}, now);
     return std::nullopt;
 }

@@ -26,7 +26,7 @@ std::vector<amqp::FoundSource> found_sources(const core::Policy& policy, const s
 
 /// Returns a function that asks the management API what happens to a message at the delivery limit of a source;
 /// `unknown` if it cannot be asked.
-amqp::AskAtLimit ask_at_limit(std::shared_ptr<const config::Settings> settings, std::string vhost);
+amqp::AskLimitEffect ask_limit_effect(std::shared_ptr<const config::Settings> settings, std::string vhost);
 
 /// Looks every minute.
 class SourceFinder {
@@ -57,7 +57,7 @@ class PlumbingFinder {
     using Names = std::set<std::string, std::less<>>;
     struct Look {
         Names queues;    // all queues that exist
-        Names left_out;  // those of them that globs match and leave out
+        Names excluded;  // those of them that globs match and leave out
         bool failed = false;
     };
     using Ask = std::function<Look()>;
@@ -66,7 +66,7 @@ class PlumbingFinder {
     explicit PlumbingFinder(Ask ask = {}) : ask_(std::move(ask)) {}
 
     /// Nothing if not known yet; then turn() returns the queue once it is.
-    std::optional<bool> left_out(std::string_view queue, core::SteadyTime now);
+    std::optional<bool> is_excluded(std::string_view queue, core::SteadyTime now);
     /// The queues that were asked for and are known now. If nobody answers, a queue counts as a work queue.
     std::vector<std::string> turn(core::SteadyTime now);
     /// Whether somebody waits for turn().

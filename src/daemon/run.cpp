@@ -95,9 +95,9 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
               {{"version", RETRYD_VERSION}, {"file", path}});
     relay::PoisonDetector poison;
     relay::HeadTrial trial;
-    amqp::HeldHeads held_heads;
+    amqp::BlockedHeadConnections blocked_heads;
     amqp::SourceMemories sources;
-    amqp::EndingSteps ending_steps;
+    amqp::ConnectionClosingSteps connection_closing_steps;
     Watchdog watchdog(log, watchdog_interval());
     DaemonState state;
     PeriodicChecks checks(check);
@@ -118,7 +118,7 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
     if (!http.start()) return failed;
     auto held_threads = std::make_unique<HeldThreads>(held);
     const SessionContext daemon{configuration, log,     requests, random_number, poison, trial,
-                                held_heads,    sources, watchdog, http,          *held,  ending_steps};
+                                blocked_heads, sources, watchdog, http,          *held,  connection_closing_steps};
     std::thread watcher([&] { watch_over(signals, daemon, *held_threads, age, desk.runs(), ended); });
     supervise(daemon);
     http.stop();

@@ -49,11 +49,11 @@ void FlowEvents::requeued(const relay::TargetName& target, relay::RequeueCause c
     if (stats_ != nullptr) stats_->requeued(target, cause, delay);
 }
 
-void FlowEvents::refused(relay::Role role, std::string_view name, std::string_view why) {
+void FlowEvents::refused(relay::TargetRole role, std::string_view name, std::string_view why) {
     log_.refused(role, name, why);
 }
 
-void FlowEvents::healed(relay::Role role, std::string_view name) {
+void FlowEvents::healed(relay::TargetRole role, std::string_view name) {
     log_.healed(role, name);
 }
 
@@ -82,9 +82,9 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
       name_(std::move(name)),
       log_(context.log),
       events_(log_, context.http.state().faults(), context.http.stats(), context.held),
-      broker_(settings_, endpoint, *this, context.trial, context.sources, context.ending_steps,
+      broker_(settings_, endpoint, *this, context.trial, context.sources, context.connection_closing_steps,
               [&configuration = context.configuration, vhost = endpoint.vhost] {
-                  return ask_at_limit(configuration.current(), vhost);
+                  return ask_limit_effect(configuration.current(), vhost);
               }),
       guard_(context.watchdog, broker_.sockets(), 2 * settings_->broker.heartbeat, system::steady_now()),
       features_(core::features_of(broker_.version())),
@@ -92,8 +92,8 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
       relay_(policy_of(settings_),
              {features_, endpoint.username, context.random_number, settings_->declare, broker_.publishing_channels(),
               std::move(proof_keys),
-              [&held = context.held](std::string_view queue) { return held.holding(queue, system::steady_now()); },
-              [this](std::string_view queue) { return plumbing_.left_out(queue, system::steady_now()); }},
+              [&held = context.held](std::string_view queue) { return held.known_outage(queue, system::steady_now()); },
+              [this](std::string_view queue) { return plumbing_.is_excluded(queue, system::steady_now()); }},
              broker_, events_, context.poison) {
     context.held.adopt(settings_, system::now());
 }
@@ -115,8 +115,8 @@ void Session::run() {
                               amqp::explain_unanswered_consume(settings_->policy.error_queue, error.words()));
         }
         const bool undeliverable = broker_.has_undeliverable();
-        const bool ends = error.kind() == amqp::Error::Kind::held_up && !context_.trial.going_on();
-        if (undeliverable || ends || error.kind() == amqp::Error::Kind::passed_over) begin_trial();
+        const bool ends = error.kind() == amqp::Error::Kind::head_blocks_channel && !context_.trial.going_on();
+        if (undeliverable || ends || error.kind() == amqp::Error::Kind::set_aside_unread) begin_trial();
         if (undeliverable) {
             throw amqp::Error(amqp::Error::Kind::undeliverable,
                               "RabbitMQ ended the connection that consumes (" + core::safe_name(error.words()) +
@@ -128,7 +128,7 @@ void Session::run() {
         // connection.
         const bool says_why = error.words().find(" - ") != std::string::npos;
         if (!says_why && broker_.set_aside_ending_steps()) {
-            throw amqp::Error(amqp::Error::Kind::unsayable,
+            throw amqp::Error(amqp::Error::Kind::refusal_too_long,
                               "RabbitMQ ended the connection that declares (" + core::safe_name(error.words()) +
                                   "), as it does from 4.0 on where what it has to say of a queue or exchange does not "
                                   "fit 255 bytes",
@@ -153,14 +153,14 @@ void Session::serve() {
         const core::Now now = system::now();
         context_.watchdog.turned(now.steady);
         const bool more = broker_.turn(now);
-        context_.held_heads.turn(now.steady);
+        context_.blocked_heads.turn(now.steady);
         find_sources(now);
         find_plumbing(now);
         relay_.on_tick(now);
         broker_.delivers_singly() ? relay_.flush_all() : relay_.flush(now);
         report_load(now);
         look_for_held(began, now.steady);
-        events_.tell_held_back(now.steady);
+        events_.report_suppressed(now.steady);
         handle_requests(now);
         report_slow_declare(began, now.steady);
         if (shutdown_deadline_ && shutdown_is_over(now)) break;
@@ -357,7 +357,7 @@ void Session::unblocked() {
 
 /// A few lost connections may have had another cause, or another daemon has lost the rest of them.
 void Session::trial_over() {
-    context_.held_heads.release();  // from now on such a message delays only itself (amqp/consuming_channels.h)
+    context_.blocked_heads.release();  // from now on such a message delays only itself (amqp/consuming_channels.h)
     constexpr int few = 3;
     const int ended = context_.trial.ended();
     const std::string& queue = settings_->policy.error_queue;
@@ -418,7 +418,7 @@ void Session::find_sources(const core::Now& now) {
 
 void Session::find_plumbing(const core::Now& now) {
     for (const std::string& queue : plumbing_.turn(now.steady))
-        relay_.on_kind_known(queue, now);
+        relay_.on_exclusion_known(queue, now);
 }
 
 void Session::source_trouble(std::string_view source, amqp::SourceTrouble trouble, std::string_view note) {
@@ -442,7 +442,7 @@ bool reload(const SessionContext& context) {
     DaemonState& state = context.http.state();
     if (taken) {
         for (auto& [queue, memory] : context.sources) {
-            if (memory.left_alone) memory = {};
+            if (memory.not_consumed) memory = {};
         }
         context.http.follow_reload();
         context.watchdog.allow(*context.configuration.current());

@@ -50,7 +50,7 @@ class FlowEvents : public relay::Reporter {
     FlowEvents& operator=(const FlowEvents&) = delete;
 
     /// Logs what was held back and would not be told with another line. Cheap if there is nothing.
-    void tell_held_back(core::SteadyTime now) { log_.tell_held_back(now); }
+    void report_suppressed(core::SteadyTime now) { log_.report_suppressed(now); }
     /// Replaces the counters; null: none.
     void count_with(telemetry::MessageStats* stats) { stats_ = stats; }
     void tick(core::SteadyTime now) { log_.tick(now); }
@@ -68,8 +68,8 @@ class FlowEvents : public relay::Reporter {
     void unroutable(std::string_view exchange, std::string_view routing_key) override;
     void silent(const relay::TargetName& target) override;
     void requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) override;
-    void refused(relay::Role role, std::string_view name, std::string_view why) override;
-    void healed(relay::Role role, std::string_view name) override;
+    void refused(relay::TargetRole role, std::string_view name, std::string_view why) override;
+    void healed(relay::TargetRole role, std::string_view name) override;
 
   private:
     telemetry::LogReporter log_;
@@ -85,12 +85,12 @@ struct SessionContext {
     const core::Random& random_number;
     relay::PoisonDetector& poison;
     relay::HeadTrial& trial;
-    amqp::HeldHeads& held_heads;  // released when the trial is over
+    amqp::BlockedHeadConnections& blocked_heads;  // released when the trial is over
     amqp::SourceMemories& sources;
     Watchdog& watchdog;
     HttpService& http;
     HeldQueues& held;
-    amqp::EndingSteps& ending_steps;
+    amqp::ConnectionClosingSteps& connection_closing_steps;
 };
 
 class Session : private amqp::BrokerSessionObserver {

@@ -13,7 +13,7 @@ using telemetry::FailingStatus;
 using telemetry::Messages;
 using telemetry::QueueStatus;
 using telemetry::RungStatus;
-using Role = telemetry::Depth::Role;
+using QueueRole = telemetry::Depth::QueueRole;
 
 class StatusBuilder {
   public:
@@ -74,7 +74,7 @@ class StatusBuilder {
         return found == in_.seen.messages.end() ? Messages{} : Messages{found->second};
     }
 
-    Messages held_in(const std::string& queue) const {
+    Messages declares_held_queue(const std::string& queue) const {
         const auto found = in_.seen.held.find(queue);
         return found == in_.seen.held.end() ? Messages{} : Messages{found->second};
     }
@@ -82,14 +82,14 @@ class StatusBuilder {
     void add_detours() {
         for (const core::Milliseconds delay : core::detour_delays) {
             const std::string queue = core::detour_name(delay);
-            status_.detours.push_back({queue, delay, messages_in(queue), held_in(queue)});
+            status_.detours.push_back({queue, delay, messages_in(queue), declares_held_queue(queue)});
         }
     }
 
     /// Adds the rungs that are known to exist on the broker.
     void sort_rungs() {
         for (const auto& [queue, kept] : in_.seen.inventory.queues) {
-            if (kept.role == Role::rung) add(kept.shared ? shared_ : own_, kept.serves, queue, kept.delay);
+            if (kept.role == QueueRole::rung) add(kept.shared ? shared_ : own_, kept.serves, queue, kept.delay);
         }
     }
 
@@ -97,7 +97,7 @@ class StatusBuilder {
         std::vector<RungStatus>& rungs = to[serves];
         const auto same = [&](const RungStatus& rung) { return rung.queue == queue; };
         if (std::none_of(rungs.begin(), rungs.end(), same))
-            rungs.push_back({queue, delay, messages_in(queue), held_in(queue)});
+            rungs.push_back({queue, delay, messages_in(queue), declares_held_queue(queue)});
     }
 
     /// Adds the rungs of the ladder, whether they exist yet or not.

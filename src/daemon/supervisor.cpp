@@ -22,12 +22,12 @@
 
 namespace retryd::daemon {
 
-core::Milliseconds Backoff::next(double roll) {
+core::Milliseconds Backoff::next(double random) {
     const core::Milliseconds full = next_;
     next_ = std::min(next_ * 2, settings_.max);
     const core::Milliseconds half = full / 2;
-    return half +
-           core::Milliseconds{static_cast<core::Milliseconds::rep>(roll * static_cast<double>((full - half).count()))};
+    return half + core::Milliseconds{
+                      static_cast<core::Milliseconds::rep>(random * static_cast<double>((full - half).count()))};
 }
 
 bool ReportedFaults::is_news(const std::string& broker, const std::string& fault) {
@@ -44,9 +44,9 @@ using config::LogLevel;
 void log_fault(telemetry::Log& log, LogLevel level, const std::string& broker, const amqp::Error& error,
                core::Milliseconds wait, bool another_broker) {
     const bool at_once = wait == core::Milliseconds::zero();
-    const bool unsayable = error.kind() == amqp::Error::Kind::unsayable;
+    const bool too_long = error.kind() == amqp::Error::Kind::refusal_too_long;
     const std::string next = another_broker ? "trying the next broker"
-                             : unsayable    ? "connecting again at once"
+                             : too_long     ? "connecting again at once"
                              : at_once      ? "connecting again at once, for one message after the other"
                                             : "trying again in " + core::format_duration(wait);
     log.write(level, "disconnected",
@@ -80,9 +80,9 @@ class ReconnectLoop {
     bool reject_head(const config::Endpoint& endpoint);
     void report_rejected(const config::Endpoint& endpoint, const std::vector<amqp::amqp10::Description>& messages);
     void remove_poison_head(const config::Endpoint& endpoint, bool last_of_list);
-    void look_past_head(const amqp::Error& error, const config::Endpoint& endpoint, bool last_of_list);
-    std::optional<amqp::PoisonHead> spend_on_head(const config::Endpoint& endpoint, bool last_of_list);
-    void note_staying(const amqp::PoisonHead& head, const config::Endpoint& endpoint);
+    void set_blocking_head_aside(const amqp::Error& error, const config::Endpoint& endpoint, bool last_of_list);
+    std::optional<amqp::PoisonHead> end_connections_over_head(const config::Endpoint& endpoint, bool last_of_list);
+    void wait_if_head_stays(const amqp::PoisonHead& head, const config::Endpoint& endpoint);
     void report_staying(const config::Endpoint& endpoint);
     void wait(core::Milliseconds time) const;
 
@@ -91,8 +91,8 @@ class ReconnectLoop {
     const core::ProofKeys proof_keys_;  // made once: from a password that takes a while
     Backoff backoff_;
     ReportedFaults faults_;
-    bool head_stays_ = false;    // no delivery limit takes away what is at the head of the error queue
-    bool rejects_early_ = true;  // the last time that worked
+    bool head_stays_ = false;              // no delivery limit takes away what is at the head of the error queue
+    bool rejects_before_isolated_ = true;  // also before the head is isolated; the last time that worked
     core::SteadyTime rejects_again_{};
     core::Milliseconds no_rejecting_for_{};
     bool speaks_amqp_1_0_ = true;  // as far as is known
@@ -111,11 +111,14 @@ void ReconnectLoop::try_one(const config::Endpoint& endpoint, bool last_of_list)
         Session(context_, endpoint, name_of(endpoint), proof_keys_).run();
     } catch (const amqp::Error& error) {
         if (error.kind() == amqp::Error::Kind::undeliverable) {
-            const bool alone = context_.trial.alone();
-            if ((alone || (rejects_early_ && context_.trial.in_vain())) && reject_head(endpoint)) return;
-            if (alone) return remove_poison_head(endpoint, last_of_list);
+            const bool isolated = context_.trial.head_is_isolated();
+            if ((isolated || (rejects_before_isolated_ && context_.trial.ended_before_any_delivery())) &&
+                reject_head(endpoint))
+                return;
+            if (isolated) return remove_poison_head(endpoint, last_of_list);
         }
-        if (error.kind() == amqp::Error::Kind::held_up) return look_past_head(error, endpoint, last_of_list);
+        if (error.kind() == amqp::Error::Kind::head_blocks_channel)
+            return set_blocking_head_aside(error, endpoint, last_of_list);
         const bool lasted = system::steady_now() - begin > settings_->broker.reconnect.max;
         after_fault(endpoint, error, lasted, last_of_list);
     }
@@ -143,13 +146,14 @@ void ReconnectLoop::after_fault(const config::Endpoint& endpoint, const amqp::Er
 /// The broker is well, and each such end gets one message out of the way, or makes the next end be about one alone. Not
 /// where nothing may be declared: there a message that was passed over comes again.
 bool ReconnectLoop::goes_on_at_once(const amqp::Error& error) const {
-    if (error.kind() == amqp::Error::Kind::passed_over) return settings_->declare;
-    return error.kind() == amqp::Error::Kind::undeliverable || error.kind() == amqp::Error::Kind::unsayable;
+    if (error.kind() == amqp::Error::Kind::set_aside_unread) return settings_->declare;
+    return error.kind() == amqp::Error::Kind::undeliverable || error.kind() == amqp::Error::Kind::refusal_too_long;
 }
 
-/// Not while one is held that the broker is busy with: it is slow, and we are not the only consumer.
+/// Not while a connection is kept for a message that the broker is busy with: the broker is slow, and we are not the
+/// only consumer.
 bool ReconnectLoop::may_reject_later() const {
-    return context_.trial.dead_letters() && speaks_amqp_1_0_ && context_.held_heads.size() == 0;
+    return context_.trial.dead_letters() && speaks_amqp_1_0_ && context_.blocked_heads.size() == 0;
 }
 
 bool ReconnectLoop::may_reject_head() const {
@@ -183,8 +187,8 @@ bool ReconnectLoop::reject_head(const config::Endpoint& endpoint) {
                                core::quoted(queue) + ": " + error.what(),
                            {{"queue", queue}, {"cause", error.what()}});
     }
-    rejects_early_ = rejection && !rejection->rejected().empty();
-    if (!rejects_early_) {
+    rejects_before_isolated_ = rejection && !rejection->rejected().empty();
+    if (!rejects_before_isolated_) {
         // What prevents it takes seconds to find out, and lasts: a deep message, another daemon.
         constexpr core::Milliseconds first{10'000};
         constexpr core::Milliseconds longest{5 * 60'000};
@@ -193,7 +197,7 @@ bool ReconnectLoop::reject_head(const config::Endpoint& endpoint) {
         return false;
     }
     no_rejecting_for_ = {};
-    context_.trial.looked(rejection->connections_ended(), false);
+    context_.trial.head_tried(rejection->connections_ended(), false);
     context_.trial.rejected(rejection->rejected().size());
     report_rejected(endpoint, rejection->rejected());
     head_stays_ = false;
@@ -226,37 +230,40 @@ void ReconnectLoop::report_rejected(const config::Endpoint& endpoint,
 }
 
 void ReconnectLoop::remove_poison_head(const config::Endpoint& endpoint, bool last_of_list) {
-    const auto head = spend_on_head(endpoint, last_of_list);
+    const auto head = end_connections_over_head(endpoint, last_of_list);
     if (!head) return;
-    context_.trial.looked(head->connections_ended, head->state == amqp::PoisonHead::State::another);
-    note_staying(*head, endpoint);
+    context_.trial.head_tried(head->connections_ended, head->state == amqp::PoisonHead::State::another);
+    wait_if_head_stays(*head, endpoint);
 }
 
 /// The one that the broker is busy with is held, and the head is what is behind it: if that cannot be handed over, it
 /// is got out of the way at once. If it can, it is behind nothing that cannot, and the next session takes it.
-void ReconnectLoop::look_past_head(const amqp::Error& error, const config::Endpoint& endpoint, bool last_of_list) {
+void ReconnectLoop::set_blocking_head_aside(const amqp::Error& error, const config::Endpoint& endpoint,
+                                            bool last_of_list) {
     context_.log.write(LogLevel::info, "held_up", name_of(endpoint) + ": " + error.what(),
                        {{"queue", settings_->policy.error_queue}});
-    const std::size_t held = context_.held_heads.size();
-    const auto head = spend_on_head(endpoint, last_of_list);
+    const std::size_t before = context_.blocked_heads.size();
+    const auto head = end_connections_over_head(endpoint, last_of_list);
     if (!head) return;
-    context_.trial.looked_past(context_.held_heads.size() > held || head->connections_ended > 0);
-    context_.trial.looked(head->connections_ended, false);
-    note_staying(*head, endpoint);
+    context_.trial.blocking_head_set_aside(context_.blocked_heads.size() > before || head->connections_ended > 0);
+    context_.trial.head_tried(head->connections_ended, false);
+    wait_if_head_stays(*head, endpoint);
 }
 
 /// Nothing where there is no connection.
-std::optional<amqp::PoisonHead> ReconnectLoop::spend_on_head(const config::Endpoint& endpoint, bool last_of_list) {
+std::optional<amqp::PoisonHead> ReconnectLoop::end_connections_over_head(const config::Endpoint& endpoint,
+                                                                         bool last_of_list) {
     constexpr int a_few = 3;
     // Whatever keeps them from being rejected may be over then.
     const int most =
         context_.trial.limited() && !may_reject_later() ? amqp::most_poison_head_attempts : amqp::poison_head_attempts;
     try {
-        return amqp::wear_out_head(endpoint, settings_->broker, settings_->policy.error_queue, context_.held_heads,
-                                   head_stays_ ? a_few : most, amqp::poison_head_pause, [&] {
-                                       context_.watchdog.turned(system::steady_now());
-                                       return !context_.requests.stopping();
-                                   });
+        return amqp::exhaust_delivery_limit(endpoint, settings_->broker, settings_->policy.error_queue,
+                                            context_.blocked_heads, head_stays_ ? a_few : most, amqp::poison_head_pause,
+                                            [&] {
+                                                context_.watchdog.turned(system::steady_now());
+                                                return !context_.requests.stopping();
+                                            });
     } catch (const amqp::Error& error) {
         after_fault(endpoint, error, false, last_of_list);
         return std::nullopt;
@@ -264,7 +271,7 @@ std::optional<amqp::PoisonHead> ReconnectLoop::spend_on_head(const config::Endpo
 }
 
 /// Without a limit it would take for ever: then the head is only tried again now and then, for somebody may set one.
-void ReconnectLoop::note_staying(const amqp::PoisonHead& head, const config::Endpoint& endpoint) {
+void ReconnectLoop::wait_if_head_stays(const amqp::PoisonHead& head, const config::Endpoint& endpoint) {
     const bool stays = !context_.trial.limited() && head.state == amqp::PoisonHead::State::stays;
     if (stays) report_staying(endpoint);
     head_stays_ = stays;

@@ -16,9 +16,9 @@ class Backoff {
   public:
     explicit Backoff(const config::Reconnect& settings) : settings_(settings), next_(settings.first) {}
 
-    /// `roll` lies in [0, 1), and the wait between half of the full one and the full one: many daemons that lost the
+    /// `random` lies in [0, 1), and the wait between half of the full one and the full one: many daemons that lost the
     /// same broker do not come back all at once.
-    core::Milliseconds next(double roll);
+    core::Milliseconds next(double random);
 
     /// After a success: the next wait is the first again.
     void reset() { next_ = settings_.first; }

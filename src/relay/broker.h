@@ -64,8 +64,9 @@ class Broker : public AckPort {
     /// for what cannot be published again.
     virtual void dead_letter(core::DeliveryTag tag) = 0;
 
-    /// The same for a message from a foreign queue (a source), whose dead-lettering may lead anywhere, or delete it: it
-    /// stays there, unacked, and the broker says so. False where it comes from the error queue.
+    /// Instead of dead_letter() for a message from a source, which is a foreign queue: its dead-lettering may lead
+    /// anywhere, or delete the message. So it stays there, unacked, and the implementation of this interface reports
+    /// `why` to the operator. False, and nothing is done, where the message comes from the error queue.
     virtual bool keep(core::DeliveryTag tag, std::string_view why) = 0;
 
     /// Declares one item after the other until one is refused. Answered once by Relay::on_declared under the same key.

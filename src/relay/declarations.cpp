@@ -24,8 +24,8 @@ constexpr std::size_t most_looks = 4;
 
 /// Queues of ours. The session looks at the catch-all itself; an exchange that is gone is told by what is published to
 /// it.
-bool is_looked_at(Role role) {
-    return role == Role::rung || role == Role::parking || role == Role::detour;
+bool is_looked_at(TargetRole role) {
+    return role == TargetRole::rung || role == TargetRole::parking || role == TargetRole::detour;
 }
 
 WorkQueueState state_of(CheckOutcome outcome) {
@@ -167,7 +167,7 @@ std::shared_ptr<Target> Declarations::on_declared(std::string_view key, DeclareO
     if (outcome == DeclareOutcome::unanswered) {
         target->state = Target::State::unknown;
         target->flow.silent(0, now.steady);
-        if (target->flow.tell_silence(now.steady, {})) reporter_.silent({target->role, target->name});
+        if (target->flow.take_silence_report(now.steady, {})) reporter_.silent({target->role, target->name});
     } else if (outcome == DeclareOutcome::ready) {
         target->state = Target::State::ready;
         target->changed = false;
@@ -175,7 +175,7 @@ std::shared_ptr<Target> Declarations::on_declared(std::string_view key, DeclareO
         target->flow.declared(now.steady);
         target->confirmed_until = now.steady + binding_confirmed_for;
         // That an exchange is there does not mean that it takes messages: only a confirm does.
-        if (target->role != Role::parking_exchange) report_healed(*target);
+        if (target->role != TargetRole::parking_exchange) report_healed(*target);
     } else {
         target->changed = target->changed || looked;
         mark_refused(*target, why, now);
@@ -287,10 +287,10 @@ void Declarations::report_return_binding(std::string_view work_queue, bool refus
     const auto reported = return_bindings_refused_.find(work_queue);
     if (refused && reported == return_bindings_refused_.end() && return_bindings_refused_.size() < most) {
         return_bindings_refused_.emplace(work_queue);
-        reporter_.refused(Role::return_binding, work_queue, why);
+        reporter_.refused(TargetRole::return_binding, work_queue, why);
     } else if (!refused && reported != return_bindings_refused_.end()) {
         return_bindings_refused_.erase(reported);
-        reporter_.healed(Role::return_binding, work_queue);
+        reporter_.healed(TargetRole::return_binding, work_queue);
     }
 }
 

@@ -16,12 +16,12 @@ constexpr core::Milliseconds none_comes{10'000};
 
 void HeadTrial::begin(std::size_t suspects, core::SteadyTime now) {
     if (!going_on()) {
-        needed_ = least_in_vain;
+        needed_ = least_ends_before_any_delivery;
         ended_ = 0;
         rejected_ = 0;
         patience_ = least_patience;
     }
-    in_vain_ = going_on() && passed_ == 0 ? in_vain_ + 1 : 0;
+    ends_before_any_delivery_ = going_on() && passed_ == 0 ? ends_before_any_delivery_ + 1 : 0;
     ++ended_;
     passed_ = 0;
     // What was suspect before stays so: it has come back, too.
@@ -36,10 +36,10 @@ void HeadTrial::consuming(core::SteadyTime now) {
     none_left_ = false;
 }
 
-void HeadTrial::looked(int ended, bool found_other) {
+void HeadTrial::head_tried(int ended, bool found_other) {
     constexpr int most = 1'000;
     ended_ += ended;
-    in_vain_ = 0;
+    ends_before_any_delivery_ = 0;
     if (found_other) needed_ = std::min(2 * needed_, most);
 }
 
@@ -52,7 +52,7 @@ bool HeadTrial::takes_another(std::optional<core::SteadyTime> unsettled_since, c
     return unsettled_since && now - std::max(*unsettled_since, slow_at_) >= patience;
 }
 
-void HeadTrial::looked_past(bool found) {
+void HeadTrial::blocking_head_set_aside(bool found) {
     constexpr core::Milliseconds most{30'000};
     patience_ = found ? least_patience : std::min(2 * patience_, most);
 }

@@ -1,15 +1,17 @@
-// Messages that the broker cannot hand over: it ends the connection that consumes instead (541 INTERNAL_ERROR), for it
-// cannot express them in AMQP 0-9-1. An AMQP 1.0 message with a uuid among its application-properties, an MQTT message
-// with a topic of more than 255 bytes, and others (docs/operations.md). No client ever sees such a message, and it
-// comes again on the next connection. So do all that were delivered beside it, which have done nothing.
+// The state of a trial: from when a message has ended the consuming connection until that message is out of the way.
 //
-// So from such an end on the deliveries come one at a time: the good ones go their way, and the one that cannot be
-// handed over is alone when it ends the next connection. Then only it counts towards the delivery limit of the error
-// queue, and amqp/poison_head.h opens one connection after the other until the broker has moved it to the catch-all.
+// Some messages cannot be expressed in AMQP 0-9-1: an AMQP 1.0 message with a uuid among its application-properties, an
+// MQTT message with a topic of more than 255 bytes, and others (docs/operations.md). Instead of handing such a message
+// over, the broker ends the connection that consumes (541 INTERNAL_ERROR). No client ever sees the message, and it
+// comes again on the next connection, as do the harmless ones that were delivered beside it. A message that is handed
+// over, but in a frame that ends our connection, has the same effect.
 //
-// A message that the broker needs minutes to write would be the only one meanwhile: it is passed by (held_up()).
+// During a trial deliveries come one at a time. The harmless messages are handled as always; the culprit is alone when
+// it ends the next connection. So only the culprit's deliveries count towards the delivery limit of the error queue:
+// amqp/poison_head.h opens one connection after the other until the broker has moved it to the catch-all.
 //
-// The same goes for a message that is handed over, but in a frame that ends our connection.
+// A message that the broker needs minutes to write would block all others meanwhile. It is left to a connection of its
+// own (head_blocks_channel()).
 #pragma once
 
 #include <cstddef>
@@ -31,12 +33,14 @@ class HeadTrial {
     bool going_on() const { return until_.has_value(); }
     /// So many connections in a row have ended before anything was handed over that no other message is in front of the
     /// one that ends them. One would not tell: what comes back to a quorum queue goes behind what came back before.
-    bool alone() const { return in_vain_ >= needed_; }
-    /// The last connection has ended before anything was handed over: what is in front, if not all of it, ends them.
-    bool in_vain() const { return in_vain_ > 0; }
-    /// So many connections were spent on what is at the head. `found_other`: until one could be handed over. It is
-    /// behind the others now, and has to go its way before the head is alone; there may be several that cannot.
-    void looked(int ended, bool found_other);
+    bool head_is_isolated() const { return ends_before_any_delivery_ >= needed_; }
+    /// The last connection has ended before anything was handed over: at least one of the foremost messages ends
+    /// connections.
+    bool ended_before_any_delivery() const { return ends_before_any_delivery_ > 0; }
+    /// The head was tried on connections of its own, of which so many have ended. `found_other`: in the end a message
+    /// came that could be handed over. It is behind the others now, and has to be handled before the head is isolated;
+    /// there may be several messages that cannot be handed over.
+    void head_tried(int ended, bool found_other);
     /// Whether the queue was declared with its delivery limit; else nobody knows whether a policy gives it one.
     void queue_is_limited(bool limited) { limited_ = limited; }
     bool limited() const { return limited_; }
@@ -48,14 +52,18 @@ class HeadTrial {
     std::size_t rejected() const { return rejected_; }
     /// The broker has answered nothing on the only channel for so long, though it was asked: it is busy with one
     /// message, and the one that cannot be handed over may be behind that. `idle`: nothing waits to be settled. True
-    /// when the connection is to be left, and the head looked at on others (amqp/poison_head.h).
-    bool held_up(core::Milliseconds silence, bool idle) const { return going_on() && idle && silence >= patience_; }
-    /// That was done, and has shown what held it up, or not: a broker that is slow as a whole gets more and more time.
-    void looked_past(bool found);
+    /// when the connection is to be left, and the head tried on others (amqp/poison_head.h).
+    bool head_blocks_channel(core::Milliseconds silence, bool idle) const {
+        return going_on() && idle && silence >= patience_;
+    }
+    /// That was done. `found`: there was a message that the broker is busy with, or one that it cannot hand over. Else
+    /// the broker is slow as a whole, and gets more and more time.
+    void blocking_head_set_aside(bool found);
 
     /// Whether a message may come beside the one that waits to be settled since then: its target seems to take none,
     /// and all others wait for it. If what comes cannot be handed over, the one that waits comes home once more. So not
-    /// while the broker, or this machine, is slow as a whole; `silence` as in held_up(). To be asked in each turn.
+    /// while the broker, or this machine, is slow as a whole; `silence` as in head_blocks_channel(). To be asked in
+    /// each turn.
     bool takes_another(std::optional<core::SteadyTime> unsettled_since, core::Milliseconds silence,
                        core::SteadyTime now);
 
@@ -84,7 +92,7 @@ class HeadTrial {
     bool on_tick(core::SteadyTime now);
 
   private:
-    static constexpr int least_in_vain = 2;
+    static constexpr int least_ends_before_any_delivery = 2;
     static constexpr core::Milliseconds least_patience{1'000};
 
     std::size_t suspects_ = 0;
@@ -92,9 +100,9 @@ class HeadTrial {
     core::SteadyTime last_{};                // when one was handed over, or was seen to be ready
     bool counting_ = false;
     bool none_left_ = false;
-    std::size_t passed_ = 0;  // on this connection
-    int in_vain_ = 0;         // connections in a row
-    int needed_ = least_in_vain;
+    std::size_t passed_ = 0;            // on this connection
+    int ends_before_any_delivery_ = 0;  // connections in a row
+    int needed_ = least_ends_before_any_delivery;
     int ended_ = 0;
     core::Milliseconds patience_ = least_patience;
     core::SteadyTime slow_at_{};   // the broker, or this machine

@@ -13,7 +13,7 @@ using core::Milliseconds;
 
 /// So long an ack waits for an older delivery that is still open; or less, where that may stay open for long.
 constexpr Milliseconds late_acks_after{100};
-constexpr Milliseconds late_acks_after_held_up{20};
+constexpr Milliseconds late_acks_while_some_stay_open{20};
 /// What was held back comes again so soon after its pause.
 constexpr Milliseconds comes_again_within{2'000};
 constexpr Milliseconds between_moments{1'000};
@@ -121,7 +121,7 @@ void AckTracker::flush(AckPort& port) {
     if (up_to != 0) port.ack(up_to, true);
 }
 
-std::vector<core::DeliveryTag> AckTracker::untold() const {
+std::vector<core::DeliveryTag> AckTracker::unsettled_tags() const {
     std::vector<core::DeliveryTag> tags;
     for (std::size_t i = 0; i < states_.size(); ++i) {
         if (states_[i] != State::done) tags.push_back(first_ + i);
@@ -166,14 +166,15 @@ void Deliveries::requeue(core::DeliveryTag tag) {
     acks_.forget(tag);
 }
 
-void Deliveries::hold_back(core::SteadyTime until, core::DeliveryTag tag, bool redelivered, core::SteadyTime now) {
+void Deliveries::requeue_stranded(core::SteadyTime until, core::DeliveryTag tag, bool redelivered,
+                                  core::SteadyTime now) {
     requeue_at(until, tag);
-    if (!held_back_since_) {
-        held_back_since_ = now;
+    if (!stranded_since_) {
+        stranded_since_ = now;
     } else if (!redelivered) {
         return;
     }
-    held_back_until_ = std::max(held_back_until_, until);
+    stranded_until_ = std::max(stranded_until_, until);
 }
 
 bool Deliveries::keep(core::DeliveryTag tag, std::string_view why) {
@@ -192,12 +193,12 @@ void Deliveries::requeue_due(core::SteadyTime now) {
         requeue(*tag);
 }
 
-void Deliveries::flush(bool held_up, core::SteadyTime now) {
+void Deliveries::flush(bool some_stay_open, core::SteadyTime now) {
     acks_.flush(broker_);
     if (acks_.unsent() == 0) {
         late_acks_due_.reset();
     } else if (!late_acks_due_) {
-        late_acks_due_ = now + (held_up ? late_acks_after_held_up : late_acks_after);
+        late_acks_due_ = now + (some_stay_open ? late_acks_while_some_stay_open : late_acks_after);
     } else if (*late_acks_due_ <= now) {
         flush_all();
     }
@@ -210,7 +211,7 @@ void Deliveries::flush_all() {
 }
 
 void Deliveries::note_time(core::SteadyTime now) {
-    if (held_back_since_ && now >= held_back_until_ + comes_again_within) held_back_since_.reset();
+    if (stranded_since_ && now >= stranded_until_ + comes_again_within) stranded_since_.reset();
     while (!moments_.empty() && moments_.front().delivered < acks_.oldest_open())
         moments_.pop_front();
     if (acks_.open() == 0) return moments_.clear();
@@ -219,7 +220,7 @@ void Deliveries::note_time(core::SteadyTime now) {
 }
 
 std::optional<core::SteadyTime> Deliveries::unsettled_since() const {
-    std::optional<core::SteadyTime> since = held_back_since_;
+    std::optional<core::SteadyTime> since = stranded_since_;
     if (!moments_.empty() && acks_.open() > 0)
         since = std::min(since.value_or(moments_.front().time), moments_.front().time);
     return since;
@@ -239,8 +240,8 @@ constexpr std::size_t growth = 8;  // for every confirm: 4, 36, 324 … a round 
 constexpr std::size_t largest_window = 4'096;
 /// A confirm that took longer makes the window no larger, and one that took much longer makes it smaller: what waits
 /// for a slow target takes room of the prefetch from the others.
-constexpr Milliseconds long_way{400};
-constexpr Milliseconds too_long_way{800};
+constexpr Milliseconds slow_confirm{400};
+constexpr Milliseconds too_slow_confirm{800};
 /// Where nothing was confirmed for a while, it may be gone: no more than the broker's channel sends to a quorum queue
 /// before it stops reading from the connection (rabbit_fifo_client.erl: 32).
 constexpr std::size_t window_after_idling = 32;
@@ -293,12 +294,12 @@ void TargetFlow::confirmed(core::SteadyTime sent_at, core::SteadyTime now, bool 
     failures_ = 0;
     unanswered_tries_ = 0;
     if (redelivered && suspects_ > 0) --suspects_;
-    const Milliseconds way = now - sent_at;
+    const Milliseconds took = now - sent_at;
     if (trouble_ != Trouble::none) {
         window_ = first_window;
-    } else if (way < long_way) {
+    } else if (took < slow_confirm) {
         window_ = std::min(window_ + growth, largest_window);
-    } else if (way >= too_long_way) {
+    } else if (took >= too_slow_confirm) {
         window_ = std::max(window_ - 1, first_window);
     }
     trouble_ = Trouble::none;
@@ -338,9 +339,9 @@ void TargetFlow::was_silent(core::SteadyTime now) {
     was_silent_ = true;
 }
 
-bool TargetFlow::tell_silence(core::SteadyTime now, core::Milliseconds after) {
-    if (trouble_ != Trouble::silent || !silence_untold_ || now - since_ < after) return false;
-    silence_untold_ = false;
+bool TargetFlow::take_silence_report(core::SteadyTime now, core::Milliseconds after) {
+    if (trouble_ != Trouble::silent || !silence_unreported_ || now - since_ < after) return false;
+    silence_unreported_ = false;
     return true;
 }
 
@@ -361,7 +362,7 @@ void TargetFlow::declared(core::SteadyTime now) {
 void TargetFlow::begin(Trouble trouble, core::SteadyTime now) {
     if (trouble_ == Trouble::none) {
         since_ = now;
-        silence_untold_ = trouble == Trouble::silent;  // one that refuses has been told as such
+        silence_unreported_ = trouble == Trouble::silent;  // one that refuses has been told as such
     }
     trouble_ = trouble;
 }

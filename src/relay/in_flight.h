@@ -172,7 +172,7 @@ class AckTracker {
     core::DeliveryTag oldest_open() const { return first_; }
     core::DeliveryTag last_delivered() const { return first_ + states_.size() - 1; }
     /// What the broker has not been told about, in order.
-    std::vector<core::DeliveryTag> untold() const;
+    std::vector<core::DeliveryTag> unsettled_tags() const;
 
   private:
     enum class State : unsigned char { open, to_ack, done };
@@ -222,7 +222,7 @@ class Deliveries {
     /// As requeue_at(), for one that can go nowhere. Each delivery is young: a message that goes back after a pause
     /// comes as another one. So what has come again and still can go nowhere prolongs the wait that is reported; what
     /// has come for the first time does not.
-    void hold_back(core::SteadyTime until, core::DeliveryTag tag, bool redelivered, core::SteadyTime now);
+    void requeue_stranded(core::SteadyTime until, core::DeliveryTag tag, bool redelivered, core::SteadyTime now);
     /// The broker moves it to the catch-all itself.
     void dead_letter(core::DeliveryTag tag);
     /// See Broker::keep().
@@ -230,8 +230,8 @@ class Deliveries {
 
     void requeue_due(core::SteadyTime now);
     /// Sends the acks that have gathered; those behind a delivery that is still open wait a little, in the hope of
-    /// going with it. `held_up`: some stay open for long.
-    void flush(bool held_up, core::SteadyTime now);
+    /// going with it. `some_stay_open`: some stay open for long.
+    void flush(bool some_stay_open, core::SteadyTime now);
     /// Sends them all.
     void flush_all();
     /// Keeps the age of the oldest: call several times a second.
@@ -248,7 +248,7 @@ class Deliveries {
     /// All that the broker would deliver again if the connection ended now.
     std::size_t redelivered_if_lost() const { return acks_.open() + acks_.unsent(); }
     /// The tags of those, in order, and of the last delivery at all.
-    std::vector<core::DeliveryTag> unsettled() const { return acks_.untold(); }
+    std::vector<core::DeliveryTag> unsettled() const { return acks_.unsettled_tags(); }
     core::DeliveryTag last_delivered() const { return acks_.last_delivered(); }
     /// So many were open at once: as much of the prefetch as has been seen.
     std::size_t most_open() const { return most_open_; }
@@ -264,8 +264,8 @@ class Deliveries {
 
     /// Messages that could go nowhere have gone back to the error queue, come again and gone back, all the time since;
     /// and until then those that have will be there again, or are there.
-    std::optional<core::SteadyTime> held_back_since_;
-    core::SteadyTime held_back_until_{};
+    std::optional<core::SteadyTime> stranded_since_;
+    core::SteadyTime stranded_until_{};
 
     /// At that time so many deliveries had come.
     struct Moment {
@@ -315,7 +315,7 @@ class TargetFlow {
     /// It was silent when the last connection ended: what it was sent there may arrive, and comes again.
     void was_silent(core::SteadyTime now);
     /// Once for each silence, when it has lasted for so long: a queue that is slow for a moment is no news.
-    bool tell_silence(core::SteadyTime now, core::Milliseconds after);
+    bool take_silence_report(core::SteadyTime now, core::Milliseconds after);
     /// That channel has answered, or is given up: what is unanswered there is under way again.
     void silence_over(std::size_t unanswered);
     /// It has answered when it was declared: if it was silent, it is tried again at once.
@@ -353,7 +353,7 @@ class TargetFlow {
     bool proven_ = false;  // it has confirmed something
     Trouble trouble_ = Trouble::none;
     core::SteadyTime since_{};
-    bool silence_untold_ = false;
+    bool silence_unreported_ = false;
     bool was_silent_ = false;      // before it was declared
     core::SteadyTime next_try_{};  // in trouble
     int failures_ = 0;             // since the last confirm

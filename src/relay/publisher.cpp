@@ -18,20 +18,20 @@ namespace {
 constexpr std::size_t most_unconfirmed = 200;
 /// Channels that are left to the detours and the catch-all, where all others are taken by targets that are silent.
 constexpr std::size_t reserved = 8;
-/// One for each of those: so few are left by a target that is known to answer.
-constexpr std::size_t reserved_by_proven = 4;
+/// A target that is known to answer has to leave only so many: one channel for each detour and one for the catch-all.
+constexpr std::size_t left_by_proven = 4;
 /// A target is silent when nothing that was sent to it has been answered for so long, while others were; or for longer,
 /// for then it may be the broker that is slow.
 constexpr core::Milliseconds silent_after{500};
 constexpr core::Milliseconds silent_alone_after{800};
 /// What waits elsewhere meanwhile is only late. On a machine that is busy, right after a start for example, a queue may
 /// answer after some seconds, and it must not be reported that it has no leader.
-constexpr core::Milliseconds silence_told_after{5'000};
+constexpr core::Milliseconds silence_reported_after{5'000};
 /// Where messages have no alternative, waiting is better than giving up.
 constexpr core::Milliseconds silent_detour_after{2'000};
 
 core::Milliseconds patience_with(const Target& target, bool others_were_answered) {
-    if (target.role == Role::detour) return silent_detour_after;
+    if (target.role == TargetRole::detour) return silent_detour_after;
     return others_were_answered ? silent_after : silent_alone_after;
 }
 
@@ -72,8 +72,8 @@ PublishingChannel* PublishingChannels::another_for(const Target& target) {
 }
 
 std::size_t PublishingChannels::left_to_others(const Target& target) const {
-    if (target.role == Role::detour || target.role == Role::catch_all) return 0;
-    if (target.flow.proven()) return reserved_by_proven;
+    if (target.role == TargetRole::detour || target.role == TargetRole::catch_all) return 0;
+    if (target.flow.proven()) return left_by_proven;
     return std::max(reserved, target.flow.trouble() == TargetFlow::Trouble::none ? most_ / 4 : most_ / 2);
 }
 
@@ -107,7 +107,8 @@ void PublishingChannels::look_for_silence(core::SteadyTime now, bool paused, Bro
                                           const std::function<void(const Target&)>& lasts) {
     for_each_busy([&](PublishingChannel& channel) {
         if (channel.silent) {
-            if (!paused && channel.target->flow.tell_silence(now, silence_told_after)) lasts(*channel.target);
+            if (!paused && channel.target->flow.take_silence_report(now, silence_reported_after))
+                lasts(*channel.target);
             return;
         }
         if (paused) channel.answered_at = now;
@@ -176,14 +177,14 @@ std::string_view name_of(const Pending& pending) {
 
 bool Publisher::takes(const std::shared_ptr<Target>& target, const core::Now& now) {
     if (!target->is_ready() || !target->flow.takes(now.steady)) return false;
-    if (!target->is_last_resort() && !target->flow.proven() && too_much_may_be_held_up(*target)) return false;
+    if (!target->is_last_resort() && !target->flow.proven() && too_much_may_go_unanswered(*target)) return false;
     channel_ = channels_.take(target, now.steady, session_.broker);
     return channel_ != nullptr;
 }
 
 /// What does not come to an end takes the prefetch from all others: so does what targets have been sent that have not
 /// answered yet. One that has nothing under way may still be tried when others may not get more.
-bool Publisher::too_much_may_be_held_up(const Target& target) const {
+bool Publisher::too_much_may_go_unanswered(const Target& target) const {
     const std::size_t window = session_.broker.largest_window();
     const std::size_t most = target.flow.in_flight() == 0 ? window / 4 * 3 : window / 2;
     return channels_.unconfirmed_by_unproven() + session_.deliveries.pausing() >= std::max<std::size_t>(most, 1);
@@ -264,7 +265,7 @@ void Publisher::settle(const Pending& pending, bool acked, const core::Now& now)
     if (!acked || pending.returned)
         return refuse(pending, acked ? RequeueCause::returned : RequeueCause::nacked, acked, now);
     target.flow.confirmed(pending.sent_at, now.steady, pending.redelivered);
-    if (target.role == Role::parking_exchange) {
+    if (target.role == TargetRole::parking_exchange) {
         if (unroutable_.remove(pending.published_as)) session_.reporter.healed(target.role, target.name);
         session_.declarations.report_healed(target.declared());
     }
@@ -278,7 +279,7 @@ void Publisher::settle(const Pending& pending, bool acked, const core::Now& now)
 /// target will refuse again.
 void Publisher::refuse(const Pending& pending, RequeueCause cause, bool mended, const core::Now& now) {
     TargetFlow& flow = pending.target->flow;
-    const bool address_alone = cause == RequeueCause::returned && pending.target->role == Role::parking_exchange;
+    const bool address_alone = cause == RequeueCause::returned && pending.target->role == TargetRole::parking_exchange;
     address_alone ? flow.returned(now.steady) : flow.refused(pending.sent_at, now.steady, mended);
     session_.deliveries.requeue(pending.tag);
     session_.reporter.requeued(pending.target->reported_as(), cause, {});
@@ -290,7 +291,7 @@ void Publisher::on_returned(ChannelIndex index, std::string_view exchange, std::
     if (channel == nullptr) return;
     const std::uint64_t address = hash_of_address(exchange, routing_key);
     for (const std::shared_ptr<Target>& target : channel->unconfirmed.mark_returned(address)) {
-        if (target->role != Role::parking_exchange) {
+        if (target->role != TargetRole::parking_exchange) {
             // Declared again when needed.
             if (target->state == Target::State::ready) target->state = Target::State::unknown;
         } else if (unroutable_.add(address, now.steady)) {

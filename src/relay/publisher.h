@@ -153,7 +153,7 @@ class Publisher {
     bool awaits_answers() const { return in_flight() > in_flight_in_silence(); }
 
   private:
-    bool too_much_may_be_held_up(const Target& target) const;
+    bool too_much_may_go_unanswered(const Target& target) const;
     bool dead_letter_poison(const core::Delivery& delivery, std::string_view work_queue, core::SteadyTime now);
     void settle(const Pending& pending, bool acked, const core::Now& now);
     void refuse(const Pending& pending, RequeueCause cause, bool mended, const core::Now& now);

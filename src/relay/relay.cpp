@@ -21,7 +21,7 @@ constexpr std::uint8_t highest_normal_priority = 4;
 /// At most so long a message stays that can go nowhere.
 constexpr Milliseconds longest_pause{30'000};
 /// So long for a detour that is being declared: there is no alternative.
-constexpr Milliseconds longest_wait_at_last{2'000};
+constexpr Milliseconds longest_wait_for_detour{2'000};
 constexpr Milliseconds between_looks{100};
 /// Points at the route's name and keeps the route alive: no copy for each message.
 std::shared_ptr<const std::string> name_of(const std::shared_ptr<Route>& route) {
@@ -59,17 +59,18 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
     core::ComposeContext context{
         core::read_death(headers, policy_->error_queue), {}, session_.connection_user, &session_.proof_keys};
     if (!context.death) {
-        if (const auto from = core::read_undelivered(headers)) return return_undelivered(delivery, *from, now);
+        if (const auto from = core::read_returned_by_rung(headers)) return send_home_from_rung(delivery, *from, now);
     }
     const bool from_detour = !context.death || context.death->count == 0;
     if (from_detour && core::is_parked_detour(headers, policy_->error_queue))
         return park_again(delivery, ParkedAgain::detoured, now);
     std::shared_ptr<Route> route;
     if (context.death) {
-        core::distrust(*context.death, session_.features.counts_client_deaths, delivery.routing_key, now.wall);
+        core::sanitise_forgeable_fields(*context.death, session_.features.counts_client_deaths, delivery.routing_key,
+                                        now.wall);
         context.history = core::read_retry_history(headers, context.death->queue, session_.proof_keys);
         if (from_detour && !context.history.proven) {
-            if (const auto step = distrust_detour(delivery, context, now)) return *step;
+            if (const auto step = forget_death_unless_detour_is_ours(delivery, context, now)) return *step;
         }
     }
     if (context.death) {
@@ -80,7 +81,8 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
         }
         // Of what is thrown out of a rung before its time the broker gives another reason.
         if (!route && core::looks_like_x_death_rung(context.death->queue)) {
-            if (const auto from = core::read_undelivered(headers)) return return_undelivered(delivery, *from, now);
+            if (const auto from = core::read_returned_by_rung(headers))
+                return send_home_from_rung(delivery, *from, now);
         }
         if (context.history.proven && context.history.x_death != nullptr) [[unlikely]] {
             if (const auto step = count_kept_deaths(delivery, context, route, now)) return *step;
@@ -94,15 +96,16 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
             {headers, kept, context.death->queue, policy_->error_queue, before.exchange, before.routing_key},
             context.death->count > 0);
     }
-    const core::Holding outage = holding(route.get());
+    const core::KnownOutage outage = known_outage(route.get());
     core::Decision decision =
         core::decide(context.death, context.history, entry, now.wall,
                      entry != nullptr && entry->ladder.jitter.lanes > 1 ? random_of(delivery.tag) : 0, outage);
     if (std::holds_alternative<core::Drop>(decision)) return drop(delivery, context, *route);
     const std::int64_t attempt = context.death ? core::attempt_of(*context.death, context.history) : 0;
     if (entry != nullptr && entry->verdict) [[unlikely]] {
-        context.heeds_verdict = true;
-        decision = core::heed(core::read_verdict(headers), decision, attempt, entry->ladder, random_of(delivery.tag));
+        context.applies_verdict = true;
+        decision =
+            core::apply_verdict(core::read_verdict(headers), decision, attempt, entry->ladder, random_of(delivery.tag));
     }
     if (entry != nullptr && core::may_hold(*entry) && context.death->count > 0 &&
         core::is_failure(context.death->reason))
@@ -113,7 +116,7 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
         const Milliseconds age = now.steady - route->checked_at;
         route->detoured_unchecked = true;
         failed_attempt_ = 0;
-        return detour(delivery, context, attempt, {route->detour_rounds, age}, now);
+        return detour(delivery, context, attempt, {route->detour_chooser, age}, now);
     }
     const auto queue_state = known_gone ? route->gone_for_detoured
                              : route    ? std::optional{route->work_queue_state}
@@ -125,14 +128,14 @@ Relay::Step Relay::process(const core::Delivery& delivery, const core::Now& now)
                     {missing ? core::ParkReason::queue_gone : core::ParkReason::no_entry, attempt}, now);
     }
     // The detour costs its delay, and no attempt.
-    if (outage.unknown && core::spends_an_attempt(decision))
-        return detour(delivery, context, attempt, {route->detour_rounds}, now);
+    if (outage.not_yet_known && core::spends_an_attempt(decision))
+        return detour(delivery, context, attempt, {route->detour_chooser}, now);
     if (const auto* again = std::get_if<core::Retry>(&decision)) return retry(delivery, context, route, *again, now);
     if (const auto* held = std::get_if<core::Hold>(&decision)) return hold(delivery, context, route, *held, now);
     const core::Park& last = std::get<core::Park>(decision);
     // It may be an outage: before it is known, nothing is given up that would be held.
-    if (outage.doubtful && last.reason == core::ParkReason::attempts_exhausted)
-        return detour(delivery, context, attempt, {route->detour_rounds}, now);
+    if (outage.suspected && last.reason == core::ParkReason::attempts_exhausted)
+        return detour(delivery, context, attempt, {route->detour_chooser}, now);
     return park(delivery, context, route, last, now);
 }
 
@@ -163,11 +166,11 @@ double Relay::random_of(core::DeliveryTag tag) const {
     return static_cast<double>(static_cast<std::int64_t>(sum >> 11)) * 0x1p-53;
 }
 
-core::Holding Relay::holding(const Route* route) const {
+core::KnownOutage Relay::known_outage(const Route* route) const {
     if (route == nullptr || !core::may_hold(*route->entry)) return {};
-    core::Holding known;
-    if (route->entry->outage && session_.holding) known = session_.holding(route->work_queue);
-    known.holds = known.holds || route->entry->hold;
+    core::KnownOutage known;
+    if (route->entry->outage && session_.known_outage) known = session_.known_outage(route->work_queue);
+    known.holding = known.holding || route->entry->hold;
     return known;
 }
 
@@ -187,13 +190,15 @@ Relay::Step Relay::hold(const core::Delivery& delivery, const core::ComposeConte
 /// What comes from a detour names its work queue itself. Without a proof that counts only where the detour is ours:
 /// another application may have declared a queue of that name before, and then it is not known where the message died.
 /// Nothing where that is settled.
-std::optional<Relay::Step> Relay::distrust_detour(const core::Delivery& delivery, core::ComposeContext& context,
-                                                  const core::Now& now) {
+std::optional<Relay::Step> Relay::forget_death_unless_detour_is_ours(const core::Delivery& delivery,
+                                                                     core::ComposeContext& context,
+                                                                     const core::Now& now) {
     const auto name = core::detour_of(delivery.message.properties.header_table(), policy_->error_queue);
-    const std::shared_ptr<Target> way = name ? routes_.detour(*name) : nullptr;
-    const Target::State state = way ? declarations_.ensure(*way, now) : Target::State::refused;
+    const std::shared_ptr<Target> from = name ? routes_.detour(*name) : nullptr;
+    const Target::State state = from ? declarations_.ensure(*from, now) : Target::State::refused;
     if (state == Target::State::ready) return std::nullopt;
-    if (state != Target::State::refused) return will_take_soon(way, now) ? Step::wait : hold_back(delivery, *way, now);
+    if (state != Target::State::refused)
+        return will_take_soon(from, now) ? Step::wait : requeue_later(delivery, *from, now);
     context.death.reset();
     context.history = {};
     return std::nullopt;
@@ -257,7 +262,7 @@ Relay::Step Relay::park_again(const core::Delivery& delivery, ParkedAgain why, c
 /// that finds out whether it still does.
 bool Relay::can_park_in(Target& target, const core::Delivery& delivery, const core::ComposeContext& context,
                         const core::Now& now) {
-    if (target.role == Role::parking_exchange) {
+    if (target.role == TargetRole::parking_exchange) {
         const core::Table headers = delivery.message.properties.header_table();
         if (core::find(headers, core::header::parked_reason) != nullptr) {
             reporter_.parked_before(target.name);
@@ -277,25 +282,25 @@ Relay::Step Relay::wait_or_detour(const core::Delivery& delivery, const core::Co
 }
 
 Relay::InsteadOf Relay::instead_of(Target& target, const core::Now& now) {
-    return {target.detour_rounds, target.trouble_age(now.steady)};
+    return {target.detour_chooser, target.trouble_age(now.steady)};
 }
 
 /// Outside of the error queue, with its attempt unspent, until its target takes messages again: what waits inside holds
 /// up the messages behind it. A message whose work queue is known neither from a death nor from what this retryd has
-/// written could be taken for one of another queue when it comes back: its only way leads to the catch-all, and so it
+/// written could be taken for one of another queue when it comes back: it can only go to the catch-all, and so it
 /// is marked.
 Relay::Step Relay::detour(const core::Delivery& delivery, const core::ComposeContext& context, std::int64_t attempt,
                           const InsteadOf& instead_of, const core::Now& now, bool hold) {
-    const auto undelivered = core::read_undelivered(delivery.message.properties.header_table());
-    const bool known = context.death || undelivered;
+    const auto from_rung = core::read_returned_by_rung(delivery.message.properties.header_table());
+    const bool known = context.death || from_rung;
     const std::string_view work_queue = context.death ? context.death->queue
-                                        : undelivered ? undelivered->queue
+                                        : from_rung   ? from_rung->queue
                                                       : std::string_view{};
-    const bool again = context.death && core::waits_to_be_held(*context.death, context.history);
+    const bool again = context.death && core::is_on_detour_to_held_queue(*context.death, context.history);
     const core::Hold unspent{again && !hold ? context.history.attempt : attempt};
     // It is decided again when it comes back, by what the consumer has said.
     core::ComposeContext as_it_is = context;
-    as_it_is.heeds_verdict = false;
+    as_it_is.applies_verdict = false;
     const auto compose = [&](Milliseconds delay) {
         if (hold || again) return core::compose_held(delivery.message, as_it_is, unspent, now.wall, scratch_);
         if (known) return core::compose_retry(delivery.message, as_it_is, {attempt, delay}, scratch_);
@@ -308,18 +313,18 @@ template <class Compose>
 Relay::Step Relay::detour_as(const core::Delivery& delivery, const core::ComposeContext& context,
                              std::string_view work_queue, const InsteadOf& instead_of, const Compose& compose,
                              const core::Now& now) {
-    const std::size_t chosen = instead_of.rounds.choose(instead_of.trouble_age, now.steady);
+    const std::size_t chosen = instead_of.chooser.choose(instead_of.trouble_age, now.steady);
     const std::shared_ptr<Target>* const found = open_detour(chosen, now);
     if (found == nullptr) {
         const std::shared_ptr<Target>& best = routes_.detours()[chosen];
-        return will_take_soon(best, now) ? Step::wait : hold_back(delivery, *best, now);
+        return will_take_soon(best, now) ? Step::wait : requeue_later(delivery, *best, now);
     }
-    const std::shared_ptr<Target>& way = *found;
-    instead_of.rounds.add();
-    const core::Message composed = compose(way->delay);
+    const std::shared_ptr<Target>& detour = *found;
+    instead_of.chooser.add();
+    const core::Message composed = compose(detour->delay);
     return publish(delivery, composed, context,
-                   {delivery.tag, way, std::make_shared<const std::string>(work_queue), Outcome::detoured, "detoured",
-                    now.steady});
+                   {delivery.tag, detour, std::make_shared<const std::string>(work_queue), Outcome::detoured,
+                    "detoured", now.steady});
 }
 
 /// That one, or another while that one is in trouble: their leaders may be on different nodes. A longer one only once
@@ -329,13 +334,13 @@ const std::shared_ptr<Target>* Relay::open_detour(std::size_t chosen, const core
     const auto& detours = routes_.detours();
     Milliseconds trouble{};
     for (std::size_t i = 0; i < detours.size(); ++i) {
-        const std::shared_ptr<Target>& way = detours[(chosen + i) % detours.size()];
-        const bool too_long = i > 0 && way->delay > detours[chosen]->delay && way->delay > 30 * trouble;
+        const std::shared_ptr<Target>& detour = detours[(chosen + i) % detours.size()];
+        const bool too_long = i > 0 && detour->delay > detours[chosen]->delay && detour->delay > 30 * trouble;
         if (too_long) continue;
-        declarations_.ensure(*way, now);
-        if (publisher_.takes(way, now)) return &way;
-        if (!way->in_trouble()) return nullptr;
-        if (i == 0) trouble = way->trouble_age(now.steady);
+        declarations_.ensure(*detour, now);
+        if (publisher_.takes(detour, now)) return &detour;
+        if (!detour->in_trouble()) return nullptr;
+        if (i == 0) trouble = detour->trouble_age(now.steady);
     }
     return nullptr;
 }
@@ -353,8 +358,8 @@ Relay::Step Relay::drop(const core::Delivery& delivery, const core::ComposeConte
 
 /// Its delay is over, and only retryd can send it home: its rung leads to retryd, or the return exchange did not know
 /// its work queue. That is looked for, and bound again, unless it is known to be there.
-Relay::Step Relay::return_undelivered(const core::Delivery& delivery, const core::Undelivered& from,
-                                      const core::Now& now) {
+Relay::Step Relay::send_home_from_rung(const core::Delivery& delivery, const core::ReturnedByRung& from,
+                                       const core::Now& now) {
     const core::ComposeContext context{
         {},
         core::read_retry_history(delivery.message.properties.header_table(), from.queue, session_.proof_keys),
@@ -364,7 +369,7 @@ Relay::Step Relay::return_undelivered(const core::Delivery& delivery, const core
         return park(delivery, context, nullptr, {reason, context.history.attempt}, now);
     };
     if (!context.history.proven) {
-        if (const auto step = distrust_rung(delivery, from, now)) return *step;
+        if (const auto step = park_unless_rung_is_ours(delivery, from, now)) return *step;
     }
     const bool through_return = core::looks_like_shared_rung(from.rung);
     const core::Entry* const entry = core::match(*policy_, from.queue);
@@ -400,7 +405,7 @@ Relay::Step Relay::return_undelivered(const core::Delivery& delivery, const core
 
 /// `checking` where the broker is asked. A queue of which it has taken a message is asked for again when it returns
 /// one; what the return exchange does not find comes back by the error queue.
-WorkQueueState Relay::look_for(const core::Undelivered& from, bool through_return, Target& target) {
+WorkQueueState Relay::look_for(const core::ReturnedByRung& from, bool through_return, Target& target) {
     if (!from.unbound) {
         const auto route = through_return ? routes_.route_for(from.queue) : nullptr;
         const bool bound = route && route->work_queue_state == WorkQueueState::exists;
@@ -415,8 +420,8 @@ WorkQueueState Relay::look_for(const core::Undelivered& from, bool through_retur
 
 /// What comes from a rung without a proof that is known: its owner may have given any queue the name of a rung. Nothing
 /// where that queue is the entry's own; else a step.
-std::optional<Relay::Step> Relay::distrust_rung(const core::Delivery& delivery, const core::Undelivered& from,
-                                                const core::Now& now) {
+std::optional<Relay::Step> Relay::park_unless_rung_is_ours(const core::Delivery& delivery,
+                                                           const core::ReturnedByRung& from, const core::Now& now) {
     const auto park_unknown = [&] {
         const core::ComposeContext nothing{{}, {}, session_.connection_user, &session_.proof_keys};
         return park(delivery, nothing, nullptr, {core::ParkReason::no_death, 0}, now);
@@ -431,7 +436,7 @@ std::optional<Relay::Step> Relay::distrust_rung(const core::Delivery& delivery, 
     const Target::State state = declarations_.ensure(*rung, now);
     if (state == Target::State::ready) return std::nullopt;
     if (state == Target::State::refused) return park_unknown();
-    return will_take_soon(rung, now) ? Step::wait : hold_back(delivery, *rung, now);
+    return will_take_soon(rung, now) ? Step::wait : requeue_later(delivery, *rung, now);
 }
 
 Relay::Step Relay::publish(const core::Delivery& delivery, const core::Message& composed,
@@ -465,7 +470,7 @@ bool Relay::will_take_soon(const std::shared_ptr<Target>& target, const core::No
     if (target->in_trouble()) return false;
     if (target->is_last_resort()) {
         const auto& since = target->awaited.since;
-        const bool soon = target->is_ready() || !since || now.steady - *since < longest_wait_at_last;
+        const bool soon = target->is_ready() || !since || now.steady - *since < longest_wait_for_detour;
         if (soon) waiting_.wait_for({target, &target->awaited}, now.steady);
         return soon;
     }
@@ -503,29 +508,31 @@ bool Relay::process_again(const core::Delivery& delivery, const core::Now& now) 
 }
 
 /// It can go nowhere at the moment: back to the error queue, after a pause.
-Relay::Step Relay::hold_back(const core::Delivery& delivery, const Target& target, const core::Now& now) {
-    if (renew(delivery, now)) return Step::done;
+Relay::Step Relay::requeue_later(const core::Delivery& delivery, const Target& target, const core::Now& now) {
+    if (republish_to_error_queue(delivery, now)) return Step::done;
     const Milliseconds age = target.reported ? now.steady - target.refused_since : Milliseconds::zero();
     const Milliseconds pause = std::max(target.flow.pause(now.steady), std::min(age / 2, longest_pause));
-    deliveries_.hold_back(now.steady + pause, delivery.tag, delivery.redelivered, now.steady);
+    deliveries_.requeue_stranded(now.steady + pause, delivery.tag, delivery.redelivered, now.steady);
     reporter_.requeued(target.reported_as(), RequeueCause::detour_refused, pause);
     return Step::done;
 }
 
 /// Each return counts towards the delivery limit of the error queue, which is for messages that cannot be delivered.
 /// However long a target takes none, what waits for it must not get there.
-bool Relay::renew(const core::Delivery& delivery, const core::Now& now) {
+bool Relay::republish_to_error_queue(const core::Delivery& delivery, const core::Now& now) {
     const core::Table headers = delivery.message.properties.header_table();
-    if (core::deliveries_in_vain(headers) < core::worn_after || !publisher_.takes(routes_.error_queue(), now))
+    if (core::deliveries_in_vain(headers) < core::republish_after_deliveries ||
+        !publisher_.takes(routes_.error_queue(), now))
         return false;
     failed_attempt_ = 0;  // it comes again as it is
     core::ComposeContext context{
         core::read_death(headers, policy_->error_queue), {}, session_.connection_user, &session_.proof_keys};
     if (context.death)
-        core::distrust(*context.death, session_.features.counts_client_deaths, delivery.routing_key, now.wall);
-    const auto undelivered = context.death ? std::nullopt : core::read_undelivered(headers);
+        core::sanitise_forgeable_fields(*context.death, session_.features.counts_client_deaths, delivery.routing_key,
+                                        now.wall);
+    const auto from_rung = context.death ? std::nullopt : core::read_returned_by_rung(headers);
     const std::string_view queue = context.death ? context.death->queue
-                                   : undelivered ? undelivered->queue
+                                   : from_rung   ? from_rung->queue
                                                  : std::string_view{};
     if (!queue.empty()) context.history = core::read_retry_history(headers, queue, session_.proof_keys);
     const auto name = std::make_shared<const std::string>(context.death ? context.death->queue : "");
@@ -535,7 +542,7 @@ bool Relay::renew(const core::Delivery& delivery, const core::Now& now) {
     const bool parked = core::is_parked_detour(headers, policy_->error_queue);
     const core::Message composed = parked
                                        ? core::compose_parked_again(delivery.message, context, true, now.wall, scratch_)
-                                       : core::compose_renewed(delivery.message, context, scratch_);
+                                       : core::compose_republished(delivery.message, context, scratch_);
     return publish(delivery, composed, context,
                    {delivery.tag, routes_.error_queue(), name, Outcome::detoured, "renewed", now.steady}) == Step::done;
 }
@@ -547,7 +554,7 @@ void Relay::on_tick(const core::Now& now) {
     if (now.steady < next_look_) return;
     next_look_ = now.steady + between_looks;
     publisher_.look_for_silence(now);
-    held_up_ = held_up();
+    unacked_for_long_ = unacked_for_long();
     deliveries_.note_time(now.steady);
     if (!waiting_.empty()) process_waiting(now);
 }
@@ -596,35 +603,35 @@ void Relay::on_declared(std::string_view key, DeclareOutcome outcome, std::strin
     if (!target) return;
     if (poison_.isolating()) return process_waiting(now);
     // Work queues whose messages go through an exchange wait for it each on its own.
-    if (target->role == Role::parking_exchange) return process_waiting(now);
+    if (target->role == TargetRole::parking_exchange) return process_waiting(now);
     process_waiting_for(target->awaited, now);
 }
 
 /// What a glob leaves out is treated as an exclusive queue is: its rungs would outlive it, or it is not meant to have
 /// any. False where that is told later.
-bool Relay::kind_is_known(std::string_view queue, CheckOutcome& outcome, bool bound) {
-    if (!session_.left_out || outcome != CheckOutcome::exists) return true;
+bool Relay::exclusion_is_known(std::string_view queue, CheckOutcome& outcome, bool bound) {
+    if (!session_.is_excluded_from_glob || outcome != CheckOutcome::exists) return true;
     const core::Entry* const entry = core::match(*policy_, queue);
     if (entry == nullptr || !core::is_glob(entry->match)) return true;
-    const auto left_out = session_.left_out(queue);
-    if (!left_out) {
-        of_unknown_kind_[std::string{queue}] = bound;
-    } else if (*left_out) {
+    const auto excluded = session_.is_excluded_from_glob(queue);
+    if (!excluded) {
+        exclusion_unknown_[std::string{queue}] = bound;
+    } else if (*excluded) {
         outcome = CheckOutcome::exclusive;
     }
-    return left_out.has_value();
+    return excluded.has_value();
 }
 
-void Relay::on_kind_known(const std::string& queue, const core::Now& now) {
-    const auto found = of_unknown_kind_.find(queue);
-    if (found == of_unknown_kind_.end()) return;
+void Relay::on_exclusion_known(const std::string& queue, const core::Now& now) {
+    const auto found = exclusion_unknown_.find(queue);
+    if (found == exclusion_unknown_.end()) return;
     const bool bound = found->second;
-    of_unknown_kind_.erase(found);
+    exclusion_unknown_.erase(found);
     bound ? on_bound(queue, CheckOutcome::exists, "", now) : on_checked(queue, CheckOutcome::exists, now);
 }
 
 void Relay::on_checked(std::string_view queue, CheckOutcome outcome, const core::Now& now) {
-    if (!kind_is_known(queue, outcome, false)) return;
+    if (!exclusion_is_known(queue, outcome, false)) return;
     declarations_.on_looked_for(queue, outcome);
     const std::shared_ptr<Route> route = routes_.find(queue);
     if (route) declarations_.on_work_queue_answer(*route, outcome, now);
@@ -634,7 +641,7 @@ void Relay::on_checked(std::string_view queue, CheckOutcome outcome, const core:
 }
 
 void Relay::on_bound(std::string_view queue, CheckOutcome outcome, std::string_view why, const core::Now& now) {
-    if (!kind_is_known(queue, outcome, true)) return;
+    if (!exclusion_is_known(queue, outcome, true)) return;
     declarations_.on_bound(queue, outcome, why, now);
     process_waiting(now);
     declarations_.forget_rebinding(queue, true);

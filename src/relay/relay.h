@@ -39,12 +39,12 @@ struct SessionInfo {
     core::Random random_number;             // called once
     bool declare = true;                    // false: everything has to be there, the bindings of work queues included
     std::size_t publishing_channels = 128;  // it may open so many
-    core::ProofKeys proof_keys = {};        // of the headers of ours
-    /// Of a work queue whose entry has an outage rule; may be empty.
-    std::function<core::Holding(std::string_view work_queue)> holding = {};
-    /// Whether a queue that a glob names is none of its work queues: one that goes by itself, or only delays. Nothing:
-    /// that is not known yet, and told by Relay::on_kind_known(). May be empty.
-    std::function<std::optional<bool>(std::string_view queue)> left_out = {};
+    core::ProofKeys proof_keys = {};        // of the `retryd-*` headers
+    /// Asked for work queues whose entry has an outage rule. May be empty.
+    std::function<core::KnownOutage(std::string_view work_queue)> known_outage = {};
+    /// Whether a queue whose name a glob matches is no work queue all the same: it is auto-delete, exclusive or a delay
+    /// queue. Nothing where that is not known yet; then Relay::on_exclusion_known() is called once it is. May be empty.
+    std::function<std::optional<bool>(std::string_view queue)> is_excluded_from_glob = {};
 };
 
 class Relay {
@@ -59,7 +59,7 @@ class Relay {
     void on_confirm(ChannelIndex channel, PublishSeq seq, bool multiple, bool acked, const core::Now& now);
     /// Sends the acks that have gathered; those behind a delivery that is still open wait a little, in the hope of
     /// going with it. Call once per turn of the loop.
-    void flush(const core::Now& now) { deliveries_.flush(held_up_ > 0, now.steady); }
+    void flush(const core::Now& now) { deliveries_.flush(unacked_for_long_ > 0, now.steady); }
     /// Sends them all. For the end.
     void flush_all() { deliveries_.flush_all(); }
 
@@ -69,9 +69,9 @@ class Relay {
     std::optional<core::SteadyTime> unconfirmed_since() const { return publisher_.unconfirmed_since(); }
     /// Of those, what waits for targets that have not answered for a while: it may wait for hours.
     std::size_t in_flight_in_silence() const { return publisher_.in_flight_in_silence(); }
-    /// Deliveries that stay unacked for long, for whatever reason: what they take of the prefetch is not there for the
-    /// others.
-    std::size_t held_up() const { return publisher_.in_flight_in_silence() + deliveries_.pausing(); }
+    /// Deliveries that stay unacked for long: what was published to silent targets, and what waits to be requeued. What
+    /// they take of the prefetch is not there for the others.
+    std::size_t unacked_for_long() const { return publisher_.in_flight_in_silence() + deliveries_.pausing(); }
     /// The targets that have not answered for a while: were_silent() on the next connection.
     std::vector<std::string> silent_targets() const { return routes_.silent(); }
     /// Since when the oldest delivery has waited that is not settled yet, to the second.
@@ -139,8 +139,8 @@ class Relay {
     void on_checked(std::string_view queue, CheckOutcome outcome, const core::Now& now);
     /// `why` is empty unless refused.
     void on_bound(std::string_view queue, CheckOutcome outcome, std::string_view why, const core::Now& now);
-    /// SessionInfo::left_out knows it now.
-    void on_kind_known(const std::string& queue, const core::Now& now);
+    /// SessionInfo::is_excluded_from_glob knows it now.
+    void on_exclusion_known(const std::string& queue, const core::Now& now);
 
   private:
     /// done: published, dropped or dead-lettered. wait: it cannot go on yet, and is processed from the start later.
@@ -148,8 +148,8 @@ class Relay {
 
     // The way of a message.
     Step process(const core::Delivery& delivery, const core::Now& now);
-    std::optional<Step> distrust_detour(const core::Delivery& delivery, core::ComposeContext& context,
-                                        const core::Now& now);
+    std::optional<Step> forget_death_unless_detour_is_ours(const core::Delivery& delivery,
+                                                           core::ComposeContext& context, const core::Now& now);
     Step retry(const core::Delivery& delivery, const core::ComposeContext& context, const std::shared_ptr<Route>& route,
                const core::Retry& retry, const core::Now& now);
     Step park(const core::Delivery& delivery, const core::ComposeContext& context, const std::shared_ptr<Route>& route,
@@ -157,8 +157,8 @@ class Relay {
     Step hold(const core::Delivery& delivery, const core::ComposeContext& context, const std::shared_ptr<Route>& route,
               const core::Hold& hold, const core::Now& now);
     double random_of(core::DeliveryTag tag) const;
-    core::Holding holding(const Route* route) const;
-    bool kind_is_known(std::string_view queue, CheckOutcome& outcome, bool bound);
+    core::KnownOutage known_outage(const Route* route) const;
+    bool exclusion_is_known(std::string_view queue, CheckOutcome& outcome, bool bound);
     /// What has been parked before comes again.
     enum class ParkedAgain {
         rejected,    // by whoever looks after its parking queue
@@ -170,7 +170,7 @@ class Relay {
                      const core::Now& now);
     /// Why a message takes a detour.
     struct InsteadOf {
-        DetourRounds& rounds;  // of the messages that wait for the same
+        DetourChooser& chooser;  // shared by all messages that wait for the same thing
         core::Milliseconds trouble_age{};
     };
     static InsteadOf instead_of(Target& target, const core::Now& now);
@@ -184,10 +184,10 @@ class Relay {
                    const InsteadOf& instead_of, const Compose& compose, const core::Now& now);
     const std::shared_ptr<Target>* open_detour(std::size_t chosen, const core::Now& now);
     Step drop(const core::Delivery& delivery, const core::ComposeContext& context, const Route& route);
-    Step return_undelivered(const core::Delivery& delivery, const core::Undelivered& from, const core::Now& now);
-    std::optional<Step> distrust_rung(const core::Delivery& delivery, const core::Undelivered& from,
-                                      const core::Now& now);
-    WorkQueueState look_for(const core::Undelivered& from, bool through_return, Target& target);
+    Step send_home_from_rung(const core::Delivery& delivery, const core::ReturnedByRung& from, const core::Now& now);
+    std::optional<Step> park_unless_rung_is_ours(const core::Delivery& delivery, const core::ReturnedByRung& from,
+                                                 const core::Now& now);
+    WorkQueueState look_for(const core::ReturnedByRung& from, bool through_return, Target& target);
     std::optional<Step> count_kept_deaths(const core::Delivery& delivery, core::ComposeContext& context,
                                           const std::shared_ptr<Route>& route, const core::Now& now);
     Step publish(const core::Delivery& delivery, const core::Message& composed, const core::ComposeContext& context,
@@ -200,8 +200,8 @@ class Relay {
     bool process_again(const core::Delivery& delivery, const core::Now& now);
     void process_waiting(const core::Now& now);
     void process_waiting_for(Awaited& awaited, const core::Now& now);
-    Step hold_back(const core::Delivery& delivery, const Target& target, const core::Now& now);
-    bool renew(const core::Delivery& delivery, const core::Now& now);
+    Step requeue_later(const core::Delivery& delivery, const Target& target, const core::Now& now);
+    bool republish_to_error_queue(const core::Delivery& delivery, const core::Now& now);
 
     std::shared_ptr<const core::Policy> policy_;
     SessionInfo session_;
@@ -216,12 +216,13 @@ class Relay {
     Publisher publisher_;
     core::SteadyTime next_look_{};  // for silence, and for what has waited too long
     WaitingDeliveries waiting_;
-    std::size_t held_up_ = 0;  // held_up(), at the last look
+    std::size_t unacked_for_long_ = 0;  // unacked_for_long(), at the last look
     bool adopting_ = false;
     /// Of the delivery that is on its way, where it may be held: its attempt, if it is a failure not reported before.
     std::int64_t failed_attempt_ = 0;
     bool stopping_ = false;
-    std::map<std::string, bool, std::less<>> of_unknown_kind_;  // queues that are there; true: they have been bound
+    /// Queues that exist, and of which is_excluded_from_glob does not know yet; true: they have been bound.
+    std::map<std::string, bool, std::less<>> exclusion_unknown_;
 
     core::ComposeScratch scratch_;
     core::KeptDeaths kept_deaths_;

@@ -30,18 +30,18 @@ std::string_view Release::work_queue_of(const core::Table& headers, std::string_
 void Release::on_delivery(const core::Delivery& delivery) {
     acks_.delivered(delivery.tag);
     items_.push_back({core::OwnedDelivery{delivery}, {}, State::waiting});
-    if (ways_.only_proven) (is_proven(items_.back()) ? any_proven_ : foreign_) = true;
+    if (targets_.only_proven) (is_proven(items_.back()) ? any_proven_ : foreign_) = true;
 }
 
 void Release::on_unreadable_delivery(core::DeliveryTag tag) {
     acks_.delivered(tag);
     stays_.push_back({tag, {}});
-    if (ways_.only_proven) foreign_ = true;
+    if (targets_.only_proven) foreign_ = true;
 }
 
 bool Release::is_proven(const Item& item) const {
     const core::Table headers = item.delivery.get().message.properties.header_table();
-    const core::RetryHistory history = context_of(item, work_queue_of(headers, ways_.held_queue)).history;
+    const core::RetryHistory history = context_of(item, work_queue_of(headers, targets_.held_queue)).history;
     return history.proven && history.was_held;
 }
 
@@ -61,7 +61,7 @@ std::size_t Release::send(std::size_t most, const core::Now& now) {
     if (now.steady < not_before_) return 0;
     std::size_t sent = 0;
     for (Item& item : items_) {
-        if (ways_.only_proven && item.state == State::waiting && !is_proven(item)) break;
+        if (targets_.only_proven && item.state == State::waiting && !is_proven(item)) break;
         PublishResult result = PublishResult::sent;
         if (item.state == State::gone) {
             result = park(item, now);
@@ -81,17 +81,19 @@ std::size_t Release::send(std::size_t most, const core::Now& now) {
 
 core::ComposeContext Release::context_of(const Item& item, std::string_view work_queue) const {
     const core::Table headers = item.delivery.get().message.properties.header_table();
-    return {
-        {}, core::read_retry_history(headers, work_queue, ways_.proof_keys), ways_.connection_user, &ways_.proof_keys};
+    return {{},
+            core::read_retry_history(headers, work_queue, targets_.proof_keys),
+            targets_.connection_user,
+            &targets_.proof_keys};
 }
 
 PublishResult Release::send_home(Item& item, const core::Now& now) {
     const core::Message& message = item.delivery.get().message;
     const core::Table headers = message.properties.header_table();
-    const std::string_view work_queue = work_queue_of(headers, ways_.held_queue);
+    const std::string_view work_queue = work_queue_of(headers, targets_.held_queue);
     const core::ComposeContext context = context_of(item, work_queue);
     // The return exchange goes by what the message says: only where retryd has written that.
-    const bool through_return = ways_.through_return && context.history.proven;
+    const bool through_return = targets_.through_return && context.history.proven;
     const std::string_view exchange = through_return ? core::return_exchange_name : "";
     const std::string_view key = through_return ? core::producer_routing_key(context) : work_queue;
     const PublishResult result =
@@ -104,10 +106,10 @@ PublishResult Release::send_home(Item& item, const core::Now& now) {
 PublishResult Release::park(Item& item, const core::Now& now) {
     const core::Message& message = item.delivery.get().message;
     const core::ComposeContext context =
-        context_of(item, work_queue_of(message.properties.header_table(), ways_.held_queue));
+        context_of(item, work_queue_of(message.properties.header_table(), targets_.held_queue));
     const core::Park as_gone{core::ParkReason::queue_gone, context.history.attempt};
-    const PublishResult result =
-        publish(item, {"", ways_.catch_all, core::compose_parked(message, context, as_gone, now.wall, scratch_)}, now);
+    const PublishResult result = publish(
+        item, {"", targets_.catch_all, core::compose_parked(message, context, as_gone, now.wall, scratch_)}, now);
     if (result == PublishResult::sent) item.state = State::parking;
     return result;
 }

@@ -29,18 +29,18 @@ class ReleasePort : public PublishPort {
 
 class Release {
   public:
-    struct Ways {
+    struct Targets {
         std::string held_queue;
         std::string catch_all;        // for what has no home any more
         bool through_return = false;  // the work queue is bound to the return exchange, and its ladder is shared
         std::string connection_user;
-        core::ProofKeys proof_keys = {};  // of the headers of ours
+        core::ProofKeys proof_keys = {};  // of the `retryd-*` headers
         /// Only its name and arguments tell what it is: a foreign queue may have them as well.
         bool only_proven = false;
     };
 
     /// `port` must outlive it.
-    Release(Ways ways, ReleasePort& port) : ways_(std::move(ways)), port_(port) {}
+    Release(Targets targets, ReleasePort& port) : targets_(std::move(targets)), port_(port) {}
 
     void on_delivery(const core::Delivery& delivery);
     /// It cannot be read, and stays.
@@ -55,7 +55,7 @@ class Release {
     /// sends the acks.
     void on_tick(const core::Now& now);
 
-    /// For messages to go home they have to be here.
+    /// Deliveries that have not been sent home yet. Without any, send() has nothing to send.
     std::size_t waiting() const;
     /// Here, and not confirmed to be elsewhere.
     std::size_t not_home() const;
@@ -109,7 +109,7 @@ class Release {
     void give_back(core::DeliveryTag tag);
     void forget_settled();
 
-    Ways ways_;
+    Targets targets_;
     ReleasePort& port_;
     std::deque<Item> items_;
     std::deque<Staying> stays_;

@@ -30,10 +30,10 @@ enum class Outcome {
 /// Stays the last one: tables are as long.
 inline constexpr Outcome last_outcome = Outcome::returned_to_queue;
 
-/// What something on the broker is for that the relay needs.
-enum class Role {
+/// What the relay needs something on the broker for: a queue or exchange that it publishes to, or a binding.
+enum class TargetRole {
     rung,
-    held,     // a queue of held messages
+    held,     // `{queue}.held`: messages wait there for the end of an outage
     parking,  // a queue of ours
     catch_all,
     detour,
@@ -46,9 +46,9 @@ enum class Role {
 
 /// What messages are published to, as it is reported.
 struct TargetName {
-    Role role = Role::rung;
-    std::string_view name;            // of the queue or the exchange
-    std::string_view only_from = {};  // its messages of that work queue alone; empty: all
+    TargetRole role = TargetRole::rung;
+    std::string_view name;                    // of the queue or the exchange
+    std::string_view work_queue_filter = {};  // only what is published there for that work queue; empty: for any
 };
 
 /// One message that has arrived where it was sent: confirmed by the broker, about to be acked. Or one that was dropped.
@@ -59,7 +59,7 @@ struct Settled {
     std::string_view reason;      // a core::reason_label()
     core::Milliseconds delay{};
     core::Milliseconds confirm_time{};
-    Role role = Role::rung;  // of the target
+    TargetRole role = TargetRole::rung;  // of the target
     /// Of a failure of the consumer's that has not been reported before, and whose entry may hold, which attempt it
     /// was; else 0.
     std::int64_t attempt = 0;
@@ -85,7 +85,7 @@ class Reporter {
     virtual void parked_before(std::string_view exchange) = 0;
 
     /// That foreign exchange routes to no queue with this key, which a producer has chosen: reported once for each key.
-    /// healed(Role::parking_exchange): it does.
+    /// healed(TargetRole::parking_exchange): it does.
     virtual void unroutable(std::string_view exchange, std::string_view routing_key) = 0;
 
     /// The target has not answered a publication for a while: it gets few more, the others take the detour. Told once;
@@ -97,8 +97,8 @@ class Reporter {
 
     /// The broker refuses something that the relay needs; what that means for messages depends on its role. healed():
     /// it is there again.
-    virtual void refused(Role role, std::string_view name, std::string_view why) = 0;
-    virtual void healed(Role role, std::string_view name) = 0;
+    virtual void refused(TargetRole role, std::string_view name, std::string_view why) = 0;
+    virtual void healed(TargetRole role, std::string_view name) = 0;
 };
 
 }  // namespace retryd::relay

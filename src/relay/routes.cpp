@@ -25,7 +25,7 @@ std::size_t index_for(Milliseconds trouble_age, std::size_t messages) {
 
 }  // namespace
 
-std::size_t DetourRounds::choose(Milliseconds trouble_age, core::SteadyTime now) {
+std::size_t DetourChooser::choose(Milliseconds trouble_age, core::SteadyTime now) {
     if (now - since_ >= core::detour_delays[index_for(trouble_age, messages_)]) {
         messages_ = 0;
         since_ = now;
@@ -45,7 +45,7 @@ std::string key_of(std::string_view exchange) {
 }
 
 /// A queue of ours, published to through the default exchange.
-Target queue_target(Role role, std::string name, core::Topology topology) {
+Target queue_target(TargetRole role, std::string name, core::Topology topology) {
     Target target;
     target.role = role;
     target.name = name;
@@ -54,7 +54,7 @@ Target queue_target(Role role, std::string name, core::Topology topology) {
     return target;
 }
 
-Target exchange_target(Role role, const std::string& name, std::optional<std::string> routing_key,
+Target exchange_target(TargetRole role, const std::string& name, std::optional<std::string> routing_key,
                        core::Topology topology) {
     Target target;
     target.role = role;
@@ -68,11 +68,12 @@ Target exchange_target(Role role, const std::string& name, std::optional<std::st
 Target parking_target(const core::Parking& parked, std::string_view work_queue, const core::BrokerFeatures& features) {
     core::Topology topology = core::parking_topology(parked, work_queue, features);
     if (parked.exchange.empty()) {
-        return queue_target(Role::parking, core::parking_queue_of(parked, work_queue, features), std::move(topology));
+        return queue_target(TargetRole::parking, core::parking_queue_of(parked, work_queue, features),
+                            std::move(topology));
     }
     std::optional<std::string> routing_key;
     if (parked.routing_key) routing_key = core::expand_queue(*parked.routing_key, work_queue);
-    return exchange_target(Role::parking_exchange, parked.exchange, std::move(routing_key), std::move(topology));
+    return exchange_target(TargetRole::parking_exchange, parked.exchange, std::move(routing_key), std::move(topology));
 }
 
 struct ExchangeName {
@@ -96,8 +97,8 @@ ExchangeName exchange_in(std::string_view why) {
 }  // namespace
 
 std::string Target::key() const {
-    if (role == Role::error_binding) return key_of("\n" + exchange, *routing_key);
-    if (!only_from.empty()) return key_of(exchange, "\n" + only_from);
+    if (role == TargetRole::error_binding) return key_of("\n" + exchange, *routing_key);
+    if (!work_queue_filter.empty()) return key_of(exchange, "\n" + work_queue_filter);
     return routing_key ? key_of(exchange, *routing_key) : key_of(exchange);
 }
 
@@ -115,19 +116,19 @@ Routes::Routes(std::shared_ptr<const core::Policy> policy, const core::BrokerFea
 }
 
 void Routes::make_fixed_targets() {
-    catch_all_ = intern(
-        queue_target(Role::catch_all, policy_->catch_all, {core::parking_queue_spec(policy_->catch_all, features_)}));
+    catch_all_ = intern(queue_target(TargetRole::catch_all, policy_->catch_all,
+                                     {core::parking_queue_spec(policy_->catch_all, features_)}));
     // The session has declared it before it consumes.
     if (catch_all_->state == Target::State::unknown) catch_all_->state = Target::State::ready;
     error_queue_ =
-        intern(queue_target(Role::detour, policy_->error_queue, {core::error_queue_spec(*policy_, features_)}));
+        intern(queue_target(TargetRole::detour, policy_->error_queue, {core::error_queue_spec(*policy_, features_)}));
     if (error_queue_->state == Target::State::unknown) error_queue_->state = Target::State::ready;
     const core::ExchangeSpec spec = core::return_exchange_spec(*policy_);
-    return_exchange_ = intern(exchange_target(Role::return_exchange, spec.name, std::nullopt, {spec}));
+    return_exchange_ = intern(exchange_target(TargetRole::return_exchange, spec.name, std::nullopt, {spec}));
     detours_.clear();
     for (const core::Milliseconds delay : core::detour_delays) {
         Target detour =
-            queue_target(Role::detour, core::detour_name(delay), {core::detour_spec(*policy_, delay, features_)});
+            queue_target(TargetRole::detour, core::detour_name(delay), {core::detour_spec(*policy_, delay, features_)});
         detour.delay = delay;
         detours_.push_back(intern(std::move(detour)));
     }
@@ -135,7 +136,7 @@ void Routes::make_fixed_targets() {
     for (const core::ErrorBinding& from : policy_->error_bindings) {
         const core::BindingSpec binding = core::error_binding(*policy_, from);
         error_bindings_.push_back(
-            intern(exchange_target(Role::error_binding, from.exchange, from.routing_key, {binding})));
+            intern(exchange_target(TargetRole::error_binding, from.exchange, from.routing_key, {binding})));
     }
 }
 
@@ -192,8 +193,8 @@ std::shared_ptr<Target> Routes::rung(Route& route, core::Milliseconds delay, boo
     if (target) return target;
     core::Topology topology = core::rung_topology(*policy_, ladder, route.work_queue, delay, separate, features_);
     std::string name = core::rung_name_of(ladder, route.work_queue, delay, separate);
-    Target made = route.shared() ? exchange_target(Role::rung, name, std::nullopt, std::move(topology))
-                                 : queue_target(Role::rung, std::move(name), std::move(topology));
+    Target made = route.shared() ? exchange_target(TargetRole::rung, name, std::nullopt, std::move(topology))
+                                 : queue_target(TargetRole::rung, std::move(name), std::move(topology));
     made.delay = delay;
     target = intern(std::move(made));
     return target;
@@ -202,18 +203,19 @@ std::shared_ptr<Target> Routes::rung(Route& route, core::Milliseconds delay, boo
 std::shared_ptr<Target> Routes::parked(Route& route) {
     if (route.parked) return route.parked;
     route.parked = intern(parking_target(route.entry->parked, route.work_queue, features_));
-    const bool producers_keys = route.parked->role == Role::parking_exchange && !route.parked->routing_key;
-    if (producers_keys) route.parked = way_through(route.parked, route.work_queue);
+    const bool producers_keys = route.parked->role == TargetRole::parking_exchange && !route.parked->routing_key;
+    if (producers_keys) route.parked = target_behind_exchange(route.parked, route.work_queue);
     return route.parked;
 }
 
-/// The queue of one key may refuse: so the messages of other work queues do not go the same way. Nothing is declared
-/// for it but the exchange.
-std::shared_ptr<Target> Routes::way_through(const std::shared_ptr<Target>& exchange, const std::string& work_queue) {
-    Target way = exchange_target(exchange->role, exchange->name, std::nullopt, {});
-    way.only_from = work_queue;
-    std::shared_ptr<Target> interned = intern(std::move(way));
-    interned->exchange_itself = exchange;
+/// The queue behind one key may refuse, which must not stop the messages of other work queues: so each work queue has
+/// a target of its own. Nothing is declared for it but the exchange.
+std::shared_ptr<Target> Routes::target_behind_exchange(const std::shared_ptr<Target>& exchange,
+                                                       const std::string& work_queue) {
+    Target behind = exchange_target(exchange->role, exchange->name, std::nullopt, {});
+    behind.work_queue_filter = work_queue;
+    std::shared_ptr<Target> interned = intern(std::move(behind));
+    interned->parent_exchange = exchange;
     return interned;
 }
 
@@ -221,7 +223,7 @@ std::shared_ptr<Target> Routes::held(Route& route) {
     if (!route.held) {
         core::QueueSpec spec = core::held_queue_spec(route.work_queue, features_);
         std::string name = spec.name;
-        route.held = intern(queue_target(Role::held, std::move(name), {std::move(spec)}));
+        route.held = intern(queue_target(TargetRole::held, std::move(name), {std::move(spec)}));
     }
     return route.held;
 }
@@ -229,7 +231,7 @@ std::shared_ptr<Target> Routes::held(Route& route) {
 std::shared_ptr<Target> Routes::home(std::string_view work_queue) {
     key_.assign("\n").append(work_queue);
     if (const auto known = targets_.find(key_); known != targets_.end()) return known->second;
-    return intern(queue_target(Role::work_queue, std::string{work_queue}, {}));
+    return intern(queue_target(TargetRole::work_queue, std::string{work_queue}, {}));
 }
 
 std::shared_ptr<Target> Routes::find_target(std::string_view key) const {

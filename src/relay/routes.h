@@ -21,13 +21,13 @@
 
 namespace retryd::relay {
 
-/// Which detour the messages take that wait for the same thing.
-class DetourRounds {
+/// Which detour a message takes. One for all messages that wait for the same target, or for the same answer.
+class DetourChooser {
   public:
     /// The index into core::detour_delays for one more message: as long as the trouble has lasted, so that what waits
     /// is late by about as much again; or longer, where so many wait that their rounds would be a load.
     std::size_t choose(core::Milliseconds trouble_age, core::SteadyTime now);
-    /// It has taken that one.
+    /// A message has taken the one that was chosen.
     void add() { ++messages_; }
 
   private:
@@ -43,9 +43,9 @@ class DetourRounds {
 struct Target {
     enum class State { unknown, declaring, ready, refused };
 
-    Role role = Role::rung;
+    TargetRole role = TargetRole::rung;
     std::string name;                        // of the queue or the exchange, for reports
-    std::string only_from = {};              // messages of that work queue; empty: of any that park or wait there
+    std::string work_queue_filter = {};      // messages of that work queue; empty: of any that park or wait there
     std::string exchange;                    // empty: the default exchange
     std::optional<std::string> routing_key;  // absent: the one that the producer used
     core::Topology topology;
@@ -61,14 +61,14 @@ struct Target {
     bool reported = false;               // that it is refused has been reported, and not yet that it has healed
     TargetFlow flow = {};
     std::size_t channel = 0;  // PublishingChannel::index of the last one
-    DetourRounds detour_rounds = {};
+    DetourChooser detour_chooser = {};
     Awaited awaited = {};
     int stale_answers = 0;                         // to declares of a former policy, still to come
-    std::shared_ptr<Target> exchange_itself = {};  // where `only_from` is set
+    std::shared_ptr<Target> parent_exchange = {};  // where `work_queue_filter` is set
 
     /// What has to be there for it.
-    Target& declared() { return exchange_itself ? *exchange_itself : *this; }
-    const Target& declared() const { return exchange_itself ? *exchange_itself : *this; }
+    Target& declared() { return parent_exchange ? *parent_exchange : *this; }
+    const Target& declared() const { return parent_exchange ? *parent_exchange : *this; }
     bool is_ready() const { return declared().state == State::ready; }
     bool is_refused() const { return declared().state == State::refused; }
 
@@ -80,9 +80,9 @@ struct Target {
         return is_refused() && declared().reported ? now - declared().refused_since : flow.trouble_age(now);
     }
 
-    /// What cannot go there goes nowhere.
-    bool is_last_resort() const { return role == Role::detour; }
-    TargetName reported_as() const { return {role, name, only_from}; }
+    /// A message that no detour takes cannot be published anywhere: it waits, or is requeued to the error queue.
+    bool is_last_resort() const { return role == TargetRole::detour; }
+    TargetName reported_as() const { return {role, name, work_queue_filter}; }
     /// The key it is declared under: no two have the same.
     std::string key() const;
 };
@@ -108,7 +108,7 @@ struct Route {
     core::SteadyTime refused_until{};  // when refused: not checked again before
     core::SteadyTime checked_at{};     // when the check was asked for
     Awaited awaited;                   // the check
-    DetourRounds detour_rounds;        // while it is not answered
+    DetourChooser detour_chooser;      // while it is not answered
     bool detoured_unchecked = false;   // messages come back that did not wait for the answer
     /// The answer for those, when they are back, if the queue was gone. All others ask again: it may have come since.
     std::optional<WorkQueueState> gone_for_detoured;
@@ -176,7 +176,8 @@ class Routes {
     using ByName = std::unordered_map<std::string, std::shared_ptr<T>, Hash, std::equal_to<>>;
 
     std::shared_ptr<Target> intern(Target target);
-    std::shared_ptr<Target> way_through(const std::shared_ptr<Target>& exchange, const std::string& work_queue);
+    std::shared_ptr<Target> target_behind_exchange(const std::shared_ptr<Target>& exchange,
+                                                   const std::string& work_queue);
     std::shared_ptr<Route> make(std::string_view work_queue, const core::Entry& entry);
     void make_fixed_targets();
 

@@ -13,7 +13,7 @@ constexpr Milliseconds longest_wait{300};
 constexpr Milliseconds none_waits_for{1'000};
 /// When some have waited so long without success, others may do the same one after the other: for a while no more than
 /// half of the prefetch waits at once.
-constexpr Milliseconds waits_scarce_for{10'000};
+constexpr Milliseconds few_may_wait_for{10'000};
 /// So many deliveries may wait, whatever the prefetch.
 constexpr std::size_t few_waiting = 4;
 
@@ -38,7 +38,7 @@ bool WaitingDeliveries::may_wait(const std::shared_ptr<Awaited>& awaited, std::s
         return true;
     }
     awaited->not_before = now + none_waits_for;
-    scarce_until_ = now + waits_scarce_for;
+    few_may_wait_until_ = now + few_may_wait_for;
     return false;
 }
 
@@ -52,7 +52,7 @@ void WaitingDeliveries::wait_for(const std::shared_ptr<Awaited>& awaited, core::
 }
 
 bool WaitingDeliveries::too_many_wait(std::size_t most_open, core::SteadyTime now) const {
-    return now < scarce_until_ && size() > std::max(few_waiting, most_open / 2);
+    return now < few_may_wait_until_ && size() > std::max(few_waiting, most_open / 2);
 }
 
 void WaitingDeliveries::forget(Awaited& awaited) {

@@ -1,5 +1,6 @@
-// Deliveries that cannot be published yet, and which may wait for what: for a target or an answer that will be there
-// soon, a short while each, so that none holds up the messages behind it for long.
+// Deliveries that cannot be published yet. Each waits in memory for a target that is expected to take messages soon, or
+// for an answer of the broker. It waits for a short while only, so that it does not delay the messages behind it for
+// long; after that the relay publishes it to a detour.
 //
 // All of them stay unacked, so the broker still has them.
 #pragma once
@@ -108,7 +109,7 @@ class WaitingDeliveries {
     std::size_t bytes_ = 0;
     std::vector<std::shared_ptr<Awaited>> awaited_;  // what any of them waits for
     const Awaited* waits_for_ = nullptr;             // what the one being processed waits for
-    core::SteadyTime scarce_until_{};                // some have waited without success
+    core::SteadyTime few_may_wait_until_{};          // some waited in vain just now: too_many_wait()
     std::uint64_t look_ = 1;                         // so often all have been looked through
 };
 

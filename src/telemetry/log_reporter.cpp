@@ -109,13 +109,14 @@ std::string from(std::string_view work_queue) {
     return work_queue.empty() ? std::string{"of no known queue"} : "from " + core::quoted(work_queue);
 }
 
-bool is_exchange(relay::Role role) {
-    return role == relay::Role::parking_exchange || role == relay::Role::return_exchange;
+bool is_exchange(relay::TargetRole role) {
+    return role == relay::TargetRole::parking_exchange || role == relay::TargetRole::return_exchange;
 }
 
 std::string in_quotes(const relay::TargetName& target) {
     const std::string name = core::quoted(target.name);
-    return target.only_from.empty() ? name : name + " (work queue " + core::quoted(target.only_from) + ")";
+    return target.work_queue_filter.empty() ? name
+                                            : name + " (work queue " + core::quoted(target.work_queue_filter) + ")";
 }
 
 std::string named(const relay::TargetName& target) {
@@ -124,15 +125,15 @@ std::string named(const relay::TargetName& target) {
 
 /// Names contain no line breaks, so the key is unambiguous.
 std::string key_of(const relay::TargetName& target) {
-    return target.only_from.empty() ? std::string{target.name}
-                                    : std::string{target.name}.append(1, '\n').append(target.only_from);
+    return target.work_queue_filter.empty() ? std::string{target.name}
+                                            : std::string{target.name}.append(1, '\n').append(target.work_queue_filter);
 }
 
 std::string fault_of_target(std::string_view key) {
     return "failing " + std::string{key};
 }
 
-std::string fault_of_refusal(relay::Role role, std::string_view name) {
+std::string fault_of_refusal(relay::TargetRole role, std::string_view name) {
     return "refused " + std::to_string(static_cast<int>(role)) + ' ' + std::string{name};
 }
 
@@ -221,14 +222,14 @@ constexpr std::string_view held_in_error_queue =
     "Meanwhile they wait in the error queue, and are tried again with growing pauses";
 
 /// What happens to the messages for it meanwhile.
-std::string_view meanwhile(relay::Role role) {
+std::string_view meanwhile(relay::TargetRole role) {
     switch (role) {
-        case relay::Role::parking:
-        case relay::Role::parking_exchange:
+        case relay::TargetRole::parking:
+        case relay::TargetRole::parking_exchange:
             return "Meanwhile they are parked in the catch-all queue, or wait in the queues retryd.detour.*";
-        case relay::Role::catch_all:
+        case relay::TargetRole::catch_all:
             return "Meanwhile they wait in the queues retryd.detour.*, and hold up no others";
-        case relay::Role::detour:
+        case relay::TargetRole::detour:
             return held_in_error_queue;
         default:
             return "Meanwhile they wait in the queues retryd.detour.*, their attempt unspent, and hold up no others";
@@ -236,33 +237,33 @@ std::string_view meanwhile(relay::Role role) {
 }
 
 /// What a refusal means for messages.
-std::string consequence_of(relay::Role role, std::string_view name) {
+std::string consequence_of(relay::TargetRole role, std::string_view name) {
     switch (role) {
-        case relay::Role::rung:
+        case relay::TargetRole::rung:
             return "While that lasts, messages for " + core::quoted(name) +
                    " are parked as unpublishable; if it was used before, they wait in the queues retryd.detour.*";
-        case relay::Role::held:
+        case relay::TargetRole::held:
             return "While that lasts, messages that should be held in " + core::quoted(name) +
                    " wait in the queues retryd.detour.*, their attempt unspent";
-        case relay::Role::catch_all:
+        case relay::TargetRole::catch_all:
             return "While that lasts, messages that belong to no queue wait in the queues retryd.detour.*";
-        case relay::Role::detour:
+        case relay::TargetRole::detour:
             return "While that lasts, messages whose rung or parking queue takes none stay in the error queue, "
                    "where they hold up others, and what comes from that queue without a proof of retryd's is parked in "
                    "the catch-all queue";
-        case relay::Role::parking:
-        case relay::Role::parking_exchange:
+        case relay::TargetRole::parking:
+        case relay::TargetRole::parking_exchange:
             return "While that lasts, messages that should be parked in " + core::quoted(name) +
                    " are parked in the catch-all queue";
-        case relay::Role::work_queue:
+        case relay::TargetRole::work_queue:
             return "While that lasts, messages that have waited for " + core::quoted(name) +
                    " wait in the queues retryd.detour.*, their attempt unspent";
-        case relay::Role::return_exchange:
+        case relay::TargetRole::return_exchange:
             return "While that lasts, messages that a shared rung could not deliver stay in the error queue";
-        case relay::Role::return_binding:
+        case relay::TargetRole::return_binding:
             return "Without it no shared rung finds the queue: while that lasts, its messages are parked as "
                    "unpublishable";
-        case relay::Role::error_binding:
+        case relay::TargetRole::error_binding:
             break;
     }
     return "While that lasts, messages that work queues dead-letter to " + core::quoted(name) + " do not reach retryd";
@@ -279,14 +280,14 @@ std::optional<std::int64_t> LogRateLimiter::allow(const std::string& event, cons
     const auto known = of_event.kinds.find(kind);
     const bool too_soon = known != of_event.kinds.end() && now - known->second.written < interval;
     if (too_soon || of_event.lines >= most_lines) {
-        ++(known != of_event.kinds.end() ? known->second.held_back : of_event.held_back);
+        ++(known != of_event.kinds.end() ? known->second.suppressed : of_event.suppressed);
         next_ = std::min(next_.value_or(now + interval), now + interval);
         return std::nullopt;
     }
     ++of_event.lines;
     Kind& written = of_event.kinds[kind];
     written.written = now;
-    return std::exchange(written.held_back, 0) + std::exchange(of_event.held_back, 0);
+    return std::exchange(written.suppressed, 0) + std::exchange(of_event.suppressed, 0);
 }
 
 /// Lines held back of forgotten kinds are reported with the next line of any kind.
@@ -296,22 +297,22 @@ void LogRateLimiter::begin_interval(Event& event, core::SteadyTime now) {
     std::erase_if(event.kinds, [&](const auto& each) {
         const Kind& kind = each.second;
         if (now - kind.written < 2 * interval) return false;
-        event.held_back += kind.held_back;
+        event.suppressed += kind.suppressed;
         return true;
     });
 }
 
-std::vector<LogRateLimiter::HeldBack> LogRateLimiter::take_untold(core::SteadyTime now) {
-    std::vector<HeldBack> untold;
-    if (!next_ || now < *next_) return untold;
+std::vector<LogRateLimiter::SuppressedLines> LogRateLimiter::take_unreported(core::SteadyTime now) {
+    std::vector<SuppressedLines> unreported;
+    if (!next_ || now < *next_) return unreported;
     next_.reset();
     for (auto& [name, event] : events_) {
-        std::int64_t lines = std::exchange(event.held_back, 0);
+        std::int64_t lines = std::exchange(event.suppressed, 0);
         for (auto& [_, kind] : event.kinds)
-            lines += std::exchange(kind.held_back, 0);
-        if (lines > 0) untold.push_back({name, lines});
+            lines += std::exchange(kind.suppressed, 0);
+        if (lines > 0) unreported.push_back({name, lines});
     }
-    return untold;
+    return unreported;
 }
 
 namespace {
@@ -320,16 +321,16 @@ std::string kind_of(std::string_view work_queue, std::string_view why) {
     return std::string{work_queue}.append(1, '\n').append(why);
 }
 
-/// `held_back` is nothing if the line itself was held back.
-std::string with_more(std::string message, const std::optional<std::int64_t>& held_back) {
-    if (!held_back || *held_back == 0) return message;
-    return message.append(". ").append(std::to_string(*held_back)).append(" more since the last line like this");
+/// `suppressed` is nothing if the line itself was held back.
+std::string with_more(std::string message, const std::optional<std::int64_t>& suppressed) {
+    if (!suppressed || *suppressed == 0) return message;
+    return message.append(". ").append(std::to_string(*suppressed)).append(" more since the last line like this");
 }
 
 }  // namespace
 
-void LogReporter::tell_held_back(core::SteadyTime now) {
-    for (const auto& [event, lines] : limiter_.take_untold(now)) {
+void LogReporter::report_suppressed(core::SteadyTime now) {
+    for (const auto& [event, lines] : limiter_.take_unreported(now)) {
         log_.write(LogLevel::warning, "held_back",
                    std::to_string(lines) + " more lines '" + event +
                        "' of this log were held back within a minute: what they tell was told by others like them. "
@@ -350,7 +351,7 @@ LogReporter::~LogReporter() {
 void LogReporter::settled(const relay::Settled& message) {
     if (!failing_targets_.empty()) {
         recovered({message.role, message.target});
-        if (message.role == relay::Role::parking_exchange)
+        if (message.role == relay::TargetRole::parking_exchange)
             recovered({message.role, message.target, message.work_queue});
     }
     count(message);
@@ -368,29 +369,29 @@ void LogReporter::count(const relay::Settled& message) {
     if ((message.outcome == Outcome::retried || parked) && !message.work_queue.empty())
         failing_queues_.died(message.work_queue);
     if (!parked || !parking_.parked(message.work_queue, message.reason, message.target, clock_())) return;
-    const auto held_back = limiter_.allow("parking", kind_of(message.work_queue, message.reason), clock_());
+    const auto suppressed = limiter_.allow("parking", kind_of(message.work_queue, message.reason), clock_());
     const std::string what = "messages " + from(message.work_queue) + " begin to be parked in " +
                              core::quoted(message.target) + ": " + std::string{message.reason} +
                              ". They are kept there until somebody sends them back: retryd parked list";
-    log_.write(held_back ? LogLevel::warning : LogLevel::debug, "parking", with_more(what, held_back),
+    log_.write(suppressed ? LogLevel::warning : LogLevel::debug, "parking", with_more(what, suppressed),
                {{"work_queue", std::string{message.work_queue}},
                 {"target", std::string{message.target}},
                 {"reason", std::string{message.reason}},
-                {"more", held_back.value_or(0)}});
+                {"more", suppressed.value_or(0)}});
 }
 
 void LogReporter::tick(core::SteadyTime now) {
     for (const ParkingLog::Line& line : parking_.due(now)) {
-        const auto held_back = limiter_.allow("parking_goes_on", kind_of(line.work_queue, line.reason), now);
+        const auto suppressed = limiter_.allow("parking_goes_on", kind_of(line.work_queue, line.reason), now);
         const std::string what = std::to_string(line.messages) + " more " +
                                  (line.messages == 1 ? "message " : "messages ") + from(line.work_queue) +
                                  " parked in " + core::quoted(line.target) + " within 5 minutes: " + line.reason;
-        log_.write(held_back ? LogLevel::warning : LogLevel::debug, "parking_goes_on", with_more(what, held_back),
+        log_.write(suppressed ? LogLevel::warning : LogLevel::debug, "parking_goes_on", with_more(what, suppressed),
                    {{"work_queue", line.work_queue},
                     {"target", line.target},
                     {"reason", line.reason},
                     {"messages", static_cast<std::int64_t>(line.messages)},
-                    {"more", held_back.value_or(0)}});
+                    {"more", suppressed.value_or(0)}});
     }
     for (const FailingQueues::Change& change : failing_queues_.due(now)) {
         const std::string counts = std::to_string(change.messages) + " within a minute, usually " +
@@ -425,33 +426,34 @@ void LogReporter::stuck(std::string_view work_queue, std::string_view why, core:
 }
 
 void LogReporter::parked_before(std::string_view exchange) {
-    const auto held_back = limiter_.allow("parked_before", std::string{exchange}, clock_());
+    const auto suppressed = limiter_.allow("parked_before", std::string{exchange}, clock_());
     const std::string what = "a message that has been parked before is to be parked again in exchange " +
                              core::quoted(exchange) +
                              ": it goes to the catch-all queue instead. Either the exchange leads what is parked there "
                              "back to the error queue (look at its bindings), or somebody has put the message back";
-    log_.write(held_back ? LogLevel::warning : LogLevel::debug, "parked_before", with_more(what, held_back),
-               {{"name", std::string{exchange}}, {"more", held_back.value_or(0)}});
+    log_.write(suppressed ? LogLevel::warning : LogLevel::debug, "parked_before", with_more(what, suppressed),
+               {{"name", std::string{exchange}}, {"more", suppressed.value_or(0)}});
 }
 
 /// Limited by exchange and not by key: producers choose the keys.
 void LogReporter::unroutable(std::string_view exchange, std::string_view routing_key) {
-    constexpr relay::Role role = relay::Role::parking_exchange;
+    constexpr relay::TargetRole role = relay::TargetRole::parking_exchange;
     const std::string why =
         "exchange " + core::quoted(exchange) + " leads to no queue with routing key " + core::quoted(routing_key);
     raise_refusal(role, exchange, why + ". " + consequence_of(role, exchange) + ". It is tried again every minute");
-    const auto held_back = limiter_.allow("refused", std::string{exchange}, clock_());
-    log_.write(held_back ? LogLevel::error : LogLevel::debug, "refused",
-               with_more(why + ". " + consequence_of(role, exchange) + ". It is tried again every minute", held_back),
-               {{"name", std::string{exchange}}, {"cause", why}, {"more", held_back.value_or(0)}});
+    const auto suppressed = limiter_.allow("refused", std::string{exchange}, clock_());
+    log_.write(suppressed ? LogLevel::error : LogLevel::debug, "refused",
+               with_more(why + ". " + consequence_of(role, exchange) + ". It is tried again every minute", suppressed),
+               {{"name", std::string{exchange}}, {"cause", why}, {"more", suppressed.value_or(0)}});
 }
 
 /// Written at `level` if the limiter allows it, otherwise at debug.
 void LogReporter::write_limited(LogLevel level, std::string_view event, const std::string& message,
                                 std::string_view work_queue, std::string_view why) {
-    const auto held_back = limiter_.allow(std::string{event}, kind_of(work_queue, why), clock_());
-    log_.write(held_back ? level : LogLevel::debug, event, with_more(message, held_back),
-               {{"work_queue", std::string{work_queue}}, {"cause", std::string{why}}, {"more", held_back.value_or(0)}});
+    const auto suppressed = limiter_.allow(std::string{event}, kind_of(work_queue, why), clock_());
+    log_.write(
+        suppressed ? level : LogLevel::debug, event, with_more(message, suppressed),
+        {{"work_queue", std::string{work_queue}}, {"cause", std::string{why}}, {"more", suppressed.value_or(0)}});
 }
 
 /// True if the fault is new; it lasts until a message is settled there.
@@ -464,12 +466,12 @@ bool LogReporter::begins_to_fail(const relay::TargetName& target, std::string fa
 
 void LogReporter::recovered(const relay::TargetName& target) {
     const auto failing =
-        target.only_from.empty() ? failing_targets_.find(target.name) : failing_targets_.find(key_of(target));
+        target.work_queue_filter.empty() ? failing_targets_.find(target.name) : failing_targets_.find(key_of(target));
     if (failing == failing_targets_.end()) return;
     faults_.clear(fault_of_target(*failing));
     failing_targets_.erase(failing);
     log_.write(LogLevel::info, "target_recovered", in_quotes(target) + " takes messages again",
-               {{"target", std::string{target.name}}, {"work_queue", std::string{target.only_from}}});
+               {{"target", std::string{target.name}}, {"work_queue", std::string{target.work_queue_filter}}});
 }
 
 void LogReporter::silent(const relay::TargetName& target) {
@@ -478,44 +480,44 @@ void LogReporter::silent(const relay::TargetName& target) {
                              std::string{meanwhile(target.role)};
     const bool begins = begins_to_fail(target, what);
     log_.write(begins ? LogLevel::warning : LogLevel::debug, "target_silent", what,
-               {{"target", std::string{target.name}}, {"work_queue", std::string{target.only_from}}});
+               {{"target", std::string{target.name}}, {"work_queue", std::string{target.work_queue_filter}}});
 }
 
 void LogReporter::requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) {
     // A key without a queue is reported by unroutable(): the exchange accepts other keys.
-    if (target.role == relay::Role::parking_exchange && cause == relay::RequeueCause::returned) return;
+    if (target.role == relay::TargetRole::parking_exchange && cause == relay::RequeueCause::returned) return;
     const bool detour = cause != relay::RequeueCause::detour_refused;
     const std::string what =
         why_requeued(target, cause) + ' ' + std::string{detour ? meanwhile(target.role) : held_in_error_queue};
     const bool begins = begins_to_fail(target, what);
     log_.write(begins ? LogLevel::warning : LogLevel::debug, "requeued", what,
                {{"target", std::string{target.name}},
-                {"work_queue", std::string{target.only_from}},
+                {"work_queue", std::string{target.work_queue_filter}},
                 {"cause", std::string{name_of(cause)}},
                 {"delay_ms", delay.count()}});
 }
 
-void LogReporter::raise_refusal(relay::Role role, std::string_view name, std::string_view why) {
+void LogReporter::raise_refusal(relay::TargetRole role, std::string_view name, std::string_view why) {
     const std::string fault = fault_of_refusal(role, name);
     refused_.insert(fault);
     faults_.raise(fault, std::string{why});
 }
 
-void LogReporter::refused(relay::Role role, std::string_view name, std::string_view why) {
+void LogReporter::refused(relay::TargetRole role, std::string_view name, std::string_view why) {
     const std::string what = std::string{why} + ". " + consequence_of(role, name) + ". It is tried again every minute";
     raise_refusal(role, name, what);
     // Names of work queues that only a glob matches may be made up.
-    const bool limited = role == relay::Role::return_binding;
-    const auto held_back = limited ? limiter_.allow("refused", '\n' + std::string{name}, clock_()) : 0;
-    log_.write(held_back ? LogLevel::error : LogLevel::debug, "refused", with_more(what, held_back),
-               {{"name", std::string{name}}, {"cause", std::string{why}}, {"more", held_back.value_or(0)}});
+    const bool limited = role == relay::TargetRole::return_binding;
+    const auto suppressed = limited ? limiter_.allow("refused", '\n' + std::string{name}, clock_()) : 0;
+    log_.write(suppressed ? LogLevel::error : LogLevel::debug, "refused", with_more(what, suppressed),
+               {{"name", std::string{name}}, {"cause", std::string{why}}, {"more", suppressed.value_or(0)}});
 }
 
-void LogReporter::healed(relay::Role role, std::string_view name) {
+void LogReporter::healed(relay::TargetRole role, std::string_view name) {
     const std::string fault = fault_of_refusal(role, name);
     refused_.erase(fault);
     faults_.clear(fault);
-    const bool binding = role == relay::Role::return_binding || role == relay::Role::error_binding;
+    const bool binding = role == relay::TargetRole::return_binding || role == relay::TargetRole::error_binding;
     const std::string what = binding ? "the binding of " + core::quoted(name) : named({role, name});
     log_.write(LogLevel::info, "healed", what + " is as it must be again", {{"name", std::string{name}}});
 }

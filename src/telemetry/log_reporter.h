@@ -102,21 +102,21 @@ class LogRateLimiter {
     /// Nothing: hold the line back. Otherwise write it; the number says how many were held back since the last one.
     std::optional<std::int64_t> allow(const std::string& event, const std::string& kind, core::SteadyTime now);
 
-    struct HeldBack {
+    struct SuppressedLines {
         std::string event;
         std::int64_t lines = 0;
     };
     /// Takes the held-back lines that no later line has reported for an interval. Cheap if there are none.
-    std::vector<HeldBack> take_untold(core::SteadyTime now);
+    std::vector<SuppressedLines> take_unreported(core::SteadyTime now);
 
   private:
     struct Kind {
         core::SteadyTime written{};
-        std::int64_t held_back = 0;
+        std::int64_t suppressed = 0;
     };
     struct Event {
         std::map<std::string, Kind> kinds;  // kinds with a line within the interval
-        std::int64_t held_back = 0;         // lines held back of other kinds
+        std::int64_t suppressed = 0;        // lines held back of other kinds
         core::SteadyTime began{};           // when the interval began
         std::size_t lines = 0;              // lines in the interval
     };
@@ -148,17 +148,17 @@ class LogReporter : public relay::Reporter {
     void unroutable(std::string_view exchange, std::string_view routing_key) override;
     void silent(const relay::TargetName& target) override;
     void requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) override;
-    void refused(relay::Role role, std::string_view name, std::string_view why) override;
-    void healed(relay::Role role, std::string_view name) override;
+    void refused(relay::TargetRole role, std::string_view name, std::string_view why) override;
+    void healed(relay::TargetRole role, std::string_view name) override;
 
     /// Reports lines that were held back a minute ago and not reported since.
-    void tell_held_back(core::SteadyTime now);
+    void report_suppressed(core::SteadyTime now);
 
   private:
     void count(const relay::Settled& message);
     bool begins_to_fail(const relay::TargetName& target, std::string fault);
     void recovered(const relay::TargetName& target);
-    void raise_refusal(relay::Role role, std::string_view name, std::string_view why);
+    void raise_refusal(relay::TargetRole role, std::string_view name, std::string_view why);
     void write_limited(config::LogLevel level, std::string_view event, const std::string& message,
                        std::string_view work_queue, std::string_view why);
 

@@ -168,7 +168,7 @@ MetricFamily requeued(const Counts& counts) {
 
 Labels labels_of(const Depth& depth) {
     Labels labels{{"queue", depth.queue}, {"role", std::string{to_string(depth.role)}}};
-    if (depth.role == Depth::Role::rung || depth.role == Depth::Role::detour)
+    if (depth.role == Depth::QueueRole::rung || depth.role == Depth::QueueRole::detour)
         labels.push_back({"delay", core::format_duration(depth.delay)});
     return labels;
 }

@@ -72,7 +72,7 @@ void MessageStats::settled(const relay::Settled& message) {
 }
 
 void MessageStats::dead_lettered(std::string_view work_queue, std::string_view) {
-    count({relay::Outcome::parked, work_queue, "", dead_lettered_reason, {}, {}, relay::Role::parking});
+    count({relay::Outcome::parked, work_queue, "", dead_lettered_reason, {}, {}, relay::TargetRole::parking});
 }
 
 void MessageStats::stuck(std::string_view, std::string_view, core::Milliseconds) {

@@ -60,7 +60,7 @@ inline constexpr std::string_view no_queue = "(none)";
 struct Count {
     relay::Outcome outcome = relay::Outcome::retried;
     std::string_view reason;  // a string literal
-    relay::Role role = relay::Role::rung;
+    relay::TargetRole role = relay::TargetRole::rung;
     std::string target;  // empty if dropped, or for `other_queues`
     core::Milliseconds delay{};
     std::uint64_t messages = 0;
@@ -100,8 +100,8 @@ class MessageStats : public relay::Reporter {
     void unroutable(std::string_view, std::string_view) override {}
     void silent(const relay::TargetName&) override {}
     void requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) override;
-    void refused(relay::Role, std::string_view, std::string_view) override {}
-    void healed(relay::Role, std::string_view) override {}
+    void refused(relay::TargetRole, std::string_view, std::string_view) override {}
+    void healed(relay::TargetRole, std::string_view) override {}
 
     /// Messages that are published and not confirmed. Call from the reporting thread.
     void in_flight(std::size_t messages) { in_flight_.store(messages, std::memory_order_relaxed); }

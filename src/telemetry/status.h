@@ -14,27 +14,27 @@ namespace retryd::telemetry {
 
 /// The number of messages in one of retryd's queues, for the metrics.
 struct Depth {
-    enum class Role { errors, rung, detour, held, parked };  // the catch-all counts as parked
+    enum class QueueRole { errors, rung, detour, held, parked };  // the catch-all counts as parked
 
     std::string queue;
-    Role role = Role::errors;
+    QueueRole role = QueueRole::errors;
     core::Milliseconds delay{};  // for a rung or a detour
     std::uint64_t messages = 0;  // ready messages
     /// Messages that are neither ready nor unacked: dead letters that their target has not taken. Nothing if unknown.
     std::optional<std::uint64_t> held = std::nullopt;
 };
 
-constexpr std::string_view to_string(Depth::Role role) {
+constexpr std::string_view to_string(Depth::QueueRole role) {
     switch (role) {
-        case Depth::Role::errors:
+        case Depth::QueueRole::errors:
             return "errors";
-        case Depth::Role::rung:
+        case Depth::QueueRole::rung:
             return "rung";
-        case Depth::Role::detour:
+        case Depth::QueueRole::detour:
             return "detour";
-        case Depth::Role::held:
+        case Depth::QueueRole::held:
             return "held";
-        case Depth::Role::parked:
+        case Depth::QueueRole::parked:
             break;
     }
     return "parked";

@@ -5,7 +5,7 @@
 namespace retryd::admin::delivery_limit_test {
 namespace {
 
-using Fate = AtLimit::Fate;
+using Fate = LimitEffect::Fate;
 
 VhostPolicies vhost(core::Arguments arguments, core::BrokerVersion version = {4, 3, 0}) {
     VhostPolicies found;
@@ -16,7 +16,7 @@ VhostPolicies vhost(core::Arguments arguments, core::BrokerVersion version = {4,
 }
 
 Fate fate(const VhostPolicies& vhost_policies) {
-    return at_limit(vhost_policies, "failures").fate;
+    return limit_effect(vhost_policies, "failures").fate;
 }
 
 const core::Arguments to_grave = {{"x-dead-letter-exchange", std::string{}},
@@ -32,14 +32,14 @@ TEST_CASE("a quorum queue deletes what comes back, unless it dead-letters to a q
                       {"x-dead-letter-routing-key", std::string{"failures"}}})) == Fate::deleted);
     CHECK(fate(vhost({{"x-dead-letter-exchange", std::string{}},
                       {"x-dead-letter-routing-key", std::string{"missing"}}})) == Fate::deleted);
-    const AtLimit named = at_limit(vhost({{"x-dead-letter-exchange", std::string{"dlx"}}}), "failures");
+    const LimitEffect named = limit_effect(vhost({{"x-dead-letter-exchange", std::string{"dlx"}}}), "failures");
     CHECK(named.fate == Fate::dead_lettered);
     CHECK(named.exchange == "dlx");
 }
 
 TEST_CASE("what dead-letters by an exchange reaches another queue only where no routing key is in doubt") {
     const auto reaches = [](const std::string& type, const core::BindingSpec& binding, const std::string& key) {
-        const AtLimit found{Fate::dead_lettered, "", "dlx", key};
+        const LimitEffect found{Fate::dead_lettered, "", "dlx", key};
         return reaches_another_queue(found, "failures", type, {binding});
     };
     const core::BindingSpec all{"grave", "dlx", "#", {}};
@@ -62,7 +62,7 @@ TEST_CASE("what comes back stays where there is no limit that it reaches") {
     CHECK(fate(vhost({{"x-delivery-limit", std::int64_t{1'000'000}}})) == Fate::stays);
     CHECK(fate(vhost({{"x-delivery-limit", std::int64_t{5}}})) == Fate::deleted);
     CHECK(fate(vhost({}, {3, 10, 0})) == Fate::stays);
-    CHECK(at_limit(vhost({}), "grave").fate == Fate::stays);
+    CHECK(limit_effect(vhost({}), "grave").fate == Fate::stays);
 }
 
 TEST_CASE("the policy in effect counts, and a queue that is not listed is not known") {
@@ -74,7 +74,7 @@ TEST_CASE("the policy in effect counts, and a queue that is not listed is not kn
                               {{"dead-letter-exchange", "\"\""}, {"dead-letter-routing-key", "\"grave\""}},
                               0});
     CHECK(fate(found) == Fate::dead_lettered);
-    CHECK(at_limit(found, "other").fate == Fate::unknown);
+    CHECK(limit_effect(found, "other").fate == Fate::unknown);
 }
 
 }  // namespace retryd::admin::delivery_limit_test

@@ -45,7 +45,7 @@ class FakePassage : public relay::PublishPort {
 ParkedRunOrder order_of(std::size_t count) {
     ParkedRunOrder order;
     order.count = count;
-    order.most_held = 65'535;
+    order.most_unacked = 65'535;
     order.error_queue = "retryd.errors";
     order.from = "email.parked";
     order.id = "this-run";
@@ -83,8 +83,8 @@ class Scene {
         run.on_delivery(delivery);
     }
     /// On a channel of its own.
-    void next_consumer(std::size_t most_held) {
-        run.next_consumer(most_held);
+    void next_consumer(std::size_t most_unacked) {
+        run.next_consumer(most_unacked);
         port.acked.clear();
         tag_ = 0;
     }
@@ -351,7 +351,7 @@ TEST_CASE("a consumer that holds all it may, and can let none of that go, is ful
     ParkedRunOrder order = order_of(10);
     order.action = ParkedRunOrder::Action::drop;
     order.selection.queue = "email";
-    order.most_held = 3;
+    order.most_unacked = 3;
     Scene s(order);
     s.deliver("sms");
     s.deliver("email");

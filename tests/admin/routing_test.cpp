@@ -18,7 +18,7 @@ struct World {
         routing.bindings.push_back({exchange, queue, false, key, has_arguments});
     }
     Reached reached(const std::string& exchange, const RoutingKey& key) const {
-        return Ways(routing).reached(exchange, key);
+        return RoutingGraph(routing).reached(exchange, key);
     }
     Queues queues(const std::string& exchange, const RoutingKey& key) const { return reached(exchange, key).queues; }
 };
@@ -107,16 +107,16 @@ TEST_CASE("AMQP 1.0: a target leads to its queue, or to what its exchange leads 
     routing.exchanges["all"] = {"fanout"};
     routing.bindings = {
         {"shop/x", "orders", false, "a/b"}, {"shop/x", "mails", false, "mail"}, {"all", "orders", false, ""}};
-    const Ways ways(routing);
-    CHECK(queues_behind("/queues/orders", ways) == Queues{"orders"});
-    CHECK(queues_behind("/queues/a%2Fb%20%C3%BC", ways) == Queues{"a/b ü"});
-    CHECK(queues_behind("/queues/100%", ways) == Queues{"100%"});
-    CHECK(queues_behind("/queues/%zz%4", ways) == Queues{"%zz%4"});
-    CHECK(queues_behind("/exchanges/shop%2Fx/a%2Fb", ways) == Queues{"orders"});
-    CHECK(queues_behind("/exchanges/all", ways) == Queues{"orders"});
-    CHECK(queues_behind("/exchanges/gone/key", ways).empty());
+    const RoutingGraph graph(routing);
+    CHECK(queues_behind("/queues/orders", graph) == Queues{"orders"});
+    CHECK(queues_behind("/queues/a%2Fb%20%C3%BC", graph) == Queues{"a/b ü"});
+    CHECK(queues_behind("/queues/100%", graph) == Queues{"100%"});
+    CHECK(queues_behind("/queues/%zz%4", graph) == Queues{"%zz%4"});
+    CHECK(queues_behind("/exchanges/shop%2Fx/a%2Fb", graph) == Queues{"orders"});
+    CHECK(queues_behind("/exchanges/all", graph) == Queues{"orders"});
+    CHECK(queues_behind("/exchanges/gone/key", graph).empty());
     for (const char* other : {"", "/", "/queue/orders", "orders", "/topic/x", "/exchanges/"})
-        CHECK(queues_behind(other, ways).empty());
+        CHECK(queues_behind(other, graph).empty());
 }
 
 }  // namespace retryd::admin::routing_test

@@ -34,7 +34,7 @@ TEST_CASE("aside: a name whose refusal fits no 255 bytes is asked for elsewhere;
 }
 
 TEST_CASE("aside: over what a connection has ended is known from then on, of so much at most") {
-    EndingSteps steps;
+    ConnectionClosingSteps steps;
     const Declarer::Step one = Declarer::CheckQueue{"one"};
     CHECK_FALSE(steps.contains(one));
     CHECK(steps.add(one));

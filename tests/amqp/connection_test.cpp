@@ -72,7 +72,7 @@ struct UnreadableFixture {
             dispatcher.drain(events, 1000);
             FAIL("no error");
         } catch (const amqp::Error& error) {
-            CHECK(error.kind() == amqp::Error::Kind::passed_over);
+            CHECK(error.kind() == amqp::Error::Kind::set_aside_unread);
         }
         CHECK(events.lines == Lines{"delivery 1 of 1", "unreadable 2"});
         const auto settled = peer.received();

@@ -102,7 +102,7 @@ void stick(Broker& broker) {
     broker.pass(Milliseconds(1'000));
     broker.stuck.insert(1);
     broker.pass(Milliseconds(2'000));
-    REQUIRE(broker.channels.narrow());
+    REQUIRE(broker.channels.one_at_a_time());
 }
 
 }  // namespace
@@ -134,7 +134,7 @@ TEST_CASE("as long as it answers there is one channel, and it is asked twice a s
     CHECK(broker.did == Did{"main 1"});
     CHECK(broker.asked >= 100);
     CHECK(broker.asked <= 120);
-    CHECK_FALSE(broker.channels.narrow());
+    CHECK_FALSE(broker.channels.one_at_a_time());
 }
 
 TEST_CASE("a broker that is slow as a whole gets a few questions more, and all is as before when it answers") {
@@ -145,7 +145,7 @@ TEST_CASE("a broker that is slow as a whole gets a few questions more, and all i
     broker.pass(Milliseconds(10'000));
     CHECK(broker.channels.main() == 1);
     CHECK(broker.channels.spares() == 8);
-    CHECK_FALSE(broker.channels.narrow());
+    CHECK_FALSE(broker.channels.one_at_a_time());
     CHECK_FALSE(broker.channels.all_silent());
     CHECK(broker.take_did().size() == 9);  // nothing was cancelled: the broker does not know these consumers yet
     broker.pass(Milliseconds(10'000));
@@ -157,7 +157,7 @@ TEST_CASE("a broker that is slow as a whole gets a few questions more, and all i
     CHECK(broker.channels.spares() == 0);
     CHECK(broker.open_channels() == 1);
     CHECK(broker.channels.main() == 1);
-    CHECK_FALSE(broker.channels.narrow());
+    CHECK_FALSE(broker.channels.one_at_a_time());
 }
 
 TEST_CASE("the first one may answer a moment after the second: it is not stuck") {
@@ -197,7 +197,7 @@ TEST_CASE("it is known within two seconds") {
     broker.pass(Milliseconds(1'000));
     broker.stuck = {1};
     broker.pass(Milliseconds(1'900));
-    CHECK(broker.channels.narrow());
+    CHECK(broker.channels.one_at_a_time());
 }
 
 TEST_CASE("nothing goes back while something that was delivered is unsettled") {
@@ -236,7 +236,7 @@ TEST_CASE(
     Broker broker;
     broker.stuck = {1};
     broker.pass(Milliseconds(3'000));
-    REQUIRE(broker.channels.narrow());
+    REQUIRE(broker.channels.one_at_a_time());
     CHECK(std::count(broker.did.begin(), broker.did.end(), "cancel 1") == 1);
     CHECK(std::count(broker.did.begin(), broker.did.end(), "give back 1") > 1);
 }
@@ -263,7 +263,7 @@ TEST_CASE("those that look whether the first is stuck may be stuck themselves") 
     broker.pass(Milliseconds(1'000));
     broker.stuck = {1, 2, 3};
     broker.pass(Milliseconds(4'000));
-    CHECK(broker.channels.narrow());
+    CHECK(broker.channels.one_at_a_time());
     CHECK_FALSE(broker.channels.main());
 }
 
@@ -279,7 +279,7 @@ TEST_CASE("after a minute without silence there is one channel again") {
     broker.take_did();
     SECTION("if it answers") {
         broker.pass(Milliseconds(10'000));
-        CHECK_FALSE(broker.channels.narrow());
+        CHECK_FALSE(broker.channels.one_at_a_time());
         CHECK(broker.channels.spares() == 0);
         REQUIRE(broker.channels.main());
         broker.stuck.clear();
@@ -292,11 +292,11 @@ TEST_CASE("after a minute without silence there is one channel again") {
             broker.stuck.insert(channel);
         broker.pass(Milliseconds(10'000));
         CHECK(std::count(broker.did.begin(), broker.did.end(), "main 11") == 1);
-        CHECK(broker.channels.narrow());
+        CHECK(broker.channels.one_at_a_time());
         CHECK_FALSE(broker.channels.main());
         CHECK(broker.channels.spares() >= 8);
         broker.pass(Milliseconds(30'000));
-        CHECK(broker.channels.narrow());
+        CHECK(broker.channels.one_at_a_time());
     }
 }
 
@@ -385,7 +385,7 @@ TEST_CASE("new ones take the place of the spare ones") {
     CHECK(std::count_if(did.begin(), did.end(), [](const auto& done) { return done.starts_with("spare"); }) == 8);
     CHECK(std::count_if(did.begin(), did.end(), [](const auto& done) { return done.starts_with("close"); }) == 8);
     CHECK(broker.channels.spares() == 8);
-    CHECK(broker.channels.narrow());
+    CHECK(broker.channels.one_at_a_time());
 }
 
 }  // namespace retryd::amqp::consuming_channels_test

@@ -19,8 +19,8 @@ constexpr Channel channel = 1;
 /// A look at a queue, and the broker that it is asked of.
 struct Look {
     test::Peer peer;
-    std::unique_ptr<HeadGlance> head =
-        std::make_unique<HeadGlance>(std::make_unique<Connection>(peer.take_connection(), "broker"), "errors");
+    std::unique_ptr<HeadProbe> head =
+        std::make_unique<HeadProbe>(std::make_unique<Connection>(peer.take_connection(), "broker"), "errors");
 
     void answer_qos() { peer.send(channel, AMQP_BASIC_QOS_OK_METHOD, amqp_basic_qos_ok_t{}); }
     void answer_consume() {
@@ -33,7 +33,7 @@ struct Look {
     void become_silent() {
         answer_qos();
         answer_consume();
-        REQUIRE(head->look() == HeadGlance::Sees::silence);
+        REQUIRE(head->look() == HeadProbe::Sees::silence);
     }
 
     std::vector<amqp_method_number_t> sent() {
@@ -63,7 +63,7 @@ TEST_CASE("the head of a queue: one that can be handed over goes back, behind a 
     s.answer_qos();
     s.answer_consume();
     s.peer.deliver(channel, 7, "body");
-    CHECK(s.head->look() == HeadGlance::Sees::message);
+    CHECK(s.head->look() == HeadProbe::Sees::message);
     CHECK(s.gave_back());
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("the head of a queue: a connection that the broker ends with 541 has m
     s.answer_qos();
     s.answer_consume();
     s.close_connection(541);
-    CHECK(s.head->look() == HeadGlance::Sees::end);
+    CHECK(s.head->look() == HeadProbe::Sees::connection_closed);
 }
 
 TEST_CASE("the head of a queue: a connection that ends with 541 because the queue has no leader says nothing of it") {
@@ -103,14 +103,14 @@ TEST_CASE("the head of a queue: where nothing comes and the broker answers, ther
     s.answer_qos();
     s.answer_consume();
     s.answer_qos();  // the second question
-    CHECK(s.head->look() == HeadGlance::Sees::nothing);
+    CHECK(s.head->look() == HeadProbe::Sees::nothing);
 }
 
 TEST_CASE("the head of a queue: where nothing comes and the broker does not answer, it is busy with what is there") {
     Look s;
     s.become_silent();
-    CHECK(s.head->hold(after({})));
-    CHECK(s.head->hold(after(core::Milliseconds{60'000})));
+    CHECK(s.head->keep_waiting(after({})));
+    CHECK(s.head->keep_waiting(after(core::Milliseconds{60'000})));
     CHECK_FALSE(s.gave_back());
 }
 
@@ -119,10 +119,10 @@ TEST_CASE("a held head: what comes after all goes back, and it is of no use any 
     s.become_silent();
     s.peer.deliver(channel, 1, "deep");
     const core::SteadyTime came = after({});
-    CHECK(s.head->hold(came));
+    CHECK(s.head->keep_waiting(came));
     CHECK(s.gave_back());
-    CHECK(s.head->hold(came + core::Milliseconds{100}));  // the queue must have got the nack before it ends
-    CHECK_FALSE(s.head->hold(came + core::Milliseconds{1'000}));
+    CHECK(s.head->keep_waiting(came + core::Milliseconds{100}));  // the queue must have got the nack before it ends
+    CHECK_FALSE(s.head->keep_waiting(came + core::Milliseconds{1'000}));
 }
 
 TEST_CASE("a held head: a broker that was only slow is let go of") {
@@ -130,40 +130,40 @@ TEST_CASE("a held head: a broker that was only slow is let go of") {
     s.become_silent();
     s.answer_qos();
     const core::SteadyTime answered = after({});
-    CHECK(s.head->hold(answered));
-    CHECK_FALSE(s.head->hold(answered + core::Milliseconds{1'000}));
+    CHECK(s.head->keep_waiting(answered));
+    CHECK_FALSE(s.head->keep_waiting(answered + core::Milliseconds{1'000}));
 }
 
 TEST_CASE("a held head: one whose connection is lost is of no use") {
     Look s;
     s.become_silent();
     s.peer.vanish();
-    CHECK_FALSE(s.head->hold(after({})));
+    CHECK_FALSE(s.head->keep_waiting(after({})));
 }
 
 TEST_CASE("held heads: as many as it takes, one more is dropped, and what is done with makes room") {
-    HeldHeads held;
+    BlockedHeadConnections blocked;
     std::vector<std::unique_ptr<Look>> looks;
     const auto keep = [&] {
         looks.push_back(std::make_unique<Look>());
-        return held.keep(std::move(looks.back()->head));
+        return blocked.keep(std::move(looks.back()->head));
     };
-    for (std::size_t i = 0; i < HeldHeads::most_held; ++i)
+    for (std::size_t i = 0; i < BlockedHeadConnections::most; ++i)
         REQUIRE(keep());
     CHECK_FALSE(keep());
-    CHECK(held.size() == HeldHeads::most_held);
+    CHECK(blocked.size() == BlockedHeadConnections::most);
     looks[5]->peer.vanish();
     const core::SteadyTime now = after({});
-    held.turn(now);
-    CHECK(held.size() == HeldHeads::most_held - 1);
+    blocked.turn(now);
+    CHECK(blocked.size() == BlockedHeadConnections::most - 1);
     CHECK(keep());
     looks[6]->peer.vanish();
-    held.turn(now);  // not every turn of the loop looks at each
-    CHECK(held.size() == HeldHeads::most_held);
-    held.turn(now + core::Milliseconds{100});
-    CHECK(held.size() == HeldHeads::most_held - 1);
-    held.release();
-    CHECK(held.size() == 0);
+    blocked.turn(now);  // not every turn of the loop looks at each
+    CHECK(blocked.size() == BlockedHeadConnections::most);
+    blocked.turn(now + core::Milliseconds{100});
+    CHECK(blocked.size() == BlockedHeadConnections::most - 1);
+    blocked.release();
+    CHECK(blocked.size() == 0);
 }
 
 }  // namespace retryd::amqp::poison_head_test

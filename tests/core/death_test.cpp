@@ -220,7 +220,7 @@ TEST_CASE("what comes from a detour died where our headers say, and its death is
     CHECK(death->count == 0);
     CHECK_FALSE(death->time.has_value());
     CHECK(attempt_of(*death, read_claimed_history(table, "email")) == 4);
-    CHECK_FALSE(read_undelivered(table).has_value());
+    CHECK_FALSE(read_returned_by_rung(table).has_value());
 }
 
 TEST_CASE("what comes from a detour without a usable queue of ours has no death") {
@@ -231,7 +231,7 @@ TEST_CASE("what comes from a detour without a usable queue of ours has no death"
     CHECK_FALSE(read_death(arrived(headers, detour, text("")), error_queue).has_value());
     CHECK_FALSE(read_death(arrived(headers, detour, text("two\nlines")), error_queue).has_value());
     CHECK_FALSE(read_death(arrived(headers, detour, text(error_queue)), error_queue).has_value());
-    CHECK_FALSE(read_undelivered(arrived(headers, detour, text("email"))).has_value());
+    CHECK_FALSE(read_returned_by_rung(arrived(headers, detour, text("email"))).has_value());
 }
 
 TEST_CASE("what comes from a detour without a reason of ours was rejected") {
@@ -372,22 +372,24 @@ TEST_CASE("an original expiration that is missing or no text is unknown") {
 
 TEST_CASE("the expiry of a shared rung and the queue's name in our header make an undelivered message") {
     Headers headers;
-    CHECK(read_undelivered(arrived(headers, {"retryd.shared.5s", "expired"}, text("email")))->queue == "email");
-    CHECK(read_undelivered(arrived(headers, {"retryd.shared.2m.high", "expired"}, text("email")))->queue == "email");
+    CHECK(read_returned_by_rung(arrived(headers, {"retryd.shared.5s", "expired"}, text("email")))->queue == "email");
+    CHECK(read_returned_by_rung(arrived(headers, {"retryd.shared.2m.high", "expired"}, text("email")))->queue ==
+          "email");
 }
 
 TEST_CASE("without a usable name, of another queue or for another reason it is none") {
     Headers headers;
     const DeathEntry expired{"retryd.shared.5s", "expired"};
-    CHECK_FALSE(read_undelivered(arrived(headers, expired, std::nullopt)));
-    CHECK_FALSE(read_undelivered(arrived(headers, expired, text(""))));
-    CHECK_FALSE(read_undelivered(arrived(headers, expired, text("two\nlines"))));
-    CHECK_FALSE(read_undelivered(arrived(headers, expired, number(1))));
-    CHECK_FALSE(read_undelivered(arrived(headers, {"retryd.shared.5s", "rejected"}, text("email"))));
-    CHECK_FALSE(read_undelivered(arrived(headers, {"email.retry.5s", "expired"}, text("email"))));
-    CHECK_FALSE(read_undelivered(arrived(headers, {"email", "rejected"}, text("email"))));
-    CHECK_FALSE(read_undelivered(headers.fields({{"x-death", headers.array({})}, {"retryd-queue", text("email")}})));
-    CHECK_FALSE(read_undelivered(headers.fields({{"retryd-queue", text("email")}})));
+    CHECK_FALSE(read_returned_by_rung(arrived(headers, expired, std::nullopt)));
+    CHECK_FALSE(read_returned_by_rung(arrived(headers, expired, text(""))));
+    CHECK_FALSE(read_returned_by_rung(arrived(headers, expired, text("two\nlines"))));
+    CHECK_FALSE(read_returned_by_rung(arrived(headers, expired, number(1))));
+    CHECK_FALSE(read_returned_by_rung(arrived(headers, {"retryd.shared.5s", "rejected"}, text("email"))));
+    CHECK_FALSE(read_returned_by_rung(arrived(headers, {"email.retry.5s", "expired"}, text("email"))));
+    CHECK_FALSE(read_returned_by_rung(arrived(headers, {"email", "rejected"}, text("email"))));
+    CHECK_FALSE(
+        read_returned_by_rung(headers.fields({{"x-death", headers.array({})}, {"retryd-queue", text("email")}})));
+    CHECK_FALSE(read_returned_by_rung(headers.fields({{"retryd-queue", text("email")}})));
 }
 
 TEST_CASE("only the newest death counts: a message that came back and died again is no undelivered one") {
@@ -395,7 +397,7 @@ TEST_CASE("only the newest death counts: a message that came back and died again
     const Table table = headers.fields(
         {{"x-death", headers.array({headers.death({"email"}), headers.death({"retryd.shared.5s", "expired"})})},
          {"retryd-queue", text("email")}});
-    CHECK_FALSE(read_undelivered(table));
+    CHECK_FALSE(read_returned_by_rung(table));
     CHECK(read_death(table, "retryd.errors")->queue == "email");
 }
 
@@ -625,14 +627,14 @@ TEST_CASE("no death is later than now, and where x-death can be forged the key i
     Death death;
     death.routing_key = "theirs";
     death.time = 5'000;
-    distrust(death, false, "mine", now);
+    sanitise_forgeable_fields(death, false, "mine", now);
     CHECK(death.time == 1'000);
     CHECK(death.routing_key == "theirs");
     death.time = 500;
-    distrust(death, true, std::nullopt, now);
+    sanitise_forgeable_fields(death, true, std::nullopt, now);
     CHECK(death.time == 500);
     CHECK(death.routing_key == "theirs");
-    distrust(death, true, "mine", now);
+    sanitise_forgeable_fields(death, true, "mine", now);
     CHECK(death.routing_key == "mine");
 }
 

@@ -240,11 +240,11 @@ TEST_CASE("a parked message says why in the words of the contract") {
 
 namespace {
 
-constexpr Holding held{.holds = true};
+constexpr KnownOutage held{.holding = true};
 
-Decision decide_holding(const Death& death, std::int64_t carried, const Holding& holding) {
+Decision decide_holding(const Death& death, std::int64_t carried, const KnownOutage& outage) {
     const Entry entry = entry_of(3);
-    return decide(death, carried_of(carried), &entry, now, 0, holding);
+    return decide(death, carried_of(carried), &entry, now, 0, outage);
 }
 
 }  // namespace
@@ -266,7 +266,7 @@ TEST_CASE("what its queue of held messages did not take waits on a detour, and i
         CHECK(decide(waiting, history, &entry, now, 0, held) == Decision{Hold{spent}});
         const std::chrono::seconds next{std::min<std::int64_t>(spent + 1, 3)};
         CHECK(decide(waiting, history, &entry, now, 0) == Decision{Retry{spent, next}});
-        CHECK(decide(waiting, history, &entry, now, 0, {.unknown = true}) == Decision{Retry{spent, next}});
+        CHECK(decide(waiting, history, &entry, now, 0, {.not_yet_known = true}) == Decision{Retry{spent, next}});
         // Home again, and failed anew.
         CHECK(decide(death_of("rejected"), history, &entry, now, 0, held) == Decision{Hold{spent}});
     }
@@ -287,7 +287,7 @@ TEST_CASE("while it holds, what is too old is held") {
 
 TEST_CASE(
     "what has failed first since the outage began has spent nothing; what failed before keeps what it had spent") {
-    const Holding since{.holds = true, .since = now};
+    const KnownOutage since{.holding = true, .since = now};
     Death death = death_of("rejected");
     death.time = 1'800'000'000;
     CHECK(decide_holding(death, 2, since) == Decision{Hold{0}});
@@ -298,7 +298,7 @@ TEST_CASE(
 }
 
 TEST_CASE("an outage that is over: what waited on a detour until it was known begins anew, all else is as always") {
-    const Holding over{.since = now};
+    const KnownOutage over{.since = now};
     Death death = death_of("rejected", 0);
     death.time = 1'800'000'000;
     CHECK(decide_holding(death, 4, over) == Decision{Retry{0, 1s}});

@@ -196,7 +196,7 @@ TEST_CASE("kept deaths: beside x-death stand the first and the last of them, by 
 TEST_CASE("what waited on a rung that leads to retryd is sent home by it, whatever ended its wait") {
     Headers headers;
     const auto from = [&](std::string_view rung, std::string_view reason, std::string_view queue) {
-        return read_undelivered(headers.fields(
+        return read_returned_by_rung(headers.fields(
             {{"x-death", headers.array({headers.death({rung, reason})})}, {"retryd-queue", text(queue)}}));
     };
     for (const char* reason : {"expired", "maxlen", "rejected"}) {

@@ -51,7 +51,7 @@ class Scene {
     void fail(std::int64_t attempt = 1, bool was_held = false) {
         ++real_.delivered;
         outage.failed(attempt, was_held, now);
-        if (outage.holding(now.steady).holds) ++held;
+        if (outage.known(now.steady).holding) ++held;
     }
     void succeed() {
         ++real_.delivered;
@@ -170,7 +170,7 @@ TEST_CASE("one in a hundred is poison: no outage, at any rate of traffic, and no
         f.run(300 * s);
         CHECK(f.outage.state() == State::none);
         CHECK(f.events.empty());
-        CHECK(!f.outage.holding(f.now.steady).doubtful);
+        CHECK(!f.outage.known(f.now.steady).suspected);
     }
 }
 
@@ -225,7 +225,7 @@ TEST_CASE("missing counters: nothing is held by itself") {
     f.counters = false;
     f.run(300 * s);
     CHECK(f.events.empty());
-    CHECK(!f.outage.holding(f.now.steady).doubtful);
+    CHECK(!f.outage.known(f.now.steady).suspected);
 }
 
 TEST_CASE("counters that never change, as where nothing is counted: nothing is held by itself") {
@@ -557,18 +557,18 @@ TEST_CASE("a sudden outage is suspected at once, and for no longer than it takes
     f.run(30 * s);
     f.down = true;
     f.run(s);
-    CHECK(f.outage.holding(f.now.steady).doubtful);
+    CHECK(f.outage.known(f.now.steady).suspected);
     f.until(State::holding);
-    CHECK(!f.outage.holding(f.now.steady).doubtful);
-    CHECK(f.outage.holding(f.now.steady).holds);
+    CHECK(!f.outage.known(f.now.steady).suspected);
+    CHECK(f.outage.known(f.now.steady).holding);
     Scene blind;
     blind.late = Milliseconds{10'000'000};
     blind.traffic = 60;
     blind.down = true;
     blind.run(10 * s);
-    CHECK(blind.outage.holding(blind.now.steady).doubtful);
+    CHECK(blind.outage.known(blind.now.steady).suspected);
     blind.run(60 * s);
-    CHECK(!blind.outage.holding(blind.now.steady).doubtful);
+    CHECK(!blind.outage.known(blind.now.steady).suspected);
 }
 
 TEST_CASE("a suspicion outlasts a moment without failures, or without counters, and its beginning stays") {
@@ -578,7 +578,7 @@ TEST_CASE("a suspicion outlasts a moment without failures, or without counters, 
     f.down = true;
     const WallTime died = f.now.wall;
     f.run(5 * s);
-    CHECK(f.outage.holding(f.now.steady).doubtful);
+    CHECK(f.outage.known(f.now.steady).suspected);
     SECTION("nothing is heard of the broker") {
         f.traffic = 0;
     }
@@ -587,7 +587,7 @@ TEST_CASE("a suspicion outlasts a moment without failures, or without counters, 
     }
     for (int i = 0; i < 4; ++i) {
         f.run(1 * s);
-        CHECK(f.outage.holding(f.now.steady).doubtful);
+        CHECK(f.outage.known(f.now.steady).suspected);
     }
     f.traffic = 60;
     f.counters = true;

@@ -198,7 +198,7 @@ TEST_CASE("own headers: a fresh copy for the error queue is read there as the me
     ComposeContext context = with_keys(scene.context());
     context.history = read_retry_history(scene.message.properties.header_table(), "email", proof_keys);
     ComposeScratch scratch;
-    const Message renewed = compose_renewed(scene.message, context, scratch);
+    const Message renewed = compose_republished(scene.message, context, scratch);
     const Table headers = renewed.properties.header_table();
     const auto death = read_death(headers, "retryd.errors");
     REQUIRE(death);

@@ -278,16 +278,16 @@ TEST_CASE("what every configuration wants comes first") {
     REQUIRE(all.size() == always);
     for (std::size_t i = 0; i < base.size(); ++i)
         CHECK(all[i].item == base[i]);
-    using Role = DesiredItem::Role;
-    CHECK(all[0].role == Role::error_exchange);
-    CHECK(all[1].role == Role::catch_all);
-    CHECK(all[2].role == Role::error_queue);
-    CHECK(all[3].role == Role::error_binding);
+    using ItemRole = DesiredItem::ItemRole;
+    CHECK(all[0].role == ItemRole::error_exchange);
+    CHECK(all[1].role == ItemRole::catch_all);
+    CHECK(all[2].role == ItemRole::error_queue);
+    CHECK(all[3].role == ItemRole::error_binding);
     for (std::size_t i = 0; i < detour_delays.size(); ++i) {
-        CHECK(all[base.size() + i].role == Role::detour);
+        CHECK(all[base.size() + i].role == ItemRole::detour);
         CHECK(all[base.size() + i].item == TopologyItem{detour_spec(policy, detour_delays[i], rabbit_4_0)});
     }
-    CHECK(to_string(Role::detour) == "detour");
+    CHECK(to_string(ItemRole::detour) == "detour");
 }
 
 TEST_CASE("an exact entry wants its rungs, each once, and its parking") {
@@ -390,7 +390,7 @@ TEST_CASE("queues of held messages are wanted for exact names that may hold, and
     policy.entries[2].outage = OutageRule{};
     std::vector<std::string> held;
     for (const DesiredItem& item : desired_topology(policy, rabbit_4_0)) {
-        if (item.role == DesiredItem::Role::held) held.push_back(name_of(item.item));
+        if (item.role == DesiredItem::ItemRole::held) held.push_back(name_of(item.item));
     }
     CHECK(held == std::vector<std::string>{"email.held"});
 }

@@ -31,8 +31,8 @@ Decision decided(std::vector<Milliseconds> steps, std::int64_t attempt, const Ve
     death.reason = "rejected";
     RetryHistory history;
     history.attempt = attempt - 1;
-    const Decision decision = decide(death, history, &entry, WallTime{1'800'000'000s}, 0, {.holds = holds});
-    return heed(verdict, decision, attempt, entry.ladder, 0);
+    const Decision decision = decide(death, history, &entry, WallTime{1'800'000'000s}, 0, {.holding = holds});
+    return apply_verdict(verdict, decision, attempt, entry.ladder, 0);
 }
 
 }  // namespace
@@ -107,7 +107,7 @@ TEST_CASE("what the consumer has said goes before the next try; a parked message
     };
     const std::string as_it_was = "x-opt-retry x-opt-retry-after x-opt-retry-reason x-opt-retry-others";
     CHECK(names(compose_retry(scene.message, context, {1, 1s}, scratch)) == as_it_was);
-    context.heeds_verdict = true;
+    context.applies_verdict = true;
     CHECK(names(compose_retry(scene.message, context, {1, 1s}, scratch)) == "x-opt-retry-others");
     CHECK(names(compose_held(scene.message, context, {0}, WallTime{1s}, scratch)) == "x-opt-retry-others");
     CHECK(names(compose_parked(scene.message, context, {ParkReason::consumer_verdict, 1}, WallTime{1s}, scratch)) ==

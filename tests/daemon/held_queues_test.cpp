@@ -61,13 +61,13 @@ TEST_CASE(
     "held: after the start it is unknown whether an earlier run held, until somebody has looked, or for some seconds") {
     Fixture f;
     f.adopt(false, true);
-    CHECK(f.held.holding("email", f.now.steady).unknown);
-    CHECK(f.held.holding("web.shop", f.now.steady).unknown);
-    f.held.visit("email", [](HeldQueues::Queue& queue) { queue.looked = true; });
-    CHECK(!f.held.holding("email", f.now.steady).unknown);
-    CHECK(f.held.holding("web.shop", f.now.steady).unknown);
+    CHECK(f.held.known_outage("email", f.now.steady).not_yet_known);
+    CHECK(f.held.known_outage("web.shop", f.now.steady).not_yet_known);
+    f.held.visit("email", [](HeldQueues::Queue& queue) { queue.start_content_known = true; });
+    CHECK(!f.held.known_outage("email", f.now.steady).not_yet_known);
+    CHECK(f.held.known_outage("web.shop", f.now.steady).not_yet_known);
     f.now.steady += Milliseconds{5'000};
-    CHECK(!f.held.holding("web.shop", f.now.steady).unknown);
+    CHECK(!f.held.known_outage("web.shop", f.now.steady).not_yet_known);
 }
 
 TEST_CASE("held: what an entry that does not hold may have left behind is asked for once, and not for a glob") {
@@ -109,7 +109,7 @@ TEST_CASE("held: nothing is known where no entry holds") {
     f.adopt(false, false);
     f.settle("email", relay::Outcome::retried);
     CHECK(f.held.names().empty());
-    CHECK(!f.held.holding("email", f.now.steady).holds);
+    CHECK(!f.held.known_outage("email", f.now.steady).holding);
 }
 
 TEST_CASE("held: a reload that takes the hold away releases, whether the entry stays or not") {
@@ -225,7 +225,7 @@ TEST_CASE("held: the desk holds a queue, known or not yet, and releases it; what
         CHECK(held.holding);
         CHECK(held.held_queue == queue + ".held");
         CHECK(held.said.find("A restart of retryd forgets that") != std::string::npos);
-        CHECK(f.held.holding(queue, f.now.steady).holds);
+        CHECK(f.held.known_outage(queue, f.now.steady).holding);
         const HeldQueues::Shown shown = f.shown_of(queue);
         CHECK(shown.by_hand);
         CHECK(shown.held_at_desk == f.now.wall);
@@ -239,7 +239,7 @@ TEST_CASE("held: the desk holds a queue, known or not yet, and releases it; what
         CHECK(released.per_second == core::OutageRule{}.release);
         CHECK(f.shown_of(queue).state == State::releasing);
         CHECK_FALSE(f.shown_of(queue).held_at_desk);
-        CHECK_FALSE(f.held.holding(queue, f.now.steady).holds);
+        CHECK_FALSE(f.held.known_outage(queue, f.now.steady).holding);
         CHECK(f.held.release(queue, f.now).said.find("on its way home already") != std::string::npos);
     }
 }
@@ -341,7 +341,7 @@ TEST_CASE(
     REQUIRE(f.held.hold("email", f.now).refusal.empty());
     f.adopt(false, true);
     CHECK(f.shown_of("email").held_at_desk);
-    CHECK(f.held.holding("email", f.now.steady).holds);
+    CHECK(f.held.known_outage("email", f.now.steady).holding);
     SECTION("the entry may not hold any more") {
         f.adopt(false, false);
     }
@@ -355,7 +355,7 @@ TEST_CASE(
     }
     SECTION("the entry holds, and does not any more") {
         f.adopt(true, true);
-        CHECK(f.held.holding("email", f.now.steady).holds);
+        CHECK(f.held.known_outage("email", f.now.steady).holding);
         f.adopt(false, true);
     }
     CHECK_FALSE(f.shown_of("email").held_at_desk);

@@ -9,7 +9,7 @@ namespace retryd::daemon::queue_depths_test {
 namespace {
 
 using core::Milliseconds;
-using Role = telemetry::Depth::Role;
+using QueueRole = telemetry::Depth::QueueRole;
 
 const core::BrokerFeatures features = core::features_of({4, 3, 6});
 
@@ -32,7 +32,7 @@ core::Policy policy() {
     return policy;
 }
 
-telemetry::QueueCounts counted(const std::string& work_queue, const std::string& target, relay::Role role,
+telemetry::QueueCounts counted(const std::string& work_queue, const std::string& target, relay::TargetRole role,
                                int delay_ms) {
     return {work_queue, {{relay::Outcome::retried, "rejected", role, target, Milliseconds{delay_ms}, 1}}};
 }
@@ -49,16 +49,16 @@ using Names = std::vector<std::string>;
 
 TEST_CASE("inventory: what the configuration names, before any message") {
     const Inventory found = take_inventory(policy(), features, {});
-    const std::map<std::string, KeptQueue> expected{
-        {"retryd.errors", {Role::errors, {}, "", false}},
-        {"retryd.parked", {Role::parked, {}, "", false}},
-        {"retryd.detour.2s", {Role::detour, Milliseconds{2'000}, "", false}},
-        {"retryd.detour.30s", {Role::detour, Milliseconds{30'000}, "", false}},
-        {"retryd.detour.5m", {Role::detour, Milliseconds{300'000}, "", false}},
-        {"email.parked", {Role::parked, {}, "", false}},
-        {"email.retry.5s", {Role::rung, Milliseconds{5'000}, "email", false}},
-        {"email.retry.30s", {Role::rung, Milliseconds{30'000}, "email", false}},
-        {"retryd.shared.1m", {Role::rung, Milliseconds{60'000}, "shared", true}},
+    const std::map<std::string, CountedQueue> expected{
+        {"retryd.errors", {QueueRole::errors, {}, "", false}},
+        {"retryd.parked", {QueueRole::parked, {}, "", false}},
+        {"retryd.detour.2s", {QueueRole::detour, Milliseconds{2'000}, "", false}},
+        {"retryd.detour.30s", {QueueRole::detour, Milliseconds{30'000}, "", false}},
+        {"retryd.detour.5m", {QueueRole::detour, Milliseconds{300'000}, "", false}},
+        {"email.parked", {QueueRole::parked, {}, "", false}},
+        {"email.retry.5s", {QueueRole::rung, Milliseconds{5'000}, "email", false}},
+        {"email.retry.30s", {QueueRole::rung, Milliseconds{30'000}, "email", false}},
+        {"retryd.shared.1m", {QueueRole::rung, Milliseconds{60'000}, "shared", true}},
     };
     CHECK(found.queues == expected);
     CHECK(found.work_queues == Names{"email"});
@@ -66,16 +66,17 @@ TEST_CASE("inventory: what the configuration names, before any message") {
 
 TEST_CASE("inventory: queues that were made for a glob are met with their messages") {
     QueueSources from;
-    from.counted = {counted("web.a", "web.a.retry.1s", relay::Role::rung, 1'000),
-                    counted("web.a", "web.a.parked", relay::Role::parking, 0),
-                    counted("fax", "retryd.shared.1m.high", relay::Role::rung, 60'000),
-                    counted("sms", "team.dlx", relay::Role::parking_exchange, 0),
-                    counted(std::string{telemetry::other_queues}, "", relay::Role::rung, 1'000),
-                    counted(std::string{telemetry::no_queue}, "retryd.parked", relay::Role::parking, 0)};
+    from.counted = {counted("web.a", "web.a.retry.1s", relay::TargetRole::rung, 1'000),
+                    counted("web.a", "web.a.parked", relay::TargetRole::parking, 0),
+                    counted("fax", "retryd.shared.1m.high", relay::TargetRole::rung, 60'000),
+                    counted("sms", "team.dlx", relay::TargetRole::parking_exchange, 0),
+                    counted(std::string{telemetry::other_queues}, "", relay::TargetRole::rung, 1'000),
+                    counted(std::string{telemetry::no_queue}, "retryd.parked", relay::TargetRole::parking, 0)};
     const Inventory found = take_inventory(policy(), features, from);
-    CHECK(found.queues.at("web.a.retry.1s") == KeptQueue{Role::rung, Milliseconds{1'000}, "web.a", false});
-    CHECK(found.queues.at("web.a.parked").role == Role::parked);
-    CHECK(found.queues.at("retryd.shared.1m.high") == KeptQueue{Role::rung, Milliseconds{60'000}, "shared", true});
+    CHECK(found.queues.at("web.a.retry.1s") == CountedQueue{QueueRole::rung, Milliseconds{1'000}, "web.a", false});
+    CHECK(found.queues.at("web.a.parked").role == QueueRole::parked);
+    CHECK(found.queues.at("retryd.shared.1m.high") ==
+          CountedQueue{QueueRole::rung, Milliseconds{60'000}, "shared", true});
     CHECK(found.queues.count("team.dlx") == 0);
     CHECK(found.work_queues == Names{"email", "fax", "sms", "web.a"});
 }
@@ -92,7 +93,7 @@ TEST_CASE("inventory: queues of an earlier run are listed, and nobody else's are
     const Inventory found = take_inventory(policy(), features, from);
     CHECK(found.queues.at("web.b.retry.1s").serves == "web.b");
     CHECK(found.queues.at("web.b.retry.9s").delay == Milliseconds{9'000});
-    CHECK(found.queues.at("web.d.parked").role == Role::parked);
+    CHECK(found.queues.at("web.d.parked").role == QueueRole::parked);
     CHECK(found.queues.count("web.c.retry.1s") == 0);
     CHECK(found.queues.count("web.d") == 0);
     CHECK(found.queues.count("lonely.parked") == 0);
@@ -106,7 +107,7 @@ TEST_CASE("inventory: is bounded, and has what the configuration names first") {
         from.listed.push_back({name + ".retry.1s", rung_arguments(name, 1'000)});
     }
     const Inventory found = take_inventory(policy(), features, from);
-    CHECK(found.queues.size() == most_kept_queues);
+    CHECK(found.queues.size() == most_counted_queues);
     CHECK(found.queues.count("email.retry.30s") == 1);
 }
 
@@ -116,9 +117,9 @@ TEST_CASE("status: each work queue with its rungs and its parking queue, as far 
     StatusSources sources{{}, settings, {}, {}, {}};
     QueueSources from;
     from.listed = {{"email.retry.9s", rung_arguments("email", 9'000)}};
-    from.counted = {counted("fax", "retryd.shared.1m", relay::Role::rung, 60'000)};
+    from.counted = {counted("fax", "retryd.shared.1m", relay::TargetRole::rung, 60'000)};
     from.counted[0].counts.push_back(
-        {relay::Outcome::detoured, "detoured", relay::Role::detour, "retryd.detour.2s", Milliseconds{2'000}, 5});
+        {relay::Outcome::detoured, "detoured", relay::TargetRole::detour, "retryd.detour.2s", Milliseconds{2'000}, 5});
     sources.counts.queues = from.counted;
     sources.counts.oldest_unsettled = Milliseconds{61'000};
     sources.seen.inventory = take_inventory(policy(), features, from);

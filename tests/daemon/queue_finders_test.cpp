@@ -98,59 +98,59 @@ struct Scene {
 
 TEST_CASE("plumbing: what is not known is asked for once, and then known for a minute") {
     Scene s;
-    CHECK_FALSE(s.finder.left_out("events", s.now).has_value());
-    CHECK_FALSE(s.finder.left_out("orders", s.now).has_value());
+    CHECK_FALSE(s.finder.is_excluded("events", s.now).has_value());
+    CHECK_FALSE(s.finder.is_excluded("orders", s.now).has_value());
     CHECK(s.finder.awaited());
     CHECK(s.turns() == Names{"events", "orders"});
     CHECK_FALSE(s.finder.awaited());
-    CHECK(s.finder.left_out("events", s.now) == true);
-    CHECK(s.finder.left_out("orders", s.now) == false);
+    CHECK(s.finder.is_excluded("events", s.now) == true);
+    CHECK(s.finder.is_excluded("orders", s.now) == false);
     s.now += Milliseconds{59'000};
-    CHECK(s.finder.left_out("events", s.now) == true);
+    CHECK(s.finder.is_excluded("events", s.now) == true);
     CHECK(s.shared->asked == 1);
     s.now += Milliseconds{1'000};
-    CHECK_FALSE(s.finder.left_out("events", s.now).has_value());
+    CHECK_FALSE(s.finder.is_excluded("events", s.now).has_value());
     CHECK(s.turns() == Names{"events"});
     CHECK(s.shared->asked == 2);
 }
 
 TEST_CASE("plumbing: a queue that is not listed is a work queue, until the next turn") {
     Scene s;
-    CHECK_FALSE(s.finder.left_out("new", s.now).has_value());
+    CHECK_FALSE(s.finder.is_excluded("new", s.now).has_value());
     CHECK(s.turns() == Names{"new"});
-    CHECK(s.finder.left_out("new", s.now) == false);
+    CHECK(s.finder.is_excluded("new", s.now) == false);
     s.finder.turn(s.now);
-    CHECK_FALSE(s.finder.left_out("new", s.now).has_value());
+    CHECK_FALSE(s.finder.is_excluded("new", s.now).has_value());
 }
 
 TEST_CASE("plumbing: who does not answer in time, or fails, makes nobody wait") {
     Scene s;
     s.shared->answers = false;
-    CHECK_FALSE(s.finder.left_out("events", s.now).has_value());
+    CHECK_FALSE(s.finder.is_excluded("events", s.now).has_value());
     CHECK(s.finder.turn(s.now).empty());
     s.now += Milliseconds{2'999};
     CHECK(s.finder.turn(s.now).empty());
     s.now += Milliseconds{1};
     CHECK(s.finder.turn(s.now) == Names{"events"});
-    CHECK(s.finder.left_out("events", s.now) == false);
+    CHECK(s.finder.is_excluded("events", s.now) == false);
 
     Scene failing;
     failing.shared->fails = true;
-    CHECK_FALSE(failing.finder.left_out("events", failing.now).has_value());
+    CHECK_FALSE(failing.finder.is_excluded("events", failing.now).has_value());
     CHECK(failing.turns() == Names{"events"});
     failing.finder.turn(failing.now);
-    CHECK(failing.finder.left_out("events", failing.now) == false);
+    CHECK(failing.finder.is_excluded("events", failing.now) == false);
     failing.now += Milliseconds{60'000};
-    CHECK_FALSE(failing.finder.left_out("events", failing.now).has_value());
+    CHECK_FALSE(failing.finder.is_excluded("events", failing.now).has_value());
 }
 
 TEST_CASE("plumbing: one name after the other that is not known makes no look after the other") {
     Scene s;
-    CHECK_FALSE(s.finder.left_out("made up 0", s.now).has_value());
+    CHECK_FALSE(s.finder.is_excluded("made up 0", s.now).has_value());
     CHECK(s.turns() == Names{"made up 0"});
     for (int i = 1; i < 1'000; ++i) {
         s.now += Milliseconds{10};
-        s.finder.left_out("made up " + std::to_string(i), s.now);
+        s.finder.is_excluded("made up " + std::to_string(i), s.now);
         s.finder.turn(s.now);
     }
     s.finder = PlumbingFinder{};  // what was begun has asked by then: its thread is joined
@@ -161,10 +161,10 @@ TEST_CASE("plumbing: what was asked for while nobody answered makes nobody ask a
     Scene s;
     s.shared->fails = true;
     s.shared->answers = false;
-    CHECK_FALSE(s.finder.left_out("events", s.now).has_value());
+    CHECK_FALSE(s.finder.is_excluded("events", s.now).has_value());
     CHECK(s.finder.turn(s.now).empty());
     s.now += Milliseconds{10};
-    CHECK_FALSE(s.finder.left_out("orders", s.now).has_value());
+    CHECK_FALSE(s.finder.is_excluded("orders", s.now).has_value());
     s.shared->answers = true;
     CHECK(s.turns() == Names{"events", "orders"});
     CHECK_FALSE(s.finder.awaited());
@@ -172,12 +172,12 @@ TEST_CASE("plumbing: what was asked for while nobody answered makes nobody ask a
 }
 
 TEST_CASE("plumbing: where there is nobody to ask every queue is a work queue, also what was awaited") {
-    CHECK(PlumbingFinder{}.left_out("events", {}) == false);
+    CHECK(PlumbingFinder{}.is_excluded("events", {}) == false);
     Scene s;
-    CHECK_FALSE(s.finder.left_out("events", s.now).has_value());
+    CHECK_FALSE(s.finder.is_excluded("events", s.now).has_value());
     s.finder.ask_anew({});
     CHECK(s.finder.turn(s.now) == Names{"events"});
-    CHECK(s.finder.left_out("events", s.now) == false);
+    CHECK(s.finder.is_excluded("events", s.now) == false);
 }
 
 }  // namespace retryd::daemon::plumbing_finder_test

@@ -60,9 +60,9 @@ class Service {
     const core::Random random_ = [] { return 0.5; };
     relay::PoisonDetector poison_;
     relay::HeadTrial trial_;
-    amqp::HeldHeads held_heads_;
+    amqp::BlockedHeadConnections blocked_heads_;
     amqp::SourceMemories sources_;
-    amqp::EndingSteps ending_steps_;
+    amqp::ConnectionClosingSteps connection_closing_steps_;
     Watchdog watchdog_{log_, std::nullopt};
     DaemonState state_;
     PeriodicChecks checks_{nullptr};
@@ -71,7 +71,7 @@ class Service {
     Desk desk_{DeskActions{}, log_, [] { return std::nullopt; }};
     HttpService http_{configuration_, watchdog_, state_, checks_, log_, held_, age_, desk_};
     SessionContext context_{configuration_, log_,     requests_, random_, poison_, trial_,
-                            held_heads_,    sources_, watchdog_, http_,   held_,   ending_steps_};
+                            blocked_heads_, sources_, watchdog_, http_,   held_,   connection_closing_steps_};
     std::thread thread_;
 
     static config::Settings settings() {

@@ -11,7 +11,7 @@ namespace {
 
 using core::Milliseconds;
 using relay::RequeueCause;
-using relay::Role;
+using relay::TargetRole;
 
 std::string reason_of(const DaemonState& state) {
     return why_not_ready(state.snapshot());
@@ -151,21 +151,21 @@ TEST_CASE("reporters: what is refused, and what is given back, lasts until it he
     {
         HeldQueues held(log);
         FlowEvents events(log, state.faults(), &stats, held);
-        events.requeued({Role::rung, "email.retry.5s"}, RequeueCause::nacked, Milliseconds{1});
-        events.requeued({Role::rung, "email.retry.5s"}, RequeueCause::nacked, Milliseconds{1});
+        events.requeued({TargetRole::rung, "email.retry.5s"}, RequeueCause::nacked, Milliseconds{1});
+        events.requeued({TargetRole::rung, "email.retry.5s"}, RequeueCause::nacked, Milliseconds{1});
         CHECK(faults_of(state).size() == 1);
         events.settled({relay::Outcome::retried, "email", "other", "rejected", {}, {}, {}});
         CHECK(faults_of(state).size() == 1);
         events.settled({relay::Outcome::retried, "email", "email.retry.5s", "rejected", {}, {}, {}});
         CHECK(faults_of(state).empty());
-        events.refused(Role::rung, "email.retry.5s", "it has other arguments");
-        events.refused(Role::parking, "email.parked", "it has other arguments, too");
-        events.healed(Role::rung, "email.retry.5s");
+        events.refused(TargetRole::rung, "email.retry.5s", "it has other arguments");
+        events.refused(TargetRole::parking, "email.parked", "it has other arguments, too");
+        events.healed(TargetRole::rung, "email.retry.5s");
         CHECK(faults_of(state) ==
               std::vector<std::string>{
                   "it has other arguments, too. While that lasts, messages that should be parked in 'email.parked' are "
                   "parked in the catch-all queue. It is tried again every minute"});
-        events.silent({Role::rung, "email.retry.30s"});
+        events.silent({TargetRole::rung, "email.retry.30s"});
         CHECK(faults_of(state).size() == 2);
         events.in_flight(3);
         CHECK(stats.counts().in_flight == 3);

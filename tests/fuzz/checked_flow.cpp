@@ -110,8 +110,8 @@ core::Policy policy_of(bool with_rest) {
 std::optional<Retried> CheckedFlow::handle(const core::Message& message, double random) {
     check_copy(message);
     const core::Table headers = message.properties.header_table();
-    if (const auto from = core::read_undelivered(headers)) {
-        return_undelivered(message, from->queue);
+    if (const auto from = core::read_returned_by_rung(headers)) {
+        send_home_from_rung(message, from->queue);
         return std::nullopt;
     }
     core::ComposeContext context{core::read_death(headers, error_queue), {}, connection_user, &keys};
@@ -146,7 +146,7 @@ void CheckedFlow::check_detour(const core::Message& message, const core::Compose
     const auto arrived = publish(composed);
     if (!arrived) return;
     const BackFromDetour back{*arrived};
-    require(!core::read_undelivered(back.headers()), "what a detour returns is not undelivered");
+    require(!core::read_returned_by_rung(back.headers()), "what a detour returns is not undelivered");
     core::ComposeContext again{core::read_death(back.headers(), error_queue), {}, connection_user, &keys};
     require(again.death && again.death->queue == context.death->queue, "a detour keeps the work queue");
     again.history = core::read_retry_history(back.headers(), again.death->queue, keys);
@@ -168,7 +168,7 @@ core::Message CheckedFlow::compose(const core::Message& message, const core::Com
     return composed;
 }
 
-void CheckedFlow::return_undelivered(const core::Message& message, std::string_view work_queue) {
+void CheckedFlow::send_home_from_rung(const core::Message& message, std::string_view work_queue) {
     require(core::usable_queue_name(work_queue), "it returns to a queue that can be");
     const core::ComposeContext context{
         {}, core::read_retry_history(message.properties.header_table(), work_queue, keys), connection_user, &keys};

@@ -41,7 +41,7 @@ class CheckedFlow {
                       const core::Entry* entry, double random);
     core::Message compose(const core::Message& message, const core::ComposeContext& context,
                           const core::Decision& decision);
-    void return_undelivered(const core::Message& message, std::string_view work_queue);
+    void send_home_from_rung(const core::Message& message, std::string_view work_queue);
     std::optional<core::Properties> publish(const core::Message& composed);
 
     core::Policy policy_;

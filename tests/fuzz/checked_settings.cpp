@@ -43,7 +43,7 @@ void check_item(const core::Policy& policy, const DesiredItem& item) {
     const std::string name = core::name_of(item.item);
     if (const auto* queue = std::get_if<core::QueueSpec>(&item.item)) {
         require(core::usable_queue_name(name), "a queue that is declared has a possible name");
-        if (item.role == DesiredItem::Role::rung) check_rung(policy, *queue);
+        if (item.role == DesiredItem::ItemRole::rung) check_rung(policy, *queue);
     } else if (!std::holds_alternative<core::BindingSpec>(item.item)) {
         require(core::usable_queue_name(name), "an exchange has a possible name");
     }

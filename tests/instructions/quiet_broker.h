@@ -58,8 +58,8 @@ class QuietReporter : public relay::Reporter {
     void unroutable(std::string_view, std::string_view) override {}
     void silent(const relay::TargetName&) override {}
     void requeued(const relay::TargetName&, relay::RequeueCause, core::Milliseconds) override {}
-    void refused(relay::Role, std::string_view, std::string_view) override {}
-    void healed(relay::Role, std::string_view) override {}
+    void refused(relay::TargetRole, std::string_view, std::string_view) override {}
+    void healed(relay::TargetRole, std::string_view) override {}
 
     std::size_t reported = 0;
 };

@@ -71,11 +71,11 @@ TEST_CASE("a trial goes on while a broker that hands over nothing has some ready
 TEST_CASE("a trial is held up when its only channel is silent for a second and nothing waits to be settled") {
     HeadTrial trial;
     const core::Milliseconds second{1'000};
-    CHECK_FALSE(trial.held_up(10 * second, true));  // messages do not come one at a time
+    CHECK_FALSE(trial.head_blocks_channel(10 * second, true));  // messages do not come one at a time
     trial.begin(100, start);
-    CHECK_FALSE(trial.held_up(second - core::Milliseconds{1}, true));
-    CHECK_FALSE(trial.held_up(10 * second, false));
-    CHECK(trial.held_up(second, true));
+    CHECK_FALSE(trial.head_blocks_channel(second - core::Milliseconds{1}, true));
+    CHECK_FALSE(trial.head_blocks_channel(10 * second, false));
+    CHECK(trial.head_blocks_channel(second, true));
 }
 
 TEST_CASE(
@@ -83,23 +83,23 @@ TEST_CASE(
     HeadTrial trial;
     const core::Milliseconds second{1'000};
     trial.begin(100, start);
-    trial.looked_past(false);
-    CHECK_FALSE(trial.held_up(2 * second - core::Milliseconds{1}, true));
-    CHECK(trial.held_up(2 * second, true));
+    trial.blocking_head_set_aside(false);
+    CHECK_FALSE(trial.head_blocks_channel(2 * second - core::Milliseconds{1}, true));
+    CHECK(trial.head_blocks_channel(2 * second, true));
     for (int i = 0; i < 10; ++i)
-        trial.looked_past(false);
-    CHECK_FALSE(trial.held_up(30 * second - core::Milliseconds{1}, true));
-    CHECK(trial.held_up(30 * second, true));
-    trial.looked_past(true);
-    CHECK(trial.held_up(second, true));
-    trial.looked_past(false);
+        trial.blocking_head_set_aside(false);
+    CHECK_FALSE(trial.head_blocks_channel(30 * second - core::Milliseconds{1}, true));
+    CHECK(trial.head_blocks_channel(30 * second, true));
+    trial.blocking_head_set_aside(true);
+    CHECK(trial.head_blocks_channel(second, true));
+    trial.blocking_head_set_aside(false);
     trial.counted(0, after(1));
     CHECK(trial.asks_for_count(after(10'000), true));
     trial.counted(0, after(10'001));
     REQUIRE(trial.on_tick(after(10'001)));
-    CHECK_FALSE(trial.held_up(30 * second, true));
+    CHECK_FALSE(trial.head_blocks_channel(30 * second, true));
     trial.begin(100, after(20'000));
-    CHECK(trial.held_up(second, true));
+    CHECK(trial.head_blocks_channel(second, true));
 }
 
 TEST_CASE("those that were suspect stay so when another connection ends") {
@@ -119,29 +119,29 @@ TEST_CASE("what has ended two connections before anything was handed over is at 
     HeadTrial trial;
     trial.begin(100, start);  // the session's, with any number of deliveries
     trial.begin(1, after(1));
-    CHECK_FALSE(trial.alone());
+    CHECK_FALSE(trial.head_is_isolated());
     trial.passed(after(2));
     trial.begin(1, after(3));
     trial.begin(1, after(4));
-    CHECK_FALSE(trial.alone());
+    CHECK_FALSE(trial.head_is_isolated());
     trial.begin(1, after(5));
-    CHECK(trial.alone());
+    CHECK(trial.head_is_isolated());
     CHECK(trial.ended() == 5);
     SECTION("and twice as many are needed once another message was found there") {
-        trial.looked(3, true);
+        trial.head_tried(3, true);
         CHECK(trial.ended() == 8);
         for (int i = 0; i < 3; ++i)
             trial.begin(1, after(6));
-        CHECK_FALSE(trial.alone());
+        CHECK_FALSE(trial.head_is_isolated());
         trial.begin(1, after(6));
-        CHECK(trial.alone());
+        CHECK(trial.head_is_isolated());
     }
     SECTION("and as many as before where none was") {
-        trial.looked(3, false);
-        CHECK_FALSE(trial.alone());
+        trial.head_tried(3, false);
+        CHECK_FALSE(trial.head_is_isolated());
         trial.begin(1, after(6));
         trial.begin(1, after(6));
-        CHECK(trial.alone());
+        CHECK(trial.head_is_isolated());
     }
 }
 
@@ -149,16 +149,16 @@ TEST_CASE(
     "a connection that ends before anything was handed over has ended in vain, until one hands over or is spent") {
     HeadTrial trial;
     trial.begin(100, start);
-    CHECK_FALSE(trial.in_vain());
+    CHECK_FALSE(trial.ended_before_any_delivery());
     trial.begin(1, after(1));
-    CHECK(trial.in_vain());
-    trial.looked(4, false);
-    CHECK_FALSE(trial.in_vain());
+    CHECK(trial.ended_before_any_delivery());
+    trial.head_tried(4, false);
+    CHECK_FALSE(trial.ended_before_any_delivery());
     trial.begin(1, after(2));
-    CHECK(trial.in_vain());
+    CHECK(trial.ended_before_any_delivery());
     trial.passed(after(3));
     trial.begin(1, after(4));
-    CHECK_FALSE(trial.in_vain());
+    CHECK_FALSE(trial.ended_before_any_delivery());
 }
 
 TEST_CASE("another message comes beside one whose target takes none, but not while the broker or the machine is slow") {

@@ -134,7 +134,7 @@ TEST_CASE(
         entry.outage = core::OutageRule{};
     Fixture f(policy);
     f.answer_declares();
-    f.outage.unknown = true;
+    f.outage.not_yet_known = true;
     f.deliver();
     f.deliver({"email", "rejected", "email", 2});
     f.deliver({"email", "expired"});
@@ -142,7 +142,7 @@ TEST_CASE(
     CHECK(f.lying_in("retryd.detour.2s") == 2);
     CHECK(f.lying_in("email.parked") == 1);
     CHECK(f.lying_in("email.retry.5s") == 0);
-    f.outage = {.holds = true};
+    f.outage = {.holding = true};
     f.deliver();
     f.answer_declares();
     CHECK(f.lying_in("email.held") == 1);

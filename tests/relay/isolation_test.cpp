@@ -427,7 +427,7 @@ TEST_CASE("a catch-all that refuses: all that is for it takes the detour, whethe
     f.confirm_all();
     CHECK(f.lying_in("retryd.detour.2s") == 2);
     CHECK(f.broker.acked == Tags{2, 3});
-    CHECK(f.relay.held_up() == 0);
+    CHECK(f.relay.unacked_for_long() == 0);
     f.broker.full.clear();
     live(f, Milliseconds{2'000});
     f.deliver_without_death();
@@ -495,7 +495,7 @@ TEST_CASE("where the detours refuse, too, messages are held back, for longer and
     REQUIRE(pauses.size() > 20);
     CHECK(pauses.front() <= 8'000);
     CHECK(pauses.back() >= 15'000);
-    CHECK(f.relay.held_up() > 4);
+    CHECK(f.relay.unacked_for_long() > 4);
 }
 
 TEST_CASE(
@@ -627,9 +627,9 @@ TEST_CASE(
     f.answer_declares();
     f.deliver_without_death();
     f.confirm_all(false);  // the catch-all refuses
-    f.deliver_without_death(core::worn_after - 1);
+    f.deliver_without_death(core::republish_after_deliveries - 1);
     CHECK(f.relay.in_flight() == 0);
-    const auto worn = f.deliver_without_death(core::worn_after);
+    const auto worn = f.deliver_without_death(core::republish_after_deliveries);
     CHECK(f.relay.in_flight() == 1);
     f.confirm_all();
     REQUIRE(f.lying_in("retryd.errors") == 1);
@@ -728,7 +728,7 @@ TEST_CASE("after 20 minutes without an answer a message is given back, and its c
     CHECK(f.lying_in(rung) == 2);
 }
 
-TEST_CASE("held_up counts what is silent and what pauses; unsettled_since tells the oldest, to the second") {
+TEST_CASE("unacked_for_long counts what is silent and what pauses; unsettled_since tells the oldest, to the second") {
     Fixture f;
     f.answer_declares();
     CHECK_FALSE(f.relay.unsettled_since());
@@ -740,7 +740,7 @@ TEST_CASE("held_up counts what is silent and what pauses; unsettled_since tells 
     const core::SteadyTime first = f.now.steady;
     f.deliver();
     live(f, Milliseconds{60'000});
-    CHECK(f.relay.held_up() == 1);
+    CHECK(f.relay.unacked_for_long() == 1);
     REQUIRE(f.relay.unsettled_since());
     CHECK(*f.relay.unsettled_since() - first <= Milliseconds{1'100});
     f.deliver({"email", "rejected", "email", 1});
@@ -748,7 +748,7 @@ TEST_CASE("held_up counts what is silent and what pauses; unsettled_since tells 
     CHECK(*f.relay.unsettled_since() - first <= Milliseconds{1'100});
     f.broker.silent.clear();
     f.confirm_all();
-    CHECK(f.relay.held_up() == 0);
+    CHECK(f.relay.unacked_for_long() == 0);
     CHECK_FALSE(f.relay.unsettled_since());
 }
 

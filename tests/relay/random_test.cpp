@@ -25,8 +25,8 @@ class Silent : public Reporter {
     void unroutable(std::string_view, std::string_view) override {}
     void silent(const TargetName&) override {}
     void requeued(const TargetName&, RequeueCause, Milliseconds) override {}
-    void refused(Role, std::string_view, std::string_view) override {}
-    void healed(Role, std::string_view) override {}
+    void refused(TargetRole, std::string_view, std::string_view) override {}
+    void healed(TargetRole, std::string_view) override {}
 };
 
 core::Ladder shared_ladder() {

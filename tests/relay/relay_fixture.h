@@ -36,8 +36,8 @@ class LineReporter : public Reporter {
         constexpr std::string_view words[] = {"nacked", "returned", "unanswered", "detour-refused", "channel-closed"};
         add({"requeued", target.name, words[static_cast<int>(cause)], std::to_string(delay.count())});
     }
-    void refused(Role, std::string_view name, std::string_view why) override { add({"refused", name, why}); }
-    void healed(Role, std::string_view name) override { add({"healed", name}); }
+    void refused(TargetRole, std::string_view name, std::string_view why) override { add({"refused", name, why}); }
+    void healed(TargetRole, std::string_view name) override { add({"healed", name}); }
 
   private:
     void add(std::initializer_list<std::string_view> words) {
@@ -74,7 +74,9 @@ class Fixture {
         : relay(std::make_shared<const core::Policy>(std::move(policy)),
                 {features, "retryd", [=] { return random; }, declare, 128, core::test::proof_keys,
                  [this](std::string_view) { return outage; },
-                 [this](std::string_view queue) { return left_out ? left_out(queue) : std::optional{false}; }},
+                 [this](std::string_view queue) {
+                     return is_excluded_from_glob ? is_excluded_from_glob(queue) : std::optional{false};
+                 }},
                 broker, reporter, known != nullptr ? *known : poison) {
         broker.queues["retryd.parked"];
         broker.queues["retryd.errors"];
@@ -197,8 +199,9 @@ class Fixture {
 
     core::Now now{core::WallTime{core::Milliseconds{1'800'000'000'000}},
                   core::SteadyTime{core::Milliseconds{1'000'000}}};
-    core::Holding outage;  // what is known of one, in entries that have the rule
-    std::function<std::optional<bool>(std::string_view)> left_out;  // what is known of queues that globs name
+    core::KnownOutage outage;  // what is known of one, in entries that have the rule
+    std::function<std::optional<bool>(std::string_view)>
+        is_excluded_from_glob;  // what is known of queues that globs name
     PoisonDetector poison;
     FakeBroker broker;
     LineReporter reporter;

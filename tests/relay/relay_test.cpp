@@ -134,24 +134,24 @@ TEST_CASE("a work queue that does not exist gets no rungs: its messages are park
 TEST_CASE("a queue that a glob leaves out gets no rungs; its messages are parked, once that is known") {
     Fixture f;
     std::optional<bool> known;
-    f.left_out = [&](std::string_view) { return known; };
+    f.is_excluded_from_glob = [&](std::string_view) { return known; };
     f.deliver({"web.events"});
     f.deliver({"web.shop"});
     f.broker.answer_checks(f.relay, f.now);
     f.answer_declares();
     CHECK(f.reporter.lines.empty());
     known = true;
-    f.relay.on_kind_known("web.events", f.now);
+    f.relay.on_exclusion_known("web.events", f.now);
     f.confirm_all();
     CHECK(f.header("retryd.parked", "retryd-queue") == "web.events");
     CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-entry");
     CHECK(f.lying_in("web.events.retry.1s") == 0);
     known = false;
-    f.relay.on_kind_known("web.shop", f.now);
+    f.relay.on_exclusion_known("web.shop", f.now);
     f.answer_declares();
     f.confirm_all();
     CHECK(f.lying_in("web.shop.retry.1s") == 1);
-    f.relay.on_kind_known("web.shop", f.now);  // nobody waits for it
+    f.relay.on_exclusion_known("web.shop", f.now);  // nobody waits for it
     known = true;
     f.deliver({"email"});  // by its very name
     f.answer_declares();

@@ -19,37 +19,37 @@ SteadyTime at(int seconds) {
 }
 
 /// So many at once; which detour the next one takes.
-std::size_t after(DetourRounds& rounds, int messages, int second) {
+std::size_t after(DetourChooser& chooser, int messages, int second) {
     for (int i = 0; i < messages; ++i) {
-        rounds.choose({}, at(second));
-        rounds.add();
+        chooser.choose({}, at(second));
+        chooser.add();
     }
-    return rounds.choose({}, at(second));
+    return chooser.choose({}, at(second));
 }
 
 }  // namespace
 
 TEST_CASE("a detour is as long as the trouble has lasted") {
-    DetourRounds rounds;
-    CHECK(rounds.choose(Milliseconds{0}, at(0)) == two_seconds);
-    CHECK(rounds.choose(Milliseconds{29'999}, at(0)) == two_seconds);
-    CHECK(rounds.choose(Milliseconds{30'000}, at(0)) == thirty_seconds);
-    CHECK(rounds.choose(Milliseconds{300'000}, at(0)) == five_minutes);
-    CHECK(rounds.choose(Milliseconds{0}, at(0)) == two_seconds);
+    DetourChooser chooser;
+    CHECK(chooser.choose(Milliseconds{0}, at(0)) == two_seconds);
+    CHECK(chooser.choose(Milliseconds{29'999}, at(0)) == two_seconds);
+    CHECK(chooser.choose(Milliseconds{30'000}, at(0)) == thirty_seconds);
+    CHECK(chooser.choose(Milliseconds{300'000}, at(0)) == five_minutes);
+    CHECK(chooser.choose(Milliseconds{0}, at(0)) == two_seconds);
 }
 
 TEST_CASE("where many wait the detour is longer, so that no more than 500 a second come back") {
-    DetourRounds rounds;
-    CHECK(after(rounds, 1'000, 0) == two_seconds);
-    CHECK(after(rounds, 1, 0) == thirty_seconds);
-    CHECK(after(rounds, 14'000, 0) == five_minutes);
+    DetourChooser chooser;
+    CHECK(after(chooser, 1'000, 0) == two_seconds);
+    CHECK(after(chooser, 1, 0) == thirty_seconds);
+    CHECK(after(chooser, 14'000, 0) == five_minutes);
 }
 
 TEST_CASE("each round counts anew: when most have gone their way, the others soon find out") {
-    DetourRounds rounds;
-    CHECK(after(rounds, 1'001, 0) == thirty_seconds);
-    CHECK(after(rounds, 0, 29) == thirty_seconds);
-    CHECK(after(rounds, 0, 31) == two_seconds);
+    DetourChooser chooser;
+    CHECK(after(chooser, 1'001, 0) == thirty_seconds);
+    CHECK(after(chooser, 0, 29) == thirty_seconds);
+    CHECK(after(chooser, 0, 31) == two_seconds);
 }
 
 }  // namespace retryd::relay::routes_test

@@ -84,13 +84,13 @@ TEST_CASE("a work queue that only a glob names is bound before its first message
 TEST_CASE("a queue that a glob leaves out does not wait on a shared rung either") {
     SharedFixture f;
     std::optional<bool> known;
-    f.left_out = [&](std::string_view) { return known; };
+    f.is_excluded_from_glob = [&](std::string_view) { return known; };
     f.deliver({"web.events"});
     f.answer_binds();
     f.answer_declares();
     CHECK(f.reporter.lines.empty());
     known = true;
-    f.relay.on_kind_known("web.events", f.now);
+    f.relay.on_exclusion_known("web.events", f.now);
     f.confirm_all();
     CHECK(f.header("retryd.parked", "retryd-parked-reason") == "no-entry");
     CHECK(f.lying_in("retryd.shared.1s") == 0);

@@ -54,7 +54,7 @@ class Counts : public Reporter {
   public:
     std::map<std::string, int> settled_in;
     int requeues = 0;
-    int held_back = 0;
+    int stranded = 0;
     int unanswered = 0;
 
     void settled(const Settled& m) override { ++settled_in[std::string{m.target}]; }
@@ -65,11 +65,11 @@ class Counts : public Reporter {
     void silent(const TargetName&) override {}
     void requeued(const TargetName&, RequeueCause cause, Milliseconds) override {
         ++requeues;
-        held_back += cause == RequeueCause::detour_refused ? 1 : 0;
+        stranded += cause == RequeueCause::detour_refused ? 1 : 0;
         unanswered += cause == RequeueCause::unanswered ? 1 : 0;
     }
-    void refused(Role, std::string_view, std::string_view) override {}
-    void healed(Role, std::string_view) override {}
+    void refused(TargetRole, std::string_view, std::string_view) override {}
+    void healed(TargetRole, std::string_view) override {}
 };
 
 class World : public Broker {
@@ -386,7 +386,7 @@ inline void World::deliver() {
 /// As BrokerSession::consume_more.
 inline void World::consume_more() {
     if (now.steady < more_due_ || consumers_ > most_further_consumers) return;
-    if (3 * relay_.held_up() < limits_.prefetch * consumers_) return;
+    if (3 * relay_.unacked_for_long() < limits_.prefetch * consumers_) return;
     more_due_ = now.steady + Milliseconds{500};
     ++consumers_;
 }

@@ -22,7 +22,7 @@ struct Scene {
     }
     void other(Outcome outcome, const std::string& queue, int messages = 1) {
         for (int n = 0; n < messages; ++n)
-            stats.settled({outcome, queue, "elsewhere", "rejected", {}, {}, relay::Role::parking});
+            stats.settled({outcome, queue, "elsewhere", "rejected", {}, {}, relay::TargetRole::parking});
     }
     void pass(int seconds) {
         for (int n = 0; n < seconds / 5; ++n) {
@@ -72,7 +72,7 @@ TEST_CASE("failures: what is parked, dropped or held is one; what takes a detour
 
 TEST_CASE("failures: what was counted before the history began counts for nothing") {
     MessageStats stats;
-    stats.settled({Outcome::parked, "a", "p", "rejected", {}, {}, relay::Role::parking});
+    stats.settled({Outcome::parked, "a", "p", "rejected", {}, {}, relay::TargetRole::parking});
     FailureHistory history;
     history.sample(stats.counts().queues, core::SteadyTime{Milliseconds{5}});
     CHECK(history.failing().empty());

@@ -35,11 +35,11 @@ TEST_CASE("faults: the same name refused as a rung and as a binding is two fault
     Log log({config::LogLevel::error, config::LogFormat::text}, Log::Sink::plain);
     {
         LogReporter reporter(log, faults);
-        reporter.requeued({relay::Role::rung, "x"}, relay::RequeueCause::nacked, core::Milliseconds{1});
-        reporter.refused(relay::Role::rung, "x", "it has other arguments");
-        reporter.refused(relay::Role::return_binding, "x", "no permission");
+        reporter.requeued({relay::TargetRole::rung, "x"}, relay::RequeueCause::nacked, core::Milliseconds{1});
+        reporter.refused(relay::TargetRole::rung, "x", "it has other arguments");
+        reporter.refused(relay::TargetRole::return_binding, "x", "no permission");
         CHECK(faults.all().size() == 3);
-        reporter.healed(relay::Role::return_binding, "x");
+        reporter.healed(relay::TargetRole::return_binding, "x");
         reporter.settled({relay::Outcome::retried, "email", "x", "rejected", {}, {}, {}});
         CHECK(texts_of(faults) ==
               std::vector<std::string>{"it has other arguments. While that lasts, messages for 'x' are parked as "

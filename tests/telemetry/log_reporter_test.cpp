@@ -16,7 +16,7 @@ namespace {
 using core::Milliseconds;
 using relay::Outcome;
 using relay::RequeueCause;
-using relay::Role;
+using relay::TargetRole;
 
 /// What is written to standard error meanwhile, without the time at the beginning of each line.
 std::string said(
@@ -70,7 +70,7 @@ TEST_CASE("that parking begins is a line, that it goes on one every five minutes
     core::SteadyTime now{Milliseconds{1'000}};
     const auto park = [](LogReporter& reporter, int messages) {
         for (int n = 0; n < messages; ++n)
-            reporter.settled({Outcome::parked, "email", "email.parked", "too-old", {}, {}, Role::parking});
+            reporter.settled({Outcome::parked, "email", "email.parked", "too-old", {}, {}, TargetRole::parking});
     };
     const std::string text = said(
         [&](LogReporter& reporter) {
@@ -101,11 +101,11 @@ TEST_CASE("that parking begins is few lines, however many names of work queues s
             for (int n = 0; n < 100; ++n) {
                 const std::string queue = "made-up." + std::to_string(n);
                 for (int message = 0; message < 2; ++message)
-                    reporter.settled({Outcome::parked, queue, "parked", "too-old", {}, {}, Role::parking});
+                    reporter.settled({Outcome::parked, queue, "parked", "too-old", {}, {}, TargetRole::parking});
             }
             now += Milliseconds{300'000};
             reporter.tick(now);
-            reporter.tell_held_back(now);
+            reporter.report_suppressed(now);
         },
         config::LogLevel::info, [&] { return now; });
     CHECK(static_cast<std::size_t>(std::count(text.begin(), text.end(), '\n')) == 2 * LogRateLimiter::most_lines + 2);
@@ -129,41 +129,41 @@ TEST_CASE("a queue whose messages begin to fail is told before any is parked") {
 }
 
 TEST_CASE("a refusal says what it means for messages, by what was refused") {
-    const auto line = [](Role role) {
+    const auto line = [](TargetRole role) {
         return said([&](LogReporter& reporter) { reporter.refused(role, "x", "because"); });
     };
     const std::string again = ". It is tried again every minute\n";
     CHECK(
-        line(Role::rung) ==
+        line(TargetRole::rung) ==
         "<3>because. While that lasts, messages for 'x' are parked as unpublishable; if it was used before, they wait "
         "in the queues retryd.detour.*" +
             again);
     const std::string parking =
         "<3>because. While that lasts, messages that should be parked in 'x' are parked in the catch-all queue" + again;
-    CHECK(line(Role::parking) == parking);
-    CHECK(line(Role::parking_exchange) == parking);
-    CHECK(line(Role::catch_all) ==
+    CHECK(line(TargetRole::parking) == parking);
+    CHECK(line(TargetRole::parking_exchange) == parking);
+    CHECK(line(TargetRole::catch_all) ==
           "<3>because. While that lasts, messages that belong to no queue wait in the queues retryd.detour.*" + again);
-    CHECK(line(Role::detour) ==
+    CHECK(line(TargetRole::detour) ==
           "<3>because. While that lasts, messages whose rung or parking queue takes none stay in the error queue, "
           "where they hold up others, and what comes from that queue without a proof of retryd's is parked in the "
           "catch-all queue" +
               again);
-    CHECK(line(Role::return_binding) ==
+    CHECK(line(TargetRole::return_binding) ==
           "<3>because. Without it no shared rung finds the queue: while that lasts, "
           "its messages are parked as unpublishable" +
               again);
-    CHECK(line(Role::error_binding) ==
+    CHECK(line(TargetRole::error_binding) ==
           "<3>because. While that lasts, messages that work queues dead-letter to 'x' do not reach retryd" + again);
-    CHECK(line(Role::return_exchange) ==
+    CHECK(line(TargetRole::return_exchange) ==
           "<3>because. While that lasts, messages that a shared rung could not deliver stay in the error queue" +
               again);
 }
 
 TEST_CASE("a queue that does not take messages is said once, and once when it does again") {
     const std::string lines = said([](LogReporter& reporter) {
-        reporter.requeued({Role::rung, "r"}, RequeueCause::nacked, Milliseconds{1000});
-        reporter.requeued({Role::rung, "r"}, RequeueCause::nacked, Milliseconds{2000});
+        reporter.requeued({TargetRole::rung, "r"}, RequeueCause::nacked, Milliseconds{1000});
+        reporter.requeued({TargetRole::rung, "r"}, RequeueCause::nacked, Milliseconds{2000});
         reporter.settled({Outcome::retried, "email", "r", "rejected", {}, {}});
         reporter.settled({Outcome::retried, "email", "r", "rejected", {}, {}});
     });
@@ -177,10 +177,10 @@ TEST_CASE("a queue that does not take messages is said once, and once when it do
 
 TEST_CASE("what one work queue parks through an exchange may be refused, and what another parks there not") {
     const std::string lines = said([](LogReporter& reporter) {
-        reporter.requeued({Role::parking_exchange, "dlx", "email"}, RequeueCause::nacked, Milliseconds{0});
-        reporter.settled({Outcome::parked, "sms", "dlx", "too-old", {}, {}, Role::parking_exchange});
-        reporter.requeued({Role::parking_exchange, "dlx", "email"}, RequeueCause::nacked, Milliseconds{0});
-        reporter.settled({Outcome::parked, "email", "dlx", "too-old", {}, {}, Role::parking_exchange});
+        reporter.requeued({TargetRole::parking_exchange, "dlx", "email"}, RequeueCause::nacked, Milliseconds{0});
+        reporter.settled({Outcome::parked, "sms", "dlx", "too-old", {}, {}, TargetRole::parking_exchange});
+        reporter.requeued({TargetRole::parking_exchange, "dlx", "email"}, RequeueCause::nacked, Milliseconds{0});
+        reporter.settled({Outcome::parked, "email", "dlx", "too-old", {}, {}, TargetRole::parking_exchange});
     });
     const std::string parked =
         " begin to be parked in 'dlx': too-old. They are kept there until somebody sends them back: retryd parked "
@@ -198,22 +198,22 @@ TEST_CASE("what one work queue parks through an exchange may be refused, and wha
 }
 
 TEST_CASE("a returned message says of a queue that it will be declared, of an exchange nothing more") {
-    const auto line = [](Role role) {
+    const auto line = [](TargetRole role) {
         return said([&](LogReporter& r) { r.requeued({role, "x"}, RequeueCause::returned, Milliseconds{1000}); });
     };
-    CHECK(line(Role::rung)
+    CHECK(line(TargetRole::rung)
               .starts_with("<4>nothing leads to queue 'x' any more; it is declared again. Meanwhile they wait"));
-    CHECK(line(Role::parking_exchange).empty());  // unroutable() has told it
+    CHECK(line(TargetRole::parking_exchange).empty());  // unroutable() has told it
 }
 
 TEST_CASE("a queue that does not confirm is said once, in the words of its role, until a message arrives there") {
     const std::string lines = said([](LogReporter& reporter) {
-        reporter.silent({Role::rung, "r"});
-        reporter.silent({Role::rung, "r"});
-        reporter.requeued({Role::rung, "r"}, RequeueCause::unanswered, {});
-        reporter.settled({Outcome::detoured, "email", "retryd.detour.2s", "detoured", {}, {}, Role::detour});
+        reporter.silent({TargetRole::rung, "r"});
+        reporter.silent({TargetRole::rung, "r"});
+        reporter.requeued({TargetRole::rung, "r"}, RequeueCause::unanswered, {});
+        reporter.settled({Outcome::detoured, "email", "retryd.detour.2s", "detoured", {}, {}, TargetRole::detour});
         reporter.settled({Outcome::retried, "email", "r", "rejected", {}, {}});
-        reporter.silent({Role::detour, "retryd.detour.2s"});
+        reporter.silent({TargetRole::detour, "retryd.detour.2s"});
     });
     const std::string silent = "<4>the broker does not confirm messages for queue ";
     const std::string why = ": the queue has no leader (most of its nodes are away: start them), or is very slow. ";
@@ -226,21 +226,21 @@ TEST_CASE("a queue that does not confirm is said once, in the words of its role,
 }
 
 TEST_CASE("what can take no detour is said to wait in the error queue") {
-    const auto line = [](Role role, RequeueCause cause) {
+    const auto line = [](TargetRole role, RequeueCause cause) {
         return said([&](LogReporter& r) { r.requeued({role, "x"}, cause, Milliseconds{1000}); });
     };
     const std::string held = " Meanwhile they wait in the error queue, and are tried again with growing pauses\n";
-    CHECK(line(Role::catch_all, RequeueCause::detour_refused).ends_with(held));
-    CHECK(line(Role::detour, RequeueCause::detour_refused).ends_with(held));
-    CHECK(line(Role::detour, RequeueCause::nacked).ends_with(held));
-    CHECK(line(Role::catch_all, RequeueCause::nacked)
+    CHECK(line(TargetRole::catch_all, RequeueCause::detour_refused).ends_with(held));
+    CHECK(line(TargetRole::detour, RequeueCause::detour_refused).ends_with(held));
+    CHECK(line(TargetRole::detour, RequeueCause::nacked).ends_with(held));
+    CHECK(line(TargetRole::catch_all, RequeueCause::nacked)
               .ends_with("wait in the queues retryd.detour.*, and hold up no others\n"));
 }
 
 TEST_CASE("a message on a detour is told at debug") {
     const std::string line = said(
         [&](LogReporter& r) {
-            r.settled({Outcome::detoured, "email", "retryd.detour.2s", "detoured", {}, {}, Role::detour});
+            r.settled({Outcome::detoured, "email", "retryd.detour.2s", "detoured", {}, {}, TargetRole::detour});
         },
         config::LogLevel::debug);
     CHECK(line == "<7>a message from 'email' waits on the detour 'retryd.detour.2s', its attempt unspent\n");
@@ -289,14 +289,14 @@ TEST_CASE("what is held back and followed by no other line is told after a minut
     core::SteadyTime now{};
     const std::string lines = said(
         [&](LogReporter& reporter) {
-            reporter.tell_held_back(now);
+            reporter.report_suppressed(now);
             for (int i = 0; i < 100; ++i)
                 reporter.unroutable("x", std::to_string(i));
             now += Milliseconds{59'999};
-            reporter.tell_held_back(now);
+            reporter.report_suppressed(now);
             now += Milliseconds{1};
-            reporter.tell_held_back(now);
-            reporter.tell_held_back(now + Milliseconds{60'000});
+            reporter.report_suppressed(now);
+            reporter.report_suppressed(now + Milliseconds{60'000});
         },
         config::LogLevel::info, [&] { return now; });
     CHECK(lines ==
@@ -310,11 +310,11 @@ TEST_CASE("keys that lead nowhere are a line for each exchange, whatever the key
     const std::string lines = said([](LogReporter& reporter) {
         for (const char* key : {"a", "b\x1b[2J\u202e", "c"}) {
             reporter.unroutable("x", key);
-            reporter.requeued({Role::parking_exchange, "x"}, RequeueCause::returned, {});
-            reporter.settled({Outcome::parked, "email", "x", "too-old", {}, {}, Role::parking_exchange});
+            reporter.requeued({TargetRole::parking_exchange, "x"}, RequeueCause::returned, {});
+            reporter.settled({Outcome::parked, "email", "x", "too-old", {}, {}, TargetRole::parking_exchange});
         }
         reporter.unroutable("y", "it's \xff");
-        reporter.refused(Role::parking_exchange, "x", "it is gone");
+        reporter.refused(TargetRole::parking_exchange, "x", "it is gone");
     });
     const std::string lasts = "'. While that lasts, messages that should be parked in ";
     const std::string parked = " are parked in the catch-all queue. It is tried again every minute\n";
@@ -329,25 +329,26 @@ TEST_CASE("keys that lead nowhere are a line for each exchange, whatever the key
 TEST_CASE("work queues whose binding is refused are few lines a minute: their names may be made up") {
     const std::string lines = said([](LogReporter& reporter) {
         for (int i = 0; i < 100; ++i)
-            reporter.refused(Role::return_binding, "q" + std::to_string(i), "because");
+            reporter.refused(TargetRole::return_binding, "q" + std::to_string(i), "because");
     });
     CHECK(std::count(lines.begin(), lines.end(), '\n') == static_cast<std::ptrdiff_t>(LogRateLimiter::most_lines));
 }
 
 TEST_CASE("a name is told so that it can be told from any other") {
-    const std::string lines = said([](LogReporter& reporter) { reporter.healed(Role::rung, "a\\x1b'\x1b\u202e"); });
+    const std::string lines =
+        said([](LogReporter& reporter) { reporter.healed(TargetRole::rung, "a\\x1b'\x1b\u202e"); });
     CHECK(lines == "<6>queue 'a\\\\x1b\\'\\x1b\\u202e' is as it must be again\n");
 }
 
 TEST_CASE("what has healed is named for what it is") {
-    const auto line = [](Role role) { return said([&](LogReporter& reporter) { reporter.healed(role, "x"); }); };
-    CHECK(line(Role::rung) == "<6>queue 'x' is as it must be again\n");
-    CHECK(line(Role::parking_exchange) == "<6>exchange 'x' is as it must be again\n");
-    CHECK(line(Role::error_binding) == "<6>the binding of 'x' is as it must be again\n");
+    const auto line = [](TargetRole role) { return said([&](LogReporter& reporter) { reporter.healed(role, "x"); }); };
+    CHECK(line(TargetRole::rung) == "<6>queue 'x' is as it must be again\n");
+    CHECK(line(TargetRole::parking_exchange) == "<6>exchange 'x' is as it must be again\n");
+    CHECK(line(TargetRole::error_binding) == "<6>the binding of 'x' is as it must be again\n");
 }
 
 TEST_CASE("level and format can change under way") {
-    const std::string lines = said([](LogReporter& reporter) { reporter.healed(Role::rung, "a"); });
+    const std::string lines = said([](LogReporter& reporter) { reporter.healed(TargetRole::rung, "a"); });
     CHECK(lines == "<6>queue 'a' is as it must be again\n");
     Log log({config::LogLevel::error, config::LogFormat::text}, Log::Sink::plain);
     CHECK_FALSE(log.enabled(config::LogLevel::info));

@@ -13,7 +13,7 @@ namespace {
 
 using core::Milliseconds;
 using relay::Outcome;
-using relay::Role;
+using relay::TargetRole;
 
 Measured nothing() {
     Measured measured;
@@ -26,19 +26,20 @@ std::string after_some_messages() {
     stats.settled({Outcome::retried, "email", "email.retry.5s", "rejected", Milliseconds{5'000}, Milliseconds{3}, {}});
     stats.settled({Outcome::retried, "email", "email.retry.5s", "expired", Milliseconds{5'000}, Milliseconds{3}, {}});
     stats.settled({Outcome::retried, "email", "email.retry.1m", "expired", Milliseconds{60'000}, Milliseconds{3}, {}});
-    stats.settled({Outcome::parked, "email", "email.parked", "too-old", {}, Milliseconds{40}, Role::parking});
-    stats.settled({Outcome::returned_to_queue, "fax", "retryd.return", "undelivered", {}, {}, Role::return_exchange});
+    stats.settled({Outcome::parked, "email", "email.parked", "too-old", {}, Milliseconds{40}, TargetRole::parking});
+    stats.settled(
+        {Outcome::returned_to_queue, "fax", "retryd.return", "undelivered", {}, {}, TargetRole::return_exchange});
     stats.settled({Outcome::dropped, "a\"b\\c", "", "maxlen", {}, {}, {}});
     for (const Milliseconds delay : {Milliseconds{2'000}, Milliseconds{2'000}, Milliseconds{30'000}})
-        stats.settled({Outcome::detoured, "email", "retryd.detour", "detoured", delay, {}, Role::detour});
+        stats.settled({Outcome::detoured, "email", "retryd.detour", "detoured", delay, {}, TargetRole::detour});
     stats.in_flight(7);
     stats.oldest_unsettled(Milliseconds{61'500});
     Measured measured = nothing();
     measured.counts = stats.counts();
-    measured.depths = {{"retryd.errors", Depth::Role::errors, {}, 3},
-                       {"email.retry.5s", Depth::Role::rung, Milliseconds{5'000}, 2, 60},
-                       {"retryd.detour.30s", Depth::Role::detour, Milliseconds{30'000}, 9},
-                       {"email.parked", Depth::Role::parked, {}, 1}};
+    measured.depths = {{"retryd.errors", Depth::QueueRole::errors, {}, 3},
+                       {"email.retry.5s", Depth::QueueRole::rung, Milliseconds{5'000}, 2, 60},
+                       {"retryd.detour.30s", Depth::QueueRole::detour, Milliseconds{30'000}, 9},
+                       {"email.parked", Depth::QueueRole::parked, {}, 1}};
     measured.held = {{"email", "email.held", 1, 12'400}, {"sms", "sms.held", 0, std::nullopt}};
     measured.aged = {{"email.parked", "archived", 12}};
     measured.connected = true;
@@ -159,7 +160,7 @@ TEST_CASE("metrics: a name from a broker steers no terminal, and two names never
         stats.settled({Outcome::dropped, name, "", "maxlen", {}, {}, {}});
     Measured measured = nothing();
     measured.counts = stats.counts();
-    measured.depths = {{"evil\x07", Depth::Role::parked, {}, 1}};
+    measured.depths = {{"evil\x07", Depth::QueueRole::parked, {}, 1}};
     const std::string text = metrics_text(measured);
     const auto dropped = [](const std::string& name) {
         return "retryd_messages_total{queue=\"" + name + "\",outcome=\"dropped\",reason=\"maxlen\"} 1";

@@ -10,16 +10,16 @@ namespace {
 
 using core::Milliseconds;
 using relay::Outcome;
-using relay::Role;
 using relay::Settled;
+using relay::TargetRole;
 
 Settled retried(std::string_view work_queue, std::string_view target, int seconds, int confirm_ms = 1) {
-    return {Outcome::retried,         work_queue, target, "rejected", Milliseconds{1'000 * seconds},
-            Milliseconds{confirm_ms}, Role::rung};
+    return {Outcome::retried,         work_queue,      target, "rejected", Milliseconds{1'000 * seconds},
+            Milliseconds{confirm_ms}, TargetRole::rung};
 }
 
 Settled parked(std::string_view work_queue, std::string_view target, std::string_view reason) {
-    return {Outcome::parked, work_queue, target, reason, {}, Milliseconds{1}, Role::parking};
+    return {Outcome::parked, work_queue, target, reason, {}, Milliseconds{1}, TargetRole::parking};
 }
 
 const QueueCounts& of(const Counts& counts, const std::string& work_queue) {
@@ -65,14 +65,15 @@ TEST_CASE("stats: no message is invisible: without a queue, dropped, returned, d
     MessageStats stats;
     stats.settled(parked("", "retryd.parked", "no-death"));
     stats.settled({Outcome::dropped, "email", "", "expired", {}, {}, {}});
-    stats.settled({Outcome::returned_to_queue, "email", "retryd.return", "undelivered", {}, {}, Role::return_exchange});
+    stats.settled(
+        {Outcome::returned_to_queue, "email", "retryd.return", "undelivered", {}, {}, TargetRole::return_exchange});
     stats.dead_lettered("email", "its headers do not fit");
     stats.stuck("email", "nobody knows", Milliseconds{1});
-    stats.requeued({Role::rung, "r"}, relay::RequeueCause::nacked, Milliseconds{1});
-    stats.requeued({Role::rung, "r"}, relay::RequeueCause::returned, Milliseconds{1});
-    stats.requeued({Role::rung, "r"}, relay::RequeueCause::unanswered, Milliseconds{1});
-    stats.requeued({Role::detour, "r"}, relay::RequeueCause::detour_refused, Milliseconds{1});
-    stats.requeued({Role::rung, "r"}, relay::RequeueCause::channel_closed, Milliseconds{1});
+    stats.requeued({TargetRole::rung, "r"}, relay::RequeueCause::nacked, Milliseconds{1});
+    stats.requeued({TargetRole::rung, "r"}, relay::RequeueCause::returned, Milliseconds{1});
+    stats.requeued({TargetRole::rung, "r"}, relay::RequeueCause::unanswered, Milliseconds{1});
+    stats.requeued({TargetRole::detour, "r"}, relay::RequeueCause::detour_refused, Milliseconds{1});
+    stats.requeued({TargetRole::rung, "r"}, relay::RequeueCause::channel_closed, Milliseconds{1});
     const Counts counts = stats.counts();
     CHECK(of(counts, std::string{no_queue}).counts.at(0).reason == "no-death");
     REQUIRE(of(counts, "email").counts.size() == 3);

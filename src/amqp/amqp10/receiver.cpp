@@ -369,7 +369,7 @@ Receiver::~Receiver() {
     try {
         finish();
     } catch (const Error&) {
-        // the broker takes back what was held all the same
+        // the broker takes back what was taken all the same
     }
 }
 
@@ -411,7 +411,7 @@ void Receiver::attach(const config::Endpoint& endpoint, const core::BrokerVersio
     delivery_count_ = number_in(await(Code::attach)->fields, 9);
 }
 
-std::optional<Held> Receiver::take(core::Milliseconds within) {
+std::optional<Taken> Receiver::take(core::Milliseconds within) {
     const auto deadline = Clock::now() + within;
     message_.clear();
     write_flow(1);
@@ -419,7 +419,7 @@ std::optional<Held> Receiver::take(core::Milliseconds within) {
         std::max(std::chrono::duration_cast<core::Milliseconds>(deadline - Clock::now()), core::Milliseconds{0}))) {
         const auto frame = read_frame();
         if (frame->code != Code::transfer || !take_in(*frame)) continue;
-        return Held{*id_, describe(message_), digest(message_)};
+        return Taken{*id_, describe(message_), digest(message_)};
     }
     return std::nullopt;
 }
@@ -439,16 +439,16 @@ void Receiver::write_flow(std::uint32_t credit) {
                                         number(only_link), number(delivery_count_), number(credit)}));
 }
 
-void Receiver::drop(const Held& held) {
-    settle(held.id, Code::accepted);
+void Receiver::drop(const Taken& message) {
+    settle(message.id, Code::accepted);
 }
 
-void Receiver::reject(const Held& held) {
-    settle(held.id, Code::rejected);
+void Receiver::reject(const Taken& message) {
+    settle(message.id, Code::rejected);
 }
 
-void Receiver::release(const Held& held) {
-    settle(held.id, Code::released);
+void Receiver::release(const Taken& message) {
+    settle(message.id, Code::released);
 }
 
 void Receiver::settle(std::uint32_t id, Code state) {

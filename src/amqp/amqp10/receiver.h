@@ -95,7 +95,8 @@ Description describe(std::string_view message);
 /// Not over its deliveries, which the broker counts in its header and annotations.
 std::uint64_t digest(std::string_view message);
 
-struct Held {
+/// A message that the receiver has taken and not settled yet.
+struct Taken {
     std::uint32_t id = 0;
     Description description;
     /// Of what stays the same from one delivery to the next: copies of one message have the same.
@@ -109,20 +110,20 @@ class Receiver {
     /// where the broker does not speak AMQP 1.0.
     Receiver(const config::Endpoint& endpoint, const config::Broker& settings, const core::BrokerVersion& version,
              const std::string& queue);
-    /// What is held goes back to the queue.
+    /// What was taken and is not settled goes back to the queue.
     ~Receiver();
     Receiver(const Receiver&) = delete;
     Receiver& operator=(const Receiver&) = delete;
 
     /// The message at the head of the queue. Nothing where none came within that time; it may come later, so that no
     /// further one can be asked for.
-    std::optional<Held> take(core::Milliseconds within);
+    std::optional<Taken> take(core::Milliseconds within);
     /// For good.
-    void drop(const Held& held);
+    void drop(const Taken& message);
     /// The queue dead-letters it; for good where it does not.
-    void reject(const Held& held);
+    void reject(const Taken& message);
     /// Back to the queue.
-    void release(const Held& held);
+    void release(const Taken& message);
 
     /// Keeps the connection alive: to be called every few seconds.
     void serve();

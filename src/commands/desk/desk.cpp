@@ -101,7 +101,7 @@ void put_selections_by(const std::string& by, Json& queue) {
 
 admin::DeskOutcome desk_groups(DeskScene& scene) {
     const std::string& by = scene.request.by;
-    ParkedBrowser browser(scene.settings, scene.request.parked, system::wall_now(), scene.stop, scene.progress);
+    ParkingQueuesBrowser browser(scene.settings, scene.request.parked, system::wall_now(), scene.stop, scene.progress);
     std::map<std::string, ValueGroups> groups;  // by parking queue
     std::size_t last = 0;
     const ParkedOverview overview =
@@ -158,7 +158,7 @@ Json line_of(const std::string& from, const core::Message& message, const admin:
 /// Ends once the page is full and one more message was seen.
 admin::DeskOutcome desk_messages(DeskScene& scene) {
     const DeskRequest& request = scene.request;
-    ParkedBrowser browser(scene.settings, request.parked, system::wall_now(), scene.stop, scene.progress);
+    ParkingQueuesBrowser browser(scene.settings, request.parked, system::wall_now(), scene.stop, scene.progress);
     std::map<std::size_t, Json> page;  // by number
     bool more = false;
     const ParkedOverview overview =
@@ -259,7 +259,7 @@ void put_story(Json& object, const core::Table& headers, const admin::Parked& pa
 }
 
 admin::DeskOutcome desk_show(DeskScene& scene) {
-    ParkedBrowser browser(scene.settings, scene.request.parked, system::wall_now(), scene.stop, scene.progress);
+    ParkingQueuesBrowser browser(scene.settings, scene.request.parked, system::wall_now(), scene.stop, scene.progress);
     const OneMessage one = find_one(browser, 1);
     if (!one.fault.empty()) return failure_of(one.fault);
     const core::Message& message = one.found->message();
@@ -338,7 +338,7 @@ admin::DeskOutcome desk_edit(DeskScene& scene) {
     DeskRequest& request = scene.request;
     std::optional<FoundMessage> found;
     {
-        ParkedBrowser browser(scene.settings, request.parked, system::wall_now(), scene.stop, scene.progress);
+        ParkingQueuesBrowser browser(scene.settings, request.parked, system::wall_now(), scene.stop, scene.progress);
         OneMessage one = find_one(browser, 1);
         if (!one.fault.empty()) return failure_of(one.fault);
         found = std::move(one.found);

@@ -16,7 +16,7 @@
 #include "admin/attach_plan.h"
 #include "admin/by_source.h"
 #include "admin/checks.h"
-#include "admin/dead_letter_way.h"
+#include "admin/dead_letter_path.h"
 #include "admin/framework_retries.h"
 #include "admin/permissions.h"
 #include "admin/rabbitmqctl.h"
@@ -51,15 +51,16 @@ constexpr core::Milliseconds statistics_renewed{6'000};
 constexpr core::Milliseconds largest_clock_difference{60'000};
 
 /// What it means that an exchange or queue has other arguments than configured.
-std::string consequence_of_difference(core::DesiredItem::Role role) {
-    using Role = core::DesiredItem::Role;
-    if (role == Role::detour) return with_another_detour;
-    const bool needed_by_all = role == Role::error_exchange || role == Role::error_queue || role == Role::catch_all;
+std::string consequence_of_difference(core::DesiredItem::ItemRole role) {
+    using ItemRole = core::DesiredItem::ItemRole;
+    if (role == ItemRole::detour) return with_another_detour;
+    const bool needed_by_all =
+        role == ItemRole::error_exchange || role == ItemRole::error_queue || role == ItemRole::catch_all;
     return needed_by_all ? "retryd consumes nothing while that lasts" : "";
 }
 
 std::string consequence_of_lack(const core::DesiredItem& wanted) {
-    if (wanted.role == core::DesiredItem::Role::detour) return without_detour;
+    if (wanted.role == core::DesiredItem::ItemRole::detour) return without_detour;
     const bool needed_by_all = wanted.work_queue.empty() && wanted.ladder.empty();
     return needed_by_all ? "rejected messages cannot be retried, and what dead-letters now is lost" : "";
 }
@@ -131,7 +132,7 @@ class Checks {
             const std::vector<std::string> targets = management_->amqp10_targets();
             const admin::Routing routing = targets.empty() ? admin::Routing{} : management_->routing();
             for (const std::string& target : targets)
-                queues.merge(admin::queues_behind(target, admin::Ways(routing)));
+                queues.merge(admin::queues_behind(target, admin::RoutingGraph(routing)));
             std::erase_if(queues, [this](const std::string& queue) { return !is_work_queue(queue); });
             if (!queues.empty()) checked_.notes.push_back(admin::amqp10_note(queues));
         });
@@ -180,7 +181,7 @@ class Checks {
                 if (item.note.empty()) return;
                 // A difference in the error queue's delivery limit is left out here: the management API tells which
                 // limit is in effect.
-                if (item.wanted.role == core::DesiredItem::Role::error_queue && knows_policies()) return;
+                if (item.wanted.role == core::DesiredItem::ItemRole::error_queue && knows_policies()) return;
                 return add(FindingCode::lacks_argument, cause,
                            {.remedy = item.told.remedy, .name = name, .group = name});
             case State::not_compared:

@@ -70,7 +70,7 @@ class AgeOut {
             // What was taken out before the error has to be reported all the same.
             found_.queues.push_back({"", "", 0, error.what()});
             found_.next = after_a_fault;
-            found_.to_its_end = false;
+            found_.complete = false;
         }
         found_.memory.merge(before_);
         return std::move(found_);
@@ -112,7 +112,7 @@ class AgeOut {
         const SteadyTime begun = system::steady_now();
         const std::pair key{entry.match, queue};
         const auto known = before_.find(key);
-        admin::AgedBefore& memory = found_.memory[key];
+        admin::QueueAgeMemory& memory = found_.memory[key];
         if (known != before_.end()) memory = known->second;
         if (go_on_() && memory.due <= begun) {
             const Milliseconds next = look(entry, queue, memory);
@@ -124,7 +124,7 @@ class AgeOut {
     }
 
     /// Returns when the next look is worthwhile.
-    Milliseconds look(const core::Entry& entry, const std::string& queue, admin::AgedBefore& memory) {
+    Milliseconds look(const core::Entry& entry, const std::string& queue, admin::QueueAgeMemory& memory) {
         memory.fault.clear();
         const BrowsePermission permission =
             may_browse(*broker_, vhost_policies_ ? &*vhost_policies_ : nullptr, queue, false);
@@ -140,7 +140,7 @@ class AgeOut {
     }
 
     Milliseconds take_out(const core::Entry& entry, const std::string& queue, std::size_t ready,
-                          admin::AgedBefore& memory) {
+                          admin::QueueAgeMemory& memory) {
         const SteadyTime begun = system::steady_now();
         const core::WallTime now = system::wall_now();
         const core::ParkedAge& rule = *entry.parked_age;
@@ -148,7 +148,7 @@ class AgeOut {
         ArchiveFile archive(file);
         ParkedRunner runner(settings_, *broker_, {[this] { return !go_on_(); }, -1}, nullptr, nullptr);
         if (!file.empty()) runner.archive_into(&archive);
-        runner.hold_few(memory.given_back);
+        runner.keep_few_unacked(memory.given_back);
         const ParkedRunResult result =
             runner.run(queue, ready, order_for(entry, queue, ready, now), [](const auto&, auto&) {});
         const std::size_t messages = result.counts.done;

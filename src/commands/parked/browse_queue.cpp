@@ -53,20 +53,21 @@ namespace {
 class QueueBrowser : private amqp::DeliverySink {
   public:
     QueueBrowser(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
-                 const StopSign& stop, const Visitor& visit, const LookProgress& progress, amqp::Undeliverable* held)
+                 const StopSign& stop, const Visitor& visit, const LookProgress& progress,
+                 amqp::UndeliverableTaker* taker)
         : reader_(endpoint_of(settings, broker.identity()), settings.broker, "retryd parked look",
-                  held_by_one_consumer(), amqp::QueueReader::Use::look),
+                  unacked_by_one_consumer(), amqp::QueueReader::Use::look),
           stall_(broker, queue),
           broker_(broker),
           count_(count),
           stop_(stop),
           visit_(visit),
           progress_(progress),
-          held_(held) {}
+          taker_(taker) {}
 
     /// `ready`: the number of messages in the queue.
     BrowseResult browse(const std::string& queue, std::size_t ready) {
-        if (!reader_.can_go_on()) count_ = std::min(count_, held_by_one_consumer());
+        if (!reader_.can_go_on()) count_ = std::min(count_, unacked_by_one_consumer());
         reader_.begin(queue, ready);
         while (!ended())
             turn();
@@ -123,7 +124,7 @@ class QueueBrowser : private amqp::DeliverySink {
         if (now < broker_due_) return;
         broker_due_ = now + every;
         broker_.wait(Milliseconds{1});
-        if (held_ != nullptr) held_->serve();
+        if (taker_ != nullptr) taker_->serve();
     }
 
     static void wait_for(pollfd one, Milliseconds longest, pollfd other = {-1, POLLIN, 0}) {
@@ -146,7 +147,7 @@ class QueueBrowser : private amqp::DeliverySink {
     const StopSign& stop_;
     const Visitor& visit_;
     const LookProgress& progress_;
-    amqp::Undeliverable* held_;
+    amqp::UndeliverableTaker* taker_;
     Clock::time_point broker_due_{};
     BrowseResult result_;
     bool enough_ = false;
@@ -156,11 +157,11 @@ class QueueBrowser : private amqp::DeliverySink {
 
 }  // namespace
 
-BrowseResult browse_queue(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
-                          const StopSign& stop, const Visitor& visit, const LookProgress& progress,
-                          amqp::Undeliverable* held) {
+BrowseResult browse_one_queue(const config::Settings& settings, Broker& broker, const std::string& queue,
+                              std::size_t count, const StopSign& stop, const Visitor& visit,
+                              const LookProgress& progress, amqp::UndeliverableTaker* taker) {
     if (count == 0) return {};
-    return QueueBrowser(settings, broker, queue, count, stop, visit, progress, held).browse(queue, count);
+    return QueueBrowser(settings, broker, queue, count, stop, visit, progress, taker).browse(queue, count);
 }
 
 }  // namespace retryd::commands

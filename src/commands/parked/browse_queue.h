@@ -56,21 +56,22 @@ struct BrowseResult {
 /// `delivery` is null for a message whose headers cannot be read. Returns false once it has seen enough.
 using Visitor = std::function<bool(const core::Delivery* delivery)>;
 
-/// Called often with the number of messages so far, including those that are only held to keep the order.
+/// Called often with the number of messages so far, including those that are kept unacked only for the order.
 using LookProgress = std::function<void(std::size_t messages)>;
 
-/// Looks at most at `count` messages from the head of the queue. Ends early when a stop is pending. `held` is kept
-/// alive meanwhile; it may be null. Throws amqp::Error.
-BrowseResult browse_queue(const config::Settings& settings, Broker& broker, const std::string& queue, std::size_t count,
-                          const StopSign& stop, const Visitor& visit, const LookProgress& progress,
-                          amqp::Undeliverable* held);
+/// Looks at most at `count` messages from the head of one queue; ParkingQueuesBrowser looks at all parking queues. Ends
+/// early when a stop is pending. `taker` is kept alive meanwhile; it may be null. Throws amqp::Error.
+BrowseResult browse_one_queue(const config::Settings& settings, Broker& broker, const std::string& queue,
+                              std::size_t count, const StopSign& stop, const Visitor& visit,
+                              const LookProgress& progress, amqp::UndeliverableTaker* taker);
 
 /// The largest prefetch. Tests that need several consumers set fewer in RETRYD_TEST_WINDOW, because 65,536 messages
 /// take long.
-inline std::size_t held_by_one_consumer() {
+inline std::size_t unacked_by_one_consumer() {
     const char* fewer = std::getenv("RETRYD_TEST_WINDOW");  // NOLINT(concurrency-mt-unsafe)
     const auto number = fewer == nullptr ? 0 : std::strtoul(fewer, nullptr, 10);
-    return number == 0 ? amqp::QueueReader::most_held : std::min<std::size_t>(number, amqp::QueueReader::most_held);
+    return number == 0 ? amqp::QueueReader::most_unacked
+                       : std::min<std::size_t>(number, amqp::QueueReader::most_unacked);
 }
 
 }  // namespace retryd::commands

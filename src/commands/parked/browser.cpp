@@ -63,7 +63,7 @@ std::size_t ParkedOverview::selected() const {
 std::size_t ParkedOverview::undeliverable_selected() const {
     std::size_t sum = 0;
     for (const ParkingQueueOverview& queue : queues)
-        sum += queue.held_selected ? queue.undeliverable() : 0;
+        sum += queue.undeliverable_selected ? queue.undeliverable() : 0;
     return sum;
 }
 
@@ -105,8 +105,8 @@ std::string unreadable_ones(std::size_t number) {
 
 }  // namespace
 
-ParkedBrowser::ParkedBrowser(const config::Settings& settings, const ParkedOptions& options, core::WallTime now,
-                             StopSign stop, Progress& progress)
+ParkingQueuesBrowser::ParkingQueuesBrowser(const config::Settings& settings, const ParkedOptions& options,
+                                           core::WallTime now, StopSign stop, Progress& progress)
     : progress_(progress),
       settings_(settings),
       options_(options),
@@ -116,7 +116,7 @@ ParkedBrowser::ParkedBrowser(const config::Settings& settings, const ParkedOptio
       selection_(selection_of(options, now)),
       now_(now) {}
 
-ParkedOverview ParkedBrowser::browse(const Visit& visit) {
+ParkedOverview ParkingQueuesBrowser::browse(const Visit& visit) {
     ParkedOverview overview;
     ParkingQueues queues;
     if (options_.from.empty()) {
@@ -134,8 +134,8 @@ ParkedOverview ParkedBrowser::browse(const Visit& visit) {
     return overview;
 }
 
-void ParkedBrowser::browse_parking_queue(const std::string& name, ParkedOverview& overview, const Visit& visit,
-                                         bool& enough) {
+void ParkingQueuesBrowser::browse_parking_queue(const std::string& name, ParkedOverview& overview, const Visit& visit,
+                                                bool& enough) {
     const BrowsePermission permission = may_browse(*broker_, vhost_policies(), name, options_.despite_delivery_limit);
     if (!permission.exists) return;
     if (permission.messages == 0 && permission.consumers > 0)
@@ -175,7 +175,7 @@ void ParkedBrowser::browse_parking_queue(const std::string& name, ParkedOverview
     if (!result.ended.empty()) {
         queue.fault = "not all of " + core::quoted(name) + " was looked at: " + result.ended;
     } else if (!enough && !result.interrupted && queue.messages > queue.looked_at + queue.undeliverable()) {
-        queue.fault = queue.looked_at == held_by_one_consumer() ? too_many(queue) : taken_by_others(queue);
+        queue.fault = queue.looked_at == unacked_by_one_consumer() ? too_many(queue) : taken_by_others(queue);
     } else if (unreadable > 0) {
         queue.fault = unreadable_ones(unreadable);
     }
@@ -183,19 +183,19 @@ void ParkedBrowser::browse_parking_queue(const std::string& name, ParkedOverview
 
 /// A message that RabbitMQ cannot hand over ends the connection; then another connection holds that message, and the
 /// look starts over.
-BrowseResult ParkedBrowser::browse_around_undeliverable(ParkingQueueOverview& queue, const Visitor& visit,
-                                                        const std::function<void()>& anew) {
+BrowseResult ParkingQueuesBrowser::browse_around_undeliverable(ParkingQueueOverview& queue, const Visitor& visit,
+                                                               const std::function<void()>& anew) {
     for (;;) {
-        const std::size_t held = queue.undeliverable();
-        const std::size_t ready = queue.messages - std::min(queue.messages, held);
+        const std::size_t known = queue.undeliverable();
+        const std::size_t ready = queue.messages - std::min(queue.messages, known);
         ProgressStep step(progress_, queue.name, "looked at", ready);
-        BrowseResult result = browse_queue(
+        BrowseResult result = browse_one_queue(
             settings_, *broker_, queue.name, ready, stop_, visit,
             [&](std::size_t messages) { step.show(messages, stop_.pending() ? "putting all back in order" : ""); },
-            queue.held ? queue.held.get() : nullptr);
+            queue.undeliverable_taker ? queue.undeliverable_taker.get() : nullptr);
         if (!result.met_undeliverable || result.interrupted) return result;
-        const std::string why_not = hold_undeliverable(queue);
-        if (!why_not.empty() || queue.undeliverable() == held) {
+        const std::string why_not = take_out_undeliverable(queue);
+        if (!why_not.empty() || queue.undeliverable() == known) {
             result.ended += why_not.empty() ? "" : ". It cannot be held meanwhile: " + why_not;
             return result;
         }
@@ -204,24 +204,24 @@ BrowseResult ParkedBrowser::browse_around_undeliverable(ParkingQueueOverview& qu
 }
 
 /// Why that is impossible; empty if it worked.
-std::string ParkedBrowser::hold_undeliverable(ParkingQueueOverview& queue) {
+std::string ParkingQueuesBrowser::take_out_undeliverable(ParkingQueueOverview& queue) {
     const auto count = [&] { return broker_->carry_out(amqp::Declarer::CheckQueue{queue.name}).counts; };
     try {
-        if (!queue.held) {
-            queue.held = std::make_shared<amqp::Undeliverable>(
+        if (!queue.undeliverable_taker) {
+            queue.undeliverable_taker = std::make_shared<amqp::UndeliverableTaker>(
                 endpoint_of(settings_, broker_->identity()), settings_.broker, broker_->identity().version, queue.name);
-            queue.held_selected = admin::selects_undeliverable(selection_);
+            queue.undeliverable_selected = admin::selects_undeliverable(selection_);
         }
-        queue.held->hold(count, [&] { return !stop_.pending(); });
+        queue.undeliverable_taker->take_out(count, [&] { return !stop_.pending(); });
     } catch (const amqp::Error& error) {
-        queue.held.reset();
+        queue.undeliverable_taker.reset();
         return error.what();
     }
     return "";
 }
 
 /// Asks once. Null without an answer from a management API.
-const admin::VhostPolicies* ParkedBrowser::vhost_policies() {
+const admin::VhostPolicies* ParkingQueuesBrowser::vhost_policies() {
     if (!asked_for_policies_ && broker_->management() != nullptr) {
         try {
             vhost_policies_ = broker_->management()->vhost_policies();
@@ -252,7 +252,7 @@ Rows rows_of(const ParkedGroups& groups, core::WallTime now) {
 }
 
 std::string count_line(const ParkingQueueOverview& queue) {
-    const std::size_t selected = queue.selected.messages() + (queue.held_selected ? queue.undeliverable() : 0);
+    const std::size_t selected = queue.selected.messages() + (queue.undeliverable_selected ? queue.undeliverable() : 0);
     std::string line = counted(queue.messages, "message", "messages");
     if (selected != queue.looked_at + queue.undeliverable()) line += ", " + std::to_string(selected) + " selected";
     return line;
@@ -282,12 +282,12 @@ Json json_of(const ParkedGroups& groups) {
 
 namespace {
 
-Rows rows_of(const std::vector<amqp::amqp10::Held>& undeliverable) {
+Rows rows_of(const std::vector<amqp::amqp10::Taken>& undeliverable) {
     constexpr std::size_t most = 10;
     Rows rows{{"published to", "died first in", "user", "message id", "content type"}};
-    for (const amqp::amqp10::Held& held : undeliverable) {
+    for (const amqp::amqp10::Taken& taken : undeliverable) {
         if (rows.size() > most) break;
-        const amqp::amqp10::Description& message = held.description;
+        const amqp::amqp10::Description& message = taken.description;
         rows.push_back({or_unknown(message.exchange), or_unknown(message.queue), or_unknown(message.user_id),
                         or_unknown(shortened(message.message_id, longest_shown)),
                         or_unknown(shortened(message.content_type, longest_shown))});
@@ -300,14 +300,14 @@ void print_undeliverable(const ParkingQueueOverview& queue, std::ostream& out) {
     out << "  " << counted(queue.undeliverable(), "message", "messages")
         << " that RabbitMQ cannot hand over by AMQP 0-9-1: retryd parked drop --reason undeliverable deletes "
         << (queue.undeliverable() == 1 ? "it" : "them") << '\n';
-    print_table(rows_of(queue.held->held()), "  ", out);
+    print_table(rows_of(queue.undeliverable_taker->taken()), "  ", out);
 }
 
 Json json_of_undeliverable(const ParkingQueueOverview& queue) {
     Json list = Json::array();
-    if (!queue.held) return list;
-    for (const amqp::amqp10::Held& held : queue.held->held()) {
-        const amqp::amqp10::Description& message = held.description;
+    if (!queue.undeliverable_taker) return list;
+    for (const amqp::amqp10::Taken& taken : queue.undeliverable_taker->taken()) {
+        const amqp::amqp10::Description& message = taken.description;
         Json object;
         put_text(object, "exchange", message.exchange);
         put_text(object, "first_death_queue", message.queue);
@@ -368,7 +368,7 @@ std::string why_none(const ParkedOverview& overview, std::size_t number) {
 
 }  // namespace
 
-OneMessage find_one(ParkedBrowser& browser, std::size_t number) {
+OneMessage find_one(ParkingQueuesBrowser& browser, std::size_t number) {
     OneMessage one;
     const ParkedOverview overview =
         browser.browse([&](const std::string& from, const core::Delivery& delivery, std::size_t at) {

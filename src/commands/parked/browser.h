@@ -82,11 +82,11 @@ struct ParkingQueueOverview {
     std::size_t looked_at = 0;  // fewer if there are more than can be held at once, or another consumer took some
     ParkedGroups selected;
     std::string fault;  // why not all of it was looked at: cause, consequence, remedy
-    /// Messages that RabbitMQ cannot hand over by AMQP 0-9-1, held meanwhile; null if there are none.
-    std::shared_ptr<amqp::Undeliverable> held = nullptr;
-    bool held_selected = false;
+    /// Messages that RabbitMQ cannot hand over by AMQP 0-9-1, taken out meanwhile; null if there are none.
+    std::shared_ptr<amqp::UndeliverableTaker> undeliverable_taker = nullptr;
+    bool undeliverable_selected = false;
 
-    std::size_t undeliverable() const { return held ? held->held().size() : 0; }
+    std::size_t undeliverable() const { return undeliverable_taker ? undeliverable_taker->taken().size() : 0; }
 };
 
 struct ParkedOverview {
@@ -101,12 +101,13 @@ struct ParkedOverview {
     bool complete() const;
 };
 
-/// Connects to the broker and looks at its parking queues. Keeps references to its arguments.
-class ParkedBrowser {
+/// Connects to the broker and looks at all parking queues that the options select, one after the other
+/// (browse_one_queue). Keeps references to its arguments.
+class ParkingQueuesBrowser {
   public:
     /// Throws amqp::Error.
-    ParkedBrowser(const config::Settings& settings, const ParkedOptions& options, core::WallTime now, StopSign stop,
-                  Progress& progress);
+    ParkingQueuesBrowser(const config::Settings& settings, const ParkedOptions& options, core::WallTime now,
+                         StopSign stop, Progress& progress);
 
     /// Called with each selected message and its number, from 1; returns false once it has seen enough. If the look has
     /// to start over, it is called again from a lower number on.
@@ -126,7 +127,7 @@ class ParkedBrowser {
     void browse_parking_queue(const std::string& name, ParkedOverview& overview, const Visit& visit, bool& enough);
     BrowseResult browse_around_undeliverable(ParkingQueueOverview& queue, const Visitor& visit,
                                              const std::function<void()>& anew);
-    std::string hold_undeliverable(ParkingQueueOverview& queue);
+    std::string take_out_undeliverable(ParkingQueueOverview& queue);
     const admin::VhostPolicies* vhost_policies();
 
     Progress& progress_;
@@ -158,6 +159,6 @@ struct OneMessage {
 };
 
 /// `number`: which of the selected messages, counted from the oldest, from 1. Throws amqp::Error.
-OneMessage find_one(ParkedBrowser& browser, std::size_t number);
+OneMessage find_one(ParkingQueuesBrowser& browser, std::size_t number);
 
 }  // namespace retryd::commands

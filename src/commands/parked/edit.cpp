@@ -268,7 +268,7 @@ std::string comments_on(const FoundMessage& found, const admin::Parked& parked, 
 Editable find_editable(const Report& output, const config::Settings& settings, const ParkedOptions& options,
                        const EditOptions& edit) {
     Foreground foreground(output.err());
-    ParkedBrowser browser(settings, options, system::wall_now(), foreground.stop(), foreground);
+    ParkingQueuesBrowser browser(settings, options, system::wall_now(), foreground.stop(), foreground);
     OneMessage one = find_one(browser, edit.number);
     Editable found{std::move(one.found), edit.to, "", std::move(one.fault)};
     if (!found.fault.empty()) return found;

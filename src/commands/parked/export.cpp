@@ -201,7 +201,7 @@ void print_export(const ParkedOverview& overview, const std::string& file, const
     output.out() << headline(overview, file);
     for (const ParkingQueueOverview& queue : overview.queues) {
         if (!queue.fault.empty()) output.out() << core::safe_line(queue.fault) << '\n';
-        if (queue.held_selected && queue.undeliverable() > 0)
+        if (queue.undeliverable_selected && queue.undeliverable() > 0)
             output.out() << counted(queue.undeliverable(), "message", "messages") << " in "
                          << core::safe_name(queue.name)
                          << " cannot be exported: RabbitMQ cannot hand them over by AMQP 0-9-1\n";
@@ -220,7 +220,7 @@ int parked_export(const ParkedOptions& options, const ExportOptions& file, std::
     return output.run([&](const config::Settings& settings) {
         // The file is opened last: from here on a signal does not end the process and leave a partial file.
         Foreground foreground(output.err());
-        ParkedBrowser browser(settings, options, system::wall_now(), foreground.stop(), foreground);
+        ParkingQueuesBrowser browser(settings, options, system::wall_now(), foreground.stop(), foreground);
         ExportFile target(file.file);
         if (!target.fault().empty()) return output.fail(target.fault(), exit_code::failed);
         Exporter exporter(file, target);

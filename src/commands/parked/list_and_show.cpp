@@ -136,7 +136,7 @@ namespace {
 /// Processes each message during the look, so that none has to be kept.
 class Lister {
   public:
-    Lister(const ListOptions& options, const config::Settings& settings, const ParkedBrowser& browser,
+    Lister(const ListOptions& options, const config::Settings& settings, const ParkingQueuesBrowser& browser,
            const Report& output)
         : options_(options), settings_(settings), browser_(browser), output_(output) {}
 
@@ -206,7 +206,7 @@ class Lister {
 
     const ListOptions& options_;
     const config::Settings& settings_;
-    const ParkedBrowser& browser_;
+    const ParkingQueuesBrowser& browser_;
     const Report& output_;
     std::map<std::string, ValueGroups> groups_;  // by parking queue
     std::size_t last_ = 0;
@@ -222,7 +222,7 @@ int parked_list(const ParkedOptions& options, const ListOptions& list, std::ostr
         if (list.messages)
             std::signal(SIGPIPE, SIG_IGN);  // if the output is piped to `head`, the look still ends cleanly
         Foreground foreground(list.messages && standard_output_is_terminal() ? no_bar : output.err());
-        ParkedBrowser browser(settings, options, system::wall_now(), foreground.stop(), foreground);
+        ParkingQueuesBrowser browser(settings, options, system::wall_now(), foreground.stop(), foreground);
         Lister lister(list, settings, browser, output);
         const ParkedOverview overview =
             browser.browse([&](const std::string& from, const core::Delivery& delivery, std::size_t number) {
@@ -339,7 +339,7 @@ Json json_of_message(const std::string& from, const core::Message& message, cons
     return object;
 }
 
-void print(const FoundMessage& found, const config::Settings& settings, const ParkedBrowser& browser, bool raw,
+void print(const FoundMessage& found, const config::Settings& settings, const ParkingQueuesBrowser& browser, bool raw,
            const Report& output) {
     const core::Message& message = found.message();
     const admin::Parked parked =
@@ -359,7 +359,7 @@ int parked_show(const ParkedOptions& options, const ShowOptions& show, std::ostr
     const Report output(options.report, out, err);
     return output.run([&](const config::Settings& settings) {
         Foreground foreground(output.err());
-        ParkedBrowser browser(settings, options, system::wall_now(), foreground.stop(), foreground);
+        ParkingQueuesBrowser browser(settings, options, system::wall_now(), foreground.stop(), foreground);
         const OneMessage one = find_one(browser, show.number);
         if (!one.fault.empty()) return output.fail(one.fault, exit_code::failed);
         print(*one.found, settings, browser, show.raw, output);

@@ -222,8 +222,8 @@ class ReplayOrDrop {
             return !run_.first || number < *run_.first;
         });
         // Messages that cannot be handed over come last, so `first` does not include them.
-        const std::size_t held = run_.first ? 0 : report_.overview.undeliverable_selected();
-        (report_.drop ? report_.undeliverable : report_.left) = held;
+        const std::size_t kept = run_.first ? 0 : report_.overview.undeliverable_selected();
+        (report_.drop ? report_.undeliverable : report_.left) = kept;
         for (const ParkingQueueOverview& queue : report_.overview.queues) {
             if (report_.drop || queue.undeliverable() == 0) continue;
             const bool one = queue.undeliverable() == 1;
@@ -270,8 +270,9 @@ class ReplayOrDrop {
 
     void empty_queues() {
         for (const ParkingQueueOverview& queue : report_.overview.queues) {
-            const bool drops_held = report_.drop && !run_.first && queue.held_selected && queue.undeliverable() > 0;
-            if (queue.selected.messages() == 0 && !drops_held) continue;
+            const bool drops_undeliverable =
+                report_.drop && !run_.first && queue.undeliverable_selected && queue.undeliverable() > 0;
+            if (queue.selected.messages() == 0 && !drops_undeliverable) continue;
             ParkedQueueResult& result = report_.queues.emplace_back();
             result.name = queue.name;
             if (queue.selected.messages() > 0) {
@@ -282,23 +283,23 @@ class ReplayOrDrop {
             }
             result.selected = queue.selected.messages();
             if (result.run.end != admin::ParkedRun::End::all || !result.run.fault.empty()) return;
-            if (drops_held) drop_held(queue, result);
+            if (drops_undeliverable) drop_undeliverable(queue, result);
         }
     }
 
-    /// Done last, because the others were selected while these were held.
-    static void drop_held(const ParkingQueueOverview& queue, ParkedQueueResult& result) {
+    /// Done last, because the others were selected while these were out of the way.
+    static void drop_undeliverable(const ParkingQueueOverview& queue, ParkedQueueResult& result) {
         const std::size_t number = queue.undeliverable();
         result.selected += number;
         try {
-            queue.held->drop();
+            queue.undeliverable_taker->drop();
             result.run.counts.done += number;
         } catch (const amqp::Error& error) {
             result.run.fault = error.what();
         }
     }
 
-    /// The broker returns what the first look held a moment after it has left; if the run started earlier, newer
+    /// The broker returns what the first look had unacked a moment after it has left; if the run started earlier, newer
     /// messages would come first.
     void await_return(const ParkingQueueOverview& queue) {
         constexpr int tries = 50;
@@ -319,7 +320,8 @@ class ReplayOrDrop {
             if (!blocked.empty()) note = "waiting: the broker takes no messages (" + core::safe_name(blocked) + ")";
             step.show(counts.done, note);
         };
-        ParkedRunner runner(settings_, browser_.broker(), browser_.stop(), tap_ ? &*tap_ : nullptr, queue.held.get());
+        ParkedRunner runner(settings_, browser_.broker(), browser_.stop(), tap_ ? &*tap_ : nullptr,
+                            queue.undeliverable_taker.get());
         if (scene_.edited != nullptr) runner.before_sending(scene_.edited->before);
         return runner.run(queue.name, queue.messages - queue.undeliverable(), order_for(queue), show);
     }
@@ -351,7 +353,7 @@ class ReplayOrDrop {
     const config::Settings& settings_;
     const ParkedRunOptions& run_;
     const ParkedRunScene& scene_;
-    ParkedBrowser browser_;
+    ParkingQueuesBrowser browser_;
     std::string username_ = endpoint_of(settings_, browser_.broker().identity()).username;
     ParkedRunReport report_;
     Destinations destinations_;

@@ -46,12 +46,12 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         const Progress& progress)
         : runner_(runner),
           progress_(progress),
-          reader_(endpoint(), runner.settings_.broker, "retryd parked consume", held_by_one_consumer(),
+          reader_(endpoint(), runner.settings_.broker, "retryd parked consume", unacked_by_one_consumer(),
                   amqp::QueueReader::Use::settle),
           stall_(runner.broker_, queue),
           run_(std::move(order), *this) {
         if (run_.sends()) writer_.emplace(endpoint(), runner.settings_.broker, "retryd parked publish");
-        if (runner.few_given_back_) reader_.hold_few(*runner.few_given_back_);
+        if (runner.few_given_back_) reader_.keep_few_unacked(*runner.few_given_back_);
         run_.next_consumer(reader_.begin(queue, ready));
     }
 
@@ -207,7 +207,7 @@ class ParkedRunner::Run : private amqp::DeliverySink, private amqp::ConfirmSink,
         now_ = system::now();
         if (now_.steady < broker_due_) return;
         runner_.broker_.wait(Milliseconds{1});
-        if (runner_.held_ != nullptr) runner_.held_->serve();
+        if (runner_.taker_ != nullptr) runner_.taker_->serve();
         broker_due_ = now_.steady + serve_broker_every;
     }
 

@@ -36,16 +36,16 @@ class ParkedRunner {
     /// Called before the first message is sent. Returns why it failed, and then nothing is sent; else empty.
     using Before = std::function<std::string()>;
 
-    /// `tap` may be null; then messages that fail again are not noticed. `held` may be null; what it holds stays out of
-    /// the way while it is kept alive, which happens here.
+    /// `tap` may be null; then messages that fail again are not noticed. `taker` may be null; what it has taken stays
+    /// out of the way while it is kept alive, which happens here.
     ParkedRunner(const config::Settings& settings, Broker& broker, StopSign stop, amqp::DeadLetterTap* tap,
-                 amqp::Undeliverable* held)
-        : settings_(settings), broker_(broker), stop_(std::move(stop)), tap_(tap), held_(held) {}
+                 amqp::UndeliverableTaker* taker)
+        : settings_(settings), broker_(broker), stop_(std::move(stop)), tap_(tap), taker_(taker) {}
 
     /// For Action::archive: the archive file.
     void archive_into(ArchiveFile* archive) { archive_ = archive; }
-    /// For callers that probably need only the head of the queue: see QueueReader::hold_few.
-    void hold_few(std::size_t given_back) { few_given_back_ = given_back; }
+    /// For callers that probably need only the head of the queue: see QueueReader::keep_few_unacked.
+    void keep_few_unacked(std::size_t given_back) { few_given_back_ = given_back; }
     void before_sending(Before before) { before_ = std::move(before); }
 
     /// Returns when everything is settled. `ready`: the number of messages in the queue. A lost connection is part of
@@ -60,7 +60,7 @@ class ParkedRunner {
     Broker& broker_;
     StopSign stop_;
     amqp::DeadLetterTap* tap_;
-    amqp::Undeliverable* held_;
+    amqp::UndeliverableTaker* taker_;
     Before before_;
     ArchiveFile* archive_ = nullptr;
     std::optional<std::size_t> few_given_back_;

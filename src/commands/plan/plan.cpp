@@ -489,9 +489,9 @@ void print_what_definitions_lack(const core::Policy& policy, const core::BrokerF
         }
     }
     for (const core::DesiredItem& each : core::desired_topology(policy, features)) {
-        if (each.role == core::DesiredItem::Role::parking_exchange)
+        if (each.role == core::DesiredItem::ItemRole::parking_exchange)
             rows.push_back({"has to be there: the exchange " + core::name_of(each.item)});
-        if (each.role == core::DesiredItem::Role::return_binding)
+        if (each.role == core::DesiredItem::ItemRole::return_binding)
             rows.push_back({"has to be there before it is imported: the queue " + each.work_queue});
     }
     for (const core::ErrorBinding& binding : policy.error_bindings)

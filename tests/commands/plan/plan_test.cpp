@@ -63,7 +63,7 @@ TEST_CASE("apply: prunes only with the management API, and does nothing without"
 
 namespace {
 
-using Role = core::DesiredItem::Role;
+using ItemRole = core::DesiredItem::ItemRole;
 using namespace std::chrono_literals;
 
 Plan base_plan() {
@@ -71,19 +71,21 @@ Plan base_plan() {
     plan.broker = {"::1", 5671, true, "shop", {3, 13, 7}};
     plan.management = true;
     plan.items = {
-        {{Role::error_exchange, "", "", core::ExchangeSpec{"dlx", "fanout", {}}}, State::in_place, ""},
-        {{Role::error_queue, "", "", core::QueueSpec{"errors", {}, {}}}, State::in_place, "lacks its limit"},
-        {{Role::error_binding, "", "", core::BindingSpec{"errors", "dlx", "#", {}}}, State::in_place, ""},
+        {{ItemRole::error_exchange, "", "", core::ExchangeSpec{"dlx", "fanout", {}}}, State::in_place, ""},
+        {{ItemRole::error_queue, "", "", core::QueueSpec{"errors", {}, {}}}, State::in_place, "lacks its limit"},
+        {{ItemRole::error_binding, "", "", core::BindingSpec{"errors", "dlx", "#", {}}}, State::in_place, ""},
     };
     return plan;
 }
 
 Plan busy_plan() {
     Plan plan = base_plan();
-    plan.items.push_back({{Role::rung, "email", "", core::QueueSpec{"email.retry.5s", {}, {}}}, State::missing, ""});
-    plan.items.push_back({{Role::rung, "", "all", core::QueueSpec{"retryd.all.5s", {}, {}}}, State::different, "why"});
     plan.items.push_back(
-        {{Role::parking_exchange, "email", "", core::ForeignExchange{"graves"}}, State::refused, "no"});
+        {{ItemRole::rung, "email", "", core::QueueSpec{"email.retry.5s", {}, {}}}, State::missing, ""});
+    plan.items.push_back(
+        {{ItemRole::rung, "", "all", core::QueueSpec{"retryd.all.5s", {}, {}}}, State::different, "why"});
+    plan.items.push_back(
+        {{ItemRole::parking_exchange, "email", "", core::ForeignExchange{"graves"}}, State::refused, "no"});
     plan.on_demand = {{"web.*", "all"}};
     plan.left_over = {{"email.retry.9s", "quorum", {"email", core::ReturnPath::queue, 9s}, 12},
                       {"retryd.old.1m", "classic", {"old", core::ReturnPath::headers, 60s}, {}}};
@@ -261,7 +263,7 @@ TEST_CASE("plan: what many work queues have all of is one line, and --all names 
     for (int n = 0; n < 300; ++n) {
         const std::string queue = "q" + std::to_string(n);
         plan.items.push_back(
-            {{Role::parking, queue, "", core::QueueSpec{queue + ".parked", {}, {}}}, State::in_place, ""});
+            {{ItemRole::parking, queue, "", core::QueueSpec{queue + ".parked", {}, {}}}, State::in_place, ""});
     }
     plan.items[7].state = State::missing;
     const std::string folded = text_of(plan);
@@ -276,7 +278,9 @@ TEST_CASE("apply: tells what was missing and is declared, and no more") {
     Plan before;
     for (const State state : {State::missing, State::in_place, State::missing, State::different})
         before.items.push_back(
-            {{Role::parking, "q", "", core::QueueSpec{"q" + std::to_string(before.items.size()), {}, {}}}, state, ""});
+            {{ItemRole::parking, "q", "", core::QueueSpec{"q" + std::to_string(before.items.size()), {}, {}}},
+             state,
+             ""});
     using Result = amqp::Declarer::Result;
     const std::vector<amqp::Declarer::Outcome> outcomes{{Result::done, 0, "", {}},
                                                         {Result::done, 0, "", {}},

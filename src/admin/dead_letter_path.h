@@ -24,27 +24,27 @@ struct DeadLetterKeys {
 
 /// Its dead-letter-routing-key. Without one: the keys of its bindings and, if `returns_by_name`, its own name, which is
 /// the key of a message that has come back from a rung of its own.
-DeadLetterKeys dead_letter_keys(const QueuePolicies& queue, const EffectivePolicy& effective, const Ways& ways,
+DeadLetterKeys dead_letter_keys(const QueuePolicies& queue, const EffectivePolicy& effective, const RoutingGraph& graph,
                                 bool returns_by_name);
 
 /// Whether its rungs send messages back with the queue's name as the routing key.
 bool returns_by_name(const core::Policy& policy, const std::string& queue);
 
-struct DeadLetterWay {
+struct DeadLetterPath {
     std::string exchange_type;     // empty: the exchange does not exist
     std::set<RoutingKey> missing;  // dead letters with these keys do not reach the error queue
     bool keys_unknown = false;     // they do not reach it with any key
 };
 
 /// Assumes that all bindings of the configuration exist. If it is in doubt, it reports nothing.
-class DeadLetterWays {
+class DeadLetterPaths {
   public:
-    DeadLetterWays(const core::Policy& policy, const VhostPolicies& vhost_policies);
+    DeadLetterPaths(const core::Policy& policy, const VhostPolicies& vhost_policies);
 
     /// Through the dead-letter exchange of that queue. Nothing if the routing is not known.
-    std::optional<DeadLetterWay> way(const QueuePolicies& queue, const std::string& exchange) const;
+    std::optional<DeadLetterPath> path(const QueuePolicies& queue, const std::string& exchange) const;
 
-    const Ways& ways() const { return ways_; }
+    const RoutingGraph& graph() const { return graph_; }
 
   private:
     bool takes_no_key(const std::string& exchange) const;
@@ -53,7 +53,7 @@ class DeadLetterWays {
     const VhostPolicies& vhost_policies_;
     EffectivePolicy effective_;
     Routing routing_;
-    Ways ways_;
+    RoutingGraph graph_;
 };
 
 /// Whether the routing has to be asked for at all: that costs as much as the vhost has bindings. Asking for the

@@ -1,4 +1,4 @@
-#include "admin/dead_letter_way.h"
+#include "admin/dead_letter_path.h"
 
 #include <algorithm>
 #include <utility>
@@ -37,7 +37,7 @@ bool returns_by_name(const core::Policy& policy, const std::string& queue) {
     return entry != nullptr && entry->ladder.return_path == core::ReturnPath::queue;
 }
 
-DeadLetterKeys dead_letter_keys(const QueuePolicies& queue, const EffectivePolicy& effective, const Ways& ways,
+DeadLetterKeys dead_letter_keys(const QueuePolicies& queue, const EffectivePolicy& effective, const RoutingGraph& graph,
                                 bool returns_by_name) {
     const Setting set = effective.value(queue, "dead-letter-routing-key");
     if (set.source != Source::none) {
@@ -45,8 +45,8 @@ DeadLetterKeys dead_letter_keys(const QueuePolicies& queue, const EffectivePolic
         return key ? DeadLetterKeys{{{*key}}, false} : DeadLetterKeys{{}, true};
     }
     DeadLetterKeys found;
-    for (const BrokerBinding* const binding : ways.bindings_to(queue.name)) {
-        const std::string type = ways.type_of(binding->source);
+    for (const BrokerBinding* const binding : graph.bindings_to(queue.name)) {
+        const std::string type = graph.type_of(binding->source);
         if (type == "direct" || type == "topic") {
             found.keys.insert({binding->routing_key, type == "topic" && has_wildcard(binding->routing_key)});
         } else {
@@ -57,19 +57,19 @@ DeadLetterKeys dead_letter_keys(const QueuePolicies& queue, const EffectivePolic
     return found;
 }
 
-DeadLetterWays::DeadLetterWays(const core::Policy& policy, const VhostPolicies& vhost_policies)
+DeadLetterPaths::DeadLetterPaths(const core::Policy& policy, const VhostPolicies& vhost_policies)
     : policy_(policy),
       vhost_policies_(vhost_policies),
       effective_(vhost_policies),
       routing_(with_bindings_of(policy, vhost_policies)),
-      ways_(routing_) {}
+      graph_(routing_) {}
 
-std::optional<DeadLetterWay> DeadLetterWays::way(const QueuePolicies& queue, const std::string& exchange) const {
+std::optional<DeadLetterPath> DeadLetterPaths::path(const QueuePolicies& queue, const std::string& exchange) const {
     if (!vhost_policies_.routing) return std::nullopt;
-    DeadLetterWay found{ways_.type_of(exchange), {}, false};
-    const DeadLetterKeys keys = dead_letter_keys(queue, effective_, ways_, returns_by_name(policy_, queue.name));
+    DeadLetterPath found{graph_.type_of(exchange), {}, false};
+    const DeadLetterKeys keys = dead_letter_keys(queue, effective_, graph_, returns_by_name(policy_, queue.name));
     for (const RoutingKey& key : keys.keys) {
-        const Reached reached = ways_.reached(exchange, key);
+        const Reached reached = graph_.reached(exchange, key);
         if (!reached.doubtful && !reached.queues.contains(policy_.error_queue)) found.missing.insert(key);
     }
     found.keys_unknown = keys.any && takes_no_key(exchange);
@@ -78,8 +78,8 @@ std::optional<DeadLetterWay> DeadLetterWays::way(const QueuePolicies& queue, con
 
 /// Whether the error queue is bound to a direct exchange with `#`, as if it were a topic exchange: there `#` is an
 /// ordinary key, and no message has it.
-bool DeadLetterWays::takes_no_key(const std::string& exchange) const {
-    if (ways_.type_of(exchange) != "direct") return false;
+bool DeadLetterPaths::takes_no_key(const std::string& exchange) const {
+    if (graph_.type_of(exchange) != "direct") return false;
     const auto known = routing_.exchanges.find(exchange);
     if (known == routing_.exchanges.end() || !known->second.alternate.empty()) return false;
     return std::all_of(routing_.bindings.begin(), routing_.bindings.end(), [&](const BrokerBinding& binding) {
