@@ -22,6 +22,7 @@
 #include "core/message.h"
 #include "core/time.h"
 #include "relay/broker.h"
+#include "relay/acks.h"
 #include "relay/in_flight.h"
 
 namespace retryd::admin {

@@ -15,6 +15,7 @@
 
 #include "core/compose.h"
 #include "core/time.h"
+#include "relay/acks.h"
 #include "relay/broker.h"
 #include "relay/declarations.h"
 #include "relay/in_flight.h"

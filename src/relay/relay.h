@@ -21,6 +21,7 @@
 #include "core/kept_deaths.h"
 #include "core/policy.h"
 #include "core/time.h"
+#include "relay/acks.h"
 #include "relay/broker.h"
 #include "relay/declarations.h"
 #include "relay/in_flight.h"

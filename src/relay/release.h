@@ -16,6 +16,7 @@
 #include "core/compose.h"
 #include "core/message.h"
 #include "core/time.h"
+#include "relay/acks.h"
 #include "relay/broker.h"
 #include "relay/in_flight.h"
 

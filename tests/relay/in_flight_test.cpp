@@ -30,38 +30,7 @@ std::vector<core::DeliveryTag> confirm(Unconfirmed& unconfirmed, PublishSeq seq,
     return tags;
 }
 
-/// Writes down the acks: `5*` is one with `multiple`.
-class AckLog : public AckPort {
-  public:
-    std::string text;
-
-    void ack(core::DeliveryTag tag, bool multiple) override {
-        text += (text.empty() ? "" : " ") + std::to_string(tag) + (multiple ? "*" : "");
-    }
-};
-
-AckTracker with_deliveries(core::DeliveryTag count) {
-    AckTracker acks;
-    for (core::DeliveryTag tag = 1; tag <= count; ++tag)
-        acks.delivered(tag);
-    return acks;
-}
-
-std::string flush(AckTracker& acks) {
-    AckLog log;
-    acks.flush(log);
-    return log.text;
-}
-
-std::string flush_unsent(AckTracker& acks) {
-    AckLog log;
-    acks.flush_unsent(log);
-    return log.text;
-}
-
 }  // namespace
-
-// ── Publications and their confirms ────────────────────────────────────────────────────────────────────────────────
 
 TEST_CASE("publications are numbered from 1 in the order of sending") {
     Unconfirmed unconfirmed;
@@ -152,102 +121,6 @@ TEST_CASE("an abandoned channel gives all that was unanswered, and the next publ
     CHECK(unconfirmed.empty());
     CHECK_FALSE(unconfirmed.oldest());
     CHECK(unconfirmed.add(pending(4)) == 1);
-}
-
-// ── Deliveries and their acks ──────────────────────────────────────────────────────────────────────────────────────
-
-TEST_CASE("a settled row from the oldest on costs one ack") {
-    AckTracker acks = with_deliveries(5);
-    for (const core::DeliveryTag tag : {3U, 1U, 2U, 4U})
-        acks.ack(tag);
-    CHECK(flush(acks) == "4*");
-    CHECK(acks.open() == 1);
-    acks.ack(5);
-    CHECK(flush(acks) == "5*");
-    CHECK(acks.open() == 0);
-}
-
-TEST_CASE("behind an open delivery each is acked alone, only when asked to, and not again later") {
-    AckTracker acks = with_deliveries(4);
-    acks.ack(2);
-    acks.ack(4);
-    CHECK(flush(acks).empty());
-    CHECK(acks.unsent() == 2);
-    CHECK(flush_unsent(acks) == "2 4");
-    CHECK(acks.unsent() == 0);
-    CHECK(flush_unsent(acks).empty());
-    acks.ack(1);
-    acks.ack(3);
-    CHECK(flush(acks) == "3*");
-}
-
-TEST_CASE("what was requeued is never acked, neither alone nor by a multiple that ends at it") {
-    AckTracker acks = with_deliveries(3);
-    acks.ack(1);
-    acks.forget(2);
-    CHECK(flush(acks) == "1*");
-    acks.forget(3);
-    CHECK(flush(acks).empty());
-    CHECK(acks.open() == 0);
-}
-
-TEST_CASE("a delivery is settled once") {
-    AckTracker acks = with_deliveries(2);
-    acks.forget(1);
-    acks.ack(1);
-    acks.ack(2);
-    acks.ack(2);
-    CHECK(acks.open() == 0);
-    CHECK(flush(acks) == "2*");
-    acks.ack(2);
-    acks.ack(99);
-    CHECK(flush(acks).empty());
-}
-
-TEST_CASE("tags go on after all were settled") {
-    AckTracker acks = with_deliveries(2);
-    acks.ack(1);
-    acks.ack(2);
-    flush(acks);
-    acks.delivered(3);
-    acks.ack(3);
-    CHECK(flush(acks) == "3*");
-}
-
-// ── The ring that both are kept in ─────────────────────────────────────────────────────────────────────────────────
-
-TEST_CASE("ring: what goes in comes out in order, however often it went round and grew meanwhile") {
-    Ring<int> ring;
-    int pushed = 0;
-    int popped = 0;
-    const auto check_all = [&] {
-        REQUIRE(ring.size() == static_cast<std::size_t>(pushed - popped));
-        for (std::size_t i = 0; i < ring.size(); ++i)
-            REQUIRE(ring[i] == popped + static_cast<int>(i));
-    };
-    for (int round = 1; round <= 50; ++round) {
-        for (int i = 0; i < round; ++i)
-            ring.push_back(pushed++);
-        check_all();
-        for (int i = 0; i < round / 2; ++i) {
-            CHECK(ring.front() == popped++);
-            ring.pop_front();
-        }
-        check_all();
-    }
-}
-
-TEST_CASE("ring: what an element owned is let go when it leaves, and when all are cleared") {
-    const auto owned = std::make_shared<std::string>("owned");
-    Ring<std::shared_ptr<std::string>> ring;
-    for (int i = 0; i < 40; ++i)
-        ring.push_back(owned);
-    CHECK(owned.use_count() == 41);
-    ring.pop_front();
-    CHECK(owned.use_count() == 40);
-    ring.clear();
-    CHECK(ring.empty());
-    CHECK(owned.use_count() == 1);
 }
 
 }  // namespace retryd::relay::in_flight_test
