@@ -21,8 +21,8 @@
 #include "admin/replay.h"
 #include "core/message.h"
 #include "core/time.h"
-#include "relay/broker.h"
 #include "relay/acks.h"
+#include "relay/broker.h"
 #include "relay/in_flight.h"
 
 namespace retryd::admin {
