@@ -146,7 +146,7 @@ void Session::begin_trial() {
 void Session::serve() {
     warn_of_old_broker();
     broker_.start(relay_);
-    relay_.were_silent(context_.trial.silent_targets(), system::now());
+    relay_.were_silent(context_.trial.silent_targets());
     relay_.start();
     const core::SteadyTime began = system::steady_now();
     for (;;) {

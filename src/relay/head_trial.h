@@ -17,11 +17,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "core/time.h"
+#include "relay/in_flight.h"
 
 namespace retryd::relay {
 
@@ -68,8 +67,8 @@ class HeadTrial {
                        core::SteadyTime now);
 
     /// The targets that did not answer when the last connection ended (Relay::were_silent).
-    void silent_targets(std::vector<std::string> keys) { silent_targets_ = std::move(keys); }
-    const std::vector<std::string>& silent_targets() const { return silent_targets_; }
+    void silent_targets(SilentTargets targets) { silent_targets_ = std::move(targets); }
+    const SilentTargets& silent_targets() const { return silent_targets_; }
 
     /// How many connections have ended since the trial began.
     int ended() const { return ended_; }
@@ -110,7 +109,7 @@ class HeadTrial {
     bool limited_ = false;
     bool dead_letters_ = false;
     std::size_t rejected_ = 0;  // since the trial began
-    std::vector<std::string> silent_targets_;
+    SilentTargets silent_targets_;
 };
 
 }  // namespace retryd::relay

@@ -173,8 +173,9 @@ void TargetFlow::silent(std::size_t unanswered, core::SteadyTime now) {
     begin(Trouble::silent, now);
 }
 
-void TargetFlow::was_silent(core::SteadyTime now) {
-    silent(0, now);
+void TargetFlow::was_silent(const Silence& silence) {
+    begin(Trouble::silent, silence.since);
+    next_try_ = silence.next_try;
     was_silent_ = true;
 }
 

@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -116,8 +118,16 @@ class TargetFlow {
     /// A channel has waited too long for an answer. What is unanswered there is not under way any more: it may stay so
     /// for long, and must not keep a target that takes messages again from getting them.
     void silent(std::size_t unanswered, core::SteadyTime now);
-    /// It was silent when the last connection ended: what it was sent there may arrive, and comes again.
-    void was_silent(core::SteadyTime now);
+    /// Since when it is silent, and when it is tried again.
+    struct Silence {
+        core::SteadyTime since;
+        core::SteadyTime next_try;
+        bool operator==(const Silence&) const = default;
+    };
+    Silence silence() const { return {since_, next_try_}; }
+    /// It was silent when the last connection ended: what it was sent may have arrived, and is delivered again. Its
+    /// silence goes on as it was: connections that end one after the other must not put off its next try for ever.
+    void was_silent(const Silence& silence);
     /// Once for each silence, when it has lasted for so long: a queue that is slow for a moment is no news.
     bool take_silence_report(core::SteadyTime now, core::Milliseconds after);
     /// That channel has answered, or is given up: what is unanswered there is under way again.
@@ -167,5 +177,8 @@ class TargetFlow {
     std::size_t suspects_ = 0;
     core::SteadyTime suspects_until_{};
 };
+
+/// By Target::key().
+using SilentTargets = std::map<std::string, TargetFlow::Silence, std::less<>>;
 
 }  // namespace retryd::relay

@@ -74,7 +74,7 @@ class Relay {
     /// they take of the prefetch is not there for the others.
     std::size_t unacked_for_long() const { return publisher_.in_flight_in_silence() + deliveries_.pausing(); }
     /// The targets that have not answered for a while: were_silent() on the next connection.
-    std::vector<std::string> silent_targets() const { return routes_.silent(); }
+    SilentTargets silent_targets() const { return routes_.silent(); }
     /// Since when the oldest delivery has waited that is not settled yet, to the second.
     std::optional<core::SteadyTime> unsettled_since() const { return deliveries_.unsettled_since(); }
     /// The tags of what the broker has not been told about, in order, and of the last delivery at all.
@@ -124,9 +124,7 @@ class Relay {
     void start() { declarations_.ask_in_advance(*policy_); }
     /// Before start(): these targets did not answer when the last connection ended. What they were sent there may
     /// arrive all the same, and is delivered again: it takes a detour, so that it does not arrive there once more.
-    void were_silent(const std::vector<std::string>& targets, const core::Now& now) {
-        routes_.were_silent(targets, now.steady);
-    }
+    void were_silent(const SilentTargets& targets) { routes_.were_silent(targets); }
 
     /// Publishes nothing more until adopt(): what comes waits, so that no publication of the old policy is in flight
     /// when the new one begins.

@@ -256,22 +256,22 @@ std::vector<std::shared_ptr<Target>> Routes::published_through_exchange_in(std::
     return found;
 }
 
-std::vector<std::string> Routes::silent() const {
-    std::vector<std::string> keys;
+SilentTargets Routes::silent() const {
+    SilentTargets silent = were_silent_;
     for (const auto& [key, target] : targets_) {
-        if (target->flow.trouble() == TargetFlow::Trouble::silent) keys.push_back(key);
+        // A detour is tried at once on the next connection: where all wait for it there is nothing better.
+        if (!target->is_last_resort() && target->flow.trouble() == TargetFlow::Trouble::silent)
+            silent.emplace(key, target->flow.silence());
     }
-    for (const auto& [key, since] : were_silent_)
-        keys.push_back(key);
-    return keys;
+    return silent;
 }
 
-void Routes::were_silent(const std::vector<std::string>& keys, core::SteadyTime now) {
-    for (const std::string& key : keys) {
+void Routes::were_silent(const SilentTargets& targets) {
+    for (const auto& [key, silence] : targets) {
         if (const auto known = find_target(key)) {
-            known->flow.was_silent(now);
+            known->flow.was_silent(silence);
         } else {
-            were_silent_.emplace(key, now);
+            were_silent_.emplace(key, silence);
         }
     }
 }

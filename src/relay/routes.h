@@ -160,10 +160,10 @@ class Routes {
     /// that. None for the default exchange.
     std::vector<std::shared_ptr<Target>> published_through_exchange_in(std::string_view why) const;
 
-    /// The keys of the targets that are silent.
-    std::vector<std::string> silent() const;
+    /// The targets that are silent, but for detours.
+    SilentTargets silent() const;
     /// Those were, when the last connection ended; they may not have been made here yet.
-    void were_silent(const std::vector<std::string>& keys, core::SteadyTime now);
+    void were_silent(const SilentTargets& targets);
 
     /// Forgets the route. Its targets, which know what is declared, stay.
     void forget(const Route& route);
@@ -186,7 +186,7 @@ class Routes {
     ByName<Route> routes_;
     ByName<Target> targets_;
     std::string key_;
-    std::map<std::string, core::SteadyTime, std::less<>> were_silent_;  // by key; of those that are not made yet
+    SilentTargets were_silent_;  // by key; of those that are not made yet
     std::shared_ptr<Target> catch_all_;
     std::vector<std::shared_ptr<Target>> detours_;
     std::shared_ptr<Target> error_queue_;

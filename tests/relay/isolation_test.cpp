@@ -334,10 +334,10 @@ TEST_CASE("what silent rungs were sent does not speak against a message when a c
 TEST_CASE("what a silent rung was sent takes a detour when it is delivered again on the next connection") {
     Fixture before;
     make_silent(before);
-    const std::vector<std::string> silent = before.relay.silent_targets();
+    const SilentTargets silent = before.relay.silent_targets();
     CHECK(silent.size() == 1);
     Fixture f;
-    f.relay.were_silent(silent, f.now);
+    f.relay.were_silent(silent);
     CHECK(f.relay.silent_targets() == silent);
     f.broker.silent.insert(rung);
     f.answer_declares();
@@ -363,6 +363,41 @@ TEST_CASE("what a silent rung was sent takes a detour when it is delivered again
     }
 }
 
+TEST_CASE("connections that end one after the other do not put off the next try of a rung that was silent") {
+    Fixture before;
+    make_silent(before);
+    SilentTargets silent = before.relay.silent_targets();
+    REQUIRE(silent.size() == 1);
+    core::Now now = before.now;
+    for (int connection = 0; connection < 3; ++connection) {
+        Fixture f;
+        f.now = now;
+        f.relay.were_silent(silent);
+        f.answer_declares();
+        f.pass(Milliseconds{9'000});
+        f.deliver({.redelivered = true});
+        f.confirm_all();
+        if (f.lying_in(rung) == 1) return;
+        silent = f.relay.silent_targets();
+        now = f.now;
+    }
+    FAIL("the rung, which answers all the time, was never tried");
+}
+
+TEST_CASE("a detour that was silent is tried at once on the next connection") {
+    Fixture before;
+    make_silent(before);
+    before.broker.silent.insert("retryd.detour.2s");
+    before.deliver({.redelivered = true});
+    live(before, Milliseconds{2'000});
+    Fixture f;
+    f.relay.were_silent(before.relay.silent_targets());
+    f.answer_declares();
+    f.deliver({.redelivered = true});
+    live(f, Milliseconds{500});
+    CHECK(f.lying_in("retryd.detour.2s") == 1);
+}
+
 TEST_CASE("a rung of a queue that only a glob names is known to have been silent before it is declared") {
     Fixture before;
     before.broker.silent.insert("web.a.retry.1s");
@@ -372,7 +407,7 @@ TEST_CASE("a rung of a queue that only a glob names is known to have been silent
     live(before, Milliseconds{1'000});
     REQUIRE(before.relay.silent_targets().size() == 1);
     Fixture f;
-    f.relay.were_silent(before.relay.silent_targets(), f.now);
+    f.relay.were_silent(before.relay.silent_targets());
     f.deliver({"web.a", "rejected", "", 0});
     f.broker.answer_checks(f.relay, f.now);
     f.answer_declares();
