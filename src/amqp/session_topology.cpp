@@ -8,7 +8,6 @@
 #include "amqp/broker_session.h"
 #include "amqp/error.h"
 #include "core/reply_code.h"
-#include "core/safe_text.h"
 
 namespace retryd::amqp {
 namespace {
@@ -126,7 +125,7 @@ void SessionTopology::declare_or_use(const core::TopologyItem& item, Declarer::S
             outcome.result == Declarer::Result::refused && outcome.code == core::reply_code::access_refused;
         if (!has_a_check) return sink(outcome);
         const bool was_forbidden = uncompared_.erase(key_of(item)) > 0;
-        if (was_forbidden && outcome.result == Declarer::Result::done) tell_declares_again(core::name_of(item));
+        if (was_forbidden && outcome.result == Declarer::Result::done && uncompared_.empty()) tell_declares_again();
         if (!forbidden) return sink(outcome);
         uncompared_.insert(key_of(item));
         session_.declarer.submit(step_for(item, false),
@@ -151,12 +150,12 @@ void SessionTopology::tell_used_as_it_is(const std::string& refusal) {
                                "somebody deletes cannot be made again");
 }
 
-/// All others are asked for within a minute, and what is refused then is told again.
-void SessionTopology::tell_declares_again(const std::string& name) {
+/// When nothing is left that was refused: a permission may be back for some names only.
+void SessionTopology::tell_declares_again() {
     if (!std::exchange(told_forbidden_, false)) return;
-    session_.observer.declares_again("the broker lets retryd declare " + core::quoted(name) +
-                                     " again: the permission is back. What else was used as it was there is declared "
-                                     "again within a minute");
+    session_.observer.declares_again(
+        "the permission is back: the broker lets retryd declare all again that it had "
+        "refused, and what was used as it was there has been compared");
 }
 
 /// A broker that has blocked us reads nothing.

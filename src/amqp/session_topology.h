@@ -76,7 +76,7 @@ class SessionTopology {
     void declare_or_use(const core::TopologyItem& item, Declarer::Sink sink);
     void tell_once(const std::string& text);
     void tell_used_as_it_is(const std::string& refusal);
-    void tell_declares_again(const std::string& name);
+    void tell_declares_again();
     void tell_once_if_unanswered(const Declarer::Outcome& outcome);
     void declare_next(const std::string& key, std::size_t index);
 

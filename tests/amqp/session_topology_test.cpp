@@ -22,6 +22,7 @@ using Lines = std::vector<std::string>;
 class Broker : public TopologyCommands {
   public:
     bool lets_declare = true;
+    std::string never_lets;  // declare that one
 
     void open_channel(Channel on) override { asked_.push_back({on, Kind::open}); }
     void close_channel(Channel) override {}
@@ -39,7 +40,7 @@ class Broker : public TopologyCommands {
             asked_.pop_front();
             if (asked.kind == Kind::open) {
                 declarer.on_channel_open(asked.on);
-            } else if (asked.kind == Kind::declare && !lets_declare) {
+            } else if (asked.kind == Kind::declare && (!lets_declare || asked.name == never_lets)) {
                 const std::string text = "ACCESS_REFUSED - configure access to '" + asked.name + "' refused for user";
                 declarer.on_channel_closed({asked.on, core::reply_code::access_refused, text, 0});
             } else {
@@ -94,6 +95,7 @@ struct Session {
         broker.answer_all(declarer);
         topology.consuming();
     }
+    static std::string catch_all() { return config::Settings().policy.catch_all; }
     /// What is said of all that is declared again each minute.
     Lines after_a_minute() {
         now.steady += Milliseconds{60'000};
@@ -124,9 +126,13 @@ TEST_CASE("session topology: what may not be declared is used as it is and told 
         CHECK_FALSE(s.ours);
         CHECK(s.after_a_minute().empty());
         s.broker.lets_declare = true;
+        s.broker.never_lets = s.catch_all();
+        CHECK(s.after_a_minute().empty());
+        CHECK(s.after_a_minute().empty());
+        s.broker.never_lets = "";
         const Lines back = s.after_a_minute();
         REQUIRE(back.size() == 1);
-        CHECK(says(back[0], "the broker lets retryd declare 'retryd.errors' again"));
+        CHECK(says(back[0], "the permission is back"));
         CHECK(s.ours);
         CHECK(s.after_a_minute().empty());
     }
