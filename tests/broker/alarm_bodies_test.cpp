@@ -133,7 +133,7 @@ struct Bodies : Scenario {
 // The broker says that it is blocked only once it has got the beginning of a publication: the first one is sent by a
 // daemon that knows of no alarm.
 TEST_CASE("large bodies and an alarm that is there before them: they wait, and all come home once",
-          "[own-broker][one-version]") {
+          "[own-broker][night]") {
     const auto [over_tls, first] =
         GENERATE(std::pair{false, 256 * kib}, std::pair{false, 8 * mib}, std::pair{true, 8 * mib});
     CAPTURE(over_tls, first);

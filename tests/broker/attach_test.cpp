@@ -323,7 +323,7 @@ TEST_CASE(
     s.stop();
 }
 
-TEST_CASE("attach: a vhost whose name needs quoting", "[one-version]") {
+TEST_CASE("attach: a vhost whose name needs quoting", "[night]") {
     Attached s;
     const std::string vhost = s.queue_name("a/b it's");
     add_vhost(vhost);

@@ -319,7 +319,7 @@ TEST_CASE("doctor: a copy of a policy that is changed or deleted later is told, 
 }
 
 TEST_CASE("doctor: a harmful policy of the highest priority there is is lowered by the command that it prints",
-          "[one-version]") {
+          "[night]") {
     Patient s;
     s.start();
     set_policy("largest", ".*", R"({"message-ttl": 3600000})", PolicyKind::policies, 2147483647);

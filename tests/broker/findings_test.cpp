@@ -220,8 +220,7 @@ TEST_CASE("findings: messages whose work queue is gone are held by the broker, c
     s.stop();
 }
 
-TEST_CASE("findings: a rung made anew without its arguments gets no more messages after a minute",
-          "[slow][one-version]") {
+TEST_CASE("findings: a rung made anew without its arguments gets no more messages after a minute", "[slow][night]") {
     Checked s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"1s"});

@@ -52,7 +52,7 @@ class SteadyLoad {
               Worker worker(queue, 500);
               while (!over.stop_requested() || (returned_.size() < sent_ && since(last_arrival_) < patience)) {
                   if (!over.stop_requested()) producer.publish("", queue, {.body = std::to_string(sent_++)});
-                  while (const auto message = worker.client.next(milliseconds(5)))
+                  while (const auto message = worker.client.next(milliseconds(20)))
                       settle(worker, *message);
               }
           }) {}
@@ -89,7 +89,7 @@ TEST_CASE("prune: refused beside a daemon with the old ladder; beside one with t
         return plan.says({s.idle_rung(), "0 messages"}) && plan.says({s.idle_shared_rung(), "0 messages"}) &&
                plan.says({s.hour_rung(), "1 message"});
     };
-    REQUIRE(await(all_counted, patience, milliseconds(500)));
+    REQUIRE(await(all_counted, patience, milliseconds(1'000)));
     const CommandResult refused = s.run("apply --prune");
     CHECK(refused.code == 1);
     CHECK(refused.says({"retryd-"}));  // the daemon's consumer tag

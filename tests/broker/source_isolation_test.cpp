@@ -109,7 +109,7 @@ TEST_CASE("a message of a source that RabbitMQ cannot hand over leaves by the so
 }
 
 TEST_CASE("a message of a source that RabbitMQ cannot hand over, and no limit takes away, is told with what helps",
-          "[slow][one-version]") {
+          "[slow][night]") {
     Table limits;
     OwnWindows probe({});
     if (version_of(probe.client) >= Version{4, 0}) limits = {{"x-delivery-limit", int32(1'000'000)}};
@@ -148,7 +148,7 @@ TEST_CASE("a message of a source that RabbitMQ cannot hand over, and no limit ta
 }
 
 TEST_CASE("a quorum source that dead-letters nowhere keeps the message that RabbitMQ cannot hand over",
-          "[slow][one-version]") {
+          "[slow][night]") {
     OwnWindows s(quorum_source({{"x-delivery-limit", int32(20)}}));
     const bool told_how = GENERATE(true, false);
     CAPTURE(told_how);
@@ -224,7 +224,7 @@ TEST_CASE("a message of a classic source that RabbitMQ cannot hand over is dropp
     s.stop();
 }
 
-TEST_CASE("a source whose rung takes no messages delays no message of the error queue", "[slow][one-version]") {
+TEST_CASE("a source whose rung takes no messages delays no message of the error queue", "[slow][night]") {
     constexpr int many = 3'000;
     OwnWindows s({}, "10m");
     const std::string rung = Scenario::rung(s.work, "10m");

@@ -29,7 +29,7 @@ milliseconds longest_silence(const Systemd& systemd, Worker& worker, millisecond
 }  // namespace
 
 TEST_CASE("a minute of memory alarm under load: the daemon stays awake, loses nothing, and goes on by itself",
-          "[own-broker]") {
+          "[own-broker][night]") {
     const Systemd systemd;
     systemd.watch_every(seconds(4));
     ThroughFaults s;

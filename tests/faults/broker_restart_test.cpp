@@ -60,7 +60,7 @@ TEST_CASE("a restart of the broker with messages everywhere: from rungs, error q
 }
 
 TEST_CASE("the broker is restarted while the daemon is stopping: the end comes in time, and nothing is lost",
-          "[own-broker]") {
+          "[own-broker][night]") {
     Restarted s;
     s.config.shutdown_timeout = "30s";
     s.put_messages_everywhere();

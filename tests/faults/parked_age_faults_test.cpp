@@ -60,7 +60,7 @@ TEST_CASE("parked_age, kill -9 between archive and drop: what is archived stays 
     s.stop();
 }
 
-TEST_CASE("parked_age, kill -9 at any moment: every message is parked or archived", "[slow]") {
+TEST_CASE("parked_age, kill -9 at any moment: every message is parked or archived", "[slow][night]") {
     constexpr int parked = 3'000;
     AgeThroughFaults s;
     s.park(parked);

@@ -23,7 +23,7 @@ struct Stalled : ThroughFaults {
 }  // namespace
 
 TEST_CASE("a broker that reads nothing, and does not say so, is given up after a minute; the loop turns all the time",
-          "[slow]") {
+          "[slow][night]") {
     const Machine machine;
     Stalled s;
     const Clock::time_point start = Clock::now();

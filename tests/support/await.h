@@ -17,14 +17,19 @@ inline milliseconds since(Clock::time_point start) {
     return std::chrono::duration_cast<milliseconds>(Clock::now() - start);
 }
 
-/// Checks until the condition holds (true) or the time is over (false). The longer it has waited, the less often: what
-/// takes a minute is not asked for a thousand times, by every test that runs beside others.
+/// The longer one has waited, the less often one looks: what takes a minute is not asked for a thousand times, by every
+/// test that runs beside others.
+inline milliseconds pause_after(Clock::time_point start) {
+    return std::clamp(since(start) / 20, milliseconds(30), milliseconds(400));
+}
+
+/// Checks until the condition holds (true) or the time is over (false).
 template <typename Condition>
 bool await(Condition condition, milliseconds within = patience) {
     const Clock::time_point start = Clock::now();
     while (!condition()) {
         if (since(start) >= within) return false;
-        std::this_thread::sleep_for(std::clamp(since(start) / 20, milliseconds(30), milliseconds(400)));
+        std::this_thread::sleep_for(pause_after(start));
     }
     return true;
 }

@@ -9,7 +9,8 @@ namespace retryd::test {
 
 namespace {
 
-constexpr milliseconds pause{20};
+/// A question costs the broker about as much as a message: asked more often, it would make the machine slow itself.
+constexpr milliseconds pause{100};
 const std::string asked_queue = "machine";
 
 /// Asks the broker, as long as it answers. A get from an empty quorum queue is answered when it is in the broker's log

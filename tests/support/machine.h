@@ -27,7 +27,7 @@ class Machine {
         const Clock::time_point start = Clock::now();
         while (!condition()) {
             if (since(start) >= within + slack()) return false;
-            std::this_thread::sleep_for(milliseconds(10));
+            std::this_thread::sleep_for(pause_after(start));
         }
         return true;
     }

@@ -15,7 +15,7 @@
 
 namespace retryd::test {
 
-/// A work queue with a consumer that rejects each message once: one every 50 ms, whether or not earlier ones are back.
+/// A work queue with a consumer that rejects each message once: one every 100 ms, whether or not earlier ones are back.
 class SteadyNeighbour {
   public:
     SteadyNeighbour(Address address, std::string queue, milliseconds delay)
@@ -74,9 +74,10 @@ class SteadyNeighbour {
         for (int sent = 0; !over_;) {
             if (Clock::now() >= due) {
                 client.send("", queue_, {.body = std::to_string(sent++), .properties = {.delivery_mode = 2}});
-                due += milliseconds(50);
+                due += milliseconds(100);
             }
-            const auto message = client.next(milliseconds(5));
+            const auto until_due = std::chrono::ceil<milliseconds>(due - Clock::now());
+            const auto message = client.next(std::max(until_due, milliseconds(0)));
             if (message) handle(client, *message);
         }
     }
