@@ -147,7 +147,7 @@ void add_unmatched(AttachRequirement& required, const DeadLetterPath& path, cons
     required.note = subject + ", and the error queue is not bound to it with " + keys_named(path.missing);
     required.remedy =
         "retryd attach --apply binds it, with the keys of all. Have them in errors.bind as well, so that "
-        "it is bound again when the exchange has been made anew: " +
+        "it is bound again when the exchange has been declared again: " +
         bind_items(exchange, path.missing);
     for (const RoutingKey& key : path.missing)
         required.bindings.push_back({exchange, key.text});

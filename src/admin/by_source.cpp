@@ -19,7 +19,7 @@ namespace {
 constexpr std::size_t names_in_a_line = 10;
 constexpr const char* attach_takes_out = "retryd attach --apply";
 constexpr const char* still_attached =
-    "only what it dead-letters comes to retryd, and retryd attach --apply does nothing until that is mended";
+    "only what it dead-letters comes to retryd, and retryd attach --apply does nothing until that is fixed";
 constexpr const char* unless_it_only_acks =
     ". Where its consumers ack what they put into the source, and reject nothing, take failures: source out of its "
     "entry "
@@ -165,7 +165,7 @@ std::optional<Finding> check_by_source(const QueuePolicies& queue, const core::P
     if (ours) {
         const TakenOff taken_off(queue, policy, vhost_policies, vhost, planned);
         FindingDetails details = taken_off.details();
-        details.consequence = "what its consumers reject besides putting it into the source comes twice: " +
+        details.consequence = "a message that its consumers reject and also put into the source comes twice: " +
                               one_becomes_two(policy, queue.name);
         details.name = queue.name;
         details.group = taken_off.by() + '\n' + exchange.value + '\n' + details.consequence;

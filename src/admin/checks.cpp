@@ -226,7 +226,7 @@ class WorkQueueChecker {
         const core::Source* const transport = failure_transport_of(policy_, queue);
         if (transport != nullptr) {
             details.remedy = "say failures: source in its entry if source " + core::quoted(transport->queue) +
-                             " is its failure transport: attached besides, each failure would come twice. If not, " +
+                             " is its failure transport: attached as well, each failure would come twice. If not, " +
                              std::string{usual.remedy};
         } else {
             details.remedy = std::string{usual.remedy} +
@@ -420,14 +420,14 @@ class OtherQueues {
         FindingDetails details{.name = work_queue.name, .group = exchange + '\n' + other.name + (itself ? "\n=" : "")};
         if (!back) {
             return add(FindingCode::copied_elsewhere,
-                       subject + "goes to queue " + core::quoted(other.name) + " besides" + bound, std::move(details));
+                       subject + "also goes to queue " + core::quoted(other.name) + bound, std::move(details));
         }
         details.consequence = doubled(policy_, work_queue.name);
         details.remedy = "unbind queue " + core::quoted(other.name) + " from exchange " + core::quoted(exchange) +
                          (itself ? "" : "; what waits in it still comes back, once");
         add(FindingCode::sent_back_twice,
-            subject + (itself ? "comes back to it at once besides: it is itself" + bound
-                              : "goes to queue " + core::quoted(other.name) + " besides" + bound +
+            subject + (itself ? "also comes back to it at once: it is itself" + bound
+                              : "also goes to queue " + core::quoted(other.name) + bound +
                                     ", and from there back to it when its TTL is over"),
             std::move(details));
     }

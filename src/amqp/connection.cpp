@@ -216,7 +216,7 @@ void Dispatcher::give_up_unreadable(Events& events) {
         "the broker at " + socket_.peer() +
             " sent a frame that cannot be decoded: headers nested too deeply, or larger than 64 MiB" +
             (passed_over ? ". Their message was handed to the broker's own dead-lettering without reading it" : "") +
-            "; the connection cannot go on and is opened anew");
+            "; the connection cannot go on and is opened again");
 }
 
 void Dispatcher::on_method(const amqp_frame_t& frame, Events& events) {

@@ -62,8 +62,8 @@ std::string limit_command(std::string_view queue, std::string_view vhost, std::i
            std::to_string(admin::above_guard);
 }
 
-std::string policy_mends_it(const std::string& command) {
-    return "A policy mends it (only one applies to a queue): " + command;
+std::string policy_that_fixes_it(const std::string& command) {
+    return "A policy fixes it (only one applies to a queue): " + command;
 }
 
 constexpr const char* give_permission =
@@ -175,7 +175,7 @@ Explanation explain_queue_refusal(const core::QueueSpec& queue, int code, std::s
     return {"queue " + core::quoted(queue.name) + " is there already with another " + core::safe_name(argument) + ": " +
                 both_values(*difference, argument_text(queue.arguments, argument)),
             "Once rabbitmqctl list_queues" + vhost +
-                " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
+                " name messages shows that it is empty, delete it, and it is declared again (rabbitmqctl delete_queue" +
                 vhost + ' ' + shell_word(queue.name) +
                 "); or change the configuration to the value that the queue has"};
 }
@@ -309,10 +309,10 @@ Explanation explain_lack(const core::QueueSpec& queue, std::string_view argument
                     ": on RabbitMQ 3 a message that the broker cannot hand over (see docs/operations.md) stops all "
                     "retries, "
                     "on RabbitMQ 4 one that was in flight when 21 connections were lost is parked",
-                policy_mends_it(limit_error_queue_command(queue.name, vhost))};
+                policy_that_fixes_it(limit_error_queue_command(queue.name, vhost))};
     }
     return {lack + ": RabbitMQ 4 takes a message out of it that was given to a consumer 21 times",
-            policy_mends_it(limit_command(queue.name, vhost, core::high_delivery_limit))};
+            policy_that_fixes_it(limit_command(queue.name, vhost, core::high_delivery_limit))};
 }
 
 Explanation explain_older(const core::QueueSpec& queue, const core::QueueSpec::Older& older, std::string_view text) {
@@ -323,14 +323,14 @@ Explanation explain_older(const core::QueueSpec& queue, const core::QueueSpec::O
         return {older_limit +
                     ", as an earlier retryd made it: a message that the broker cannot hand over (see "
                     "docs/operations.md) would stop all retries",
-                policy_mends_it(limit_error_queue_command(queue.name, vhost))};
+                policy_that_fixes_it(limit_error_queue_command(queue.name, vhost))};
     }
     return {older_limit +
                 ": up to 4.1.4 RabbitMQ writes to the log of such a queue every 5 s for ever, even while it is idle, "
                 "so its disk fills slowly",
             "Upgrade RabbitMQ to 4.1.5 or 4.2; or, while nothing is rejected, once rabbitmqctl list_queues" +
                 vhost_option(vhost) +
-                " name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl delete_queue" +
+                " name messages shows that it is empty, delete it, and it is declared again (rabbitmqctl delete_queue" +
                 vhost_option(vhost) + ' ' + shell_word(queue.name) + ')'};
 }
 

@@ -281,7 +281,7 @@ std::string unknown_issuer(const Findings& findings, const config::Tls& tls) {
     const std::string leads_to = by_itself ? "its certificate goes back to " : which(findings) + " is signed by ";
     if (!findings.namesake) return leads_to + issuer + ", which is not in " + trusted(tls) + way_out(tls);
     return leads_to + "an authority called " + issuer + ", which is not the one of that name in " + trusted(tls) +
-           ": two keys, one name, as after an authority was made anew; name the one that signed it with "
+           ": two keys, one name, as after an authority was renewed with another key; name the one that signed it with "
            "broker.tls.ca_file";
 }
 

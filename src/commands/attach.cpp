@@ -285,7 +285,7 @@ void print_binding(const admin::BindingChange& change, const AttachReport& repor
                bold(""), out);
     if (!refusal.empty()) print_line(refusal, "  ", out);
     print_line("attaches " + joined(change.queues), "  ", out);
-    print_line("have it in errors.bind as well: it is bound again then when the exchange has been made anew",
+    print_line("have it in errors.bind as well: it is bound again then when the exchange has been declared again",
                "  Note: ", out);
     print_line(admin::bind_items(change.binding.exchange, {{change.binding.routing_key}}), "    ", out);
 }

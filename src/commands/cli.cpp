@@ -320,7 +320,7 @@ void ParkedCommands::add_list(CLI::App& parked) {
     add_text(*list_, "--by", list_options_.by,
              "Count by reason, queue, exchange or type instead, or by the values of a header", "HEADER", check_name);
     list_->add_flag("--messages", list_options_.messages,
-                    "Print a line for each message besides; with --json an object a line, and the counts last");
+                    "Also print a line for each message; with --json an object a line, and the counts last");
 }
 
 void ParkedCommands::add_show(CLI::App& parked) {

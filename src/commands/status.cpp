@@ -469,7 +469,7 @@ void print_findings(const telemetry::ChecksStatus& checks, const Colours& colour
         print_line(finding.cause + more + since(finding.since),
                    finding.severity == "problem" ? colours.problem("Problem: ") : colours.warning("Warning: "), out);
     }
-    if (!checks.findings.empty()) out << "retryd doctor tells what follows, and what mends it.\n";
+    if (!checks.findings.empty()) out << "retryd doctor tells what follows, and what fixes it.\n";
 }
 
 void print_daemon(const telemetry::Status& daemon, const Colours& colours, std::ostream& out) {

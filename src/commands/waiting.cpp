@@ -285,7 +285,7 @@ Json json_of_rung(const WaitingResult& result) {
 }  // namespace
 
 std::string why_it_ended(const WaitingResult& result) {
-    const std::string rest = " What is left waits on, and goes home in its time.";
+    const std::string rest = " What is left stays on its rung, and comes back when its delay is over.";
     if (!result.run.fault.empty())
         return "The connection was lost: " + result.run.fault + ". The last few may come twice." + rest;
     if (!result.run.why.empty()) return "Stopped: " + result.run.why + "." + rest;
@@ -430,13 +430,13 @@ int waiting_park(const WaitingOptions& options, std::ostream& out, std::ostream&
 }
 
 void WaitingCommands::add_to(CLI::App& app) {
-    waiting_ = app.add_subcommand("waiting", "List what waits on rungs, send it home now or park it");
+    waiting_ = app.add_subcommand("waiting", "List messages on rungs, send them home now or park them");
     waiting_->require_subcommand(1);
     list_ = add_command("list", "Print how many messages wait on each rung; takes nothing out");
-    send_ =
-        add_command("send",
-                    "Send messages home now, as their rung would. What is not selected goes back to its rung at the "
-                    "end. Ctrl-C ends it in order");
+    send_ = add_command(
+        "send",
+        "Send messages home now, as their rung would. Messages that are not selected go back to their rung at the "
+        "end. Ctrl-C ends it in order");
     add_selectors(*send_);
     add_rate(*send_, rate_);
     park_ = add_command("park", "Park messages now, as if they had used up their ladder");

@@ -202,10 +202,11 @@ void describe_outage(Section& s, RawOutage& outage) {
     s.key("of", integer(outage.of, {2, 65535}), "Of at least so many messages.");
     s.key("within", duration(outage.within, std::chrono::seconds{5}, minutes{10}), "The time that is looked at.");
     s.key("probe", duration(outage.probe, std::chrono::seconds{1}, minutes{10}),
-          "While messages are held, one is sent home this often. Two that succeed in a row, or fresh messages that do, "
+          "While messages are held, one is sent back to the work queue this often. Two that succeed in a row, or fresh "
+          "messages that do, "
           "end the outage.");
     s.key("release", rate(outage.release, {1, 10'000}),
-          "Then the held messages are sent home, at first so many; twice as many while few fail, half as many when a "
+          "Then the held messages are sent back, at first so many; twice as many while few fail, half as many when a "
           "tenth does.");
 }
 
@@ -238,7 +239,7 @@ void describe_entry(Section& s, RawEntry& entry) {
           "it there is no limit.");
     s.key("hold", boolean(entry.hold),
           "Whether messages that fail are held, in `{queue}.held`, instead of being retried, their attempt unspent: by "
-          "hand, for an outage that is known. Once it is taken away, they are sent home. With a glob it needs "
+          "hand, for an outage that is known. Once it is taken away, they are sent back. With a glob it needs "
           "`management`.");
     s.section("outage",
               "Messages are held by themselves while nearly all fail, as when what the consumers depend on is down: an "
@@ -252,7 +253,8 @@ void describe_entry(Section& s, RawEntry& entry) {
         "x_death",
         choice(entry.x_death, Choices<core::XDeath>{{"remove", core::XDeath::remove}, {"keep", core::XDeath::keep}}),
         "keep: consumers see their message's deaths in `x-death`, as without retryd, on every version of RabbitMQ: for "
-        "those that count them, and for Rascal's `republish`. Then what has waited goes home through retryd. remove: "
+        "those that count them, and for Rascal's `republish`. Then messages come back from their rung through retryd. "
+        "remove: "
         "`x-death` is taken off.");
     s.section("on",
               "What happens to a message, by the reason of its death: retry, park or drop. A dropped message is gone.",

@@ -65,7 +65,8 @@ std::string format(const Problem& problem, std::string_view file) {
 
 void refuse_both(const Place& one, const Place& other, Problems& problems) {
     add(problems, one,
-        "is given besides " + other.path + " on line " + std::to_string(other.at.line) + "; expected one of the two");
+        "is given together with " + other.path + " on line " + std::to_string(other.at.line) +
+            "; expected one of the two");
 }
 
 std::string format(const Problems& problems, std::string_view file) {

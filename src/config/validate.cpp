@@ -56,7 +56,7 @@ bool delays_are_wrong(const RawLadder& ladder, const std::set<std::string>& wron
 void refuse_half_formula(const RawLadder& ladder, const Place& given, Problems& problems) {
     const auto refuse = [&](const std::string& key, const std::string& expected) {
         add(problems, {given.at, ladder.place.path + "." + key},
-            "is missing besides " + given.path + "; expected " + expected);
+            "is missing, and " + given.path + " needs it; expected " + expected);
     };
     if (!ladder.formula.first.given) refuse("first", "the wait after the first failure, such as 1s");
     if (!ladder.formula.attempts.given) refuse("attempts", "how many waits there are, such as 10");
@@ -94,7 +94,7 @@ std::vector<core::Milliseconds> delays_of(const RawLadder& ladder, const std::se
     if (ladder.delays.given && formula != nullptr) {
         const Place& delays = ladder.delays.place;
         add(problems, *formula,
-            "is given besides " + delays.path + " on line " + std::to_string(delays.at.line) +
+            "is given together with " + delays.path + " on line " + std::to_string(delays.at.line) +
                 "; expected either delays, or a formula of first, factor, max and attempts");
     }
     if (ladder.delays.given) return ladder.delays.value;

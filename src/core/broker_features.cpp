@@ -42,7 +42,7 @@ constexpr std::array gates{
          {true,
           "before 3.10 quorum queues have no TTL: every rung is a classic queue, whatever queue_type says, and the way "
           "back is the broker's at-most-once. A message can be lost there if its work queue is deleted or full, or "
-          "its node stops; an upgrade of the broker mends it"}},
+          "its node stops; an upgrade of the broker fixes it"}},
     Gate{quorum_ttl,
          stream_queue_required,
          {false,

@@ -56,7 +56,7 @@ void Watchdog::watch(core::SteadyTime now) {
     sockets_.reset();
     log_.write(config::LogLevel::error, "connection_stuck",
                "the loop has hung for " + core::format_duration(now - turned_) +
-                   ". Should it wait for the broker, the connections are cut and opened anew; nothing is lost, some "
+                   ". Should it wait for the broker, the connections are cut and opened again; nothing is lost, some "
                    "messages may come twice");
 }
 

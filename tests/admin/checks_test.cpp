@@ -159,10 +159,9 @@ TEST_CASE("diagnosis: a queue behind a dead-letter exchange gets copies; one tha
     Found found = w.others();
     REQUIRE(found.size() == 1);
     CHECK(found[0].code == FindingCode::copied_elsewhere);
-    CHECK(
-        found[0].cause ==
-        "what work queue 'orders' rejects goes to queue 'other' besides, bound to its dead-letter exchange 'legacy' as "
-        "well");
+    CHECK(found[0].cause ==
+          "what work queue 'orders' rejects also goes to queue 'other', bound to its dead-letter exchange 'legacy' as "
+          "well");
     w.routing->bindings.pop_back();
     w.bind("retry", "legacy", "orders");
     found = w.others();
@@ -175,7 +174,7 @@ TEST_CASE("diagnosis: a queue behind a dead-letter exchange gets copies; one tha
     found = w.others();
     REQUIRE(found.size() == 1);
     CHECK(found[0].code == FindingCode::sent_back_twice);
-    CHECK(found[0].cause.find("comes back to it at once besides") != std::string::npos);
+    CHECK(found[0].cause.find("also comes back to it at once") != std::string::npos);
 }
 
 TEST_CASE("diagnosis: what Symfony Messenger retries besides is told with the copies that the ladder makes of it") {
@@ -287,7 +286,8 @@ TEST_CASE("diagnosis: what comes by a source and is dead-lettered to the error q
         CHECK(found[0].code == FindingCode::comes_twice);
         CHECK(found[0].severity == Severity::problem);
         CHECK(found[0].consequence ==
-              "what its consumers reject besides putting it into the source comes twice: one message that always fails "
+              "a message that its consumers reject and also put into the source comes twice: one message that always "
+              "fails "
               "becomes two, and these four, up to 8 at the end of its ladder");
         CHECK(found[0].remedy.find("take failures: source out of its entry instead") != std::string::npos);
         return found[0];

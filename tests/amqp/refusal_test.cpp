@@ -70,7 +70,8 @@ TEST_CASE("refusal: an answer cut at 255 bytes still names the argument") {
     check_parsed(text, "x-message-ttl", "", "", "", "");
     CHECK(amqp::explain_queue_refusal(rung, 406, text).line() ==
           "queue 'a.retry.6s' is there already with another x-message-ttl: something else instead of 6000. Once "
-          "rabbitmqctl list_queues name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl "
+          "rabbitmqctl list_queues name messages shows that it is empty, delete it, and it is declared again "
+          "(rabbitmqctl "
           "delete_queue 'a.retry.6s'); or change the configuration to the value that the queue has");
 }
 
@@ -90,7 +91,8 @@ TEST_CASE("refusal: a different queue is explained with both values and the way 
                                     "vhost 'shop': received '6000' but current is '5000'")
             .line() ==
         "queue 'a.retry.6s' is there already with another x-message-ttl: 5000 instead of 6000. Once rabbitmqctl "
-        "list_queues --vhost 'shop' name messages shows that it is empty, delete it, and it is made anew (rabbitmqctl "
+        "list_queues --vhost 'shop' name messages shows that it is empty, delete it, and it is declared again "
+        "(rabbitmqctl "
         "delete_queue --vhost 'shop' 'a.retry.6s'); or change the configuration to the value that the queue has");
 }
 
@@ -153,7 +155,7 @@ TEST_CASE("refusal: a queue without its limit is explained with the policy that 
                              "vhost 'shop': received the value '1000000' of type 'long' but current is none")
               .line() ==
           "queue 'a.parked' was made without x-delivery-limit: RabbitMQ 4 takes a message out of it that was given "
-          "to a consumer 21 times. A policy mends it (only one applies to a queue): rabbitmqctl set_policy --vhost "
+          "to a consumer 21 times. A policy fixes it (only one applies to a queue): rabbitmqctl set_policy --vhost "
           "'shop' 'delivery-limit-a.parked' '^a\\.parked$' '{\"delivery-limit\": 1000000}' --apply-to queues "
           "--priority 2000");
 }
@@ -163,7 +165,7 @@ TEST_CASE("refusal: an error queue with a limit that no message reaches, or none
     const core::QueueSpec queue{
         "retryd.errors", {{"x-delivery-limit", std::int64_t{100}}}, {"x-delivery-limit"}, {older}};
     const std::string policy =
-        "A policy mends it (only one applies to a queue): rabbitmqctl set_policy --vhost 'shop' "
+        "A policy fixes it (only one applies to a queue): rabbitmqctl set_policy --vhost 'shop' "
         "'delivery-limit-retryd.errors' '^retryd\\.errors$' '{\"delivery-limit\": 100}' --apply-to queues --priority "
         "2000";
     const std::string refusal =
@@ -200,7 +202,8 @@ TEST_CASE("refusal: what an earlier retryd made is explained with two ways out")
           "queue 'a.parked' has x-delivery-limit -1: up to 4.1.4 RabbitMQ writes to the log of such a queue every 5 s "
           "for ever, even while it is idle, so its disk fills slowly. Upgrade RabbitMQ to 4.1.5 or 4.2; or, while "
           "nothing is rejected, once "
-          "rabbitmqctl list_queues --vhost 'shop' name messages shows that it is empty, delete it, and it is made anew "
+          "rabbitmqctl list_queues --vhost 'shop' name messages shows that it is empty, delete it, and it is declared "
+          "again "
           "(rabbitmqctl delete_queue --vhost 'shop' 'a.parked')");
 }
 

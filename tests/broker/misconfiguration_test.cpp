@@ -201,7 +201,7 @@ TEST_CASE("misconfiguration: a TTL queue behind the dead-letter exchange multipl
     s.retry(orders, {"100ms", "100ms"});
     s.config.error_bindings = "[{exchange: \"" + s.legacy + "\"}]";
     s.start();
-    CHECK(s.soon_finds("sent-back-twice", "goes to queue '" + retry + "' besides"));
+    CHECK(s.soon_finds("sent-back-twice", "also goes to queue '" + retry + "'"));
     CHECK(s.run("doctor").says({"comes back from there as well as from retryd", "up to 4 at the end of its ladder"}));
     {
         Worker worker(orders);
@@ -229,7 +229,7 @@ TEST_CASE("misconfiguration: a queue beside the error queue gets copies, and is 
     s.start();
     s.finds_nothing();
     s.client.bind(copies, s.config.error_exchange);
-    CHECK(s.soon_finds("copied-elsewhere", "goes to queue '" + copies + "' besides"));
+    CHECK(s.soon_finds("copied-elsewhere", "also goes to queue '" + copies + "'"));
     s.client.unbind(copies, s.config.error_exchange);
     s.finds_nothing();
     s.stop();

@@ -90,8 +90,8 @@ TEST_CASE("an authority made anew under its old name is not the one that is trus
         tls.outcome() ==
         "its certificate is signed by an authority called 'CN=tests of retryd', which is not the one of that name in " +
             ca_file() +
-            ": two keys, one name, as after an authority was made anew; name the one that signed it with "
-            "broker.tls.ca_file");
+            ": two keys, one name, as after an authority was renewed with another key; name the one that signed it "
+            "with broker.tls.ca_file");
 }
 
 TEST_CASE("what stands between the certificate and the authority has to be sent", "[tls][one-version]") {

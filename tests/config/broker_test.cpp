@@ -136,8 +136,8 @@ TEST_CASE("from a wrong URI no other problem follows") {
 TEST_CASE("keys that exclude each other are reported") {
     CHECK(problems_of("broker:\n  uri: amqp://h/\n  uris: [amqp://h/]\n  password: x\n  password_file: p\n" + smallest,
                       {{}, {{"p", "y"}}}) ==
-          "f:2:8: broker.uri: is given besides broker.uris[0] on line 3; expected one of the two\n"
-          "f:5:18: broker.password_file: is given besides broker.password on line 4; expected one of the two\n");
+          "f:2:8: broker.uri: is given together with broker.uris[0] on line 3; expected one of the two\n"
+          "f:5:18: broker.password_file: is given together with broker.password on line 4; expected one of the two\n");
 }
 
 TEST_CASE("a user without a password is reported, except guest") {

@@ -72,9 +72,9 @@ TEST_CASE("another user without a password, two passwords, and a file that canno
     CHECK(problems_of(with_management("url: http://h, username: eve")) ==
           "f:1:39: management.username: a user has no password; expected management.password or "
           "management.password_file\n");
-    CHECK(
-        problems_of(with_management("url: http://h, password: x, password_file: p"), {{}, {{"p", "y"}}}) ==
-        "f:1:57: management.password_file: is given besides management.password on line 1; expected one of the two\n");
+    CHECK(problems_of(with_management("url: http://h, password: x, password_file: p"), {{}, {{"p", "y"}}}) ==
+          "f:1:57: management.password_file: is given together with management.password on line 1; expected one of the "
+          "two\n");
     CHECK(problems_of(with_management("url: http://h, username: eve, password_file: p")) ==
           "f:1:59: management.password_file: the file \"p\" cannot be read (No such file or directory); expected one "
           "that retryd may read\n");

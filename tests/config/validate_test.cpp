@@ -111,7 +111,8 @@ TEST_CASE("what cannot be a source is reported, and a work queue that cannot be"
           "f:1:61: sources[0].work_queue.suffix: the name of the source, \"q\", does not end with it; expected what it "
           "has more than the work queue's\n");
     CHECK(problem_of("queue: q_e, dialect: generic, work_queue: {suffix: _e, header: h}") ==
-          "f:1:63: sources[0].work_queue.suffix: is given besides sources[0].work_queue.header on line 1; expected one "
+          "f:1:63: sources[0].work_queue.suffix: is given together with sources[0].work_queue.header on line 1; "
+          "expected one "
           "of "
           "the two\n");
     CHECK(problem_of("queue: q, dialect: mass")
@@ -305,11 +306,12 @@ TEST_CASE("a ladder may be written as a formula") {
 }
 
 TEST_CASE("delays and a formula exclude each other, and one of them must be there") {
-    CHECK(problems_of(with_ladder("delays: [1s], factor: 3")) ==
-          "f:2:29: ladders.s.factor: is given besides ladders.s.delays[0] on line 2; expected either delays, or a "
-          "formula of first, factor, max and attempts\n");
+    CHECK(
+        problems_of(with_ladder("delays: [1s], factor: 3")) ==
+        "f:2:29: ladders.s.factor: is given together with ladders.s.delays[0] on line 2; expected either delays, or a "
+        "formula of first, factor, max and attempts\n");
     CHECK(problems_of(with_ladder("delays: [1s], first: 1s, attempts: 3")) ==
-          "f:2:28: ladders.s.first: is given besides ladders.s.delays[0] on line 2; expected either delays, or a "
+          "f:2:28: ladders.s.first: is given together with ladders.s.delays[0] on line 2; expected either delays, or a "
           "formula of first, factor, max and attempts\n");
     CHECK(problems_of(with_ladder("queue_type: quorum")) ==
           "f:2:3: ladders.s: has no delays; expected delays such as [5s, 30s, 2m], or a formula of first and "
@@ -321,16 +323,16 @@ TEST_CASE("delays and a formula exclude each other, and one of them must be ther
 
 TEST_CASE("half a formula says what is missing") {
     CHECK(problems_of(with_ladder("first: 1s")) ==
-          "f:2:14: ladders.s.attempts: is missing besides ladders.s.first; expected how many waits there are, such as "
-          "10\n");
+          "f:2:14: ladders.s.attempts: is missing, and ladders.s.first needs it; expected how many waits there are, "
+          "such as 10\n");
     CHECK(problems_of(with_ladder("attempts: 3")) ==
-          "f:2:17: ladders.s.first: is missing besides ladders.s.attempts; expected the wait after the first failure, "
-          "such as 1s\n");
+          "f:2:17: ladders.s.first: is missing, and ladders.s.attempts needs it; expected the wait after the first "
+          "failure, such as 1s\n");
     CHECK(problems_of(with_ladder("max: 1s")) ==
-          "f:2:12: ladders.s.first: is missing besides ladders.s.max; expected the wait after the first failure, such "
-          "as 1s\n"
-          "f:2:12: ladders.s.attempts: is missing besides ladders.s.max; expected how many waits there are, such as "
-          "10\n");
+          "f:2:12: ladders.s.first: is missing, and ladders.s.max needs it; expected the wait after the first failure, "
+          "such as 1s\n"
+          "f:2:12: ladders.s.attempts: is missing, and ladders.s.max needs it; expected how many waits there are, such "
+          "as 10\n");
 }
 
 TEST_CASE("a formula's values have bounds, and from a wrong one no other problem follows") {

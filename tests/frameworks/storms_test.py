@@ -132,7 +132,7 @@ class Symfony(Storm):
 
 
 class FailureTransport(Storm):
-    """Symfony's worker puts what has failed into its failure transport, and rejects it besides."""
+    """Symfony's worker puts what has failed into its failure transport, and rejects it as well."""
 
     def test_left_out_it_is_retried_once_and_with_a_dead_letter_exchange_besides_it_multiplies_as_attach_says(self):
         queue, ours, failed = "orders.symfony", "symfony.php", "failed"

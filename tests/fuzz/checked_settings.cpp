@@ -28,6 +28,7 @@ std::optional<std::string> environment(const std::string& name) {
 
 std::optional<std::string> read_file(const std::string& path, std::string& error) {
     if (path == "/run/password") return std::string{file_secret} + "\n";
+    if (path == "/run/key") return std::string{file_secret} + std::string(32, 'k') + "\n";
     if (path == "/run/empty") return "\n";
     error = "No such file or directory";
     return std::nullopt;

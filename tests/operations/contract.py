@@ -7,7 +7,7 @@ SOMETIMES = {"pod"}
 
 # Each metric's labels, with all their values where these are few.
 METRICS = {
-    "retryd_messages_total": {"queue": None, "outcome": ("retried", "parked", "dropped", "held"), "reason": None},
+    "retryd_messages_total": {"queue": None, "outcome": ("retried", "parked", "dropped", "held", "sent_home"), "reason": None},
     "retryd_retries_total": {"queue": None, "delay": None},
     "retryd_detoured_total": {"queue": None},
     "retryd_in_flight": {},

@@ -58,7 +58,7 @@ TEST_CASE("operations: every panel of the dashboard shows something") {
 
 TEST_CASE("operations: each kind of finding has a command, or docs/operations.md says why there is none") {
     const std::string book = operations_book();
-    const auto begin = book.find("\n### Findings that no command mends\n");
+    const auto begin = book.find("\n### Findings that no command fixes\n");
     REQUIRE(begin != std::string::npos);
     const std::string section = book.substr(begin, book.find("\n## ", begin) - begin);
     for (const admin::FindingKind& kind : admin::finding_kinds()) {

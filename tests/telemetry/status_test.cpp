@@ -1,5 +1,13 @@
 #include "telemetry/status.h"
 
+#include <fstream>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
+#include <string>
+
 #include "support/catch.h"
 
 // The JSON that the status page and `retryd status` read.
@@ -11,7 +19,109 @@ core::WallTime at(std::int64_t ms) {
     return core::WallTime{core::Milliseconds{ms}};
 }
 
+/// One with every field that there may be.
+Status with_every_field() {
+    Status status;
+    status.detours = {{"retryd.detour.2s", core::Milliseconds{2'000}, 1, 2}};
+    QueueStatus queue{"email", "standard", false, status.detours, QueueDepth{"email.parked", 1}, QueueTotals{}};
+    queue.messages = 1;
+    queue.consumers = 1;
+    queue.may_hold = true;
+    status.queues = {queue};
+    status.queues_left_out = 1;
+    status.ladders = {{"shared", status.detours}};
+    status.parked_by_reason = {{"too-old", 2}};
+    status.rates = {core::Milliseconds{5'000}, {1}, {1}, {1}};
+    status.outages = {{"email", "email.held", 1, 1, at(1), "holding", true, at(1)}};
+    status.faults = {{at(1), "broken", "refused"}};
+    status.checks = ChecksStatus{at(1), {{"at-most-once", "warning", at(1), "", "", "", "", {"a"}}}};
+    status.failing = {{"email", FailingStatus::State::wholly, 9, {9}, 4, 4, core::Milliseconds{1}, true, 7, 0, 1}};
+    status.failing_left_out = 1;
+    status.desk = true;
+    return status;
+}
+
+using Names = std::set<std::string>;
+
+/// The paths of all fields of a document, as docs/reference.md writes them. Rungs are described once, as detours.
+void add_fields(const nlohmann::json& value, const std::string& path, Names& names) {
+    if (value.is_object()) {
+        for (const auto& [name, member] : value.items())
+            add_fields(member, path.empty() ? name : path + '.' + name, names);
+    } else if (value.is_array() && !value.empty() && value.front().is_object()) {
+        const bool rungs = path.ends_with(".rungs");
+        if (rungs) names.insert(path + "[]");
+        add_fields(value.front(), rungs ? "detours[]" : path + "[]", names);
+    } else {
+        names.insert(path);
+    }
+}
+
+Names fields_of(const std::string& json) {
+    Names names;
+    add_fields(nlohmann::json::parse(json), "", names);
+    return names;
+}
+
+std::string contents_of(const std::string& path) {
+    std::ifstream file(std::string{RETRYD_SOURCE_DIR} + '/' + path);
+    REQUIRE(file);
+    return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+/// The first group of every match.
+std::vector<std::string> found_in(const std::string& text, const char* pattern) {
+    const std::regex regex{pattern};
+    std::vector<std::string> found;
+    for (std::sregex_iterator match(text.begin(), text.end(), regex), end; match != end; ++match)
+        found.push_back((*match)[1]);
+    return found;
+}
+
+/// What is in the first column of the table with that heading.
+std::vector<std::string> documented(const std::string& heading) {
+    const std::string text = contents_of("docs/reference.md");
+    const std::size_t begin = text.find("\n| " + heading + " |");
+    REQUIRE(begin != std::string::npos);
+    std::istringstream table(text.substr(begin + 1, text.find("\n\n", begin) - begin));
+    std::string cells;
+    std::getline(table, cells);
+    cells.clear();
+    for (std::string line; std::getline(table, line);)
+        cells += line.substr(0, line.find('|', 1));
+    return found_in(cells, "`([^`]+)`");
+}
+
 }  // namespace
+
+TEST_CASE("status: docs/reference.md has every field of /status.json and of /history.json once, and no other") {
+    DayStatus day;
+    day.failing = {{"email", {1}}};
+    const auto check = [](const std::string& document, const Names& fields) {
+        CAPTURE(document);
+        const std::vector<std::string> names = documented("field of `" + document + "`");
+        CHECK(Names(names.begin(), names.end()) == fields);
+        CHECK(names.size() == fields.size());
+    };
+    check("/status.json", fields_of(to_json(with_every_field())));
+    check("/history.json", fields_of(to_json(day, at(9))));
+}
+
+TEST_CASE("status: what this test takes for every field is every one that the code writes") {
+    Names written;
+    for (const char* file : {"src/telemetry/status.cpp", "src/telemetry/status_json.cpp"}) {
+        for (const std::string& name : found_in(contents_of(file), R"re((?:\{|\[)"([a-z_0-9]+)"[,\]])re"))
+            written.insert(name);
+    }
+    DayStatus day;
+    day.failing = {{"email", {1}}};
+    const std::string all = to_json(with_every_field()) + to_json(day, at(9));
+    CHECK(written.size() > 50);
+    for (const std::string& name : written) {
+        CAPTURE(name);
+        CHECK(all.find('"' + name + "\":") != std::string::npos);
+    }
+}
 
 TEST_CASE("status: unknown is null, times are milliseconds, and the shape is that which others read") {
     Status status;

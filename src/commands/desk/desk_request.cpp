@@ -195,7 +195,8 @@ void read_edit(Keys& keys, DeskRequest& request) {
     for (const char* key : {"body", "body_base64"}) {
         if (keys.find(key) != nullptr) request.body[key] = keys.text(key, any);
     }
-    if (request.body.size() > 1) throw WrongRequest{"body: is given besides body_base64; expected one of the two"};
+    if (request.body.size() > 1)
+        throw WrongRequest{"body: is given together with body_base64; expected one of the two"};
 }
 
 void read_hold(Keys& keys, DeskRequest& request) {

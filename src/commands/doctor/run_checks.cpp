@@ -196,7 +196,7 @@ class Checks {
             return add(FindingCode::not_declared,
                        what + " is missing: " + (item.told.empty() ? item.note : item.told.cause),
                        {.consequence = consequence_of_lack(item.wanted),
-                        .remedy = item.told.empty() ? "mend what is named" : item.told.remedy,
+                        .remedy = item.told.empty() ? "fix what is named" : item.told.remedy,
                         .name = name,
                         .group = group + ' ' + name});
         }

@@ -174,7 +174,7 @@ class Exporter {
 };
 
 std::string what_stays(const std::string& why) {
-    return "nothing was exported: " + why + ". All messages are still parked; the same command begins anew";
+    return "nothing was exported: " + why + ". All messages are still parked; the same command begins again";
 }
 
 /// If nothing could be looked at, an empty file would wrongly say that there was nothing.

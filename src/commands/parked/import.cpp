@@ -376,7 +376,7 @@ std::string ended_early(const ImportMark& mark, const ImportOptions& options) {
     const std::string lines = std::to_string(*left);
     return "an import of " + core::quoted(options.file) + " ended early, or is under way: all up to line " + lines +
            " is settled, as " + core::quoted(mark.name()) + " says. --skip " + lines + " goes on behind it (up to " +
-           std::to_string(most_that_come_twice) + " messages may then come twice); --skip 0 begins anew";
+           std::to_string(most_that_come_twice) + " messages may then come twice); --skip 0 begins again";
 }
 
 std::string nothing_imported(const std::string& why) {
@@ -386,7 +386,7 @@ std::string nothing_imported(const std::string& why) {
 /// What to do after a run that ended early.
 std::string how_to_go_on(const Importer& importer) {
     const std::size_t settled = importer.settled_lines();
-    std::string text = settled == 0 ? "The same command begins anew"
+    std::string text = settled == 0 ? "The same command begins again"
                                     : "All up to line " + std::to_string(settled) +
                                           " is settled: the same command with --skip " + std::to_string(settled) +
                                           " goes on behind it";

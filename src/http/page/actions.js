@@ -20,7 +20,7 @@ function askReplay(many) {
   const ramp = make('input', {type: 'checkbox'});
   const to = make('input', {type: 'text', autocomplete: 'off', spellcheck: 'false'});
   const dry = make('input', {type: 'checkbox'});
-  const fields = [make('p', {}, 'Sends ' + many.what + ' back, each to the work queue that it came from. Attempts begin anew.'),
+  const fields = [make('p', {}, 'Sends ' + many.what + ' back, each to the work queue that it came from. Attempts are counted from the beginning.'),
     field('Messages a second', rate, 'a number, or unlimited'), check('Begin slowly, and get faster as long as they succeed', ramp),
     field('Stop after so many failures', stopAfter, 'of what was sent and fails again; or never'),
     make('details', {}, make('summary', {}, 'More'), field('To another queue', to, 'empty: each to its own work queue'), check('Only try: nothing is sent', dry))];
