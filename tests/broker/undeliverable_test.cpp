@@ -9,10 +9,12 @@
 #include <string>
 
 #include "broker/connect_time.h"
+#include "core/names.h"
 #include "support/catch.h"
 #include "support/command_line.h"
 #include "support/forged.h"
 #include "support/hanging_queue.h"
+#include "support/machine.h"
 #include "support/management.h"
 #include "support/other_protocols.h"
 #include "support/scenario.h"
@@ -252,6 +254,54 @@ TEST_CASE("what waits on a rung that hangs comes home at most twice, whatever Ra
     }
     CHECK(copies["a"] >= 1);
     CHECK(copies["a"] <= 2);
+    s.check_home(2);
+    s.stop();
+}
+
+TEST_CASE(
+    "a rung and a detour that hang beside what RabbitMQ cannot hand over hold up retries no longer than they hang",
+    "[slow][one-version]") {
+    Attack s;
+    const std::string stuck = s.work_queue("stuck");
+    s.retry(stuck, {"1s"});
+    s.start();
+    s.await_declared();
+    Worker worker(stuck);
+    std::set<std::string> away;
+    const auto take = [&](milliseconds within) {
+        const auto message = worker.client.next(within);
+        if (!message) return false;
+        if (long_header(*message, "retryd-attempt") < 1) {
+            worker.reject(*message);
+        } else {
+            away.erase(message->body);
+            worker.ack(*message);
+        }
+        return true;
+    };
+    const Machine machine;
+    {
+        const HangingQueue rung(s.rung(stuck, "1s"));
+        const HangingQueue detour(retryd::core::detour_name(retryd::core::detour_delays.front()));
+        // Longer than a target may take before it counts as silent.
+        for (const auto begin = Clock::now(); since(begin) < seconds(5);) {
+            const std::string body = "stuck " + std::to_string(away.size());
+            away.insert(body);
+            s.client.publish("", stuck, {.body = body});
+            take(patience);
+            s.reject(1);
+            take(milliseconds(500));
+        }
+        s.undeliverable();
+        REQUIRE(await([&] { return s.daemon.lines_with({"disconnected"}) > 0; }));
+    }
+    const auto answers_again = Clock::now();
+    s.come_home(patience);
+    while (!away.empty())
+        REQUIRE(take(patience));
+    // The next try of the rung, and a detour that some had taken.
+    CHECK(since(answers_again) < seconds(30) + machine.slack());
+    CHECK(s.await_depth(s.config.catch_all, 1, a_hundred_connections));
     s.check_home(2);
     s.stop();
 }
