@@ -82,6 +82,12 @@ struct Target {
 
     /// A message that no detour takes cannot be published anywhere: it waits, or is requeued to the error queue.
     bool is_last_resort() const { return role == TargetRole::detour; }
+    /// Somebody has deleted it, or may have: it is declared again when it is needed.
+    void gone() {
+        if (state != State::ready) return;
+        state = State::unknown;
+        changed = true;
+    }
     TargetName reported_as() const { return {role, name, work_queue_filter}; }
     /// The key it is declared under: no two have the same.
     std::string key() const;

@@ -43,7 +43,7 @@ TEST_CASE("faults: the same name refused as a rung and as a binding is two fault
         reporter.settled({relay::Outcome::retried, "email", "x", "rejected", {}, {}, {}});
         CHECK(texts_of(faults) ==
               std::vector<std::string>{"it has other arguments. While that lasts, messages for 'x' are parked as "
-                                       "unpublishable; if it was used before, they wait in the queues retryd.detour.*. "
+                                       "unpublishable; if it was there before, they wait in the queues retryd.detour.*. "
                                        "It is tried again every minute"});
     }
     CHECK(faults.all().empty());
