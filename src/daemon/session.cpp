@@ -57,6 +57,10 @@ void FlowEvents::healed(relay::TargetRole role, std::string_view name) {
     log_.healed(role, name);
 }
 
+void FlowEvents::not_needed(relay::TargetRole role, std::string_view name) {
+    log_.not_needed(role, name);
+}
+
 namespace {
 
 using config::LogLevel;

@@ -70,6 +70,7 @@ class FlowEvents : public relay::Reporter {
     void requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) override;
     void refused(relay::TargetRole role, std::string_view name, std::string_view why) override;
     void healed(relay::TargetRole role, std::string_view name) override;
+    void not_needed(relay::TargetRole role, std::string_view name) override;
 
   private:
     telemetry::LogReporter log_;

@@ -124,7 +124,9 @@ void Declarations::look_again(const core::Now& now) {
         looks_.pop_front();
         const std::shared_ptr<Target> target = routes_.find_target(look.key);
         if (!target || target->look_due != look.due || target->awaits_answer()) continue;
-        if (target->state == Target::State::refused) {
+        if (!routes_.is_needed(*target)) {
+            leave(*target);
+        } else if (target->state == Target::State::refused) {
             ensure(*target, now);
         } else if (target->state == Target::State::ready) {
             target->looking = true;
@@ -132,6 +134,14 @@ void Declarations::look_again(const core::Now& now) {
             broker_.declare(look.key, target->topology);
         }
     }
+}
+
+/// After a reload that names it no more somebody may delete it: it is not to come back. Of a queue that a glob names
+/// nobody knows before its next message, for which it is declared.
+void Declarations::leave(Target& target) {
+    target.gone();
+    target.state = Target::State::unknown;
+    if (std::exchange(target.reported, false)) reporter_.not_needed(target.role, target.name);
 }
 
 void Declarations::declare_rungs(Route& route) {

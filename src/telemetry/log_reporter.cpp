@@ -513,10 +513,15 @@ void LogReporter::refused(relay::TargetRole role, std::string_view name, std::st
                {{"name", std::string{name}}, {"cause", std::string{why}}, {"more", suppressed.value_or(0)}});
 }
 
-void LogReporter::healed(relay::TargetRole role, std::string_view name) {
+/// Ends the fault, and is no news: the operator has changed the configuration.
+void LogReporter::not_needed(relay::TargetRole role, std::string_view name) {
     const std::string fault = fault_of_refusal(role, name);
     refused_.erase(fault);
     faults_.clear(fault);
+}
+
+void LogReporter::healed(relay::TargetRole role, std::string_view name) {
+    not_needed(role, name);
     const bool binding = role == relay::TargetRole::return_binding || role == relay::TargetRole::error_binding;
     const std::string what = binding ? "the binding of " + core::quoted(name) : named({role, name});
     log_.write(LogLevel::info, "healed", what + " is as it must be again", {{"name", std::string{name}}});
