@@ -87,6 +87,7 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
       log_(context.log),
       events_(log_, context.http.state().faults(), context.http.stats(), context.held),
       broker_(settings_, endpoint, *this, context.trial, context.sources, context.connection_closing_steps,
+              context.forbidden_declares,
               [&configuration = context.configuration, vhost = endpoint.vhost] {
                   return ask_limit_effect(configuration.current(), vhost);
               }),

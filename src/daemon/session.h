@@ -92,6 +92,7 @@ struct SessionContext {
     HttpService& http;
     HeldQueues& held;
     amqp::ConnectionClosingSteps& connection_closing_steps;
+    amqp::ForbiddenDeclares& forbidden_declares;
 };
 
 class Session : private amqp::BrokerSessionObserver {

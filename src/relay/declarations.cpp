@@ -25,7 +25,8 @@ constexpr std::size_t most_looks = 4;
 /// Queues of ours. The session looks at the catch-all itself; an exchange that is gone is told by what is published to
 /// it.
 bool is_looked_at(TargetRole role) {
-    return role == TargetRole::rung || role == TargetRole::parking || role == TargetRole::detour;
+    return role == TargetRole::rung || role == TargetRole::parking || role == TargetRole::detour ||
+           role == TargetRole::held;
 }
 
 WorkQueueState state_of(CheckOutcome outcome) {
