@@ -346,7 +346,7 @@ TEST_CASE("status: of queues without a leader no number is known, which is not t
           std::string::npos);
     std::ostringstream out;
     print_status_json(status, true, out);
-    const auto json = nlohmann::json::parse(out.str());
+    auto json = nlohmann::json::parse(out.str());
     CHECK(json["errors"]["unknown"] == true);
     CHECK(json["catch_all"] == nlohmann::json{{"queue", "rest"}, {"messages", nullptr}, {"unknown", true}});
     CHECK(json["queues"][0]["rungs"][0]["unknown"] == true);
