@@ -22,7 +22,7 @@ add_node() {
     # shellcheck disable=SC2034  # write_node reserves ports for this node, and start_node passes them on
     ports_fd=
     mkdir -p "$dir"
-    write_node "$dir" "$3" "$4" '' 0
+    write_node "$dir" "$3" "$4" '' 1
     if [[ $dir == "$first" ]]; then
         # shellcheck source=/dev/null
         settings=$(. "$dir/settings" && echo "$epmd_port")
@@ -60,7 +60,8 @@ write_cluster_env() {
         uris+=" $(. "$1/$number/env" && echo "$RETRYD_TEST_AMQP_URI")"
     done
     {
-        cat "$1/1/env"
+        # Its tests make a vhost of their own, and only some ask the management API.
+        sed 's/RETRYD_TEST_MANAGEMENT_URL/RETRYD_TEST_CLUSTER_MANAGEMENT_URL/' "$1/1/env"
         printf 'export RETRYD_TEST_CLUSTER_URIS=%q\n' "${uris# }"
         printf 'export RETRYD_TEST_CLUSTER_DIR=%q\n' "$1"
     } >"$1/env"

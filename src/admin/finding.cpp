@@ -132,6 +132,11 @@ struct AllKinds {
          "rabbitmqctl set_permissions, with a pattern for write that does not match this name; what retryd attach "
          "connects by a policy takes no permission",
          ""},
+        {no_leader, "no-leader", problem,
+         "nobody knows what lies in it, and nothing is retried: what quorum work queues dead-letter at-least-once "
+         "waits "
+         "there, what others do is lost",
+         "start the nodes that are away; rabbitmq-queues quorum_status names them", ""},
         {no_consumer, "no-consumer", problem, "rejected messages wait there and are not retried",
          "start retryd run, or see its log for why it does not consume", ""},
         {daemon_not_ready, "daemon-not-ready", problem, "messages wait in the error queue and are not retried",

@@ -56,6 +56,7 @@ enum class FindingCode {
     missing_permission,
     needless_writer,
     // About the daemon.
+    no_leader,
     no_consumer,
     daemon_not_ready,
     daemon_fault,

@@ -139,7 +139,8 @@ class BrokerSession::PublisherEvents : public Events {
 
 BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint,
                              BrokerSessionObserver& observer, relay::HeadTrial& trial, SourceMemories& memories,
-                             ConnectionClosingSteps& connection_closing_steps, MakeAskLimitEffect ask_limit_effect)
+                             ConnectionClosingSteps& connection_closing_steps, ForbiddenDeclares& forbidden_declares,
+                             MakeAskLimitEffect ask_limit_effect)
     : settings_(std::move(settings)),
       observer_(observer),
       trial_(trial),
@@ -149,7 +150,7 @@ BrokerSession::BrokerSession(std::shared_ptr<const config::Settings> settings, c
       connection_closing_steps_(connection_closing_steps),
       aside_(endpoint, settings_->broker),
       declarer_(*publishing_, first_declare_channel, static_cast<Channel>(first_publishing_channel() - 1)),
-      topology_({declarer_, observer_, core::features_of(version()), [this] { consume_once(); },
+      topology_({declarer_, observer_, forbidden_declares, core::features_of(version()), [this] { consume_once(); },
                  [this](bool limited) { trial_.queue_is_limited(limited); },
                  [this](bool ours) { trial_.queue_dead_letters(ours); }},
                 settings_),

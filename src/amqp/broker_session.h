@@ -69,11 +69,12 @@ class BrokerSessionObserver {
 
 class BrokerSession : public relay::Broker {
   public:
-    /// Opens both connections; throws Error. `observer`, `trial`, `memories` and `connection_closing_steps` must
-    /// outlive it.
+    /// Opens both connections; throws Error. `observer`, `trial`, `memories`, `connection_closing_steps` and
+    /// `forbidden_declares` must outlive it.
     BrokerSession(std::shared_ptr<const config::Settings> settings, const config::Endpoint& endpoint,
                   BrokerSessionObserver& observer, relay::HeadTrial& trial, SourceMemories& memories,
-                  ConnectionClosingSteps& connection_closing_steps, MakeAskLimitEffect ask_limit_effect);
+                  ConnectionClosingSteps& connection_closing_steps, ForbiddenDeclares& forbidden_declares,
+                  MakeAskLimitEffect ask_limit_effect);
     ~BrokerSession() override;
     BrokerSession(const BrokerSession&) = delete;
     BrokerSession& operator=(const BrokerSession&) = delete;

@@ -14,6 +14,8 @@ namespace {
 
 /// What a session cannot do without may be deleted while it runs.
 constexpr core::Milliseconds base_again_after{60'000};
+/// All that is used has been declared again then: the base, and what the relay looks at (relay::Declarations).
+constexpr core::Milliseconds all_again_within{90'000};
 
 relay::CheckOutcome outcome_of_check(const Declarer::Outcome& outcome) {
     if (outcome.code == core::reply_code::resource_locked) return relay::CheckOutcome::exclusive;
@@ -37,9 +39,10 @@ Declarer::Step step_for(const core::TopologyItem& item, bool declare) {
     return step_of(item);
 }
 
-/// An exchange and a queue may have the same name.
-std::string key_of(const core::TopologyItem& item) {
-    return std::to_string(item.index()) + ' ' + core::name_of(item);
+/// Done, but only found to be there, since it may not be declared.
+Declarer::Outcome used_as_it_is(Declarer::Outcome found) {
+    found.code = core::reply_code::access_refused;
+    return found;
 }
 
 std::string why_not(const Declarer::Outcome& outcome) {
@@ -59,6 +62,12 @@ void SessionTopology::start(relay::Relay& relay) {
 void SessionTopology::consuming() {
     consuming_ = true;
     base_due_ = now_.steady + base_again_after;
+    session_.forbidden.allowed_since = now_.steady;
+}
+
+void SessionTopology::blocked(bool is) {
+    if (blocked_ && !is) session_.forbidden.allowed_since = now_.steady;
+    blocked_ = is;
 }
 
 /// One after the other: an exchange before what is bound to it.
@@ -74,10 +83,9 @@ void SessionTopology::declare_base_from(const std::shared_ptr<const core::Topolo
             require_base((*base)[index], outcome);
             const auto* const queue = std::get_if<core::QueueSpec>(&(*base)[index]);
             if (queue != nullptr && queue->name == settings_->policy.error_queue) {
-                const bool as_wanted = outcome.text.empty() && outcome.lacking.empty();
+                const bool as_wanted = outcome.text.empty() && outcome.lacking.empty() && outcome.code == 0;
                 session_.error_queue_is_limited(core::is_limited(*queue) && outcome.text.empty());
-                session_.error_queue_is_ours(as_wanted && settings_->declare &&
-                                             !uncompared_.contains(key_of((*base)[index])));
+                session_.error_queue_is_ours(as_wanted && settings_->declare);
             }
             declare_base_from(base, index + 1);
         });
@@ -123,16 +131,13 @@ void SessionTopology::declare_or_use(const core::TopologyItem& item, Declarer::S
     session_.declarer.submit(step_for(item, settings_->declare), [=, this](const Declarer::Outcome& outcome) {
         const bool forbidden =
             outcome.result == Declarer::Result::refused && outcome.code == core::reply_code::access_refused;
-        if (!has_a_check) return sink(outcome);
-        const bool was_forbidden = uncompared_.erase(key_of(item)) > 0;
-        if (was_forbidden && outcome.result == Declarer::Result::done && uncompared_.empty()) tell_declares_again();
-        if (!forbidden) return sink(outcome);
-        uncompared_.insert(key_of(item));
+        if (!has_a_check || !forbidden) return sink(outcome);
+        session_.forbidden.allowed_since = now_.steady;
         session_.declarer.submit(step_for(item, false),
                                  [this, sink, refusal = outcome](const Declarer::Outcome& found) {
                                      if (found.result != Declarer::Result::done) return sink(refusal);
                                      tell_used_as_it_is(refusal.text);
-                                     sink(found);
+                                     sink(used_as_it_is(found));
                                  });
     });
 }
@@ -144,18 +149,21 @@ void SessionTopology::tell_once(const std::string& text) {
 
 /// Once, of the first: one command gives the permission for all, and there may be thousands.
 void SessionTopology::tell_used_as_it_is(const std::string& refusal) {
-    if (std::exchange(told_forbidden_, true)) return;
+    if (std::exchange(session_.forbidden.told, true)) return;
     session_.observer.accepted(refusal +
                                ". Meanwhile it is used as it is there, and so is what else may not be declared; what "
                                "somebody deletes cannot be made again");
 }
 
-/// When nothing is left that was refused: a permission may be back for some names only.
-void SessionTopology::tell_declares_again() {
-    if (!std::exchange(told_forbidden_, false)) return;
+/// Once all has been asked for again without such a refusal: a permission may be back for some names only.
+void SessionTopology::tell_if_declares_again() {
+    ForbiddenDeclares& forbidden = session_.forbidden;
+    const bool asking = consuming_ && !leaving_ && !blocked_;
+    if (!forbidden.told || !asking || now_.steady - forbidden.allowed_since < all_again_within) return;
+    forbidden.told = false;
     session_.observer.declares_again(
-        "the permission is back: the broker lets retryd declare all again that it had "
-        "refused, and what was used as it was there has been compared");
+        "the permission is back: for want of it the broker has refused nothing for 90 s, in which retryd has declared "
+        "again all that it uses, and compared what it had used as it was there");
 }
 
 /// A broker that has blocked us reads nothing.
@@ -167,6 +175,7 @@ void SessionTopology::tell_once_if_unanswered(const Declarer::Outcome& outcome) 
 /// An exchange or a binding may have been deleted while we run: what work queues dead-letter would be lost silently.
 /// Declaring what is there does nothing.
 void SessionTopology::look_again() {
+    tell_if_declares_again();
     if (!consuming_ || leaving_ || blocked_ || base_under_way_ || now_.steady < base_due_) return;
     base_due_ = now_.steady + base_again_after;
     declare_base();

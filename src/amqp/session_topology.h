@@ -25,12 +25,19 @@ namespace retryd::amqp {
 
 class BrokerSessionObserver;
 
+/// What has been told of a missing permission to declare. Lives longer than a session.
+struct ForbiddenDeclares {
+    bool told = false;                 // that something may not be declared, and not yet that it may be again
+    core::SteadyTime allowed_since{};  // nothing was refused since then, though it was asked for
+};
+
 class SessionTopology {
   public:
     /// What it works with; the references must outlive it.
     struct Session {
         Declarer& declarer;
         BrokerSessionObserver& observer;
+        ForbiddenDeclares& forbidden;
         core::BrokerFeatures features;
         std::function<void()> base_is_there;                       // and what dies elsewhere is led to the error queue
         std::function<void(bool limited)> error_queue_is_limited;  // its delivery limit is ours
@@ -51,7 +58,7 @@ class SessionTopology {
     /// Nothing is made again.
     void stop() { leaving_ = true; }
     /// A broker that has blocked the connection reads nothing, and answers nothing.
-    void blocked(bool is) { blocked_ = is; }
+    void blocked(bool is);
     void begin_turn(const core::Now& now) { now_ = now; }
     /// Once in a turn.
     void look_again();
@@ -76,7 +83,7 @@ class SessionTopology {
     void declare_or_use(const core::TopologyItem& item, Declarer::Sink sink);
     void tell_once(const std::string& text);
     void tell_used_as_it_is(const std::string& refusal);
-    void tell_declares_again();
+    void tell_if_declares_again();
     void tell_once_if_unanswered(const Declarer::Outcome& outcome);
     void declare_next(const std::string& key, std::size_t index);
 
@@ -93,9 +100,7 @@ class SessionTopology {
     std::vector<std::function<void()>> after_base_;  // what the relay wants before that
     /// What is being declared under a key, in the order of asking: the first is under way.
     std::map<std::string, std::deque<core::Topology>, std::less<>> declaring_;
-    std::set<std::string> told_;        // by accepted() and unanswered()
-    std::set<std::string> uncompared_;  // used as they are there, since they may not be declared
-    bool told_forbidden_ = false;       // that something may not be declared
+    std::set<std::string> told_;  // by accepted() and unanswered()
 };
 
 }  // namespace retryd::amqp

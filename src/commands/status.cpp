@@ -15,6 +15,7 @@
 #include <sstream>
 #include <utility>
 
+#include "admin/finding.h"
 #include "admin/work_queues.h"
 #include "amqp/error.h"
 #include "amqp/refusal.h"
@@ -45,6 +46,21 @@ std::uint64_t waiting_or_parked(const telemetry::QueueStatus& queue) {
 
 namespace {
 
+bool any_unknown(const std::vector<telemetry::RungStatus>& rungs) {
+    return std::any_of(rungs.begin(), rungs.end(), [](const telemetry::RungStatus& rung) { return rung.unknown; });
+}
+
+}  // namespace
+
+bool is_quiet(const telemetry::QueueStatus& queue) {
+    const bool known = !any_unknown(queue.rungs) && !(queue.parked && queue.parked->unknown);
+    return known && waiting_or_parked(queue) == 0;
+}
+
+namespace {
+
+constexpr std::size_t most_named = 10;
+
 class StatusCollector {
   public:
     StatusCollector(Broker& broker, const core::Policy& policy, const DaemonAnswer& daemon, bool expected)
@@ -61,11 +77,11 @@ class StatusCollector {
     }
 
     StatusReport collect() {
-        count_errors();
-        report_.catch_all = {policy_.catch_all, count(policy_.catch_all)};
-        for (const core::Milliseconds delay : core::detour_delays)
-            report_.detours.push_back({core::detour_name(delay), delay, count(core::detour_name(delay))});
         list_queues();
+        count_errors();
+        report_.catch_all = depth_of(policy_.catch_all);
+        for (const core::Milliseconds delay : core::detour_delays)
+            report_.detours.push_back(rung_of(core::detour_name(delay), delay));
         for (const std::string& name : find_work_queues())
             add_work_queue(name, *core::match(policy_, name));
         add_shared_ladders();
@@ -73,6 +89,11 @@ class StatusCollector {
         std::stable_sort(report_.queues.begin(), report_.queues.end(), [](const auto& left, const auto& right) {
             return waiting_or_parked(left) > waiting_or_parked(right);
         });
+        if (!report_.leaderless.empty()) {
+            add_not_seen("how many messages some queues have, for they have no leader now: " +
+                         admin::folded(report_.leaderless, most_named) +
+                         ". Start the nodes that are away (rabbitmq-queues quorum_status NAME)");
+        }
         if (!refusal_.empty())
             add_not_seen("how many messages some queues have; the broker's first refusal: " + refusal_);
         return std::move(report_);
@@ -86,8 +107,10 @@ class StatusCollector {
         }
         try {
             const auto queues = broker_.management()->queues();
-            for (const http::ListedQueue& queue : queues)
+            for (const http::ListedQueue& queue : queues) {
                 listed_.push_back(queue.name);
+                if (queue.leaderless) listed_leaderless_.insert(queue.name);
+            }
             const std::set<std::string> names(listed_.begin(), listed_.end());
             for (const http::ListedQueue& queue : queues) {
                 const auto rung = core::parse_rung(queue.name, queue.arguments);
@@ -134,19 +157,25 @@ class StatusCollector {
         if (!queue.shared) queue.rungs = count_rungs(entry.ladder, name);
         if (entry.parked.exchange.empty()) {
             const std::string parking = core::parking_queue_of(entry.parked, name, features_);
-            queue.parked = telemetry::QueueDepth{parking, count(parking)};
+            queue.parked = depth_of(parking);
         }
         queue.totals = totals_of(name);
         report_.queues.push_back(std::move(queue));
     }
 
-    /// Of a quorum queue without a leader the broker says that it has neither messages nor consumers; but a daemon that
-    /// runs consumes this one.
+    /// A daemon that runs consumes this one.
     void count_errors() {
-        report_.errors.queue = policy_.error_queue;
-        const auto counts = counts_of(policy_.error_queue);
-        report_.errors_known = !report_.daemon || counts != amqp::QueueCounts{};
-        if (counts && report_.errors_known) report_.errors.messages = counts->messages;
+        const Counted found = count(policy_.error_queue);
+        report_.errors = {policy_.error_queue, found.messages, found.unknown};
+        if (found.messages != 0U || found.consumers > 0) return;
+        if (report_.daemon) {
+            report_.errors_unconsumed = true;
+            report_.errors = {policy_.error_queue, std::nullopt, true};
+        } else if (!no_list_.empty()) {
+            add_not_seen("whether there are no messages in " + core::safe_name(policy_.error_queue) +
+                         ": RabbitMQ names no consumer of it, and says the same of a queue that has no leader. " +
+                         no_list_);
+        }
     }
 
     /// The states that the daemon reports, and those of all other work queues that may hold. The numbers are the
@@ -165,8 +194,11 @@ class StatusCollector {
             outage.by_hand = entry->hold;
             report_.outages.push_back(std::move(outage));
         }
-        for (telemetry::HeldStatus& outage : report_.outages)
-            outage.messages = count(outage.queue);
+        for (telemetry::HeldStatus& outage : report_.outages) {
+            const Counted found = count(outage.queue);
+            outage.messages = found.messages;
+            outage.unknown = found.unknown;
+        }
     }
 
     /// The totals that the daemon reports; nothing if it does not name the queue.
@@ -190,25 +222,48 @@ class StatusCollector {
     std::vector<telemetry::RungStatus> count_rungs(const core::Ladder& ladder, const std::string& work_queue) {
         std::vector<telemetry::RungStatus> rungs;
         for (const core::Milliseconds delay : core::distinct_delays(ladder)) {
-            const std::string queue = core::rung_name_of(ladder, work_queue, delay, false);
-            telemetry::RungStatus rung{queue, delay, count(queue)};
+            telemetry::RungStatus rung = rung_of(core::rung_name_of(ladder, work_queue, delay, false), delay);
             if (features_.priority_blocks_expiry && rung.messages)
-                *rung.messages += count(core::rung_name_of(ladder, work_queue, delay, true)).value_or(0);
+                add_high(core::rung_name_of(ladder, work_queue, delay, true), rung);
             rungs.push_back(std::move(rung));
         }
         return rungs;
     }
 
-    /// Nothing if the queue does not exist, or the broker refuses to say.
-    std::optional<amqp::QueueCounts> counts_of(const std::string& queue) {
-        const auto answer = broker_.carry_out(amqp::Declarer::CheckQueue{queue});
-        if (answer.result == amqp::Declarer::Result::refused && refusal_.empty()) refusal_ = answer.text;
-        if (answer.result != amqp::Declarer::Result::done) return std::nullopt;
-        return answer.counts;
+    void add_high(const std::string& queue, telemetry::RungStatus& rung) {
+        const Counted found = count(queue);
+        *rung.messages += found.messages.value_or(0);
+        rung.unknown = found.unknown;
+        if (rung.unknown) rung.messages.reset();
     }
-    telemetry::Messages count(const std::string& queue) {
-        const auto counts = counts_of(queue);
-        return counts ? telemetry::Messages{counts->messages} : std::nullopt;
+
+    struct Counted {
+        telemetry::Messages messages;  // nothing if the queue does not exist, or `unknown`
+        bool unknown = false;
+        std::uint32_t consumers = 0;
+    };
+    /// Of a quorum queue without a leader the broker says that it has neither messages nor consumers, and of a classic
+    /// one without its node that it is not there.
+    Counted count(const std::string& queue) {
+        const auto answer = broker_.carry_out(amqp::Declarer::CheckQueue{queue});
+        const bool refused = answer.result == amqp::Declarer::Result::refused;
+        if (refused && refusal_.empty()) refusal_ = answer.text;
+        if (refused) return {std::nullopt, true};
+        const bool nothing = answer.result != amqp::Declarer::Result::done || answer.counts == amqp::QueueCounts{};
+        if (nothing && listed_leaderless_.contains(queue)) {
+            report_.leaderless.push_back(queue);
+            return {std::nullopt, true};
+        }
+        if (answer.result != amqp::Declarer::Result::done) return {};
+        return {answer.counts.messages, false, answer.counts.consumers};
+    }
+    telemetry::QueueDepth depth_of(const std::string& queue) {
+        const Counted found = count(queue);
+        return {queue, found.messages, found.unknown};
+    }
+    telemetry::RungStatus rung_of(const std::string& queue, core::Milliseconds delay) {
+        const Counted found = count(queue);
+        return {queue, delay, found.messages, std::nullopt, found.unknown};
     }
 
     void add_not_seen(std::string what) { report_.not_seen.push_back(std::move(what)); }
@@ -218,6 +273,7 @@ class StatusCollector {
     const core::BrokerFeatures features_;
     std::string refusal_;  // the first one
     std::vector<std::string> listed_;
+    std::set<std::string> listed_leaderless_;
     std::string no_list_;  // why the queues could not be listed
     StatusReport report_;
 };
@@ -365,8 +421,10 @@ namespace {
 
 constexpr std::size_t quiet_rows = 20;  // if there are more, they are summed up in one line
 
-std::string text_of(const telemetry::Messages& messages) {
-    return messages ? std::to_string(*messages) : "-";
+constexpr const char* not_known = "not known";
+
+std::string text_of(const telemetry::Messages& messages, bool unknown) {
+    return messages ? std::to_string(*messages) : unknown ? not_known : "-";
 }
 
 std::string rate(double number) {
@@ -407,8 +465,8 @@ std::map<std::string, LadderGroup> groups_of(const StatusReport& status) {
 
 void add_rungs(std::vector<std::string>& row, const std::vector<telemetry::RungStatus>& rungs) {
     for (const telemetry::RungStatus& rung : rungs)
-        row.push_back(text_of(rung.messages));
-    row.push_back(std::to_string(waiting_on(rungs)));
+        row.push_back(text_of(rung.messages, rung.unknown));
+    row.push_back(any_unknown(rungs) ? not_known : std::to_string(waiting_on(rungs)));
 }
 
 std::vector<std::string> head_of(const std::vector<telemetry::RungStatus>& rungs, bool with_totals) {
@@ -427,7 +485,7 @@ std::vector<std::string> row_of(const telemetry::QueueStatus& queue, std::size_t
     } else {
         add_rungs(row, queue.rungs);
     }
-    row.push_back(queue.parked ? text_of(queue.parked->messages) : "elsewhere");
+    row.push_back(queue.parked ? text_of(queue.parked->messages, queue.parked->unknown) : "elsewhere");
     if (with_totals) {
         const telemetry::QueueTotals totals = queue.totals.value_or(telemetry::QueueTotals{});
         row.insert(row.end(), {std::to_string(totals.retried), std::to_string(totals.dropped)});
@@ -446,12 +504,11 @@ void print_ladder(const std::string& name, const LadderGroup& group, bool with_t
         rows.push_back({"(all together)"});
         add_rungs(rows.back(), rungs);
     }
-    const auto quiet = static_cast<std::size_t>(
-        std::count_if(group.queues.begin(), group.queues.end(),
-                      [](const telemetry::QueueStatus* queue) { return waiting_or_parked(*queue) == 0; }));
+    const auto quiet =
+        static_cast<std::size_t>(std::count_if(group.queues.begin(), group.queues.end(),
+                                               [](const telemetry::QueueStatus* queue) { return is_quiet(*queue); }));
     for (const telemetry::QueueStatus* queue : group.queues)
-        if (quiet <= quiet_rows || waiting_or_parked(*queue) > 0)
-            rows.push_back(row_of(*queue, rungs.size(), with_totals));
+        if (quiet <= quiet_rows || !is_quiet(*queue)) rows.push_back(row_of(*queue, rungs.size(), with_totals));
     print_numbers(std::move(rows), out);
     if (quiet > quiet_rows)
         out << "  " << counted(quiet, "more queue", "more queues") << ": nothing waits, nothing is parked\n";
@@ -500,8 +557,9 @@ void print_held(const std::vector<HeldMessages>& held, std::ostream& out) {
 void print_outages(const std::vector<telemetry::HeldStatus>& outages, const Colours& colours, std::ostream& out) {
     for (const telemetry::HeldStatus& outage : outages) {
         const auto messages = static_cast<std::size_t>(outage.messages.value_or(0));
-        if (outage.text.empty() && messages == 0) continue;
-        const std::string text = outage.text.empty() ? counted(messages, "message", "messages") : outage.text;
+        if (outage.text.empty() && messages == 0 && !outage.unknown) continue;
+        const std::string number = outage.unknown ? not_known : counted(messages, "message", "messages");
+        const std::string text = outage.text.empty() ? number : outage.text;
         const bool holding = outage.outage == 1 && !outage.by_hand;
         print_line(core::safe_name(outage.work_queue) + ", in " + core::safe_name(outage.queue) + ": " + text,
                    holding ? colours.problem("Outage of ") : std::string{"Held of "}, out);
@@ -509,13 +567,14 @@ void print_outages(const std::vector<telemetry::HeldStatus>& outages, const Colo
 }
 
 std::string depth_line(const telemetry::QueueDepth& depth) {
-    return core::safe_name(depth.queue) + ": " +
-           (depth.messages ? counted(static_cast<std::size_t>(*depth.messages), "message", "messages") : "not there");
+    const std::string queue = core::safe_name(depth.queue) + ": ";
+    if (depth.messages) return queue + counted(static_cast<std::size_t>(*depth.messages), "message", "messages");
+    return queue + (depth.unknown ? not_known : "not there");
 }
 
-std::string depth_not_known(const std::string& queue) {
-    return core::safe_name(queue) +
-           ": not known. The broker names no consumer of it, although the daemon runs: either that does not consume at "
+std::string why_not_known(const StatusReport& status) {
+    if (!status.errors_unconsumed) return "";
+    return ". The broker names no consumer of it, although the daemon runs: either that does not consume at "
            "the moment, or the queue has no leader (rabbitmq-queues quorum_status)";
 }
 
@@ -526,11 +585,11 @@ void print_status(const StatusReport& status, bool colour, std::ostream& out) {
     if (!status.no_daemon.empty()) print_line(status.no_daemon, Colours{colour}.problem("Not answering: "), out);
     print_broker_line(status.broker, colour, out);
     if (status.daemon) print_daemon(*status.daemon, Colours{colour}, out);
-    print_line(status.errors_known ? depth_line(status.errors) : depth_not_known(status.errors.queue), "Error queue ",
-               out);
+    print_line(depth_line(status.errors) + why_not_known(status), "Error queue ", out);
     print_line(depth_line(status.catch_all), "Catch-all ", out);
     for (const telemetry::RungStatus& detour : status.detours)
-        if (detour.messages.value_or(0) > 0) print_line(depth_line({detour.queue, detour.messages}), "Detour ", out);
+        if (detour.messages.value_or(0) > 0 || detour.unknown)
+            print_line(depth_line({detour.queue, detour.messages, detour.unknown}), "Detour ", out);
     print_outages(status.outages, Colours{colour}, out);
     for (const auto& [name, group] : groups_of(status))
         print_ladder(name, group, status.daemon.has_value(), bold, out);

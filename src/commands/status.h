@@ -28,7 +28,7 @@ struct HeldMessages {
 struct StatusReport {
     BrokerIdentity broker;
     telemetry::QueueDepth errors;
-    bool errors_known = true;  // else there may be any number
+    bool errors_unconsumed = false;  // although the daemon runs: then there may be any number
     telemetry::QueueDepth catch_all;
     std::vector<telemetry::RungStatus> detours;
     std::vector<telemetry::QueueStatus> queues;  // the busiest first
@@ -37,8 +37,9 @@ struct StatusReport {
     std::vector<telemetry::HeldStatus>
         outages;  // for work queues whose messages may be held, and for others that have held messages
     std::optional<telemetry::Status> daemon;
-    std::string no_daemon;              // why the daemon does not answer, although it is configured to
-    std::vector<std::string> not_seen;  // what could not be seen, each with what it takes to see it
+    std::string no_daemon;                // why the daemon does not answer, although it is configured to
+    std::vector<std::string> leaderless;  // queues of which no number is known, for they have no leader now
+    std::vector<std::string> not_seen;    // what could not be seen, each with what it takes to see it
 };
 
 /// Which part of the status to show.
@@ -52,6 +53,8 @@ struct StatusView {
 
 std::uint64_t waiting_on(const std::vector<telemetry::RungStatus>& rungs);
 std::uint64_t waiting_or_parked(const telemetry::QueueStatus& queue);
+/// Nothing waits and nothing is parked, as far as is known.
+bool is_quiet(const telemetry::QueueStatus& queue);
 
 /// Changes nothing. The rung for high priorities is counted with its ordinary rung. For globs, the work queues are
 /// those of which the management API lists a rung or a parking queue, and those that the daemon names. `expected`: the
@@ -79,7 +82,8 @@ double per_second(const std::vector<std::uint64_t>& series, core::Milliseconds i
 /// many queues have nothing to show, they are summed up in one line.
 void print_status(const StatusReport& status, bool colour, std::ostream& out);
 
-/// One object, `"ok": true` first; `messages` is null if the queue does not exist. On a single line if `one_line`.
+/// One object, `"ok": true` first; `messages` is null if the queue does not exist, and also, with `"unknown": true`, if
+/// nobody knows how many there are. On a single line if `one_line`.
 void print_status_json(const StatusReport& status, bool one_line, std::ostream& out);
 
 }  // namespace retryd::commands

@@ -57,6 +57,10 @@ void FlowEvents::healed(relay::TargetRole role, std::string_view name) {
     log_.healed(role, name);
 }
 
+void FlowEvents::not_needed(relay::TargetRole role, std::string_view name) {
+    log_.not_needed(role, name);
+}
+
 namespace {
 
 using config::LogLevel;
@@ -83,6 +87,7 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
       log_(context.log),
       events_(log_, context.http.state().faults(), context.http.stats(), context.held),
       broker_(settings_, endpoint, *this, context.trial, context.sources, context.connection_closing_steps,
+              context.forbidden_declares,
               [&configuration = context.configuration, vhost = endpoint.vhost] {
                   return ask_limit_effect(configuration.current(), vhost);
               }),

@@ -70,6 +70,7 @@ class FlowEvents : public relay::Reporter {
     void requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) override;
     void refused(relay::TargetRole role, std::string_view name, std::string_view why) override;
     void healed(relay::TargetRole role, std::string_view name) override;
+    void not_needed(relay::TargetRole role, std::string_view name) override;
 
   private:
     telemetry::LogReporter log_;
@@ -91,6 +92,7 @@ struct SessionContext {
     HttpService& http;
     HeldQueues& held;
     amqp::ConnectionClosingSteps& connection_closing_steps;
+    amqp::ForbiddenDeclares& forbidden_declares;
 };
 
 class Session : private amqp::BrokerSessionObserver {

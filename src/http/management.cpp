@@ -231,6 +231,21 @@ std::optional<double> rate_in(const Json& queue, const char* details) {
     return rate != found->end() && rate->is_number() ? std::optional{rate->get<double>()} : std::nullopt;
 }
 
+/// RabbitMQ 4 has the state `minority` where most nodes of a quorum queue are away, and `down` where the one is that
+/// led it. RabbitMQ 3 says that its leader is null where the node that led it is away, and else only which nodes are
+/// there. A classic queue is `down` with its node on both.
+bool is_leaderless(const Json& queue) {
+    const std::string state = text_in(queue, "state");
+    if (state == "down" || state == "minority") return true;
+    if (text_in(queue, "type") != "quorum") return false;
+    const auto leader = queue.find("leader");
+    if (leader != queue.end() && (leader->is_null() || *leader == "")) return true;
+    const auto members = queue.find("members");
+    const auto online = queue.find("online");
+    const bool both = members != queue.end() && members->is_array() && online != queue.end() && online->is_array();
+    return both && 2 * online->size() <= members->size();
+}
+
 /// RabbitMQ accepts any number as a priority, however large, and fractions. It is rounded so that the real one never
 /// outranks the result.
 std::int64_t priority_in(const Json& object) {
@@ -278,7 +293,7 @@ std::vector<ListedQueue> ManagementClient::queues() const {
         "queues/" + percent_encoded(vhost_) +
         "?columns=name,type,messages,messages_ready,messages_unacknowledged,arguments,"
         "exclusive,auto_delete,message_stats.redeliver_details.rate,message_stats.ack_details.rate,consumers,"
-        "message_stats.ack,message_stats.deliver_get";
+        "message_stats.ack,message_stats.deliver_get,state,leader,members,online";
     std::vector<ListedQueue> queues;
     for (const Json& item : api.list_of_vhost(path)) {
         ListedQueue queue{text_in(item, "name"), text_in(item, "type"), {}, arguments_in(item)};
@@ -295,6 +310,7 @@ std::vector<ListedQueue> ManagementClient::queues() const {
         queue.auto_delete = is_true(item, "auto_delete");
         queue.redelivered_rate = rate_in(item, "redeliver_details");
         queue.acked_rate = rate_in(item, "ack_details");
+        queue.leaderless = is_leaderless(item);
         queues.push_back(std::move(queue));
     }
     return queues;

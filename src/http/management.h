@@ -36,6 +36,8 @@ struct ListedQueue {
     /// Acks by consumers since the queue was declared; nothing before the first delivery, or if the broker does not
     /// count.
     std::optional<std::int64_t> acked = std::nullopt;
+    /// It has no leader now, or its node is away: RabbitMQ says then that it has no messages, or that it is not there.
+    bool leaderless = false;
 };
 
 struct ListedConsumer {

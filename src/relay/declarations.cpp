@@ -25,7 +25,8 @@ constexpr std::size_t most_looks = 4;
 /// Queues of ours. The session looks at the catch-all itself; an exchange that is gone is told by what is published to
 /// it.
 bool is_looked_at(TargetRole role) {
-    return role == TargetRole::rung || role == TargetRole::parking || role == TargetRole::detour;
+    return role == TargetRole::rung || role == TargetRole::parking || role == TargetRole::detour ||
+           role == TargetRole::held;
 }
 
 WorkQueueState state_of(CheckOutcome outcome) {
@@ -124,7 +125,9 @@ void Declarations::look_again(const core::Now& now) {
         looks_.pop_front();
         const std::shared_ptr<Target> target = routes_.find_target(look.key);
         if (!target || target->look_due != look.due || target->awaits_answer()) continue;
-        if (target->state == Target::State::refused) {
+        if (!routes_.is_needed(*target)) {
+            leave(*target);
+        } else if (target->state == Target::State::refused) {
             ensure(*target, now);
         } else if (target->state == Target::State::ready) {
             target->looking = true;
@@ -132,6 +135,14 @@ void Declarations::look_again(const core::Now& now) {
             broker_.declare(look.key, target->topology);
         }
     }
+}
+
+/// After a reload that names it no more somebody may delete it: it is not to come back. Of a queue that a glob names
+/// nobody knows before its next message, for which it is declared.
+void Declarations::leave(Target& target) {
+    target.gone();
+    target.state = Target::State::unknown;
+    if (std::exchange(target.reported, false)) reporter_.not_needed(target.role, target.name);
 }
 
 void Declarations::declare_rungs(Route& route) {

@@ -78,6 +78,7 @@ class Declarations {
     void declare(Target& target);
     void look_later(Target& target, const core::Now& now);
     void look_again(const core::Now& now);
+    void leave(Target& target);
     bool may_look() const;
     void declare_rungs(Route& route);
     void declare_all(Route& route);

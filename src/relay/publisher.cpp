@@ -292,8 +292,7 @@ void Publisher::on_returned(ChannelIndex index, std::string_view exchange, std::
     const std::uint64_t address = hash_of_address(exchange, routing_key);
     for (const std::shared_ptr<Target>& target : channel->unconfirmed.mark_returned(address)) {
         if (target->role != TargetRole::parking_exchange) {
-            // Declared again when needed.
-            if (target->state == Target::State::ready) target->state = Target::State::unknown;
+            target->gone();
         } else if (unroutable_.add(address, now.steady)) {
             session_.reporter.unroutable(target->name, routing_key);
         }
@@ -330,7 +329,7 @@ void Publisher::on_exchange_refused(int code, std::string_view why, const core::
     for (const std::shared_ptr<Target>& target : session_.routes.published_through_exchange_in(why)) {
         Target& declared = target->declared();
         if (code == core::reply_code::not_found) {
-            if (declared.state == Target::State::ready) declared.state = Target::State::unknown;
+            declared.gone();
         } else {
             session_.declarations.mark_refused(
                 declared, "the broker refuses to let retryd publish to it: " + std::string{why}, now);

@@ -142,6 +142,7 @@ void Routes::make_fixed_targets() {
 
 void Routes::adopt(std::shared_ptr<const core::Policy> policy) {
     policy_ = std::move(policy);
+    ++adopted_;
     routes_.clear();
     make_fixed_targets();
 }
@@ -150,7 +151,11 @@ void Routes::adopt(std::shared_ptr<const core::Policy> policy) {
 std::shared_ptr<Target> Routes::intern(Target target) {
     if (target.routing_key) target.address = hash_of_address(target.exchange, *target.routing_key);
     auto& known = targets_[target.key()];
-    if (known && known->topology == target.topology) return known;
+    target.policy = adopted_;
+    if (known && known->topology == target.topology) {
+        known->policy = adopted_;
+        return known;
+    }
     if (known) {
         target.stale_answers = known->stale_answers + (known->awaits_answer() ? 1 : 0);
         target.reported = known->reported;

@@ -64,6 +64,7 @@ struct Target {
     DetourChooser detour_chooser = {};
     Awaited awaited = {};
     int stale_answers = 0;                         // to declares of a former policy, still to come
+    std::size_t policy = 0;                        // the last one that it was asked for under: Routes::is_needed()
     std::shared_ptr<Target> parent_exchange = {};  // where `work_queue_filter` is set
 
     /// What has to be there for it.
@@ -82,6 +83,12 @@ struct Target {
 
     /// A message that no detour takes cannot be published anywhere: it waits, or is requeued to the error queue.
     bool is_last_resort() const { return role == TargetRole::detour; }
+    /// Somebody has deleted it, or may have: it is declared again when it is needed.
+    void gone() {
+        if (state != State::ready) return;
+        state = State::unknown;
+        changed = true;
+    }
     TargetName reported_as() const { return {role, name, work_queue_filter}; }
     /// The key it is declared under: no two have the same.
     std::string key() const;
@@ -153,6 +160,8 @@ class Routes {
     const std::shared_ptr<Target>& return_exchange() const { return return_exchange_; }
     const std::vector<std::shared_ptr<Target>>& error_bindings() const { return error_bindings_; }
 
+    /// Whether it was asked for since the last adopt(). Else the policy may not name it any more.
+    bool is_needed(const Target& target) const { return target.policy == adopted_; }
     /// The target with that Target::key(), or null.
     std::shared_ptr<Target> find_target(std::string_view key) const;
     /// All that are published to through the exchange that the broker names in its words ("no exchange 'x' in vhost",
@@ -183,6 +192,7 @@ class Routes {
 
     std::shared_ptr<const core::Policy> policy_;
     core::BrokerFeatures features_;
+    std::size_t adopted_ = 0;  // so many policies
     ByName<Route> routes_;
     ByName<Target> targets_;
     std::string key_;

@@ -241,7 +241,7 @@ std::string consequence_of(relay::TargetRole role, std::string_view name) {
     switch (role) {
         case relay::TargetRole::rung:
             return "While that lasts, messages for " + core::quoted(name) +
-                   " are parked as unpublishable; if it was used before, they wait in the queues retryd.detour.*";
+                   " are parked as unpublishable; if it was there before, they wait in the queues retryd.detour.*";
         case relay::TargetRole::held:
             return "While that lasts, messages that should be held in " + core::quoted(name) +
                    " wait in the queues retryd.detour.*, their attempt unspent";
@@ -513,10 +513,15 @@ void LogReporter::refused(relay::TargetRole role, std::string_view name, std::st
                {{"name", std::string{name}}, {"cause", std::string{why}}, {"more", suppressed.value_or(0)}});
 }
 
-void LogReporter::healed(relay::TargetRole role, std::string_view name) {
+/// Ends the fault, and is no news: the operator has changed the configuration.
+void LogReporter::not_needed(relay::TargetRole role, std::string_view name) {
     const std::string fault = fault_of_refusal(role, name);
     refused_.erase(fault);
     faults_.clear(fault);
+}
+
+void LogReporter::healed(relay::TargetRole role, std::string_view name) {
+    not_needed(role, name);
     const bool binding = role == relay::TargetRole::return_binding || role == relay::TargetRole::error_binding;
     const std::string what = binding ? "the binding of " + core::quoted(name) : named({role, name});
     log_.write(LogLevel::info, "healed", what + " is as it must be again", {{"name", std::string{name}}});

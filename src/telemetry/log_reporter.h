@@ -150,6 +150,7 @@ class LogReporter : public relay::Reporter {
     void requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) override;
     void refused(relay::TargetRole role, std::string_view name, std::string_view why) override;
     void healed(relay::TargetRole role, std::string_view name) override;
+    void not_needed(relay::TargetRole role, std::string_view name) override;
 
     /// Reports lines that were held back a minute ago and not reported since.
     void report_suppressed(core::SteadyTime now);

@@ -102,6 +102,7 @@ class MessageStats : public relay::Reporter {
     void requeued(const relay::TargetName& target, relay::RequeueCause cause, core::Milliseconds delay) override;
     void refused(relay::TargetRole, std::string_view, std::string_view) override {}
     void healed(relay::TargetRole, std::string_view) override {}
+    void not_needed(relay::TargetRole, std::string_view) override {}
 
     /// Messages that are published and not confirmed. Call from the reporting thread.
     void in_flight(std::size_t messages) { in_flight_.store(messages, std::memory_order_relaxed); }

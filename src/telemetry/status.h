@@ -47,7 +47,8 @@ using Moment = std::optional<core::WallTime>;   // nothing if unknown
 
 struct QueueDepth {
     std::string queue;
-    Messages messages;  // ready messages
+    Messages messages;     // ready messages
+    bool unknown = false;  // without messages: it may be there all the same. Only `retryd status` tells
     bool operator==(const QueueDepth&) const = default;
 };
 
@@ -57,6 +58,7 @@ struct RungStatus {
     core::Milliseconds delay{};
     Messages messages;
     Messages held = std::nullopt;  // dead letters that the work queue has not taken
+    bool unknown = false;          // as of a QueueDepth
     bool operator==(const RungStatus&) const = default;
 };
 
@@ -127,6 +129,7 @@ struct HeldStatus {
     std::string text = {};   // a description; may be empty
     bool by_hand = false;    // held at the desk or by `hold: true`
     Moment desk_since = {};  // since when held at the desk; nothing if it is not
+    bool unknown = false;    // as of a QueueDepth
 };
 
 // The daemon's own state.

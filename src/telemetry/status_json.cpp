@@ -26,7 +26,9 @@ Json moment_or_null(const Moment& moment) {
 }  // namespace
 
 Json json_of(const QueueDepth& depth) {
-    return {{"queue", depth.queue}, {"messages", count_or_null(depth.messages)}};
+    Json object{{"queue", depth.queue}, {"messages", count_or_null(depth.messages)}};
+    if (depth.unknown) object["unknown"] = true;
+    return object;
 }
 
 Json json_of(const std::vector<RungStatus>& rungs) {
@@ -37,6 +39,7 @@ Json json_of(const std::vector<RungStatus>& rungs) {
                   {"delay_ms", rung.delay.count()},
                   {"messages", count_or_null(rung.messages)}};
         if (rung.held) item["held"] = *rung.held;
+        if (rung.unknown) item["unknown"] = true;
         list.push_back(std::move(item));
     }
     return list;
@@ -68,6 +71,7 @@ Json json_of(const std::vector<HeldStatus>& outages) {
                         {"messages", count_or_null(each.messages)},
                         {"since", moment_or_null(each.since)},
                         {"text", each.text}});
+        if (each.unknown) list.back()["unknown"] = true;
         if (each.desk_since) list.back()["desk_since"] = moment_or_null(each.desk_since);
     }
     return list;

@@ -23,6 +23,8 @@ class Broker : public TopologyCommands {
   public:
     bool lets_declare = true;
     std::string never_lets;  // declare that one
+    std::string has_other;   // one of that name, with other arguments
+    std::string is_silent;   // that one answers nothing
 
     void open_channel(Channel on) override { asked_.push_back({on, Kind::open}); }
     void close_channel(Channel) override {}
@@ -40,6 +42,11 @@ class Broker : public TopologyCommands {
             asked_.pop_front();
             if (asked.kind == Kind::open) {
                 declarer.on_channel_open(asked.on);
+            } else if (asked.kind == Kind::declare && asked.name == is_silent) {
+                continue;
+            } else if (asked.kind == Kind::declare && asked.name == has_other) {
+                const std::string text = "PRECONDITION_FAILED - inequivalent arg 'type' for exchange '" + asked.name;
+                declarer.on_channel_closed({asked.on, core::reply_code::precondition_failed, text, 0});
             } else if (asked.kind == Kind::declare && (!lets_declare || asked.name == never_lets)) {
                 const std::string text = "ACCESS_REFUSED - configure access to '" + asked.name + "' refused for user";
                 declarer.on_channel_closed({asked.on, core::reply_code::access_refused, text, 0});
@@ -79,63 +86,134 @@ struct Observer : BrokerSessionObserver {
     void source_works(std::string_view, SourceTrouble, std::string_view) override {}
 };
 
+/// A connection, and what the one before has left.
 struct Session {
-    Broker broker;
+    Broker& broker;
     Observer observer;
     Declarer declarer{broker, 2, 9};
     relay::Fixture flow;
     core::Now now = flow.now;
     bool ours = false;
-    SessionTopology topology{{declarer, observer, {}, [] {}, [](bool) {}, [this](bool is) { ours = is; }},
-                             std::make_shared<const config::Settings>()};
+    SessionTopology topology;
 
-    Session() {
+    Session(Broker& with, ForbiddenDeclares& forbidden)
+        : broker(with),
+          topology({declarer, observer, forbidden, {}, [] {}, [](bool) {}, [this](bool is) { ours = is; }},
+                   std::make_shared<const config::Settings>()) {
         topology.begin_turn(now);
         topology.start(flow.relay);
         broker.answer_all(declarer);
         topology.consuming();
     }
     static std::string catch_all() { return config::Settings().policy.catch_all; }
-    /// What is said of all that is declared again each minute.
+    /// What is said of all that is declared again each minute, and of a rung.
     Lines after_a_minute() {
         now.steady += Milliseconds{60'000};
         topology.begin_turn(now);
         topology.look_again();
+        topology.declare(rung, {core::ExchangeSpec{rung, "fanout", {}}});
         broker.answer_all(declarer);
         return std::exchange(observer.lines, {});
     }
+    Lines after_two_minutes() {
+        Lines lines = after_a_minute();
+        const Lines more = after_a_minute();
+        lines.insert(lines.end(), more.begin(), more.end());
+        return lines;
+    }
+
+    static constexpr const char* rung = "rung";
 };
 
 bool says(const std::string& line, const std::string& text) {
     return line.find(text) != std::string::npos;
 }
 
+bool is_back(const Lines& lines) {
+    return lines.size() == 1 && says(lines[0], "the permission is back");
+}
+
 }  // namespace
 
 TEST_CASE("session topology: what may not be declared is used as it is and told once, and once when it can be again") {
-    Session s;
+    Broker broker;
+    ForbiddenDeclares forbidden;
+    Session s(broker, forbidden);
     CHECK(s.after_a_minute().empty());
     CHECK(s.ours);
     for (int loss = 0; loss < 2; ++loss) {
-        s.broker.lets_declare = false;
+        broker.lets_declare = false;
         const Lines lost = s.after_a_minute();
         REQUIRE(lost.size() == 1);  // of the error exchange, the error queue and the catch-all
         CHECK(says(lost[0], "ACCESS_REFUSED"));
         CHECK(says(lost[0], "Meanwhile it is used as it is there, and so is what else may not be declared"));
         CHECK(says(lost[0], "retryd doctor --permissions"));
         CHECK_FALSE(s.ours);
-        CHECK(s.after_a_minute().empty());
-        s.broker.lets_declare = true;
-        s.broker.never_lets = s.catch_all();
-        CHECK(s.after_a_minute().empty());
-        CHECK(s.after_a_minute().empty());
-        s.broker.never_lets = "";
-        const Lines back = s.after_a_minute();
-        REQUIRE(back.size() == 1);
-        CHECK(says(back[0], "the permission is back"));
+        CHECK(s.after_two_minutes().empty());
+        broker.lets_declare = true;
+        broker.never_lets = s.catch_all();
+        CHECK(s.after_two_minutes().empty());
+        broker.never_lets = "";
+        CHECK(is_back(s.after_two_minutes()));
         CHECK(s.ours);
-        CHECK(s.after_a_minute().empty());
+        CHECK(s.after_two_minutes().empty());
     }
+}
+
+TEST_CASE("session topology: a permission that is missing from one connection to the next is told once, and its end") {
+    Broker broker;
+    broker.lets_declare = false;
+    ForbiddenDeclares forbidden;
+    {
+        Session first(broker, forbidden);
+        CHECK(first.observer.lines.size() == 1);
+    }
+    {
+        Session second(broker, forbidden);
+        CHECK(second.after_two_minutes().empty());
+    }
+    broker.lets_declare = true;
+    {
+        Session too_short(broker, forbidden);
+        CHECK(too_short.after_a_minute().empty());
+    }
+    Session last(broker, forbidden);
+    CHECK(last.after_a_minute().empty());
+    CHECK(is_back(last.after_a_minute()));
+    CHECK(last.after_two_minutes().empty());
+}
+
+TEST_CASE(
+    "session topology: the permission is back also where the last that lacked it is refused otherwise, or silent") {
+    Broker broker;
+    broker.never_lets = Session::rung;
+    ForbiddenDeclares forbidden;
+    Session s(broker, forbidden);
+    CHECK(s.after_a_minute().size() == 1);
+    CHECK(s.after_two_minutes().empty());
+    broker.never_lets = "";
+    SECTION("it has other arguments") {
+        broker.has_other = Session::rung;
+    }
+    SECTION("it does not answer") {
+        broker.is_silent = Session::rung;
+    }
+    CHECK(is_back(s.after_two_minutes()));
+    CHECK(s.after_two_minutes().empty());
+}
+
+TEST_CASE("session topology: while the broker is blocked nothing is known of a permission") {
+    Broker broker;
+    broker.lets_declare = false;
+    ForbiddenDeclares forbidden;
+    Session s(broker, forbidden);
+    s.observer.lines.clear();
+    s.topology.blocked(true);
+    broker.lets_declare = true;
+    CHECK(s.after_two_minutes().empty());
+    s.topology.blocked(false);
+    CHECK(s.after_a_minute().empty());
+    CHECK(is_back(s.after_a_minute()));
 }
 
 }  // namespace retryd::amqp::session_topology_test

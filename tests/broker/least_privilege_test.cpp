@@ -136,6 +136,36 @@ TEST_CASE("with what doctor names for the operator, attach, parked and waiting w
     s.stop();
 }
 
+TEST_CASE("a rung that is deleted while retryd may configure nothing: its first message waits on a detour",
+          "[one-version]") {
+    Scenario s;
+    const std::string user = s.queue_name("user");
+    const std::string work = s.work_queue("work");
+    s.retry(work, {"100ms", "200ms"});
+    add_user(user, "secret");
+    set_permissions(user, ".*", ".*", ".*");
+    Address address = broker_address();
+    address.user = user;
+    address.password = "secret";
+    s.config.uris = {uri_of(address)};
+    s.start();
+    s.await_declared();
+    s.stop();  // a channel may remember for a while what it was allowed
+    set_permissions(user, "^$", ".*", ".*");
+    s.start();
+    Worker worker(work);
+    s.client.publish("", work, {.body = "m"});
+    worker.reject(worker.receive());
+    const Received second = worker.receive();
+    s.client.delete_queue(s.rung(work, "200ms"));
+    worker.reject(second);
+    CHECK(await([&] { return s.depth("retryd.detour.2s") + s.depth("retryd.detour.30s") == 1; }));
+    CHECK(s.depth(s.parking_of(work)) == 0);
+    CHECK(s.depth(s.config.catch_all) == 0);
+    s.stop();
+    delete_user(user);
+}
+
 TEST_CASE("where the definitions were imported, a user that may configure nothing has all it needs", "[two-versions]") {
     Scenario s;
     const std::string user = s.queue_name("user");

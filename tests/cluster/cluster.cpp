@@ -89,6 +89,18 @@ void Cluster::give_majority_back() {
         ctl(1, "eval 'ok = ra:restart_server(quorum_queues, " + member + ").'");
 }
 
+void Cluster::leave_to(int node, const std::string& queue) const {
+    for (int other = 1; other <= 3; ++other) {
+        if (other == node) continue;
+        ctl(node, "eval 'ok = rabbit_quorum_queue:delete_member(<<\"" + stress::vhost + "\">>, <<\"" + queue +
+                      "\">>, list_to_atom(\"" + names_[place(other)] + "\")).'");
+    }
+}
+
+std::string Cluster::management_url() {
+    return variable("RETRYD_TEST_CLUSTER_MANAGEMENT_URL");
+}
+
 stress::Addresses Cluster::addresses_from(int node) const {
     stress::Addresses rotated = addresses_;
     std::rotate(rotated.begin(), rotated.begin() + (node - 1), rotated.end());

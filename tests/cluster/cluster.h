@@ -26,6 +26,10 @@ class Cluster {
     /// queues, are as they were.
     void take_majority(const std::string& queue);
     void give_majority_back();
+    /// That node is the only one that has the queue from now on.
+    void leave_to(int node, const std::string& queue) const;
+    /// The management API of the first node.
+    static std::string management_url();
     const stress::Addresses& addresses() const { return addresses_; }
     /// All of them, that one first.
     stress::Addresses addresses_from(int node) const;

@@ -1,11 +1,14 @@
-// A rung or the error queue without a majority of its members: nothing that is asked of it is answered.
+// A rung or the error queue without a majority of its members: nothing that is asked of it is answered. And what the
+// commands say of such queues.
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <set>
 #include <string>
 #include <thread>
 
 #include "cluster/cluster.h"
 #include "support/catch.h"
+#include "support/command_line.h"
 #include "support/config_file.h"
 #include "support/daemon.h"
 #include "support/forged.h"
@@ -142,4 +145,47 @@ TEST_CASE("an error queue that loses its leader: told as that, no message is sus
     CHECK(await([&] { return depth(*client, stress::error_queue) == 0; }));
     CHECK(daemon.lines_with({"undeliverable"}) == 0);
     CHECK(daemon.terminate() == 0);
+}
+
+TEST_CASE(
+    "queues whose only node is away: status knows no number of them, and doctor that the error queue has no leader",
+    "[night]") {
+    Cluster cluster;
+    stress::create_vhost(cluster.addresses(), {{.name = bad}, {.name = good}});
+    const auto client = stress::connect(cluster.addresses());
+    Daemon daemon;
+    const std::string yaml = configuration(cluster.addresses()).yaml();
+    daemon.start(yaml);
+    REQUIRE(await([&] { return client->look_at("good.parked") && client->look_at("retryd.detour.5m"); }));
+    REQUIRE(daemon.terminate() == 0);
+    client->send("", stress::catch_all, {.body = "m", .properties = {.delivery_mode = 2}});
+    client->await_confirms();
+    for (const std::string& queue : {stress::error_queue, stress::catch_all, std::string("bad.parked")})
+        cluster.leave_to(3, queue);
+    cluster.kill(3);
+    daemon.write(yaml + "management: {url: \"" + Cluster::management_url() + "\", username: guest, password: guest}\n");
+
+    std::string seen;
+    const auto status = [&] {
+        const CommandResult result = run_retryd("status --json -c " + daemon.config_file());
+        seen = result.out + result.err;
+        return nlohmann::json::parse(result.out, nullptr, false);
+    };
+    // The other nodes may notice a moment later that it is away.
+    const bool known = await([&] { return status().value("errors", nlohmann::json()).value("unknown", false); });
+    INFO(seen);
+    CHECK(known);
+    const nlohmann::json now = status();
+    CHECK(now["catch_all"].value("unknown", false));
+    for (const nlohmann::json& queue : now["queues"]) {
+        CHECK(queue["parked"].value("unknown", false) == (queue["work_queue"] == bad));
+        for (const nlohmann::json& rung : queue["rungs"])
+            CHECK(rung["messages"] == 0);
+    }
+    const CommandResult doctor = run_retryd("doctor -c " + daemon.config_file());
+    INFO(doctor.out << doctor.err);
+    CHECK(doctor.says({"Problem: the error queue '" + stress::error_queue + "' has no leader now"}));
+    CHECK_FALSE(doctor.says({"nobody consumes"}));
+    cluster.start(3);
+    CHECK(await([&] { return status()["catch_all"]["messages"] == 1; }));
 }

@@ -311,7 +311,8 @@ TEST_CASE("status: of an error queue that nobody consumes although the daemon ru
           std::string::npos);
     std::ostringstream json;
     print_status_json(leaderless, true, json);
-    CHECK(nlohmann::json::parse(json.str())["errors"]["messages"].is_null());
+    CHECK(nlohmann::json::parse(json.str())["errors"] ==
+          nlohmann::json{{"queue", "errors"}, {"messages", nullptr}, {"unknown", true}});
     CHECK(collect_status(broker, policy_of({email}), no_daemon).errors.messages == 0U);
     broker.count("check queue errors", {0, 1});
     CHECK(collect_status(broker, policy_of({email}), daemon).errors.messages == 0U);
@@ -319,6 +320,52 @@ TEST_CASE("status: of an error queue that nobody consumes although the daemon ru
     CHECK(collect_status(broker, policy_of({email}), daemon).errors.messages == 3U);
     broker.miss("check queue errors");
     CHECK(text_of(collect_status(broker, policy_of({email}), daemon)).find("errors: not there") != std::string::npos);
+}
+
+TEST_CASE("status: of queues without a leader no number is known, which is not that they are not there") {
+    FakeBroker broker;
+    core::Entry holding = email;
+    holding.hold = true;
+    std::vector<http::ListedQueue> queues;
+    for (const char* const name :
+         {"errors", "rest", "retryd.detour.30s", "email.retry.5s", "email.parked", "email.held", "classic"}) {
+        queues.push_back(listed(name));
+        queues.back().leaderless = true;
+    }
+    broker.api.queue_lists = {queues};
+    broker.miss("check queue email.retry.1m");
+    const StatusReport status = collect_status(broker, policy_of({holding}), no_daemon);
+    const std::string text = text_of(status);
+    CHECK(text.find(
+              "\nError queue errors: not known\nCatch-all rest: not known\nDetour retryd.detour.30s: not known\n") !=
+          std::string::npos);
+    CHECK(text.find("\nHeld of email, in email.held: not known\n") != std::string::npos);
+    CHECK(text.find("\n  email       not known   -  not known  not known\n") != std::string::npos);
+    CHECK(text.find("\nNot seen: how many messages some queues have, for they have no leader now: errors, rest, "
+                    "retryd.detour.30s, email.retry.5s, email.parked, email.held. Start the nodes that are away") !=
+          std::string::npos);
+    std::ostringstream out;
+    print_status_json(status, true, out);
+    auto json = nlohmann::json::parse(out.str());
+    CHECK(json["errors"]["unknown"] == true);
+    CHECK(json["catch_all"] == nlohmann::json{{"queue", "rest"}, {"messages", nullptr}, {"unknown", true}});
+    CHECK(json["queues"][0]["rungs"][0]["unknown"] == true);
+    CHECK_FALSE(json["queues"][0]["rungs"][1].contains("unknown"));
+    CHECK(json["queues"][0]["rungs"][1]["messages"].is_null());
+    CHECK(json["queues"][0]["parked"]["unknown"] == true);
+    CHECK(json["outages"][0]["unknown"] == true);
+    broker.count("check queue rest", {2, 0});
+    CHECK(collect_status(broker, policy_of({holding}), no_daemon).catch_all.messages == 2U);
+    broker.miss("check queue email.parked");  // a classic one whose node is away
+    CHECK(collect_status(broker, policy_of({holding}), no_daemon).queues[0].parked->unknown);
+}
+
+TEST_CASE("status: an error queue that looks unused, and nobody to tell whether it has a leader") {
+    FakeBroker broker;
+    broker.has_management = false;
+    CHECK(collect_status(broker, {}, no_daemon).not_seen.back().starts_with("whether there are no messages in "));
+    broker.has_management = true;
+    CHECK(collect_status(broker, {}, no_daemon).not_seen == Lines{"in flight, rates, totals and faults: no daemon"});
 }
 
 TEST_CASE("status: counts what is held, whether the daemon tells of it or not") {
@@ -415,6 +462,7 @@ TEST_CASE("status: who parks to an exchange has no queue to count, and what is r
     CHECK(depths_of(status) == Lines{"email.retry.5s=?", "email.retry.1m=?"});
     CHECK(status.not_seen.back() ==
           "how many messages some queues have; the broker's first refusal: locked by another");
+    CHECK(status.queues[0].rungs[0].unknown);
 }
 
 TEST_CASE("status: what answers and is no retryd is told") {

@@ -92,7 +92,7 @@ TEST_CASE("permissions taken away, one kind after the other: given back, all com
     s.stop();
 }
 
-TEST_CASE("the permission to configure taken away: what is there is used as it is and told, and retries go on") {
+TEST_CASE("the permission to configure taken away: what is there is used as it is and told once, and retries go on") {
     Publisher user;
     ThroughFaults s;
     s.config.uris = {uri_of(user.through(s.network))};
@@ -103,6 +103,12 @@ TEST_CASE("the permission to configure taken away: what is there is used as it i
     s.network.on(ack(), fault::cut());
     s.reject_many(30);
     REQUIRE(s.daemon.await_log("used as it is there"));
+    s.check_nothing_is_lost();
+    s.check_goes_on();
+    const int connections = s.network.accepted();
+    s.network.on(ack(), fault::cut());
+    s.reject_many(30);
+    REQUIRE(await([&] { return s.network.accepted() > connections; }));
     s.check_nothing_is_lost();
     s.check_goes_on();
     CHECK(s.consuming());

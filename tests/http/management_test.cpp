@@ -39,7 +39,8 @@ TEST_CASE("management: lists queues with what they were declared with") {
     CHECK(server.requests() ==
           Lines{"GET /api/queues/a%2Fb?columns=name,type,messages,messages_ready,messages_unacknowledged,"
                 "arguments,exclusive,auto_delete,message_stats.redeliver_details.rate,"
-                "message_stats.ack_details.rate,consumers,message_stats.ack,message_stats.deliver_get HTTP/1.1"});
+                "message_stats.ack_details.rate,consumers,message_stats.ack,message_stats.deliver_get,"
+                "state,leader,members,online HTTP/1.1"});
     REQUIRE(queues.size() == 2);
     CHECK(queues[0].name == "a.retry.5s");
     CHECK(queues[0].type == "quorum");
@@ -57,6 +58,26 @@ TEST_CASE("management: lists queues with what they were declared with") {
     CHECK_FALSE(queues[1].messages);
     CHECK_FALSE(queues[1].held);
     CHECK(queues[1].arguments.empty());
+}
+
+TEST_CASE("management: tells which queues have no leader, or no node, as RabbitMQ 3.10 and 4.3 say it") {
+    test::Server server(test::answer("200 OK", R"([
+        {"name": "3.10", "type": "quorum", "leader": null, "online": [], "members": ["rabbit@b"]},
+        {"name": "3.10 minority", "type": "quorum", "leader": "rabbit@a", "online": ["rabbit@a"],
+         "members": ["rabbit@a", "rabbit@b", "rabbit@c"]},
+        {"name": "3.10 led", "type": "quorum", "leader": "rabbit@a", "online": ["rabbit@a", "rabbit@b"],
+         "members": ["rabbit@a", "rabbit@b", "rabbit@c"]},
+        {"name": "minority", "type": "quorum", "leader": "rabbit@b", "state": "minority"},
+        {"name": "down", "type": "quorum", "leader": "rabbit@b", "state": "down"},
+        {"name": "classic", "type": "classic", "state": "down"},
+        {"name": "led", "type": "quorum", "leader": "rabbit@b", "state": "running"},
+        {"name": "well", "type": "classic", "leader": "", "state": "running"},
+        {"name": "odd", "type": "quorum", "leader": 1, "state": null, "members": 3, "online": []},
+        {"name": "silent", "type": "quorum"}])"));
+    Lines leaderless;
+    for (const ListedQueue& queue : client_of(server.url(), "shop").queues())
+        if (queue.leaderless) leaderless.push_back(queue.name);
+    CHECK(leaderless == Lines{"3.10", "3.10 minority", "minority", "down", "classic"});
 }
 
 TEST_CASE("management: tells what is counted of a queue, as far as anything is") {

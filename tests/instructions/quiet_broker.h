@@ -60,6 +60,7 @@ class QuietReporter : public relay::Reporter {
     void requeued(const relay::TargetName&, relay::RequeueCause, core::Milliseconds) override {}
     void refused(relay::TargetRole, std::string_view, std::string_view) override {}
     void healed(relay::TargetRole, std::string_view) override {}
+    void not_needed(relay::TargetRole, std::string_view) override {}
 
     std::size_t reported = 0;
 };

@@ -15,6 +15,17 @@ core::Policy other_policy() {
     return policy;
 }
 
+/// Two minutes: each queue is looked at again twice, a few at a time.
+void look_twice(Fixture& f) {
+    for (int look = 0; look < 2; ++look) {
+        f.pass(core::Milliseconds{60'000});
+        while (!f.broker.declares.empty()) {
+            f.answer_declares();
+            f.pass({});
+        }
+    }
+}
+
 }  // namespace
 
 TEST_CASE("while a new policy is awaited nothing is published; then it decides all that was held") {
@@ -64,6 +75,54 @@ TEST_CASE("a queue that must be another now is declared anew; the answer to the 
     CHECK(f.reporter.lines == Lines{"refused email.retry.5s it is a quorum queue"});
     CHECK(f.relay.in_flight() == 2);
     CHECK(f.header("email.parked", "retryd-parked-reason") == "unpublishable");
+}
+
+TEST_CASE("a rung that the new policy no longer names is not declared again once it is deleted, until one names it") {
+    Fixture f;
+    f.answer_declares();
+    f.adopt(other_policy());
+    f.answer_declares();
+    f.broker.queues.erase("email.retry.30s");
+    f.broker.queues.erase("email.retry.5s");
+    look_twice(f);
+    CHECK_FALSE(f.broker.queues.contains("email.retry.30s"));
+    CHECK(f.broker.queues.contains("email.retry.5s"));
+    f.adopt(Fixture::policy());
+    f.answer_declares();
+    CHECK(f.broker.queues.contains("email.retry.30s"));
+    f.broker.queues.erase("email.retry.30s");
+    look_twice(f);
+    CHECK(f.broker.queues.contains("email.retry.30s"));
+}
+
+TEST_CASE("a rung that was refused is no fault any more once the new policy does not name it") {
+    Fixture f;
+    f.broker.refused.insert("email.retry.30s");
+    f.answer_declares();
+    f.adopt(other_policy());
+    f.answer_declares();
+    look_twice(f);
+    CHECK(f.reporter.lines == Lines{"refused email.retry.30s 406 in the broker's words", "not-needed email.retry.30s"});
+}
+
+TEST_CASE("a rung of a queue that a glob names is declared with its next message, if none came since the change") {
+    Fixture f;
+    f.answer_declares();
+    const auto fail = [&] {
+        f.deliver({"web.shop"});
+        f.broker.answer_checks(f.relay, f.now);
+        f.answer_declares();
+        f.confirm_all();
+    };
+    fail();
+    f.adopt(Fixture::policy());
+    look_twice(f);
+    f.broker.queues.erase("web.shop.retry.1s");
+    fail();
+    CHECK(f.lying_in("web.shop.retry.1s") == 1);
+    f.broker.queues.erase("web.shop.retry.1s");
+    look_twice(f);
+    CHECK(f.broker.queues.contains("web.shop.retry.1s"));
 }
 
 TEST_CASE("a queue that the new policy no longer names goes to the catch-all") {

@@ -39,6 +39,17 @@ TEST_CASE("while an entry holds, what is rejected is held with its attempt unspe
     CHECK(f.reporter.lines == Lines{"held email email.held rejected"});
 }
 
+TEST_CASE("a queue of held messages is looked at again every minute, as rungs are") {
+    HoldFixture f;
+    f.broker.queues.erase("email.held");
+    f.pass(core::Milliseconds{60'000});
+    while (!f.broker.declares.empty()) {
+        f.answer_declares();
+        f.pass({});
+    }
+    CHECK(f.broker.queues.contains("email.held"));
+}
+
 TEST_CASE("what comes home from a rung and fails again is held with the attempts that it had") {
     HoldFixture f;
     f.deliver({"email", "rejected", "email", 1});

@@ -27,6 +27,7 @@ class Silent : public Reporter {
     void requeued(const TargetName&, RequeueCause, Milliseconds) override {}
     void refused(TargetRole, std::string_view, std::string_view) override {}
     void healed(TargetRole, std::string_view) override {}
+    void not_needed(TargetRole, std::string_view) override {}
 };
 
 core::Ladder shared_ladder() {

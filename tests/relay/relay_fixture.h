@@ -38,6 +38,7 @@ class LineReporter : public Reporter {
     }
     void refused(TargetRole, std::string_view name, std::string_view why) override { add({"refused", name, why}); }
     void healed(TargetRole, std::string_view name) override { add({"healed", name}); }
+    void not_needed(TargetRole, std::string_view name) override { add({"not-needed", name}); }
 
   private:
     void add(std::initializer_list<std::string_view> words) {

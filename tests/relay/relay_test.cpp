@@ -354,6 +354,27 @@ TEST_CASE("a rung that somebody has made anew without its arguments gets no more
     CHECK(f.lying_in("email.retry.5s") == before + 1);
 }
 
+TEST_CASE("the first message for a rung that somebody has deleted, and that cannot be made again, takes a detour") {
+    Fixture f;
+    f.answer_declares();
+    f.broker.queues.erase("email.retry.5s");
+    f.broker.refused.insert("email.retry.5s");
+    f.deliver();
+    f.confirm_all();
+    REQUIRE(f.reporter.lines == Lines{"requeued email.retry.5s returned 0"});
+    f.deliver();
+    f.answer_declares();
+    f.confirm_all();
+    CHECK(f.reporter.lines.back().starts_with("detoured email retryd.detour."));
+    CHECK(f.lying_in("email.parked") == 0);
+    f.broker.refused.clear();
+    f.pass(core::Milliseconds{60'000});
+    f.deliver();
+    f.answer_declares();
+    f.confirm_all();
+    CHECK(f.lying_in("email.retry.5s") == 1);
+}
+
 TEST_CASE("a look at a queue that is not answered changes nothing") {
     Fixture f;
     f.answer_declares();

@@ -70,6 +70,7 @@ class Counts : public Reporter {
     }
     void refused(TargetRole, std::string_view, std::string_view) override {}
     void healed(TargetRole, std::string_view) override {}
+    void not_needed(TargetRole, std::string_view) override {}
 };
 
 class World : public Broker {

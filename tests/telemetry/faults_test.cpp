@@ -41,11 +41,20 @@ TEST_CASE("faults: the same name refused as a rung and as a binding is two fault
         CHECK(faults.all().size() == 3);
         reporter.healed(relay::TargetRole::return_binding, "x");
         reporter.settled({relay::Outcome::retried, "email", "x", "rejected", {}, {}, {}});
-        CHECK(texts_of(faults) ==
-              std::vector<std::string>{"it has other arguments. While that lasts, messages for 'x' are parked as "
-                                       "unpublishable; if it was used before, they wait in the queues retryd.detour.*. "
-                                       "It is tried again every minute"});
+        CHECK(texts_of(faults) == std::vector<std::string>{
+                                      "it has other arguments. While that lasts, messages for 'x' are parked as "
+                                      "unpublishable; if it was there before, they wait in the queues retryd.detour.*. "
+                                      "It is tried again every minute"});
     }
+    CHECK(faults.all().empty());
+}
+
+TEST_CASE("faults: what was refused is none any more once the configuration does not name it") {
+    Faults faults;
+    Log log({config::LogLevel::error, config::LogFormat::text}, Log::Sink::plain);
+    LogReporter reporter(log, faults);
+    reporter.refused(relay::TargetRole::rung, "x", "it has other arguments");
+    reporter.not_needed(relay::TargetRole::rung, "x");
     CHECK(faults.all().empty());
 }
 

@@ -135,7 +135,7 @@ TEST_CASE("a refusal says what it means for messages, by what was refused") {
     const std::string again = ". It is tried again every minute\n";
     CHECK(
         line(TargetRole::rung) ==
-        "<3>because. While that lasts, messages for 'x' are parked as unpublishable; if it was used before, they wait "
+        "<3>because. While that lasts, messages for 'x' are parked as unpublishable; if it was there before, they wait "
         "in the queues retryd.detour.*" +
             again);
     const std::string parking =

@@ -103,6 +103,7 @@ class Checks {
         const std::string& queue = settings_.policy.error_queue;
         const auto checked = broker_.carry_out(Declarer::CheckQueue{queue});
         if (checked.result != Result::done || checked.counts.consumers > 0) return;
+        if (checked.counts.messages == 0) return check_leader(queue);
         const std::string waiting = counted(checked.counts.messages, "message waits", "messages wait");
         add(FindingCode::no_consumer,
             "nobody consumes the error queue " + core::quoted(queue) + "; " + waiting + " there", {.name = queue});
@@ -217,6 +218,26 @@ class Checks {
         for (const core::Remark& remark : core::remarks(plan.broker.version)) {
             if (remark.warning) add(FindingCode::old_broker, std::string{remark.text}, {});
         }
+    }
+
+    /// Of an error queue of which the broker names neither messages nor consumers, as it does of one without a leader.
+    void check_leader(const std::string& queue) {
+        std::optional<bool> leaderless;
+        ask_management([&] {
+            for (const http::ListedQueue& each : management_->queues())
+                if (each.name == queue) leaderless = each.leaderless;
+        });
+        const std::string error_queue = "the error queue " + core::quoted(queue);
+        if (leaderless == true) return add(FindingCode::no_leader, error_queue + " has no leader now", {.name = queue});
+        if (leaderless == false)
+            return add(FindingCode::no_consumer, "nobody consumes " + error_queue + "; 0 messages wait there",
+                       {.name = queue});
+        add(FindingCode::no_consumer,
+            "RabbitMQ names no consumer of " + error_queue + ": nobody consumes it, or it has no leader now",
+            {.consequence = "rejected messages are not retried",
+             .remedy = "rabbitmq-queues quorum_status tells whether it has a leader: if not, start the nodes that are "
+                       "away; if it has one, start retryd run, or see its log for why it does not consume",
+             .name = queue});
     }
 
     // ── What the management API tells ──

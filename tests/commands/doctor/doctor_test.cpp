@@ -132,6 +132,34 @@ TEST_CASE("doctor: nobody consumes the error queue") {
     CHECK(f.only().cause == "nobody consumes the error queue 'retryd.errors'; 7 messages wait there");
 }
 
+TEST_CASE("doctor: an error queue without a leader, of which RabbitMQ says that it is empty and has no consumer") {
+    Fixture f;
+    f.broker.count("check queue retryd.errors", {0, 0});
+    f.broker.api.queue_lists = {{{"retryd.errors", "quorum", {}, {}}}};
+    CHECK(f.only().cause == "nobody consumes the error queue 'retryd.errors'; 0 messages wait there");
+    f.broker.api.queue_lists.back().front().leaderless = true;
+    const admin::Finding found = f.only();
+    CHECK(found.code == admin::FindingCode::no_leader);
+    CHECK(found.cause == "the error queue 'retryd.errors' has no leader now");
+    CHECK(found.remedy.starts_with("start the nodes that are away"));
+    f.broker.count("check queue retryd.errors", {7, 0});
+    CHECK(f.only().code == admin::FindingCode::no_consumer);
+    f.broker.count("check queue retryd.errors", {0, 1});
+    CHECK(f.run_checks().diagnosis.findings.empty());
+}
+
+TEST_CASE("doctor: without the management API it is not known whether an error queue that looks unused has a leader") {
+    Fixture f;
+    f.broker.count("check queue retryd.errors", {0, 0});
+    const Checked checked = f.run_checks(false);
+    REQUIRE(checked.diagnosis.findings.size() == 1);
+    const admin::Finding& found = checked.diagnosis.findings.front();
+    CHECK(found.code == admin::FindingCode::no_consumer);
+    CHECK(found.cause ==
+          "RabbitMQ names no consumer of the error queue 'retryd.errors': nobody consumes it, or it has no leader now");
+    CHECK(found.remedy.find("quorum_status") != std::string::npos);
+}
+
 TEST_CASE("doctor: who may write to the error exchange without need, or that this cannot be seen") {
     Fixture f;
     f.broker.api.all_permissions = {
