@@ -134,8 +134,7 @@ struct AllKinds {
          ""},
         {no_leader, "no-leader", problem,
          "nobody knows what lies in it, and nothing is retried: what quorum work queues dead-letter at-least-once "
-         "waits "
-         "there, what others do is lost",
+         "waits there, what others do is lost",
          "start the nodes that are away; rabbitmq-queues quorum_status names them", ""},
         {no_consumer, "no-consumer", problem, "rejected messages wait there and are not retried",
          "start retryd run, or see its log for why it does not consume", ""},

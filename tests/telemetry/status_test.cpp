@@ -113,6 +113,7 @@ TEST_CASE("status: what this test takes for every field is every one that the co
         for (const std::string& name : found_in(contents_of(file), R"re((?:\{|\[)"([a-z_0-9]+)"[,\]])re"))
             written.insert(name);
     }
+    written.erase("unknown");  // in what `retryd status --json` writes alone: the daemon has null
     DayStatus day;
     day.failing = {{"email", {1}}};
     const std::string all = to_json(with_every_field()) + to_json(day, at(9));
