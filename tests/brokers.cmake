@@ -82,7 +82,7 @@ endfunction()
 function(retryd_preset name)
   set(dir ${PROJECT_SOURCE_DIR}/build/${name})
   add_test(NAME "${name} builds" WORKING_DIRECTORY ${PROJECT_SOURCE_DIR} COMMAND nice -n 10 flock ${dir}.lock sh -c
-    "echo \"./test --all (pid $PPID)\" >${dir}.lock && cmake --preset ${name} >/dev/null && cmake --build ${dir} --parallel ${RETRYD_CORES} --target $*" build ${ARGN})
+    "echo \"./test --all (pid $PPID)\" >'${dir}.lock' && cmake --preset ${name} >/dev/null && cmake --build '${dir}' --parallel ${RETRYD_CORES} --target $*" build ${ARGN})
   set_tests_properties("${name} builds" PROPERTIES FIXTURES_SETUP ${name} LABELS fixture COST 900 TIMEOUT 1800
                        RESOURCE_LOCK compiler)
 endfunction()

@@ -53,7 +53,7 @@ struct DeepHeaders : Scenario {
         CHECK(await([&] { return since(begin) >= seconds(12); }, seconds(13)));
         CHECK(is_ready());
         const auto late = neighbour.between(begin - seconds(3), Clock::now());
-        REQUIRE(late.size() >= 250);
+        REQUIRE(late.size() >= 125);
         const auto part = [&](std::size_t percent) {
             return static_cast<long>(late[(late.size() - 1) * percent / 100].count());
         };

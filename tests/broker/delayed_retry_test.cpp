@@ -1,0 +1,82 @@
+// RabbitMQ 4.3's own delayed retry, which README.md compares retryd with: what it delays, and what not.
+#include <algorithm>
+
+#include "support/catch.h"
+#include "support/scenario.h"
+#include "support/worker.h"
+
+using namespace retryd::test;
+
+namespace {
+
+constexpr milliseconds least{300};
+
+/// A quorum queue with `x-delayed-retry-type`; what is rejected from it for good comes to another one.
+struct DelayedRetry : Scenario {
+    explicit DelayedRetry(const std::string& type)
+        : dead(plain_queue("dead")),
+          queue(plain_queue("delayed", {{"x-queue-type", longstr("quorum")},
+                                        {"x-delayed-retry-type", longstr(type)},
+                                        {"x-delayed-retry-min", int32(static_cast<std::int32_t>(least.count()))},
+                                        {"x-delayed-retry-max", int32(60'000)},
+                                        {"x-dead-letter-exchange", longstr("")},
+                                        {"x-dead-letter-routing-key", longstr(dead)}})),
+          worker(queue) {
+        client.publish("", queue, {.body = "x"});
+        last = worker.receive();
+    }
+
+    /// How long it took to come again.
+    milliseconds come_again() {
+        const auto begin = Clock::now();
+        last = worker.receive();
+        return since(begin);
+    }
+    milliseconds after_reject() {
+        worker.client.reject(last.tag, true);
+        return come_again();
+    }
+    milliseconds after_nack() {
+        worker.client.nack(last.tag, true);
+        return come_again();
+    }
+
+    std::string dead;
+    std::string queue;
+    Worker worker;
+    Received last;
+};
+
+bool delays_by_itself() {
+    return version_of(Client(broker_address())) >= Version{4, 3};
+}
+
+}  // namespace
+
+TEST_CASE("RabbitMQ 4.3's delayed retry: basic.reject with requeue waits longer each time by the same time",
+          "[one-version]") {
+    if (!delays_by_itself()) return;
+    DelayedRetry s("all");
+    for (int attempt = 1; attempt <= 4; ++attempt)
+        CHECK(s.after_reject() >= attempt * least - milliseconds(20));
+}
+
+TEST_CASE("RabbitMQ 4.3's delayed retry: basic.nack with requeue is no attempt, and waits no longer each time",
+          "[one-version]") {
+    if (!delays_by_itself()) return;
+    DelayedRetry s("all");
+    for (int again = 0; again < 3; ++again)
+        s.after_nack();
+    milliseconds shortest = patience;
+    for (int again = 0; again < 3; ++again)
+        shortest = std::min(shortest, s.after_nack());
+    CHECK(shortest < 3 * least);
+}
+
+TEST_CASE("RabbitMQ 4.3's delayed retry: what is rejected without requeue is dead-lettered at once", "[one-version]") {
+    if (!delays_by_itself()) return;
+    DelayedRetry s("all");
+    s.worker.reject(s.last);
+    CHECK(s.take(s.dead).body == "x");
+    CHECK(s.depth(s.queue) == 0);
+}
