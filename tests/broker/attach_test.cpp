@@ -294,8 +294,9 @@ TEST_CASE(
     INFO(attach.out);
     REQUIRE(attach.code == 0);
     CHECK(attach.says({"Policy " + s.general() + ".2: new, set"}));
-    CHECK(attach.says({"Policy " + s.own("guard") + ".2: new, set"}));
     CHECK(s.run("attach").says({"nothing to set"}));
+    if (!s.has_quorum_ttl()) return;  // before 3.10 there is no guard
+    CHECK(attach.says({"Policy " + s.own("guard") + ".2: new, set"}));
 
     std::vector<std::string> own{s.config.catch_all};
     for (const std::string* queue : {&queues.front(), &queues[10], &queues.back()}) {
