@@ -45,12 +45,11 @@ endfunction()
 
 set_property(GLOBAL PROPERTY RETRYD_BROKERS 0)
 
-# Each version has one broker for all tests that harm nobody, and for each suite one for those that restart it, change its
-# limits or raise its alarms: tag [own-broker].
+# Each version has one broker for all tests that harm nobody, and one for those that restart it, change its limits or raise
+# its alarms: tag [own-broker].
 foreach(version IN LISTS RETRYD_VERSIONS)
-  foreach(name rabbitmq-${version} broker-${version}-alone faults-${version}-alone)
-    retryd_broker(${name} ${version} broker)
-  endforeach()
+  retryd_broker(rabbitmq-${version} ${version} broker)
+  retryd_broker(rabbitmq-${version}-alone ${version} broker)
 endforeach()
 retryd_broker(page-alone 4.3 broker)
 retryd_broker(stress-alone 4.3 broker)

@@ -9,7 +9,7 @@
 #   [slow]        begins early, so that nobody waits for it in the end
 #   [serial]      it keeps all processors busy for long: nothing runs beside it
 #   [two-versions]  RabbitMQ 4.0 does there what 4.3 does: on 4.0 at night
-#   [one-version] what it is about is retryd's alone: on the newest version in every run, on the others at night
+#   [one-version] what it is about is retryd's for the most part: on the newest version in every run, on the others at night
 #   [night]       takes too long for every run
 
 cmake_minimum_required(VERSION 3.25)
@@ -66,7 +66,7 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
       set(timeout 600)  # three nodes on two processors
       string(APPEND properties " RESOURCE_LOCK ${broker} COST 300")
     elseif(case IN_LIST with_own-broker)
-      set(broker ${SUITE}-${version}-alone)
+      set(broker rabbitmq-${version}-alone)
       string(APPEND properties " RESOURCE_LOCK ${broker} COST 200")
     elseif(case IN_LIST with_tls)
       string(APPEND properties " RESOURCE_LOCK ${broker}-tls COST 150")
@@ -88,10 +88,6 @@ foreach(case IN LISTS cases)  # the versions in turn: all brokers have about as 
     endif()
     if(version IN_LIST MAY_SKIP)
       string(APPEND properties " SKIP_RETURN_CODE 77")
-    endif()
-    # A third of what a sanitized program costs from start to end; what leaks does so on the newest, too.
-    if(NOT version STREQUAL newest)
-      string(APPEND properties " ENVIRONMENT_MODIFICATION ASAN_OPTIONS=string_append::detect_leaks=0")
     endif()
     set(name "${SUITE} ${version}: ${title}")
     string(JOIN "]==] [==[" command "${WITH_BROKER}" "${BROKERS}/${broker}" ${RUN} "${PROGRAM}" "${spec}")

@@ -82,11 +82,11 @@ begin_broker() {
 
 await_broker() { wait "$broker_starts"; }
 
-# build PRESET TARGET - configures and builds, one compiler for each core.
+# build PRESET TARGET... - configures and builds, one compiler for each core.
 build() {
     local cache=$project/build/$1/CMakeCache.txt
     # Of another generator: CMake would refuse it.
     if [[ -e $cache ]] && ! grep -q '^CMAKE_GENERATOR:INTERNAL=Ninja$' "$cache"; then rm -r "$cache" "${cache%/*}/CMakeFiles"; fi
     step "configuring ($1)" "$work/configure.log" cmake --preset "$1" -S "$project" &&
-        step "building ($1)" "$work/build.log" cmake --build "$project/build/$1" --parallel "$(nproc)" --target "$2"
+        step "building ($1)" "$work/build.log" cmake --build "$project/build/$1" --parallel "$(nproc)" --target "${@:2}"
 }

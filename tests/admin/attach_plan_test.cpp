@@ -764,8 +764,8 @@ TEST_CASE("attach plan: so many names that one pattern would be too long for the
         attached += change.queues.size();
     }
     CHECK(attached == 120);
-    for (const std::string& name : names)
-        CHECK(w.state_of(name) == State::attached);
+    for (const std::size_t each : {0U, 31U, 59U, 60U, 90U, 119U})  // each look plans for all of them
+        CHECK(w.state_of(names[each]) == State::attached);
     CHECK(w.on(names[0]).size() == 1);
     CHECK(w.on(names[119]) == at_least_once);
 

@@ -104,7 +104,7 @@ struct Matrix : Scenario {
 
 }  // namespace
 
-TEST_CASE("a death of any reason is retried, parked or dropped, as the entry says") {
+TEST_CASE("a death of any reason is retried, parked or dropped, as the entry says", "[two-versions]") {
     Matrix s;
     for (const std::string& action : actions) {
         for (const Reason& reason : reasons) {

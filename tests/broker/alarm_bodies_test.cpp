@@ -153,7 +153,7 @@ TEST_CASE("large bodies and an alarm that is there before them: they wait, and a
 }
 
 TEST_CASE("large bodies and an alarm while they are sent: what is half sent waits as well, and all come home once",
-          "[own-broker][one-version]") {
+          "[own-broker][one-version][night]") {
     const bool over_tls = GENERATE(false, true);
     CAPTURE(over_tls);
     Bodies s(over_tls);

@@ -68,7 +68,7 @@ TEST_CASE("SIGTERM ends a daemon whose broker takes no messages, and nothing is 
 }
 
 TEST_CASE("a broker that takes no messages: said, no more bodies held than prefetch_bytes, and it goes on by itself",
-          "[own-broker][two-versions]") {
+          "[own-broker][one-version]") {
     const Alarm::Cause cause = GENERATE(Alarm::Cause::memory, Alarm::Cause::disk);
     CAPTURE(name_of(cause));
     constexpr std::size_t mebibyte = std::size_t{1} << 20;
@@ -90,7 +90,7 @@ TEST_CASE("a broker that takes no messages: said, no more bodies held than prefe
 }
 
 TEST_CASE("doctor names the node that has run short, and what follows, while the alarm lasts",
-          "[own-broker][two-versions]") {
+          "[own-broker][one-version]") {
     Scenario s;
     s.config.management_url = management_url();
     s.retry(s.work_queue("work"), {"1h"});

@@ -50,7 +50,7 @@ struct Attached : Scenario {
 }  // namespace
 
 TEST_CASE("attach: what it prints attaches when pasted into a shell, and its undo undoes it, whatever the names",
-          "[3.8][slow][one-version]") {
+          "[slow][one-version][night]") {
     Attached s;
     const std::string classic = s.plain_queue("it's [a].b+c $HOME \"q\"");
     const std::string quorum = s.plain_queue("paid|x", {{"x-queue-type", longstr("quorum")}});
@@ -124,7 +124,7 @@ TEST_CASE("attach --apply: quorum queues get at-least-once, and keep dropping th
 }
 
 TEST_CASE("attach: a queue that no policy can attach is named with the way out, and that way leads there",
-          "[two-versions]") {
+          "[one-version]") {
     Attached s;
     const std::string legacy = s.exchange_name("legacy.dlx");
     s.client.declare_exchange(legacy, "topic");

@@ -40,7 +40,7 @@ TEST_CASE("a work queue that names a topic exchange of its team as dead-letter e
     s.stop();
 }
 
-TEST_CASE("only what the binding's routing key takes comes from a dead-letter exchange") {
+TEST_CASE("only what the binding's routing key takes comes from a dead-letter exchange", "[one-version]") {
     Legacy s;
     s.client.declare_exchange(s.exchange, "direct");
     const std::string work = s.legacy_work_queue("work");

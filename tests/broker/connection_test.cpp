@@ -207,7 +207,7 @@ TEST_CASE("connection: an unroutable message is returned before it is confirmed"
     CHECK(session.returned == std::vector<std::string>{"no-such-queue"});
 }
 
-TEST_CASE("connection: a body that fills its last frame is not held back") {
+TEST_CASE("connection: a body that fills its last frame is not held back", "[one-version]") {
     Session session;
     const std::string queue = session.new_queue();
     const std::string full_frame(131072 - 8, 'f');
@@ -225,7 +225,8 @@ TEST_CASE("connection: a body that fills its last frame is not held back") {
     CHECK(quickest < quick);
 }
 
-TEST_CASE("connection: headers that do not fit a frame are refused before anything is sent, and the next goes out") {
+TEST_CASE("connection: headers that do not fit a frame are refused before anything is sent, and the next goes out",
+          "[one-version]") {
     Session session;
     const std::string queue = session.new_queue();
     const std::string text(131072, 't');
@@ -432,7 +433,7 @@ TEST_CASE(
     session.await([&] { return session.received.size() == 1; });
 }
 
-TEST_CASE("connection: the declarer deletes what is idle and counts what it looks at") {
+TEST_CASE("connection: the declarer deletes what is idle and counts what it looks at", "[one-version]") {
     Session session;
     const std::string queue = session.new_queue();
     session.publish(queue, "message");
@@ -443,7 +444,7 @@ TEST_CASE("connection: the declarer deletes what is idle and counts what it look
     CHECK(session.carry_out(Declarer::CheckQueue{queue}).result == Result::missing);
 }
 
-TEST_CASE("connection: what cannot be reached or entered is told in an operator's words") {
+TEST_CASE("connection: what cannot be reached or entered is told in an operator's words", "[one-version]") {
     const auto failure = [](const config::Endpoint& to) {
         try {
             config::Broker settings;

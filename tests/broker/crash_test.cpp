@@ -49,7 +49,7 @@ struct Load : Scenario {
 
 }  // namespace
 
-TEST_CASE("kill -9 under load, four times: nothing is lost", "[3.8][two-versions]") {
+TEST_CASE("kill -9 under load, four times: nothing is lost", "[one-version]") {
     Load s(2000);
     Worker worker(s.work, 200);
     for (int kills = 0; kills < 4; ++kills) {

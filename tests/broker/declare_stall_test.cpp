@@ -79,7 +79,8 @@ struct Stall : Scenario {
 
 }  // namespace
 
-TEST_CASE("a work queue whose process hangs holds up no other, and its messages come once it goes on", "[3.8]") {
+TEST_CASE("a work queue whose process hangs holds up no other, and its messages come once it goes on",
+          "[two-versions]") {
     constexpr int messages = 20;
     Stall s(messages);
     HangingQueue hang(s.hanging);
@@ -112,7 +113,8 @@ TEST_CASE("a dozen work queues whose processes hang hold up others for seconds, 
     s.stop();
 }
 
-TEST_CASE("a work queue whose process hangs for long is named in the log, and nothing is lost", "[slow][one-version]") {
+TEST_CASE("a work queue whose process hangs for long is named in the log, and nothing is lost",
+          "[slow][one-version][night]") {
     constexpr int messages = 20;
     Stall s(messages);
     HangingQueue hang(s.hanging);

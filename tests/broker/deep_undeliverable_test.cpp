@@ -97,7 +97,7 @@ TEST_CASE("a deep message behind one that cannot be handed over keeps no others 
 }
 
 TEST_CASE("a deep message in front of one that cannot be handed over keeps no others from coming home",
-          "[serial][one-version]") {
+          "[serial][one-version][night]") {
     BothKinds s;
     s.check_goes_on("du");
     s.stop();

@@ -44,7 +44,8 @@ struct DeskHoldScene : AtDesk<HeldScene> {
 
 }  // namespace
 
-TEST_CASE("desk hold: what fails is held, its attempt unspent, until the desk releases it: then all comes home once") {
+TEST_CASE("desk hold: what fails is held, its attempt unspent, until the desk releases it: then all comes home once",
+          "[one-version]") {
     constexpr int messages = 40;
     DeskHoldScene s;
     s.config.http = "127.0.0.1:" + std::to_string(free_port());  // so that `retryd status` finds it

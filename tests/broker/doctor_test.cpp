@@ -227,7 +227,7 @@ TEST_CASE("doctor: finds policies that would throw away or shorten what waits", 
     s.stop();
 }
 
-TEST_CASE("doctor: each command that it prints mends what it is printed for", "[two-versions]") {
+TEST_CASE("doctor: each command that it prints mends what it is printed for", "[one-version]") {
     Patient s;
     const std::string none = s.plain_queue("none");
     const std::string elsewhere = s.plain_queue("elsewhere");
@@ -252,7 +252,7 @@ TEST_CASE("doctor: each command that it prints mends what it is printed for", "[
 
 TEST_CASE(
     "doctor: with the guard that it asks for, a policy that is made for all queues deletes nothing that is parked",
-    "[two-versions]") {
+    "[one-version]") {
     Patient s;
     if (!s.has_quorum_ttl()) return;
     s.start_unguarded();
@@ -393,7 +393,7 @@ TEST_CASE("doctor: finds a permission that the daemon's user lacks", "[one-versi
 }
 
 TEST_CASE("doctor: the feature flag without which 3.10 dead-letters at-most-once is enabled by what it prints",
-          "[own-broker][two-versions]") {
+          "[own-broker][two-versions][night]") {
     if (minor_version() != Version{3, 10}) return;  // before, there is none; later it is enabled or required
     const BrokerWithoutStreams node;
     Patient s;

@@ -122,7 +122,8 @@ TEST_CASE("a message without properties comes back with delivery-mode 2 and no o
     CHECK(theirs(back).empty());
 }
 
-TEST_CASE("retryd's headers say which queue, attempt, reason, first death and address, in the promised types") {
+TEST_CASE("retryd's headers say which queue, attempt, reason, first death and address, in the promised types",
+          "[one-version]") {
     RoundTrip s;
     Worker worker(s.work);
     const auto before = static_cast<std::uint64_t>(std::time(nullptr));
@@ -207,7 +208,7 @@ TEST_CASE("a message with CC is parked once, in its parking queue alone") {
     CHECK(s.depth(cc) == 1);
 }
 
-TEST_CASE("an expiration is set aside and cuts no delay short") {
+TEST_CASE("an expiration is set aside and cuts no delay short", "[two-versions]") {
     RoundTrip s("400ms");
     Worker worker(s.work);
     SECTION("the broker took it off when the message died") {
@@ -293,7 +294,7 @@ TEST_CASE("the broker's counters of deliveries do not travel on") {
     CHECK(text_header(back, "x-last-death-queue") != "stale");
 }
 
-TEST_CASE("what was set aside in an earlier round is carried through the later ones") {
+TEST_CASE("what was set aside in an earlier round is carried through the later ones", "[one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     const std::string events = s.exchange_name("events");

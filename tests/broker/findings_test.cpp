@@ -60,7 +60,7 @@ struct Checked : Scenario {
 }  // namespace
 
 TEST_CASE("findings: a policy that takes the dead-letter exchange away is known within a minute, and named",
-          "[slow][one-version]") {
+          "[slow][one-version][night]") {
     Checked s;
     const std::string email = s.attached_queue("email");
     const std::string sms = s.attached_queue("sms");

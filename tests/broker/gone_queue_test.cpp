@@ -88,7 +88,7 @@ TEST_CASE("an exclusive queue under a glob gets no rungs, which would outlive it
 }
 
 TEST_CASE("return: headers, work queue deleted: its messages are parked as queue-gone at once, the neighbour's go on",
-          "[3.8][slow][two-versions]") {
+          "[slow][one-version]") {
     const bool by_glob = GENERATE(false, true);
     const std::string rungs = by_glob ? "quorum" : "classic";
     CAPTURE(rungs, by_glob);
@@ -133,7 +133,7 @@ TEST_CASE("return: headers, work queue deleted and made again: it is bound again
 }
 
 TEST_CASE("return: queue, quorum rungs, work queue deleted: its messages stay on the rung, the neighbour's go on",
-          "[slow][two-versions]") {
+          "[slow][one-version]") {
     Gone s;
     if (!s.has_quorum_ttl()) return;  // classic rungs, as in the next test
     s.retry(s.doomed, {"5s"});
@@ -149,7 +149,7 @@ TEST_CASE("return: queue, quorum rungs, work queue deleted: its messages stay on
 }
 
 TEST_CASE("return: queue, classic rungs, work queue deleted: the broker loses its messages, the neighbour's go on",
-          "[3.8][two-versions]") {
+          "[two-versions]") {
     Gone s;
     s.retry(s.doomed, {"5s"}, "classic");
     s.retry(s.neighbour, {"5s"}, "classic");

@@ -111,7 +111,7 @@ TEST_CASE("a reload takes the entry away, and somebody else's message is among t
     s.stop();
 }
 
-TEST_CASE("a start without the entry: what is held stays until an entry matches again", "[slow][one-version]") {
+TEST_CASE("a start without the entry: what is held stays until an entry matches again", "[slow][one-version][night]") {
     HeldScene s;
     const Machine machine;
     const std::string other = s.work_queue("other");

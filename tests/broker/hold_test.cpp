@@ -114,7 +114,8 @@ TEST_CASE("two daemons: one of them releases, in order, and nothing comes twice"
     s.stop();
 }
 
-TEST_CASE("the work queue is gone when its messages are released: they are parked in the catch-all as queue-gone") {
+TEST_CASE("the work queue is gone when its messages are released: they are parked in the catch-all as queue-gone",
+          "[two-versions]") {
     HeldScene s;
     s.start();
     s.fill(5);

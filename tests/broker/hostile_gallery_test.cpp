@@ -121,7 +121,7 @@ void check_each_once(GalleryScene& s) {
 }  // namespace
 
 TEST_CASE("hostile messages by a work queue, beside 2,000 good ones: none is lost, none is held up",
-          "[slow][two-versions]") {
+          "[slow][one-version]") {
     GalleryScene s("text");
     const Machine machine;
     Exhibition exhibition(s);
@@ -137,7 +137,7 @@ TEST_CASE("hostile messages by a work queue, beside 2,000 good ones: none is los
 }
 
 TEST_CASE("hostile messages by the error exchange, beside 2,000 good ones: none is lost, none is held up",
-          "[slow][two-versions]") {
+          "[slow][one-version]") {
     GalleryScene s("text");
     const Machine machine;
     Exhibition exhibition(s);
@@ -153,7 +153,7 @@ TEST_CASE("hostile messages by the error exchange, beside 2,000 good ones: none 
 }
 
 TEST_CASE("hostile messages by AMQP 1.0, MQTT and STOMP, beside 2,000 good ones: none is lost, none is held up",
-          "[slow][one-version]") {
+          "[slow][one-version][night]") {
     GalleryScene s("text");
     const Machine machine;
     // What each costs that cannot be handed over is shown elsewhere: here are good ones beside it.

@@ -84,7 +84,8 @@ TEST_CASE("an x-death of the wrong type or shape is parked in the catch-all as n
     s.stop();
 }
 
-TEST_CASE("negative, zero, missing and odd counts are one death; a huge count is parked as exhausted") {
+TEST_CASE("negative, zero, missing and odd counts are one death; a huge count is parked as exhausted",
+          "[one-version]") {
     Hostile s;
     const auto with_count = [&](const Value& count) {
         return Table{{"x-death",
@@ -155,7 +156,8 @@ TEST_CASE("headers that claim to be retryd's, with wrong types or numbers, neith
     s.stop();
 }
 
-TEST_CASE("names that no queue can have are parked as no-death, others that match nothing as no-entry") {
+TEST_CASE("names that no queue can have are parked as no-death, others that match nothing as no-entry",
+          "[one-version]") {
     Hostile s;
     for (const std::string& name :
          {std::string(), std::string("a\nb"), std::string("a\r\nb"), std::string(300, 'q'), std::string("\xff\xfe"),
@@ -192,7 +194,7 @@ TEST_CASE("an x-death that names a queue which does not exist is parked as queue
     s.stop();
 }
 
-TEST_CASE("a queue that came into being after it was missed is retried from then on") {
+TEST_CASE("a queue that came into being after it was missed is retried from then on", "[one-version]") {
     Hostile s;
     const std::string late = s.queue_name("glob.late");
     s.to_error_exchange("x", died_in(late));

@@ -10,7 +10,7 @@
 
 using namespace retryd::test;
 
-TEST_CASE("messages that wait on a long first rung never delay one on a shorter rung", "[two-versions]") {
+TEST_CASE("messages that wait on a long first rung never delay one on a shorter rung", "[one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"5m", "100ms"});

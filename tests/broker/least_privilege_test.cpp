@@ -166,7 +166,7 @@ TEST_CASE("a rung that is deleted while retryd may configure nothing: its first 
     delete_user(user);
 }
 
-TEST_CASE("where the definitions were imported, a user that may configure nothing has all it needs", "[two-versions]") {
+TEST_CASE("where the definitions were imported, a user that may configure nothing has all it needs", "[one-version]") {
     Scenario s;
     const std::string user = s.queue_name("user");
     const std::string work = s.work_queue("work");

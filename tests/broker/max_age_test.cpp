@@ -35,7 +35,7 @@ struct Aged : Scenario {
 
 }  // namespace
 
-TEST_CASE("a message whose first death is 25 hours ago is parked as too-old where max_age is 24h", "[two-versions]") {
+TEST_CASE("a message whose first death is 25 hours ago is parked as too-old where max_age is 24h", "[one-version]") {
     Aged s;
     Worker worker(s.limited);
     const Table headers = first_died(25, s.limited);
@@ -48,7 +48,7 @@ TEST_CASE("a message whose first death is 25 hours ago is parked as too-old wher
 }
 
 TEST_CASE("a message whose first death is 23 hours ago is retried where max_age is 24h, and keeps its first death",
-          "[two-versions]") {
+          "[one-version]") {
     Aged s;
     Worker worker(s.limited);
     const Table headers = first_died(23, s.limited);

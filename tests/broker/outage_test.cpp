@@ -88,7 +88,7 @@ TEST_CASE("after a lost connection the daemon declares again and goes on", "[one
     s.stop();
 }
 
-TEST_CASE("connections lost under load lose no message", "[3.8][two-versions]") {
+TEST_CASE("connections lost under load lose no message", "[one-version]") {
     constexpr int messages = 1500;
     BehindRelay s;
     s.network.open();

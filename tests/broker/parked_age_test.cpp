@@ -125,7 +125,7 @@ TEST_CASE("parked_age: two daemons at once lose nothing, and archive each messag
 }
 
 TEST_CASE("parked_age: a look touches a few messages in front, however many lie behind, and however often it looks",
-          "[one-version]") {
+          "[one-version][night]") {
     AgeScene s;
     s.park(3);
     const int young = 1'000;

@@ -4,7 +4,7 @@
 
 using namespace retryd::test;
 
-TEST_CASE("parked drop --yes deletes the selected and leaves the rest in order", "[two-versions]") {
+TEST_CASE("parked drop --yes deletes the selected and leaves the rest in order", "[one-version]") {
     ParkedScene s;
     s.park(60);
     const CommandResult result = s.parked("drop --header third=yes --yes");

@@ -41,7 +41,7 @@ class FilesScene : public ParkedScene {
 
 }  // namespace
 
-TEST_CASE("parked export, drop and import: every message comes back exact and in order", "[two-versions]") {
+TEST_CASE("parked export, drop and import: every message comes back exact and in order", "[one-version]") {
     FilesScene s;
     s.park(20);
     s.park_one(std::string("\0\1\xff binary\n", 12), one_of_each("own-"));
@@ -127,7 +127,7 @@ TEST_CASE("parked import twice: every message twice, and nothing else", "[one-ve
     CHECK(s.drain(s.parking, 6) == std::vector<std::string>{"0", "1", "2", "0", "1", "2"});
 }
 
-TEST_CASE("parked import into a full queue stops, says how far it is, and goes on from there", "[one-version]") {
+TEST_CASE("parked import into a full queue stops, says how far it is, and goes on from there", "[one-version][night]") {
     FilesScene s;
     s.park(1'000);
     REQUIRE(s.parked("export " + s.file).code == 0);

@@ -68,7 +68,7 @@ TEST_CASE("parked show: one message, its story, its headers, its body", "[one-ve
     CHECK(s.parked("show --number 3").code == 1);
 }
 
-TEST_CASE("25 looks at what is parked cost no message and keep the order", "[3.8][slow][two-versions]") {
+TEST_CASE("25 looks at what is parked cost no message and keep the order", "[slow][one-version]") {
     ParkedScene s;
     s.park(30);
     for (int i = 0; i < 25; ++i) {

@@ -66,7 +66,7 @@ TEST_CASE("a look at the first of messages that nobody has looked at keeps the o
 }
 
 TEST_CASE("more than one consumer holds: replay sends the selected of all of them, the rest stays in order",
-          "[two-versions]") {
+          "[one-version]") {
     ManyParked s;
     CHECK(s.parked("replay --header third=yes --dry-run").says({"200 messages would be replayed"}));
     const CommandResult first = s.parked("replay --header third=yes --first 70 --rate unlimited");

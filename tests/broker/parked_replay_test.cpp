@@ -6,7 +6,7 @@
 using namespace retryd::test;
 
 TEST_CASE("parked replay: the selected return in order, the rest stays in order, and it is written down",
-          "[3.8][two-versions]") {
+          "[one-version]") {
     ParkedScene s;
     s.park(60);
     const CommandResult result = s.parked("replay --header third=yes --rate unlimited");
@@ -91,7 +91,7 @@ TEST_CASE("parked replay into the parking queue itself is refused", "[one-versio
     CHECK(s.await_depth(s.parking, 3));
 }
 
-TEST_CASE("parked replay to a queue that is full: what it refuses stays parked, in order", "[two-versions]") {
+TEST_CASE("parked replay to a queue that is full: what it refuses stays parked, in order", "[one-version]") {
     ParkedScene s;
     const std::string full =
         s.plain_queue("full", {{"x-max-length", int64(2)}, {"x-overflow", longstr("reject-publish")}});
@@ -103,7 +103,7 @@ TEST_CASE("parked replay to a queue that is full: what it refuses stays parked, 
     CHECK(s.drain(s.parking, 4) == std::vector<std::string>{"2", "3", "4", "5"});
 }
 
-TEST_CASE("parked replay by a shared ladder: the consumer sees the producer's routing key", "[two-versions]") {
+TEST_CASE("parked replay by a shared ladder: the consumer sees the producer's routing key", "[one-version]") {
     ParkedScene s(true);
     s.park(3);
     CHECK(s.parked("replay --all").code == 0);
@@ -113,7 +113,7 @@ TEST_CASE("parked replay by a shared ladder: the consumer sees the producer's ro
 }
 
 TEST_CASE("a message that was replayed and fails again begins its ladder anew and is parked with its history",
-          "[two-versions]") {
+          "[one-version]") {
     ParkedScene s;
     s.start();
     s.park(1);

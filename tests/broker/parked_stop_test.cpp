@@ -111,7 +111,7 @@ TEST_CASE("parked replay at a terminal: a bar says how far it is, its rate, the 
     replay.code();
 }
 
-TEST_CASE("parked replay sends nothing twice in one run, although it comes back while it runs", "[two-versions]") {
+TEST_CASE("parked replay sends nothing twice in one run, although it comes back while it runs", "[one-version]") {
     ParkedScene s;
     s.start();
     s.park(20);
@@ -121,7 +121,7 @@ TEST_CASE("parked replay sends nothing twice in one run, although it comes back 
     REQUIRE(s.await_depth(s.parking, 20));
 }
 
-TEST_CASE("where failures may not be watched, nothing is sent, and it says which right it takes", "[two-versions]") {
+TEST_CASE("where failures may not be watched, nothing is sent, and it says which right it takes", "[one-version]") {
     ParkedScene s;
     s.park(3);
     const std::string user = s.queue_name("user");

@@ -57,7 +57,7 @@ void check_parked(const Received& parked, const std::string& work) {
 }  // namespace
 
 TEST_CASE("parked to an exchange: under a fixed key, one with the queue's name, or the producer's own",
-          "[two-versions]") {
+          "[one-version]") {
     Team s;
     s.open_exchange("#");
     const std::string fixed = s.parking_work_queue("fixed", ", routing_key: team.parked");
@@ -126,7 +126,7 @@ TEST_CASE("a parking exchange that leads nowhere: the catch-all after one refusa
 }
 
 TEST_CASE("a message is not lost because another entry parks with the routing key that its producer used",
-          "[two-versions]") {
+          "[one-version]") {
     Team s;
     s.open_exchange("only.this.key");
     const std::string own = s.parking_work_queue("own", "");
@@ -185,7 +185,7 @@ TEST_CASE("a parking exchange that nobody may publish to: the catch-all takes it
     s.stop();
 }
 
-TEST_CASE("a parking exchange that leads back to the error queue: no message runs round and round", "[two-versions]") {
+TEST_CASE("a parking exchange that leads back to the error queue: no message runs round and round", "[one-version]") {
     Team s;
     s.client.declare_exchange(s.exchange, "topic");
     const std::string work = s.parking_work_queue("work", "");
@@ -199,7 +199,7 @@ TEST_CASE("a parking exchange that leads back to the error queue: no message run
     s.stop();
 }
 
-TEST_CASE("a forged mark of a parked message keeps no other out of a parking exchange", "[two-versions]") {
+TEST_CASE("a forged mark of a parked message keeps no other out of a parking exchange", "[one-version]") {
     Team s;
     s.client.declare_exchange(s.exchange, "topic");
     const std::string work = s.parking_work_queue("work", "");

@@ -39,7 +39,7 @@ void take_and_vanish(Scenario& s, const std::string& queue) {
 
 }  // namespace
 
-TEST_CASE("a parked message keeps its x-death and says why, since when, and where it came from") {
+TEST_CASE("a parked message keeps its x-death and says why, since when, and where it came from", "[one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"50ms"});
@@ -76,7 +76,7 @@ TEST_CASE("a message published straight to the error exchange is parked in the c
     check_parked_now(parked);
 }
 
-TEST_CASE("a message of a queue that no entry matches is parked in the catch-all as no-entry") {
+TEST_CASE("a message of a queue that no entry matches is parked in the catch-all as no-entry", "[one-version]") {
     Scenario s;
     s.retry(s.work_queue("work"), {"50ms"});
     const std::string stranger = s.work_queue("stranger");
@@ -112,7 +112,7 @@ TEST_CASE("parking queues are named by the template, or by the entry where it ha
     s.client.delete_queue(by_template);
 }
 
-TEST_CASE("a parked message that was looked at 50 times is still there", "[3.8]") {
+TEST_CASE("a parked message that was looked at 50 times is still there", "[two-versions]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"50ms"});
@@ -130,7 +130,7 @@ TEST_CASE("a parked message that was looked at 50 times is still there", "[3.8]"
     }
 }
 
-TEST_CASE("a parked message is still there after 50 consumers that lost their connection") {
+TEST_CASE("a parked message is still there after 50 consumers that lost their connection", "[two-versions]") {
     Scenario s;
     s.retry(s.work_queue("work"), {"50ms"});
     s.start();
@@ -142,7 +142,7 @@ TEST_CASE("a parked message is still there after 50 consumers that lost their co
 }
 
 TEST_CASE("a message in the error queue lives through 50 lost connections of its consumer and is then retried",
-          "[3.8][slow]") {
+          "[slow][two-versions]") {
     const bool of_delivery_limit = GENERATE(false, true);
     CAPTURE(of_delivery_limit);
     Scenario s;

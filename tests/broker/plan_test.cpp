@@ -59,7 +59,7 @@ TEST_CASE("on a fresh broker plan finds everything missing and makes nothing, ap
     CHECK(without.says({"\"unknown\": " + std::to_string(bindings)}));
 }
 
-TEST_CASE("what apply has declared is what the daemon uses", "[3.8][two-versions]") {
+TEST_CASE("what apply has declared is what the daemon uses", "[one-version]") {
     Planned s;
     REQUIRE(s.run("apply").code == 0);
     s.start();

@@ -167,12 +167,12 @@ struct Neighbours : Scenario {
 
 // Not one test case for both numbers: each needs a vhost of its own, for there the detours lead to one error exchange.
 
-TEST_CASE("a full rung holds up no other, and its message comes when there is room", "[two-versions]") {
+TEST_CASE("a full rung holds up no other, and its message comes when there is room", "[one-version]") {
     Neighbours s;
     s.check_full_rung(1);
 }
 
-TEST_CASE("a full rung holds up no other, and its 700 messages come when there is room", "[one-version]") {
+TEST_CASE("a full rung holds up no other, and its 700 messages come when there is room", "[one-version][night]") {
     Neighbours s;
     s.check_full_rung(700);
 }
@@ -203,7 +203,7 @@ TEST_CASE("a rung that stops to answer while much is under way to it holds up no
     s.stop();
 }
 
-TEST_CASE("a parking queue that refuses holds up nobody: the catch-all takes its messages", "[two-versions]") {
+TEST_CASE("a parking queue that refuses holds up nobody: the catch-all takes its messages", "[one-version]") {
     Neighbours s;
     if (!s.has_quorum_ttl()) return;  // before, quorum queues do not refuse
     s.begin();
@@ -227,7 +227,7 @@ TEST_CASE("a catch-all that refuses holds up nobody, and 300 messages that nothi
 
 TEST_CASE(
     "a catch-all that refuses holds up nobody, and 1,200 messages that nothing is known of come when it takes them",
-    "[slow][one-version]") {
+    "[slow][one-version][night]") {
     Neighbours s;
     if (s.has_quorum_ttl()) s.check_full_catch_all(1'200);
 }

@@ -5,7 +5,7 @@
 
 using namespace retryd::test;
 
-TEST_CASE("of two work queues fed by one exchange only the one that rejected gets its copy back") {
+TEST_CASE("of two work queues fed by one exchange only the one that rejected gets its copy back", "[one-version]") {
     Scenario s;
     const std::string events = s.exchange_name("events");
     s.client.declare_exchange(events, "fanout");
@@ -31,7 +31,7 @@ TEST_CASE("of two work queues fed by one exchange only the one that rejected get
     CHECK(biller.stays_idle(milliseconds(0)));
 }
 
-TEST_CASE("both copies of one message go through their own ladders when both queues reject") {
+TEST_CASE("both copies of one message go through their own ladders when both queues reject", "[one-version]") {
     Scenario s;
     const std::string events = s.exchange_name("events");
     s.client.declare_exchange(events, "fanout");
@@ -53,7 +53,7 @@ TEST_CASE("both copies of one message go through their own ladders when both que
     CHECK(text_header(s.take(s.parking_of(second)), "retryd-parked-reason") == "attempts-exhausted");
 }
 
-TEST_CASE("headers that a consumer copies into a new message for another queue hand on no attempts") {
+TEST_CASE("headers that a consumer copies into a new message for another queue hand on no attempts", "[one-version]") {
     Scenario s;
     const std::string first = s.work_queue("first");
     const std::string second = s.work_queue("second");

@@ -76,7 +76,7 @@ Table claims_of(const std::string& queue) {
 }  // namespace
 
 TEST_CASE("security: what the broker moved to the catch-all is replayed where x-death says, not where headers say",
-          "[two-versions]") {
+          "[one-version]") {
     Attacked s;
     s.retry(s.own, {"50ms"});
     const std::string no_entry = s.plain_queue("victim");
@@ -110,7 +110,7 @@ TEST_CASE("security: what the broker moved to the catch-all is replayed where x-
 }
 
 TEST_CASE("security: by a shared ladder nobody sees a routing key that the producer cannot publish with",
-          "[two-versions]") {
+          "[one-version]") {
     Attacked s;
     s.share({s.own}, {"50ms", "60ms"});
     s.start();
@@ -134,7 +134,7 @@ TEST_CASE("security: by a shared ladder nobody sees a routing key that the produ
 }
 
 TEST_CASE("security: parked by the producer's routing key, nothing goes where the producer cannot publish",
-          "[two-versions]") {
+          "[one-version]") {
     Attacked s;
     const std::string team = s.exchange_name("team");
     const std::string theirs = s.other_team(team, "order.#");
@@ -158,7 +158,7 @@ TEST_CASE("security: parked by the producer's routing key, nothing goes where th
 }
 
 TEST_CASE("security: a first death in the future, forged in any way, keeps no message younger than max_age",
-          "[two-versions]") {
+          "[one-version]") {
     Attacked s;
     s.retry(s.own, {"2s200ms", "30s"});  // stamps are whole seconds
     s.entry().max_age = "1s";
@@ -176,7 +176,7 @@ TEST_CASE("security: a first death in the future, forged in any way, keeps no me
     s.stop();
 }
 
-TEST_CASE("security: a queue with the name of a rung leads into no other work queue", "[two-versions]") {
+TEST_CASE("security: a queue with the name of a rung leads into no other work queue", "[one-version]") {
     Attacked s;
     const std::string victim = s.work_queue("victim");
     s.retry(s.own, {"50ms"});
@@ -195,7 +195,7 @@ TEST_CASE("security: a queue with the name of a rung leads into no other work qu
 }
 
 TEST_CASE("security: a queue with the name of a shared rung or of a detour leads into no other work queue",
-          "[two-versions]") {
+          "[one-version]") {
     Attacked s;
     const std::string victim = s.work_queue("victim");
     s.share({victim}, {"50ms"});
@@ -212,7 +212,7 @@ TEST_CASE("security: a queue with the name of a shared rung or of a detour leads
 }
 
 TEST_CASE("security: a detour that somebody declared before retryd leads into no other work queue, and is told",
-          "[two-versions]") {
+          "[one-version]") {
     Attacked s;
     const std::string detour = "retryd.detour.2s";
     const std::string victim = s.work_queue("victim");
@@ -256,7 +256,7 @@ TEST_CASE("security: a detour that somebody declared before retryd leads into no
 }
 
 TEST_CASE("security: headers copied to a message for another queue of one's own are none of that queue's",
-          "[two-versions]") {
+          "[one-version]") {
     Attacked s;
     const std::string victim = s.work_queue("victim");
     s.retry(victim, {"50ms", "60ms"});
@@ -279,7 +279,7 @@ TEST_CASE("security: headers copied to a message for another queue of one's own 
     s.stop();
 }
 
-TEST_CASE("security: a parked message goes to no queue that no entry matches, unless it is named", "[two-versions]") {
+TEST_CASE("security: a parked message goes to no queue that no entry matches, unless it is named", "[one-version]") {
     Attacked s;
     s.retry(s.own, {"50ms"});
     const std::string unknown = s.work_queue("unknown");

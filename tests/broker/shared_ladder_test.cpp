@@ -103,7 +103,7 @@ TEST_CASE("of two work queues on one ladder each gets back only what it rejected
     CHECK(shipper.stays_idle(milliseconds(0)));
 }
 
-TEST_CASE("three work queues on a shared ladder of five rungs have five rungs in all") {
+TEST_CASE("three work queues on a shared ladder of five rungs have five rungs in all", "[one-version]") {
     Scenario s;
     const std::vector<std::string> works{s.work_queue("a"), s.work_queue("b"), s.work_queue("c")};
     const std::string ladder = s.share(works, {"100ms", "200ms", "300ms", "400ms", "500ms"});
@@ -137,7 +137,8 @@ TEST_CASE("the first message of a glob's queue finds its way back through a shar
     CHECK(long_header(worker.receive(), "retryd-attempt") == 1);
 }
 
-TEST_CASE("a shared rung takes messages of high priority apart where they would hold back the others") {
+TEST_CASE("a shared rung takes messages of high priority apart where they would hold back the others",
+          "[one-version]") {
     Events s;
     const std::string work = s.subscriber("work");
     const std::string ladder = s.share({work}, {"100ms"});

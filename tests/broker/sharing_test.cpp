@@ -47,7 +47,7 @@ struct Shared : Scenario {
 
 }  // namespace
 
-TEST_CASE("two daemons on one error queue share the work, and attempts do not multiply") {
+TEST_CASE("two daemons on one error queue share the work, and attempts do not multiply", "[one-version]") {
     Shared s;
     Worker worker(s.work);
     for (int deliveries = 0; deliveries < 3 * shared_load; ++deliveries)
@@ -62,7 +62,7 @@ TEST_CASE("two daemons on one error queue share the work, and attempts do not mu
 }
 
 TEST_CASE("of two daemons one is stopped under load: the other goes on, nothing is lost and nothing comes twice",
-          "[threads]") {
+          "[threads][one-version]") {
     Shared s;
     Worker worker(s.work);
     for (int deliveries = 0; deliveries < shared_load + shared_load / 2; ++deliveries)

@@ -98,7 +98,7 @@ TEST_CASE("the channel that consumes is busy: messages come on others, and that 
 }
 
 TEST_CASE("a minute after the channel that consumes has been busy, messages come on one channel again",
-          "[slow][one-version]") {
+          "[slow][one-version][night]") {
     Silent s("quorum");
     s.check_comes_back();
     suspend("Channel", s.config.error_queue, seconds(10));

@@ -255,7 +255,7 @@ TEST_CASE("a source whose rung takes no messages delays no message of the error 
 }
 
 TEST_CASE("a source whose rung is silent, with bodies that fill its window, delays no message of the error queue",
-          "[slow][one-version]") {
+          "[slow][one-version][night]") {
     constexpr int many = 400;
     OwnWindows s({});
     s.config.prefetch_bytes = "1MiB";

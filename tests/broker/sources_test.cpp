@@ -236,7 +236,7 @@ void check_retried_and_parked(const std::string& dialect, const std::string& suf
 
 }  // namespace
 
-TEST_CASE("sources: anybody's own error queue, with the work queue in a header", "[two-versions]") {
+TEST_CASE("sources: anybody's own error queue, with the work queue in a header", "[one-version]") {
     check_retried_and_parked("generic", ".failures",
                              ", work_queue: {header: my-origin}, reason: {header: my-exception}", as_somebody);
 }
@@ -343,7 +343,7 @@ TEST_CASE("sources: a flood in one holds up no message that is rejected", "[one-
     s.stop();
 }
 
-TEST_CASE("sources: a daemon that is killed in the middle loses nothing", "[two-versions]") {
+TEST_CASE("sources: a daemon that is killed in the middle loses nothing", "[one-version]") {
     constexpr int many = 2'000;
     ParkedScene s;
     const std::string work = s.plain_queue("framework");

@@ -7,7 +7,8 @@
 
 using namespace retryd::test;
 
-TEST_CASE("the test client: a message of every field type and property comes out of a queue as it went in") {
+TEST_CASE("the test client: a message of every field type and property comes out of a queue as it went in",
+          "[one-version]") {
     Scenario s;
     const std::string queue = s.plain_queue("plain");
     Message message;

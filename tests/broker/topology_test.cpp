@@ -135,7 +135,7 @@ TEST_CASE("a glob's rungs are declared when the first message comes, not before"
         CHECK(await([&] { return s.exists(queue); }));
 }
 
-TEST_CASE("declaring again at every start changes nothing and disturbs nothing") {
+TEST_CASE("declaring again at every start changes nothing and disturbs nothing", "[one-version]") {
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms", "10m"});

@@ -132,7 +132,7 @@ struct Attack : Scenario {
 
 TEST_CASE(
     "a message that RabbitMQ cannot hand over is in the catch-all after 30 s, and accuses none of those around it",
-    "[slow]") {
+    "[slow][two-versions]") {
     Attack s;
     s.config.management_url = management_url();  // so that the daemon makes its checks, which a fault begins
     s.start();
@@ -162,7 +162,7 @@ TEST_CASE(
 }
 
 TEST_CASE("messages that RabbitMQ cannot hand over for any reason leave one after the other, while good ones come home",
-          "[slow][two-versions]") {
+          "[slow][one-version]") {
     Attack s;
     s.start();
     // What each of them costs is shown above.
@@ -205,7 +205,7 @@ TEST_CASE("where the error queue of an earlier retryd has no limit that is reach
 }
 
 TEST_CASE("two daemons on one error queue both meet what RabbitMQ cannot hand over, and the good ones come home",
-          "[two-versions]") {
+          "[one-version]") {
     Attack s;
     s.start();
     set_policy("undeliverable-test", "^" + s.config.error_queue + "$", R"({"delivery-limit": 20})");
@@ -225,7 +225,7 @@ TEST_CASE("two daemons on one error queue both meet what RabbitMQ cannot hand ov
 }
 
 TEST_CASE("what waits on a rung that hangs comes home at most twice, whatever RabbitMQ cannot hand over beside it",
-          "[two-versions]") {
+          "[one-version]") {
     Attack s;
     const std::string stuck = s.work_queue("stuck");
     s.retry(stuck, {"500ms"});
@@ -323,7 +323,7 @@ TEST_CASE("a dead-letter-routing-key of its own keeps what an MQTT client publis
 }
 
 TEST_CASE("twelve messages that are headers for the most part cost no connection, and hold up none",
-          "[slow][one-version]") {
+          "[slow][one-version][night]") {
     Attack s;
     if (s.version < Version{4, 0}) return;
     s.start();
@@ -350,7 +350,7 @@ std::ptrdiff_t lines_in(const std::string& file) {
 
 }  // namespace
 
-TEST_CASE("parked commands step over what RabbitMQ cannot hand over, count it, and drop it", "[slow][two-versions]") {
+TEST_CASE("parked commands step over what RabbitMQ cannot hand over, count it, and drop it", "[slow][one-version]") {
     Attack s;
     s.start();
     s.stop();

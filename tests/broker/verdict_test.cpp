@@ -66,8 +66,7 @@ TEST_CASE("a consumer of AMQP 1.0 says never: parked at once, with what it said 
     s.stop();
 }
 
-TEST_CASE("what a message says of its retry counts where the entry listens, and else stays as it is",
-          "[two-versions]") {
+TEST_CASE("what a message says of its retry counts where the entry listens, and else stays as it is", "[one-version]") {
     Verdicts s;
     const Table never = {{"x-opt-retry", longstr("never")}};
     Worker heard(s.heard);

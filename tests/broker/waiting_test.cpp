@@ -45,7 +45,7 @@ struct WaitingScene : Scenario {
 }  // namespace
 
 TEST_CASE("waiting list, send and park: what is selected goes home with its attempt or is parked, the rest waits on",
-          "[two-versions]") {
+          "[one-version]") {
     WaitingScene s;
     s.start();
     s.fail(20);

@@ -127,7 +127,7 @@ void go_through_ladder(bool shared, const std::string& work_type) {
 }  // namespace
 
 TEST_CASE("x_death: keep: a consumer sees the deaths in its queue counted on, parked and replayed; rungs of its own",
-          "[two-versions]") {
+          "[one-version]") {
     go_through_ladder(false, "quorum");
 }
 
@@ -135,7 +135,7 @@ TEST_CASE("x_death: keep: the same with a shared ladder, which keeps the produce
     go_through_ladder(true, "quorum");
 }
 
-TEST_CASE("x_death: keep: the same with a classic work queue", "[two-versions]") {
+TEST_CASE("x_death: keep: the same with a classic work queue", "[one-version]") {
     go_through_ladder(false, "classic");
 }
 
@@ -204,7 +204,7 @@ TEST_CASE("x_death: keep: what dies without a rejection is not taken for a cycle
 }
 
 TEST_CASE("x_death: keep: a consumer that republishes, rejects the copy and waits for its own x-death is called",
-          "[two-versions]") {
+          "[one-version]") {
     Kept s(false);
     Worker worker(s.work);
     s.publish("payload");
@@ -232,7 +232,7 @@ TEST_CASE("x_death: keep: a consumer that republishes, rejects the copy and wait
     s.stop();
 }
 
-TEST_CASE("x_death: keep: what a producer forges is not handed on, and gains nothing", "[two-versions]") {
+TEST_CASE("x_death: keep: what a producer forges is not handed on, and gains nothing", "[one-version]") {
     Kept s(false);
     Worker worker(s.work);
     const auto entry = [](const std::string& queue, const Value& reason, const Value& count) {

@@ -43,7 +43,7 @@ struct Restarted : ThroughFaults {
 }  // namespace
 
 TEST_CASE("a restart of the broker with messages everywhere: from rungs, error queue and flight all come back",
-          "[own-broker]") {
+          "[own-broker][night]") {
     Restarted s;
     s.put_messages_everywhere();
     s.network.heal();  // what was swallowed does not come any more
