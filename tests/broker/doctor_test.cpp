@@ -407,7 +407,7 @@ TEST_CASE("doctor: finds rungs that a former configuration left over", "[slow][o
     s.start();
     const std::string old = s.rung(s.classic, "1h");
     s.config.ladders.front().delays = {"2h"};
-    s.reload();
+    s.reload_and_say_so();
     REQUIRE(await([&] { return s.exists(s.rung(s.classic, "2h")); }));
     const CommandResult result = s.doctor();
     INFO(result.out);
