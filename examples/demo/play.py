@@ -56,7 +56,7 @@ class Play:
 
     def connect_retryd(self) -> None:
         screen.chapter("2  retryd is put beside it")
-        screen.say("One file: a rejected message waits 1 second, then 2, then 4, and then it is set aside.")
+        screen.say("One file: a rejected message waits 1 second, then 2, then 4 (a ladder), and then it is parked.")
         screen.command("cat retryd.yaml")
         screen.quote(scene.CONFIGURATION)
         screen.pause()
@@ -67,7 +67,8 @@ class Play:
         screen.say("\nAnd one policy on the broker. Producer, consumer and queue stay as they are.")
         screen.command(f"rabbitmqctl {scene.POLICY}")
         rabbitmqctl(scene.POLICY)
-        screen.say("\nretryd has declared its queues: one for each delay, and those where messages are set aside.")
+        screen.say("\nretryd has declared its queues: one for what is rejected (errors), one for each delay (a rung),\n"
+                   "those where messages are parked, and detours for messages whose rung takes none.")
         screen.command("rabbitmqctl --silent list_queues name | sort")
         screen.quote("\n".join(queues()))
         screen.pause()

@@ -75,7 +75,7 @@ start_node() {
         fi
         if ((SECONDS - began >= shown + 10)); then
             shown=$((SECONDS - began))
-            say "RabbitMQ $exact_version starts: $(elapsed $shown) ($(last_line "$dir/node/log/rabbit.log"))"
+            say "RabbitMQ $exact_version starts: $(elapsed $shown)"
         fi
     done
     write_env "$dir"

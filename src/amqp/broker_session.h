@@ -43,7 +43,7 @@ class BrokerSessionObserver {
     virtual ~BrokerSessionObserver() = default;
     /// The consumer is there: from now on rejected messages are dealt with.
     virtual void consuming() = 0;
-    /// A queue that was there already is used although it lacks an argument; `note` says which and how to mend it.
+    /// A queue that was there already is used although it lacks an argument; `note` says which and how to fix it.
     virtual void accepted(std::string_view note) = 0;
     /// What could not be declared for want of a permission, and was used as it is there, can be again.
     virtual void declares_again(std::string_view note) = 0;
@@ -62,7 +62,7 @@ class BrokerSessionObserver {
     virtual void unblocked() = 0;
     /// What RabbitMQ could not hand over is out of the way (relay::HeadTrial).
     virtual void trial_over() = 0;
-    /// What lies in a source stays there, or some of it; `note` says why, what that means, and what mends it.
+    /// What lies in a source stays there, or some of it; `note` says why, what that means, and what fixes it.
     virtual void source_trouble(std::string_view source, SourceTrouble trouble, std::string_view note) = 0;
     virtual void source_works(std::string_view source, SourceTrouble trouble, std::string_view note) = 0;
 };

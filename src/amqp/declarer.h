@@ -40,7 +40,7 @@ class QueueVariant {
 
     /// Optional arguments that the queue is without.
     const std::vector<std::string>& lacking() const { return lacking_; }
-    /// For the operator: what the queue that is there lacks, what follows and what mends it. Empty where nothing
+    /// For the operator: what the queue that is there lacks, what follows and what fixes it. Empty where nothing
     /// follows.
     Explanation note() const;
     /// The refusal that counts, after adapt() gave up: the last one, unless it is about an argument that was given up
@@ -100,7 +100,7 @@ class Declarer {
         /// The broker's, where refused or missing: 403, 404, 406 … 0 where it has not answered.
         int code = 0;
         /// For the operator, one line. Done: empty, or what the queue that is there has other than wanted, what follows
-        /// from it and what mends it. Otherwise: what was refused, why, and the way out.
+        /// from it and what fixes it. Otherwise: what was refused, why, and the way out.
         std::string text;
         /// Of a queue that was declared or checked.
         QueueCounts counts;

@@ -1,6 +1,8 @@
 #include "amqp/session_topology.h"
 
+#include <cstddef>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -8,6 +10,7 @@
 #include "amqp/broker_session.h"
 #include "amqp/error.h"
 #include "core/reply_code.h"
+#include "core/safe_text.h"
 
 namespace retryd::amqp {
 namespace {
@@ -50,6 +53,17 @@ std::string why_not(const Declarer::Outcome& outcome) {
     return outcome.text + ", and with `declare: false` retryd does not make it; `retryd plan` lists what it needs";
 }
 
+std::string what_is_back(const std::set<std::string>& not_asked_again) {
+    const std::string since =
+        "for want of a permission the broker has refused nothing for 90 s, in which retryd has declared again all that "
+        "it uses, and compared what it had used as it was there";
+    if (not_asked_again.empty()) return "the permission is back: " + since;
+    const std::size_t more = not_asked_again.size() - 1;
+    return since + ". Nothing needs '" + core::safe_name(*not_asked_again.begin()) + "'" +
+           (more == 0 ? "" : " (and " + std::to_string(more) + " more)") +
+           " now: whether it may be declared again shows when it is needed";
+}
+
 }  // namespace
 
 // ── What a session cannot do without ────────────────────────────────────────────────────────────────────────────
@@ -57,6 +71,12 @@ std::string why_not(const Declarer::Outcome& outcome) {
 void SessionTopology::start(relay::Relay& relay) {
     relay_ = &relay;
     declare_base();
+}
+
+/// Under `declare: false` nothing was asked for.
+void SessionTopology::adopt(std::shared_ptr<const config::Settings> settings) {
+    if (settings->declare && !settings_->declare) session_.forbidden.allowed_since = now_.steady;
+    settings_ = std::move(settings);
 }
 
 void SessionTopology::consuming() {
@@ -128,17 +148,25 @@ void SessionTopology::require_base(const core::TopologyItem& item, const Declare
 void SessionTopology::declare_or_use(const core::TopologyItem& item, Declarer::Sink sink) {
     const bool has_a_check =
         std::holds_alternative<core::ExchangeSpec>(item) || std::holds_alternative<core::QueueSpec>(item);
-    session_.declarer.submit(step_for(item, settings_->declare), [=, this](const Declarer::Outcome& outcome) {
+    const bool declare = settings_->declare;
+    session_.declarer.submit(step_for(item, declare), [=, this](const Declarer::Outcome& outcome) {
         const bool forbidden =
             outcome.result == Declarer::Result::refused && outcome.code == core::reply_code::access_refused;
-        if (!has_a_check || !forbidden) return sink(outcome);
-        session_.forbidden.allowed_since = now_.steady;
-        session_.declarer.submit(step_for(item, false),
-                                 [this, sink, refusal = outcome](const Declarer::Outcome& found) {
-                                     if (found.result != Declarer::Result::done) return sink(refusal);
-                                     tell_used_as_it_is(refusal.text);
-                                     sink(used_as_it_is(found));
-                                 });
+        if (has_a_check && forbidden) return use(item, outcome, sink);
+        // The broker looks for the permission first: whatever else it answers, and even if it answers nothing.
+        if (has_a_check && declare) session_.forbidden.names.erase(std::string{core::name_of(item)});
+        sink(outcome);
+    });
+}
+
+void SessionTopology::use(const core::TopologyItem& item, const Declarer::Outcome& refusal,
+                          const Declarer::Sink& sink) {
+    session_.forbidden.allowed_since = now_.steady;
+    session_.forbidden.names.emplace(core::name_of(item));
+    session_.declarer.submit(step_for(item, false), [this, sink, refusal](const Declarer::Outcome& found) {
+        if (found.result != Declarer::Result::done) return sink(refusal);
+        tell_used_as_it_is(refusal.text);
+        sink(used_as_it_is(found));
     });
 }
 
@@ -158,12 +186,10 @@ void SessionTopology::tell_used_as_it_is(const std::string& refusal) {
 /// Once all has been asked for again without such a refusal: a permission may be back for some names only.
 void SessionTopology::tell_if_declares_again() {
     ForbiddenDeclares& forbidden = session_.forbidden;
-    const bool asking = consuming_ && !leaving_ && !blocked_;
+    const bool asking = settings_->declare && consuming_ && !leaving_ && !blocked_;
     if (!forbidden.told || !asking || now_.steady - forbidden.allowed_since < all_again_within) return;
     forbidden.told = false;
-    session_.observer.declares_again(
-        "the permission is back: for want of it the broker has refused nothing for 90 s, in which retryd has declared "
-        "again all that it uses, and compared what it had used as it was there");
+    session_.observer.declares_again(what_is_back(std::exchange(forbidden.names, {})));
 }
 
 /// A broker that has blocked us reads nothing.

@@ -29,6 +29,7 @@ class BrokerSessionObserver;
 struct ForbiddenDeclares {
     bool told = false;                 // that something may not be declared, and not yet that it may be again
     core::SteadyTime allowed_since{};  // nothing was refused since then, though it was asked for
+    std::set<std::string> names;       // of what was refused when it was last asked for
 };
 
 class SessionTopology {
@@ -51,7 +52,7 @@ class SessionTopology {
     /// Declares the error exchange, the error queue, the catch-all and the bindings. Where that is refused, the calls
     /// of the declarer throw Error. `relay` gets the answers to what it asks for.
     void start(relay::Relay& relay);
-    void adopt(std::shared_ptr<const config::Settings> settings) { settings_ = std::move(settings); }
+    void adopt(std::shared_ptr<const config::Settings> settings);
     /// Messages come from the error queue: from now on the session goes on without an answer, and all is made again
     /// every minute.
     void consuming();
@@ -81,6 +82,7 @@ class SessionTopology {
     void require_base(const core::TopologyItem& item, const Declarer::Outcome& outcome);
     void declare_return_exchange();
     void declare_or_use(const core::TopologyItem& item, Declarer::Sink sink);
+    void use(const core::TopologyItem& item, const Declarer::Outcome& refusal, const Declarer::Sink& sink);
     void tell_once(const std::string& text);
     void tell_used_as_it_is(const std::string& refusal);
     void tell_if_declares_again();

@@ -35,7 +35,7 @@ class SourceEvents {
     virtual void on_unreadable_source_delivery(std::size_t source, core::DeliveryTag tag) = 0;
     /// Its channel has ended: what it delivered cannot be settled any more, and comes again.
     virtual void on_source_ended(std::size_t source) = 0;
-    /// `note`: what does not work, what that means, and what mends it. Once, until it is told otherwise.
+    /// `note`: what does not work, what that means, and what fixes it. Once, until it is told otherwise.
     virtual void on_source_trouble(std::size_t source, SourceTrouble trouble, std::string_view note) = 0;
     virtual void on_source_works(std::size_t source, SourceTrouble trouble, std::string_view note) = 0;
     /// Whether it has been handed no more than it may hold at once.

@@ -18,7 +18,7 @@
 #include "commands/parked/list_and_show.h"
 #include "commands/parked/replay_and_drop.h"
 #include "commands/plan/plan.h"
-#include "commands/status.h"
+#include "commands/status/status.h"
 #include "commands/waiting.h"
 #include "config/problem.h"
 #include "core/duration.h"

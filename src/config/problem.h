@@ -1,4 +1,4 @@
-// What is wrong with a configuration, and where: the one kind of error that an operator mends with an editor.
+// What is wrong with a configuration, and where: the one kind of error that an operator fixes with an editor.
 #pragma once
 
 #include <compare>

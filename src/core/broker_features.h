@@ -31,7 +31,7 @@ struct BrokerFeatures {
     /// message is thrown out (tried on 3.10.8).
     bool default_delivery_limit = true;
     /// On 4.0.0 to 4.1.4 an idle quorum queue with `x-delivery-limit: -1` writes to its Raft log every 5 s for ever and
-    /// never takes a snapshot (rabbitmq-server #14202, mended in 4.1.5 and 4.2.0; seen on 4.0.5).
+    /// never takes a snapshot (rabbitmq-server #14202, fixed in 4.1.5 and 4.2.0; seen on 4.0.5).
     bool unlimited_queue_never_rests = false;
     /// On 4.0–4.2 a quorum queue lets messages with a priority above 4 hold back the expiry of the others
     /// (tried on 4.0.5: 9 s on a 1 s rung), so they get a rung of their own.

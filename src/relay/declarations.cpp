@@ -10,7 +10,7 @@ namespace {
 
 using core::Milliseconds;
 
-/// What was refused is asked for again after this: somebody may have mended it.
+/// What was refused is asked for again after this: somebody may have fixed it.
 constexpr Milliseconds refused_for{60'000};
 /// A binding of a foreign exchange is made again after this: the exchange may have been deleted and made anew, and what
 /// work queues dead-letter to it would be lost silently.

@@ -1,7 +1,7 @@
 // What has to exist on the broker for a message to go its way: rungs, parking queues, detours, bindings, work queues.
 //
 // Each is asked for before its first message, and again every minute: somebody may have deleted it, made it anew with
-// other arguments, or mended what was refused. The answers come as calls; what waits for them is the Relay's matter.
+// other arguments, or fixed what was refused. The answers come as calls; what waits for them is the Relay's matter.
 #pragma once
 
 #include <deque>

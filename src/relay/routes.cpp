@@ -151,9 +151,9 @@ void Routes::adopt(std::shared_ptr<const core::Policy> policy) {
 std::shared_ptr<Target> Routes::intern(Target target) {
     if (target.routing_key) target.address = hash_of_address(target.exchange, *target.routing_key);
     auto& known = targets_[target.key()];
-    target.policy = adopted_;
+    target.asked_for_in = adopted_;
     if (known && known->topology == target.topology) {
-        known->policy = adopted_;
+        known->asked_for_in = adopted_;
         return known;
     }
     if (known) {

@@ -64,7 +64,7 @@ struct Target {
     DetourChooser detour_chooser = {};
     Awaited awaited = {};
     int stale_answers = 0;                         // to declares of a former policy, still to come
-    std::size_t policy = 0;                        // the last one that it was asked for under: Routes::is_needed()
+    std::size_t asked_for_in = 0;                  // the last policy that did, by number: Routes::is_needed()
     std::shared_ptr<Target> parent_exchange = {};  // where `work_queue_filter` is set
 
     /// What has to be there for it.
@@ -161,7 +161,7 @@ class Routes {
     const std::vector<std::shared_ptr<Target>>& error_bindings() const { return error_bindings_; }
 
     /// Whether it was asked for since the last adopt(). Else the policy may not name it any more.
-    bool is_needed(const Target& target) const { return target.policy == adopted_; }
+    bool is_needed(const Target& target) const { return target.asked_for_in == adopted_; }
     /// The target with that Target::key(), or null.
     std::shared_ptr<Target> find_target(std::string_view key) const;
     /// All that are published to through the exchange that the broker names in its words ("no exchange 'x' in vhost",
@@ -192,7 +192,7 @@ class Routes {
 
     std::shared_ptr<const core::Policy> policy_;
     core::BrokerFeatures features_;
-    std::size_t adopted_ = 0;  // so many policies
+    std::size_t adopted_ = 0;  // so many policies: the number of the one in force
     ByName<Route> routes_;
     ByName<Target> targets_;
     std::string key_;

@@ -106,13 +106,20 @@ struct Session {
         topology.consuming();
     }
     static std::string catch_all() { return config::Settings().policy.catch_all; }
+    void may_declare(bool is) {
+        config::Settings settings;
+        settings.declare = is;
+        topology.adopt(std::make_shared<const config::Settings>(std::move(settings)));
+    }
     /// What is said of all that is declared again each minute, and of a rung.
-    Lines after_a_minute() {
+    Lines after_a_minute(bool rung_is_needed = true) {
         now.steady += Milliseconds{60'000};
+        declarer.on_tick(now.steady);
         topology.begin_turn(now);
         topology.look_again();
-        topology.declare(rung, {core::ExchangeSpec{rung, "fanout", {}}});
+        if (rung_is_needed) topology.declare(rung, {core::ExchangeSpec{rung, "fanout", {}}});
         broker.answer_all(declarer);
+        declarer.on_tick(now.steady);
         return std::exchange(observer.lines, {});
     }
     Lines after_two_minutes() {
@@ -200,6 +207,42 @@ TEST_CASE(
     }
     CHECK(is_back(s.after_two_minutes()));
     CHECK(s.after_two_minutes().empty());
+}
+
+TEST_CASE("session topology: with declare: false nothing is asked for, so it is not known that a permission is back") {
+    Broker broker;
+    broker.lets_declare = false;
+    ForbiddenDeclares forbidden;
+    Session s(broker, forbidden);
+    CHECK(s.after_a_minute().size() == 1);
+    s.may_declare(false);
+    CHECK(s.after_two_minutes().empty());
+    s.may_declare(true);
+    CHECK(s.after_two_minutes().empty());
+    broker.lets_declare = true;
+    CHECK(is_back(s.after_two_minutes()));
+}
+
+TEST_CASE("session topology: what was refused and is not needed any more does not count as permitted") {
+    Broker broker;
+    broker.never_lets = Session::rung;
+    ForbiddenDeclares forbidden;
+    const bool one_connection = GENERATE(true, false);
+    CAPTURE(one_connection);
+    auto s = std::make_unique<Session>(broker, forbidden);
+    CHECK(s->after_a_minute().size() == 1);
+    if (!one_connection) s = std::make_unique<Session>(broker, forbidden);
+    CHECK(s->after_a_minute(false).empty());
+    const Lines lines = s->after_a_minute(false);
+    REQUIRE(lines.size() == 1);
+    CHECK_FALSE(says(lines[0], "the permission is back"));
+    CHECK(says(lines[0], "Nothing needs 'rung' now: whether it may be declared again shows when it is needed"));
+    CHECK(s->after_a_minute(false).empty());
+    const Lines again = s->after_a_minute();
+    REQUIRE(again.size() == 1);
+    CHECK(says(again[0], "ACCESS_REFUSED"));
+    broker.never_lets = "";
+    CHECK(is_back(s->after_two_minutes()));
 }
 
 TEST_CASE("session topology: while the broker is blocked nothing is known of a permission") {

@@ -2,6 +2,7 @@
 #include <sstream>
 
 #include "core/names.h"
+#include "support/broker_user.h"
 #include "support/catch.h"
 #include "support/command_line.h"
 #include "support/management.h"
@@ -259,20 +260,16 @@ TEST_CASE("attach --apply: a user who may not set policies is told which right i
     const std::string work = s.plain_queue("work");
     s.retry(work, {"100ms"});
     REQUIRE(s.run("apply").code == 0);
-    const std::string user = s.queue_name("reader");
-    add_user(user, "reads", "management");
-    set_permissions(user, ".*", ".*", ".*");
+    const BrokerUser user(s.queue_name("reader"), {".*", ".*", ".*"}, "management");
     s.config.management_url = "";
-    const std::string management =
-        "management: {url: \"" + management_url() + "\", username: \"" + user + "\", password: reads}\n";
+    const std::string management = user.management_line();
     CHECK(s.run("attach", management).code == 2);
     const CommandResult refused = s.run("attach --apply", management);
     CHECK(refused.code == 1);
     CHECK(refused.says({"the management API refused to set policy '" + s.general() + "': 401 "}));
     CHECK(refused.says({"needs the tag policymaker"}));
-    add_user(user, "reads", "policymaker");
+    user.set_tags("policymaker");
     CHECK(s.run("attach --apply", management).code == 0);
-    delete_user(user);
 }
 
 TEST_CASE(

@@ -2,6 +2,7 @@
 // make anything worse.
 #include <functional>
 
+#include "support/broker_user.h"
 #include "support/catch.h"
 #include "support/command_line.h"
 #include "support/management.h"
@@ -176,19 +177,13 @@ TEST_CASE("broken: the management API does not answer", "[one-version]") {
 TEST_CASE("broken: the user may do nothing", "[one-version]") {
     Setup s;
     s.make();
-    const std::string user = s.queue_name("user");
-    add_user(user, "s3cret");
-    set_permissions(user, "^$", "^$", "^$");
-    Address address = broker_address();
-    address.user = user;
-    address.password = "s3cret";
-    s.config.uris = {uri_of(address)};
+    const BrokerUser user(s.queue_name("user"));
+    s.config.uris = {user.uri()};
     s.check({{"apply", 1, {"access to"}},
              {"status", 0, {s.work}},
              {"parked list", 1, {"access to"}},
              {"parked replay --all", 1, {"access to"}}});
     CHECK(s.await_depth(s.parking_of(s.work), 1));
-    delete_user(user);
     s.stop();
 }
 

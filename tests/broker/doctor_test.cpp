@@ -4,6 +4,7 @@
 #include <regex>
 #include <sstream>
 
+#include "support/broker_user.h"
 #include "support/catch.h"
 #include "support/command_line.h"
 #include "support/management.h"
@@ -370,13 +371,8 @@ TEST_CASE("doctor: a pattern that backtracks for ever holds up nothing", "[one-v
 TEST_CASE("doctor: finds a permission that the daemon's user lacks", "[one-version]") {
     Patient s;
     s.start();
-    const std::string user = s.queue_name("poor");
-    add_user(user, "poor");
-    set_permissions(user, ".*", "^t", ".*");
-    Address address = broker_address();
-    address.user = user;
-    address.password = "poor";
-    s.config.uris = {uri_of(address)};
+    const BrokerUser user(s.queue_name("poor"), {.configure = ".*", .write = "^t", .read = ".*"});
+    s.config.uris = {user.uri()};
     s.config.management_url = "";
     s.management = "management: {url: \"" + management_url() + "\", username: guest, password: guest}\n";
     const CommandResult result = s.doctor();
@@ -385,10 +381,9 @@ TEST_CASE("doctor: finds a permission that the daemon's user lacks", "[one-versi
     CHECK(result.says({"Problem: retryd's user lacks the permission to write 'amq.default'"}));
     CHECK_FALSE(result.says({"lacks the permission to read"}));
     s.mend("missing-permission");
-    set_permissions(user, "^$", ".*", ".*");
+    user.may({.write = ".*", .read = ".*"});
     const std::string lacks = "lacks the permission to configure '" + s.config.error_queue + "'";
     CHECK(s.doctor_that_says({lacks}).says({lacks}));
-    delete_user(user);
     s.stop();
 }
 
@@ -412,7 +407,7 @@ TEST_CASE("doctor: finds rungs that a former configuration left over", "[slow][o
     s.start();
     const std::string old = s.rung(s.classic, "1h");
     s.config.ladders.front().delays = {"2h"};
-    s.reload();
+    s.reload_and_say_so();
     REQUIRE(await([&] { return s.exists(s.rung(s.classic, "2h")); }));
     const CommandResult result = s.doctor();
     INFO(result.out);

@@ -4,9 +4,9 @@
 #include <ctime>
 
 #include "broker/every_type.h"
+#include "support/broker_user.h"
 #include "support/catch.h"
 #include "support/forged.h"
-#include "support/management.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -40,22 +40,6 @@ Table theirs(const Message& message) {
 
 constexpr const char* always =
     "retryd-attempt retryd-exchange retryd-first-death retryd-proof retryd-queue retryd-reason retryd-routing-key ";
-
-/// A second user of the broker, deleted by the destructor.
-struct Producer {
-    Producer() : name("producer-" + std::to_string(::getpid())) {
-        add_user(name, "secret");
-        set_permissions(name, ".*", ".*", ".*");
-    }
-    ~Producer() { delete_user(name); }
-    Address address() const {
-        Address address = broker_address();
-        address.user = name;
-        address.password = "secret";
-        return address;
-    }
-    std::string name;
-};
 
 /// A classic work queue with a 100 ms rung, and one message's way through it.
 struct RoundTrip : Scenario {
@@ -258,25 +242,25 @@ TEST_CASE("annotations that would delay or defer the message on its way are set 
 }
 
 TEST_CASE("the user-id of another user is set aside, round after round") {
-    const Producer user;
+    const BrokerUser user("producer-" + std::to_string(::getpid()), {".*", ".*", ".*"});
     Scenario s;
     const std::string work = s.work_queue("work");
     s.retry(work, {"50ms", "50ms"});
     s.start();
     Client producer(user.address());
     Worker worker(work);
-    producer.publish("", work, {.body = "x", .properties = {.user_id = user.name}});
+    producer.publish("", work, {.body = "x", .properties = {.user_id = user.name()}});
     worker.reject(worker.receive());
     const Received once = worker.receive();
     CHECK_FALSE(once.properties.user_id.has_value());
-    CHECK(text_header(once, "retryd-user-id") == user.name);
+    CHECK(text_header(once, "retryd-user-id") == user.name());
     worker.reject(once);
     const Received twice = worker.receive();
-    CHECK(text_header(twice, "retryd-user-id") == user.name);
+    CHECK(text_header(twice, "retryd-user-id") == user.name());
     worker.reject(twice);
     const Received parked = s.take(s.parking_of(work));
     CHECK_FALSE(parked.properties.user_id.has_value());
-    CHECK(text_header(parked, "retryd-user-id") == user.name);
+    CHECK(text_header(parked, "retryd-user-id") == user.name());
     s.stop();
 }
 

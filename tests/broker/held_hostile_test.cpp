@@ -6,34 +6,23 @@
 #include <vector>
 
 #include "broker/held_scene.h"
+#include "support/broker_user.h"
 #include "support/forged.h"
 #include "support/hanging_queue.h"
-#include "support/management.h"
 
 using namespace retryd::test;
 
 namespace {
 
 /// They may publish to any queue, and read none.
-struct Stranger {
-    explicit Stranger(std::string user) : name(std::move(user)) {
-        add_user(name, "secret");
-        set_permissions(name, "^$", ".*", "^$");
-    }
-    ~Stranger() { delete_user(name); }
-    Stranger(const Stranger&) = delete;
-    Stranger& operator=(const Stranger&) = delete;
+struct Stranger : BrokerUser {
+    explicit Stranger(std::string name) : BrokerUser(std::move(name), {.write = ".*"}) {}
 
     void publish(const std::string& queue, Message message) const {
-        Address address = broker_address();
-        address.user = name;
-        address.password = "secret";
-        Client client(address);
-        message.properties.user_id = name;
+        Client client(address());
+        message.properties.user_id = name();
         client.publish("", queue, message);
     }
-
-    std::string name;
 };
 
 /// The first ones to be held are behind what `before` puts there.

@@ -4,9 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "support/await.h"
+#include "support/broker_user.h"
 #include "support/catch.h"
 #include "support/command_line.h"
-#include "support/management.h"
 #include "support/scenario.h"
 #include "support/worker.h"
 
@@ -25,19 +25,14 @@ struct Locked : Scenario {
           shared_globbed(work_queue("shared.glob.a")),
           kept(work_queue("kept")),
           kept_shared(work_queue("kept.shared")) {
-        add_user(user, "secret");
         retry(named, {"100ms"});
         retry(globbed.substr(0, globbed.size() - 1) + "*", {"100ms"});
         retry(kept, {"100ms"});
         entry().x_death = "keep";
         share({shared, shared_globbed.substr(0, shared_globbed.size() - 1) + "*", kept_shared}, {"100ms"});
         entry().x_death = "keep";
-        Address address = broker_address();
-        address.user = user;
-        address.password = "secret";
-        config.uris = {uri_of(address)};
+        config.uris = {user.uri()};
     }
-    ~Locked() { delete_user(user); }
 
     nlohmann::json needed() {
         daemon.write(config.yaml());
@@ -53,7 +48,7 @@ struct Locked : Scenario {
         CHECK(await_depth(parking_of(queue), 1));
     }
 
-    std::string user;
+    BrokerUser user;
     std::string named;
     std::string globbed;
     std::string shared;
@@ -75,7 +70,7 @@ void import(const std::string& definitions, const std::string& file) {
 TEST_CASE("with the permissions that doctor names, and no others, everything works", "[3.8][two-versions]") {
     Locked s;
     const auto daemon = s.needed().at("daemon");
-    set_permissions(s.user, daemon.at("configure"), daemon.at("write"), daemon.at("read"));
+    s.user.may({daemon.at("configure"), daemon.at("write"), daemon.at("read")});
     s.start();
     for (const std::string& queue : {s.named, s.globbed, s.shared, s.shared_globbed, s.kept, s.kept_shared})
         s.retry_and_park(queue);
@@ -102,16 +97,12 @@ TEST_CASE("with what doctor names for the operator, attach, parked and waiting w
         REQUIRE(s.await_depth(s.rung(slow, "1h"), 2));
     }
     const auto needed = s.needed().at("parked");
-    add_user(s.user, "secret", "policymaker");
+    s.user.set_tags("policymaker");
     REQUIRE(needed.at("commands").at(1).get<std::string>().ends_with(" policymaker"));
-    set_permissions(s.user, needed.at("configure"), needed.at("write"), needed.at("read"));
-    Address address = broker_address();
-    address.user = s.user;
-    address.password = "secret";
-    s.config.uris = {uri_of(address)};
+    s.user.may({needed.at("configure"), needed.at("write"), needed.at("read")});
+    s.config.uris = {s.user.uri()};
     const auto run = [&](const std::string& command) {
-        s.daemon.write(s.config.yaml() + "management: {url: \"" + management_url() + "\", username: \"" + s.user +
-                       "\", password: secret}\n");
+        s.daemon.write(s.config.yaml() + s.user.management_line());
         return run_retryd(command + " -c " + s.daemon.config_file());
     };
     const CommandResult attached = run("attach --apply");
@@ -139,19 +130,14 @@ TEST_CASE("with what doctor names for the operator, attach, parked and waiting w
 TEST_CASE("a rung that is deleted while retryd may configure nothing: its first message waits on a detour",
           "[one-version]") {
     Scenario s;
-    const std::string user = s.queue_name("user");
+    const BrokerUser user(s.queue_name("user"), {".*", ".*", ".*"});
     const std::string work = s.work_queue("work");
     s.retry(work, {"100ms", "200ms"});
-    add_user(user, "secret");
-    set_permissions(user, ".*", ".*", ".*");
-    Address address = broker_address();
-    address.user = user;
-    address.password = "secret";
-    s.config.uris = {uri_of(address)};
+    s.config.uris = {user.uri()};
     s.start();
     s.await_declared();
     s.stop();  // a channel may remember for a while what it was allowed
-    set_permissions(user, "^$", ".*", ".*");
+    user.may({.write = ".*", .read = ".*"});
     s.start();
     Worker worker(work);
     s.client.publish("", work, {.body = "m"});
@@ -163,12 +149,11 @@ TEST_CASE("a rung that is deleted while retryd may configure nothing: its first 
     CHECK(s.depth(s.parking_of(work)) == 0);
     CHECK(s.depth(s.config.catch_all) == 0);
     s.stop();
-    delete_user(user);
 }
 
 TEST_CASE("where the definitions were imported, a user that may configure nothing has all it needs", "[one-version]") {
     Scenario s;
-    const std::string user = s.queue_name("user");
+    const BrokerUser user(s.queue_name("user"), {.write = ".*", .read = ".*"});
     const std::string work = s.work_queue("work");
     const std::string shared = s.work_queue("shared");
     s.retry(work, {"100ms"});
@@ -183,12 +168,7 @@ TEST_CASE("where the definitions were imported, a user that may configure nothin
     REQUIRE(await([&] { return run_retryd("plan -c " + s.daemon.config_file()).code == 0; }));
     s.config.management_url.clear();
 
-    add_user(user, "secret");
-    set_permissions(user, "^$", ".*", ".*");
-    Address address = broker_address();
-    address.user = user;
-    address.password = "secret";
-    s.config.uris = {uri_of(address)};
+    s.config.uris = {user.uri()};
     s.config.declare = false;
     s.start();
     for (const std::string& queue : {work, shared}) {
@@ -200,5 +180,4 @@ TEST_CASE("where the definitions were imported, a user that may configure nothin
     }
     CHECK(s.daemon.lines_with({" error "}) == 0);
     s.stop();
-    delete_user(user);
 }

@@ -4,9 +4,9 @@
 #include <regex>
 #include <thread>
 
+#include "support/broker_user.h"
 #include "support/catch.h"
 #include "support/command_line.h"
-#include "support/management.h"
 #include "support/other_protocols.h"
 #include "support/scenario.h"
 #include "support/worker.h"
@@ -175,17 +175,13 @@ TEST_CASE("misconfiguration: who may not bind is told so, and nothing is said to
     s.start();
     REQUIRE(s.run("attach --apply").code == 0);
     s.client.unbind(s.config.error_queue, s.legacy, orders);
-    const std::string user = s.queue_name("reader");
-    add_user(user, "reads", "policymaker");
-    set_permissions(user, "^$", "^$", "^$");
+    const BrokerUser user(s.queue_name("reader"), {}, "policymaker");
     s.config.management_url = "";
-    s.daemon.write(s.config.yaml() + "management: {url: \"" + management_url() + "\", username: \"" + user +
-                   "\", password: reads}\n");
+    s.daemon.write(s.config.yaml() + user.management_line());
     const CommandResult refused = run_retryd("attach --apply -c " + s.daemon.config_file());
     INFO(refused.out);
     CHECK(refused.code == 1);
     CHECK(refused.says({"not bound", "needs the permissions to write to the queue and to read from the exchange"}));
-    delete_user(user);
     s.stop();
 }
 

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "every_type.h"
+#include "support/broker_user.h"
 #include "support/catch.h"
-#include "support/management.h"
 #include "support/parked_scene.h"
 #include "support/shell.h"
 #include "support/tcp_relay.h"
@@ -247,13 +247,8 @@ TEST_CASE("parked export and import by a user without permissions: refused in wo
     FilesScene s;
     s.park(3);
     REQUIRE(s.parked("export " + s.file).code == 0);
-    const std::string user = s.queue_name("nobody");
-    add_user(user, "secret");
-    set_permissions(user, "^$", "^$", "^$");
-    Address address = broker_address();
-    address.user = user;
-    address.password = "secret";
-    s.config.uris = {uri_of(address)};
+    const BrokerUser nobody(s.queue_name("nobody"));
+    s.config.uris = {nobody.uri()};
     const CommandResult exported = s.parked("export " + s.file + "2");
     INFO(exported.out << exported.err);
     CHECK(exported.code == 1);
@@ -263,7 +258,6 @@ TEST_CASE("parked export and import by a user without permissions: refused in wo
     CHECK(imported.code == 1);
     CHECK((imported.out + imported.err).find("ACCESS_REFUSED") != std::string::npos);
     CHECK(s.await_depth(s.parking, 3));
-    delete_user(user);
 }
 
 TEST_CASE("parked list: what hostile messages hold is safe by --by and --messages, and can be selected",

@@ -9,9 +9,10 @@
 
 #include "support/alarm.h"
 #include "support/at_terminal.h"
+#include "support/broker_user.h"
 #include "support/catch.h"
-#include "support/management.h"
 #include "support/parked_scene.h"
+#include "support/shell.h"
 #include "support/worker.h"
 
 using namespace retryd::test;
@@ -124,16 +125,10 @@ TEST_CASE("parked replay sends nothing twice in one run, although it comes back 
 TEST_CASE("where failures may not be watched, nothing is sent, and it says which right it takes", "[one-version]") {
     ParkedScene s;
     s.park(3);
-    const std::string user = s.queue_name("user");
-    add_user(user, "secret");
-    set_permissions(user, "^(?!retryd[.]replay).*", ".*", ".*");
-    Address address = broker_address();
-    address.user = user;
-    address.password = "secret";
-    s.config.uris = {uri_of(address)};
+    const BrokerUser user(s.queue_name("user"), {"^(?!retryd[.]replay).*", ".*", ".*"});
+    s.config.uris = {user.uri()};
     const CommandResult result = s.parked("replay --all");
     const CommandResult blind = s.parked("replay --all --stop-after never");
-    delete_user(user);
     CHECK(result.code == 1);
     CHECK(result.err.find("cannot be watched") != std::string::npos);
     CHECK(result.err.find("secret") == std::string::npos);

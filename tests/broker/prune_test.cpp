@@ -96,13 +96,7 @@ TEST_CASE("prune: refused beside a daemon with the old ladder; beside one with t
     for (const std::string& name : {s.idle_rung(), s.hour_rung(), s.idle_shared_rung()})
         CHECK(s.exists(name));
 
-    if (s.has_quorum_ttl()) {
-        s.reload();
-        REQUIRE(s.daemon.await_log("in force from the next message on"));
-    } else {
-        s.stop();  // before 3.10 a running consumer keeps its tag
-        s.start();
-    }
+    s.reload_and_say_so();
     SteadyLoad on_work(s.work);
     SteadyLoad on_sharing(s.sharing);
     CommandResult pruned;

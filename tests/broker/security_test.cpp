@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "support/broker_user.h"
 #include "support/catch.h"
 #include "support/command_line.h"
 #include "support/forged.h"
@@ -20,23 +21,21 @@ namespace {
 
 /// Mallory may publish to one exchange, which leads to the queue `own`. Of all else he knows the names.
 struct Attacked : Scenario {
-    Attacked() : name(queue_name("mallory")), exchange(exchange_name("mallory")), own(work_queue("own")) {
+    Attacked()
+        : name(queue_name("mallory")),
+          mallory(name, {.write = "^" + name + "$"}),
+          exchange(exchange_name("mallory")),
+          own(work_queue("own")) {
         config.key_file.clear();  // as most have it: the key comes from the password
         client.declare_exchange(exchange, "topic");
         client.bind(own, exchange, "#");
-        add_user(name, "secret");
-        set_permissions(name, "^$", "^" + name + "$", "^$");
     }
-    ~Attacked() { delete_user(name); }
 
     void attack(const std::string& body, const Table& headers, const std::string& key = "mine",
                 const std::string& expiration = "") {
-        Address address = broker_address();
-        address.user = name;
-        address.password = "secret";
         Message message{.body = body, .headers = headers};
         if (!expiration.empty()) message.properties.expiration = expiration;
-        Client(address).publish(exchange, key, message);
+        Client(mallory.address()).publish(exchange, key, message);
     }
 
     CommandResult parked(const std::string& arguments) {
@@ -53,6 +52,7 @@ struct Attacked : Scenario {
     }
 
     std::string name;
+    BrokerUser mallory;
     std::string exchange;
     std::string own;
 };
@@ -218,12 +218,9 @@ TEST_CASE("security: a detour that somebody declared before retryd leads into no
     const std::string victim = s.work_queue("victim");
     s.retry(victim, {"50ms"});
     s.retry(s.own, {"50ms"});
-    set_permissions(s.name, "^retryd[.]detour", "^(" + s.name + "|retryd[.]detour.*)$", "^" + s.name + "$");
-    Address address = broker_address();
-    address.user = s.name;
-    address.password = "secret";
+    s.mallory.may({"^retryd[.]detour", "^(" + s.name + "|retryd[.]detour.*)$", "^" + s.name + "$"});
     {
-        Client mallory(address);
+        Client mallory(s.mallory.address());
         mallory.declare_queue(detour, {{"x-message-ttl", int32(1)}});
         mallory.bind(detour, s.exchange, "detour");
     }
@@ -381,11 +378,11 @@ TEST_CASE("security: doctor finds who may write to the error exchange and needs 
     const auto doctor = [&] { return run_retryd("doctor -c " + s.daemon.config_file()); };
     s.daemon.write(s.config.yaml());
     CHECK_FALSE(doctor().says({"may write to exchange"}));
-    set_permissions(s.name, "^$", "errors$", "^$");
+    s.mallory.may({.write = "errors$"});
     const CommandResult found = doctor();
     CHECK(found.code == 2);
     CHECK(found.says({"Warning: user '" + s.name + "' may write to exchange '" + s.config.error_exchange + "'"}));
-    set_permissions(s.name, "own$", "errors$", "^$");  // as who declares that queue needs it
+    s.mallory.may({.configure = "own$", .write = "errors$"});  // as who declares that queue needs it
     CHECK_FALSE(doctor().says({"may write to exchange"}));
     s.stop();
 }

@@ -134,6 +134,16 @@ void Scenario::await_declared() {
     }
 }
 
+void Scenario::reload_and_say_so() {
+    if (has_quorum_ttl()) {
+        reload();
+        REQUIRE(daemon.await_log("in force from the next message on"));
+    } else {
+        stop();
+        start();
+    }
+}
+
 void Scenario::stop() {
     const std::optional<int> code = daemon.terminate();
     INFO("SIGTERM must end the daemon within " << patience.count() << " ms with exit code 0");

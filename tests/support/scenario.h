@@ -53,6 +53,9 @@ class Scenario {
     void stop();
     /// Gives the running daemon the configuration as it is now, by SIGHUP.
     void reload() { daemon.reload(config.yaml()); }
+    /// As reload(), and its consumer's tag says so, which `apply --prune` waits for. Before 3.10 a consumer keeps its
+    /// tag until the daemon is started again.
+    void reload_and_say_so();
 
     /// From 3.10 on quorum queues have a TTL and at-least-once dead-lettering; before, all rungs are classic.
     bool has_quorum_ttl() const { return version_of(client) >= Version{3, 10}; }
