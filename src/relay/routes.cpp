@@ -153,6 +153,8 @@ std::shared_ptr<Target> Routes::intern(Target target) {
     auto& known = targets_[target.key()];
     target.policy = adopted_;
     if (known && known->topology == target.topology) {
+        // While no policy named it somebody may have deleted it: apply --prune, say.
+        if (known->policy + 1 < adopted_) known->gone();
         known->policy = adopted_;
         return known;
     }
