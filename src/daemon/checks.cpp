@@ -37,6 +37,18 @@ void add_unseen(std::vector<Finding>& findings, const std::vector<std::string>& 
 
 using Keys = std::set<std::string>;
 
+/// What decides on how much a check can see, as long as nothing fails.
+struct Access {
+    std::optional<config::Management> management;
+    std::string vhost;
+    std::string username;
+    bool operator==(const Access&) const = default;
+};
+
+Access access_of(const BrokerTarget& target) {
+    return {target.settings->management, target.endpoint.vhost, target.endpoint.username};
+}
+
 Keys keys_of(const std::vector<Finding>& findings, bool unseen_only) {
     Keys keys;
     for (const Finding& finding : findings) {
@@ -64,6 +76,7 @@ struct PeriodicChecks::State : SideThreadState {
     const Check check;
     std::array<core::SteadyTime, parts.size()> due{};
     std::array<std::vector<Finding>, parts.size()> found;
+    std::optional<Access> access;                          // of the last target
     std::array<std::optional<Keys>, parts.size()> unseen;  // what the last complete check could not see
     std::map<std::string, core::WallTime> since;           // by the finding's key
     std::optional<core::WallTime> checked;
@@ -180,7 +193,9 @@ void PeriodicChecks::look_at(const BrokerTarget& target) {
     if (state_->target == target) return;
     state_->target = target;
     state_->due.fill(system::steady_now());
-    state_->unseen = {};
+    // Another node of the cluster, or another ladder, is no reason to see less.
+    if (state_->access != access_of(target)) state_->unseen = {};
+    state_->access = access_of(target);
     state_->changed.notify_all();
     if (!thread_)
         thread_.emplace(

@@ -99,6 +99,7 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
     amqp::SourceMemories sources;
     amqp::ConnectionClosingSteps connection_closing_steps;
     amqp::ForbiddenDeclares forbidden_declares;
+    RungsSeenAt rungs_seen;
     Watchdog watchdog(log, watchdog_interval());
     DaemonState state;
     PeriodicChecks checks(check);
@@ -118,9 +119,10 @@ int run_with(const std::string& path, config::Settings settings, const Check& ch
     notify_starting(longest_turn(*configuration.current()));
     if (!http.start()) return failed;
     auto held_threads = std::make_unique<HeldThreads>(held);
-    const SessionContext daemon{configuration,     log,     requests, random_number, poison, trial,
-                                blocked_heads,     sources, watchdog, http,          *held,  connection_closing_steps,
-                                forbidden_declares};
+    const SessionContext daemon{
+        configuration,      log,       requests, random_number, poison, trial,
+        blocked_heads,      sources,   watchdog, http,          *held,  connection_closing_steps,
+        forbidden_declares, rungs_seen};
     std::thread watcher([&] { watch_over(signals, daemon, *held_threads, age, desk.runs(), ended); });
     supervise(daemon);
     http.stop();

@@ -101,10 +101,13 @@ Session::Session(const SessionContext& context, const config::Endpoint& endpoint
               [this](std::string_view queue) { return plumbing_.is_excluded(queue, system::steady_now()); }},
              broker_, events_, context.poison) {
     context.held.adopt(settings_, system::now());
+    RungsSeenAt& seen = context.rungs_seen;
+    if (seen.brokers == settings_->broker.endpoints) relay_.seen_before(std::move(seen.rungs));
 }
 
-/// Clears what the session knew about the broker.
+/// Clears what the session knew about the broker, but for the rungs that it has seen.
 Session::~Session() {
+    context_.rungs_seen = {settings_->broker.endpoints, relay_.rungs_seen()};
     for (const std::string& key : source_faults_)
         context_.http.state().faults().clear(key);
 }

@@ -78,6 +78,12 @@ class FlowEvents : public relay::Reporter {
     HeldQueues& held_;
 };
 
+/// The rungs that have been there on those brokers.
+struct RungsSeenAt {
+    std::vector<config::Endpoint> brokers;
+    relay::RungsSeen rungs;
+};
+
 /// The parts of the daemon that outlive each session.
 struct SessionContext {
     Configuration& configuration;
@@ -93,6 +99,7 @@ struct SessionContext {
     HeldQueues& held;
     amqp::ConnectionClosingSteps& connection_closing_steps;
     amqp::ForbiddenDeclares& forbidden_declares;
+    RungsSeenAt& rungs_seen;
 };
 
 class Session : private amqp::BrokerSessionObserver {

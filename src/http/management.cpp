@@ -293,7 +293,7 @@ std::vector<ListedQueue> ManagementClient::queues() const {
         "queues/" + percent_encoded(vhost_) +
         "?columns=name,type,messages,messages_ready,messages_unacknowledged,arguments,"
         "exclusive,auto_delete,message_stats.redeliver_details.rate,message_stats.ack_details.rate,consumers,"
-        "message_stats.ack,message_stats.deliver_get,state,leader,members,online";
+        "message_stats.ack,message_stats.deliver_get,message_stats.publish_details.rate,state,leader,members,online";
     std::vector<ListedQueue> queues;
     for (const Json& item : api.list_of_vhost(path)) {
         ListedQueue queue{text_in(item, "name"), text_in(item, "type"), {}, arguments_in(item)};
@@ -310,6 +310,7 @@ std::vector<ListedQueue> ManagementClient::queues() const {
         queue.auto_delete = is_true(item, "auto_delete");
         queue.redelivered_rate = rate_in(item, "redeliver_details");
         queue.acked_rate = rate_in(item, "ack_details");
+        queue.published_rate = rate_in(item, "publish_details");
         queue.leaderless = is_leaderless(item);
         queues.push_back(std::move(queue));
     }

@@ -28,9 +28,10 @@ struct ListedQueue {
     std::optional<std::int64_t> held = std::nullopt;
     bool exclusive = false;  // belongs to one connection
     bool auto_delete = false;
-    /// Redeliveries a second, over the last seconds; nothing if the broker does not count them.
+    /// Redeliveries, acks and publications a second, over the last seconds; nothing if the broker does not count them.
     std::optional<double> redelivered_rate = std::nullopt;
     std::optional<double> acked_rate = std::nullopt;
+    std::optional<double> published_rate = std::nullopt;
     std::optional<std::int64_t> ready = std::nullopt;  // the ready ones of `messages`; as old as that
     std::optional<std::int64_t> consumers = std::nullopt;
     /// Acks by consumers since the queue was declared; nothing before the first delivery, or if the broker does not

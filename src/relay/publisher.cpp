@@ -169,6 +169,13 @@ std::uint64_t address_of(const Target& target, const core::ComposeContext& conte
     return target.routing_key ? target.address : hash_of_address(target.exchange, core::producer_routing_key(context));
 }
 
+/// Not where the exchange is internal, which no permission changes.
+std::string remedy_of_forbidden(std::string_view why) {
+    if (why.find("access to exchange") == std::string_view::npos) return "";
+    return "; give the user the permission: `retryd doctor --permissions` prints the command (rabbitmqctl "
+           "set_permissions)";
+}
+
 std::string_view name_of(const Pending& pending) {
     return pending.work_queue ? std::string_view{*pending.work_queue} : "";
 }
@@ -331,8 +338,11 @@ void Publisher::on_exchange_refused(int code, std::string_view why, const core::
         if (code == core::reply_code::not_found) {
             declared.gone();
         } else {
+            // It has taken messages: somebody has changed the permissions.
+            declared.changed = declared.changed || declared.flow.proven();
             session_.declarations.mark_refused(
-                declared, "the broker refuses to let retryd publish to it: " + std::string{why}, now);
+                declared,
+                "the broker refuses to let retryd publish to it: " + std::string{why} + remedy_of_forbidden(why), now);
         }
     }
 }

@@ -75,6 +75,8 @@ class Relay {
     std::size_t unacked_for_long() const { return publisher_.in_flight_in_silence() + deliveries_.pausing(); }
     /// The targets that have not answered for a while: were_silent() on the next connection.
     SilentTargets silent_targets() const { return routes_.silent(); }
+    /// The rungs that have been there: seen_before() on the next connection.
+    RungsSeen rungs_seen() const { return routes_.rungs_seen(); }
     /// Since when the oldest delivery has waited that is not settled yet, to the second.
     std::optional<core::SteadyTime> unsettled_since() const { return deliveries_.unsettled_since(); }
     /// The tags of what the broker has not been told about, in order, and of the last delivery at all.
@@ -125,6 +127,9 @@ class Relay {
     /// Before start(): these targets did not answer when the last connection ended. What they were sent there may
     /// arrive all the same, and is delivered again: it takes a detour, so that it does not arrive there once more.
     void were_silent(const SilentTargets& targets) { routes_.were_silent(targets); }
+    /// Before start(): these rungs were there on an earlier connection. If one is gone and cannot be declared, its
+    /// messages wait on a detour instead of being parked.
+    void seen_before(RungsSeen rungs) { routes_.seen_before(std::move(rungs)); }
 
     /// Publishes nothing more until adopt(): what comes waits, so that no publication of the old policy is in flight
     /// when the new one begins.

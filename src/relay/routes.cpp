@@ -153,6 +153,8 @@ std::shared_ptr<Target> Routes::intern(Target target) {
     auto& known = targets_[target.key()];
     target.asked_for_in = adopted_;
     if (known && known->topology == target.topology) {
+        // While no policy named it somebody may have deleted it: apply --prune, say.
+        if (known->asked_for_in + 1 < adopted_) known->gone();
         known->asked_for_in = adopted_;
         return known;
     }
@@ -165,7 +167,15 @@ std::shared_ptr<Target> Routes::intern(Target target) {
         known->flow.was_silent(found->second);
         were_silent_.erase(found);
     }
+    note_seen_before(*known);
     return known;
+}
+
+void Routes::note_seen_before(Target& target) {
+    const auto found = seen_before_.find(target.key());
+    if (found == seen_before_.end()) return;
+    target.changed = target.changed || (target.state != Target::State::ready && found->second == target.topology);
+    seen_before_.erase(found);
 }
 
 std::shared_ptr<Route> Routes::make(std::string_view work_queue, const core::Entry& entry) {
@@ -279,6 +289,23 @@ void Routes::were_silent(const SilentTargets& targets) {
             were_silent_.emplace(key, silence);
         }
     }
+}
+
+RungsSeen Routes::rungs_seen() const {
+    constexpr std::size_t most = 10'000;  // work queues come and go
+    RungsSeen seen = seen_before_;
+    for (const auto& [key, target] : targets_) {
+        if (seen.size() >= most) break;
+        const bool was_there = target->state == Target::State::ready || target->changed;
+        if (target->role == TargetRole::rung && was_there) seen.emplace(key, target->topology);
+    }
+    return seen;
+}
+
+void Routes::seen_before(RungsSeen rungs) {
+    seen_before_ = std::move(rungs);
+    for (const auto& [key, target] : targets_)
+        note_seen_before(*target);
 }
 
 void Routes::forget(const Route& route) {

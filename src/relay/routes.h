@@ -57,7 +57,7 @@ struct Target {
     core::SteadyTime confirmed_until{};  // of an error binding: made again then, somebody may have deleted it
     core::SteadyTime look_due{};         // of a queue: when it is looked at again
     bool looking = false;                // that has been asked for and not answered yet
-    bool changed = false;                // when refused: it was ready until somebody changed it
+    bool changed = false;                // when refused: it was ready until somebody changed it, on whatever connection
     bool reported = false;               // that it is refused has been reported, and not yet that it has healed
     TargetFlow flow = {};
     std::size_t channel = 0;  // PublishingChannel::index of the last one
@@ -129,6 +129,9 @@ struct Route {
     bool shared() const { return entry->ladder.return_path == core::ReturnPath::headers; }
 };
 
+/// The rungs that have been there, each with what was declared for it, by Target::key().
+using RungsSeen = std::map<std::string, core::Topology, std::less<>>;
+
 class Routes {
   public:
     Routes(std::shared_ptr<const core::Policy> policy, const core::BrokerFeatures& features);
@@ -174,6 +177,12 @@ class Routes {
     /// Those were, when the last connection ended; they may not have been made here yet.
     void were_silent(const SilentTargets& targets);
 
+    /// The rungs that have been there on this connection, and on earlier ones as far as seen_before() has told.
+    RungsSeen rungs_seen() const;
+    /// Those were there on an earlier connection: where they are not now, and cannot be declared, somebody has changed
+    /// that, and their messages wait.
+    void seen_before(RungsSeen rungs);
+
     /// Forgets the route. Its targets, which know what is declared, stay.
     void forget(const Route& route);
 
@@ -185,6 +194,7 @@ class Routes {
     using ByName = std::unordered_map<std::string, std::shared_ptr<T>, Hash, std::equal_to<>>;
 
     std::shared_ptr<Target> intern(Target target);
+    void note_seen_before(Target& target);
     std::shared_ptr<Target> target_behind_exchange(const std::shared_ptr<Target>& exchange,
                                                    const std::string& work_queue);
     std::shared_ptr<Route> make(std::string_view work_queue, const core::Entry& entry);
@@ -197,6 +207,7 @@ class Routes {
     ByName<Target> targets_;
     std::string key_;
     SilentTargets were_silent_;  // by key; of those that are not made yet
+    RungsSeen seen_before_;      // likewise
     std::shared_ptr<Target> catch_all_;
     std::vector<std::shared_ptr<Target>> detours_;
     std::shared_ptr<Target> error_queue_;

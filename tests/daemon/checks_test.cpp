@@ -139,6 +139,26 @@ TEST_CASE("checks: what was found is not over because nobody can look, but once 
     CHECK(s.checks.status()->findings[0].names == std::vector<std::string>{"email"});
 }
 
+TEST_CASE(
+    "checks: a reload, or another node, while nobody can look: what was found is not over; with other access it is") {
+    Scene s;
+    s.found->change(lost({"sms"}));
+    s.checks.look_at(s.target);
+    REQUIRE(s.await_news({"+ sms lost it"}));
+    REQUIRE(await([&] { return s.found->count() == 2; }));
+    s.found->change({{}, {"whether policies harm: timed out"}});
+    s.target.endpoint.host = "another";
+    s.reload();
+    REQUIRE(s.await_news({"+ cannot tell whether policies harm: timed out"}));
+    REQUIRE(await([&] { return s.found->count() == 4; }));
+    CHECK(s.checks.status()->findings.size() == 2);
+    auto settings = std::make_shared<config::Settings>();
+    settings->management.emplace();
+    s.target.settings = std::move(settings);
+    s.checks.look_at(s.target);
+    CHECK(s.await_news({"- sms lost it"}));
+}
+
 TEST_CASE("checks: what is found by a configuration that is in force no more does not count") {
     Scene s;
     s.checks.look_at(s.target);

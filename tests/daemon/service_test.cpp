@@ -64,6 +64,7 @@ class Service {
     amqp::SourceMemories sources_;
     amqp::ConnectionClosingSteps connection_closing_steps_;
     amqp::ForbiddenDeclares forbidden_declares_;
+    RungsSeenAt rungs_seen_;
     Watchdog watchdog_{log_, std::nullopt};
     DaemonState state_;
     PeriodicChecks checks_{nullptr};
@@ -71,9 +72,9 @@ class Service {
     ParkedAge age_{nullptr, log_, state_.faults()};
     Desk desk_{DeskActions{}, log_, [] { return std::nullopt; }};
     HttpService http_{configuration_, watchdog_, state_, checks_, log_, held_, age_, desk_};
-    SessionContext context_{configuration_,     log_,     requests_, random_, poison_, trial_,
-                            blocked_heads_,     sources_, watchdog_, http_,   held_,   connection_closing_steps_,
-                            forbidden_declares_};
+    SessionContext context_{configuration_,      log_,       requests_, random_, poison_, trial_,
+                            blocked_heads_,      sources_,   watchdog_, http_,   held_,   connection_closing_steps_,
+                            forbidden_declares_, rungs_seen_};
     std::thread thread_;
 
     static config::Settings settings() {

@@ -33,14 +33,15 @@ TEST_CASE("management: lists queues with what they were declared with") {
     test::Server server(test::answer("200 OK", R"([
         {"name": "a.retry.5s", "type": "quorum", "messages": 12, "messages_ready": 7, "messages_unacknowledged": 1,
          "arguments": {"x-message-ttl": 5000, "x-dead-letter-exchange": "", "odd": true, "table": {"a": 1}},
-         "message_stats": {"redeliver_details": {"rate": 120.5}, "ack_details": {"rate": 3}}},
+         "message_stats": {"redeliver_details": {"rate": 120.5}, "ack_details": {"rate": 3},
+                           "publish_details": {"rate": 7.5}}},
         {"name": "new", "type": "classic", "arguments": {}}])"));
     const auto queues = client_of(server.url(), "a/b").queues();
     CHECK(server.requests() ==
           Lines{"GET /api/queues/a%2Fb?columns=name,type,messages,messages_ready,messages_unacknowledged,"
                 "arguments,exclusive,auto_delete,message_stats.redeliver_details.rate,"
                 "message_stats.ack_details.rate,consumers,message_stats.ack,message_stats.deliver_get,"
-                "state,leader,members,online HTTP/1.1"});
+                "message_stats.publish_details.rate,state,leader,members,online HTTP/1.1"});
     REQUIRE(queues.size() == 2);
     CHECK(queues[0].name == "a.retry.5s");
     CHECK(queues[0].type == "quorum");
@@ -50,6 +51,7 @@ TEST_CASE("management: lists queues with what they were declared with") {
           core::Arguments{{"odd", true}, {"x-dead-letter-exchange", ""}, {"x-message-ttl", std::int64_t{5000}}});
     CHECK(queues[0].redelivered_rate == 120.5);
     CHECK(queues[0].acked_rate == 3.0);
+    CHECK(queues[0].published_rate == 7.5);
     CHECK(queues[0].acked == 0);
     CHECK_FALSE(queues[1].acked);
     CHECK_FALSE(queues[1].consumers);

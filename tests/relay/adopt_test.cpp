@@ -95,6 +95,21 @@ TEST_CASE("a rung that the new policy no longer names is not declared again once
     CHECK(f.broker.queues.contains("email.retry.30s"));
 }
 
+TEST_CASE(
+    "a rung that is deleted while no policy names it, and named again at once: declared before its first message") {
+    Fixture f;
+    f.answer_declares();
+    f.adopt(other_policy());
+    f.answer_declares();
+    f.broker.queues.erase("email.retry.30s");
+    f.adopt(Fixture::policy());
+    f.answer_declares();
+    f.deliver({.carried_queue = "email", .carried_attempt = 1});
+    f.confirm_all();
+    CHECK(f.lying_in("email.retry.30s") == 1);
+    CHECK(f.reporter.lines == Lines{"retried email email.retry.30s rejected"});
+}
+
 TEST_CASE("a rung that was refused is no fault any more once the new policy does not name it") {
     Fixture f;
     f.broker.refused.insert("email.retry.30s");

@@ -375,6 +375,48 @@ TEST_CASE("the first message for a rung that somebody has deleted, and that cann
     CHECK(f.lying_in("email.retry.5s") == 1);
 }
 
+TEST_CASE("a rung that was there before the connection was lost, and cannot be made again: a detour, and no parking") {
+    Fixture before;
+    before.answer_declares();
+    SECTION("somebody has deleted it in between") {}
+    SECTION("somebody had deleted it before, and its messages wait on detours") {
+        before.broker.queues.erase("email.retry.5s");
+        before.broker.refused.insert("email.retry.5s");
+        before.deliver();
+        before.confirm_all();
+        before.deliver();
+        before.answer_declares();
+        before.confirm_all();
+        REQUIRE(before.lying_in("retryd.detour.2s") == 1);
+    }
+    Fixture between;  // a connection that is lost before anything is declared
+    between.relay.seen_before(before.relay.rungs_seen());
+    Fixture f;
+    f.relay.seen_before(between.relay.rungs_seen());
+    f.broker.refused.insert("email.retry.5s");
+    f.answer_declares();
+    f.deliver();
+    f.answer_declares();
+    f.confirm_all();
+    CHECK(f.lying_in("retryd.detour.2s") == 1);
+    CHECK(f.lying_in("email.parked") == 0);
+}
+
+TEST_CASE("a rung that was there with other arguments, and now cannot be declared, was never there as it must be") {
+    Fixture before;
+    before.answer_declares();
+    core::Policy classic = Fixture::policy();
+    classic.entries.front().ladder.queue_type = core::QueueType::classic;
+    Fixture f(classic);
+    f.relay.seen_before(before.relay.rungs_seen());
+    f.broker.refused.insert("email.retry.5s");
+    f.answer_declares();
+    f.deliver();
+    f.answer_declares();
+    f.confirm_all();
+    CHECK(f.lying_in("email.parked") == 1);
+}
+
 TEST_CASE("a look at a queue that is not answered changes nothing") {
     Fixture f;
     f.answer_declares();

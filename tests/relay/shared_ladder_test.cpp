@@ -211,6 +211,30 @@ TEST_CASE("an answer holds for those that waited for it: a queue that comes and 
     CHECK(f.lying_in("retryd.parked") == 1);
 }
 
+TEST_CASE("a shared rung that may not be published to any more is waited for on detours; one that never was parks") {
+    SharedFixture f;
+    const bool worked_before = GENERATE(true, false);
+    if (worked_before) {
+        f.deliver();
+        f.confirm_all();
+    }
+    const auto refuse = [&] {
+        f.deliver();
+        f.close_publishing(403, "ACCESS_REFUSED - write access to exchange 'retryd.shared.1s' in vhost '/' refused");
+    };
+    refuse();
+    f.deliver();
+    f.confirm_all();
+    CHECK(f.lying_in("retryd.detour.2s") == (worked_before ? 1 : 0));
+    CHECK(f.lying_in("email.parked") == (worked_before ? 0 : 1));
+    const std::size_t before = f.lying_in("retryd.shared.1s");
+    f.pass(core::Milliseconds{60'000});
+    f.deliver();
+    f.answer_declares();
+    f.confirm_all();
+    CHECK(f.lying_in("retryd.shared.1s") == before + 1);
+}
+
 TEST_CASE("where nothing may be declared nothing is bound: a missing binding parks what it should have returned") {
     Fixture f(shared_policy(), {}, false);
     CHECK(f.broker.binds.empty());

@@ -41,10 +41,12 @@ TEST_CASE("faults: the same name refused as a rung and as a binding is two fault
         CHECK(faults.all().size() == 3);
         reporter.healed(relay::TargetRole::return_binding, "x");
         reporter.settled({relay::Outcome::retried, "email", "x", "rejected", {}, {}, {}});
-        CHECK(texts_of(faults) == std::vector<std::string>{
-                                      "it has other arguments. While that lasts, messages for 'x' are parked as "
-                                      "unpublishable; if it was there before, they wait in the queues retryd.detour.*. "
-                                      "It is tried again every minute"});
+        CHECK(
+            texts_of(faults) ==
+            std::vector<std::string>{
+                "it has other arguments. While that lasts, messages for 'x' are parked as "
+                "unpublishable; if it was there before, since retryd started, they wait in the queues retryd.detour.*. "
+                "It is tried again every minute"});
     }
     CHECK(faults.all().empty());
 }

@@ -133,11 +133,11 @@ TEST_CASE("a refusal says what it means for messages, by what was refused") {
         return said([&](LogReporter& reporter) { reporter.refused(role, "x", "because"); });
     };
     const std::string again = ". It is tried again every minute\n";
-    CHECK(
-        line(TargetRole::rung) ==
-        "<3>because. While that lasts, messages for 'x' are parked as unpublishable; if it was there before, they wait "
-        "in the queues retryd.detour.*" +
-            again);
+    CHECK(line(TargetRole::rung) ==
+          "<3>because. While that lasts, messages for 'x' are parked as unpublishable; if it was there before, since "
+          "retryd started, they wait "
+          "in the queues retryd.detour.*" +
+              again);
     const std::string parking =
         "<3>because. While that lasts, messages that should be parked in 'x' are parked in the catch-all queue" + again;
     CHECK(line(TargetRole::parking) == parking);

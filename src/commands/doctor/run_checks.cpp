@@ -407,7 +407,7 @@ class Checks {
             const auto rung = core::parse_rung(queue.name, queue.arguments);
             if (!rung || queue.held.value_or(0) == 0) continue;
             if (rung->return_path == core::ReturnPath::headers || names.count(rung->serves) > 0) {
-                slow.push_back(queue);
+                if (is_held(queue)) slow.push_back(queue);
             } else {
                 add(FindingCode::held_by_broker,
                     held_on(queue) + ": work queue " + core::quoted(rung->serves) + " does not exist",
@@ -417,15 +417,20 @@ class Checks {
         if (!slow.empty() || !looping.empty()) look_again(slow, looping);
     }
 
+    /// More than has come within two seconds. As long as messages come, there are always some on their way.
+    static bool is_held(const http::ListedQueue& rung) {
+        return static_cast<double>(rung.held.value_or(0)) > 2 * rung.published_rate.value_or(0);
+    }
+
     void look_again(const std::vector<http::ListedQueue>& before, const std::set<std::string>& looping) {
         broker_.wait(statistics_renewed);
-        std::map<std::string, std::int64_t> now;
+        std::set<std::string> held_now;
         for (const http::ListedQueue& queue : management_->queues()) {
-            now[queue.name] = queue.held.value_or(0);
+            if (is_held(queue)) held_now.insert(queue.name);
             if (looping.contains(queue.name) && loops(queue)) add_loop(queue);
         }
         for (const http::ListedQueue& queue : before) {
-            if (now[queue.name] > 0) add(FindingCode::slow_return, held_on(queue), {.name = queue.name});
+            if (held_now.contains(queue.name)) add(FindingCode::slow_return, held_on(queue), {.name = queue.name});
         }
     }
 

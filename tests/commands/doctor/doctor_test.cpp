@@ -300,6 +300,13 @@ TEST_CASE("doctor: what is on its way to its work queue is not held, what is sti
     const admin::Finding found = f.only();
     CHECK(found.code == admin::FindingCode::slow_return);
     CHECK(found.cause == "3 messages held by the broker on rung 'email.retry.5s'");
+    http::ListedQueue busy = rung_of("email", 20);
+    busy.published_rate = 10.0;
+    f.broker.api.queue_lists = {{work}, {work, busy}, {work, busy}};
+    CHECK(f.run_checks().diagnosis.findings.empty());
+    busy.held = 21;
+    f.broker.api.queue_lists = {{work}, {work, busy}, {work, busy}};
+    CHECK(f.only().code == admin::FindingCode::slow_return);
 }
 
 TEST_CASE("doctor: what the daemon says of itself, each fault once") {
